@@ -1,0 +1,66 @@
+//! Lists [`ExitCode`], every status the program can end with.
+//!
+//! The numbers are a promise to schedulers: they are in `git-agentwt(1)` and never change meaning.
+
+/// Names a status of the program; "could not tell" is never `Success` and never `Violations`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitCode {
+    /// Done, or in scope.
+    Success,
+    /// Violations were found, or the answer is no.
+    Violations,
+    /// The command line is wrong, or there is no repository here.
+    Usage,
+    /// The config or the scope is invalid.
+    Config,
+    /// Refused, to protect work or state.
+    Refused,
+    /// Git failed, is missing or is too old.
+    Git,
+    /// The disk failed.
+    Disk,
+    /// There is no such worktree of ours.
+    UnknownWorktree,
+    /// A bug of ours.
+    Bug,
+    /// Ended by this signal, after everything was undone.
+    Signal(u8),
+}
+
+impl ExitCode {
+    /// All that do not carry a number, for the documentation tests.
+    pub const ALL: [Self; 9] = [
+        Self::Success,
+        Self::Violations,
+        Self::Usage,
+        Self::Config,
+        Self::Refused,
+        Self::Git,
+        Self::Disk,
+        Self::UnknownWorktree,
+        Self::Bug,
+    ];
+
+    /// The process status.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Violations => 1,
+            Self::Usage => 2,
+            Self::Config => 3,
+            Self::Refused => 4,
+            Self::Git => 5,
+            Self::Disk => 6,
+            Self::UnknownWorktree => 7,
+            Self::Bug => 101,
+            Self::Signal(signal) => 128 + signal,
+        }
+    }
+}
+
+impl From<ExitCode> for std::process::ExitCode {
+    fn from(code: ExitCode) -> Self {
+        code.code().into()
+    }
+}

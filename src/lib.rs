@@ -1,0 +1,4 @@
+//! skeleton
+pub mod exit;
+pub mod name;
+pub mod path;

@@ -1,0 +1,202 @@
+//! Holds [`WorktreeName`], [`BranchName`] and [`CommitId`]: names that were checked once.
+//!
+//! A worktree's name is a path component, the last part of a branch and a word on a command line,
+//! so it must be fit for all three on every system. Branch names are git's business: the command
+//! that makes one asks `git check-ref-format`.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Names a worktree: `[A-Za-z0-9._-]{1,100}`, not starting with `-` or `.`, without `..`, not
+/// ending in `.` or `.lock`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct WorktreeName(String);
+
+/// Says why a text is not a [`WorktreeName`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// No text, or more than 100 bytes.
+    #[error("a name has 1 to 100 characters")]
+    Length,
+    /// A character outside `[A-Za-z0-9._-]`.
+    #[error("a name is made of the letters A-Z and a-z, digits, `.`, `_` and `-`")]
+    Character,
+    /// Starts with `-` or `.`.
+    #[error("a name does not start with `-` or `.`")]
+    Start,
+    /// Contains `..`, or ends with `.` or `.lock`: git would refuse the branch.
+    #[error(
+        "a name has no `..` and does not end with `.` or `.lock`, because its branch could not"
+    )]
+    Ref,
+}
+
+impl WorktreeName {
+    /// Parses a name.
+    ///
+    /// # Errors
+    /// Returns the first rule that the text breaks.
+    pub fn parse(text: &str) -> Result<Self, NameError> {
+        if text.is_empty() || text.len() > 100 {
+            return Err(NameError::Length);
+        }
+        if !text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+        {
+            return Err(NameError::Character);
+        }
+        if text.starts_with(['-', '.']) {
+            return Err(NameError::Start);
+        }
+        let lower = text.to_ascii_lowercase();
+        if text.contains("..") || text.ends_with('.') || lower.ends_with(".lock") {
+            return Err(NameError::Ref);
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for WorktreeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for WorktreeName {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+/// Names a local branch without `refs/heads/`, as git accepted it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct BranchName(String);
+
+impl BranchName {
+    /// Takes a name that git has accepted or given (`git check-ref-format`, gitrevisions(7)).
+    #[must_use]
+    pub fn from_git(short: impl Into<String>) -> Self {
+        Self(short.into())
+    }
+
+    /// The short name (`agentwt/task-5`).
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The full reference (`refs/heads/agentwt/task-5`).
+    #[must_use]
+    pub fn full_ref(&self) -> String {
+        format!("refs/heads/{}", self.0)
+    }
+}
+
+impl fmt::Display for BranchName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Names a commit by its full object id in lower-case hexadecimal: 40 digits for SHA-1
+/// repositories, 64 for SHA-256 ones.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct CommitId(String);
+
+/// Says that a text is not a full object id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an object id has 40 or 64 hexadecimal digits")]
+pub struct CommitIdError;
+
+impl CommitId {
+    /// Parses a full object id.
+    ///
+    /// # Errors
+    /// Fails on anything but 40 or 64 hexadecimal digits.
+    pub fn parse(text: &str) -> Result<Self, CommitIdError> {
+        let hex = text
+            .bytes()
+            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        if hex && (text.len() == 40 || text.len() == 64) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(CommitIdError)
+        }
+    }
+
+    /// All digits.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The first ten digits, for people.
+    #[must_use]
+    pub fn short(&self) -> &str {
+        &self.0[..10]
+    }
+}
+
+impl fmt::Display for CommitId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for CommitId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_could_not_be_a_branch_or_a_directory_are_refused() {
+        for (text, error) in [
+            ("", NameError::Length),
+            ("..", NameError::Start),
+            ("-x", NameError::Start),
+            (".hidden", NameError::Start),
+            ("a b", NameError::Character),
+            ("a/b", NameError::Character),
+            ("t\u{e2}che", NameError::Character),
+            ("a..b", NameError::Ref),
+            ("a.", NameError::Ref),
+            ("a.lock", NameError::Ref),
+            ("a.LOCK", NameError::Ref),
+        ] {
+            assert_eq!(WorktreeName::parse(text), Err(error), "{text:?}");
+        }
+        assert_eq!(
+            WorktreeName::parse(&"x".repeat(101)),
+            Err(NameError::Length)
+        );
+        for text in ["task-5", "A", "1.2_3", &"x".repeat(100)] {
+            assert!(WorktreeName::parse(text).is_ok(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_commit_id_is_a_full_hexadecimal_id() {
+        assert!(CommitId::parse(&"a".repeat(40)).is_ok());
+        assert!(CommitId::parse(&"0".repeat(64)).is_ok());
+        assert!(CommitId::parse("HEAD").is_err());
+        assert!(CommitId::parse(&"A".repeat(40)).is_err());
+    }
+}

@@ -1,4 +1,5 @@
 //! skeleton
 pub mod exit;
+pub mod git;
 pub mod name;
 pub mod path;

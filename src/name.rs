@@ -52,7 +52,10 @@ impl WorktreeName {
             return Err(NameError::Start);
         }
         let lower = text.to_ascii_lowercase();
-        if text.contains("..") || text.ends_with('.') || lower.ends_with(".lock") {
+        if text.contains("..")
+            || text.ends_with('.')
+            || lower.rsplit_once('.').is_some_and(|(_, end)| end == "lock")
+        {
             return Err(NameError::Ref);
         }
         Ok(Self(text.to_owned()))

@@ -1,0 +1,107 @@
+//! Reads and writes git's configuration (git-config(1)), one method a form of the command.
+
+use bstr::ByteSlice;
+use camino::Utf8Path;
+
+use super::error::GitError;
+use super::run::{Git, odd_output};
+
+impl Git {
+    /// Returns the last value of a key as this directory sees it, none when it is not set.
+    ///
+    /// # Errors
+    /// Fails when git fails.
+    pub fn config_get(&self, key: &str) -> Result<Option<String>, GitError> {
+        let args = ["config", "--get", "--", key];
+        let Some(bytes) = self.maybe("read git's configuration", &args)? else {
+            return Ok(None);
+        };
+        let text = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+        let text = text
+            .to_str()
+            .map_err(|_| odd_output("read git's configuration", &args, "it is not UTF-8"))?;
+        Ok(Some(text.to_owned()))
+    }
+
+    /// Returns a boolean key (`--type=bool`), none when it is not set.
+    ///
+    /// # Errors
+    /// Fails when git fails or the value is no boolean.
+    pub fn config_get_bool(&self, key: &str) -> Result<Option<bool>, GitError> {
+        let args = ["config", "--type=bool", "--get", "--", key];
+        let answer = self.maybe("read git's configuration", &args)?;
+        Ok(answer.map(|bytes| bytes.trim() == b"true"))
+    }
+
+    /// Returns every key with this prefix and its value, in git's order; keys as git lists them
+    /// (section and last part in lower case).
+    ///
+    /// # Errors
+    /// Fails when git fails or the output is not UTF-8.
+    pub fn config_get_section(&self, section: &str) -> Result<Vec<(String, String)>, GitError> {
+        let what = "read git's configuration";
+        let pattern = format!("^{section}\\.");
+        let args = ["config", "-z", "--get-regexp", &pattern];
+        let Some(bytes) = self.maybe(what, &args)? else {
+            return Ok(Vec::new());
+        };
+        let text =
+            String::from_utf8(bytes).map_err(|_| odd_output(what, &args, "it is not UTF-8"))?;
+        let entries = text
+            .split_terminator('\0')
+            .map(|entry| match entry.split_once('\n') {
+                Some((key, value)) => (key.to_owned(), value.to_owned()),
+                None => (entry.to_owned(), "true".to_owned()),
+            });
+        Ok(entries.collect())
+    }
+
+    /// Returns every value of a key in one configuration file, none when the file has none.
+    ///
+    /// # Errors
+    /// Fails when git fails or the output is not UTF-8.
+    pub fn config_file_get_all(&self, file: &Utf8Path, key: &str) -> Result<Vec<String>, GitError> {
+        let what = "read git's configuration";
+        let args = ["config", "--file", file.as_str(), "-z", "--get-all", key];
+        let Some(bytes) = self.maybe(what, &args)? else {
+            return Ok(Vec::new());
+        };
+        let text =
+            String::from_utf8(bytes).map_err(|_| odd_output(what, &args, "it is not UTF-8"))?;
+        Ok(text.split_terminator('\0').map(ToOwned::to_owned).collect())
+    }
+
+    /// Sets a key in one configuration file to one value.
+    ///
+    /// # Errors
+    /// Fails when git fails (the file is locked, the disk is full).
+    pub fn config_file_set(&self, file: &Utf8Path, key: &str, value: &str) -> Result<(), GitError> {
+        let args = [
+            "config",
+            "--file",
+            file.as_str(),
+            "--replace-all",
+            key,
+            value,
+        ];
+        self.output("write git's configuration", &args).map(drop)
+    }
+
+    /// Removes every value of a key from one configuration file; one that is not there is fine.
+    ///
+    /// # Errors
+    /// Fails when git fails (the file is locked, the disk is full).
+    pub fn config_file_unset(&self, file: &Utf8Path, key: &str) -> Result<(), GitError> {
+        let args = ["config", "--file", file.as_str(), "--unset-all", key];
+        let answer = self.run(&args, None)?;
+        match answer.status {
+            // 5: "you try to unset an option which does not exist" (git-config(1))
+            Some(0 | 5) => Ok(()),
+            Some(_) | None => Err(super::run::failed(
+                "write git's configuration",
+                &args,
+                &answer,
+            )),
+        }
+    }
+}

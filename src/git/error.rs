@@ -1,0 +1,116 @@
+//! Lists what can go wrong when git is asked.
+
+use std::fmt;
+
+use miette::Diagnostic;
+
+use super::run::GitVersion;
+
+/// Says why git gave no usable answer.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// There is no `git` on the search path.
+    #[error("cannot start `git`: {0}")]
+    Missing(std::io::Error),
+    /// The git found is older than [`GitVersion::OLDEST`].
+    #[error("git {found} is too old: git-agentwt needs {oldest} or newer", oldest = GitVersion::OLDEST)]
+    TooOld {
+        /// The version that was found.
+        found: GitVersion,
+    },
+    /// Git ended with an unexpected status.
+    #[error("cannot {what}: {words}")]
+    Failed {
+        /// What was attempted, as a verb phrase.
+        what: String,
+        /// The argument list.
+        argv: Vec<String>,
+        /// The status, none when a signal ended it.
+        status: Option<i32>,
+        /// Git's own words, never empty.
+        words: String,
+    },
+    /// Git succeeded but said something that this program does not understand.
+    #[error("cannot {what}: unexpected output from `git {argv}`: {detail}")]
+    Output {
+        /// What was attempted, as a verb phrase.
+        what: String,
+        /// The argument list, joined.
+        argv: String,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// An object or a file of git's could not be read.
+    #[error("cannot read {what}: {detail}")]
+    Read {
+        /// The object or file.
+        what: String,
+        /// The fact that stopped it.
+        detail: String,
+    },
+    /// The directory is in no repository.
+    #[error("not in a git repository: {dir}")]
+    NoRepository {
+        /// Where was looked.
+        dir: String,
+    },
+}
+
+impl GitError {
+    /// Whether git's words contain a text: only for errors that git reports in no other way.
+    #[must_use]
+    pub fn mentions(&self, text: &str) -> bool {
+        match self {
+            Self::Failed { words, .. } => words.contains(text),
+            Self::Missing(_)
+            | Self::TooOld { .. }
+            | Self::Output { .. }
+            | Self::Read { .. }
+            | Self::NoRepository { .. } => false,
+        }
+    }
+
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Missing(_) => "agentwt::git::missing",
+            Self::TooOld { .. } => "agentwt::git::too_old",
+            Self::Failed { .. } => "agentwt::git::failed",
+            Self::Output { .. } => "agentwt::git::output",
+            Self::Read { .. } => "agentwt::git::read",
+            Self::NoRepository { .. } => "agentwt::git::no_repository",
+        }
+    }
+
+    fn advice(&self) -> Option<String> {
+        match self {
+            Self::Missing(_) => {
+                Some("install git, or put it on PATH, then try `git --version`".to_owned())
+            }
+            Self::TooOld { .. } => Some("upgrade git, then check with `git --version`".to_owned()),
+            Self::Failed { argv, status, .. } => {
+                let status =
+                    status.map_or_else(|| "a signal".to_owned(), |s| format!("status {s}"));
+                Some(format!(
+                    "git ended with {status}; to see it again: git {}",
+                    argv.join(" ")
+                ))
+            }
+            Self::Output { .. } => None,
+            Self::Read { .. } => Some("check the repository with `git fsck`".to_owned()),
+            Self::NoRepository { .. } => Some(
+                "run it inside a repository, or name one with `git agentwt -C <dir> …`".to_owned(),
+            ),
+        }
+    }
+}
+
+impl Diagnostic for GitError {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(self.name()))
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.advice()
+            .map(|text| Box::new(text) as Box<dyn fmt::Display>)
+    }
+}

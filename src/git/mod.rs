@@ -1,0 +1,12 @@
+//! Speaks to git: one place that starts the program, one that reads its files.
+//!
+//! Nothing above this folder sees an argument list, a `gix` type or git's prose. Nothing in it
+//! knows what a scope is.
+
+mod config;
+pub mod error;
+pub mod run;
+mod settings;
+
+pub use error::GitError;
+pub use run::{Git, GitVersion};

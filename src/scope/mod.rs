@@ -1,0 +1,205 @@
+//! Decides what an agent may see and edit: [`Scope`], the one matcher of the program.
+//!
+//! It is pure: rules and paths in, answers out. The same scope makes the sparse-checkout patterns
+//! (what is present), the write bits (what is writable) and the verification (what was allowed), so
+//! that these cannot disagree, and `tests/it/baseline.rs` holds it against git itself. It does not
+//! read the config, and it does not know what is on disk.
+//!
+//! ```
+//! use git_agentwt::path::RepoPath;
+//! use git_agentwt::scope::{Access, Case, EntryKind, Origin, RuleList, Scope, ScopeRule};
+//! let rules = [(RuleList::Read, "**"), (RuleList::Write, "src/**"), (RuleList::Exclude, "*.pem")]
+//!     .map(|(list, pattern)| ScopeRule::new(list, pattern, Origin::Default));
+//! let scope = Scope::compile(rules.into(), Case::Sensitive).expect("the patterns are valid");
+//! let path = RepoPath::parse("src/key.pem").expect("it is relative and normal");
+//! let verdict = scope.verdict(&path, EntryKind::File);
+//! assert_eq!(verdict.access, Access::Excluded);
+//! assert_eq!(verdict.rule.map(|rule| rule.pattern.as_str()), Some("*.pem"));
+//! ```
+
+mod class;
+mod classifier;
+mod coverage;
+mod descent;
+mod error;
+mod glob;
+mod pattern;
+mod rule;
+mod sparse;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use classifier::Classifier;
+pub use coverage::{Advice, Coverage, RuleCoverage};
+pub use error::{Fault, ScopeError};
+pub use rule::{Origin, RuleList, ScopeRule};
+pub use sparse::SparsePatterns;
+
+use crate::path::RepoPath;
+use pattern::Pattern;
+
+/// Says what an agent may do with a path. More access is greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    /// Absent from the worktree.
+    Excluded,
+    /// Present, not to be edited.
+    Read,
+    /// Present, and the agent's to edit.
+    Write,
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Excluded => "excluded",
+            Self::Read => "read",
+            Self::Write => "write",
+        })
+    }
+}
+
+impl From<RuleList> for Access {
+    fn from(list: RuleList) -> Self {
+        match list {
+            RuleList::Exclude => Self::Excluded,
+            RuleList::Read => Self::Read,
+            RuleList::Write => Self::Write,
+        }
+    }
+}
+
+/// Says what a path is, as far as patterns care: one with a trailing slash matches directories only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EntryKind {
+    /// A file or a symbolic link (also one to a directory).
+    File,
+    /// A directory or a gitlink, which git matches like a directory.
+    Directory,
+}
+
+/// Says whether `a` matches `A`: `core.ignoreCase` of the repository. Only ASCII letters fold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Case {
+    /// `core.ignoreCase=false`.
+    Sensitive,
+    /// `core.ignoreCase=true`.
+    Insensitive,
+}
+
+/// Says what a scope makes of a path. No rule means that no list matches: the path is excluded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict<'s> {
+    /// The access.
+    pub access: Access,
+    /// The rule that decided: of the deciding list the one that matches the nearest level (the path
+    /// itself, then its parents), there the last one, as `git check-ignore -v` reports it.
+    pub rule: Option<&'s ScopeRule>,
+}
+
+/// Represents valid rules, ready to be asked. Exclude beats write beats read; above all lists
+/// `.agentwt/memory/**` is `read` and everything else in `.agentwt` is excluded.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    rules: Vec<ScopeRule>,
+    case: Case,
+    exclude: Vec<Compiled>,
+    write: Vec<Compiled>,
+    read: Vec<Compiled>,
+    built_in_rules: Vec<ScopeRule>,
+    built_in: Vec<Compiled>,
+}
+
+#[derive(Clone, Debug)]
+struct Compiled {
+    pattern: Pattern,
+    rule: usize,
+}
+
+/// The memory bank, in the order of a pattern file: the last rule of a level wins.
+const BUILT_IN: [(RuleList, &str); 2] = [
+    (RuleList::Exclude, "/.agentwt"),
+    (RuleList::Read, "/.agentwt/memory/**"),
+];
+
+impl Scope {
+    /// Compiles the rules, which keep their order within each list.
+    ///
+    /// # Errors
+    /// Returns every rule that is refused, in the order given.
+    pub fn compile(rules: Vec<ScopeRule>, case: Case) -> Result<Self, Vec<ScopeError>> {
+        let built_in_rules: Vec<ScopeRule> = BUILT_IN
+            .map(|(list, pattern)| ScopeRule::new(list, pattern, Origin::BuiltIn))
+            .into();
+        let built_in = compile_all(&built_in_rules, case)?;
+        let (mut exclude, mut write, mut read) = (Vec::new(), Vec::new(), Vec::new());
+        for compiled in compile_all(&rules, case)? {
+            match rules[compiled.rule].list {
+                RuleList::Exclude => exclude.push(compiled),
+                RuleList::Write => write.push(compiled),
+                RuleList::Read => read.push(compiled),
+            }
+        }
+        Ok(Self {
+            rules,
+            case,
+            exclude,
+            write,
+            read,
+            built_in_rules,
+            built_in,
+        })
+    }
+
+    /// The user's rules, in the order given, without the built-in ones.
+    #[must_use]
+    pub fn rules(&self) -> &[ScopeRule] {
+        &self.rules
+    }
+
+    /// Whether letters match in either case.
+    #[must_use]
+    pub const fn case(&self) -> Case {
+        self.case
+    }
+
+    /// The access of one path, and the rule that decided.
+    #[must_use]
+    pub fn verdict(&self, path: &RepoPath, kind: EntryKind) -> Verdict<'_> {
+        self.classifier().verdict(path, kind)
+    }
+
+    /// Answers the same for many paths, fast when they are sorted.
+    #[must_use]
+    pub fn classifier(&self) -> Classifier<'_> {
+        Classifier::new(self)
+    }
+}
+
+fn compile_all(rules: &[ScopeRule], case: Case) -> Result<Vec<Compiled>, Vec<ScopeError>> {
+    let (mut all, mut errors) = (Vec::with_capacity(rules.len()), Vec::new());
+    for (index, rule) in rules.iter().enumerate() {
+        match Pattern::parse(&rule.pattern, case) {
+            Ok(pattern) => all.push(Compiled {
+                pattern,
+                rule: index,
+            }),
+            Err(fault) => errors.push(ScopeError {
+                rule: rule.clone(),
+                fault,
+            }),
+        }
+    }
+    if errors.is_empty() {
+        Ok(all)
+    } else {
+        Err(errors)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,263 @@
+//! Holds [`Pattern`], one gitignore(5) pattern that was parsed and found useful.
+//!
+//! It answers for one path at one level. That a pattern which matches a directory covers all below
+//! it is the business of those who walk the levels ([`Classifier`](super::Classifier)).
+
+use super::class;
+use super::error::Fault;
+use super::glob::{Glob, Token};
+use super::{Case, EntryKind};
+
+/// Represents a pattern as git reads it.
+#[derive(Clone, Debug)]
+pub(super) struct Pattern {
+    /// What was written, without trailing spaces and without a trailing `/`.
+    pub(super) line: String,
+    /// Whether it is matched against the whole path, because it has a leading or inner slash.
+    pub(super) anchor: Anchor,
+    /// What kind of entry it matches.
+    pub(super) target: Target,
+    glob: Glob,
+}
+
+/// Says what a pattern is matched against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Anchor {
+    /// A leading or inner slash: the whole path from the root.
+    Root,
+    /// The last component of a path, at any depth.
+    Name,
+}
+
+/// Says which entries a pattern can match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// Files and directories.
+    Any,
+    /// A trailing slash: directories only.
+    Directory,
+}
+
+impl Pattern {
+    /// Parses a pattern as git reads a line of a pattern file, and refuses what it would read in
+    /// silence and never match.
+    pub(super) fn parse(pattern: &str, case: Case) -> Result<Self, Fault> {
+        if pattern.contains(['\0', '\n']) {
+            return Err(Fault::LineEnd);
+        }
+        let line = without_trailing_spaces(pattern);
+        if line.is_empty() {
+            return Err(if pattern.is_empty() {
+                Fault::Empty
+            } else {
+                Fault::Blank
+            });
+        }
+        if line.ends_with('\r') {
+            return Err(Fault::LineEnd);
+        }
+        if line.trim().is_empty() {
+            return Err(Fault::Blank);
+        }
+        match line.as_bytes()[0] {
+            b'!' => return Err(Fault::Negation),
+            b'#' => return Err(Fault::Comment),
+            _ => {}
+        }
+        if line == "/" {
+            return Err(Fault::Root);
+        }
+        // Git decides all three by looking for the byte, also where it is escaped or in a class.
+        let (line, target) = match line.strip_suffix('/') {
+            Some(line) => (line, Target::Directory),
+            None => (line, Target::Any),
+        };
+        let anchor = if line.contains('/') {
+            Anchor::Root
+        } else {
+            Anchor::Name
+        };
+        let body = line.strip_prefix('/').unwrap_or(line).as_bytes();
+        // Judged case-sensitively: what is refused must not depend on the machine.
+        let plain = Glob::parse(body, Case::Sensitive)?;
+        check(plain.tokens())?;
+        let glob = match case {
+            Case::Sensitive => plain,
+            Case::Insensitive => Glob::parse(body, case)?,
+        };
+        Ok(Self {
+            line: line.to_owned(),
+            anchor,
+            target,
+            glob,
+        })
+    }
+
+    /// Whether it matches the entry itself. `name` is where the path's last component begins.
+    pub(super) fn matches(&self, path: &[u8], name: usize, kind: EntryKind) -> bool {
+        let right_kind = match (self.target, kind) {
+            (Target::Any, EntryKind::File | EntryKind::Directory)
+            | (Target::Directory, EntryKind::Directory) => true,
+            (Target::Directory, EntryKind::File) => false,
+        };
+        let text = match self.anchor {
+            Anchor::Root => path,
+            Anchor::Name => &path[name..],
+        };
+        right_kind && self.glob.matches(text)
+    }
+
+    /// Whether it matches every entry of the root, and so covers every path.
+    pub(super) fn is_everything(&self) -> bool {
+        let Some((last, above)) = self.glob.tokens().split_last() else {
+            return false;
+        };
+        self.target == Target::Any
+            && matches!(last, Token::Star | Token::Everything)
+            && above.iter().all(|token| *token == Token::Directories)
+    }
+
+    /// Whether it matches whatever lies below a directory, at any depth (`a/**`).
+    pub(super) fn ends_with_everything(&self) -> bool {
+        self.glob.tokens().last() == Some(&Token::Everything)
+    }
+}
+
+/// Refuses the tokens that no path can match.
+fn check(tokens: &[Token]) -> Result<(), Fault> {
+    let mut start = 0;
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            Token::Class(set) if class::is_empty(set) => return Err(Fault::EmptyClass),
+            Token::Byte(b'/') => {
+                check_component(&tokens[start..at])?;
+                start = at + 1;
+            }
+            Token::Directories => start = at + 1,
+            Token::Byte(_) | Token::Any | Token::Class(_) | Token::Star | Token::Everything => {}
+        }
+    }
+    check_component(&tokens[start..])
+}
+
+fn check_component(component: &[Token]) -> Result<(), Fault> {
+    const DOT: Token = Token::Byte(b'.');
+    if component.is_empty() {
+        Err(Fault::EmptyComponent)
+    } else if component == [DOT] || component == [DOT, DOT] {
+        Err(Fault::Dots)
+    } else {
+        Ok(())
+    }
+}
+
+/// Git ignores trailing spaces unless they are quoted with a backslash; no other white space.
+fn without_trailing_spaces(pattern: &str) -> &str {
+    let trimmed = pattern.trim_end_matches(' ');
+    let backslashes = trimmed.len() - trimmed.trim_end_matches('\\').len();
+    let quoted = backslashes % 2 == 1 && trimmed.len() < pattern.len();
+    &pattern[..trimmed.len() + usize::from(quoted)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trailing_spaces_go_unless_they_are_quoted() {
+        for (pattern, line) in [
+            ("a  ", "a"),
+            (r"a\ ", r"a\ "),
+            (r"a\   ", r"a\ "),
+            (r"a\\ ", r"a\\"),
+            (" a", " a"),
+            ("a\t", "a\t"),
+            ("a/ ", "a/"),
+            (r"\ ", r"\ "),
+        ] {
+            assert_eq!(without_trailing_spaces(pattern), line, "{pattern:?}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_could_never_match_is_refused() {
+        for (pattern, fault) in [
+            ("", Fault::Empty),
+            ("   ", Fault::Blank),
+            (" \t", Fault::Blank),
+            ("!a", Fault::Negation),
+            ("#a", Fault::Comment),
+            ("/", Fault::Root),
+            ("a\nb", Fault::LineEnd),
+            ("a\0", Fault::LineEnd),
+            ("a\r", Fault::LineEnd),
+            ("a\r  ", Fault::LineEnd),
+            ("./a", Fault::Dots),
+            ("a/../b", Fault::Dots),
+            ("..", Fault::Dots),
+            (r"a/\./b", Fault::Dots),
+            ("**/.", Fault::Dots),
+            ("a//b", Fault::EmptyComponent),
+            ("//a", Fault::EmptyComponent),
+            ("a//", Fault::EmptyComponent),
+            ("a/**//", Fault::EmptyComponent),
+            (r"\/a", Fault::EmptyComponent),
+            (r"a\", Fault::LoneBackslash),
+            (r"a\/", Fault::LoneBackslash),
+            ("a[", Fault::OpenClass),
+            ("a[/", Fault::OpenClass),
+            ("[[:word:]]", Fault::UnknownClass("word".into())),
+            ("[/]", Fault::EmptyClass),
+        ] {
+            for case in [Case::Sensitive, Case::Insensitive] {
+                let parsed = Pattern::parse(pattern, case).map(|p| p.line);
+                assert_eq!(parsed, Err(fault.clone()), "{pattern:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_looks_odd_but_matches_something_is_accepted() {
+        for pattern in [
+            "...",
+            ".a",
+            "a/.b",
+            r"\!a",
+            r"\#a",
+            "a#",
+            r"\ ",
+            "a\rb",
+            "]",
+            "{a,b}",
+            "[a//b]",
+            "[z-a]",
+            "[]]",
+            "~/x",
+            "C:\\\\x",
+            ".git/**",
+            "***",
+            "-x",
+            "\u{feff}a",
+            r"a\/b",
+        ] {
+            assert!(
+                Pattern::parse(pattern, Case::Sensitive).is_ok(),
+                "{pattern:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn everything_is_recognised_in_all_its_spellings() {
+        for pattern in [
+            "*", "**", "***", "/*", "/**", "**/*", "**/**", "/**/*", "* ",
+        ] {
+            let parsed = Pattern::parse(pattern, Case::Sensitive).expect("it is valid");
+            assert!(parsed.is_everything(), "{pattern}");
+        }
+        for pattern in ["*/", "**/", "*/*", "*/**", "/*/", "?*", "*.*", "**/*/"] {
+            let parsed = Pattern::parse(pattern, Case::Sensitive).expect("it is valid");
+            assert!(!parsed.is_everything(), "{pattern}");
+        }
+    }
+}

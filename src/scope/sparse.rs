@@ -1,0 +1,278 @@
+//! Holds [`SparsePatterns`]: a scope as the lines of a sparse-checkout file (non-cone mode).
+//!
+//! Git asks the file for the path first, then for its parents, and the first level at which any
+//! line matches decides by its last matching line. So a positive that matches a file beats an
+//! exclude that matches only its directory; therefore all positives come first and each exclude is
+//! there twice, for the entries it matches and for all that lies below them. The second line must
+//! match exactly what lies below *directories* that the first one matches, at the path's own level.
+//!
+//! Two readers take the lines. `git sparse-checkout set --stdin` takes them as they are; every later
+//! command reads the file, which trims trailing spaces, strips a byte order mark and has comments.
+//! The lines mean the same to both.
+//!
+//! One thing no pattern can say: git (all versions up to 2.55) asks the *disk* whether a gitlink is
+//! a directory (`ce_to_dtype` swaps the bytes of a mode that is not swapped), so `!sub/` hides the
+//! submodule only while it is there, and each checkout turns it over. Such gitlinks get a line of
+//! their own, without the slash.
+
+use std::borrow::Borrow;
+use std::collections::HashSet;
+use std::fmt;
+
+use bstr::BString;
+
+use super::pattern::{Anchor, Pattern, Target};
+use super::{Access, EntryKind, Scope, class};
+use crate::path::RepoPath;
+
+/// Holds the lines of a sparse-checkout file in the order that counts. Its `Display` is the file,
+/// for people; bytes that are not UTF-8 are only right in [`SparsePatterns::to_bytes`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SparsePatterns(Vec<BString>);
+
+impl SparsePatterns {
+    /// The lines, without their ends.
+    #[must_use]
+    pub fn lines(&self) -> &[BString] {
+        &self.0
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.0.iter().fold(Vec::new(), |mut file, line| {
+            file.extend_from_slice(line);
+            file.push(b'\n');
+            file
+        })
+    }
+}
+
+impl fmt::Display for SparsePatterns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|line| writeln!(f, "{line}"))
+    }
+}
+
+impl Scope {
+    /// Renders the scope: exactly the paths that are not [`Excluded`](Access::Excluded) are in the
+    /// sparse checkout, in a repository without gitlinks.
+    #[must_use]
+    pub fn sparse_patterns(&self) -> SparsePatterns {
+        self.sparse_patterns_with_gitlinks(std::iter::empty::<RepoPath>())
+    }
+
+    /// Renders the scope for a tree with these gitlinks (entries of mode 160000): as
+    /// [`Scope::sparse_patterns`], with a line for each of which git's answer would depend on
+    /// whether the submodule's directory is on disk.
+    pub fn sparse_patterns_with_gitlinks<P: Borrow<RepoPath>>(
+        &self,
+        gitlinks: impl IntoIterator<Item = P>,
+    ) -> SparsePatterns {
+        let mut lines: Vec<BString> = Vec::new();
+        let positives = || self.read.iter().chain(&self.write);
+        if positives().any(|c| c.pattern.is_everything()) {
+            lines.push("/*".into());
+        } else {
+            lines.extend(positives().map(|c| positive(&c.pattern).into()));
+        }
+        for compiled in &self.exclude {
+            lines.push(format!("!{}", positive(&compiled.pattern)).into());
+            lines.extend(contents(&compiled.pattern).map(|line| format!("!{line}").into()));
+        }
+        let mut classifier = self.classifier();
+        for gitlink in gitlinks {
+            let path = gitlink.borrow();
+            let mut is_absent = |kind| classifier.verdict(path, kind).access == Access::Excluded;
+            let is_absent = (is_absent(EntryKind::Directory), is_absent(EntryKind::File));
+            match is_absent {
+                (true, false) => lines.push([b"!", literal(path).as_slice()].concat().into()),
+                (false, true) => lines.push(literal(path)),
+                (true, true) | (false, false) => {}
+            }
+        }
+        let mut seen = HashSet::new();
+        lines.retain(|line| seen.insert(line.clone()));
+        // The memory bank: the rest of `.agentwt`, which may also be a file, is absent. These come
+        // last, whatever was said of them before.
+        for line in ["!/.agentwt", "!/.agentwt/**", "/.agentwt/memory/**"] {
+            lines.retain(|earlier| earlier != line);
+            lines.push(line.into());
+        }
+        SparsePatterns(lines)
+    }
+}
+
+/// The line that matches this path and no other. A newline cannot be in a line: `?` stands for it.
+fn literal(path: &RepoPath) -> BString {
+    let path = path.as_bstr();
+    let mut line = BString::from("/");
+    for (at, byte) in path.iter().enumerate() {
+        let is_last = at + 1 == path.len();
+        match byte {
+            b'\n' => line.push(b'?'),
+            b'\r' if is_last => line.push(b'?'),
+            b'*' | b'?' | b'[' | b'\\' => line.extend([b'\\', *byte]),
+            b' ' if is_last => line.extend(*br"\ "),
+            other => line.push(*other),
+        }
+    }
+    line
+}
+
+/// The line that matches what the pattern matches.
+fn positive(pattern: &Pattern) -> String {
+    let Pattern {
+        line,
+        anchor,
+        target,
+        ..
+    } = pattern;
+    let mut text = with_fewer_stars(line, *anchor);
+    if text.starts_with('\u{feff}') {
+        // At the start of the file git takes it for a byte order mark.
+        text.insert(0, '\\');
+    }
+    match target {
+        Target::Any => text,
+        Target::Directory => text + "/",
+    }
+}
+
+/// The line that matches all that lies below the directories which the pattern matches, or none
+/// if the pattern itself does.
+fn contents(pattern: &Pattern) -> Option<String> {
+    let line = with_fewer_stars(&pattern.line, pattern.anchor);
+    match (
+        pattern.anchor,
+        pattern.ends_with_everything(),
+        pattern.target,
+    ) {
+        (Anchor::Name, _, _) => Some(format!("**/{line}/**")),
+        (Anchor::Root, false, _) => Some(format!("{line}/**")),
+        (Anchor::Root, true, Target::Any) => None,
+        // `a/**/` matches directories below `a`; `a/**/**` would match the files in `a` as well.
+        (Anchor::Root, true, Target::Directory) => Some(format!("{line}/*/**")),
+    }
+}
+
+/// Writes one star for a run of stars that is not `**`, and two for a longer one that is. Git
+/// before 2.52 cut the literal start of a pattern off and then took `a**/b` for `a` followed by
+/// `**/b`; and a slashless `**` becomes part of a longer pattern here.
+fn with_fewer_stars(line: &str, anchor: Anchor) -> String {
+    let bytes = line.as_bytes();
+    let mut kept = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        let (keep, length) = match rest[0] {
+            b'*' => {
+                let run = rest.iter().take_while(|b| **b == b'*').count();
+                (stars(bytes, at, run, anchor), run)
+            }
+            b'\\' => (rest.len().min(2), rest.len().min(2)),
+            b'[' => {
+                let class = class::parse(&rest[1..], super::Case::Sensitive);
+                let length = 1 + class.map_or(0, |(_, length)| length);
+                (length, length)
+            }
+            _ => (1, 1),
+        };
+        kept.extend_from_slice(&rest[..keep]);
+        at += length;
+    }
+    String::from_utf8(kept).expect("because only whole `*` were left out")
+}
+
+fn stars(line: &[u8], at: usize, run: usize, anchor: Anchor) -> usize {
+    let rest = &line[at + run..];
+    let starts = at == 0 || line[at - 1] == b'/';
+    let ends = rest.is_empty() || rest.starts_with(b"/") || rest.starts_with(br"\/");
+    match anchor {
+        Anchor::Root if run > 1 && starts && ends => 2,
+        Anchor::Root | Anchor::Name => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scope::{Case, Origin, RuleList, ScopeRule};
+
+    #[track_caller]
+    fn assert_lines(rules: &[(RuleList, &str)], expected: &[&str]) {
+        let rules = rules
+            .iter()
+            .map(|(list, pattern)| ScopeRule::new(*list, *pattern, Origin::Default));
+        let scope = Scope::compile(rules.collect(), Case::Sensitive).expect("the rules are valid");
+        let patterns = scope.sparse_patterns();
+        let (lines, memory) = patterns.lines().split_at(patterns.lines().len() - 3);
+        assert_eq!(lines, expected);
+        let last = ["!/.agentwt", "!/.agentwt/**", "/.agentwt/memory/**"];
+        assert_eq!(memory, last, "the memory bank comes last");
+    }
+    use RuleList::{Exclude, Read, Write};
+
+    #[test]
+    fn everything_is_one_line_and_needs_no_other() {
+        assert_lines(&[(Read, "**"), (Write, "src/**")], &["/*"]);
+        assert_lines(&[(Read, "docs/"), (Write, "*")], &["/*"]);
+    }
+
+    #[test]
+    fn positives_come_first_and_once() {
+        assert_lines(
+            &[
+                (Write, "a"),
+                (Exclude, "/x"),
+                (Read, "b/"),
+                (Read, "a"),
+                (Write, "b/  "),
+            ],
+            &["b/", "a", "!/x", "!/x/**"],
+        );
+    }
+
+    #[test]
+    fn each_exclude_is_there_with_its_contents() {
+        for (pattern, lines) in [
+            ("x", ["!x", "!**/x/**"]),
+            ("x/", ["!x/", "!**/x/**"]),
+            ("/x/", ["!/x/", "!/x/**"]),
+            ("a/x", ["!a/x", "!a/x/**"]),
+            ("a/**/", ["!a/**/", "!a/**/*/**"]),
+            ("**/", ["!*/", "!**/*/**"]),
+            (r"x\ ", [r"!x\ ", r"!**/x\ /**"]),
+            (r"\#x", [r"!\#x", r"!**/\#x/**"]),
+            ("a**b/c***", ["!a*b/c*", "!a*b/c*/**"]),
+            (r"/[*]**\**", [r"!/[*]*\**", r"!/[*]*\**/**"]),
+        ] {
+            assert_lines(&[(Exclude, pattern)], &lines);
+        }
+        assert_lines(&[(Exclude, "a/**")], &["!a/**"]);
+    }
+
+    #[test]
+    fn a_byte_order_mark_in_a_name_is_not_lost() {
+        assert_lines(&[(Read, "\u{feff}a")], &["\\\u{feff}a"]);
+    }
+
+    #[test]
+    fn a_gitlink_gets_a_line_where_git_would_ask_the_disk() {
+        let rules = [(Read, "**"), (Exclude, "sub/"), (Exclude, "/lib")];
+        let rules = rules.map(|(list, pattern)| ScopeRule::new(list, pattern, Origin::Default));
+        let scope = Scope::compile(rules.into(), Case::Sensitive).expect("the rules are valid");
+        let links = ["sub", "a/sub", "lib", "x[", "sub/in"]
+            .map(|path| RepoPath::parse(path).expect("it is normal"));
+        let patterns = scope.sparse_patterns_with_gitlinks(&links);
+        assert_eq!(patterns.lines()[5..7], ["!/sub", "!/a/sub"]);
+        assert_eq!(patterns.lines().len(), 10, "the others need none");
+        let odd = RepoPath::parse(b"a*\xff\n[ ".as_slice()).expect("it is normal");
+        assert_eq!(literal(&odd), b"/a\\*\xff?\\[\\ ".as_slice());
+    }
+
+    #[test]
+    fn a_scope_of_nothing_leaves_only_the_memory_bank() {
+        assert_lines(&[], &[]);
+    }
+}

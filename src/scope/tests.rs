@@ -1,0 +1,153 @@
+use super::*;
+use RuleList::{Exclude, Read, Write};
+
+fn rules(rules: &[(RuleList, &str)]) -> Vec<ScopeRule> {
+    rules
+        .iter()
+        .zip(1..)
+        .map(|((list, pattern), line)| {
+            let path = "config".to_owned();
+            ScopeRule::new(*list, *pattern, Origin::File { path, line })
+        })
+        .collect()
+}
+
+fn scope(list: &[(RuleList, &str)]) -> Scope {
+    Scope::compile(rules(list), Case::Sensitive).expect("the rules are valid")
+}
+
+/// Asks for each path, one by one and by one classifier; a path that ends with `/` is a directory.
+/// The decider is the origin of the rule, `-` if none.
+#[track_caller]
+fn assert_verdicts(scope: &Scope, expected: &[(&str, Access, &str)]) {
+    let mut classifier = scope.classifier();
+    for (path, access, decider) in expected {
+        let kind = if path.ends_with('/') {
+            EntryKind::Directory
+        } else {
+            EntryKind::File
+        };
+        let parsed = RepoPath::parse(path.trim_end_matches('/')).expect("the path is normal");
+        let verdict = scope.verdict(&parsed, kind);
+        let rule = verdict
+            .rule
+            .map_or("-".into(), |rule| rule.origin.to_string());
+        assert_eq!(
+            (verdict.access, rule.as_str()),
+            (*access, *decider),
+            "{path}"
+        );
+        assert_eq!(
+            classifier.verdict(&parsed, kind),
+            verdict,
+            "{path} in a stream"
+        );
+    }
+}
+
+#[test]
+fn exclude_beats_write_beats_read_whatever_the_order() {
+    let list = [
+        (Exclude, "*.pem"),
+        (Write, "src/**"),
+        (Read, "docs/"),
+        (Read, "src/"),
+    ];
+    let expected = [
+        ("src/a/key.pem", Access::Excluded, "config:1"),
+        ("src/a/lib.rs", Access::Write, "config:2"),
+        ("docs/a/b", Access::Read, "config:3"),
+        ("docs", Access::Excluded, "-"),
+        ("docs/", Access::Read, "config:3"),
+        ("src/", Access::Read, "config:4"),
+        ("other", Access::Excluded, "-"),
+    ];
+    assert_verdicts(&scope(&list), &expected);
+}
+
+#[test]
+fn the_nearest_level_decides_and_in_it_the_last_rule() {
+    let list = [
+        (Write, "/a"),
+        (Write, "*.rs"),
+        (Write, "x.rs"),
+        (Write, "/a/b"),
+        (Write, "/a"),
+    ];
+    let expected = [
+        ("a/b/x.rs", Access::Write, "config:3"),
+        ("a/b/y.rs", Access::Write, "config:2"),
+        ("a/b/y", Access::Write, "config:4"),
+        ("a/y", Access::Write, "config:5"),
+    ];
+    assert_verdicts(&scope(&list), &expected);
+}
+
+#[test]
+fn the_memory_bank_is_above_all_lists() {
+    let list = [(Write, "**"), (Exclude, "*.md"), (Write, ".agentwt/**")];
+    let expected = [
+        (".agentwt/memory/a.md", Access::Read, "built-in"),
+        (".agentwt/memory/a/b", Access::Read, "built-in"),
+        (".agentwt/memory", Access::Excluded, "built-in"),
+        (".agentwt/config.toml", Access::Excluded, "built-in"),
+        (".agentwt/worktrees/x/a", Access::Excluded, "built-in"),
+        (".agentwt", Access::Excluded, "built-in"),
+        (".agentwt/", Access::Excluded, "built-in"),
+        ("a/.agentwt/x", Access::Write, "config:1"),
+        (".agentwt2", Access::Write, "config:1"),
+    ];
+    assert_verdicts(&scope(&list), &expected);
+}
+
+#[test]
+fn case_folds_only_where_the_repository_says_so() {
+    let list = [(Write, "/Src/"), (Exclude, "*.PEM")];
+    let folded = Scope::compile(rules(&list), Case::Insensitive).expect("the rules are valid");
+    let expected = [
+        ("SRC/a", Access::Write, "config:1"),
+        ("src/A.pem", Access::Excluded, "config:2"),
+        (".AGENTWT/memory/a", Access::Read, "built-in"),
+    ];
+    assert_verdicts(&folded, &expected);
+    assert_verdicts(&scope(&list), &[("SRC/a", Access::Excluded, "-")]);
+}
+
+#[test]
+fn all_mistakes_are_reported_at_once_with_help() {
+    let list = [
+        (Write, "./src"),
+        (Read, "ok"),
+        (Exclude, "!a\u{1b}"),
+        (Read, "a//b"),
+    ];
+    let errors = Scope::compile(rules(&list), Case::Sensitive).expect_err("three are invalid");
+    let said: Vec<_> = errors
+        .iter()
+        .map(|error| {
+            use miette::Diagnostic as _;
+            let help = error
+                .help()
+                .map(|help| help.to_string())
+                .unwrap_or_default();
+            let code = error
+                .code()
+                .map(|code| code.to_string())
+                .unwrap_or_default();
+            format!("{code}\n{error}\n{help}")
+        })
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "agentwt::scope::dots\ncannot use `./src` as a write pattern (config:1): it has a `.` \
+             or `..` component, which no path in git has\nwrite `/src`",
+            "agentwt::scope::negation\ncannot use `!a\\033` as an exclude pattern (config:3): it \
+             begins with `!`, and the list decides here, not the order\nput `a?` into the list \
+             that says what you mean (exclude beats write beats read), or write `\\!a?` if the \
+             name begins with `!`",
+            "agentwt::scope::empty_component\ncannot use `a//b` as a read pattern (config:4): it \
+             has an empty component, which no path in git has\nwrite `a/b`",
+        ]
+    );
+}

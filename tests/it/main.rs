@@ -1,0 +1,2 @@
+//! Holds the scope against real git.
+mod baseline;

@@ -1,4 +1,5 @@
 //! skeleton
+pub mod cli;
 pub mod config;
 pub mod exit;
 pub mod git;

@@ -1,0 +1,109 @@
+//! Defines `git agentwt add`.
+
+use clap::Args;
+
+use super::AnswerOutput;
+
+/// Create a scoped worktree and print its path
+///
+/// The worktree is made at `.agentwt/worktrees/<name>` of the repository, on the new branch
+/// `<prefix><name>` (or on an existing one with --branch). Files that the scope excludes never
+/// touch the disk, files that it does not let the agent write are read-only, and hooks that
+/// verify every commit are installed for this worktree only.
+///
+/// Run again with the same name and the same scope, it prints the same path and changes nothing.
+/// When a step fails, everything that was made is undone.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub struct Add {
+    /// The worktree's name: letters, digits, '.', '_' and '-'
+    #[arg(value_name = "name")]
+    pub name: String,
+    /// Start from this commit [default: config, else the main worktree's branch]
+    ///
+    /// Any name of a commit that git understands. With --branch it must be an ancestor of that
+    /// branch; the default is then the branch's tip.
+    #[arg(long, value_name = "commit-ish")]
+    pub base: Option<String>,
+    /// Check out this existing branch, instead of a new one
+    #[arg(short, long, value_name = "branch")]
+    pub branch: Option<String>,
+    /// Install no hooks
+    ///
+    /// Nothing is then verified after a commit, and write bits do not come back by themselves
+    /// after a checkout. `git agentwt verify` works as ever.
+    #[arg(long)]
+    pub no_hooks: bool,
+    /// Print what would be done, and do nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// The scope: the profile, and the lists that replace its own or are added to them.
+    #[command(flatten)]
+    pub scope: ScopeLists,
+    /// How to print the answer.
+    #[command(flatten)]
+    pub output: AnswerOutput,
+}
+
+/// Holds the options that make a scope. A list that is absent was not given; an empty text in it
+/// (`--write ''`) says that the list is empty on purpose.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+#[command(next_help_heading = "Scope")]
+pub struct ScopeLists {
+    /// Take this scope profile of the config [default: default]
+    ///
+    /// The profile `docs` is the table `[scope.docs]` of `.agentwt/config.toml`.
+    #[arg(long = "scope", value_name = "profile")]
+    pub profile: Option<String>,
+    /// Let these files be edited, instead of the profile's list
+    ///
+    /// A gitignore(5) pattern relative to the repository's root; the option may be repeated. An
+    /// empty one (`--write ''`) makes a read-only task.
+    #[arg(long, value_name = "pattern")]
+    pub write: Option<Vec<String>>,
+    /// Let these files be seen, instead of the profile's list
+    ///
+    /// Written as for --write. Without any list, everything may be seen.
+    #[arg(long, value_name = "pattern")]
+    pub read: Option<Vec<String>>,
+    /// Keep these files away, instead of the profile's list
+    ///
+    /// Written as for --write. It beats the two other lists.
+    #[arg(long, value_name = "pattern")]
+    pub exclude: Option<Vec<String>>,
+    /// Add to what may be edited
+    ///
+    /// The option may be repeated; the patterns are added to the profile's list, or to those of
+    /// --write.
+    #[arg(long, value_name = "pattern")]
+    pub add_write: Option<Vec<String>>,
+    /// Add to what may be seen
+    ///
+    /// The option may be repeated; the patterns are added to the profile's list, or to those of
+    /// --read.
+    #[arg(long, value_name = "pattern")]
+    pub add_read: Option<Vec<String>>,
+    /// Add to what is kept away
+    ///
+    /// The option may be repeated; the patterns are added to the profile's list, or to those of
+    /// --exclude.
+    #[arg(long, value_name = "pattern")]
+    pub add_exclude: Option<Vec<String>>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  A worktree with the default scope of the config, and into it:
+      cd \"$(git agentwt add task-5)\"
+
+  Another profile, and one more directory that may be edited:
+      git agentwt add task-6 --scope docs --add-write '/examples/'
+
+  A scope without any config, on a branch that exists:
+      git agentwt add task-7 -b fix/login --write 'src/**' --exclude '**/secrets/**'
+
+  A task that only reads:
+      git agentwt add review-7 --write ''
+
+  See first what would be done:
+      git agentwt add task-8 -n";

@@ -1,0 +1,99 @@
+//! Defines `init`, `reapply` and `remove`: the commands that set up, put right and take away.
+
+use clap::Args;
+
+use super::AnswerOutput;
+
+/// Write .agentwt/config.toml, and ignore .agentwt/worktrees/
+///
+/// The config gets a default scope, proposed from what the repository has, and comments that
+/// explain every key. A file that exists is kept as it is. Commit the config: it is meant to be
+/// shared.
+#[derive(Args, Debug)]
+#[command(after_long_help = INIT_EXAMPLES)]
+pub struct Init {
+    /// Print what would be written, and do nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// How to print the answer.
+    #[command(flatten)]
+    pub output: AnswerOutput,
+}
+
+/// Put back what is present and what is writable, as the scope says
+///
+/// The sparse-checkout patterns and the write bits of the files are set as the recorded scope
+/// says. The hooks do this by themselves after a checkout, merge, rebase, reset or stash; this
+/// is for when they could not. Contents are never changed.
+#[derive(Args, Debug)]
+#[command(after_long_help = REAPPLY_EXAMPLES)]
+pub struct Reapply {
+    /// The worktree [default: the one you stand in]
+    #[arg(value_name = "name")]
+    pub name: Option<String>,
+    /// Print what would be put back, and do nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// How to print the answer.
+    #[command(flatten)]
+    pub output: AnswerOutput,
+}
+
+/// Remove worktrees, never losing work
+///
+/// Refused (exit 4), with a list, when there is uncommitted work, an untracked file, or a commit
+/// that is on no other branch. The branch is deleted only when it is merged. A worktree that
+/// `git agentwt add` did not make is never touched.
+#[derive(Args, Debug)]
+#[command(after_long_help = REMOVE_EXAMPLES)]
+pub struct Remove {
+    /// The worktrees
+    #[arg(value_name = "name", required = true)]
+    pub names: Vec<String>,
+    /// Remove it with its work, after saving that
+    ///
+    /// What would be lost, tracked and untracked files, is first committed under
+    /// `refs/agentwt/rescue/<name>/<time>`, and that name is printed.
+    #[arg(short, long)]
+    pub force: bool,
+    /// Delete the branch even when it is not merged
+    ///
+    /// Its tip is kept under `refs/agentwt/rescue/<name>/<time>`.
+    #[arg(short = 'D', long, conflicts_with = "keep_branch")]
+    pub delete_branch: bool,
+    /// Keep the branch even when it is merged
+    #[arg(long)]
+    pub keep_branch: bool,
+    /// Print what would be removed, and do nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// How to print the answer.
+    #[command(flatten)]
+    pub output: AnswerOutput,
+}
+
+const INIT_EXAMPLES: &str = "\
+Examples:
+  Write the config, look at it, and commit it:
+      git agentwt init
+      git add .agentwt/config.toml
+
+  See first what would be written:
+      git agentwt init -n";
+
+const REAPPLY_EXAMPLES: &str = "\
+Examples:
+  After a tool has made every file writable:
+      git agentwt reapply task-5
+
+  Is anything not as it should be:
+      git agentwt reapply task-5 -n";
+
+const REMOVE_EXAMPLES: &str = "\
+Examples:
+  The work is merged:
+      git agentwt remove task-5
+
+  The work is not wanted, branch included; it can be had again for a while:
+      git agentwt remove task-6 --force --delete-branch
+      git for-each-ref refs/agentwt/rescue/task-6";

@@ -1,0 +1,131 @@
+//! Defines the commands that only look: `list`, `status`, `path` and `scope`.
+
+use std::ffi::OsString;
+
+use clap::Args;
+
+use super::{AnswerOutput, ListOutput};
+
+/// List the worktrees, with branch, scope, changes and last verification
+///
+/// Every worktree that `git agentwt add` made in this repository, one a line, whichever of its
+/// worktrees you stand in.
+#[derive(Args, Debug)]
+#[command(after_long_help = LIST_EXAMPLES)]
+pub struct List {
+    /// How to print the answer.
+    #[command(flatten)]
+    pub output: ListOutput,
+}
+
+/// Show one worktree in full
+///
+/// Its branch, base, scope, hooks, what changed since the base and the last verification.
+/// Nothing is verified anew: that is `git agentwt verify`.
+#[derive(Args, Debug)]
+#[command(after_long_help = STATUS_EXAMPLES)]
+pub struct Status {
+    /// The worktrees [default: the one you stand in]
+    #[arg(value_name = "name")]
+    pub names: Vec<String>,
+    /// How to print the answer.
+    #[command(flatten)]
+    pub output: ListOutput,
+}
+
+/// Print the absolute path of a worktree
+///
+/// The path is the only thing on stdout, so that it can be used in a command.
+#[derive(Args, Debug)]
+#[command(after_long_help = PATH_EXAMPLES)]
+pub struct Path {
+    /// The worktree's name
+    #[arg(value_name = "name")]
+    pub name: String,
+    /// End the path with NUL instead of a newline
+    #[arg(short = 'z', help_heading = "Output")]
+    pub nul: bool,
+    /// How to print the answer.
+    #[command(flatten)]
+    pub output: AnswerOutput,
+}
+
+/// Show a scope, or which rule decides about a path
+///
+/// Without paths, every rule of the scope is shown with the number of files that it matches.
+/// With paths, each is answered like `git check-ignore -v` does: its access (`excluded`, `read`
+/// or `write`), and the list, the pattern and the line that decided. A path need not exist. It
+/// is relative to the current directory inside the worktree, else to the repository's root.
+///
+/// Inside a worktree its name may be left out. The first argument before `--` is a name if a
+/// worktree of that name exists, else a path; what follows `--` is always a path.
+#[derive(Args, Debug)]
+#[command(
+    after_long_help = SCOPE_EXAMPLES,
+    override_usage = "git agentwt scope [OPTIONS] [<name>] [--] [<path>...]\n       \
+        git agentwt scope [OPTIONS] --scope <profile> [--] [<path>...]"
+)]
+pub struct Scope {
+    /// The worktree, then paths
+    ///
+    /// The first one is a name if a worktree of that name exists, else it is a path of the
+    /// worktree you stand in.
+    #[arg(value_name = "name|path")]
+    pub args: Vec<OsString>,
+    /// Paths, whatever they look like
+    #[arg(value_name = "path", last = true)]
+    pub paths: Vec<OsString>,
+    /// Show a profile of the config, instead of a worktree's scope
+    ///
+    /// It is read from the main worktree's `.agentwt/config.toml` as it is now; all other
+    /// arguments are then paths.
+    #[arg(long = "scope", value_name = "profile")]
+    pub profile: Option<String>,
+    /// Read the paths from stdin, one a line, or NUL-ended with -z
+    #[arg(long, conflicts_with = "paths")]
+    pub stdin: bool,
+    /// How to print the answer.
+    #[command(flatten)]
+    pub output: ListOutput,
+}
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  See them all:
+      git agentwt list
+
+  Their names and paths, for a script:
+      git agentwt list --porcelain -z";
+
+const STATUS_EXAMPLES: &str = "\
+Examples:
+  The worktree you stand in:
+      git agentwt status
+
+  Two others:
+      git agentwt status task-5 task-6";
+
+const PATH_EXAMPLES: &str = "\
+Examples:
+  Go there:
+      cd \"$(git agentwt path task-5)\"
+
+  Open it in an editor:
+      code \"$(git agentwt path task-5)\"";
+
+const SCOPE_EXAMPLES: &str = "\
+Examples:
+  What may the agent of task-5 do, and what does each rule match:
+      git agentwt scope task-5
+
+  Why is this file read-only there:
+      git agentwt scope task-5 -- src/generated/api.ts
+
+  The same from inside the worktree:
+      git agentwt scope -- src/generated/api.ts
+
+  Try a profile before a worktree is made with it:
+      git agentwt scope --scope docs -- README.md
+
+  Every tracked file, for a program:
+      git ls-files -z | git agentwt scope task-5 --stdin -z";

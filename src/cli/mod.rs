@@ -1,0 +1,222 @@
+//! Defines the command line: [`Cli`], its commands, and the text that `-h` and `--help` print.
+//!
+//! There is no logic here: a value is as the user typed it, and the command that takes it parses
+//! it. The man pages and the completions are made from these definitions, so a flag that is not
+//! documented here is documented nowhere.
+//!
+//! ```
+//! use clap::Parser as _;
+//! use git_agentwt::cli::{Cli, Command};
+//! let cli = Cli::parse_from(["git-agentwt", "path", "task-5"]);
+//! assert!(matches!(cli.command, Command::Path(path) if path.name == "task-5"));
+//! ```
+
+mod add;
+mod changes;
+mod hooks;
+mod lifecycle;
+mod look;
+mod output;
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Parser, Subcommand};
+
+pub use self::add::{Add, ScopeLists};
+pub use self::changes::{Changed, Verify};
+pub use self::hooks::{Completions, Hook, Hooks, HooksCommand, HooksInstall, HooksStatus};
+pub use self::lifecycle::{Init, Reapply, Remove};
+pub use self::look::{List, Path, Scope, Status};
+pub use self::output::{AnswerOutput, FindingsOutput, Format, ListOutput};
+
+/// Give each coding agent its own worktree, and prove what it touched
+///
+/// Each agent gets a worktree that holds only the files it may see, in which only the files it
+/// may edit are writable. After every commit, and whenever you ask, it is compared with its
+/// scope, from git and the disk and never from the agent's word.
+#[derive(Debug, Parser)]
+#[command(
+    name = "git-agentwt",
+    bin_name = "git agentwt",
+    version,
+    disable_help_subcommand = true,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    subcommand_value_name = "command",
+    subcommand_help_heading = "Commands",
+    after_help = "'git agentwt <command> -h' is the short help of one command.",
+    after_long_help = TOP_LONG
+)]
+pub struct Cli {
+    /// The options that every command takes.
+    #[command(flatten)]
+    pub common: Common,
+    /// The command.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Holds the options that every command takes, before or after its name.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Common options")]
+pub struct Common {
+    /// Run as if started in <dir>
+    ///
+    /// Relative paths in the other arguments are relative to it, as with `git -C <dir>`.
+    #[arg(short = 'C', value_name = "dir", global = true)]
+    pub directory: Option<PathBuf>,
+    /// Say nothing on stderr but errors
+    ///
+    /// The answer on stdout and the exit status stay the same.
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say more on stderr; twice, every git command
+    ///
+    /// Once, each step is named as it is done. Twice (`-vv`), every git command that is run is
+    /// printed with the time it took.
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+}
+
+/// Names a command, with its arguments. The help of each is the documentation of its type: one
+/// on the variant would replace that.
+#[derive(Debug, Subcommand)]
+#[expect(missing_docs, reason = "the type of each variant documents it")]
+pub enum Command {
+    Init(Init),
+    Add(Add),
+    #[command(visible_alias = "ls")]
+    List(List),
+    Status(Status),
+    Path(Path),
+    Scope(Scope),
+    Changed(Changed),
+    Verify(Verify),
+    Reapply(Reapply),
+    #[command(visible_alias = "rm")]
+    Remove(Remove),
+    Hooks(Hooks),
+    Completions(Completions),
+    #[command(hide = true)]
+    Hook(Hook),
+}
+
+/// The end of the long help and of git-agentwt(1). A line that ends with a colon at the left
+/// margin is a section; what is indented below it is shown as it stands.
+const TOP_LONG: &str = "\
+Examples:
+  Set up a repository, make a worktree, and let an agent work in it:
+      git agentwt init
+      cd \"$(git agentwt add task-5)\"
+
+  See what it touched, then remove the worktree:
+      git agentwt verify task-5
+      git agentwt remove task-5
+
+Exit status:
+    0    done, or in scope
+    1    violations were found, or the answer is no
+    2    the command line is wrong, or there is no repository here
+    3    the config or the scope is invalid
+    4    refused, to protect work or state
+    5    git failed, is missing or is too old
+    6    the disk failed
+    7    there is no such worktree of ours
+  101    a bug in git-agentwt: please report it
+128+n    ended by signal n, after everything was undone
+
+'Could not tell' is never 0 and never 1.";
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn visit(command: &clap::Command, look: &mut impl FnMut(&clap::Command)) {
+        look(command);
+        for inner in command.get_subcommands() {
+            visit(inner, look);
+        }
+    }
+
+    #[test]
+    fn the_definitions_do_not_contradict_themselves() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_and_flag_has_a_first_line_without_a_full_stop() {
+        visit(&Cli::command(), &mut |command| {
+            let about = command.get_about().map(ToString::to_string);
+            let about = about.unwrap_or_default();
+            assert!(
+                !about.is_empty() && !about.ends_with('.'),
+                "{}: {about:?}",
+                command.get_name()
+            );
+            for argument in command.get_arguments() {
+                let help = argument.get_help().map(ToString::to_string);
+                let help = help.unwrap_or_default();
+                assert!(
+                    !help.is_empty() && !help.ends_with('.'),
+                    "{} {}: {help:?}",
+                    command.get_name(),
+                    argument.get_id()
+                );
+            }
+        });
+    }
+
+    #[test]
+    fn every_visible_command_shows_an_example() {
+        let command = Cli::command();
+        for command in command.get_subcommands().filter(|c| !c.is_hide_set()) {
+            let text = command.get_after_long_help().map(ToString::to_string);
+            assert!(
+                text.unwrap_or_default()
+                    .contains(&format!("git agentwt {}", command.get_name())),
+                "{}",
+                command.get_name()
+            );
+        }
+    }
+
+    #[test]
+    fn an_empty_list_is_told_from_one_that_was_not_given() {
+        let parse = |arguments: &[&str]| match Cli::parse_from(arguments).command {
+            Command::Add(add) => add.scope,
+            other => panic!("not `add`: {other:?}"),
+        };
+        assert_eq!(parse(&["x", "add", "t"]).write, None);
+        assert_eq!(
+            parse(&["x", "add", "t", "--write", ""]).write,
+            Some(vec![String::new()])
+        );
+        assert_eq!(
+            parse(&["x", "add", "t", "--write=-a", "--write", "b"]).write,
+            Some(vec!["-a".to_owned(), "b".to_owned()])
+        );
+    }
+
+    #[test]
+    fn an_event_keeps_its_own_arguments_after_two_dashes() {
+        let arguments = ["x", "hook", "post-checkout", "--", "-C", "--", "-z"];
+        let Command::Hook(hook) = Cli::parse_from(arguments).command else {
+            panic!("not `hook`");
+        };
+        assert_eq!(hook.event, "post-checkout");
+        assert_eq!(hook.args, ["-C", "--", "-z"]);
+    }
+
+    #[test]
+    fn what_follows_two_dashes_is_a_path_of_scope() {
+        let Command::Scope(scope) =
+            Cli::parse_from(["x", "scope", "task-5", "a", "--", "-b", "task-6"]).command
+        else {
+            panic!("not `scope`");
+        };
+        assert_eq!(scope.args, ["task-5", "a"]);
+        assert_eq!(scope.paths, ["-b", "task-6"]);
+    }
+}

@@ -1,7 +1,9 @@
-//! Placeholder that only parses; the real one calls `git_agentwt::run`.
+//! Placeholder that only prints completions; the real one calls `git_agentwt::run`.
 use clap::Parser as _;
+use git_agentwt::cli::{Cli, Command, completions::completions};
 
 fn main() {
-    let cli = git_agentwt::cli::Cli::parse();
-    std::hint::black_box(cli);
+    if let Command::Completions(wanted) = Cli::parse().command {
+        print!("{}", completions(wanted.shell));
+    }
 }

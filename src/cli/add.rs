@@ -17,7 +17,7 @@ use super::AnswerOutput;
 #[command(after_long_help = EXAMPLES)]
 pub struct Add {
     /// The worktree's name: letters, digits, '.', '_' and '-'
-    #[arg(value_name = "name")]
+    #[arg(id = "new-name", value_name = "name")]
     pub name: String,
     /// Start from this commit [default: config, else the main worktree's branch]
     ///

@@ -13,6 +13,7 @@
 
 mod add;
 mod changes;
+pub mod completions;
 mod hooks;
 mod lifecycle;
 mod look;

@@ -1,2 +1,9 @@
-//! Holds the scope against real git.
+//! The tests that need git, a disk or a shell: one binary, one file for each subject.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "tests start programs, read the environment and print"
+)]
+
 mod baseline;
+mod completions;

@@ -1,0 +1,64 @@
+
+# What clap does not know: the names of the worktrees, and `git agentwt <TAB>`.
+
+# Prints the names of the worktrees of this repository: their records are directories.
+__git_agentwt_names() {
+    local common path
+    common=$(git rev-parse --git-common-dir 2>/dev/null) || return 0
+    for path in "$common"/agentwt/worktrees/*/; do
+        [[ -d $path ]] || continue
+        path=${path%/}
+        printf '%s\n' "${path##*/}"
+    done
+}
+
+# Says whether the line up to the cursor is a command that takes a worktree's name here.
+__git_agentwt_wants_name() {
+    local word
+    case $2 in
+        -C | -b | --base | --branch | --format | --scope) return 1 ;;
+    esac
+    [[ $1 != -* ]] || return 1
+    for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+        case $word in
+            path | status | changed | verify | reapply | remove | rm) return 0 ;;
+            scope | install | uninstall) return 0 ;;
+            init | add | list | ls | completions) return 1 ;;
+        esac
+    done
+    return 1
+}
+
+# Completes `git-agentwt`: called as `complete -F` calls it (command, current word, word before).
+__git_agentwt_complete() {
+    local name
+    if __git_agentwt_wants_name "$2" "$3"; then
+        COMPREPLY=()
+        while IFS= read -r name; do
+            COMPREPLY+=("$name")
+        done < <(compgen -W "$(__git_agentwt_names)" -- "$2")
+    else
+        local -a line=(_git_agentwt_clap "${COMP_WORDS[@]:1}")
+        local -a COMP_WORDS
+        COMP_WORDS=("${line[@]}")
+        __git_agentwt_clap _git_agentwt_clap "$2" "$3"
+    fi
+}
+
+# Completes `git agentwt`: git's own completion calls this, with the whole line in COMP_WORDS.
+_git_agentwt() {
+    local at=0
+    while ((at < COMP_CWORD)) && [[ ${COMP_WORDS[at]} != agentwt ]]; do
+        ((at += 1))
+    done
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+    local -a line=(git-agentwt "${COMP_WORDS[@]:at+1}")
+    local COMP_CWORD=$((COMP_CWORD - at))
+    local -a COMP_WORDS
+    COMP_WORDS=("${line[@]}")
+    # git completes with `nospace` and writes the space itself; clap's words have none.
+    compopt +o nospace 2>/dev/null
+    __git_agentwt_complete git-agentwt "$current" "$previous"
+}
+
+complete -F __git_agentwt_complete -o bashdefault -o default git-agentwt

@@ -1,0 +1,26 @@
+
+# What clap does not know: the names of the worktrees, and `git agentwt <TAB>`.
+
+function __git_agentwt_names -d 'Names of the worktrees of this repository: their records are directories'
+    set -l common (git rev-parse --git-common-dir 2>/dev/null)
+    or return
+    for path in $common/agentwt/worktrees/*/
+        string replace -r '.*/([^/]+)/$' '$1' -- $path
+    end
+end
+
+complete -c git-agentwt -n "__fish_git_agentwt_using_subcommand path status changed verify reapply remove rm" -f -a "(__git_agentwt_names)" -d Worktree
+complete -c git-agentwt -n "__fish_git_agentwt_using_subcommand scope" -a "(__git_agentwt_names)" -d Worktree
+complete -c git-agentwt -n "__fish_git_agentwt_using_subcommand hooks; and __fish_seen_subcommand_from install uninstall status" -a "(__git_agentwt_names)" -d Worktree
+
+# fish's own completion of git asks that of every `git-*` command on PATH, but in fish 3.6.0 under
+# the wrong name. The same answer twice is shown once.
+function __git_agentwt_after_git
+    set -l words (commandline -opc)
+    set -l at (contains -i -- agentwt $words)
+    or return
+    set -e words[1..$at]
+    complete -C "git-agentwt $words "(commandline -ct)
+end
+
+complete -c git -f -n "__fish_seen_subcommand_from agentwt" -a "(__git_agentwt_after_git)"

@@ -17,6 +17,7 @@ pub mod completions;
 mod hooks;
 mod lifecycle;
 mod look;
+pub mod man;
 mod output;
 
 use std::path::PathBuf;

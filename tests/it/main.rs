@@ -7,3 +7,4 @@
 
 mod baseline;
 mod completions;
+mod man;

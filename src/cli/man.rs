@@ -1,0 +1,302 @@
+//! Writes the man pages: [`pages`] joins the command line definitions with hand-written sections.
+//!
+//! It only makes text. What the definitions know (synopsis, options, examples, exit codes) is
+//! never written twice; the rest is roff in `man/sections/<page>.roff`. What stands there before
+//! its first `.SH` goes on with DESCRIPTION, the rest follows OPTIONS. The pages in `man/` are
+//! this output, and a test says when they are not.
+//!
+//! ```
+//! use git_agentwt::cli::man::pages;
+//! let pages = pages(|_| String::new());
+//! assert!(pages.iter().any(|page| page.file == "git-agentwt-add.1"));
+//! ```
+
+use std::fmt::Write as _;
+
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
+
+use super::Cli;
+
+/// Holds one page: the name of its file, as `man` expects it, and its roff.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Its file name: `git-agentwt-add.1`.
+    pub file: String,
+    /// Its text in roff, ended by a newline.
+    pub text: String,
+}
+
+const CONFIG: &str = "git-agentwt-config";
+const CONFIG_ABOUT: &str = "the config of git\\-agentwt, its variables, and what a scope is";
+const OTHERS: [(&str, &str); 5] = [
+    ("git", "1"),
+    ("git-worktree", "1"),
+    ("git-sparse-checkout", "1"),
+    ("gitignore", "5"),
+    ("githooks", "5"),
+];
+
+/// Returns every page: git-agentwt(1), one for each command, and git-agentwt-config(5). The
+/// function returns the hand-written sections of a page, by its name without a number.
+pub fn pages(sections: impl Fn(&str) -> String) -> Vec<Page> {
+    let mut root = Cli::command();
+    root.build();
+    let verbs: Vec<&Command> = root
+        .get_subcommands()
+        .filter(|c| !c.is_hide_set())
+        .collect();
+    let mut names = vec![("git-agentwt".to_owned(), "1")];
+    names.extend(verbs.iter().map(|verb| (page_name(verb), "1")));
+    names.push((CONFIG.to_owned(), "5"));
+    let see_also = see_also(&names);
+
+    let top = page(&root, "git-agentwt", &sections("git-agentwt"));
+    let mut pages = vec![Page {
+        file: "git-agentwt.1".to_owned(),
+        text: top + &see_also,
+    }];
+    pages.extend(verbs.iter().map(|verb| {
+        let name = page_name(verb);
+        Page {
+            text: page(verb, &name, &sections(&name)) + &see_also,
+            file: format!("{name}.1"),
+        }
+    }));
+    let config = header(CONFIG, "5", CONFIG_ABOUT) + &ended(&sections(CONFIG));
+    pages.push(Page {
+        file: format!("{CONFIG}.5"),
+        text: config + &see_also,
+    });
+    pages
+}
+
+fn page_name(verb: &Command) -> String {
+    format!("git-agentwt-{}", verb.get_name())
+}
+
+/// One page of section 1, without SEE ALSO.
+fn page(command: &Command, name: &str, sections: &str) -> String {
+    let (description, rest) = match sections.find(".SH ") {
+        Some(at) => sections.split_at(at),
+        None => (sections, ""),
+    };
+    let mut out = header(name, "1", &escape(&about(command)));
+    out.push_str(".SH SYNOPSIS\n");
+    out.push_str(&synopsis(command));
+    out.push_str(".SH DESCRIPTION\n");
+    out.push_str(&long_about(command));
+    out.push_str(&ended(description));
+    out.push_str(&commands(command));
+    out.push_str(".SH OPTIONS\n");
+    out.push_str(&options(command, Depth::Page));
+    out.push_str(&ended(rest));
+    out.push_str(&closing(command));
+    out
+}
+
+/// The title line and NAME. There is no date: a page changes with the version only.
+fn header(name: &str, section: &str, about: &str) -> String {
+    format!(
+        ".\\\" Made from src/cli and man/sections: change those, then UPDATE_MAN=1 cargo test man\n\
+         .TH \"{}\" \"{section}\" \"\" \"git\\-agentwt {}\" \"Git Agentwt Manual\"\n\
+         .nh\n.ad l\n.SH NAME\n{} \\- {about}\n",
+        escape(&name.to_uppercase()),
+        env!("CARGO_PKG_VERSION"),
+        escape(name),
+    )
+}
+
+fn about(command: &Command) -> String {
+    command
+        .get_about()
+        .map(ToString::to_string)
+        .unwrap_or_default()
+}
+
+/// The usage lines as the help prints them, one a line.
+fn synopsis(command: &Command) -> String {
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage
+        .trim_start_matches("Usage:")
+        .replace("[OPTIONS]", "[options]");
+    let lines: Vec<_> = usage.lines().map(|line| escape(line.trim())).collect();
+    format!(".nf\n{}\n.fi\n", lines.join("\n"))
+}
+
+/// The paragraphs of the long help but the first, which is NAME.
+fn long_about(command: &Command) -> String {
+    let text = command
+        .get_long_about()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let paragraphs = text.split("\n\n").skip(1).map(|text| escape(text.trim()));
+    paragraphs.collect::<Vec<_>>().join("\n.PP\n") + "\n"
+}
+
+/// The commands of a command: with their page at the top, in full below `hooks`.
+fn commands(command: &Command) -> String {
+    let mut out = String::new();
+    let is_top = command.get_name() == "git-agentwt";
+    for inner in command.get_subcommands().filter(|c| !c.is_hide_set()) {
+        if out.is_empty() {
+            out.push_str(".SH COMMANDS\n");
+        }
+        if is_top {
+            let name = escape(&page_name(inner));
+            let _ = writeln!(out, ".TP\n.BR {name} (1)\n{}", escape(&about(inner)));
+            for alias in inner.get_visible_aliases() {
+                let _ = writeln!(out, "(also\n.BR \"git agentwt {alias}\" )");
+            }
+        } else {
+            let _ = writeln!(out, ".SS {}", escape(inner.get_name()));
+            out.push_str(&synopsis(inner));
+            let _ = writeln!(out, ".PP\n{}.", escape(&about(inner)));
+            out.push_str(&options(inner, Depth::Inner));
+        }
+    }
+    out
+}
+
+/// Says where options are shown: as the page's own, or as those of a command within it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Page,
+    Inner,
+}
+
+/// The options and arguments as `clap_mangen` writes them, with its further headings as parts of
+/// OPTIONS. Within a page there are none, and the options of every command are not repeated.
+fn options(command: &Command, depth: Depth) -> String {
+    let shown = command.clone().mut_args(|argument| {
+        let is_explained = argument.get_id() == "format";
+        let is_repeated =
+            depth == Depth::Inner && (argument.is_global_set() || argument.get_id() == "help");
+        argument
+            .hide_possible_values(is_explained)
+            .hide(is_repeated)
+    });
+    let mut bytes = Vec::new();
+    let written = Man::new(shown).render_options_section(&mut bytes);
+    debug_assert!(written.is_ok(), "writing to memory cannot fail");
+    // The string `Aq` is defined in a preamble that we do not take; `aq` is groff_char(7)'s own.
+    let text = String::from_utf8_lossy(&bytes).replace("\\*(Aq", "\\(aq");
+    let (_, body) = text.split_once(".SH OPTIONS\n").unwrap_or_default();
+    let mut out = String::new();
+    for line in body.lines() {
+        match (line.strip_prefix(".SH "), depth) {
+            (Some(heading), Depth::Page) => {
+                let heading = heading.trim_matches('"').to_lowercase();
+                let (first, rest) = heading.split_at(1);
+                let _ = writeln!(out, ".SS {}{rest}", first.to_uppercase());
+            }
+            (Some(_), Depth::Inner) => {}
+            (None, Depth::Page | Depth::Inner) => {
+                let _ = writeln!(out, "{line}");
+            }
+        }
+    }
+    out
+}
+
+/// What the long help ends with. A line at the left margin that ends with a colon is a section's
+/// heading; indented lines are shown as they stand; any other line is a paragraph.
+fn closing(command: &Command) -> String {
+    let text = command
+        .get_after_long_help()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let mut out = String::new();
+    let mut is_verbatim = false;
+    for line in text.lines() {
+        let heading = line.strip_suffix(':').filter(|h| !h.starts_with(' '));
+        let is_table = line.starts_with(' ') || line.starts_with("128+n");
+        if is_verbatim && !is_table && !line.is_empty() {
+            out.push_str(".fi\n");
+            is_verbatim = false;
+        }
+        if let Some(heading) = heading {
+            let _ = writeln!(out, ".SH {}", escape(&heading.to_uppercase()));
+        } else if is_table {
+            if !is_verbatim {
+                out.push_str(".nf\n");
+                is_verbatim = true;
+            }
+            let _ = writeln!(out, "{}", escape(line.strip_prefix("  ").unwrap_or(line)));
+        } else if line.is_empty() {
+            out.push_str(if is_verbatim { "\n" } else { "" });
+        } else {
+            let _ = writeln!(out, ".PP\n{}", escape(line));
+        }
+    }
+    if is_verbatim {
+        out.push_str(".fi\n");
+    }
+    out
+}
+
+fn see_also(names: &[(String, &str)]) -> String {
+    let others = OTHERS.iter().map(|(name, section)| (*name, *section));
+    let all: Vec<String> = names
+        .iter()
+        .map(|(name, section)| (name.as_str(), *section))
+        .chain(others)
+        .map(|(name, section)| format!(".BR {} ({section})", escape(name)))
+        .collect();
+    format!(".SH \"SEE ALSO\"\n{}\n", all.join(" ,\n"))
+}
+
+/// Makes text safe for roff: a backslash, a dash that can be copied, and a line that would be a
+/// request.
+fn escape(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-");
+    let lines = text.lines().map(|line| match line.as_bytes().first() {
+        Some(b'.' | b'\'') => format!("\\&{line}"),
+        _ => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn ended(text: &str) -> String {
+    if text.is_empty() || text.ends_with('\n') {
+        text.to_owned()
+    } else {
+        format!("{text}\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_cannot_become_a_request() {
+        assert_eq!(
+            escape(".agentwt\n'x' \\ -n"),
+            "\\&.agentwt\n\\&'x' \\e \\-n"
+        );
+    }
+
+    #[test]
+    fn sections_go_on_with_the_description_and_follow_the_options() {
+        let pages = pages(|name| match name {
+            "git-agentwt-path" => "More of it.\n.SH OUTPUT\nThe path.".to_owned(),
+            _ => String::new(),
+        });
+        let page = pages
+            .iter()
+            .find(|page| page.file == "git-agentwt-path.1")
+            .expect("it is a command");
+        let at = |needle: &str| page.text.find(needle).unwrap_or(usize::MAX);
+        let order = [
+            ".SH DESCRIPTION",
+            "More of it.",
+            ".SH OPTIONS",
+            ".SH OUTPUT",
+            ".SH EXAMPLES",
+            ".SH \"SEE ALSO\"",
+        ];
+        assert!(order.map(at).is_sorted(), "{}", page.text);
+        assert!(at(".SH \"SEE ALSO\"") < usize::MAX);
+    }
+}

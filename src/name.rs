@@ -52,10 +52,7 @@ impl WorktreeName {
             return Err(NameError::Start);
         }
         let lower = text.to_ascii_lowercase();
-        if text.contains("..")
-            || text.ends_with('.')
-            || lower.rsplit_once('.').is_some_and(|(_, end)| end == "lock")
-        {
+        if text.contains("..") || text.ends_with('.') || lower.as_bytes().ends_with(b".lock") {
             return Err(NameError::Ref);
         }
         Ok(Self(text.to_owned()))

@@ -46,6 +46,10 @@ pub struct Reapply {
 /// `git agentwt add` did not make is never touched.
 #[derive(Args, Debug)]
 #[command(after_long_help = REMOVE_EXAMPLES)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
 pub struct Remove {
     /// The worktrees
     #[arg(value_name = "name", required = true)]

@@ -7,4 +7,5 @@
 
 mod baseline;
 mod completions;
+mod install;
 mod man;

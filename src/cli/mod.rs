@@ -62,7 +62,7 @@ pub struct Cli {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Common options")]
 pub struct Common {
-    /// Run as if started in <dir>
+    /// Run as if started in this directory
     ///
     /// Relative paths in the other arguments are relative to it, as with `git -C <dir>`.
     #[arg(short = 'C', value_name = "dir", global = true)]

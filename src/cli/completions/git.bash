@@ -1,4 +1,6 @@
 
+# shellcheck shell=bash
+
 # What clap does not know: the names of the worktrees, and `git agentwt <TAB>`.
 
 # Prints the names of the worktrees of this repository: their records are directories.

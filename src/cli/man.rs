@@ -11,6 +11,7 @@
 //! assert!(pages.iter().any(|page| page.file == "git-agentwt-add.1"));
 //! ```
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
 
 use clap::{Command, CommandFactory};
@@ -69,6 +70,34 @@ pub fn pages(sections: impl Fn(&str) -> String) -> Vec<Page> {
         text: config + &see_also,
     });
     pages
+}
+
+/// Returns the page that a command line asks for with `--help` (not with `-h`), for a terminal
+/// on which man can show it: `git-agentwt-add` for `add --help`, also by an alias. The arguments
+/// are those after the program's name.
+#[must_use]
+pub fn page_asked_for(arguments: &[OsString]) -> Option<String> {
+    let root = Cli::command();
+    let mut verb = None;
+    let mut is_asked = false;
+    let mut words = arguments.iter().take_while(|word| *word != "--");
+    while let Some(word) = words.next() {
+        if word == "--help" {
+            is_asked = true;
+        } else if word == "-C" {
+            words.next();
+        } else if verb.is_none() && !word.as_encoded_bytes().starts_with(b"-") {
+            verb = Some(word);
+        }
+    }
+    match verb {
+        _ if !is_asked => None,
+        None => Some("git-agentwt".to_owned()),
+        Some(verb) => root
+            .find_subcommand(verb)
+            .filter(|command| !command.is_hide_set())
+            .map(page_name),
+    }
 }
 
 fn page_name(verb: &Command) -> String {
@@ -275,6 +304,23 @@ mod tests {
             escape(".agentwt\n'x' \\ -n"),
             "\\&.agentwt\n\\&'x' \\e \\-n"
         );
+    }
+
+    #[test]
+    fn long_help_is_a_page_and_short_help_is_not() {
+        for (words, page) in [
+            ("--help", Some("git-agentwt")),
+            ("add --help", Some("git-agentwt-add")),
+            ("-C dir rm task-5 --help", Some("git-agentwt-remove")),
+            ("hooks install --help", Some("git-agentwt-hooks")),
+            ("add -h", None),
+            ("scope -- --help", None),
+            ("hook post-commit --help", None),
+            ("unknown --help", None),
+        ] {
+            let arguments: Vec<OsString> = words.split(' ').map(OsString::from).collect();
+            assert_eq!(page_asked_for(&arguments).as_deref(), page, "{words}");
+        }
     }
 
     #[test]

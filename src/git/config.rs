@@ -1,7 +1,7 @@
 //! Reads and writes git's configuration (git-config(1)), one method a form of the command.
 
 use bstr::ByteSlice;
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::error::GitError;
 use super::run::{Git, odd_output};
@@ -71,6 +71,55 @@ impl Git {
         Ok(text.split_terminator('\0').map(ToOwned::to_owned).collect())
     }
 
+    /// Returns a boolean key of one configuration file, none when the file does not set it.
+    ///
+    /// # Errors
+    /// Fails when git fails or the value is no boolean.
+    pub fn config_file_get_bool(
+        &self,
+        file: &Utf8Path,
+        key: &str,
+    ) -> Result<Option<bool>, GitError> {
+        let args = [
+            "config",
+            "--file",
+            file.as_str(),
+            "--type=bool",
+            "--get",
+            key,
+        ];
+        let answer = self.maybe("read git's configuration", &args)?;
+        Ok(answer.map(|bytes| bytes.trim() == b"true"))
+    }
+
+    /// Returns every value of a key that is a path, as this directory sees it: the scope as
+    /// `--show-scope` names it, and the path with `~` expanded, relative where it is; the one that
+    /// counts comes last.
+    ///
+    /// # Errors
+    /// Fails when git fails or the output is not UTF-8.
+    pub fn config_get_all_paths(&self, key: &str) -> Result<Vec<(String, Utf8PathBuf)>, GitError> {
+        let what = "read git's configuration";
+        let args = [
+            "config",
+            "-z",
+            "--show-scope",
+            "--type=path",
+            "--get-all",
+            key,
+        ];
+        let Some(bytes) = self.maybe(what, &args)? else {
+            return Ok(Vec::new());
+        };
+        let text =
+            String::from_utf8(bytes).map_err(|_| odd_output(what, &args, "it is not UTF-8"))?;
+        let mut parts = text.split_terminator('\0');
+        let pairs = std::iter::from_fn(|| Some((parts.next()?, parts.next()?)));
+        Ok(pairs
+            .map(|(scope, path)| (scope.to_owned(), path.into()))
+            .collect())
+    }
+
     /// Sets a key in one configuration file to one value.
     ///
     /// # Errors
@@ -93,6 +142,39 @@ impl Git {
     /// Fails when git fails (the file is locked, the disk is full).
     pub fn config_file_unset(&self, file: &Utf8Path, key: &str) -> Result<(), GitError> {
         let args = ["config", "--file", file.as_str(), "--unset-all", key];
+        let answer = self.run(&args, None)?;
+        match answer.status {
+            // 5: "you try to unset an option which does not exist" (git-config(1))
+            Some(0 | 5) => Ok(()),
+            Some(_) | None => Err(super::run::failed(
+                "write git's configuration",
+                &args,
+                &answer,
+            )),
+        }
+    }
+
+    /// Removes one value of a key from a configuration file, and its section when nothing else is
+    /// in it; one that is not there is fine.
+    ///
+    /// # Errors
+    /// Fails when git fails (the file is locked, the disk is full).
+    pub fn config_file_unset_value(
+        &self,
+        file: &Utf8Path,
+        key: &str,
+        value: &str,
+    ) -> Result<(), GitError> {
+        let file = file.as_str();
+        let args = [
+            "config",
+            "--file",
+            file,
+            "--fixed-value",
+            "--unset-all",
+            key,
+            value,
+        ];
         let answer = self.run(&args, None)?;
         match answer.status {
             // 5: "you try to unset an option which does not exist" (git-config(1))

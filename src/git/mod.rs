@@ -5,6 +5,7 @@
 
 mod config;
 pub mod error;
+pub mod hooks;
 pub mod run;
 mod settings;
 

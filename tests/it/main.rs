@@ -7,5 +7,6 @@
 
 mod baseline;
 mod completions;
+mod hooks_install;
 mod install;
 mod man;

@@ -1,0 +1,38 @@
+#!/bin/sh
+# Stands for every hook while core.hooksPath is this directory (git before 2.54): runs the user's
+# hook of this name where git would have found it, then ours; the user's status is git's.
+agentwt_hook=${0##*/}
+unset -v agentwt_dir
+while IFS= read -r agentwt_line; do # scope<TAB>path; the last that is not ours would have won
+    case $agentwt_line in "" | command*) continue ;; esac
+    agentwt_line=${agentwt_line#*[[:space:]]}
+    [ -d "$agentwt_line/agentwt.d" ] || agentwt_dir=$agentwt_line
+done <<EOF
+$(git config --show-scope --type=path --get-all core.hooksPath)
+EOF
+# `git worktree add` starts post-checkout in the new worktree, without GIT_DIR, and means a relative
+# path from the root of the worktree in which it was called: the one that this script is for.
+agentwt_admin=${GIT_DIR:-${0%/agentwt/hooks/*}}
+if [ -z "${agentwt_dir+set}" ]; then
+    IFS= read -r agentwt_dir <"$agentwt_admin/commondir" # ../.. unless somebody moved it
+    case $agentwt_dir:$agentwt_admin in
+    ../..:/*[!/]) agentwt_dir=${agentwt_admin%/*/*}/hooks ;;
+    /*) agentwt_dir=$agentwt_dir/hooks ;;
+    *) agentwt_dir=$agentwt_admin/$agentwt_dir/hooks ;;
+    esac
+elif [ -z "$GIT_DIR" ] && [ "${agentwt_dir#/}" = "$agentwt_dir" ]; then
+    IFS= read -r agentwt_line <"$agentwt_admin/gitdir" && agentwt_dir=${agentwt_line%.git}$agentwt_dir
+fi
+agentwt_user=$agentwt_dir/$agentwt_hook agentwt_status=0
+agentwt_ours=$GIT_DIR/agentwt/hooks/agentwt.d/$agentwt_hook
+[ -n "$GIT_DIR" ] && [ -x "$agentwt_ours" ] || agentwt_ours=
+if [ -f "$agentwt_user" ] && [ -x "$agentwt_user" ]; then
+    [ -n "$agentwt_ours" ] || exec "$agentwt_user" "$@"
+    "$agentwt_user" "$@" || agentwt_status=$?
+fi
+case $agentwt_ours:$agentwt_status in
+:* | */pre-commit:*[!0]*) exit "$agentwt_status" ;;
+*:0) exec "$agentwt_ours" "$@" ;;
+esac
+"$agentwt_ours" "$@"
+exit "$agentwt_status"

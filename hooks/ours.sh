@@ -1,0 +1,25 @@
+#!/bin/sh
+# Starts `git-agentwt hook <name of this file> <arguments>`. No fault of ours becomes git's: only
+# status 1 of pre-commit ("violations found") counts. Its state is found from GIT_DIR alone.
+event=${0##*/} state=$GIT_DIR/agentwt bin='' last=''
+[ -n "$GIT_DIR" ] && [ -d "$state" ] && [ -z "$GIT_AGENTWT_IN_HOOK" ] || exit 0
+case $event:$1 in post-index-change:1) ;; post-index-change:*) exit 0 ;; esac
+[ -r "$state/bin" ] && IFS= read -r bin <"$state/bin"
+recorded=$bin
+[ -f "$bin" ] && [ -x "$bin" ] || bin=$(command -v git-agentwt)
+export GIT_AGENTWT_IN_HOOK=1
+exec 3>&2 2>/dev/null # where sh itself would say "Killed", also later: it flushes late
+status=127
+if [ -n "$bin" ]; then
+    (exec "$bin" hook "$event" "$@" </dev/null 2>&3 3>&-)
+    status=$?
+fi
+[ "$event:$status" = pre-commit:1 ] && exit 1
+[ "$status" -lt 126 ] && exit 0 # below that the binary has said itself what is wrong
+case $event in post-checkout | post-index-change) exit 0 ;; esac
+[ -r "$state/hooks/warned" ] && read -r last <"$state/hooks/warned"
+[ "$last" = "$PPID" ] && exit 0 # one line for each run of git, however many hooks it starts
+echo "$PPID" >"$state/hooks/warned"
+[ -n "$bin" ] && why="$bin ended with status $status" || why="no $recorded, and no git-agentwt on PATH"
+echo "git-agentwt: $event did not verify: $why" >&3
+exit 0

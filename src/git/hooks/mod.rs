@@ -1,0 +1,160 @@
+//! Installs our hooks into one linked worktree, removes them, and says how they are.
+//!
+//! Everything lives in the worktree's own git directory and dies with it:
+//!
+//! ```text
+//! <admin>/config.worktree               one `include.path`, relative: the only line that we add
+//! <admin>/agentwt/bin                   the binary's absolute path
+//! <admin>/agentwt/hooks/config          the included file: hook.agentwt-* or core.hooksPath
+//! <admin>/agentwt/hooks/<hook>          hooks/chain.sh, under each name (git before 2.54)
+//! <admin>/agentwt/hooks/agentwt.d/<ev>  hooks/ours.sh, under the name of each of our events
+//! ```
+//!
+//! `git worktree add` copies `config.worktree` into a worktree that is added from ours, and git
+//! ignores an include that is not there: the copy finds no `agentwt/` below its own git directory,
+//! so nothing of ours runs in it and no path of ours dangles when this worktree is gone. The
+//! directory is replaced as a whole, by rename, so git sees all of one method or all of another.
+//!
+//! It never touches the main worktree's or the user's hooks, and does not know what a hook does:
+//! that is `git-agentwt hook`.
+//!
+//! ```no_run
+//! use camino::Utf8Path;
+//! use git_agentwt::git::{Git, hooks::{Hooks, PreCommit}};
+//! let tree = Utf8Path::new("/repo/.agentwt/worktrees/fix");
+//! let git = Git::find(tree)?;
+//! let hooks = Hooks::of(&git, Utf8Path::new("/repo/.git/worktrees/fix"), tree)?;
+//! let method = hooks.install(Utf8Path::new("/usr/bin/git-agentwt"), PreCommit::Absent)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod config_worktree;
+pub mod error;
+mod extension;
+mod files;
+mod place;
+mod status;
+
+use std::fs;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::run::{Git, GitVersion, Mode};
+pub use error::HooksError;
+pub use status::{Binary, Fault, HooksStatus, Installed};
+
+/// Says how git is told to run our hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// By `hook.<name>.command`: beside the user's hooks, before them (git-hook(1), git 2.54).
+    Configured,
+    /// By a `core.hooksPath` of this worktree, whose hooks run the user's and then ours.
+    HooksPath,
+}
+
+/// Says whether a commit asks us first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PreCommit {
+    /// A commit with violations is refused (`on_violation = "block"`).
+    Blocks,
+    /// There is no pre-commit hook of ours.
+    Absent,
+}
+
+/// Represents the hooks of one linked worktree.
+#[derive(Clone, Debug)]
+pub struct Hooks {
+    git: Git,
+    admin: Utf8PathBuf,
+    common: Utf8PathBuf,
+    work_tree: Utf8PathBuf,
+}
+
+impl Method {
+    /// The method for a git: its own hooks where it has them.
+    #[must_use]
+    pub fn of(version: GitVersion) -> Self {
+        if version >= GitVersion::CONFIGURED_HOOKS {
+            Self::Configured
+        } else {
+            Self::HooksPath
+        }
+    }
+}
+
+impl Hooks {
+    /// Takes a linked worktree by its absolute git directory (`<common>/worktrees/<id>`) and its
+    /// absolute root; `git` may stand in any directory and mode.
+    ///
+    /// # Errors
+    /// Fails when the git directory is not a linked worktree's: in the main worktree git tells a
+    /// hook no `GIT_DIR` (measured, 2.39 to 2.55), and its hooks are the user's.
+    pub fn of(git: &Git, admin: &Utf8Path, work_tree: &Utf8Path) -> Result<Self, HooksError> {
+        let not_linked = |_| HooksError::NotLinked {
+            git_dir: admin.to_owned(),
+        };
+        let link = fs::read_to_string(admin.join("commondir")).map_err(not_linked)?;
+        let common = admin.join(link.trim_end_matches('\n'));
+        let common = common.canonicalize_utf8().map_err(not_linked)?;
+        Ok(Self {
+            git: git.on(admin, Some(work_tree)).with_mode(Mode::User),
+            admin: admin.to_owned(),
+            common,
+            work_tree: work_tree.to_owned(),
+        })
+    }
+
+    /// Installs the hooks by the method that fits this git, whatever was installed before; turns
+    /// `extensions.worktreeConfig` on where it is off. The caller holds the repository's lock.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does; then everything is as it was.
+    pub fn install(&self, binary: &Utf8Path, ask: PreCommit) -> Result<Method, HooksError> {
+        let method = Method::of(self.git.version());
+        let user = self.user_directory()?;
+        let extension = extension::enable(&self.git, &self.common)?;
+        let content = files::Content::new(self, method, ask, &user, binary);
+        let placed = place::place(&self.state(), &content).inspect_err(|_| extension.undo())?;
+        if let Err(error) = config_worktree::include(&self.admin) {
+            placed.undo();
+            extension.undo();
+            return Err(error);
+        }
+        placed.keep();
+        Ok(method)
+    }
+
+    /// Removes the hooks; that there are none is fine. The extension stays: another worktree may
+    /// have come to need it.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does; calling it again goes on where it stopped.
+    pub fn uninstall(&self) -> Result<(), HooksError> {
+        config_worktree::exclude(&self.git, &self.admin)?;
+        place::remove(&self.state())
+    }
+
+    /// Says how the hooks are, as git would find them here and now.
+    ///
+    /// # Errors
+    /// Fails when git does, or when a file of ours is there and cannot be read.
+    pub fn status(&self) -> Result<HooksStatus, HooksError> {
+        status::read_status(self)
+    }
+
+    /// The directory in which git would look for hooks if ours were not there.
+    fn user_directory(&self) -> Result<Utf8PathBuf, HooksError> {
+        let values = self.git.config_get_all_paths("core.hooksPath")?;
+        let user = values
+            .into_iter()
+            .filter(|(scope, _)| scope != "command")
+            .map(|(_, path)| self.work_tree.join(path))
+            .rfind(|path| !files::is_ours(path));
+        Ok(user.unwrap_or_else(|| self.common.join("hooks")))
+    }
+
+    /// Our directory in the worktree's git directory.
+    fn state(&self) -> Utf8PathBuf {
+        self.admin.join("agentwt")
+    }
+}

@@ -7,7 +7,7 @@ use super::AnswerOutput;
 /// Create a scoped worktree and print its path
 ///
 /// The worktree is made at `.agentwt/worktrees/<name>` of the repository, on the new branch
-/// `<prefix><name>` (or on an existing one with --branch). Files that the scope excludes never
+/// `<prefix><name>` (or on the one that --branch names). Files that the scope excludes never
 /// touch the disk, files that it does not let the agent write are read-only, and hooks that
 /// verify every commit are installed for this worktree only.
 ///
@@ -25,7 +25,9 @@ pub struct Add {
     /// branch; the default is then the branch's tip.
     #[arg(long, value_name = "commit-ish")]
     pub base: Option<String>,
-    /// Check out this existing branch, instead of a new one
+    /// Work on this branch, which is made if it does not exist
+    ///
+    /// Without it the branch is `<prefix><name>`, and must be new.
     #[arg(short, long, value_name = "branch")]
     pub branch: Option<String>,
     /// Install no hooks

@@ -120,6 +120,14 @@ impl Git {
             .collect())
     }
 
+    /// Returns a path (`--type=path`: `~` is the home), none when it is not set.
+    ///
+    /// # Errors
+    /// Fails when git fails or the path is not UTF-8.
+    pub fn config_get_path(&self, key: &str) -> Result<Option<Utf8PathBuf>, GitError> {
+        Ok(self.config_get_all_paths(key)?.pop().map(|(_, path)| path))
+    }
+
     /// Sets a key in one configuration file to one value.
     ///
     /// # Errors

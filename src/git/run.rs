@@ -5,7 +5,6 @@
 //! sibling files; all of them end in the private `run`.
 #![expect(
     clippy::disallowed_methods,
-    clippy::disallowed_macros,
     reason = "the one place that starts git and reads the environment for it"
 )]
 
@@ -15,7 +14,7 @@ use std::fmt;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::error::GitError;
-use super::settings::{HARDENED, HARDENED_VARIABLES, LOCAL_VARIABLES};
+use super::settings::{HARDENED, HARDENED_VARIABLES, LOCAL_VARIABLES, OWN_IDENTITY};
 
 /// Says which of the user's settings a call of git obeys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +43,18 @@ pub struct Git {
     dir: Utf8PathBuf,
     target: Target,
     mode: Mode,
+    index: Option<Utf8PathBuf>,
+    identity: Identity,
     version: GitVersion,
+}
+
+/// Says who makes a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Identity {
+    /// The user, as configured.
+    User,
+    /// Ourselves, where nobody is configured: work must be saved all the same.
+    Own,
 }
 
 /// Holds a version of git: major, minor, patch.
@@ -97,6 +107,8 @@ impl Git {
             dir: dir.to_owned(),
             target: Target::Discover,
             mode: Mode::User,
+            index: None,
+            identity: Identity::User,
             version: unknown,
         };
         let answer = git.run(&["version"], None)?;
@@ -143,10 +155,58 @@ impl Git {
         }
     }
 
+    /// The same git with another index file (`GIT_INDEX_FILE`, git(1)).
+    #[must_use]
+    pub fn with_index(&self, file: &Utf8Path) -> Self {
+        Self {
+            index: Some(file.to_owned()),
+            ..self.clone()
+        }
+    }
+
+    /// The same git with an identity of our own, where the user has configured none.
+    pub(super) fn with_fallback_identity(&self) -> Result<Self, GitError> {
+        let known = self.run(&["var", "GIT_COMMITTER_IDENT"], None)?.status == Some(0);
+        let identity = if known { Identity::User } else { Identity::Own };
+        Ok(Self {
+            identity,
+            ..self.clone()
+        })
+    }
+
     /// The directory in which it runs.
     #[must_use]
     pub fn dir(&self) -> &Utf8Path {
         &self.dir
+    }
+
+    /// Opens a manual page as `git <command> --help` does; whether that worked.
+    #[must_use]
+    pub fn open_manual(page: &str) -> bool {
+        duct::cmd("man", [page])
+            .unchecked()
+            .run()
+            .is_ok_and(|output| output.status.success())
+    }
+
+    /// Whether the user lets git colour what goes to a terminal (`color.ui`, git-config(1)).
+    #[must_use]
+    pub fn wants_colour() -> bool {
+        let value = duct::cmd("git", ["config", "--get", "color.ui"])
+            .stderr_null()
+            .unchecked();
+        let value = value.read().unwrap_or_default();
+        !matches!(value.trim(), "false" | "never" | "no" | "off" | "0")
+    }
+
+    /// Where git looks for the user's ignore rules when `core.excludesFile` is not set
+    /// (gitignore(5)).
+    #[must_use]
+    pub fn default_excludes_file() -> Option<Utf8PathBuf> {
+        let directory = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let config = directory("XDG_CONFIG_HOME").map(Utf8PathBuf::from);
+        let config = config.or_else(|| Some(Utf8PathBuf::from(directory("HOME")?).join(".config")));
+        Some(config?.join("git/ignore"))
     }
 
     /// The version that was found.
@@ -195,32 +255,17 @@ impl Git {
     }
 
     pub(super) fn run(&self, args: &[&str], input: Option<&[u8]>) -> Result<Answer, GitError> {
-        let mut argv: Vec<OsString> = Vec::with_capacity(args.len() + 2 * HARDENED.len());
+        let mut words: Vec<OsString> = Vec::with_capacity(args.len() + 2 * HARDENED.len());
         if self.mode == Mode::Hardened {
             for setting in HARDENED {
-                argv.extend(["-c".into(), OsStr::new(setting).to_owned()]);
+                words.extend(["-c".into(), OsStr::new(setting).to_owned()]);
             }
         }
-        argv.extend(args.iter().map(|arg| OsStr::new(arg).to_owned()));
-        let mut command = duct::cmd("git", argv)
+        words.extend(args.iter().map(|arg| OsStr::new(arg).to_owned()));
+        let mut command = duct::cmd("git", words)
             .dir(&self.dir)
-            .stdout_capture()
-            .stderr_capture();
-        for variable in LOCAL_VARIABLES {
-            command = command.env_remove(variable);
-        }
-        command = command.env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0");
-        if self.mode == Mode::Hardened {
-            for (variable, value) in HARDENED_VARIABLES {
-                command = command.env(variable, value);
-            }
-        }
-        if let Target::Explicit { git_dir, work_tree } = &self.target {
-            command = command.env("GIT_DIR", git_dir);
-            if let Some(work_tree) = work_tree {
-                command = command.env("GIT_WORK_TREE", work_tree);
-            }
-        }
+            .full_env(self.environment());
+        command = command.stdout_capture().stderr_capture();
         command = match input {
             Some(bytes) => command.stdin_bytes(bytes),
             None => command.stdin_null(),
@@ -232,6 +277,39 @@ impl Git {
             stdout: output.stdout,
             stderr: output.stderr,
         })
+    }
+}
+
+impl Git {
+    /// Our own environment without what points elsewhere, and with what says where.
+    fn environment(&self) -> Vec<(OsString, OsString)> {
+        let inherited = std::env::vars_os();
+        let mut all: Vec<(OsString, OsString)> = inherited
+            .filter(|(name, _)| !LOCAL_VARIABLES.iter().any(|local| name == local))
+            .collect();
+        let mut set = |name: &str, value: &str| all.push((name.into(), value.into()));
+        set("LC_ALL", "C");
+        set("GIT_OPTIONAL_LOCKS", "0");
+        if self.mode == Mode::Hardened {
+            HARDENED_VARIABLES
+                .iter()
+                .for_each(|(name, value)| set(name, value));
+        }
+        if self.identity == Identity::Own {
+            OWN_IDENTITY
+                .iter()
+                .for_each(|(name, value)| set(name, value));
+        }
+        if let Target::Explicit { git_dir, work_tree } = &self.target {
+            set("GIT_DIR", git_dir.as_str());
+            if let Some(work_tree) = work_tree {
+                set("GIT_WORK_TREE", work_tree.as_str());
+            }
+        }
+        if let Some(index) = &self.index {
+            set("GIT_INDEX_FILE", index.as_str());
+        }
+        all
     }
 }
 

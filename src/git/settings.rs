@@ -60,3 +60,11 @@ pub const HARDENED_VARIABLES: &[(&str, &str)] = &[
     ("GIT_GRAFT_FILE", "/nonexistent"),
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
+
+/// Who saves work where the user has no identity configured.
+pub const OWN_IDENTITY: &[(&str, &str)] = &[
+    ("GIT_AUTHOR_NAME", "git-agentwt"),
+    ("GIT_AUTHOR_EMAIL", "git-agentwt@localhost"),
+    ("GIT_COMMITTER_NAME", "git-agentwt"),
+    ("GIT_COMMITTER_EMAIL", "git-agentwt@localhost"),
+];

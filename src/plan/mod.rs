@@ -1,3 +1,6 @@
 //! Holds the planners: each takes facts and gives one plan, and touches nothing.
 
+pub mod add;
 pub mod init;
+pub mod refusal;
+pub mod remove;

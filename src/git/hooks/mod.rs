@@ -28,6 +28,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "hooks are files in git's own directories, replaced as a whole beside its locks"
+)]
+
 mod config_worktree;
 pub mod error;
 mod extension;

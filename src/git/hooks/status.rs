@@ -209,3 +209,16 @@ fn is_executable(path: &Utf8Path) -> bool {
     path.metadata()
         .is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
 }
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::File(path) => write!(f, "{path} is missing or altered"),
+            Self::NotChained(hook) => write!(f, "your {hook} hook is newer than ours"),
+            Self::NotIncluded => f.write_str("config.worktree does not include ours"),
+            Self::ExtensionOff => f.write_str("extensions.worktreeConfig is off"),
+            Self::OldGit(version) => write!(f, "git {version} ignores configured hooks"),
+            Self::Disabled(event) => write!(f, "our {event} hook is disabled by a setting"),
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Holds [`Change`] and [`ChangeSet`]: what happened to which path, and where it was seen.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use bstr::{BString, ByteSlice};
+
+use crate::name::CommitId;
+use crate::path::{RepoPath, escape_for_terminal, escape_for_tsv};
+
+/// Says where a change is: at a path of the repository, or at something of git's.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// A path of the repository.
+    Path(RepoPath),
+    /// A file or ref of the common git directory, `@git/…`.
+    Git(BString),
+    /// A file of the worktree's private git directory, `@wt/…`.
+    Admin(BString),
+    /// Which commit or branch the worktree is on, `@head`.
+    Head,
+    /// The worktree itself: its `.git` file, its admin directory, `@worktree`.
+    Worktree,
+}
+
+/// Says what happened. A rename is a deletion and a creation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// It is there and was not.
+    Created,
+    /// Its content is another.
+    Modified,
+    /// It was there and is not.
+    Deleted,
+    /// A file became a link, a directory a file, …
+    Typechange,
+    /// Only the executable bit is another.
+    Mode,
+    /// It is on disk though the scope excludes it, with the content that the base has.
+    Present,
+    /// A ref, or what HEAD names, moved.
+    Ref,
+    /// A configuration file of git's is another.
+    Config,
+    /// A read-only file was made writable, and nothing else.
+    Perm,
+    /// Something that should be readable or in its place is not.
+    Integrity,
+}
+
+/// Says where a change was seen.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Seen {
+    /// In a commit of this worktree: the newest that touched the path.
+    Commit(CommitId),
+    /// In what the branch has committed, where no single commit can be named.
+    Committed,
+    /// In the index.
+    Index,
+    /// On disk, at a path that the base or the index knows.
+    Disk,
+    /// On disk, at a path that git does not know.
+    Untracked,
+    /// On disk, untracked and ignored by the ignore rules of the base.
+    Ignored,
+    /// On disk, hidden from git by this flag in the index.
+    Hidden(IndexFlag),
+}
+
+/// Names a flag with which the index hides a path (git-update-index(1)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum IndexFlag {
+    /// `--assume-unchanged`.
+    AssumeUnchanged,
+    /// `--skip-worktree` on a path that the scope does not exclude.
+    SkipWorktree,
+}
+
+/// Holds one path that differs from the base.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Change {
+    /// Where it is.
+    pub place: Place,
+    /// What happened.
+    pub kind: Kind,
+    /// Where it was seen, at least one.
+    pub seen: BTreeSet<Seen>,
+    /// Whether a directory stands or stood there, as git matches a submodule.
+    pub is_directory: bool,
+}
+
+/// Holds every change of a worktree since its base: sorted, each path once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangeSet {
+    /// The base that was recorded.
+    pub base: CommitId,
+    /// The commit the worktree is on.
+    pub head: CommitId,
+    /// Net changes of paths, ignored artefacts among them.
+    pub changes: Vec<Change>,
+    /// Paths that commits of this worktree touched and put back.
+    pub history: Vec<Change>,
+    /// What is wrong with the worktree, its git directory or the refs beside it.
+    pub integrity: Vec<Change>,
+}
+
+impl Place {
+    /// The place for `--format tsv`: special places begin with `@`, a path that does so is
+    /// written `\100…`.
+    #[must_use]
+    pub fn to_tsv(&self) -> String {
+        match self {
+            Self::Path(path) => {
+                let text = escape_for_tsv(path.as_bstr());
+                match text.strip_prefix('@') {
+                    Some(rest) => format!("\\100{rest}"),
+                    None => text,
+                }
+            }
+            Self::Git(name) => format!("@git/{}", escape_for_tsv(name)),
+            Self::Admin(name) => format!("@wt/{}", escape_for_tsv(name)),
+            Self::Head => "@head".to_owned(),
+            Self::Worktree => "@worktree".to_owned(),
+        }
+    }
+
+    /// The path, for a change of one.
+    #[must_use]
+    pub const fn path(&self) -> Option<&RepoPath> {
+        match self {
+            Self::Path(path) => Some(path),
+            Self::Git(_) | Self::Admin(_) | Self::Head | Self::Worktree => None,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => write!(f, "{path}"),
+            Self::Git(name) => write!(f, "@git/{}", escape_for_terminal(name.as_bytes())),
+            Self::Admin(name) => write!(f, "@wt/{}", escape_for_terminal(name.as_bytes())),
+            Self::Head => f.write_str("@head"),
+            Self::Worktree => f.write_str("@worktree"),
+        }
+    }
+}
+
+impl Kind {
+    /// The word in every output format.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Modified => "modified",
+            Self::Deleted => "deleted",
+            Self::Typechange => "typechange",
+            Self::Mode => "mode",
+            Self::Present => "present",
+            Self::Ref => "ref",
+            Self::Config => "config",
+            Self::Perm => "perm",
+            Self::Integrity => "integrity",
+        }
+    }
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Commit(id) => write!(f, "commit {}", id.short()),
+            Self::Committed => f.write_str("committed"),
+            Self::Index => f.write_str("index"),
+            Self::Disk => f.write_str("disk"),
+            Self::Untracked => f.write_str("untracked"),
+            Self::Ignored => f.write_str("ignored"),
+            Self::Hidden(IndexFlag::AssumeUnchanged) => f.write_str("hidden by assume-unchanged"),
+            Self::Hidden(IndexFlag::SkipWorktree) => f.write_str("hidden by skip-worktree"),
+        }
+    }
+}
+
+impl Change {
+    /// Whether it is only an artefact that the base's own ignore rules allow for.
+    #[must_use]
+    pub fn is_ignored(&self) -> bool {
+        self.seen.iter().all(|seen| *seen == Seen::Ignored)
+    }
+}

@@ -1,0 +1,245 @@
+//! Decides which paths differ from the base, from states and reference trees; pure.
+//!
+//! Everything is told as a difference from the base's tree ([`Delta`]). A *state* is something
+//! that this worktree answers for: the tree of a commit, the index, the disk. A *reference* is a
+//! tree that it may have taken over without touching anything: the base, and upstream work that
+//! was merged or rebased in. A path of a state is changed when its entry is that of **no**
+//! reference (`docs/decisions/0003-reference-trees.md`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::change::{Change, Kind, Place, Seen};
+use crate::entry::{Entry, Mode};
+use crate::manifest::Manifest;
+use crate::path::RepoPath;
+
+/// Holds what is not as in the base: the entry now, or none for what is gone.
+pub type Delta = BTreeMap<RepoPath, Option<Entry>>;
+
+/// Holds one state and the references that its entries may equal.
+pub struct State<'a> {
+    /// What is not as in the base.
+    pub delta: &'a Delta,
+    /// The references, the nearest first; never empty.
+    pub references: &'a [Delta],
+    /// How a change in it is reported.
+    pub seen: &'a dyn Fn(&RepoPath) -> Seen,
+    /// Paths of which the state says nothing: what the scope excludes is absent from the disk.
+    pub silent: &'a dyn Fn(&RepoPath) -> bool,
+}
+
+struct Found {
+    kind: Kind,
+    seen: BTreeSet<Seen>,
+    is_directory: bool,
+}
+
+/// Compares every state with its references and joins what is found, a change a path.
+#[must_use]
+pub fn compare(base: &Manifest, states: &[State<'_>]) -> Vec<Change> {
+    let mut all: BTreeMap<RepoPath, Found> = BTreeMap::new();
+    for state in states {
+        let nearest = state.references.first().into_iter().flat_map(Delta::keys);
+        let candidates: BTreeSet<&RepoPath> = state.delta.keys().chain(nearest).collect();
+        for path in candidates {
+            if (state.silent)(path) {
+                continue;
+            }
+            let now = entry_in(base, state.delta, path);
+            let mut references = state.references.iter().map(|r| entry_in(base, r, path));
+            let Some(nearest) = references.next() else {
+                continue;
+            };
+            if same(nearest, now) || references.any(|reference| same(reference, now)) {
+                continue;
+            }
+            let Some(kind) = kind_of(base, path, nearest, now) else {
+                continue;
+            };
+            let is_directory = [now, nearest]
+                .iter()
+                .flatten()
+                .any(|e| e.mode.is_directory());
+            let found = all.entry(path.clone()).or_insert_with(|| Found {
+                kind,
+                seen: BTreeSet::new(),
+                is_directory,
+            });
+            found.kind = stronger(found.kind, kind);
+            found.seen.insert((state.seen)(path));
+        }
+    }
+    let changes = all.into_iter();
+    let change = |(
+        path,
+        Found {
+            kind,
+            seen,
+            is_directory,
+        },
+    )| Change {
+        place: Place::Path(path),
+        kind,
+        seen,
+        is_directory,
+    };
+    changes.map(change).collect()
+}
+
+/// What stands at a path in a tree that is told as a difference from the base's.
+#[must_use]
+pub fn entry_in(base: &Manifest, delta: &Delta, path: &RepoPath) -> Option<Entry> {
+    delta
+        .get(path)
+        .map_or_else(|| base.base(path), |entry| *entry)
+}
+
+/// Whether a state's entry is the reference's. A submodule that was never filled is an empty
+/// directory on disk.
+#[must_use]
+pub fn same(reference: Option<Entry>, now: Option<Entry>) -> bool {
+    match (reference, now) {
+        (Some(r), Some(n)) => r == n || (r.mode == Mode::Gitlink && n.mode == Mode::EmptyDirectory),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    }
+}
+
+fn kind_of(
+    base: &Manifest,
+    path: &RepoPath,
+    before: Option<Entry>,
+    now: Option<Entry>,
+) -> Option<Kind> {
+    match (before, now) {
+        (None, None) => None,
+        (None, Some(_)) if base.has_directory(path) => Some(Kind::Typechange),
+        (None, Some(_)) => Some(Kind::Created),
+        (Some(_), None) => Some(Kind::Deleted),
+        (Some(b), Some(n)) if b.mode.is_regular() && n.mode.is_regular() => Some(if b.id == n.id {
+            Kind::Mode
+        } else {
+            Kind::Modified
+        }),
+        (Some(b), Some(n)) if b.mode == n.mode => Some(Kind::Modified),
+        (Some(_), Some(_)) => Some(Kind::Typechange),
+    }
+}
+
+/// Joins what two states say of one path: what would be merged counts first (it is compared
+/// first), but a changed content says more than a changed bit.
+fn stronger(first: Kind, other: Kind) -> Kind {
+    if first == Kind::Mode && other != Kind::Mode {
+        other
+    } else {
+        first
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::ObjectId;
+    use crate::manifest::Item;
+
+    fn path(text: &str) -> RepoPath {
+        RepoPath::parse(text).expect("it is normal")
+    }
+
+    fn entry(mode: Mode, byte: u8) -> Entry {
+        Entry {
+            mode,
+            id: ObjectId::from_bytes(&[byte; 20]).expect("20 bytes"),
+        }
+    }
+
+    fn file(byte: u8) -> Entry {
+        entry(Mode::File, byte)
+    }
+
+    fn delta(items: &[(&str, Option<Entry>)]) -> Delta {
+        items
+            .iter()
+            .map(|(text, entry)| (path(text), *entry))
+            .collect()
+    }
+
+    /// The base has `a`, `b` and `d/e` with content 1.
+    fn changes(state: &Delta, references: &[Delta]) -> Vec<(String, Kind)> {
+        let item = |text| Item {
+            path: path(text),
+            base: Some(file(1)),
+            disk: None,
+        };
+        let base = Manifest::new(vec![item("a"), item("b"), item("d/e")], 0);
+        let state = State {
+            delta: state,
+            references,
+            seen: &|_| Seen::Disk,
+            silent: &|_| false,
+        };
+        let found = compare(&base, &[state]);
+        found
+            .iter()
+            .map(|change| (change.place.to_string(), change.kind))
+            .collect()
+    }
+
+    #[test]
+    fn what_differs_from_the_base_is_named() {
+        let state = delta(&[("a", Some(file(2))), ("b", None), ("c", Some(file(1)))]);
+        let expected = [
+            ("a".to_owned(), Kind::Modified),
+            ("b".to_owned(), Kind::Deleted),
+            ("c".to_owned(), Kind::Created),
+        ];
+        assert_eq!(changes(&state, &[Delta::new()]), expected);
+    }
+
+    #[test]
+    fn a_file_where_a_directory_was_is_a_change_of_type() {
+        let state = delta(&[("d", Some(file(1))), ("d/e", None)]);
+        let expected = [
+            ("d".to_owned(), Kind::Typechange),
+            ("d/e".to_owned(), Kind::Deleted),
+        ];
+        assert_eq!(changes(&state, &[Delta::new()]), expected);
+    }
+
+    #[test]
+    fn upstream_work_that_was_taken_over_is_nobodys_change() {
+        let upstream = delta(&[("a", Some(file(2))), ("c", Some(file(3)))]);
+        assert_eq!(changes(&upstream, std::slice::from_ref(&upstream)), []);
+    }
+
+    #[test]
+    fn upstream_work_that_was_dropped_is_a_change() {
+        let upstream = delta(&[("a", Some(file(2))), ("c", Some(file(3)))]);
+        let expected = [
+            ("a".to_owned(), Kind::Modified),
+            ("c".to_owned(), Kind::Deleted),
+        ];
+        assert_eq!(changes(&Delta::new(), &[upstream]), expected);
+    }
+
+    #[test]
+    fn a_path_is_unchanged_when_one_of_several_references_has_it() {
+        let one = delta(&[("a", Some(file(2)))]);
+        let two = delta(&[("b", Some(file(2)))]);
+        let merged = delta(&[("a", Some(file(2))), ("b", Some(file(2)))]);
+        assert_eq!(changes(&merged, &[one, two]), []);
+    }
+
+    #[test]
+    fn only_the_executable_bit_is_a_mode_change() {
+        let state = delta(&[
+            ("a", Some(entry(Mode::Executable, 1))),
+            ("b", Some(entry(Mode::Link, 1))),
+        ]);
+        let expected = [
+            ("a".to_owned(), Kind::Mode),
+            ("b".to_owned(), Kind::Typechange),
+        ];
+        assert_eq!(changes(&state, &[Delta::new()]), expected);
+    }
+}

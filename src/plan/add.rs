@@ -1,0 +1,431 @@
+//! Decides what `add` makes; pure.
+
+use camino::Utf8PathBuf;
+
+use super::refusal::Refusal;
+use crate::cli::ScopeLists;
+use crate::config::{CONFIG_PATH, Located, OnViolation, ScopeProfile, SetBy, Setting};
+use crate::name::{BranchName, CommitId, WorktreeName};
+use crate::record::Record;
+use crate::scope::{Origin, RuleList, ScopeRule};
+
+/// Holds what `add` looks at.
+#[derive(Clone, Debug)]
+pub struct AddFacts {
+    /// The name that was asked for.
+    pub name: WorktreeName,
+    /// Where the worktree would be.
+    pub path: Utf8PathBuf,
+    /// What stands there.
+    pub path_state: PathState,
+    /// The record of a worktree of this name.
+    pub record: Option<Box<Record>>,
+    /// Another name that differs only in case, as one file system may not tell them apart.
+    pub similar_name: Option<String>,
+    /// The scope profile that the settings name; none where nobody named one and there is none.
+    pub profile: Option<(String, ScopeProfile)>,
+    /// Whether a config file was found.
+    pub config_found: bool,
+    /// The lists on the command line.
+    pub lists: ScopeLists,
+    /// The branch.
+    pub branch: BranchFacts,
+    /// What the worktree starts from.
+    pub base: BaseFacts,
+    /// What the hooks do about a violation.
+    pub on_violation: Setting<OnViolation>,
+}
+
+/// Says what stands where the worktree would be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathState {
+    /// Nothing.
+    Free,
+    /// A directory with something in it, or a file.
+    Taken,
+    /// A worktree that git knows.
+    Worktree,
+}
+
+/// Says what is known of the branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BranchFacts {
+    /// A new one is wanted.
+    New {
+        /// Its name.
+        name: BranchName,
+        /// Whether git accepts it.
+        valid: bool,
+        /// Whether there is a branch of this name, which nobody asked to work on.
+        exists: bool,
+        /// A branch that blocks it: one is the directory of the other.
+        blocked_by: Option<String>,
+    },
+    /// An existing one was named.
+    Existing {
+        /// Its name.
+        name: BranchName,
+        /// Where it is.
+        tip: CommitId,
+        /// The worktree that has it checked out.
+        held_by: Option<Utf8PathBuf>,
+    },
+}
+
+/// Holds what is known of the base.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaseFacts {
+    /// The revision; none when nobody named one and the main worktree is on no branch.
+    pub revision: Option<String>,
+    /// Who named it.
+    pub set_by: SetBy,
+    /// Its commit; none when there is none.
+    pub commit: Option<CommitId>,
+    /// Whether it is the main worktree's own branch, and that has no commit.
+    pub unborn: bool,
+    /// With an existing branch: whether it is an ancestor of that branch.
+    pub is_ancestor: bool,
+}
+
+/// Holds what `add` will make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AddPlan {
+    /// The name.
+    pub name: WorktreeName,
+    /// The directory.
+    pub path: Utf8PathBuf,
+    /// The branch.
+    pub branch: PlannedBranch,
+    /// The commit that changes are counted from.
+    pub base: CommitId,
+    /// The revision that named it.
+    pub revision: String,
+    /// The scope profile, if one was used.
+    pub profile: Option<String>,
+    /// The rules of the scope.
+    pub rules: Vec<ScopeRule>,
+    /// What the hooks do about a violation.
+    pub on_violation: OnViolation,
+}
+
+/// Says which branch the worktree gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlannedBranch {
+    /// It is made at the base.
+    Make(BranchName),
+    /// It is there, at this commit.
+    Existing(BranchName, CommitId),
+}
+
+/// Says what `add` does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Make it.
+    Make(Box<AddPlan>),
+    /// It is there already, as asked for.
+    Keep(Box<AddPlan>),
+}
+
+impl AddPlan {
+    /// The commit that is checked out: the base, or the tip of an existing branch.
+    #[must_use]
+    pub const fn checkout(&self) -> &CommitId {
+        match &self.branch {
+            PlannedBranch::Make(_) => &self.base,
+            PlannedBranch::Existing(_, tip) => tip,
+        }
+    }
+}
+
+impl AddPlan {
+    /// What would have been planned for a worktree that is there.
+    fn of(record: &Record) -> Self {
+        let branch = record.branch.clone();
+        Self {
+            name: record.name.clone(),
+            path: record.path.clone(),
+            branch: if record.branch_made {
+                PlannedBranch::Make(branch)
+            } else {
+                PlannedBranch::Existing(branch, record.base.commit.clone())
+            },
+            base: record.base.commit.clone(),
+            revision: record.base.revision.clone(),
+            profile: record.profile.clone(),
+            rules: record.scope.clone(),
+            on_violation: record.on_violation,
+        }
+    }
+}
+
+impl PlannedBranch {
+    /// Its name.
+    #[must_use]
+    pub const fn name(&self) -> &BranchName {
+        match self {
+            Self::Make(name) | Self::Existing(name, _) => name,
+        }
+    }
+}
+
+/// Decides what `add` does.
+///
+/// # Errors
+/// Refuses what would touch something that is not ours, or what was not said.
+pub fn plan(facts: &AddFacts) -> Result<Decision, Refusal> {
+    let name = facts.name.to_string();
+    let rules = rules(facts)?;
+    if let Some(record) = &facts.record {
+        return keep(facts, record, &rules);
+    }
+    if let Some(other) = &facts.similar_name {
+        return Err(Refusal::SimilarName {
+            name,
+            other: other.clone(),
+        });
+    }
+    match facts.path_state {
+        PathState::Free => {}
+        PathState::Taken => {
+            return Err(Refusal::PathTaken {
+                name,
+                path: facts.path.clone(),
+            });
+        }
+        PathState::Worktree => {
+            return Err(Refusal::ForeignWorktree {
+                name,
+                path: facts.path.clone(),
+            });
+        }
+    }
+    let (commit, revision) = base(facts)?;
+    let branch = branch(facts, &commit)?;
+    let base = match (&branch, facts.base.set_by) {
+        // an existing branch starts at its tip, unless a base was asked for
+        (PlannedBranch::Existing(_, tip), set_by) if !matches!(set_by, SetBy::Flag(_)) => {
+            tip.clone()
+        }
+        (PlannedBranch::Existing(..) | PlannedBranch::Make(_), _) => commit,
+    };
+    Ok(Decision::Make(Box::new(AddPlan {
+        name: facts.name.clone(),
+        path: facts.path.clone(),
+        branch,
+        base,
+        revision,
+        profile: facts.profile.as_ref().map(|(name, _)| name.clone()),
+        rules,
+        on_violation: facts.on_violation.value,
+    })))
+}
+
+/// The same name and scope again is no error; anything else under the name is.
+fn keep(facts: &AddFacts, record: &Record, rules: &[ScopeRule]) -> Result<Decision, Refusal> {
+    let name = facts.name.to_string();
+    if facts.path_state == PathState::Free {
+        return Err(Refusal::DirectoryGone {
+            name,
+            path: facts.path.clone(),
+        });
+    }
+    let asked_base = matches!(facts.base.set_by, SetBy::Flag(_)).then_some(&facts.base.commit);
+    if let Some(commit) = asked_base
+        && commit.as_ref() != Some(&record.base.commit)
+    {
+        let base = record.base.commit.short().to_owned();
+        return Err(Refusal::AnotherBase { name, base });
+    }
+    if let BranchFacts::Existing { name: asked, .. } = &facts.branch
+        && *asked != record.branch
+    {
+        return Err(Refusal::AnotherBranch {
+            name,
+            branch: record.branch.to_string(),
+        });
+    }
+    let difference = difference(&record.scope, rules);
+    if difference.is_empty() {
+        Ok(Decision::Keep(Box::new(AddPlan::of(record))))
+    } else {
+        Err(Refusal::AnotherScope { name, difference })
+    }
+}
+
+/// The patterns that only one of two scopes has: `- write src/**`, `+ write docs/**`.
+fn difference(recorded: &[ScopeRule], asked: &[ScopeRule]) -> Vec<String> {
+    let has = |rules: &[ScopeRule], rule: &ScopeRule| {
+        rules
+            .iter()
+            .any(|other| other.list == rule.list && other.pattern == rule.pattern)
+    };
+    let only = |mine: &[ScopeRule], theirs: &[ScopeRule], sign: char| -> Vec<String> {
+        let only = mine.iter().filter(|rule| !has(theirs, rule));
+        let line = |rule: &ScopeRule| {
+            let pattern = crate::path::escape_for_terminal(rule.pattern.as_bytes());
+            format!("{sign} {} {pattern}", rule.list)
+        };
+        only.map(line).collect()
+    };
+    let mut lines = only(recorded, asked, '-');
+    lines.extend(only(asked, recorded, '+'));
+    lines
+}
+
+fn base(facts: &AddFacts) -> Result<(CommitId, String), Refusal> {
+    let base = &facts.base;
+    let name = facts.name.to_string();
+    if base.unborn {
+        return Err(Refusal::Unborn { name });
+    }
+    let Some(revision) = base.revision.clone() else {
+        return Err(Refusal::NoDefaultBase { name });
+    };
+    let Some(commit) = base.commit.clone() else {
+        let set_by = base.set_by.to_string();
+        return Err(Refusal::UnknownBase {
+            name,
+            revision,
+            set_by,
+        });
+    };
+    Ok((commit, revision))
+}
+
+fn branch(facts: &AddFacts, base: &CommitId) -> Result<PlannedBranch, Refusal> {
+    let name = facts.name.to_string();
+    match &facts.branch {
+        BranchFacts::New {
+            name: branch,
+            valid,
+            exists,
+            blocked_by,
+        } => {
+            let text = branch.to_string();
+            if !valid {
+                return Err(Refusal::InvalidBranch { branch: text });
+            }
+            if *exists {
+                return Err(Refusal::BranchExists { name, branch: text });
+            }
+            if let Some(other) = blocked_by {
+                return Err(Refusal::BranchBlocked {
+                    branch: text,
+                    other: other.clone(),
+                });
+            }
+            Ok(PlannedBranch::Make(branch.clone()))
+        }
+        BranchFacts::Existing {
+            name: branch,
+            tip,
+            held_by,
+        } => {
+            let text = branch.to_string();
+            if let Some(path) = held_by {
+                return Err(Refusal::BranchHeld {
+                    branch: text,
+                    path: path.clone(),
+                });
+            }
+            if matches!(facts.base.set_by, SetBy::Flag(_)) && !facts.base.is_ancestor {
+                let base = base.short().to_owned();
+                return Err(Refusal::BaseNotAncestor { branch: text, base });
+            }
+            Ok(PlannedBranch::Existing(branch.clone(), tip.clone()))
+        }
+    }
+}
+
+fn rules(facts: &AddFacts) -> Result<Vec<ScopeRule>, Refusal> {
+    let profile = facts.profile.as_ref().map(|(_, profile)| profile);
+    rules_of(
+        facts.name.as_str(),
+        profile,
+        &facts.lists,
+        facts.config_found,
+    )
+}
+
+/// Joins a profile's lists with those of the flags: `--write` replaces, `--add-write` adds.
+/// `name` is for the message.
+///
+/// # Errors
+/// Refuses when nothing says what may be edited.
+pub fn rules_of(
+    name: &str,
+    profile: Option<&ScopeProfile>,
+    lists: &ScopeLists,
+    config_found: bool,
+) -> Result<Vec<ScopeRule>, Refusal> {
+    let write = list(
+        RuleList::Write,
+        profile.and_then(|p| p.write.as_deref()),
+        lists.write.as_deref(),
+        lists.add_write.as_deref(),
+    );
+    let Some(write) = write else {
+        return Err(Refusal::NoWriteList {
+            name: name.to_owned(),
+            config_found,
+        });
+    };
+    let read = list(
+        RuleList::Read,
+        profile.and_then(|p| p.read.as_deref()),
+        lists.read.as_deref(),
+        lists.add_read.as_deref(),
+    );
+    let everything = || vec![ScopeRule::new(RuleList::Read, "**", Origin::Default)];
+    let exclude = list(
+        RuleList::Exclude,
+        profile.and_then(|p| p.exclude.as_deref()),
+        lists.exclude.as_deref(),
+        lists.add_exclude.as_deref(),
+    );
+    let mut rules = read.unwrap_or_else(everything);
+    rules.extend(write);
+    rules.extend(exclude.unwrap_or_default());
+    Ok(rules)
+}
+
+/// One list; none when nobody said anything of it.
+fn list(
+    list: RuleList,
+    profile: Option<&[Located<String>]>,
+    flag: Option<&[String]>,
+    added: Option<&[String]>,
+) -> Option<Vec<ScopeRule>> {
+    if profile.is_none() && flag.is_none() && added.is_none() {
+        return None;
+    }
+    let from_flag = |patterns: &[String], flag: String| -> Vec<ScopeRule> {
+        let patterns = patterns.iter().filter(|pattern| !pattern.is_empty());
+        patterns
+            .map(|p| ScopeRule::new(list, p, Origin::Flag(flag.clone())))
+            .collect()
+    };
+    let mut rules = match (flag, profile) {
+        (Some(patterns), _) => from_flag(patterns, format!("--{list}")),
+        (None, Some(patterns)) => patterns
+            .iter()
+            .map(|pattern| {
+                let origin = Origin::File {
+                    path: CONFIG_PATH.to_owned(),
+                    line: pattern.line,
+                };
+                ScopeRule::new(list, pattern.value.as_str(), origin)
+            })
+            .collect(),
+        (None, None) if list == RuleList::Read => {
+            // adding to what may be seen starts from the default: everything
+            vec![ScopeRule::new(list, "**", Origin::Default)]
+        }
+        (None, None) => Vec::new(),
+    };
+    rules.extend(from_flag(
+        added.unwrap_or_default(),
+        format!("--add-{list}"),
+    ));
+    Some(rules)
+}

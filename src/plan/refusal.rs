@@ -1,0 +1,298 @@
+//! Lists what planners refuse: [`Refusal`], each with its exit status and the next command.
+
+use std::fmt;
+
+use camino::Utf8PathBuf;
+use miette::Diagnostic;
+
+use crate::exit::ExitCode;
+
+/// Says why nothing is done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(
+    missing_docs,
+    reason = "the fields are the names that the messages show"
+)]
+pub enum Refusal {
+    /// Nobody said what may be edited.
+    #[error("cannot add `{name}`: nothing says what it may edit")]
+    NoWriteList { name: String, config_found: bool },
+    /// The name is there with another scope.
+    #[error("worktree `{name}` exists with another scope:\n{}", difference.join("\n"))]
+    AnotherScope {
+        name: String,
+        difference: Vec<String>,
+    },
+    /// The name is there with another base.
+    #[error("worktree `{name}` exists, and its base is {base}")]
+    AnotherBase { name: String, base: String },
+    /// The name is there with another branch.
+    #[error("worktree `{name}` exists, and its branch is `{branch}`")]
+    AnotherBranch { name: String, branch: String },
+    /// The record is there, the directory is not.
+    #[error("worktree `{name}` is recorded, but {path} is gone")]
+    DirectoryGone { name: String, path: Utf8PathBuf },
+    /// A name that differs only in case is there.
+    #[error(
+        "cannot add `{name}`: there is `{other}`, and some file systems cannot tell them apart"
+    )]
+    SimilarName { name: String, other: String },
+    /// Something stands where the worktree would be.
+    #[error("cannot add `{name}`: {path} is there, and git-agentwt did not make it")]
+    PathTaken { name: String, path: Utf8PathBuf },
+    /// A worktree that plain git made stands there.
+    #[error("cannot add `{name}`: {path} is a worktree that git-agentwt did not make")]
+    ForeignWorktree { name: String, path: Utf8PathBuf },
+    /// The main worktree's branch has no commit.
+    #[error("cannot add `{name}`: the repository has no commit yet")]
+    Unborn { name: String },
+    /// The main worktree is detached and nobody named a base.
+    #[error("cannot add `{name}`: the main worktree is on no branch, so there is no default base")]
+    NoDefaultBase { name: String },
+    /// The base names no commit.
+    #[error("cannot add `{name}`: there is no commit `{revision}` ({set_by})")]
+    UnknownBase {
+        name: String,
+        revision: String,
+        set_by: String,
+    },
+    /// Git does not accept the name of the branch.
+    #[error("git does not accept `{branch}` as the name of a branch")]
+    InvalidBranch { branch: String },
+    /// The branch is there and no worktree of ours has it.
+    #[error("cannot add `{name}`: the branch `{branch}` exists")]
+    BranchExists { name: String, branch: String },
+    /// Another branch is a directory of this one, or the other way round.
+    #[error("cannot make the branch `{branch}`: the branch `{other}` is in its way")]
+    BranchBlocked { branch: String, other: String },
+    /// The branch is checked out elsewhere.
+    #[error("the branch `{branch}` is checked out at {path}")]
+    BranchHeld { branch: String, path: Utf8PathBuf },
+    /// The base is not an ancestor of the branch.
+    #[error("the base {base} is not an ancestor of the branch `{branch}`")]
+    BaseNotAncestor { branch: String, base: String },
+    /// The strategy is of a later version.
+    #[error("cannot add `{name}`: this version has no strategy `{strategy}` ({set_by})")]
+    NoSuchStrategy {
+        name: String,
+        strategy: String,
+        set_by: String,
+    },
+    /// The name cannot be one.
+    #[error("cannot use `{text}` as a name: {why}")]
+    BadName { text: String, why: String },
+    /// A path is none of the repository.
+    #[error("cannot use {text} as a path: {why}")]
+    BadPath { text: String, why: String },
+    /// A bare repository was entered, and no worktree of it.
+    #[error("this is a bare repository: there is no worktree to take the config from")]
+    Bare,
+    /// Work would be lost.
+    #[error("cannot remove worktree `{name}`: {summary}{}", list(items))]
+    WouldLose {
+        name: String,
+        summary: String,
+        items: Vec<String>,
+    },
+    /// A repository inside the worktree would be lost, which no commit can save.
+    #[error("cannot remove worktree `{name}`: a repository is inside it: {}", items.join(", "))]
+    NestedRepository {
+        name: String,
+        path: Utf8PathBuf,
+        items: Vec<String>,
+    },
+    /// The worktree is locked.
+    #[error("cannot remove worktree `{name}`: it is locked")]
+    Locked { name: String, path: Utf8PathBuf },
+    /// We did not make it.
+    #[error("cannot remove worktree `{name}`: plain git made it")]
+    NotOurs { name: String, path: Utf8PathBuf },
+    /// The command was started inside the worktree.
+    #[error("cannot remove worktree `{name}` from inside it")]
+    Inside { name: String, root: Utf8PathBuf },
+    /// The directory is no linked worktree.
+    #[error("{path} is not a linked worktree of this repository")]
+    NotLinked { path: String },
+    /// The worktree is on no branch.
+    #[error("cannot install hooks in {path}: it is on no branch")]
+    Detached { path: Utf8PathBuf },
+    /// A record of ours is there under the name.
+    #[error("cannot install hooks in {path}: the name `{name}` is taken by {taken_by}")]
+    NameTaken {
+        path: Utf8PathBuf,
+        name: String,
+        taken_by: Utf8PathBuf,
+    },
+}
+
+fn list(items: &[String]) -> String {
+    items.iter().map(|item| format!("\n  {item}")).collect()
+}
+
+impl Refusal {
+    /// The status with which the program ends.
+    #[must_use]
+    pub const fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::NoWriteList { .. } | Self::NoSuchStrategy { .. } => ExitCode::Config,
+            Self::NoDefaultBase { .. }
+            | Self::UnknownBase { .. }
+            | Self::InvalidBranch { .. }
+            | Self::BadName { .. }
+            | Self::BadPath { .. }
+            | Self::NotLinked { .. }
+            | Self::Bare => ExitCode::Usage,
+            Self::AnotherScope { .. }
+            | Self::AnotherBase { .. }
+            | Self::AnotherBranch { .. }
+            | Self::DirectoryGone { .. }
+            | Self::SimilarName { .. }
+            | Self::PathTaken { .. }
+            | Self::ForeignWorktree { .. }
+            | Self::Unborn { .. }
+            | Self::BranchExists { .. }
+            | Self::BranchBlocked { .. }
+            | Self::BranchHeld { .. }
+            | Self::BaseNotAncestor { .. }
+            | Self::WouldLose { .. }
+            | Self::NestedRepository { .. }
+            | Self::Locked { .. }
+            | Self::NotOurs { .. }
+            | Self::Inside { .. }
+            | Self::Detached { .. }
+            | Self::NameTaken { .. } => ExitCode::Refused,
+        }
+    }
+
+    const fn code_name(&self) -> &'static str {
+        match self {
+            Self::NoWriteList { .. } => "agentwt::add::no_write_list",
+            Self::AnotherScope { .. } => "agentwt::add::another_scope",
+            Self::AnotherBase { .. } => "agentwt::add::another_base",
+            Self::AnotherBranch { .. } => "agentwt::add::another_branch",
+            Self::DirectoryGone { .. } => "agentwt::add::directory_gone",
+            Self::SimilarName { .. } => "agentwt::add::similar_name",
+            Self::PathTaken { .. } => "agentwt::add::path_taken",
+            Self::ForeignWorktree { .. } => "agentwt::add::foreign_worktree",
+            Self::Unborn { .. } => "agentwt::add::unborn",
+            Self::NoDefaultBase { .. } => "agentwt::add::no_default_base",
+            Self::UnknownBase { .. } => "agentwt::add::unknown_base",
+            Self::InvalidBranch { .. } => "agentwt::add::invalid_branch",
+            Self::BranchExists { .. } => "agentwt::add::branch_exists",
+            Self::BranchBlocked { .. } => "agentwt::add::branch_blocked",
+            Self::BranchHeld { .. } => "agentwt::add::branch_held",
+            Self::BaseNotAncestor { .. } => "agentwt::add::base_not_ancestor",
+            Self::NoSuchStrategy { .. } => "agentwt::add::no_such_strategy",
+            Self::BadName { .. } => "agentwt::name::bad",
+            Self::BadPath { .. } => "agentwt::scope::bad_path",
+            Self::Bare => "agentwt::add::bare",
+            Self::WouldLose { .. } => "agentwt::remove::would_lose",
+            Self::NestedRepository { .. } => "agentwt::remove::nested_repository",
+            Self::Locked { .. } => "agentwt::remove::locked",
+            Self::NotOurs { .. } => "agentwt::remove::not_ours",
+            Self::Inside { .. } => "agentwt::remove::inside",
+            Self::NotLinked { .. } => "agentwt::hooks::not_linked",
+            Self::Detached { .. } => "agentwt::hooks::detached",
+            Self::NameTaken { .. } => "agentwt::hooks::name_taken",
+        }
+    }
+
+    fn advice(&self) -> String {
+        match self {
+            Self::NoWriteList { name, config_found } => {
+                let file = crate::config::CONFIG_PATH;
+                let config = if *config_found {
+                    format!("give the scope in {file} a list `write = [\"src/**\"]`")
+                } else {
+                    format!(
+                        "run `git agentwt init`, which writes {file} with a list for this repository"
+                    )
+                };
+                format!(
+                    "{config}, or give one here: git agentwt add {name} --write 'src/**' (--write '' for a task that only reads)"
+                )
+            }
+            Self::AnotherScope { name, .. } => format!(
+                "`-` is what it has, `+` what was asked for; take another name, or remove it first: git agentwt remove {name}"
+            ),
+            Self::AnotherBase { name, .. } | Self::AnotherBranch { name, .. } => {
+                format!("take another name, or remove it first: git agentwt remove {name}")
+            }
+            Self::DirectoryGone { name, .. } => {
+                format!("to forget it (its branch stays unless merged): git agentwt remove {name}")
+            }
+            Self::SimilarName { .. } => "take a name that differs in more than case".to_owned(),
+            Self::PathTaken { path, .. } => {
+                format!("take another name, or move it away: mv {path} <elsewhere>")
+            }
+            Self::ForeignWorktree { path, .. } => {
+                format!("take another name, or remove it with git: git worktree remove {path}")
+            }
+            Self::Unborn { .. } => {
+                "make a first commit: git add -A && git commit -m 'first commit'".to_owned()
+            }
+            Self::NoDefaultBase { name } => {
+                format!("name one: git agentwt add {name} --base HEAD")
+            }
+            Self::UnknownBase { .. } => {
+                "see what there is: git branch -a; to get what a remote has: git fetch".to_owned()
+            }
+            Self::InvalidBranch { .. } => {
+                "see git-check-ref-format(1); the prefix is `branch_prefix` in the config"
+                    .to_owned()
+            }
+            Self::BranchExists { name, branch } => format!(
+                "to work on it: git agentwt add {name} -b {branch}; to see what it has: git log {branch}"
+            ),
+            Self::BranchBlocked { other, .. } => format!(
+                "rename one (git branch -m {other} <new>), or set another `branch_prefix` in the config"
+            ),
+            Self::BranchHeld { path, .. } => {
+                format!("switch that worktree away from it: git -C {path} switch <branch>")
+            }
+            Self::BaseNotAncestor { branch, .. } => {
+                format!(
+                    "leave --base out to count from the branch's tip, or take: git merge-base HEAD {branch}"
+                )
+            }
+            Self::NoSuchStrategy { name, .. } => {
+                format!("take the other one: AGENTWT_STRATEGY=worktree git agentwt add {name}")
+            }
+            Self::BadName { .. } => "for example: git agentwt add task-1".to_owned(),
+            Self::BadPath { .. } => {
+                "paths are relative to where you stand: git agentwt scope -- src/main.rs".to_owned()
+            }
+            Self::Bare => {
+                "make a worktree and go there: git worktree add ../main && cd ../main".to_owned()
+            }
+            Self::WouldLose { name, .. } => format!(
+                "commit and merge it, or let `git agentwt remove --force {name}` save it under refs/agentwt/rescue/{name}/ first"
+            ),
+            Self::NestedRepository { path, .. } => {
+                format!("no commit can save its history: move it out of {path} first")
+            }
+            Self::Locked { path, .. } => format!("git worktree unlock {path}"),
+            Self::NotOurs { path, name } => {
+                format!("git agentwt hooks uninstall {name} && git worktree remove {path}")
+            }
+            Self::Inside { name, root } => {
+                format!("cd {root} && git agentwt remove {name}")
+            }
+            Self::NotLinked { .. } => "see what there is: git worktree list".to_owned(),
+            Self::Detached { path } => format!("git -C {path} switch -c <branch>"),
+            Self::NameTaken { path, .. } => {
+                format!("move the worktree to another name: git worktree move {path} <new path>")
+            }
+        }
+    }
+}
+
+impl Diagnostic for Refusal {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(self.code_name()))
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(self.advice()))
+    }
+}

@@ -1,0 +1,278 @@
+//! Holds [`Record`]: what is known of one worktree, written by `add`, read by everything else.
+//!
+//! It lives in `<common git dir>/agentwt/worktrees/<name>/`, outside the worktree and outside its
+//! private git directory, both of which the agent may change. It is TOML with a version; the
+//! [`Intent`] is what `add` writes before its first change, so that whatever a killed `add` left
+//! behind can be told from what the user made.
+//!
+//! A process of the same user can still forge it: that is documented, until a fence closes it.
+
+use camino::Utf8PathBuf;
+use serde::{Deserialize, Serialize};
+
+use crate::name::{BranchName, CommitId, WorktreeName};
+use crate::scope::ScopeRule;
+
+/// The version of the record's form.
+pub const VERSION: u32 = 1;
+
+/// Represents what `add` wrote down of a worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// [`VERSION`].
+    pub version: u32,
+    /// Its name.
+    pub name: WorktreeName,
+    /// When it was made, RFC 3339 in UTC.
+    pub created: String,
+    /// Who made it.
+    pub made_by: MadeBy,
+    /// Its directory, absolute.
+    pub path: Utf8PathBuf,
+    /// Its private git directory, absolute: never looked up again.
+    pub admin_dir: Utf8PathBuf,
+    /// The bytes of its `.git` file.
+    pub dot_git: String,
+    /// Its branch.
+    pub branch: BranchName,
+    /// Whether `add` made the branch.
+    pub branch_made: bool,
+    /// What it started from.
+    pub base: Base,
+    /// How names compare there.
+    pub ignore_case: bool,
+    /// Whether the file system keeps the executable bit (`core.fileMode`).
+    pub file_mode: bool,
+    /// Whether filters or line endings may make files on disk differ from what git stores.
+    pub conversions: bool,
+    /// The scope profile's name, none when flags gave every list.
+    pub profile: Option<String>,
+    /// What the hooks do about a violation.
+    pub on_violation: crate::config::OnViolation,
+    /// What git's own files beside the worktree held.
+    pub integrity: Vec<Fingerprint>,
+    /// The frozen scope.
+    pub scope: Vec<ScopeRule>,
+}
+
+/// Says who made a worktree: only what `add` made may be removed by `remove`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MadeBy {
+    /// `git agentwt add`.
+    Add,
+    /// Plain git; `git agentwt hooks install` wrote the record.
+    Git,
+}
+
+/// Holds what a worktree started from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Base {
+    /// The commit.
+    pub commit: CommitId,
+    /// The revision that was asked for, for people.
+    pub revision: String,
+    /// Refs whose work may be taken over without blame, with where they were: the branch that
+    /// the base was taken from and its upstream.
+    pub tips: Vec<Tip>,
+}
+
+/// Holds where a ref was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tip {
+    /// The full name of the ref.
+    pub name: String,
+    /// The commit it named.
+    pub commit: CommitId,
+}
+
+/// Names one of git's files that decide what git reports, with a digest of its content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fingerprint {
+    /// Which file.
+    pub file: WatchedFile,
+    /// The object id of its bytes as a blob; none when there was no file.
+    pub digest: Option<String>,
+}
+
+/// Names a file beside the worktree that is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WatchedFile {
+    /// `info/sparse-checkout` of the private git directory.
+    SparseCheckout,
+    /// `config.worktree` of the private git directory.
+    ConfigWorktree,
+    /// `agentwt/hooks/config` of the private git directory: what `config.worktree` includes.
+    HooksConfig,
+    /// `agentwt/bin` of the private git directory: which program the hooks start.
+    HooksBinary,
+    /// `info/exclude` of the common git directory.
+    InfoExclude,
+    /// `info/attributes` of the common git directory.
+    InfoAttributes,
+    /// `info/grafts` of the common git directory.
+    InfoGrafts,
+}
+
+/// Holds what `add` is about to make, for whoever finds its remains.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Intent {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The process that makes it.
+    pub process: u32,
+    /// When it began, RFC 3339 in UTC.
+    pub began: String,
+    /// The directory.
+    pub path: Utf8PathBuf,
+    /// The branch.
+    pub branch: BranchName,
+    /// The commit at which the branch is made; none when the branch was there before.
+    pub branch_at: Option<CommitId>,
+}
+
+/// Holds the last verification, as the hooks and `verify` leave it for `list`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LastVerification {
+    /// [`VERSION`].
+    pub version: u32,
+    /// When, RFC 3339 in UTC.
+    pub at: String,
+    /// The commit the worktree was on.
+    pub head: CommitId,
+    /// How many paths had changed.
+    pub changed: u64,
+    /// How many findings were violations.
+    pub violations: u64,
+    /// How many findings were notices.
+    pub notices: u64,
+}
+
+/// Says that a file of ours cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecordError {
+    /// It was written by another version of the program.
+    #[error("it has version {0}, and this program writes version {VERSION}")]
+    Version(i64),
+    /// It is no file of ours.
+    #[error("it is damaged: {0}")]
+    Damaged(String),
+}
+
+impl WatchedFile {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::SparseCheckout,
+        Self::ConfigWorktree,
+        Self::HooksConfig,
+        Self::HooksBinary,
+        Self::InfoExclude,
+        Self::InfoAttributes,
+        Self::InfoGrafts,
+    ];
+
+    /// Whether installing or removing our hooks changes it.
+    #[must_use]
+    pub const fn is_of_our_hooks(self) -> bool {
+        match self {
+            Self::ConfigWorktree | Self::HooksConfig | Self::HooksBinary => true,
+            Self::SparseCheckout | Self::InfoExclude | Self::InfoAttributes | Self::InfoGrafts => {
+                false
+            }
+        }
+    }
+}
+
+/// Writes a file of ours.
+///
+/// # Panics
+/// Never: the types above have no value that TOML cannot hold.
+#[must_use]
+pub fn to_text<T: Serialize>(value: &T) -> String {
+    toml::to_string(value).expect("because these types hold only what TOML can write")
+}
+
+/// Reads a file of ours.
+///
+/// # Errors
+/// Fails when it is of another version, or damaged.
+pub fn from_text<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, RecordError> {
+    let table: toml::Table = text.parse().map_err(|error| damaged(&error))?;
+    match table.get("version").and_then(toml::Value::as_integer) {
+        Some(version) if version == i64::from(VERSION) => {}
+        Some(version) => return Err(RecordError::Version(version)),
+        None => return Err(RecordError::Damaged("it has no version".to_owned())),
+    }
+    table.try_into().map_err(|error| damaged(&error))
+}
+
+fn damaged(error: &toml::de::Error) -> RecordError {
+    RecordError::Damaged(error.message().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scope::{Origin, RuleList};
+
+    fn sample() -> Record {
+        let commit = CommitId::parse(&"a".repeat(40)).expect("40 digits");
+        Record {
+            version: VERSION,
+            name: WorktreeName::parse("task-5").expect("a name"),
+            created: "2026-11-21T10:00:00Z".into(),
+            made_by: MadeBy::Add,
+            path: "/r/.agentwt/worktrees/task-5".into(),
+            admin_dir: "/r/.git/worktrees/task-5".into(),
+            dot_git: "gitdir: /r/.git/worktrees/task-5\n".into(),
+            branch: BranchName::from_git("agentwt/task-5"),
+            branch_made: true,
+            base: Base {
+                commit: commit.clone(),
+                revision: "main".into(),
+                tips: vec![Tip {
+                    name: "refs/heads/main".into(),
+                    commit,
+                }],
+            },
+            ignore_case: false,
+            file_mode: true,
+            conversions: false,
+            profile: Some("default".into()),
+            on_violation: crate::config::OnViolation::Report,
+            integrity: vec![Fingerprint {
+                file: WatchedFile::InfoGrafts,
+                digest: None,
+            }],
+            scope: vec![ScopeRule::new(
+                RuleList::Write,
+                "src/**",
+                Origin::Flag("--write".into()),
+            )],
+        }
+    }
+
+    #[test]
+    fn a_record_is_read_back_as_it_was_written() {
+        let record = sample();
+        assert_eq!(from_text(&to_text(&record)), Ok(record));
+    }
+
+    #[test]
+    fn a_record_of_another_version_is_refused_whatever_is_in_it() {
+        let text = to_text(&sample()).replace("version = 1", "version = 2\nnew = true");
+        assert_eq!(from_text::<Record>(&text), Err(RecordError::Version(2)));
+        let cut = &to_text(&sample())[..200];
+        assert!(matches!(
+            from_text::<Record>(cut),
+            Err(RecordError::Damaged(_))
+        ));
+    }
+}

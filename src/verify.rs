@@ -1,0 +1,189 @@
+//! Decides what a change set means under a scope; pure.
+//!
+//! A *finding* is data, never an error. A net change of a path that the scope does not let the
+//! worktree write is a violation, and so is damage to the worktree's integrity; what was touched
+//! and put back, a write bit that was set, and what happened beside the worktree and cannot be
+//! attributed to it are notices (`--strict` makes them violations).
+
+use crate::change::{Change, ChangeSet, Kind, Place};
+use crate::scope::{Access, EntryKind, Scope, ScopeRule};
+
+/// Says why a change is a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    /// The scope lets the worktree read the path only.
+    ReadOnly,
+    /// The scope excludes the path.
+    Excluded,
+    /// The worktree, its index or its private git directory is not as it was made.
+    Integrity,
+    /// Something that other worktrees share was changed.
+    Shared,
+    /// A commit touched it, and it is as before again.
+    History,
+}
+
+/// Says how much a finding counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// The scope or the integrity of the worktree is broken: exit 1.
+    Violation,
+    /// Worth knowing: exit 0.
+    Notice,
+}
+
+/// Says what notices count as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strictness {
+    /// They stay notices.
+    Normal,
+    /// They are violations.
+    Strict,
+}
+
+/// Holds what verification says of one change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The change.
+    pub change: Change,
+    /// Why it is a finding.
+    pub reason: Reason,
+    /// How much it counts.
+    pub level: Level,
+    /// The rule of the scope that decided; none when no rule lets the path be seen, or when it
+    /// is no path.
+    pub rule: Option<ScopeRule>,
+}
+
+/// Holds the verdict over a worktree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// What was verified.
+    pub changes: ChangeSet,
+    /// Violations first, then notices, each sorted by place.
+    pub findings: Vec<Finding>,
+}
+
+/// Holds a set of changes against a scope.
+#[must_use]
+pub fn verify(scope: &Scope, changes: ChangeSet, strictness: Strictness) -> Report {
+    let mut findings = Vec::new();
+    let mut classifier = scope.classifier();
+    for change in &changes.changes {
+        let Place::Path(path) = &change.place else {
+            continue;
+        };
+        let verdict = classifier.verdict(path, entry_kind(change));
+        let reason = match verdict.access {
+            Access::Write => continue,
+            // the base's own ignore rules allow for build output, not for what is excluded
+            Access::Read if change.is_ignored() => continue,
+            Access::Read => Reason::ReadOnly,
+            Access::Excluded => Reason::Excluded,
+        };
+        let level = if change.kind == Kind::Perm {
+            Level::Notice
+        } else {
+            Level::Violation
+        };
+        let rule = verdict.rule.cloned();
+        findings.push(Finding {
+            change: change.clone(),
+            reason,
+            level,
+            rule,
+        });
+    }
+    for change in &changes.history {
+        let Place::Path(path) = &change.place else {
+            continue;
+        };
+        let verdict = classifier.verdict(path, entry_kind(change));
+        if verdict.access != Access::Write {
+            let rule = verdict.rule.cloned();
+            let (reason, level) = (Reason::History, Level::Notice);
+            findings.push(Finding {
+                change: change.clone(),
+                reason,
+                level,
+                rule,
+            });
+        }
+    }
+    for change in &changes.integrity {
+        let (reason, level) = match &change.place {
+            Place::Git(_) => (Reason::Shared, Level::Notice),
+            Place::Admin(_) | Place::Head | Place::Worktree | Place::Path(_) => {
+                (Reason::Integrity, Level::Violation)
+            }
+        };
+        findings.push(Finding {
+            change: change.clone(),
+            reason,
+            level,
+            rule: None,
+        });
+    }
+    if strictness == Strictness::Strict {
+        findings
+            .iter_mut()
+            .for_each(|finding| finding.level = Level::Violation);
+    }
+    findings.sort_by(|a, b| (a.level, &a.change).cmp(&(b.level, &b.change)));
+    Report { changes, findings }
+}
+
+fn entry_kind(change: &Change) -> EntryKind {
+    if change.is_directory {
+        EntryKind::Directory
+    } else {
+        EntryKind::File
+    }
+}
+
+impl Report {
+    /// Whether there is no violation.
+    #[must_use]
+    pub fn valid(&self) -> bool {
+        self.violations().next().is_none()
+    }
+
+    /// The violations.
+    pub fn violations(&self) -> impl Iterator<Item = &Finding> {
+        self.findings
+            .iter()
+            .filter(|finding| finding.level == Level::Violation)
+    }
+
+    /// The notices.
+    pub fn notices(&self) -> impl Iterator<Item = &Finding> {
+        self.findings
+            .iter()
+            .filter(|finding| finding.level == Level::Notice)
+    }
+}
+
+impl Reason {
+    /// The word in every output format.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "read-only",
+            Self::Excluded => "excluded",
+            Self::Integrity => "integrity",
+            Self::Shared => "shared",
+            Self::History => "history",
+        }
+    }
+}
+
+impl Level {
+    /// The word in every output format.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Violation => "violation",
+            Self::Notice => "notice",
+        }
+    }
+}

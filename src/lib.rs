@@ -1,11 +1,15 @@
 //! Gives each coding agent its own git worktree, and proves what was touched in it.
 
+pub mod apply;
 pub mod change;
 pub mod cli;
 pub mod compare;
 pub mod config;
+pub mod disk;
 pub mod entry;
+pub mod error;
 pub mod exit;
+pub mod facts;
 pub mod git;
 pub mod manifest;
 pub mod name;

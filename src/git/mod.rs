@@ -6,8 +6,13 @@
 mod config;
 pub mod error;
 pub mod hooks;
+pub mod ignore;
+pub mod index;
+pub mod objects;
+pub mod refs;
 pub mod run;
 mod settings;
+pub mod worktree;
 
 pub use error::GitError;
-pub use run::{Git, GitVersion};
+pub use run::{Git, GitVersion, Mode as GitMode};

@@ -1,0 +1,84 @@
+//! Makes git ignore `.agentwt/worktrees/` in the main worktree: by a line in the common
+//! `info/exclude`, and by a `.gitignore` in it that ignores itself. One alone is not enough: a
+//! branch can hide the first, and `git clean -ffd` passes over what the second covers.
+
+use camino::Utf8PathBuf;
+
+use crate::disk::{DiskError, files};
+use crate::facts::Repository;
+use crate::plan::init::{EXCLUDE_RULE, WORKTREES_GITIGNORE, WORKTREES_GITIGNORE_PATH};
+
+/// Holds what was written, so that it can be taken back.
+#[derive(Debug, Default)]
+#[must_use]
+pub struct IgnoreRules {
+    exclude: Option<(Utf8PathBuf, Option<Vec<u8>>, Vec<u8>)>,
+    gitignore: Option<Utf8PathBuf>,
+}
+
+/// Whether the common `info/exclude` has our line.
+///
+/// # Errors
+/// Fails when it cannot be read.
+pub fn has_exclude_rule(repository: &Repository) -> Result<bool, DiskError> {
+    let bytes = files::read(&repository.common_dir.join("info/exclude"))?.unwrap_or_default();
+    Ok(bytes
+        .split(|b| *b == b'\n')
+        .any(|line| line.trim_ascii_end() == EXCLUDE_RULE.as_bytes()))
+}
+
+/// Writes what is missing.
+///
+/// # Errors
+/// Fails when the disk refuses; then nothing was written.
+pub fn ensure(repository: &Repository) -> Result<IgnoreRules, DiskError> {
+    let mut rules = IgnoreRules::default();
+    if !has_exclude_rule(repository)? {
+        let file = repository.common_dir.join("info/exclude");
+        let before = files::read(&file)?;
+        let mut after = before.clone().unwrap_or_default();
+        if !after.is_empty() && !after.ends_with(b"\n") {
+            after.push(b'\n');
+        }
+        after.extend_from_slice(EXCLUDE_RULE.as_bytes());
+        after.push(b'\n');
+        files::write(&file, &after)?;
+        rules.exclude = Some((file, before, after));
+    }
+    let file = repository.root.join(WORKTREES_GITIGNORE_PATH);
+    if !files::exists(&file) {
+        if let Err(error) = files::write(&file, WORKTREES_GITIGNORE.as_bytes()) {
+            rules.undo();
+            return Err(error);
+        }
+        rules.gitignore = Some(file);
+    }
+    Ok(rules)
+}
+
+impl IgnoreRules {
+    /// Takes back what was written, where nobody has changed it since; directories if they are
+    /// empty.
+    pub fn undo(self) {
+        if let Some((file, before, after)) = self.exclude
+            && files::read(&file).ok().flatten() == Some(after)
+        {
+            let _ = match before {
+                Some(before) => files::write(&file, &before),
+                None => files::remove_file(&file),
+            };
+        }
+        if let Some(file) = self.gitignore {
+            let directory = file.parent().map(ToOwned::to_owned);
+            let alone = directory
+                .as_ref()
+                .is_some_and(|d| files::names(d).is_ok_and(|names| names == [".gitignore"]));
+            if alone {
+                let _ = files::remove_file(&file);
+            }
+            for directory in directory.iter().flat_map(|d| d.ancestors().take(2)) {
+                files::remove_if_empty(directory);
+            }
+        }
+    }
+}

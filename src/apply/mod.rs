@@ -1,0 +1,10 @@
+//! Holds the steps with effects that several commands take: the write half that they share.
+//!
+//! Each does one thing and says how to undo it, or leaves nothing when it fails.
+
+pub mod ignore_rules;
+pub mod made;
+pub mod outcome;
+pub mod register;
+pub mod rescue;
+pub mod write_bits;

@@ -1,0 +1,31 @@
+//! Keeps the outcome of a verification where `list` and `status` find it.
+
+use crate::disk::{DiskError, files};
+use crate::facts::Known;
+use crate::record::{LastVerification, VERSION, to_text};
+use crate::verify::Report;
+
+/// Writes the outcome of a verification into the record's directory.
+///
+/// # Errors
+/// Fails when the disk refuses.
+pub fn store(known: &Known, report: &Report, now: &str) -> Result<(), DiskError> {
+    let changed = report
+        .changes
+        .changes
+        .iter()
+        .filter(|change| !change.is_ignored())
+        .count();
+    let last = LastVerification {
+        version: VERSION,
+        at: now.to_owned(),
+        head: report.changes.head.clone(),
+        changed: changed as u64,
+        violations: report.violations().count() as u64,
+        notices: report.notices().count() as u64,
+    };
+    files::write(
+        &known.dir.join("verification.toml"),
+        to_text(&last).as_bytes(),
+    )
+}

@@ -1,0 +1,256 @@
+//! Writes what `add` knows of a worktree: manifest, refs, ignore rules, and at last the record.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bstr::ByteSlice;
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::disk::files;
+use crate::disk::scan::{Believe, Walk, scan};
+use crate::entry::Entry;
+use crate::error::Error;
+use crate::facts::{Known, Repository, integrity};
+use crate::git::Git;
+use crate::git::index::IndexEntry;
+use crate::git::objects::Objects;
+use crate::manifest::{Item, Manifest, OnDisk};
+use crate::name::CommitId;
+use crate::path::RepoPath;
+use crate::record::{Record, to_text};
+use crate::scope::{Access, EntryKind, Scope};
+
+/// Holds what is to be registered; the record's digests and `conversions` are filled in here.
+pub struct Registration<'a> {
+    /// The repository.
+    pub repository: &'a Repository,
+    /// Where the record goes.
+    pub dir: Utf8PathBuf,
+    /// The record.
+    pub record: Record,
+    /// The commit that is checked out.
+    pub head: CommitId,
+    /// Whether git has just written the files, so that they need not be read.
+    pub fresh: Fresh,
+}
+
+/// Says how much of the disk is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fresh {
+    /// Git has just checked everything out.
+    Yes,
+    /// Somebody has worked there.
+    No,
+}
+
+impl Registration<'_> {
+    /// Takes the manifest and writes everything; the record itself comes last, so that a
+    /// worktree is known only when all else is there.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does; the caller removes the directory.
+    pub fn write(mut self) -> Result<Record, Error> {
+        let repository = self.repository;
+        let objects = repository.objects()?;
+        let base = objects.list(&objects.commit(&self.record.base.commit)?.tree)?;
+        let head = objects.list(&objects.commit(&self.head)?.tree)?;
+        self.record.conversions = self.conversions(&objects, &head)?;
+        let manifest = self.manifest(base, &head)?;
+        files::write(&self.dir.join("manifest"), &manifest.to_bytes())?;
+        files::write(&self.dir.join("refs"), &refs(repository)?)?;
+        self.ignore_rules()?;
+        let admin_dir = &self.record.admin_dir;
+        self.record.integrity =
+            integrity::fingerprints(&repository.common_dir, admin_dir, repository.format)?;
+        files::write(
+            &self.dir.join("record.toml"),
+            to_text(&self.record).as_bytes(),
+        )?;
+        files::remove_file(&self.dir.join("intent.toml"))?;
+        Ok(self.record)
+    }
+
+    /// Whether a file on disk may differ from what git stores: filters, line endings, encodings
+    /// (gitattributes(5)). Where it may, every file is read once.
+    fn conversions(&self, objects: &Objects, head: &[(RepoPath, Entry)]) -> Result<bool, Error> {
+        let git = &self.repository.git;
+        let eol = git
+            .config_get("core.eol")?
+            .is_some_and(|value| value == "crlf");
+        let autocrlf = git
+            .config_get("core.autocrlf")?
+            .is_some_and(|value| value == "true");
+        if eol || autocrlf {
+            return Ok(true);
+        }
+        let mut texts = Vec::new();
+        texts.extend(files::read(
+            &self.repository.common_dir.join("info/attributes"),
+        )?);
+        if let Some(path) = git.config_get_path("core.attributesFile")? {
+            texts.extend(files::read(&self.repository.root.join(path))?);
+        }
+        let is_attributes = |path: &RepoPath| path.file_name() == ".gitattributes";
+        for (_, entry) in head
+            .iter()
+            .filter(|(p, e)| is_attributes(p) && e.mode.is_regular())
+        {
+            texts.push(objects.blob(&entry.id)?);
+        }
+        let words = ["filter", "ident", "working-tree-encoding", "eol=crlf"];
+        Ok(texts
+            .iter()
+            .any(|text| words.iter().any(|word| text.contains_str(word))))
+    }
+
+    fn manifest(
+        &self,
+        base: Vec<(RepoPath, Entry)>,
+        head: &[(RepoPath, Entry)],
+    ) -> Result<Manifest, Error> {
+        let expected = head.iter().cloned();
+        let expected = expected.map(|(path, entry)| Item {
+            path,
+            base: Some(entry),
+            disk: None,
+        });
+        let expected = Manifest::new(expected.collect(), 0);
+        let format = self.repository.format;
+        let hash = |size, content: &mut dyn std::io::Read| format.hash_blob(size, content);
+        let believe = match (self.fresh, self.record.conversions) {
+            (Fresh::Yes, false) => Believe::Checkout,
+            (Fresh::Yes, true) | (Fresh::No, _) => Believe::Nothing,
+        };
+        let submodules = BTreeSet::new();
+        let root = self.record.path.as_path();
+        let walk = Walk {
+            root,
+            manifest: &expected,
+            submodules: &submodules,
+            believe,
+            hash: &hash,
+        };
+        let scan = scan(&walk)?;
+        let newest = scan
+            .found
+            .iter()
+            .map(|found| found.stat.ctime)
+            .max()
+            .unwrap_or(0);
+        let settled = files::settled_time(root, newest)?;
+        let mut items: BTreeMap<RepoPath, Item> = base
+            .into_iter()
+            .map(|(path, entry)| {
+                (
+                    path.clone(),
+                    Item {
+                        path,
+                        base: Some(entry),
+                        disk: None,
+                    },
+                )
+            })
+            .collect();
+        for found in scan.found {
+            let disk = Some(OnDisk {
+                entry: found.entry,
+                stat: found.stat,
+            });
+            let item = items.entry(found.path.clone());
+            item.or_insert(Item {
+                path: found.path,
+                base: None,
+                disk: None,
+            })
+            .disk = disk;
+        }
+        Ok(Manifest::new(items.into_values().collect(), settled))
+    }
+
+    /// Keeps the ignore rules that are outside the tree, as the worktree could change them.
+    fn ignore_rules(&self) -> Result<(), Error> {
+        let git = &self.repository.git;
+        let directory = self.dir.join("ignore");
+        let rules = files::read(&self.repository.common_dir.join("info/exclude"))?;
+        if let Some(rules) = rules {
+            files::write(&directory.join("info-exclude"), &rules)?;
+        }
+        // the default place is `$XDG_CONFIG_HOME/git/ignore` (gitignore(5))
+        let file = match git.config_get_path("core.excludesFile")? {
+            Some(path) => Some(path),
+            None => Git::default_excludes_file(),
+        };
+        if let Some(rules) = file.map(|file| files::read(&file)).transpose()?.flatten() {
+            files::write(&directory.join("excludes-file"), &rules)?;
+        }
+        Ok(())
+    }
+}
+
+/// All refs, one a line, for telling later what was there.
+fn refs(repository: &Repository) -> Result<Vec<u8>, Error> {
+    let mut text = Vec::new();
+    for found in repository.git.for_each_ref(&[])? {
+        text.extend_from_slice(found.id.as_str().as_bytes());
+        text.push(b' ');
+        text.extend_from_slice(&found.name);
+        text.push(b'\n');
+    }
+    Ok(text)
+}
+
+/// Compares what git's sparse-checkout left out with what the scope excludes.
+///
+/// # Errors
+/// Fails when they differ: then the patterns that were rendered do not mean what the scope does.
+pub fn check_sparse(scope: &Scope, index: &[IndexEntry]) -> Result<(), Error> {
+    let mut classifier = scope.classifier();
+    for entry in index {
+        let kind = if entry.entry.mode.is_directory() {
+            EntryKind::Directory
+        } else {
+            EntryKind::File
+        };
+        let verdict = classifier.verdict(&entry.path, kind);
+        let excluded = verdict.access == Access::Excluded;
+        if excluded != entry.skip_worktree {
+            let detail = if excluded {
+                "the scope excludes it"
+            } else {
+                "the scope lets it be seen"
+            };
+            let (path, detail) = (entry.path.to_string(), detail.to_owned());
+            return Err(Error::Disagreement { path, detail });
+        }
+    }
+    Ok(())
+}
+
+/// The text of a worktree's `.git` file.
+///
+/// # Errors
+/// Fails when it is missing or cannot be read.
+pub fn dot_git(worktree: &Utf8Path) -> Result<String, Error> {
+    let file = worktree.join(".git");
+    let bytes = files::read(&file)?.unwrap_or_default();
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Takes the digests of the watched files anew, after a change that we made ourselves.
+///
+/// # Errors
+/// Fails when the disk refuses.
+pub fn renew_fingerprints(repository: &Repository, known: &Known) -> Result<(), Error> {
+    let mut record = known.record.clone();
+    let now =
+        integrity::fingerprints(&repository.common_dir, &record.admin_dir, repository.format)?;
+    for now in now.into_iter().filter(|now| now.file.is_of_our_hooks()) {
+        record
+            .integrity
+            .retain(|recorded| recorded.file != now.file);
+        record.integrity.push(now);
+    }
+    Ok(files::write(
+        &known.dir.join("record.toml"),
+        to_text(&record).as_bytes(),
+    )?)
+}

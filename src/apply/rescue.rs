@@ -1,0 +1,152 @@
+//! Saves work that would be lost: as a commit under `refs/agentwt/rescue/<name>/<time>`.
+//!
+//! The bytes are those on disk: no filter runs, no index of the user's is touched.
+
+use bstr::ByteSlice;
+use camino::Utf8PathBuf;
+
+use crate::disk::DiskError;
+use crate::disk::files;
+use crate::entry::{Entry, Mode};
+use crate::error::Error;
+use crate::facts::changes::Survey;
+use crate::facts::{Known, Repository};
+use crate::git::objects::Objects;
+use crate::name::CommitId;
+use crate::path::RepoPath;
+use crate::plan::remove::RemovePlan;
+
+/// Holds what was saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rescue {
+    /// The ref.
+    pub name: String,
+    /// The commit it names.
+    pub commit: CommitId,
+}
+
+/// Saves what a plan says; none when there is nothing to save. `time` becomes part of the ref.
+///
+/// # Errors
+/// Fails when a file cannot be read or git fails; no ref is then written.
+pub fn save(
+    repository: &Repository,
+    known: &Known,
+    survey: &Survey,
+    plan: &RemovePlan,
+    time: &str,
+) -> Result<Option<Rescue>, Error> {
+    if plan.save.is_empty() && plan.keep.is_empty() {
+        return Ok(None);
+    }
+    let head = survey
+        .heads
+        .head
+        .as_ref()
+        .unwrap_or(&known.record.base.commit);
+    let commit = match (plan.save.is_empty(), plan.keep.as_slice()) {
+        (true, [only]) => only.clone(),
+        (true | false, _) => {
+            let mut parents = vec![head];
+            parents.extend(plan.keep.iter().filter(|commit| *commit != head));
+            let staged = staged(repository, known, survey, head)?;
+            parents.extend(&staged);
+            let info = differences(repository, known, &plan.save)?;
+            let index = known.dir.join("rescue-index");
+            let git = repository.git.with_index(&index);
+            let message = format!(
+                "git-agentwt: what was not committed in {} when it was removed\n",
+                known.record.name
+            );
+            let made = git.commit_differences(head, &info, &message, &parents);
+            files::remove_file(&index)?;
+            made?
+        }
+    };
+    let name = format!("refs/agentwt/rescue/{}/{time}", known.record.name);
+    repository
+        .git
+        .update_ref(&name, &commit, None, "agentwt: saved before removal")?;
+    Ok(Some(Rescue { name, commit }))
+}
+
+/// A commit of what was staged and is neither in HEAD nor on disk.
+fn staged(
+    repository: &Repository,
+    known: &Known,
+    survey: &Survey,
+    head: &CommitId,
+) -> Result<Option<CommitId>, Error> {
+    if !survey.has_staged_only() {
+        return Ok(None);
+    }
+    let git = repository
+        .git
+        .with_index(&known.record.admin_dir.join("index"));
+    let message = format!("git-agentwt: what was staged in {}\n", known.record.name);
+    Ok(git.commit_index(head, &message)?)
+}
+
+/// The lines for `git update-index -z --index-info` that turn HEAD into what is on disk.
+fn differences(
+    repository: &Repository,
+    known: &Known,
+    paths: &[RepoPath],
+) -> Result<Vec<u8>, Error> {
+    let objects = repository.objects()?;
+    let mut info = Vec::new();
+    for path in paths {
+        let entry = match read(&objects, known, path)? {
+            // an excluded path is absent on purpose, not deleted
+            None if is_absent_on_purpose(known, path) => continue,
+            other => other,
+        };
+        let (mode, id) = match entry.and_then(|e| Some((e.mode.git_octal()?, e.id.to_string()))) {
+            Some((mode, id)) => (mode, id),
+            None => ("0", "0".repeat(known.record.base.commit.as_str().len())),
+        };
+        info.extend_from_slice(format!("{mode} {id}\t").as_bytes());
+        info.extend_from_slice(path.as_bstr());
+        info.push(0);
+    }
+    Ok(info)
+}
+
+fn is_absent_on_purpose(known: &Known, path: &RepoPath) -> bool {
+    use crate::scope::{Access, EntryKind};
+    known.scope.verdict(path, EntryKind::File).access == Access::Excluded
+}
+
+/// Writes what stands at a path into the repository; none when nothing does that git can hold.
+fn read(objects: &Objects, known: &Known, path: &RepoPath) -> Result<Option<Entry>, Error> {
+    let failed = |error: std::io::Error| DiskError::new(format!("save {path}"), error);
+    let relative = path
+        .to_os_path()
+        .map_err(|error| failed(std::io::Error::other(error)))?;
+    let file = Utf8PathBuf::from(known.record.path.as_str())
+        .into_std_path_buf()
+        .join(relative);
+    Ok(match files::open_entry(&file).map_err(failed)? {
+        files::Opened::File {
+            size,
+            executable,
+            mut content,
+        } => {
+            let id = objects.write_blob(size, &mut content)?;
+            let mode = if executable {
+                Mode::Executable
+            } else {
+                Mode::File
+            };
+            Some(Entry { mode, id })
+        }
+        files::Opened::Link(text) => {
+            let id = objects.write_blob(text.len() as u64, &mut text.as_bytes())?;
+            Some(Entry {
+                mode: Mode::Link,
+                id,
+            })
+        }
+        files::Opened::Other => None,
+    })
+}

@@ -1,0 +1,46 @@
+//! Holds [`DiskError`]: what was attempted on the disk, and what the system said.
+
+use std::fmt;
+
+use miette::Diagnostic;
+
+/// Says what the disk refused.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {attempt}: {source}")]
+pub struct DiskError {
+    /// What was attempted, as a verb phrase that names the file.
+    pub attempt: String,
+    /// What the system said.
+    pub source: std::io::Error,
+}
+
+impl DiskError {
+    /// Makes the error of an attempt.
+    pub fn new(attempt: impl Into<String>, source: impl Into<std::io::Error>) -> Self {
+        Self {
+            attempt: attempt.into(),
+            source: source.into(),
+        }
+    }
+}
+
+impl Diagnostic for DiskError {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new("agentwt::disk::failed"))
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        use std::io::ErrorKind;
+        let text = match self.source.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                "free some space (`df -h .`), then try again"
+            }
+            ErrorKind::ReadOnlyFilesystem => {
+                "the file system is read-only: `findmnt -T .` shows its mount"
+            }
+            ErrorKind::PermissionDenied => "check who owns it with `ls -ld`, then try again",
+            _ => return None,
+        };
+        Some(Box::new(text))
+    }
+}

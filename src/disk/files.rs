@@ -1,0 +1,260 @@
+//! Reads and writes files of our own: whole, by rename, never half.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the one place that reads and writes our files"
+)]
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Write};
+
+use camino::Utf8Path;
+
+use super::error::DiskError;
+
+/// Reads a file, none when there is none.
+///
+/// # Errors
+/// Fails when it is there and cannot be read.
+pub fn read(file: &Utf8Path) -> Result<Option<Vec<u8>>, DiskError> {
+    match std::fs::read(file) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(DiskError::new(format!("read {file}"), error)),
+    }
+}
+
+/// Replaces a file with these bytes: a reader sees the old ones or the new ones, also after a
+/// crash. Makes its directory.
+///
+/// # Errors
+/// Fails when the disk refuses; the old file is then as it was.
+pub fn write(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
+    let failed = |error: std::io::Error| DiskError::new(format!("write {file}"), error);
+    let directory = file.parent().unwrap_or(Utf8Path::new("."));
+    std::fs::create_dir_all(directory).map_err(failed)?;
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".agentwt-")
+        .permissions(readable())
+        .tempfile_in(directory)
+        .map_err(failed)?;
+    temporary.write_all(bytes).map_err(failed)?;
+    temporary.as_file().sync_all().map_err(failed)?;
+    temporary
+        .persist(file)
+        .map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+#[cfg(unix)]
+fn readable() -> std::fs::Permissions {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::Permissions::from_mode(0o644)
+}
+
+/// Makes a directory that must not be there yet, and those above it.
+///
+/// # Errors
+/// Fails when it is there (`AlreadyExists`) or the disk refuses.
+pub fn create_new_directory(directory: &Utf8Path) -> Result<(), DiskError> {
+    let failed = |error| DiskError::new(format!("make the directory {directory}"), error);
+    if let Some(parent) = directory.parent() {
+        std::fs::create_dir_all(parent).map_err(failed)?;
+    }
+    std::fs::create_dir(directory).map_err(failed)
+}
+
+/// Makes a directory and those above it, unless they are there.
+///
+/// # Errors
+/// Fails when the disk refuses.
+pub fn create_directories(directory: &Utf8Path) -> Result<(), DiskError> {
+    std::fs::create_dir_all(directory)
+        .map_err(|error| DiskError::new(format!("make the directory {directory}"), error))
+}
+
+/// Removes a file; one that is not there is fine.
+///
+/// # Errors
+/// Fails when it is there and cannot be removed.
+pub fn remove_file(file: &Utf8Path) -> Result<(), DiskError> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(DiskError::new(format!("remove {file}"), error))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Removes a directory and all below it without following a link; none there is fine. What is
+/// not writable is made so first.
+///
+/// # Errors
+/// Fails when something cannot be removed.
+pub fn remove_directory(directory: &Utf8Path) -> Result<(), DiskError> {
+    let removed = match std::fs::remove_dir_all(directory) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            super::mode::make_directories_writable(directory)?;
+            std::fs::remove_dir_all(directory)
+        }
+        other => other,
+    };
+    match removed {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(DiskError::new(format!("remove {directory}"), error))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Removes a directory if it is empty; says nothing if it is not, or not there.
+pub fn remove_if_empty(directory: &Utf8Path) {
+    let _ = std::fs::remove_dir(directory);
+}
+
+/// Lists the names in a directory, sorted; none there is an empty list.
+///
+/// # Errors
+/// Fails when it cannot be read, or a name is not UTF-8.
+pub fn names(directory: &Utf8Path) -> Result<Vec<String>, DiskError> {
+    let failed = |error| DiskError::new(format!("read the directory {directory}"), error);
+    let entries = match std::fs::read_dir(directory) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        other => other.map_err(failed)?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        if let Ok(name) = entry.map_err(failed)?.file_name().into_string() {
+            names.push(name);
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Whether anything stands at a path, a dangling link too.
+#[must_use]
+pub fn exists(path: &Utf8Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok()
+}
+
+/// Whether a directory stands at a path, through links.
+#[must_use]
+pub fn is_directory(path: &Utf8Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.is_dir())
+}
+
+/// Returns a path without links, `.` and `..`.
+///
+/// # Errors
+/// Fails when it does not exist or is not UTF-8.
+pub fn canonical(path: &Utf8Path) -> Result<camino::Utf8PathBuf, DiskError> {
+    path.canonicalize_utf8()
+        .map_err(|error| DiskError::new(format!("find {path}"), error))
+}
+
+/// Represents a lock that the system releases when the process ends (flock(2)).
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Waits for the lock on this file and takes it.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn wait(file: &Utf8Path) -> Result<Self, DiskError> {
+        let failed = |error| DiskError::new(format!("lock {file}"), error);
+        if let Some(directory) = file.parent() {
+            std::fs::create_dir_all(directory).map_err(failed)?;
+        }
+        let mut options = OpenOptions::new();
+        let open = options
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(file)
+            .map_err(failed)?;
+        open.lock().map_err(failed)?;
+        Ok(Self { _file: open })
+    }
+}
+
+/// Returns the time that the file system gives to a change made now, nanoseconds since the
+/// epoch, once it is later than `after`; or, when its clock is so coarse that this takes more
+/// than a few hundredths of a second, the time reached until then.
+///
+/// # Errors
+/// Fails when a file cannot be made in the directory.
+pub fn settled_time(directory: &Utf8Path, after: i64) -> Result<i64, DiskError> {
+    let failed = |error| DiskError::new(format!("write in {directory}"), error);
+    let mut reached = i64::MIN;
+    for _ in 0..40 {
+        let probe = tempfile::tempfile_in(directory).map_err(failed)?;
+        let metadata = probe.metadata().map_err(failed)?;
+        reached = super::scan::stat_of(&metadata).ctime;
+        if reached > after {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    Ok(reached)
+}
+
+/// Holds what stands at a path, opened for reading.
+#[derive(Debug)]
+pub enum Opened {
+    /// A regular file.
+    File {
+        /// Its size in bytes.
+        size: u64,
+        /// Whether its owner may execute it.
+        executable: bool,
+        /// Its content.
+        content: File,
+    },
+    /// A symbolic link, with its text.
+    Link(bstr::BString),
+    /// Nothing, a directory, or what has no content.
+    Other,
+}
+
+/// Opens what stands at a path; a link is not followed.
+///
+/// # Errors
+/// Fails when it is there and cannot be read.
+pub fn open_entry(path: &std::path::Path) -> std::io::Result<Opened> {
+    use std::os::unix::ffi::OsStringExt;
+    let metadata = match std::fs::symlink_metadata(path) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(Opened::Other);
+        }
+        other => other?,
+    };
+    if metadata.is_symlink() {
+        return Ok(Opened::Link(
+            std::fs::read_link(path)?.into_os_string().into_vec().into(),
+        ));
+    }
+    if !metadata.is_file() {
+        return Ok(Opened::Other);
+    }
+    let content = File::open(path)?;
+    let size = content.metadata()?.len();
+    let executable = super::scan::stat_of(&metadata).mode & 0o100 != 0;
+    Ok(Opened::File {
+        size,
+        executable,
+        content,
+    })
+}
+
+/// Whether anything stands at a path that need not be UTF-8, a dangling link too.
+#[must_use]
+pub fn stands(path: &std::path::Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok()
+}

@@ -1,0 +1,10 @@
+//! Reads and changes the disk: the walk that verification believes, write bits, our own files.
+//!
+//! Nothing here knows git or scopes. No symbolic link is followed anywhere below a worktree.
+
+pub mod error;
+pub mod files;
+pub mod mode;
+pub mod scan;
+
+pub use error::DiskError;

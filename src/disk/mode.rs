@@ -1,0 +1,189 @@
+//! Sets and clears the write bits of files; never those of directories or links.
+//!
+//! A read-only directory would stop git itself in the middle of a checkout
+//! (`docs/decisions/0005-write-bits.md`).
+
+use std::os::fd::OwnedFd;
+
+use bstr::{BStr, BString, ByteSlice};
+use camino::Utf8Path;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, chmodat, openat, statat};
+
+use super::error::DiskError;
+use crate::path::RepoPath;
+
+/// Says which write bits a file shall have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WriteBits {
+    /// None (`a-w`).
+    Cleared,
+    /// The owner's (`u+w`); the others as they are.
+    Owner,
+}
+
+/// Holds what a change of write bits did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// Files whose bits were changed.
+    pub changed: Vec<RepoPath>,
+    /// Files that refused, with what the system said.
+    pub refused: Vec<(RepoPath, String)>,
+}
+
+/// Says whether bits are changed or only looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// Change them.
+    Change,
+    /// Only list the files whose bits would change.
+    Look,
+}
+
+/// Gives each of these files, sorted by path, its write bits. What is absent, no regular file,
+/// or behind a link is passed over.
+///
+/// # Errors
+/// Fails when the root cannot be opened; a single file that refuses is in the answer.
+pub fn set_write_bits(
+    root: &Utf8Path,
+    files: &[(RepoPath, WriteBits)],
+    doing: Doing,
+) -> Result<Applied, DiskError> {
+    let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8));
+    let chunk = files.len().div_ceil(threads).max(512);
+    let parts: Vec<Result<Applied, DiskError>> = std::thread::scope(|scope| {
+        let work = |part| move || set_in_order(root, part, doing);
+        let handles: Vec<_> = files
+            .chunks(chunk)
+            .map(|part| scope.spawn(work(part)))
+            .collect();
+        let join = |handle: std::thread::ScopedJoinHandle<'_, _>| {
+            handle
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        handles.into_iter().map(join).collect()
+    });
+    let mut all = Applied::default();
+    for part in parts {
+        let part = part?;
+        all.changed.extend(part.changed);
+        all.refused.extend(part.refused);
+    }
+    Ok(all)
+}
+
+fn set_in_order(
+    root: &Utf8Path,
+    files: &[(RepoPath, WriteBits)],
+    doing: Doing,
+) -> Result<Applied, DiskError> {
+    let mut directories = Directories::open(root)?;
+    let mut applied = Applied::default();
+    for (path, bits) in files {
+        let Some(directory) = directories.of(path) else {
+            continue;
+        };
+        let name = path.file_name().as_bytes();
+        let Ok(stat) = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) else {
+            continue;
+        };
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            continue;
+        }
+        let now = Mode::from_raw_mode(stat.st_mode);
+        let wanted = match bits {
+            WriteBits::Cleared => now - (Mode::WUSR | Mode::WGRP | Mode::WOTH),
+            WriteBits::Owner => now | Mode::WUSR,
+        };
+        if wanted == now {
+            continue;
+        }
+        let done = match doing {
+            Doing::Change => chmodat(directory, name, wanted, AtFlags::empty()),
+            Doing::Look => Ok(()),
+        };
+        match done {
+            Ok(()) => applied.changed.push(path.clone()),
+            Err(error) => applied.refused.push((path.clone(), error.to_string())),
+        }
+    }
+    Ok(applied)
+}
+
+/// Holds open directories on the way to the last path, for paths that come sorted. Each is
+/// opened from the one above it without following a link.
+struct Directories {
+    root: OwnedFd,
+    open: Vec<(BString, Option<OwnedFd>)>,
+}
+
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+impl Directories {
+    fn open(root: &Utf8Path) -> Result<Self, DiskError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = openat(CWD, root.as_std_path(), flags, Mode::empty())
+            .map_err(|error| DiskError::new(format!("open {root}"), error))?;
+        Ok(Self {
+            root,
+            open: Vec::new(),
+        })
+    }
+
+    /// The directory of a path, none when it is not one or cannot be opened.
+    fn of(&mut self, path: &RepoPath) -> Option<&OwnedFd> {
+        let mut wanted: Vec<&BStr> = path.parents().collect();
+        wanted.reverse();
+        let shared = self
+            .open
+            .iter()
+            .zip(&wanted)
+            .take_while(|((have, _), want)| have == *want);
+        let shared = shared.count();
+        self.open.truncate(shared);
+        for directory in &wanted[shared..] {
+            let above = match self.open.last() {
+                Some((_, above)) => above.as_ref(),
+                None => Some(&self.root),
+            };
+            let name = directory.rsplit(|b| *b == b'/').next().unwrap_or(directory);
+            let fd = above.and_then(|fd| openat(fd, name, DIRECTORY, Mode::empty()).ok());
+            self.open.push(((*directory).to_owned(), fd));
+        }
+        match self.open.last() {
+            Some((_, fd)) => fd.as_ref(),
+            None => Some(&self.root),
+        }
+    }
+}
+
+/// Makes every directory below this one, and itself, readable and writable for its owner, so
+/// that it can be removed. Links are not followed.
+///
+/// # Errors
+/// Fails when one cannot be changed or read.
+#[expect(clippy::disallowed_methods, reason = "the boundary to the disk")]
+pub fn make_directories_writable(directory: &Utf8Path) -> Result<(), DiskError> {
+    use std::os::unix::fs::PermissionsExt;
+    let failed = |error| DiskError::new(format!("make {directory} writable"), error);
+    let mut left = vec![directory.as_std_path().to_owned()];
+    while let Some(next) = left.pop() {
+        let metadata = std::fs::symlink_metadata(&next).map_err(failed)?;
+        if metadata.permissions().mode() & 0o700 != 0o700 {
+            let mode = metadata.permissions().mode() | 0o700;
+            std::fs::set_permissions(&next, std::fs::Permissions::from_mode(mode))
+                .map_err(failed)?;
+        }
+        for entry in std::fs::read_dir(&next).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if entry.file_type().map_err(failed)?.is_dir() {
+                left.push(entry.path());
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! Joins the errors of all modules, and says with which status the program ends for each.
+
+use std::fmt;
+
+use miette::Diagnostic;
+
+use crate::config::ConfigError;
+use crate::disk::DiskError;
+use crate::exit::ExitCode;
+use crate::facts::scope::ProfileError;
+use crate::facts::{FactsError, LoadError};
+use crate::git::GitError;
+use crate::git::hooks::HooksError;
+use crate::plan::refusal::Refusal;
+use crate::scope::ScopeError;
+
+/// Says why a command did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The facts cannot be read.
+    #[error(transparent)]
+    Facts(#[from] FactsError),
+    /// Git failed.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// The disk failed.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// The config is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Rules of the scope are wrong: the first, and the others.
+    #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
+    Scope(Vec<ScopeError>),
+    /// It was refused.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The hooks cannot be installed, removed or read.
+    #[error(transparent)]
+    Hooks(#[from] HooksError),
+    /// Git's sparse-checkout left another set of files than the scope says.
+    #[error("git's sparse-checkout and the scope disagree about {path}: {detail}")]
+    Disagreement {
+        /// The first path.
+        path: String,
+        /// How.
+        detail: String,
+    },
+    /// A signal asked to stop; everything was undone.
+    #[error("interrupted by signal {0}")]
+    Interrupted(u8),
+}
+
+impl From<ProfileError> for Error {
+    fn from(error: ProfileError) -> Self {
+        match error {
+            ProfileError::Scope(errors) => Self::Scope(errors),
+            ProfileError::Facts(error) => Self::Facts(error),
+        }
+    }
+}
+
+impl From<LoadError> for Error {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::Config(error) => Self::Config(error),
+            LoadError::Facts(error) => Self::Facts(error),
+        }
+    }
+}
+
+impl Error {
+    /// The status with which the program ends.
+    #[must_use]
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Facts(error) => of_facts(error),
+            Self::Git(error) => of_git(error),
+            Self::Disk(_) => ExitCode::Disk,
+            Self::Config(_) | Self::Scope(_) => ExitCode::Config,
+            Self::Refused(refusal) => refusal.exit_code(),
+            Self::Hooks(error) => of_hooks(error),
+            Self::Disagreement { .. } => ExitCode::Git,
+            Self::Interrupted(signal) => ExitCode::Signal(*signal),
+        }
+    }
+
+    fn inner(&self) -> Option<&dyn Diagnostic> {
+        match self {
+            Self::Facts(error) => Some(error),
+            Self::Git(error) => Some(error),
+            Self::Disk(error) => Some(error),
+            Self::Config(error) => Some(error),
+            Self::Scope(errors) => errors.first().map(|error| error as &dyn Diagnostic),
+            Self::Refused(error) => Some(error),
+            Self::Hooks(error) => Some(error),
+            Self::Disagreement { .. } | Self::Interrupted(_) => None,
+        }
+    }
+}
+
+fn of_facts(error: &FactsError) -> ExitCode {
+    match error {
+        FactsError::Git(error) => of_git(error),
+        FactsError::Disk(_) | FactsError::Damaged { .. } => ExitCode::Disk,
+        FactsError::UnknownWorktree { .. } => ExitCode::UnknownWorktree,
+        FactsError::NotInWorktree { .. } => ExitCode::Usage,
+        FactsError::Incomplete { .. } => ExitCode::Refused,
+    }
+}
+
+fn of_hooks(error: &HooksError) -> ExitCode {
+    match error {
+        HooksError::NotLinked { .. } => ExitCode::Usage,
+        HooksError::Locked { .. } => ExitCode::Git,
+        HooksError::Disk { .. } => ExitCode::Disk,
+        HooksError::Git(error) => of_git(error),
+    }
+}
+
+fn of_git(error: &GitError) -> ExitCode {
+    match error {
+        GitError::NoRepository { .. } => ExitCode::Usage,
+        GitError::Failed { words, .. } if is_disk(words) => ExitCode::Disk,
+        GitError::Missing(_)
+        | GitError::TooOld { .. }
+        | GitError::Failed { .. }
+        | GitError::Output { .. }
+        | GitError::Read { .. } => ExitCode::Git,
+    }
+}
+
+/// Git has one status for everything; in the C locale these words are the system's own.
+fn is_disk(words: &str) -> bool {
+    [
+        "No space left on device",
+        "Read-only file system",
+        "Disk quota exceeded",
+    ]
+    .iter()
+    .any(|text| words.contains(text))
+}
+
+impl Diagnostic for Error {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        match self {
+            Self::Disagreement { .. } => Some(Box::new("agentwt::sparse::disagreement")),
+            Self::Interrupted(_) => None,
+            _other => self.inner().and_then(Diagnostic::code),
+        }
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        match self {
+            Self::Disagreement { .. } => Some(Box::new(
+                "this is a bug of git-agentwt: please report it with the scope (`git agentwt scope`) and the git version",
+            )),
+            Self::Interrupted(_) => Some(Box::new("everything was undone")),
+            _other => self.inner().and_then(Diagnostic::help),
+        }
+    }
+
+    fn source_code(&self) -> Option<&dyn miette::SourceCode> {
+        self.inner().and_then(Diagnostic::source_code)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = miette::LabeledSpan> + '_>> {
+        self.inner().and_then(Diagnostic::labels)
+    }
+
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        if let Self::Scope(errors) = self {
+            return Some(Box::new(
+                errors.iter().skip(1).map(|error| error as &dyn Diagnostic),
+            ));
+        }
+        self.inner().and_then(Diagnostic::related)
+    }
+}

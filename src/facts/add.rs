@@ -1,0 +1,293 @@
+//! Reads what `add` decides on.
+
+use camino::Utf8Path;
+
+use super::config::Loaded;
+use super::error::FactsError;
+use super::repository::Repository;
+use super::tips;
+use super::worktree::{Known, names};
+use crate::cli::ScopeLists;
+use crate::config::{ScopeProfile, SetBy};
+use crate::disk::files;
+use crate::entry::Entry;
+use crate::git::worktree::WorktreeEntry;
+use crate::name::{BranchName, CommitId, WorktreeName};
+use crate::plan::add::{AddFacts, BaseFacts, BranchFacts, PathState};
+use crate::record::Tip;
+use crate::scope::{Access, EntryKind, Scope};
+
+/// Holds what was asked for on the command line.
+pub struct Asked<'a> {
+    /// The name.
+    pub name: &'a WorktreeName,
+    /// `--branch`.
+    pub branch: Option<&'a str>,
+    /// The lists of the scope.
+    pub lists: &'a ScopeLists,
+    /// The profile that the settings name.
+    pub profile: Option<(String, ScopeProfile)>,
+}
+
+/// Reads everything.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub fn read(
+    repository: &Repository,
+    loaded: &Loaded,
+    asked: &Asked<'_>,
+    known: Option<&Known>,
+) -> Result<AddFacts, FactsError> {
+    let path = repository.worktree_path(asked.name);
+    let worktrees = repository.worktrees()?;
+    let branch = branch(repository, loaded, asked, &worktrees)?;
+    let base = base(repository, loaded, &branch)?;
+    Ok(AddFacts {
+        name: asked.name.clone(),
+        path_state: path_state(&path, &worktrees),
+        path,
+        record: known.map(|known| Box::new(known.record.clone())),
+        similar_name: similar_name(repository, asked.name)?,
+        profile: asked.profile.clone(),
+        config_found: loaded.found,
+        lists: asked.lists.clone(),
+        branch,
+        base,
+        on_violation: loaded.settings.on_violation.clone(),
+    })
+}
+
+fn path_state(path: &Utf8Path, worktrees: &[WorktreeEntry]) -> PathState {
+    if worktrees.iter().any(|entry| entry.path == path) {
+        PathState::Worktree
+    } else if files::exists(path) {
+        PathState::Taken
+    } else {
+        PathState::Free
+    }
+}
+
+fn similar_name(
+    repository: &Repository,
+    name: &WorktreeName,
+) -> Result<Option<String>, FactsError> {
+    let same = |other: &&WorktreeName| {
+        *other != name && other.as_str().eq_ignore_ascii_case(name.as_str())
+    };
+    Ok(names(repository)?
+        .iter()
+        .find(same)
+        .map(ToString::to_string))
+}
+
+fn branch(
+    repository: &Repository,
+    loaded: &Loaded,
+    asked: &Asked<'_>,
+    worktrees: &[WorktreeEntry],
+) -> Result<BranchFacts, FactsError> {
+    let git = &repository.git;
+    let prefix = &loaded.settings.branch_prefix.value;
+    let name = match asked.branch {
+        Some(text) => text.strip_prefix("refs/heads/").unwrap_or(text).to_owned(),
+        None => format!("{prefix}{}", asked.name),
+    };
+    let name = BranchName::from_git(name);
+    let exists = git.rev_parse_commit(&name.full_ref())?;
+    if let (Some(_), Some(tip)) = (asked.branch, &exists) {
+        let full = name.full_ref();
+        let mut holders = worktrees.iter();
+        let holder = holders.find(|entry| entry.branch.as_deref() == Some(full.as_str()));
+        let held_by = holder.map(|entry| entry.path.clone());
+        return Ok(BranchFacts::Existing {
+            name,
+            tip: tip.clone(),
+            held_by,
+        });
+    }
+    let valid = git.check_branch_name(name.as_str())?;
+    let blocked_by = blocked_by(repository, &name)?;
+    Ok(BranchFacts::New {
+        valid,
+        exists: exists.is_some(),
+        blocked_by,
+        name,
+    })
+}
+
+/// A branch `a` and a branch `a/b` cannot both be: one is a file where the other is a directory.
+fn blocked_by(repository: &Repository, name: &BranchName) -> Result<Option<String>, FactsError> {
+    let mut above: Vec<String> = Vec::new();
+    let parts: Vec<&str> = name.as_str().split('/').collect();
+    for end in 1..parts.len() {
+        above.push(format!("refs/heads/{}", parts[..end].join("/")));
+    }
+    let below = format!("{}/", name.full_ref());
+    let mut wanted: Vec<&str> = above.iter().map(String::as_str).collect();
+    wanted.push(&below);
+    let found = repository.git.for_each_ref(&wanted)?;
+    let blocks = |found: &&crate::git::refs::Ref| {
+        above.iter().any(|name| found.name == *name) || found.name.starts_with(below.as_bytes())
+    };
+    Ok(found.iter().find(blocks).map(|found| {
+        let name = found.name.to_string();
+        name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned()
+    }))
+}
+
+fn base(
+    repository: &Repository,
+    loaded: &Loaded,
+    branch: &BranchFacts,
+) -> Result<BaseFacts, FactsError> {
+    let git = &repository.git;
+    let setting = loaded.settings.base.as_ref();
+    let set_by = setting.map_or(SetBy::Default, |setting| setting.set_by);
+    let head = git.symbolic_ref_head()?;
+    let own = head
+        .as_deref()
+        .map(|name| name.strip_prefix("refs/heads/").unwrap_or(name));
+    let revision = setting
+        .map(|setting| setting.value.clone())
+        .or(own.map(ToOwned::to_owned));
+    let commit = revision
+        .as_deref()
+        .map(|revision| git.rev_parse_commit(revision))
+        .transpose()?;
+    let commit = commit.flatten();
+    let unborn = commit.is_none()
+        && revision.as_deref() == own
+        && own.is_some()
+        && git.rev_parse_commit("HEAD")?.is_none();
+    let is_ancestor = match (branch, &commit) {
+        (BranchFacts::Existing { tip, .. }, Some(commit)) => git.is_ancestor(commit, tip)?,
+        (BranchFacts::Existing { .. } | BranchFacts::New { .. }, _) => true,
+    };
+    Ok(BaseFacts {
+        revision,
+        set_by,
+        commit,
+        unborn,
+        is_ancestor,
+    })
+}
+
+/// Lists the refs whose work a worktree may take over: the branch its base was taken from and
+/// that one's upstream.
+///
+/// # Errors
+/// Fails when git fails.
+pub fn base_tips(
+    repository: &Repository,
+    revision: &str,
+    base: &CommitId,
+) -> Result<Vec<Tip>, FactsError> {
+    tips::of_revision(&repository.git, revision, base)
+}
+
+/// Says by how many commits a base is behind its upstream; nothing when it has none or is not.
+///
+/// # Errors
+/// Fails when git fails.
+pub fn behind_upstream(
+    repository: &Repository,
+    revision: &str,
+    base: &CommitId,
+) -> Result<Option<String>, FactsError> {
+    let git = &repository.git;
+    let Some(upstream) = git.upstream(&format!("refs/heads/{revision}"))? else {
+        return Ok(None);
+    };
+    let Some(tip) = git.rev_parse_commit(&upstream)? else {
+        return Ok(None);
+    };
+    let count = git.rev_list_count(base, &tip)?;
+    let short = ["refs/remotes/", "refs/heads/"]
+        .iter()
+        .find_map(|p| upstream.strip_prefix(p));
+    let upstream = short.unwrap_or(&upstream);
+    let commits = if count == 1 {
+        "1 commit".to_owned()
+    } else {
+        format!("{count} commits")
+    };
+    Ok((count > 0).then(|| {
+        format!(
+            "`{revision}` is {commits} behind `{upstream}`; to start from there: --base {upstream}"
+        )
+    }))
+}
+
+/// Counts the tracked files by access.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Files that may be edited.
+    pub write: usize,
+    /// Files that may be read only.
+    pub read: usize,
+    /// Files that are absent.
+    pub excluded: usize,
+}
+
+/// Counts the files of a commit by access, and collects what the author of the rules should
+/// hear of them.
+///
+/// # Errors
+/// Fails when the commit cannot be read.
+pub fn count(
+    repository: &Repository,
+    scope: &Scope,
+    commit: &CommitId,
+) -> Result<(Counts, Vec<String>), FactsError> {
+    let (counts, _, advice) = count_rules(repository, scope, commit)?;
+    Ok((counts, advice))
+}
+
+/// As [`count`], and how many files each rule matches, in the order of the rules.
+///
+/// # Errors
+/// Fails when the commit cannot be read.
+pub fn count_rules(
+    repository: &Repository,
+    scope: &Scope,
+    commit: &CommitId,
+) -> Result<(Counts, Vec<usize>, Vec<String>), FactsError> {
+    let objects = repository.objects()?;
+    let paths = objects.list(&objects.commit(commit)?.tree)?;
+    let kind = |entry: &Entry| {
+        if entry.mode.is_directory() {
+            EntryKind::Directory
+        } else {
+            EntryKind::File
+        }
+    };
+    let mut counts = Counts::default();
+    let mut classifier = scope.classifier();
+    for (path, entry) in &paths {
+        match classifier.verdict(path, kind(entry)).access {
+            Access::Write => counts.write += 1,
+            Access::Read => counts.read += 1,
+            Access::Excluded => counts.excluded += 1,
+        }
+    }
+    let coverage = scope.coverage(paths.iter().map(|(path, entry)| (path, kind(entry))));
+    let matches = coverage.rules.iter().map(|rule| rule.matches).collect();
+    Ok((
+        counts,
+        matches,
+        coverage.advice.iter().map(ToString::to_string).collect(),
+    ))
+}
+
+/// Says what of the config this version does not act on.
+#[must_use]
+pub fn notes_on_config(loaded: &Loaded) -> Vec<String> {
+    let sync = &loaded.config.file_sync;
+    let patterns = sync.patterns.len() + sync.optional_patterns.len();
+    if sync.enabled && patterns > 0 {
+        vec!["[worktree.file_sync] is read by a later version: no file was copied".to_owned()]
+    } else {
+        Vec::new()
+    }
+}

@@ -1,0 +1,350 @@
+//! Collects the ground truth: every path that a worktree changed since its base.
+//!
+//! Neither `git status` nor any other reading of the worktree's index through git takes part:
+//! commits are compared as trees, the index entry by entry, and the disk by an own walk that is
+//! held against the manifest. Each is compared with the reference trees of the base.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::disk_state::DiskState;
+use super::error::FactsError;
+use super::heads::Heads;
+use super::history::History;
+use super::ignored;
+use super::index_state::{IndexFile, IndexState};
+use super::integrity::{self, plain};
+use super::references::{References, Trees};
+use super::repository::Repository;
+use super::tips::{self, Tips};
+use super::worktree::Known;
+use crate::change::{Change, ChangeSet, Kind, Place, Seen};
+use crate::compare::{Delta, State, compare, entry_in, same};
+use crate::entry::{Entry, Mode};
+use crate::git::objects::Objects;
+use crate::git::{Git, GitMode};
+use crate::manifest::Manifest;
+use crate::path::RepoPath;
+use crate::scope::{Access, EntryKind};
+
+/// Holds what is true of a worktree now.
+pub struct Survey {
+    /// What changed since the base.
+    pub changes: ChangeSet,
+    /// Every state in full, for who must not lose work.
+    pub states: States,
+    /// What it is on.
+    pub heads: Heads,
+}
+
+/// Holds the states of a worktree, each as its difference from the base.
+pub struct States {
+    /// What was recorded at `add`.
+    pub manifest: Manifest,
+    /// HEAD's tree.
+    pub head: Delta,
+    /// The index.
+    pub index: IndexState,
+    /// The disk.
+    pub disk: Delta,
+    /// Untracked and ignored files.
+    pub untracked: BTreeMap<RepoPath, Seen>,
+}
+
+struct Ground<'a> {
+    repository: &'a Repository,
+    known: &'a Known,
+    manifest: Manifest,
+    objects: Objects,
+    git: Git,
+}
+
+struct Sources {
+    heads: Heads,
+    tips: Tips,
+    head: Delta,
+    /// References of HEAD.
+    committed: Vec<Delta>,
+    /// References of the index and the disk: a merge in progress brings more.
+    working: Vec<Delta>,
+    /// The recorded branch where HEAD is elsewhere, with its references.
+    branch: Option<(Delta, Vec<Delta>)>,
+    wrong: Vec<Change>,
+}
+
+/// Collects everything.
+///
+/// # Errors
+/// Fails when the base, the record or the common repository cannot be read. Damage inside the
+/// worktree is no error but part of the answer.
+pub fn collect(
+    repository: &Repository,
+    known: &Known,
+    index_file: &IndexFile,
+) -> Result<Survey, FactsError> {
+    let ground = Ground {
+        repository,
+        known,
+        manifest: known.manifest()?,
+        objects: repository.objects()?,
+        git: repository.git.with_mode(GitMode::Hardened),
+    };
+    let mut sources = ground.sources()?;
+    let index = IndexState::read(repository, known, &ground.manifest, index_file);
+    if index.damaged {
+        sources
+            .wrong
+            .push(plain(Place::Admin("index".into()), Kind::Integrity));
+    }
+    let disk = ground.disk(&mut sources)?;
+    let untracked = ignored::classify(
+        known,
+        &ground.manifest,
+        &ground.objects,
+        &sources.working,
+        &disk.delta,
+        &index,
+        &sources.head,
+    )?;
+    let commits = sources
+        .heads
+        .new_commits(&ground.git, &sources.tips.trusted)?;
+    let history = History::read(&ground.objects, &commits)?;
+
+    let mut changes = ground.net(&sources, &history, &index, &disk.delta, &untracked);
+    let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
+    let is_known = |path: &RepoPath, entry: Option<Entry>| {
+        let at = |reference| entry_in(&ground.manifest, reference, path);
+        sources
+            .committed
+            .iter()
+            .any(|reference| same(at(reference), entry))
+    };
+    let put_back = history.put_back(&net, &is_known);
+    let mut more = disk.present(known, &ground.manifest, &sources.working, &net);
+    let drifted = disk.permissions.iter().filter(|path| !net.contains(path));
+    more.extend(drifted.map(|path| plain(Place::Path(path.clone()), Kind::Perm)));
+    changes.extend(more);
+    changes.sort();
+    sources.wrong.sort();
+    sources.wrong.dedup();
+    let base = known.record.base.commit.clone();
+    let head = sources.heads.head.clone().unwrap_or_else(|| base.clone());
+    let changes = ChangeSet {
+        base,
+        head,
+        changes,
+        history: put_back,
+        integrity: sources.wrong,
+    };
+    let (manifest, disk) = (ground.manifest, disk.delta);
+    let states = States {
+        manifest,
+        head: sources.head,
+        index,
+        disk,
+        untracked,
+    };
+    Ok(Survey {
+        changes,
+        states,
+        heads: sources.heads,
+    })
+}
+
+impl Ground<'_> {
+    /// Reads what the worktree is on, and what it may have taken over from others.
+    fn sources(&self) -> Result<Sources, FactsError> {
+        let (repository, record) = (self.repository, &self.known.record);
+        let base = &record.base.commit;
+        let mut wrong = integrity::broken_links(record);
+        wrong.extend(integrity::changed_files(repository, record)?);
+        let heads = Heads::read(repository, self.known)?;
+        let tips = tips::find(repository, record, &heads.made_here())?;
+        let moved = tips.untrusted.iter();
+        wrong.extend(moved.map(|name| plain(Place::Git(name.as_str().into()), Kind::Ref)));
+        let mut trees = Trees::new(&self.objects, base)?;
+        let git = &self.git;
+        let head = heads.head.as_ref().unwrap_or(base);
+        let references = References::of(git, &mut trees, head, base, &tips.trusted)?;
+        let mut committed = references.deltas;
+        if heads.moved || references.base_lost {
+            wrong.push(plain(Place::Head, Kind::Ref));
+        }
+        if heads.moved && self.known.recorded_refs()?.contains(head) {
+            committed.push(trees.delta(head)?);
+        }
+        let mut working = committed.clone();
+        for merged in &heads.merging {
+            if upstream_has(git, merged, &tips)? {
+                working.push(trees.delta(merged)?);
+            }
+        }
+        let branch = match &heads.branch {
+            Some(branch) if heads.head.as_ref() != Some(branch) => {
+                let references = References::of(git, &mut trees, branch, base, &tips.trusted)?;
+                Some((trees.delta(branch)?, references.deltas))
+            }
+            Some(_) | None => None,
+        };
+        let head = trees.delta(head)?;
+        Ok(Sources {
+            heads,
+            tips,
+            head,
+            committed,
+            working,
+            branch,
+            wrong,
+        })
+    }
+
+    fn disk(&self, sources: &mut Sources) -> Result<DiskState, FactsError> {
+        let mut candidates: Vec<&Delta> = sources.working.iter().collect();
+        candidates.push(&sources.head);
+        let read = DiskState::read(self.repository, self.known, &self.manifest, &candidates);
+        let disk = match read {
+            Ok(disk) => disk,
+            Err(FactsError::Disk(_)) => {
+                sources.wrong.push(plain(Place::Worktree, Kind::Integrity));
+                DiskState::default()
+            }
+            Err(other) => return Err(other),
+        };
+        let unreadable = disk
+            .unreadable
+            .iter()
+            .map(|unreadable| match &unreadable.path {
+                Some(path) => plain(Place::Path(path.clone()), Kind::Integrity),
+                None => plain(Place::Worktree, Kind::Integrity),
+            });
+        sources.wrong.extend(unreadable);
+        Ok(disk)
+    }
+
+    /// Compares all states with their references.
+    fn net(
+        &self,
+        sources: &Sources,
+        history: &History,
+        index: &IndexState,
+        disk: &Delta,
+        untracked: &BTreeMap<RepoPath, Seen>,
+    ) -> Vec<Change> {
+        let committed = |path: &RepoPath| match history.newest(path) {
+            Some(id) => Seen::Commit(id.clone()),
+            None => Seen::Committed,
+        };
+        let in_index = |_: &RepoPath| Seen::Index;
+        let on_disk = |path: &RepoPath| match index.hidden.get(path) {
+            Some(flag) => Seen::Hidden(*flag),
+            None => untracked.get(path).cloned().unwrap_or(Seen::Disk),
+        };
+        let excluded = |path: &RepoPath| {
+            self.known.scope.verdict(path, EntryKind::File).access == Access::Excluded
+        };
+        let absent = |path: &RepoPath| !matches!(disk.get(path), Some(Some(_))) && excluded(path);
+        let never = |_: &RepoPath| false;
+        let mut states = Vec::new();
+        if sources.heads.head.is_some() {
+            let (delta, references) = (&sources.head, sources.committed.as_slice());
+            states.push(State {
+                delta,
+                references,
+                seen: &committed,
+                silent: &never,
+            });
+        }
+        if let Some((delta, references)) = &sources.branch {
+            states.push(State {
+                delta,
+                references,
+                seen: &committed,
+                silent: &never,
+            });
+        }
+        let references = sources.working.as_slice();
+        for delta in &index.deltas {
+            states.push(State {
+                delta,
+                references,
+                seen: &in_index,
+                silent: &never,
+            });
+        }
+        states.push(State {
+            delta: disk,
+            references,
+            seen: &on_disk,
+            silent: &absent,
+        });
+        compare(&self.manifest, &states)
+    }
+}
+
+impl Survey {
+    /// Paths whose index or disk is not what HEAD has, ignored files apart: what nobody has
+    /// committed.
+    #[must_use]
+    pub fn uncommitted(&self, known: &Known) -> Vec<RepoPath> {
+        let states = &self.states;
+        let mut paths: BTreeSet<&RepoPath> = states.disk.keys().chain(states.head.keys()).collect();
+        paths.extend(states.index.deltas.iter().flat_map(Delta::keys));
+        let differs = |path: &&RepoPath| {
+            let at = |delta: &Delta| entry_in(&states.manifest, delta, path);
+            let head = at(&states.head);
+            let staged = states.index.deltas.iter().any(|delta| at(delta) != head);
+            let kind = EntryKind::File;
+            let on_disk = matches!(states.disk.get(path), Some(Some(_)));
+            let silent = !on_disk && known.scope.verdict(path, kind).access == Access::Excluded;
+            let ignored = states.untracked.get(*path) == Some(&Seen::Ignored);
+            staged || !silent && !ignored && !same(head, at(&states.disk))
+        };
+        paths.into_iter().filter(differs).cloned().collect()
+    }
+
+    /// Whether something is staged that is neither in HEAD nor on disk.
+    #[must_use]
+    pub fn has_staged_only(&self) -> bool {
+        let states = &self.states;
+        let only = |delta: &Delta| {
+            let at = |other: &Delta, path| entry_in(&states.manifest, other, path);
+            delta.iter().any(|(path, entry)| {
+                entry.is_some()
+                    && *entry != at(&states.head, path)
+                    && *entry != at(&states.disk, path)
+            })
+        };
+        states.index.deltas.iter().any(only)
+    }
+
+    /// How many ignored files are there, that were not when the worktree was made.
+    #[must_use]
+    pub fn ignored(&self) -> usize {
+        self.states
+            .untracked
+            .values()
+            .filter(|seen| **seen == Seen::Ignored)
+            .count()
+    }
+
+    /// Directories with a repository of their own inside, whose history no commit of ours saves.
+    #[must_use]
+    pub fn nested(&self) -> Vec<RepoPath> {
+        let nested = |entry: &Option<Entry>| entry.is_some_and(|e| e.mode == Mode::NestedGit);
+        let git_dirs = self.states.disk.iter().filter(|(_, entry)| nested(entry));
+        git_dirs.filter_map(|(path, _)| path.parent()).collect()
+    }
+}
+
+fn upstream_has(
+    git: &Git,
+    commit: &crate::name::CommitId,
+    tips: &Tips,
+) -> Result<bool, FactsError> {
+    for tip in &tips.trusted {
+        if git.is_ancestor(commit, tip)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,75 @@
+//! Loads the config that counts, and layers the settings.
+
+use super::error::FactsError;
+use super::repository::{CONFIG, Main, Repository};
+use crate::config::{Config, ConfigError, SettingFlags, Settings};
+use crate::disk::files;
+
+/// Holds the environment variables that settings may come from, as the edge read them.
+pub type Environment = Vec<(String, String)>;
+
+/// Holds the config and the settings.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The config; empty when there is no file.
+    pub config: Config,
+    /// Whether there is a file.
+    pub found: bool,
+    /// The settings.
+    pub settings: Settings,
+}
+
+/// Says why the config cannot be had.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+pub enum LoadError {
+    /// It is wrong.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Config(#[from] ConfigError),
+    /// It cannot be read.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Facts(#[from] FactsError),
+}
+
+/// Loads the main worktree's config as it is now. A bare repository has no main worktree: there
+/// it is that of the worktree the command was started in, unless that is an agent's.
+///
+/// # Errors
+/// Fails when it cannot be read, or says something that is not allowed.
+pub fn load_config(
+    repository: &Repository,
+    flags: &SettingFlags,
+    environment: &Environment,
+) -> Result<Loaded, LoadError> {
+    let read = |directory: &camino::Utf8Path| -> Result<Option<Vec<u8>>, FactsError> {
+        Ok(files::read(&directory.join(CONFIG))?)
+    };
+    let mut bytes = read(&repository.root)?;
+    if let (None, Main::Bare, None, Some(here)) = (
+        &bytes,
+        repository.main,
+        &repository.inside,
+        &repository.toplevel,
+    ) {
+        bytes = read(here)?;
+    }
+    let found = bytes.is_some();
+    // what is not UTF-8 is shown as such by the parser, at its place
+    let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
+    let config = if found {
+        Config::parse(CONFIG, &text)?
+    } else {
+        Config::default()
+    };
+    let git_config = repository
+        .git
+        .config_get_section("agentwt")
+        .map_err(FactsError::from)?;
+    let settings = Settings::resolve(flags, environment, &git_config, &config)?;
+    Ok(Loaded {
+        config,
+        found,
+        settings,
+    })
+}

@@ -1,0 +1,256 @@
+//! Turns a walk of the disk into a difference from the base, as trees and the index are told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::error::FactsError;
+use super::repository::Repository;
+use super::worktree::Known;
+use crate::change::{Change, Kind, Place, Seen};
+use crate::compare::{Delta, entry_in};
+use crate::disk::scan::{Believe, Found, Scan, Unreadable, Walk, scan};
+use crate::entry::{Entry, Mode, ObjectId};
+use crate::git::run::Mode as GitMode;
+use crate::manifest::Manifest;
+use crate::name::CommitId;
+use crate::path::RepoPath;
+use crate::scope::{Access, EntryKind};
+
+/// Holds what the disk says.
+#[derive(Debug, Default)]
+pub struct DiskState {
+    /// How it differs from the base; what the scope excludes and is absent is not in it.
+    pub delta: Delta,
+    /// Read-only files that were made writable, with their content as it was.
+    pub permissions: Vec<RepoPath>,
+    /// What could not be read.
+    pub unreadable: Vec<Unreadable>,
+}
+
+impl DiskState {
+    /// Walks the worktree and compares it with its manifest. `references` are all trees whose
+    /// entries a file may be.
+    pub fn read(
+        repository: &Repository,
+        known: &Known,
+        manifest: &Manifest,
+        references: &[&Delta],
+    ) -> Result<Self, FactsError> {
+        let submodules = gitlinks(manifest, references);
+        let hash =
+            |size, content: &mut dyn std::io::Read| repository.format.hash_blob(size, content);
+        let walk = Walk {
+            root: &known.record.path,
+            manifest,
+            submodules: &submodules,
+            believe: Believe::Manifest,
+            hash: &hash,
+        };
+        let Scan {
+            found,
+            missing,
+            submodules,
+            unreadable,
+        } = scan(&walk)?;
+        let mut state = Self {
+            unreadable,
+            ..Self::default()
+        };
+        for path in missing {
+            if manifest.base(&path).is_some() {
+                state.delta.insert(path, None);
+            }
+        }
+        for found in found {
+            state.take(known, manifest, found);
+        }
+        for path in submodules {
+            state.submodule(repository, known, manifest, path)?;
+        }
+        state.undo_filters(repository, known, manifest, references)?;
+        Ok(state)
+    }
+}
+
+/// Every path at which the base or a reference has a submodule.
+fn gitlinks(manifest: &Manifest, references: &[&Delta]) -> BTreeSet<RepoPath> {
+    let is_gitlink = |entry: Option<Entry>| entry.is_some_and(|e| e.mode == Mode::Gitlink);
+    let base = manifest
+        .items()
+        .iter()
+        .filter(|item| is_gitlink(item.base))
+        .map(|i| &i.path);
+    let later = references
+        .iter()
+        .copied()
+        .flatten()
+        .filter(|(_, entry)| is_gitlink(**entry));
+    base.chain(later.map(|(path, _)| path)).cloned().collect()
+}
+
+impl DiskState {
+    fn take(&mut self, known: &Known, manifest: &Manifest, found: Found) {
+        let item = manifest.get(&found.path);
+        let recorded = item.and_then(|item| item.disk);
+        let base = item.and_then(|item| item.base);
+        let mut entry = found.entry;
+        if let Some(recorded) = recorded {
+            let same_content = entry.id == recorded.entry.id
+                && (entry.mode == recorded.entry.mode
+                    || entry.mode.is_regular() && recorded.entry.mode.is_regular());
+            if entry == recorded.entry {
+                let opened = found.stat.mode & 0o222 & !recorded.stat.mode != 0;
+                // git's own rewrite of a file has another mtime or inode, and is no drift
+                let untouched = found.stat.mtime == recorded.stat.mtime
+                    && found.stat.inode == recorded.stat.inode;
+                if opened && untouched && access(known, &found.path) == Access::Read {
+                    self.permissions.push(found.path);
+                }
+                return;
+            }
+            if let (true, Some(base)) = (same_content, base) {
+                entry.id = base.id;
+            }
+        }
+        if !known.record.file_mode && entry.mode.is_regular() {
+            let kept = base.filter(|base| base.mode.is_regular());
+            entry.mode = kept.map_or(Mode::File, |base| base.mode);
+        }
+        // what an `add` hook left there untracked and somebody edited is a new file to git
+        self.delta.insert(found.path, Some(entry));
+    }
+
+    /// A submodule is what its HEAD says.
+    fn submodule(
+        &mut self,
+        repository: &Repository,
+        known: &Known,
+        manifest: &Manifest,
+        path: RepoPath,
+    ) -> Result<(), FactsError> {
+        let directory = path.to_os_path().ok().and_then(|relative| {
+            camino::Utf8PathBuf::from_path_buf(known.record.path.as_std_path().join(relative)).ok()
+        });
+        let Some(directory) = directory else {
+            let detail = "its path is not UTF-8".to_owned();
+            self.unreadable.push(Unreadable {
+                path: Some(path),
+                detail,
+            });
+            return Ok(());
+        };
+        let git = repository.git.at(&directory).with_mode(GitMode::Hardened);
+        let head = git.rev_parse_commit("HEAD")?;
+        let id = head.as_ref().and_then(object_id);
+        let entry = Entry {
+            mode: Mode::Gitlink,
+            id: id.unwrap_or(ObjectId::none()),
+        };
+        if manifest.base(&path) != Some(entry) {
+            self.delta.insert(path, Some(entry));
+        }
+        Ok(())
+    }
+
+    /// Where filters are at work, a file on disk differs from what git stores. One that is what
+    /// a checkout of a reference would write is that reference's.
+    fn undo_filters(
+        &mut self,
+        repository: &Repository,
+        known: &Known,
+        manifest: &Manifest,
+        references: &[&Delta],
+    ) -> Result<(), FactsError> {
+        let attributes = |path: &RepoPath| path.file_name() == ".gitattributes";
+        let at_work = known.record.conversions
+            || references
+                .iter()
+                .any(|reference| reference.keys().any(attributes));
+        if !at_work {
+            return Ok(());
+        }
+        let mut wanted: BTreeMap<(RepoPath, ObjectId), Mode> = BTreeMap::new();
+        for (path, entry) in self.delta.iter().filter_map(|(p, e)| Some((p, (*e)?))) {
+            for reference in references {
+                let other = entry_in(manifest, reference, path).filter(|e| e.mode.is_regular());
+                if let Some(other) = other.filter(|o| entry.mode.is_regular() && o.id != entry.id) {
+                    wanted.insert((path.clone(), other.id), entry.mode);
+                }
+            }
+        }
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let asked: Vec<(String, Vec<u8>)> = wanted
+            .keys()
+            .map(|(path, id)| (id.to_string(), path.as_bstr().to_vec()))
+            .collect();
+        // the filters are the user's own, so git runs as the user has it
+        let answers = known.git(repository).cat_file_filters(&asked)?;
+        for (((path, id), mode), content) in wanted.into_iter().zip(answers) {
+            let Some(content) = content else { continue };
+            let raw = repository
+                .format
+                .hash_blob(content.len() as u64, &mut content.as_slice());
+            let now = self.delta.get(&path).copied().flatten();
+            if let (Ok(raw), Some(now)) = (raw, now)
+                && raw == now.id
+            {
+                self.delta.insert(path, Some(Entry { mode, id }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Excluded paths that are there with the very content that a reference has.
+    pub fn present(
+        &self,
+        known: &Known,
+        manifest: &Manifest,
+        references: &[Delta],
+        net: &BTreeSet<&RepoPath>,
+    ) -> Vec<Change> {
+        let tracked = |path: &RepoPath| {
+            references
+                .iter()
+                .any(|reference| entry_in(manifest, reference, path).is_some())
+        };
+        let there = self
+            .delta
+            .iter()
+            .filter_map(|(path, entry)| Some((path, (*entry)?)));
+        let present = there.filter(|(path, entry)| {
+            let kind = kind_of(entry.mode);
+            known.scope.verdict(path, kind).access == Access::Excluded
+                && tracked(path)
+                && !net.contains(path)
+        });
+        let change = |(path, entry): (&RepoPath, Entry)| Change {
+            place: Place::Path(path.clone()),
+            kind: Kind::Present,
+            seen: BTreeSet::from([Seen::Disk]),
+            is_directory: entry.mode.is_directory(),
+        };
+        present.map(change).collect()
+    }
+}
+
+/// How a path of this kind is matched.
+pub fn kind_of(mode: Mode) -> EntryKind {
+    if mode.is_directory() {
+        EntryKind::Directory
+    } else {
+        EntryKind::File
+    }
+}
+
+fn access(known: &Known, path: &RepoPath) -> Access {
+    known.scope.verdict(path, EntryKind::File).access
+}
+
+fn object_id(commit: &CommitId) -> Option<ObjectId> {
+    let digits = commit.as_str().as_bytes().chunks_exact(2);
+    let bytes: Option<Vec<u8>> = digits
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+        .collect();
+    ObjectId::from_bytes(&bytes?)
+}

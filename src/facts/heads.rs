@@ -1,0 +1,113 @@
+//! Reads what a worktree is on: HEAD, its branch, its reflog, an operation in progress.
+
+use super::error::FactsError;
+use super::repository::Repository;
+use super::worktree::Known;
+use crate::disk::files;
+use crate::git::Git;
+use crate::git::refs::ReflogEntry;
+use crate::name::CommitId;
+use crate::record::Record;
+
+/// Holds what a worktree is on.
+#[derive(Clone, Debug, Default)]
+pub struct Heads {
+    /// The commit HEAD names; none while its branch is unborn or it cannot be read.
+    pub head: Option<CommitId>,
+    /// The commit its recorded branch names; none when that branch is gone.
+    pub branch: Option<CommitId>,
+    /// Whether HEAD names something else than the recorded branch, outside a rebase of it.
+    pub moved: bool,
+    /// HEAD's reflog: what was ever made or checked out here.
+    pub reflog: Vec<ReflogEntry>,
+    /// What a merge in progress merges in.
+    pub merging: Vec<CommitId>,
+}
+
+impl Heads {
+    /// Reads them by the recorded private git directory. If that is gone, the branch is asked
+    /// for in the common one.
+    pub fn read(repository: &Repository, known: &Known) -> Result<Self, FactsError> {
+        let record = &known.record;
+        let branch_ref = record.branch.full_ref();
+        if !files::is_directory(&record.admin_dir) {
+            let branch = repository.git.rev_parse_commit(&branch_ref)?;
+            return Ok(Self {
+                head: branch.clone(),
+                branch,
+                moved: true,
+                ..Self::default()
+            });
+        }
+        let git = known.hardened_git(repository);
+        let symbolic = git.symbolic_ref_head().unwrap_or_default();
+        let head = git.rev_parse_commit("HEAD")?;
+        let branch = git.rev_parse_commit(&branch_ref)?;
+        let on_branch = symbolic.as_deref() == Some(&branch_ref) && branch.is_some();
+        let moved = !(on_branch || symbolic.is_none() && rebasing(record)?);
+        let reflog = if head.is_some() {
+            git.reflog_head()?
+        } else {
+            Vec::new()
+        };
+        Ok(Self {
+            head,
+            branch,
+            moved,
+            reflog,
+            merging: merge_heads(record)?,
+        })
+    }
+
+    /// The commits that were made here, as far as the reflog tells.
+    pub fn made_here(&self) -> Vec<CommitId> {
+        let made = self.reflog.iter().filter(|entry| entry.made_a_commit());
+        made.map(|entry| entry.id.clone()).collect()
+    }
+
+    /// The commits that can be reached from here and are no work of others, the newest first.
+    pub fn new_commits(
+        &self,
+        git: &Git,
+        trusted: &[CommitId],
+    ) -> Result<Vec<CommitId>, FactsError> {
+        let mut tips: Vec<&CommitId> = self.head.iter().chain(&self.branch).collect();
+        tips.extend(self.reflog.iter().map(|entry| &entry.id));
+        tips.sort_unstable();
+        tips.dedup();
+        tips.retain(|tip| !trusted.contains(tip));
+        if tips.is_empty() {
+            return Ok(Vec::new());
+        }
+        Ok(git.rev_list(&tips, &trusted.iter().collect::<Vec<_>>())?)
+    }
+}
+
+/// Whether a rebase of the recorded branch is in progress: HEAD is then detached
+/// (git-rebase(1), `rebase-merge` and `rebase-apply` hold `head-name`).
+fn rebasing(record: &Record) -> Result<bool, FactsError> {
+    for directory in ["rebase-merge", "rebase-apply"] {
+        let name = files::read(&record.admin_dir.join(directory).join("head-name"))?;
+        let ours = record.branch.full_ref();
+        if name.is_some_and(|name| name.trim_ascii_end() == ours.as_bytes()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether any operation that rewrites the branch step by step is in progress.
+pub fn in_rebase(record: &Record) -> bool {
+    ["rebase-merge", "rebase-apply"]
+        .iter()
+        .any(|directory| files::is_directory(&record.admin_dir.join(directory)))
+}
+
+fn merge_heads(record: &Record) -> Result<Vec<CommitId>, FactsError> {
+    let bytes = files::read(&record.admin_dir.join("MERGE_HEAD"))?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(text
+        .lines()
+        .filter_map(|line| CommitId::parse(line.trim()).ok())
+        .collect())
+}

@@ -1,0 +1,100 @@
+//! Tells untracked files from ignored ones, by the ignore rules of the base: what an agent adds
+//! to a `.gitignore` or to `info/exclude` hides nothing.
+
+use std::collections::BTreeMap;
+
+use super::error::FactsError;
+use super::index_state::IndexState;
+use super::worktree::Known;
+use crate::change::Seen;
+use crate::compare::{Delta, entry_in};
+use crate::disk::files;
+use crate::entry::Mode;
+use crate::git::ignore::{IgnoreRules, NameCase};
+use crate::git::objects::Objects;
+use crate::manifest::Manifest;
+use crate::path::RepoPath;
+
+/// Says of every path on disk that git does not know whether it is ignored.
+pub fn classify(
+    known: &Known,
+    manifest: &Manifest,
+    objects: &Objects,
+    references: &[Delta],
+    disk: &Delta,
+    index: &IndexState,
+    head: &Delta,
+) -> Result<BTreeMap<RepoPath, Seen>, FactsError> {
+    let in_tree = |delta: &Delta, path: &RepoPath| entry_in(manifest, delta, path).is_some();
+    let unknown = |path: &&RepoPath| {
+        !index.adds(path)
+            && !in_tree(head, path)
+            && !references.iter().any(|reference| in_tree(reference, path))
+    };
+    let there = disk
+        .iter()
+        .filter_map(|(path, entry)| entry.map(|entry| (path, entry)));
+    let untracked: Vec<_> = there.filter(|(path, _)| unknown(path)).collect();
+    if untracked.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let nothing = Delta::new();
+    let mut rules = rules(
+        known,
+        manifest,
+        objects,
+        references.first().unwrap_or(&nothing),
+    )?;
+    let mut seen = BTreeMap::new();
+    for (path, entry) in untracked {
+        let ignored = match entry.mode {
+            Mode::EmptyDirectory => rules.ignores_directory(path),
+            Mode::NestedGit => path.parent().is_some_and(|p| rules.ignores_directory(&p)),
+            Mode::File | Mode::Executable | Mode::Link | Mode::Gitlink | Mode::Special => {
+                rules.ignores_file(path)
+            }
+        };
+        seen.insert(
+            path.clone(),
+            if ignored {
+                Seen::Ignored
+            } else {
+                Seen::Untracked
+            },
+        );
+    }
+    Ok(seen)
+}
+
+/// The rules of one tree and those that were recorded beside it.
+fn rules(
+    known: &Known,
+    manifest: &Manifest,
+    objects: &Objects,
+    reference: &Delta,
+) -> Result<IgnoreRules, FactsError> {
+    let is_rules = |path: &RepoPath| path.file_name() == ".gitignore";
+    let base = manifest.items().iter().map(|item| &item.path);
+    let mut paths: Vec<&RepoPath> = base
+        .chain(reference.keys())
+        .filter(|path| is_rules(path))
+        .collect();
+    paths.sort_unstable();
+    paths.dedup();
+    let mut texts = Vec::new();
+    for path in paths {
+        if let Some(entry) = entry_in(manifest, reference, path).filter(|e| e.mode.is_regular()) {
+            texts.push((path.parent(), objects.blob(&entry.id)?));
+        }
+    }
+    let mut shared = Vec::new();
+    for name in ["ignore/excludes-file", "ignore/info-exclude"] {
+        shared.extend(files::read(&known.dir.join(name))?);
+    }
+    let case = if known.record.ignore_case {
+        NameCase::Insensitive
+    } else {
+        NameCase::Sensitive
+    };
+    Ok(IgnoreRules::new(&shared, &texts, case)?)
+}

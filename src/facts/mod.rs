@@ -1,0 +1,25 @@
+//! Reads what commands decide on: the read half of every command. Nothing here changes anything.
+
+pub mod add;
+pub mod adopt;
+pub mod changes;
+mod config;
+mod disk_state;
+pub mod error;
+pub(crate) mod heads;
+mod history;
+mod ignored;
+mod index_state;
+pub(crate) mod integrity;
+mod references;
+pub mod remove;
+pub mod repository;
+pub mod scope;
+mod tips;
+pub mod worktree;
+
+pub use config::{Environment, LoadError, Loaded, load_config};
+pub use error::FactsError;
+pub use index_state::IndexFile;
+pub use repository::{Main, Repository};
+pub use worktree::Known;

@@ -1,0 +1,112 @@
+//! Reads what `scope` shows.
+
+use camino::Utf8PathBuf;
+
+use super::add::{Counts, count_rules};
+use super::error::FactsError;
+use super::repository::Repository;
+use super::worktree::Known;
+use crate::name::CommitId;
+use crate::scope::{Case, Scope, ScopeError, ScopeRule};
+
+/// Represents whose scope is shown.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// The worktree's name, or the profile's.
+    pub name: String,
+    /// The worktree's directory; none for a profile.
+    pub path: Option<Utf8PathBuf>,
+    /// The scope.
+    pub scope: Scope,
+    /// The commit whose files are counted; none when there is no commit yet.
+    pub commit: Option<CommitId>,
+}
+
+/// Holds a scope with what its rules match.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// The worktree's name, or the profile's.
+    pub name: String,
+    /// The user's rules, each with the number of tracked files that it matches.
+    pub rules: Vec<(ScopeRule, usize)>,
+    /// The files by access.
+    pub files: Counts,
+    /// What its author should hear.
+    pub advice: Vec<String>,
+}
+
+impl Subject {
+    /// Takes the frozen scope of a worktree.
+    #[must_use]
+    pub fn of(known: Known) -> Self {
+        let record = known.record;
+        Self {
+            name: record.name.to_string(),
+            path: Some(record.path),
+            scope: known.scope,
+            commit: Some(record.base.commit),
+        }
+    }
+}
+
+/// Takes a profile of the config as it is now.
+///
+/// # Errors
+/// Fails when a rule is refused, or git fails.
+pub fn of_profile(
+    repository: &Repository,
+    name: &str,
+    rules: Vec<ScopeRule>,
+) -> Result<Subject, ProfileError> {
+    let git = &repository.git;
+    let insensitive = git
+        .config_get_bool("core.ignoreCase")
+        .map_err(FactsError::from)?
+        == Some(true);
+    let case = if insensitive {
+        Case::Insensitive
+    } else {
+        Case::Sensitive
+    };
+    let scope = Scope::compile(rules, case).map_err(ProfileError::Scope)?;
+    let commit = git.rev_parse_commit("HEAD").map_err(FactsError::from)?;
+    Ok(Subject {
+        name: name.to_owned(),
+        path: None,
+        scope,
+        commit,
+    })
+}
+
+/// Says why a profile has no scope.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// Its rules are refused.
+    #[error("the rules are refused")]
+    Scope(Vec<ScopeError>),
+    /// The repository cannot be read.
+    #[error(transparent)]
+    Facts(#[from] FactsError),
+}
+
+/// Counts what each rule matches.
+///
+/// # Errors
+/// Fails when the commit cannot be read.
+pub fn counted(repository: &Repository, subject: Subject) -> Result<Counted, FactsError> {
+    let (files, matches, advice) = match &subject.commit {
+        Some(commit) => count_rules(repository, &subject.scope, commit)?,
+        None => (
+            Counts::default(),
+            vec![0; subject.scope.rules().len()],
+            Vec::new(),
+        ),
+    };
+    let rules = subject.scope.rules().iter().cloned().zip(matches).collect();
+    Ok(Counted {
+        name: subject.name,
+        rules,
+        files,
+        advice,
+    })
+}

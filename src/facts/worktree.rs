@@ -1,0 +1,219 @@
+//! Loads what is recorded of one worktree: [`Known`].
+
+use std::collections::BTreeSet;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::error::FactsError;
+use super::repository::Repository;
+use crate::disk::files;
+use crate::git::Git;
+use crate::git::run::Mode;
+use crate::manifest::Manifest;
+use crate::name::{CommitId, WorktreeName};
+use crate::record::{Intent, LastVerification, Record, from_text};
+use crate::scope::{Case, Scope};
+
+/// Represents a worktree of ours: its record and its scope.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// What `add` wrote down.
+    pub record: Record,
+    /// The frozen scope.
+    pub scope: Scope,
+    /// Where the record is.
+    pub dir: Utf8PathBuf,
+}
+
+/// Says what is on disk of a name.
+#[derive(Clone, Debug)]
+pub enum Recorded {
+    /// Nothing.
+    Nothing,
+    /// An intent without a record: `add` is running, or was killed.
+    Incomplete(Intent),
+    /// A whole record.
+    Whole(Box<Known>),
+}
+
+impl Recorded {
+    /// Reads what is recorded of a name.
+    ///
+    /// # Errors
+    /// Fails when a file is damaged or cannot be read.
+    pub fn read(repository: &Repository, name: &WorktreeName) -> Result<Self, FactsError> {
+        let dir = repository.record_dir(name);
+        if let Some(record) = read_text::<Record>(name, &dir.join("record.toml"))? {
+            let case = if record.ignore_case {
+                Case::Insensitive
+            } else {
+                Case::Sensitive
+            };
+            let scope = Scope::compile(record.scope.clone(), case).map_err(|errors| {
+                let detail = errors.first().map(ToString::to_string).unwrap_or_default();
+                FactsError::Damaged {
+                    name: name.to_string(),
+                    file: "the record".into(),
+                    detail,
+                }
+            })?;
+            return Ok(Self::Whole(Box::new(Known { record, scope, dir })));
+        }
+        let intent = read_text::<Intent>(name, &dir.join("intent.toml"))?;
+        Ok(intent.map_or(Self::Nothing, Self::Incomplete))
+    }
+}
+
+impl Known {
+    /// Loads a worktree by name.
+    ///
+    /// # Errors
+    /// Fails when there is none of this name, it is incomplete, or its record is damaged.
+    pub fn load(repository: &Repository, name: &WorktreeName) -> Result<Self, FactsError> {
+        match Recorded::read(repository, name)? {
+            Recorded::Whole(known) => Ok(*known),
+            Recorded::Incomplete(_) => Err(FactsError::Incomplete {
+                name: name.to_string(),
+            }),
+            Recorded::Nothing => Err(FactsError::UnknownWorktree {
+                name: name.to_string(),
+                known: names(repository)?.iter().map(ToString::to_string).collect(),
+            }),
+        }
+    }
+
+    /// Loads the worktree of a name that a user typed, or the one that we are in.
+    ///
+    /// # Errors
+    /// As [`Known::load`]; also when no name was given and we are in none.
+    pub fn of(repository: &Repository, name: Option<&str>) -> Result<Self, FactsError> {
+        let name = match name {
+            Some(text) => WorktreeName::parse(text).map_err(|_| FactsError::UnknownWorktree {
+                name: crate::path::escape_for_terminal(text.as_bytes()),
+                known: known_names(repository),
+            })?,
+            None => name_here(repository)?,
+        };
+        Self::load(repository, &name)
+    }
+
+    /// Git on exactly this worktree, for reading what verification believes.
+    #[must_use]
+    pub fn hardened_git(&self, repository: &Repository) -> Git {
+        let git = repository
+            .git
+            .on(&self.record.admin_dir, Some(&self.record.path));
+        git.with_mode(Mode::Hardened)
+    }
+
+    /// Git on exactly this worktree, as the user has it.
+    #[must_use]
+    pub fn git(&self, repository: &Repository) -> Git {
+        repository
+            .git
+            .on(&self.record.admin_dir, Some(&self.record.path))
+    }
+
+    /// Loads the manifest.
+    ///
+    /// # Errors
+    /// Fails when it is missing or damaged.
+    pub fn manifest(&self) -> Result<Manifest, FactsError> {
+        let damaged = |detail: String| FactsError::Damaged {
+            name: self.record.name.to_string(),
+            file: "the manifest".to_owned(),
+            detail,
+        };
+        let bytes = files::read(&self.dir.join("manifest"))?;
+        let bytes = bytes.ok_or_else(|| damaged("it is missing".to_owned()))?;
+        Manifest::from_bytes(&bytes).map_err(|error| damaged(error.to_string()))
+    }
+
+    /// Loads the commits that refs named when the worktree was made.
+    ///
+    /// # Errors
+    /// Fails when the list cannot be read.
+    pub fn recorded_refs(&self) -> Result<BTreeSet<CommitId>, FactsError> {
+        let bytes = files::read(&self.dir.join("refs"))?.unwrap_or_default();
+        let lines = bytes.split(|byte| *byte == b'\n');
+        let ids = lines.filter_map(|line| line.split(|byte| *byte == b' ').next());
+        let texts = ids.filter_map(|id| std::str::from_utf8(id).ok());
+        Ok(texts
+            .filter_map(|text| CommitId::parse(text).ok())
+            .collect())
+    }
+
+    /// Loads the last verification, none when there was none or it cannot be read.
+    #[must_use]
+    pub fn last_verification(&self) -> Option<LastVerification> {
+        let bytes = files::read(&self.dir.join("verification.toml")).ok()??;
+        from_text(std::str::from_utf8(&bytes).ok()?).ok()
+    }
+}
+
+/// Returns every name that has something recorded, sorted.
+///
+/// # Errors
+/// Fails when the records cannot be listed.
+pub fn names(repository: &Repository) -> Result<Vec<WorktreeName>, FactsError> {
+    let found = files::names(&repository.records_dir())?;
+    Ok(found
+        .iter()
+        .filter_map(|name| WorktreeName::parse(name).ok())
+        .collect())
+}
+
+fn known_names(repository: &Repository) -> Vec<String> {
+    names(repository)
+        .unwrap_or_default()
+        .iter()
+        .map(ToString::to_string)
+        .collect()
+}
+
+/// The name of the worktree that we are in: by the path for those that `add` made, by the record
+/// for those that plain git made.
+fn name_here(repository: &Repository) -> Result<WorktreeName, FactsError> {
+    if let Some(name) = &repository.inside {
+        return Ok(name.clone());
+    }
+    if let Some(known) = by_path(repository, &repository.start)? {
+        return Ok(known.record.name);
+    }
+    Err(FactsError::NotInWorktree {
+        known: known_names(repository),
+    })
+}
+
+/// Returns the worktree whose directory a path is in.
+///
+/// # Errors
+/// Fails when the records cannot be listed.
+pub fn by_path(repository: &Repository, path: &Utf8Path) -> Result<Option<Known>, FactsError> {
+    for name in names(repository)? {
+        if let Ok(Recorded::Whole(known)) = Recorded::read(repository, &name)
+            && path.starts_with(&known.record.path)
+        {
+            return Ok(Some(*known));
+        }
+    }
+    Ok(None)
+}
+
+fn read_text<T: serde::de::DeserializeOwned>(
+    name: &WorktreeName,
+    file: &Utf8Path,
+) -> Result<Option<T>, FactsError> {
+    let Some(bytes) = files::read(file)? else {
+        return Ok(None);
+    };
+    let damaged = |detail: String| FactsError::Damaged {
+        name: name.to_string(),
+        file: "the record".to_owned(),
+        detail,
+    };
+    let text = std::str::from_utf8(&bytes).map_err(|error| damaged(error.to_string()))?;
+    from_text(text)
+        .map(Some)
+        .map_err(|error| damaged(error.to_string()))
+}

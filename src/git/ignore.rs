@@ -1,0 +1,115 @@
+//! Decides what ignore rules ignore (gitignore(5)), from rules that are handed in.
+//!
+//! Verification hands in the rules of the base, as the worktree cannot have changed those: what
+//! an agent adds to a `.gitignore` hides nothing.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use bstr::{BStr, BString};
+use gix_glob::pattern::Case;
+use gix_ignore::Search;
+use gix_ignore::search::Ignore;
+
+use super::error::GitError;
+use crate::path::RepoPath;
+
+/// Says how names compare (`core.ignoreCase`, git-config(1)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameCase {
+    /// `A` and `a` are two names.
+    Sensitive,
+    /// `A` and `a` are one name.
+    Insensitive,
+}
+
+/// Represents the ignore rules of one tree.
+pub struct IgnoreRules {
+    lists: Search,
+    case: Case,
+    directories: HashMap<BString, bool>,
+}
+
+impl IgnoreRules {
+    /// Takes the rules of lowest precedence first: the user's `core.excludesFile`, then
+    /// `info/exclude`, then the `.gitignore` files, each with the directory it stands in (none
+    /// for the root and for the first two).
+    ///
+    /// # Errors
+    /// Fails when gix cannot hold the place of a file.
+    pub fn new(
+        shared: &[Vec<u8>],
+        files: &[(Option<RepoPath>, Vec<u8>)],
+        case: NameCase,
+    ) -> Result<Self, GitError> {
+        let mut lists = Search::default();
+        let parse = Ignore {
+            support_precious: false,
+        };
+        for text in shared {
+            lists
+                .add_patterns_buffer(text, "shared", None, parse)
+                .map_err(|error| odd(&error))?;
+        }
+        let mut files: Vec<_> = files.iter().collect();
+        files.sort_by_key(|(directory, _)| directory.as_ref().map_or(0, |d| d.as_bstr().len()));
+        for (directory, text) in files {
+            // gix strips the root from the source to learn where the file's rules begin
+            let source = match directory.as_ref().map(RepoPath::to_os_path) {
+                Some(Ok(path)) => Path::new("/").join(path).join(".gitignore"),
+                Some(Err(_)) => continue,
+                None => Path::new("/").join(".gitignore"),
+            };
+            lists
+                .add_patterns_buffer(text, source, Some(Path::new("/")), parse)
+                .map_err(|error| odd(&error))?;
+        }
+        let case = match case {
+            NameCase::Sensitive => Case::Sensitive,
+            NameCase::Insensitive => Case::Fold,
+        };
+        Ok(Self {
+            lists,
+            case,
+            directories: HashMap::new(),
+        })
+    }
+
+    /// Whether a path that git does not track is ignored. Once a directory is, nothing below it
+    /// can be un-ignored.
+    pub fn ignores_file(&mut self, path: &RepoPath) -> bool {
+        let mut parents: Vec<&BStr> = path.parents().collect();
+        parents.reverse();
+        for directory in parents {
+            let known = self.directories.get(directory).copied();
+            let ignored = known.unwrap_or_else(|| {
+                let ignored = self.matches(directory, true);
+                self.directories.insert(directory.to_owned(), ignored);
+                ignored
+            });
+            if ignored {
+                return true;
+            }
+        }
+        self.matches(path.as_bstr(), false)
+    }
+
+    /// Whether a directory that holds nothing git tracks is ignored.
+    pub fn ignores_directory(&mut self, path: &RepoPath) -> bool {
+        self.matches(path.as_bstr(), true) || path.parents().any(|p| self.matches(p, true))
+    }
+
+    fn matches(&self, path: &BStr, is_directory: bool) -> bool {
+        let decided =
+            self.lists
+                .pattern_matching_relative_path(path, Some(is_directory), self.case);
+        decided.is_some_and(|found| !found.pattern.is_negative())
+    }
+}
+
+fn odd(detail: &dyn std::fmt::Display) -> GitError {
+    GitError::Read {
+        what: "ignore rules".to_owned(),
+        detail: detail.to_string(),
+    }
+}

@@ -1,0 +1,104 @@
+//! Reads the index (gitformat-index(5)) through `gix`, split indexes included.
+//!
+//! Only names, modes, ids and flags are taken: its stat data can be forged and decide nothing.
+
+use camino::Utf8Path;
+use gix::index::entry::{Flags, Mode as IndexMode, Stage as IndexStage};
+
+use super::error::GitError;
+use super::objects::ObjectFormat;
+use crate::entry::{Entry, Mode, ObjectId};
+use crate::path::RepoPath;
+
+/// Says which side of a conflict an entry is (git-read-tree(1), "3-Way Merge").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// No conflict.
+    Normal,
+    /// The common ancestor.
+    Ancestor,
+    /// Ours.
+    Ours,
+    /// Theirs.
+    Theirs,
+}
+
+/// Holds one entry of the index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexEntry {
+    /// Its path.
+    pub path: RepoPath,
+    /// What it names.
+    pub entry: Entry,
+    /// Its side of a conflict.
+    pub stage: Stage,
+    /// Whether git takes it as absent from the disk on purpose.
+    pub skip_worktree: bool,
+    /// Whether git was told to take it as unchanged.
+    pub assume_unchanged: bool,
+    /// Whether it only announces a file (`git add -N`).
+    pub intent_to_add: bool,
+}
+
+/// Reads an index file; a missing one is an empty index, as it is for git.
+///
+/// # Errors
+/// Fails when it is damaged, of an unknown version, or has entries that no index may have.
+pub fn read_index(file: &Utf8Path, format: ObjectFormat) -> Result<Vec<IndexEntry>, GitError> {
+    let kind = match format {
+        ObjectFormat::Sha1 => gix::hash::Kind::Sha1,
+        ObjectFormat::Sha256 => gix::hash::Kind::Sha256,
+    };
+    let unreadable = |detail: String| GitError::Read {
+        what: format!("the index {file}"),
+        detail,
+    };
+    let options = gix::index::decode::Options::default();
+    let index = gix::index::File::at_or_default(file.as_std_path(), kind, false, options)
+        .map_err(|error| unreadable(error.to_string()))?;
+    let mut entries = Vec::with_capacity(index.entries().len());
+    for entry in index.entries() {
+        let raw = entry.path(&index);
+        let path = RepoPath::parse(raw).map_err(|error| unreadable(error.to_string()))?;
+        let Some(mode) = mode_of(entry.mode) else {
+            return Err(unreadable(format!(
+                "{path} has mode {:o}",
+                entry.mode.bits()
+            )));
+        };
+        let id = ObjectId::from_bytes(entry.id.as_bytes())
+            .expect("because gix knows no other ids than these two");
+        entries.push(IndexEntry {
+            path,
+            entry: Entry { mode, id },
+            stage: stage_of(entry.stage()),
+            skip_worktree: entry.flags.contains(Flags::SKIP_WORKTREE),
+            assume_unchanged: entry.flags.contains(Flags::ASSUME_VALID),
+            intent_to_add: entry.flags.contains(Flags::INTENT_TO_ADD),
+        });
+    }
+    Ok(entries)
+}
+
+fn stage_of(stage: IndexStage) -> Stage {
+    match stage {
+        IndexStage::Unconflicted => Stage::Normal,
+        IndexStage::Base => Stage::Ancestor,
+        IndexStage::Ours => Stage::Ours,
+        IndexStage::Theirs => Stage::Theirs,
+    }
+}
+
+fn mode_of(mode: IndexMode) -> Option<Mode> {
+    if mode == IndexMode::FILE {
+        Some(Mode::File)
+    } else if mode == IndexMode::FILE_EXECUTABLE {
+        Some(Mode::Executable)
+    } else if mode == IndexMode::SYMLINK {
+        Some(Mode::Link)
+    } else if mode == IndexMode::COMMIT {
+        Some(Mode::Gitlink)
+    } else {
+        None
+    }
+}

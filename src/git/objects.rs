@@ -1,0 +1,297 @@
+//! Reads and writes git's objects through `gix`, opened by explicit directories.
+//!
+//! No configuration is read, no ref, no replace ref, no graft, no commit graph: an id means the
+//! object with that id. The reference storage (files or reftable) does not matter for it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::Read;
+
+use bstr::{BString, ByteSlice};
+use camino::Utf8Path;
+use gix::objs::tree::EntryKind;
+use gix::objs::{CommitRefIter, Find, Kind, TreeRefIter, Write};
+
+use super::error::GitError;
+use crate::compare::Delta;
+use crate::entry::{Entry, Mode, ObjectId};
+use crate::name::CommitId;
+use crate::path::RepoPath;
+
+/// Names the hash function of a repository (`extensions.objectFormat`, git-config(1)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectFormat {
+    /// SHA-1, 20 bytes.
+    Sha1,
+    /// SHA-256, 32 bytes.
+    Sha256,
+}
+
+/// Represents the object database of one repository.
+pub struct Objects {
+    store: gix::odb::Handle,
+    format: ObjectFormat,
+}
+
+/// Holds what a commit says that matters here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    /// Its tree.
+    pub tree: ObjectId,
+    /// Its parents, in order.
+    pub parents: Vec<CommitId>,
+}
+
+type Level = BTreeMap<BString, (Option<Mode>, ObjectId)>;
+
+impl ObjectFormat {
+    /// Parses what `git rev-parse --show-object-format` prints.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "sha1" => Some(Self::Sha1),
+            "sha256" => Some(Self::Sha256),
+            _ => None,
+        }
+    }
+
+    const fn kind(self) -> gix::hash::Kind {
+        match self {
+            Self::Sha1 => gix::hash::Kind::Sha1,
+            Self::Sha256 => gix::hash::Kind::Sha256,
+        }
+    }
+
+    /// Computes the id that git would give a blob of these bytes, `size` of them.
+    ///
+    /// # Errors
+    /// Fails when reading fails, or gives more or fewer bytes than `size`.
+    pub fn hash_blob(self, size: u64, content: &mut dyn Read) -> std::io::Result<ObjectId> {
+        let mut hasher = gix::hash::hasher(self.kind());
+        hasher.update(format!("blob {size}\0").as_bytes());
+        let mut buffer = vec![0; 64 * 1024];
+        let mut left = size;
+        loop {
+            let read = content.read(&mut buffer)?;
+            if read == 0 {
+                break;
+            }
+            left = left.checked_sub(read as u64).ok_or_else(changing)?;
+            hasher.update(&buffer[..read]);
+        }
+        if left != 0 {
+            return Err(changing());
+        }
+        let id = hasher
+            .try_finalize()
+            .map_err(|error| std::io::Error::other(error.to_string()))?;
+        Ok(id_of(&id))
+    }
+}
+
+fn changing() -> std::io::Error {
+    std::io::Error::other("it changed while it was read")
+}
+
+fn id_of(id: &gix::hash::oid) -> ObjectId {
+    ObjectId::from_bytes(id.as_bytes()).expect("because gix knows no other ids than these two")
+}
+
+fn commit_id_of(id: &gix::hash::oid) -> CommitId {
+    CommitId::parse(&id.to_string()).expect("because gix writes ids as 40 or 64 digits")
+}
+
+fn unreadable(what: &dyn fmt::Display, detail: &dyn fmt::Display) -> GitError {
+    GitError::Read {
+        what: what.to_string(),
+        detail: detail.to_string(),
+    }
+}
+
+impl Objects {
+    /// Opens the objects of the repository with this common git directory, alternates included
+    /// (gitrepository-layout(5), `objects/info/alternates`).
+    ///
+    /// # Errors
+    /// Fails when the directory cannot be read.
+    pub fn open(common_dir: &Utf8Path, format: ObjectFormat) -> Result<Self, GitError> {
+        let directory = common_dir.join("objects");
+        let store = gix::odb::at(directory.as_std_path(), format.kind())
+            .map_err(|error| unreadable(&directory, &error))?;
+        Ok(Self { store, format })
+    }
+
+    /// The hash function.
+    #[must_use]
+    pub const fn format(&self) -> ObjectFormat {
+        self.format
+    }
+
+    /// Reads a commit.
+    ///
+    /// # Errors
+    /// Fails when it is missing, damaged or no commit.
+    pub fn commit(&self, id: &CommitId) -> Result<Commit, GitError> {
+        let what = format!("commit {id}");
+        let oid = gix::hash::ObjectId::from_hex(id.as_str().as_bytes())
+            .map_err(|error| unreadable(&what, &error))?;
+        let mut buffer = Vec::new();
+        let data = self.find(&what, &oid, Kind::Commit, &mut buffer)?;
+        let mut tokens = CommitRefIter::from_bytes(data, self.format.kind());
+        let tree = tokens
+            .tree_id()
+            .map_err(|error| unreadable(&what, &error))?;
+        let parents = tokens.parent_ids().map(|id| commit_id_of(&id)).collect();
+        Ok(Commit {
+            tree: id_of(&tree),
+            parents,
+        })
+    }
+
+    /// Reads the raw bytes of a blob.
+    ///
+    /// # Errors
+    /// Fails when it is missing, damaged or no blob.
+    pub fn blob(&self, id: &ObjectId) -> Result<Vec<u8>, GitError> {
+        let oid = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
+        let mut buffer = Vec::new();
+        let data = self.find(&format!("blob {id}"), &oid, Kind::Blob, &mut buffer)?;
+        Ok(data.to_vec())
+    }
+
+    /// Writes a blob of the raw bytes that `content` gives, `size` of them; no filter runs.
+    ///
+    /// # Errors
+    /// Fails when reading or writing fails.
+    pub fn write_blob(&self, size: u64, content: &mut dyn Read) -> Result<ObjectId, GitError> {
+        let written = self.store.write_stream(Kind::Blob, size, content);
+        written
+            .map(|id| id_of(&id))
+            .map_err(|error| unreadable(&"a file into the repository", &error))
+    }
+
+    /// Lists every entry of a tree, sorted by path.
+    ///
+    /// # Errors
+    /// Fails when a tree is missing or damaged.
+    pub fn list(&self, tree: &ObjectId) -> Result<Vec<(RepoPath, Entry)>, GitError> {
+        let delta = self.difference(None, Some(tree))?;
+        Ok(delta
+            .into_iter()
+            .filter_map(|(path, entry)| Some((path, entry?)))
+            .collect())
+    }
+
+    /// Compares two trees; reads only what differs. The entries are those of `to`.
+    ///
+    /// # Errors
+    /// Fails when a tree is missing or damaged.
+    pub fn difference(
+        &self,
+        from: Option<&ObjectId>,
+        to: Option<&ObjectId>,
+    ) -> Result<Delta, GitError> {
+        let mut delta = Delta::new();
+        self.descend(None, from, to, &mut delta)?;
+        Ok(delta)
+    }
+
+    fn descend(
+        &self,
+        parent: Option<&RepoPath>,
+        from: Option<&ObjectId>,
+        to: Option<&ObjectId>,
+        delta: &mut Delta,
+    ) -> Result<(), GitError> {
+        if from == to {
+            return Ok(());
+        }
+        let before = self.level(from)?;
+        let mut after = self.level(to)?;
+        for (name, old) in &before {
+            let new = after.remove(name);
+            if new.as_ref() != Some(old) {
+                self.pair(
+                    &RepoPath::child(parent, name),
+                    Some(old),
+                    new.as_ref(),
+                    delta,
+                )?;
+            }
+        }
+        for (name, new) in &after {
+            self.pair(&RepoPath::child(parent, name), None, Some(new), delta)?;
+        }
+        Ok(())
+    }
+
+    /// Compares what two trees have under one name; a mode of none is a tree.
+    fn pair(
+        &self,
+        path: &RepoPath,
+        from: Option<&(Option<Mode>, ObjectId)>,
+        to: Option<&(Option<Mode>, ObjectId)>,
+        delta: &mut Delta,
+    ) -> Result<(), GitError> {
+        let file = |side: Option<&(Option<Mode>, ObjectId)>| {
+            side.and_then(|(mode, id)| mode.map(|mode| Entry { mode, id: *id }))
+        };
+        let tree = |side: Option<&(Option<Mode>, ObjectId)>| {
+            side.filter(|(mode, _)| mode.is_none()).map(|(_, id)| *id)
+        };
+        if file(from) != file(to) {
+            delta.insert(path.clone(), file(to));
+        }
+        self.descend(Some(path), tree(from).as_ref(), tree(to).as_ref(), delta)
+    }
+
+    fn level(&self, tree: Option<&ObjectId>) -> Result<Level, GitError> {
+        let Some(tree) = tree else {
+            return Ok(Level::new());
+        };
+        let what = format!("tree {tree}");
+        let oid = gix::hash::ObjectId::from_bytes_or_panic(tree.as_bytes());
+        let mut buffer = Vec::new();
+        let data = self.find(&what, &oid, Kind::Tree, &mut buffer)?;
+        let mut level = Level::new();
+        for entry in TreeRefIter::from_bytes(data, self.format.kind()) {
+            let entry = entry.map_err(|error| unreadable(&what, &error))?;
+            let name = entry.filename;
+            let odd = matches!(name.as_bytes(), b"" | b"." | b"..") || name.contains(&b'/');
+            let twice = level.insert(name.to_owned(), (mode_of(entry.mode), id_of(entry.oid)));
+            if odd || twice.is_some() {
+                return Err(unreadable(
+                    &what,
+                    &"it has a name that no tree may have, or one twice",
+                ));
+            }
+        }
+        Ok(level)
+    }
+
+    fn find<'b>(
+        &self,
+        what: &str,
+        id: &gix::hash::oid,
+        kind: Kind,
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<&'b [u8], GitError> {
+        match self.store.try_find(id, buffer) {
+            Ok(Some(data)) if data.kind == kind => Ok(data.data),
+            Ok(Some(data)) => Err(unreadable(&what, &format!("it is a {}", data.kind))),
+            Ok(None) => Err(unreadable(&what, &"it is not in the repository")),
+            Err(error) => Err(unreadable(&what, &error)),
+        }
+    }
+}
+
+/// The mode of what is no tree. Old modes such as `100664` read as git reads them.
+fn mode_of(mode: gix::objs::tree::EntryMode) -> Option<Mode> {
+    match mode.kind() {
+        EntryKind::Tree => None,
+        EntryKind::Blob => Some(Mode::File),
+        EntryKind::BlobExecutable => Some(Mode::Executable),
+        EntryKind::Link => Some(Mode::Link),
+        EntryKind::Commit => Some(Mode::Gitlink),
+    }
+}

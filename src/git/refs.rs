@@ -1,0 +1,324 @@
+//! Reads and moves refs and asks how commits are related, one method a git command.
+
+use bstr::{BString, ByteSlice};
+
+use super::error::GitError;
+use super::run::{Git, failed, odd_output};
+use crate::name::CommitId;
+
+/// Holds a ref and the object it names.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ref {
+    /// The full name.
+    pub name: BString,
+    /// The object: for an annotated tag the tag, not the commit.
+    pub id: CommitId,
+}
+
+/// Holds the newest entry of a reflog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReflogEntry {
+    /// Where the ref went.
+    pub id: CommitId,
+    /// Why, as the command that moved it said.
+    pub reason: String,
+}
+
+impl ReflogEntry {
+    /// Whether the command that logged it made the commit, and did not only go there.
+    #[must_use]
+    pub fn made_a_commit(&self) -> bool {
+        let reason = self.reason.as_str();
+        let went = ["checkout:", "reset:", "branch:", "clone:"];
+        let passed = ["(start)", "(finish)", "(abort)", "Fast-forward"];
+        !reason.is_empty()
+            && !went.iter().any(|start| reason.starts_with(start))
+            && !passed.iter().any(|part| reason.contains(part))
+    }
+}
+
+impl Git {
+    /// Returns the commit that a user's revision names (gitrevisions(7)), none when there is none.
+    ///
+    /// # Errors
+    /// Fails when git cannot run.
+    pub fn rev_parse_commit(&self, revision: &str) -> Result<Option<CommitId>, GitError> {
+        let spec = format!("{revision}^{{commit}}");
+        let args = [
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &spec,
+        ];
+        let answer = self.run(&args, None)?;
+        match answer.status {
+            Some(0) => one_id(
+                "resolve a revision",
+                &args,
+                answer.stdout.trim_end().as_bstr(),
+            )
+            .map(Some),
+            // 128: the revision cannot even be parsed
+            Some(1 | 128) => Ok(None),
+            Some(_) | None => Err(failed("resolve a revision", &args, &answer)),
+        }
+    }
+
+    /// Returns the full name of the ref that HEAD names, none when HEAD is detached.
+    ///
+    /// # Errors
+    /// Fails when git fails.
+    pub fn symbolic_ref_head(&self) -> Result<Option<String>, GitError> {
+        let args = ["symbolic-ref", "--quiet", "HEAD"];
+        let answer = self.maybe("read HEAD", &args)?;
+        Ok(answer.map(|name| name.trim().to_str_lossy().into_owned()))
+    }
+
+    /// Returns the refs below these prefixes, sorted by name; all of them without a prefix.
+    ///
+    /// # Errors
+    /// Fails when git fails.
+    pub fn for_each_ref(&self, prefixes: &[&str]) -> Result<Vec<Ref>, GitError> {
+        let what = "list the refs";
+        let mut args = vec!["for-each-ref", "--format=%(objectname) %(refname)"];
+        args.extend(prefixes);
+        let mut refs = Vec::new();
+        for line in self.output(what, &args)?.lines() {
+            let (id, name) = line.split_once_str(" ").unwrap_or((line, b""));
+            refs.push(Ref {
+                name: name.into(),
+                id: one_id(what, &args, id)?,
+            });
+        }
+        Ok(refs)
+    }
+
+    /// Returns the names of the refs below these prefixes that contain a commit.
+    ///
+    /// # Errors
+    /// Fails when git fails.
+    pub fn refs_containing(
+        &self,
+        commit: &CommitId,
+        prefixes: &[&str],
+    ) -> Result<Vec<BString>, GitError> {
+        let contains = format!("--contains={commit}");
+        let mut args = vec!["for-each-ref", "--format=%(refname)", &contains];
+        args.extend(prefixes);
+        let output = self.output("look for branches that contain a commit", &args)?;
+        Ok(output.lines().map(Into::into).collect())
+    }
+
+    /// Returns the upstream of a branch as a full ref (`%(upstream)`, git-for-each-ref(1)).
+    ///
+    /// # Errors
+    /// Fails when git fails.
+    pub fn upstream(&self, branch: &str) -> Result<Option<String>, GitError> {
+        let args = ["for-each-ref", "--format=%(upstream)", branch];
+        let output = self.output("read the upstream of a branch", &args)?;
+        let name = output
+            .lines()
+            .next()
+            .unwrap_or(b"")
+            .to_str_lossy()
+            .into_owned();
+        Ok(Some(name).filter(|name| !name.is_empty()))
+    }
+
+    /// Whether git takes this as the name of a branch (`git check-ref-format --branch`).
+    ///
+    /// # Errors
+    /// Fails when git cannot run.
+    pub fn check_branch_name(&self, name: &str) -> Result<bool, GitError> {
+        if name.starts_with('-') || name.starts_with('@') && name.contains('{') {
+            return Ok(false);
+        }
+        let answer = self.run(&["check-ref-format", &format!("refs/heads/{name}")], None)?;
+        Ok(answer.status == Some(0) && name != "HEAD")
+    }
+
+    /// Returns the best common ancestors of a commit and a hypothetical merge of the tips
+    /// (`git merge-base --all`); none when the histories are unrelated.
+    ///
+    /// # Errors
+    /// Fails when git fails.
+    pub fn merge_base_all(
+        &self,
+        commit: &CommitId,
+        tips: &[CommitId],
+    ) -> Result<Vec<CommitId>, GitError> {
+        let what = "find the common ancestors";
+        let mut args = vec!["merge-base", "--all", commit.as_str()];
+        args.extend(tips.iter().map(CommitId::as_str));
+        let Some(output) = self.maybe(what, &args)? else {
+            return Ok(Vec::new());
+        };
+        output
+            .lines()
+            .map(|line| one_id(what, &args, line))
+            .collect()
+    }
+
+    /// Whether a commit is an ancestor of another, or the same.
+    ///
+    /// # Errors
+    /// Fails when git fails.
+    pub fn is_ancestor(&self, older: &CommitId, newer: &CommitId) -> Result<bool, GitError> {
+        if older == newer {
+            return Ok(true);
+        }
+        let args = [
+            "merge-base",
+            "--is-ancestor",
+            older.as_str(),
+            newer.as_str(),
+        ];
+        Ok(self.maybe("compare two commits", &args)?.is_some())
+    }
+
+    /// Returns the commits that are reachable from `tips` and not from `known`, the newest first.
+    /// Tips that are gone (a reflog can name what was collected) are passed over.
+    ///
+    /// # Errors
+    /// Fails when git fails.
+    pub fn rev_list(
+        &self,
+        tips: &[&CommitId],
+        known: &[&CommitId],
+    ) -> Result<Vec<CommitId>, GitError> {
+        let what = "list the new commits";
+        let args = ["rev-list", "--topo-order", "--ignore-missing", "--stdin"];
+        let mut input = String::new();
+        for tip in tips {
+            input.push_str(tip.as_str());
+            input.push('\n');
+        }
+        for id in known {
+            input.push('^');
+            input.push_str(id.as_str());
+            input.push('\n');
+        }
+        let output = self.output_with_input(what, &args, Some(input.as_bytes()))?;
+        output
+            .lines()
+            .map(|line| one_id(what, &args, line))
+            .collect()
+    }
+
+    /// Counts the commits that are in `newer` and not in `older`.
+    ///
+    /// # Errors
+    /// Fails when git fails.
+    pub fn rev_list_count(&self, older: &CommitId, newer: &CommitId) -> Result<u64, GitError> {
+        let range = format!("{older}..{newer}");
+        let args = ["rev-list", "--count", &range];
+        let line = self.line("count commits", &args)?;
+        line.parse()
+            .map_err(|_| odd_output("count commits", &args, "it is no number"))
+    }
+
+    /// Returns the newest entry of a ref's reflog, none when it has none.
+    ///
+    /// # Errors
+    /// Fails when git cannot run.
+    pub fn reflog_newest(&self, name: &str) -> Result<Option<ReflogEntry>, GitError> {
+        let args = [
+            "log",
+            "-g",
+            "-1",
+            "--format=%H %gs",
+            "--end-of-options",
+            name,
+        ];
+        let answer = self.run(&args, None)?;
+        if answer.status != Some(0) {
+            return Ok(None);
+        }
+        let text = answer.stdout.trim_end().to_str_lossy().into_owned();
+        let (id, reason) = text.split_once(' ').unwrap_or((&text, ""));
+        Ok(CommitId::parse(id).ok().map(|id| ReflogEntry {
+            id,
+            reason: reason.to_owned(),
+        }))
+    }
+
+    /// Returns HEAD's reflog, the newest entry first; none when it has no reflog.
+    ///
+    /// # Errors
+    /// Fails when git cannot run.
+    pub fn reflog_head(&self) -> Result<Vec<ReflogEntry>, GitError> {
+        let answer = self.run(&["log", "-g", "--format=%H %gs", "HEAD"], None)?;
+        let text = answer.stdout.to_str_lossy();
+        let entry = |line: &str| {
+            let (id, reason) = line.split_once(' ').unwrap_or((line, ""));
+            CommitId::parse(id).ok().map(|id| ReflogEntry {
+                id,
+                reason: reason.to_owned(),
+            })
+        };
+        Ok(text.lines().filter_map(entry).collect())
+    }
+
+    /// Moves a ref, if it is still where it is expected to be; none expects it not to exist.
+    ///
+    /// # Errors
+    /// Fails when it is elsewhere, or git fails.
+    pub fn update_ref(
+        &self,
+        name: &str,
+        id: &CommitId,
+        expected: Option<&CommitId>,
+        reason: &str,
+    ) -> Result<(), GitError> {
+        let zero = "0".repeat(id.as_str().len());
+        let old = expected.map_or(zero.as_str(), CommitId::as_str);
+        let args = [
+            "update-ref",
+            "-m",
+            reason,
+            "--create-reflog",
+            name,
+            id.as_str(),
+            old,
+        ];
+        self.output(&format!("write {name}"), &args).map(drop)
+    }
+
+    /// Deletes a ref, if it still names this object.
+    ///
+    /// # Errors
+    /// Fails when it names another, or git fails.
+    pub fn delete_ref(&self, name: &str, expected: &CommitId) -> Result<(), GitError> {
+        let args = ["update-ref", "-d", name, expected.as_str()];
+        self.output(&format!("delete {name}"), &args).map(drop)
+    }
+}
+
+pub(super) fn one_id(what: &str, args: &[&str], text: &[u8]) -> Result<CommitId, GitError> {
+    let text = text.to_str_lossy();
+    CommitId::parse(text.trim()).map_err(|error| odd_output(what, args, &error.to_string()))
+}
+
+impl Git {
+    /// Whether this repository has files that are not committed, or commits that no
+    /// remote-tracking branch has: for submodules, whose repository goes with the worktree.
+    ///
+    /// # Errors
+    /// Fails when git cannot run.
+    pub fn has_own_work(&self) -> Result<bool, GitError> {
+        let status = ["status", "--porcelain", "-z", "--untracked-files=all"];
+        if !self.output("look at a submodule", &status)?.is_empty() {
+            return Ok(true);
+        }
+        let args = [
+            "rev-list",
+            "--max-count=1",
+            "HEAD",
+            "--branches",
+            "--not",
+            "--remotes",
+        ];
+        Ok(!self.output("look at a submodule", &args)?.is_empty())
+    }
+}

@@ -1,0 +1,360 @@
+//! Makes and removes worktrees and fills them, one method a git command.
+
+use bstr::ByteSlice;
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::error::GitError;
+use super::objects::ObjectFormat;
+use super::refs::one_id;
+use super::run::{Git, odd_output};
+use crate::name::{BranchName, CommitId};
+
+/// Holds one entry of `git worktree list --porcelain -z` (git-worktree(1)).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorktreeEntry {
+    /// Its directory; for a bare repository's first entry the repository.
+    pub path: Utf8PathBuf,
+    /// Whether it is the entry of a bare repository.
+    pub bare: bool,
+    /// The commit it is on, none while its branch is unborn.
+    pub head: Option<CommitId>,
+    /// The full name of the branch it is on, none when detached.
+    pub branch: Option<String>,
+    /// Whether it is locked.
+    pub locked: bool,
+}
+
+/// Holds where a repository's parts are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// The common git directory, absolute.
+    pub common_dir: Utf8PathBuf,
+    /// The hash function.
+    pub format: ObjectFormat,
+    /// The root of the worktree that the directory is in, none in a bare repository or inside a
+    /// git directory.
+    pub toplevel: Option<Utf8PathBuf>,
+    /// Whether refs are stored as reftables.
+    pub shallow: bool,
+}
+
+/// Says which branch a new worktree gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewWorktreeBranch<'a> {
+    /// A branch that is made at this commit.
+    Make(&'a BranchName, &'a CommitId),
+    /// A branch that is there.
+    Existing(&'a BranchName),
+}
+
+impl Git {
+    /// Finds the repository of this git's directory, none when there is none.
+    ///
+    /// # Errors
+    /// Fails when git refuses the repository (its owner, its format), or a path is not UTF-8.
+    pub fn layout(&self) -> Result<Option<Layout>, GitError> {
+        let what = "find the repository";
+        let args = [
+            "rev-parse",
+            "--path-format=absolute",
+            "--show-object-format",
+            "--is-inside-work-tree",
+            "--is-shallow-repository",
+            "--git-common-dir",
+        ];
+        let text = match self.line(what, &args) {
+            Ok(text) => text,
+            Err(error) if error.mentions("not a git repository") => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let lines: Vec<&str> = text.splitn(4, '\n').collect();
+        let [format, inside, shallow, common_dir] = lines[..] else {
+            return Err(odd_output(what, &args, "it has not four lines"));
+        };
+        let format = ObjectFormat::parse(format)
+            .ok_or_else(|| odd_output(what, &args, "an unknown object format"))?;
+        let toplevel = match inside {
+            "true" => Some(self.line(
+                what,
+                &["rev-parse", "--path-format=absolute", "--show-toplevel"],
+            )?),
+            _ => None,
+        };
+        Ok(Some(Layout {
+            common_dir: common_dir.into(),
+            format,
+            toplevel: toplevel.map(Into::into),
+            shallow: shallow == "true",
+        }))
+    }
+
+    /// Returns this worktree's private git directory, absolute.
+    ///
+    /// # Errors
+    /// Fails when git fails.
+    pub fn absolute_git_dir(&self) -> Result<Utf8PathBuf, GitError> {
+        self.line(
+            "find the git directory",
+            &["rev-parse", "--absolute-git-dir"],
+        )
+        .map(Into::into)
+    }
+
+    /// Returns every worktree of the repository, the main one (or the bare repository) first.
+    ///
+    /// # Errors
+    /// Fails when git fails or a path is not UTF-8.
+    pub fn worktree_list(&self) -> Result<Vec<WorktreeEntry>, GitError> {
+        let what = "list the worktrees";
+        let args = ["worktree", "list", "--porcelain", "-z"];
+        let output = self.output(what, &args)?;
+        let mut entries: Vec<WorktreeEntry> = Vec::new();
+        for field in output.split_str("\0") {
+            let field = field
+                .to_str()
+                .map_err(|_| odd_output(what, &args, "it is not UTF-8"))?;
+            let (key, value) = field.split_once(' ').unwrap_or((field, ""));
+            if key == "worktree" {
+                entries.push(WorktreeEntry {
+                    path: value.into(),
+                    ..WorktreeEntry::default()
+                });
+            }
+            let Some(entry) = entries.last_mut() else {
+                continue;
+            };
+            match key {
+                "bare" => entry.bare = true,
+                "HEAD" => {
+                    let unborn = value.bytes().all(|byte| byte == b'0');
+                    let id = (!unborn).then(|| one_id(what, &args, value.as_bytes()));
+                    entry.head = id.transpose()?;
+                }
+                "branch" => entry.branch = Some(value.to_owned()),
+                "locked" => entry.locked = true,
+                _ => {}
+            }
+        }
+        Ok(entries)
+    }
+
+    /// Registers a worktree without filling it. `--no-track` keeps git from writing the shared
+    /// configuration, whose lock does not wait.
+    ///
+    /// # Errors
+    /// Fails when the path or the branch is taken, or git fails; the branch may then be there.
+    pub fn worktree_add_no_checkout(
+        &self,
+        path: &Utf8Path,
+        branch: NewWorktreeBranch<'_>,
+    ) -> Result<(), GitError> {
+        let mut args = vec!["worktree", "add", "--quiet", "--no-checkout"];
+        match branch {
+            NewWorktreeBranch::Make(name, commit) => {
+                args.extend(["--no-track", "-b", name.as_str(), "--", path.as_str()]);
+                args.push(commit.as_str());
+            }
+            NewWorktreeBranch::Existing(name) => {
+                args.extend(["--", path.as_str(), name.as_str()]);
+            }
+        }
+        self.output(&format!("add the worktree {path}"), &args)
+            .map(drop)
+    }
+
+    /// Sets the sparse-checkout patterns, in non-cone mode, of a worktree that has no index yet.
+    /// Git switches `extensions.worktreeConfig` on where it is not, in the right order.
+    ///
+    /// # Errors
+    /// Fails when git fails.
+    pub fn sparse_checkout_set(&self, patterns: &[u8]) -> Result<(), GitError> {
+        let args = ["sparse-checkout", "set", "--no-cone", "--stdin"];
+        self.output_with_input("set the sparse-checkout patterns", &args, Some(patterns))
+            .map(drop)
+    }
+
+    /// Makes the files be as the patterns say again (`git sparse-checkout reapply`).
+    ///
+    /// # Errors
+    /// Fails when git fails.
+    pub fn sparse_checkout_reapply(&self) -> Result<(), GitError> {
+        let args = ["sparse-checkout", "reapply", "--no-sparse-index"];
+        self.output("apply the sparse-checkout patterns", &args)
+            .map(drop)
+    }
+
+    /// Fills a worktree from HEAD, as `git worktree add` itself does. `git checkout` is no
+    /// substitute: it returns 0 when the disk is full.
+    ///
+    /// # Errors
+    /// Fails when git fails: the disk is full, an object is missing, a filter fails.
+    pub fn reset_hard(&self) -> Result<(), GitError> {
+        let args = ["reset", "--hard", "--quiet", "--no-recurse-submodules"];
+        self.output("check the files out", &args).map(drop)
+    }
+
+    /// Runs the user's post-checkout hook as `git worktree add` would (githooks(5)).
+    ///
+    /// # Errors
+    /// Fails when the hook fails.
+    pub fn hook_run_post_checkout(&self, head: &CommitId) -> Result<(), GitError> {
+        let zero = "0".repeat(head.as_str().len());
+        let args = [
+            "hook",
+            "run",
+            "--ignore-missing",
+            "post-checkout",
+            "--",
+            &zero,
+            head.as_str(),
+            "1",
+        ];
+        self.output("run the post-checkout hook", &args).map(drop)
+    }
+
+    /// Writes the stat data of unchanged files into the index again (`update-index --refresh`).
+    ///
+    /// # Errors
+    /// Fails when git fails; files that need an update are none.
+    pub fn update_index_refresh(&self) -> Result<(), GitError> {
+        self.maybe("refresh the index", &["update-index", "-q", "--refresh"])
+            .map(drop)
+    }
+
+    /// Removes a worktree and its private git directory. What could be lost was looked for
+    /// before; `--force` is for ignored files and submodules.
+    ///
+    /// # Errors
+    /// Fails when it is locked, or git fails.
+    pub fn worktree_remove_force(&self, path: &Utf8Path) -> Result<(), GitError> {
+        let args = ["worktree", "remove", "--force", "--", path.as_str()];
+        self.output(&format!("remove the worktree {path}"), &args)
+            .map(drop)
+    }
+
+    /// Unlocks a worktree.
+    ///
+    /// # Errors
+    /// Fails when it is not locked, or git fails.
+    pub fn worktree_unlock(&self, path: &Utf8Path) -> Result<(), GitError> {
+        let args = ["worktree", "unlock", "--", path.as_str()];
+        self.output(&format!("unlock the worktree {path}"), &args)
+            .map(drop)
+    }
+
+    /// Forgets worktrees whose directory is gone.
+    ///
+    /// # Errors
+    /// Fails when git fails.
+    pub fn worktree_prune(&self) -> Result<(), GitError> {
+        let args = ["worktree", "prune", "--expire=now"];
+        self.output("forget removed worktrees", &args).map(drop)
+    }
+
+    /// Returns what a checkout of these blobs to these paths would write (`git cat-file
+    /// --batch --filters`), in order; none for one that git cannot give.
+    ///
+    /// # Errors
+    /// Fails when git fails or answers out of order.
+    pub fn cat_file_filters(
+        &self,
+        blobs: &[(String, Vec<u8>)],
+    ) -> Result<Vec<Option<Vec<u8>>>, GitError> {
+        let what = "read files as a checkout would write them";
+        let args = ["cat-file", "--batch", "--filters"];
+        let mut input = Vec::new();
+        // a line ends the request: a path with a newline in it cannot be asked for
+        let askable = |path: &[u8]| !path.contains(&b'\n');
+        for (id, path) in blobs.iter().filter(|(_, path)| askable(path)) {
+            input.extend_from_slice(id.as_bytes());
+            input.push(b' ');
+            input.extend_from_slice(path);
+            input.push(b'\n');
+        }
+        let output = self.output_with_input(what, &args, Some(&input))?;
+        let mut rest: &[u8] = &output;
+        let mut answers = Vec::with_capacity(blobs.len());
+        for (_, path) in blobs {
+            if !askable(path) {
+                answers.push(None);
+                continue;
+            }
+            let (head, after) = rest
+                .split_once_str("\n")
+                .ok_or_else(|| odd_output(what, &args, "it ends early"))?;
+            let size = head
+                .rsplit_str(" ")
+                .next()
+                .and_then(|word| word.to_str().ok()?.parse().ok());
+            let (Some(size), false) = (size, head.ends_with(b" missing")) else {
+                rest = after;
+                answers.push(None);
+                continue;
+            };
+            let (content, after) = after
+                .split_at_checked(size)
+                .ok_or_else(|| odd_output(what, &args, "it ends early"))?;
+            answers.push(Some(content.to_vec()));
+            rest = after.strip_prefix(b"\n").unwrap_or(after);
+        }
+        Ok(answers)
+    }
+
+    /// Makes a commit of an index as it is, that no ref names yet; none when it has conflicts.
+    ///
+    /// # Errors
+    /// Fails when git cannot run.
+    pub fn commit_index(
+        &self,
+        parent: &CommitId,
+        message: &str,
+    ) -> Result<Option<CommitId>, GitError> {
+        let answer = self.run(&["write-tree"], None)?;
+        if answer.status != Some(0) {
+            return Ok(None);
+        }
+        let tree = answer.stdout.trim().to_str_lossy().into_owned();
+        self.commit_tree(&tree, message, &[parent]).map(Some)
+    }
+
+    fn commit_tree(
+        &self,
+        tree: &str,
+        message: &str,
+        parents: &[&CommitId],
+    ) -> Result<CommitId, GitError> {
+        let what = "save the work";
+        let mut args = vec!["commit-tree", "--no-gpg-sign", tree];
+        for parent in parents {
+            args.extend(["-p", parent.as_str()]);
+        }
+        let output = self.with_fallback_identity()?.output_with_input(
+            what,
+            &args,
+            Some(message.as_bytes()),
+        )?;
+        one_id(what, &args, &output)
+    }
+
+    /// Makes a tree from HEAD's tree and these differences, in a temporary index, and a commit
+    /// of it that no ref names yet.
+    ///
+    /// `index_info` is for `git update-index -z --index-info`.
+    ///
+    /// # Errors
+    /// Fails when git fails.
+    pub fn commit_differences(
+        &self,
+        head: &CommitId,
+        index_info: &[u8],
+        message: &str,
+        parents: &[&CommitId],
+    ) -> Result<CommitId, GitError> {
+        let what = "save the work";
+        self.output(what, &["read-tree", head.as_str()])?;
+        let args = ["update-index", "-z", "--index-info"];
+        self.output_with_input(what, &args, Some(index_info))?;
+        let tree = self.line(what, &["write-tree"])?;
+        self.commit_tree(&tree, message, parents)
+    }
+}

@@ -1,8 +1,43 @@
 //! Gives each coding agent its own git worktree, and proves what was touched in it.
+//!
+//! This is the library behind `git agentwt` and the map of its source. Every command is
+//! **facts → plan → apply → report**. *Facts* are read from the repository and the disk. A
+//! *plan* is a plain value that a pure function computes from facts; `-n` prints it. *Apply* is a
+//! short straight-line function that performs the plan and undoes it when a step fails. A
+//! *report* is a plain value that only [`output`] prints.
+//!
+//! What a path may be is decided in one pure place, [`scope`], and used three ways: as
+//! sparse-checkout patterns (what is present), as write bits (what is writable) and in
+//! verification (what was allowed). There is one matcher, and `tests/it/baseline.rs` holds it
+//! against git itself.
+//!
+//! # Floors
+//! Imports go down only; `tests/it/floors.rs` reads every `use crate::` and holds it against this
+//! table.
+//!
+//! | floor | modules | what they are |
+//! |---|---|---|
+//! | 0 words | [`path`], [`name`], [`exit`], [`entry`] | types that are parsed once and trusted afterwards |
+//! | 1 rules | [`scope`], [`change`], [`manifest`] | pure: access of a path; what happened to which path; what was on disk |
+//! | 2 decisions | [`config`], [`cli`], [`record`], [`compare`], [`verify`], [`plan`] | pure: facts in, one plan, report or refusal out |
+//! | 3 world | [`git`], [`disk`] | the only places that start git, read its files, and touch the disk; they do not know each other |
+//! | 4 commands | [`facts`], [`apply`], [`commands`], [`error`] | the read half, the shared write half, one file a command |
+//! | 5 edge | [`output`], [`run`] | prints, and maps every error to a status |
+//!
+//! # The ground truth
+//! [`facts::changes`] never asks `git status`. `add` writes a [`manifest`] of every path; later
+//! the disk is walked and held against it, trees are compared with trees, the index entry by
+//! entry, each with the *reference trees* of the base, so that upstream work that was merged in
+//! is nobody's change ([`compare`], `docs/decisions/0003-reference-trees.md`).
+//!
+//! # Ten minutes
+//! [`scope`] → `commands/add.rs` (read `steps` from top to bottom) → `plan/add.rs` →
+//! `git/run.rs` → `facts/changes.rs` → `tests/it/verify.rs`.
 
 pub mod apply;
 pub mod change;
 pub mod cli;
+pub mod commands;
 pub mod compare;
 pub mod config;
 pub mod disk;
@@ -13,8 +48,12 @@ pub mod facts;
 pub mod git;
 pub mod manifest;
 pub mod name;
+pub mod output;
 pub mod path;
 pub mod plan;
 pub mod record;
+mod run;
 pub mod scope;
 pub mod verify;
+
+pub use run::run;

@@ -1,11 +1,7 @@
-//! Placeholder that only prints completions; the real one calls `git_agentwt::run`.
-#![expect(clippy::disallowed_macros, reason = "it is replaced by the edge")]
+//! Starts `git-agentwt`.
 
-use clap::Parser as _;
-use git_agentwt::cli::{Cli, Command, completions::completions};
+use std::process::ExitCode;
 
-fn main() {
-    if let Command::Completions(wanted) = Cli::parse().command {
-        print!("{}", completions(wanted.shell));
-    }
+fn main() -> ExitCode {
+    git_agentwt::run(std::env::args_os().collect()).into()
 }

@@ -7,6 +7,8 @@
 
 mod baseline;
 mod completions;
+mod floors;
 mod hooks_install;
 mod install;
 mod man;
+mod support;

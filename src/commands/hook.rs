@@ -1,0 +1,101 @@
+//! `git-agentwt hook <event>`: what the installed hooks call. It warns early and puts write bits
+//! back; the truth is `verify`.
+
+use super::{Outcome, Session};
+use crate::apply::{outcome, write_bits};
+use crate::disk::mode::Doing;
+use crate::error::Error;
+use crate::exit::ExitCode;
+use crate::facts::changes::collect;
+use crate::facts::worktree::by_path;
+use crate::facts::{IndexFile, Known, Repository, heads};
+use crate::git::index::read_index;
+use crate::verify::{Report, Strictness, verify};
+
+/// Holds what a hook has to say: nothing, or violations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookAnswer {
+    /// The worktree's name and the report with violations.
+    pub report: Option<(String, Report)>,
+    /// Whether a commit is refused because of it.
+    pub refused: bool,
+}
+
+/// Acts on an event of githooks(5).
+///
+/// # Errors
+/// Fails when the facts cannot be read; the script that calls makes nothing of it.
+pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAnswer>, Error> {
+    let nothing = || {
+        Outcome::done(HookAnswer {
+            report: None,
+            refused: false,
+        })
+    };
+    let repository = session.repository()?;
+    let known = match &repository.inside {
+        Some(name) => Known::load(&repository, name).ok(),
+        None => by_path(&repository, &repository.start)?,
+    };
+    let Some(known) = known else {
+        return Ok(nothing());
+    };
+    let argument = |at: usize| hook.args.get(at).and_then(|arg| arg.to_str());
+    let rebasing = heads::in_rebase(&known.record);
+    let (bits, check) = match hook.event.as_str() {
+        "post-index-change" => (argument(0) == Some("1"), false),
+        "post-checkout" => (true, argument(2) == Some("1") && !rebasing),
+        "post-merge" | "post-rewrite" | "post-applypatch" => (true, true),
+        "post-commit" => (false, !rebasing),
+        "pre-commit" => return before_commit(session, &repository, &known),
+        _ => (false, false),
+    };
+    if bits {
+        put_bits_back(&repository, &known)?;
+    }
+    if !check {
+        return Ok(nothing());
+    }
+    let survey = collect(&repository, &known, &IndexFile::Own)?;
+    let report = verify(&known.scope, survey.changes, Strictness::Normal);
+    outcome::store(&known, &report, &Session::now())?;
+    let name = known.record.name.to_string();
+    let report = (!report.valid()).then_some((name, report));
+    Ok(Outcome::done(HookAnswer {
+        report,
+        refused: false,
+    }))
+}
+
+fn put_bits_back(repository: &Repository, known: &Known) -> Result<(), Error> {
+    let index = read_index(&known.record.admin_dir.join("index"), repository.format)?;
+    write_bits::apply(&known.record.path, &known.scope, &index, Doing::Change)?;
+    Ok(())
+}
+
+/// What git will commit is in the index that it names to the hook.
+fn before_commit(
+    session: &Session,
+    repository: &Repository,
+    known: &Known,
+) -> Result<Outcome<HookAnswer>, Error> {
+    let index = match &session.hook_index {
+        Some(path) => IndexFile::Given(session.resolve(path)),
+        None => IndexFile::Own,
+    };
+    let survey = collect(repository, known, &index)?;
+    let report = verify(&known.scope, survey.changes, Strictness::Normal);
+    let refused = !report.valid();
+    let name = known.record.name.to_string();
+    let report = refused.then_some((name, report));
+    let exit = if refused {
+        ExitCode::Violations
+    } else {
+        ExitCode::Success
+    };
+    Ok(Outcome {
+        answer: HookAnswer { report, refused },
+        notes: Vec::new(),
+        exit,
+    })
+}

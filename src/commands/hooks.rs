@@ -1,0 +1,242 @@
+//! `git agentwt hooks`: installs, removes and shows the hooks of one worktree.
+
+use std::ffi::OsStr;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::{Outcome, Session};
+use crate::apply::register::{Fresh, Registration, renew_fingerprints};
+use crate::cli::HooksCommand;
+use crate::config::OnViolation;
+use crate::disk::files::{self, Lock};
+use crate::error::Error;
+use crate::exit::ExitCode;
+use crate::facts::adopt;
+use crate::facts::worktree::{Known, by_path};
+use crate::facts::{Repository, load_config};
+use crate::git::hooks::{Binary, Hooks, HooksStatus, Installed, Method, PreCommit};
+use crate::name::WorktreeName;
+use crate::plan::refusal::Refusal;
+
+/// Holds what was done or found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HooksAnswer {
+    /// The worktree's directory.
+    pub path: Utf8PathBuf,
+    /// Its name, if something is recorded of it.
+    pub name: Option<String>,
+    /// What was done or found.
+    pub done: HooksDone,
+}
+
+/// Says what was done or found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HooksDone {
+    /// They were installed by this method; a worktree of plain git's got a record.
+    Installed {
+        /// How.
+        method: Method,
+        /// Whether the record was written now.
+        recorded: bool,
+    },
+    /// They would be installed.
+    WouldInstall(Method),
+    /// They were removed.
+    Uninstalled,
+    /// They would be removed.
+    WouldUninstall,
+    /// This is how they are.
+    Status(HooksStatus),
+}
+
+/// The worktree that is meant.
+struct Target {
+    path: Utf8PathBuf,
+    admin_dir: Utf8PathBuf,
+    known: Option<Known>,
+}
+
+/// Does what the subcommand says.
+///
+/// # Errors
+/// Fails when the directory is no linked worktree, or git or the disk fails.
+pub fn run(session: &Session, command: &HooksCommand) -> Result<Outcome<HooksAnswer>, Error> {
+    let repository = session.repository()?;
+    let (word, dry_run) = match command {
+        HooksCommand::Install(options) | HooksCommand::Uninstall(options) => {
+            (options.worktree.as_deref(), options.dry_run)
+        }
+        HooksCommand::Status(options) => (options.worktree.as_deref(), false),
+    };
+    let target = target(session, &repository, word)?;
+    let hooks = Hooks::of(&repository.git, &target.admin_dir, &target.path)?;
+    let mut exit = ExitCode::Success;
+    let mut name = target
+        .known
+        .as_ref()
+        .map(|known| known.record.name.to_string());
+    let done = match command {
+        HooksCommand::Install(_) if dry_run => {
+            HooksDone::WouldInstall(Method::of(repository.git.version()))
+        }
+        HooksCommand::Install(_) => {
+            let (method, known, recorded) = install(session, &repository, &target, &hooks)?;
+            name = Some(known);
+            HooksDone::Installed { method, recorded }
+        }
+        HooksCommand::Uninstall(_) if dry_run => HooksDone::WouldUninstall,
+        HooksCommand::Uninstall(_) => {
+            uninstall(&repository, &target, &hooks)?;
+            HooksDone::Uninstalled
+        }
+        HooksCommand::Status(_) => {
+            let status = hooks.status()?;
+            if !works(&status) {
+                exit = ExitCode::Violations;
+            }
+            HooksDone::Status(status)
+        }
+    };
+    let answer = HooksAnswer {
+        path: target.path,
+        name,
+        done,
+    };
+    Ok(Outcome {
+        answer,
+        notes: Vec::new(),
+        exit,
+    })
+}
+
+/// Whether git runs our hooks, and they find us.
+fn works(status: &HooksStatus) -> bool {
+    matches!(status.installed, Installed::Complete(_))
+        && matches!(status.binary, Some(Binary::Found(_)))
+}
+
+/// A name of ours, or else the path of a worktree; without a word where we are.
+fn target(
+    session: &Session,
+    repository: &Repository,
+    word: Option<&OsStr>,
+) -> Result<Target, Error> {
+    let Some(word) = word else {
+        if let Ok(known) = Known::of(repository, None) {
+            return Ok(of_known(known));
+        }
+        let path = repository
+            .toplevel
+            .clone()
+            .unwrap_or_else(|| repository.start.clone());
+        return of_path(repository, &path);
+    };
+    let named = word
+        .to_str()
+        .and_then(|text| WorktreeName::parse(text).ok());
+    if let Some(Ok(known)) = named.map(|name| Known::load(repository, &name)) {
+        return Ok(of_known(known));
+    }
+    let not_linked = || Refusal::NotLinked {
+        path: word.to_string_lossy().into_owned(),
+    };
+    let path = Utf8Path::from_path(word.as_ref()).ok_or_else(not_linked)?;
+    let path = files::canonical(&session.resolve(path)).map_err(|_| not_linked())?;
+    of_path(repository, &path)
+}
+
+fn of_known(known: Known) -> Target {
+    Target {
+        path: known.record.path.clone(),
+        admin_dir: known.record.admin_dir.clone(),
+        known: Some(known),
+    }
+}
+
+fn of_path(repository: &Repository, path: &Utf8Path) -> Result<Target, Error> {
+    if let Some(known) = by_path(repository, path)? {
+        return Ok(of_known(known));
+    }
+    let entry = repository
+        .worktrees()?
+        .into_iter()
+        .find(|entry| entry.path == path);
+    let entry = entry.ok_or_else(|| Refusal::NotLinked {
+        path: path.to_string(),
+    })?;
+    let admin_dir = repository.git.at(&entry.path).absolute_git_dir()?;
+    Ok(Target {
+        path: entry.path,
+        admin_dir,
+        known: None,
+    })
+}
+
+/// Installs; a worktree of plain git's gets a record first, so that there is a base and a scope
+/// to verify against.
+fn install(
+    session: &Session,
+    repository: &Repository,
+    target: &Target,
+    hooks: &Hooks,
+) -> Result<(Method, String, bool), Error> {
+    let on_violation = match &target.known {
+        Some(known) => known.record.on_violation,
+        None => {
+            let flags = crate::config::SettingFlags::default();
+            load_config(repository, &flags, &session.environment)?
+                .settings
+                .on_violation
+                .value
+        }
+    };
+    let ask = match on_violation {
+        OnViolation::Block => PreCommit::Blocks,
+        OnViolation::Report => PreCommit::Absent,
+    };
+    let install = || -> Result<Method, Error> {
+        let _shared = Lock::wait(&repository.shared_lock())?;
+        Ok(hooks.install(&session.binary, ask)?)
+    };
+    if let Some(known) = &target.known {
+        let method = install()?;
+        renew_fingerprints(repository, known)?;
+        return Ok((method, known.record.name.to_string(), false));
+    }
+    let now = Session::now();
+    let flags = &session.environment;
+    let (record, head) = adopt::record(repository, &target.path, &target.admin_dir, flags, now)?;
+    let dir = repository.record_dir(&record.name);
+    let _one_at_a_time = Lock::wait(&repository.name_lock(&record.name))?;
+    let name = record.name.to_string();
+    let method = install()?;
+    let written = Registration {
+        repository,
+        dir: dir.clone(),
+        record,
+        head,
+        fresh: Fresh::No,
+    }
+    .write();
+    if let Err(error) = written {
+        let _ = hooks.uninstall();
+        let _ = files::remove_directory(&dir);
+        return Err(error);
+    }
+    Ok((method, name, true))
+}
+
+/// Removes the hooks; of a worktree of plain git's also the record, which only they needed.
+fn uninstall(repository: &Repository, target: &Target, hooks: &Hooks) -> Result<(), Error> {
+    {
+        let _shared = Lock::wait(&repository.shared_lock())?;
+        hooks.uninstall()?;
+    }
+    match &target.known {
+        Some(known) if known.record.made_by == crate::record::MadeBy::Git => {
+            Ok(files::remove_directory(&known.dir)?)
+        }
+        Some(known) => renew_fingerprints(repository, known),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,108 @@
+//! `git agentwt init`: writes the config and makes git ignore the worktrees.
+
+use bstr::ByteSlice;
+use camino::Utf8PathBuf;
+
+use super::{Outcome, Session};
+use crate::apply::ignore_rules;
+use crate::disk::files;
+use crate::entry::Entry;
+use crate::error::Error;
+use crate::facts::Repository;
+use crate::facts::repository::CONFIG;
+use crate::path::RepoPath;
+use crate::plan::init::{
+    ConfigPlan, EntryKind, InitFacts, InitPlan, Presence, TopLevelEntry, WORKTREES_GITIGNORE_PATH,
+    plan,
+};
+
+/// Holds what `init` did, or would do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Initialised {
+    /// The config file.
+    pub config: Utf8PathBuf,
+    /// The plan.
+    pub plan: InitPlan,
+    /// Whether it was only planned (`-n`).
+    pub dry_run: bool,
+}
+
+/// Writes what is missing; `-n` only says what.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub fn run(session: &Session, options: &crate::cli::Init) -> Result<Outcome<Initialised>, Error> {
+    let repository = session.repository()?;
+    let config = directory(&repository).join(CONFIG);
+    let plan = plan(&facts(&repository, &config)?);
+    if !options.dry_run {
+        if let ConfigPlan::Write(text) = &plan.config {
+            files::write(&config, text.as_bytes())?;
+        }
+        let _kept = ignore_rules::ensure(&repository)?;
+    }
+    Ok(Outcome::done(Initialised {
+        config,
+        plan,
+        dry_run: options.dry_run,
+    }))
+}
+
+/// The checkout that gets the config: the main worktree, or in a bare repository the worktree
+/// that we are in.
+fn directory(repository: &Repository) -> Utf8PathBuf {
+    use crate::facts::Main;
+    match (repository.main, &repository.inside, &repository.toplevel) {
+        (Main::Bare, None, Some(here)) => here.clone(),
+        (Main::Bare | Main::Worktree, _, _) => repository.root.clone(),
+    }
+}
+
+fn facts(repository: &Repository, config: &camino::Utf8Path) -> Result<InitFacts, Error> {
+    let present = |there: bool| {
+        if there {
+            Presence::Present
+        } else {
+            Presence::Absent
+        }
+    };
+    let gitignore = repository.root.join(WORKTREES_GITIGNORE_PATH);
+    let entries = match repository.git.rev_parse_commit("HEAD")? {
+        Some(head) => {
+            let objects = repository.objects()?;
+            top_level(&objects.list(&objects.commit(&head)?.tree)?)
+        }
+        None => Vec::new(),
+    };
+    Ok(InitFacts {
+        entries,
+        repository_name: repository.root.file_name().map(ToOwned::to_owned),
+        config: present(files::exists(config)),
+        worktreeinclude: present(files::exists(&repository.root.join(".worktreeinclude"))),
+        exclude_rule: present(ignore_rules::has_exclude_rule(repository)?),
+        worktrees_gitignore: present(files::exists(&gitignore)),
+    })
+}
+
+/// The entries of the root, from all paths of a tree, which come sorted.
+fn top_level(paths: &[(RepoPath, Entry)]) -> Vec<TopLevelEntry> {
+    let mut entries: Vec<TopLevelEntry> = Vec::new();
+    for (path, _) in paths {
+        let bytes = path.as_bstr().as_bytes();
+        let (name, kind) = match bytes.split_once_str("/") {
+            None => (bytes, EntryKind::File),
+            Some((name, b"__init__.py")) => (name, EntryKind::PythonPackage),
+            Some((name, _)) => (name, EntryKind::Directory),
+        };
+        // `a-b` sorts between `a` and `a/x`, so the entry may be some way back
+        match entries.iter_mut().rev().find(|entry| entry.name == name) {
+            Some(entry) if kind == EntryKind::PythonPackage => entry.kind = kind,
+            Some(_) => {}
+            None => entries.push(TopLevelEntry {
+                name: name.into(),
+                kind,
+            }),
+        }
+    }
+    entries
+}

@@ -1,0 +1,131 @@
+//! `git agentwt list`: every worktree, with what is known of it without looking inside.
+
+use camino::Utf8PathBuf;
+
+use super::{Outcome, Session};
+use crate::disk::files;
+use crate::error::Error;
+use crate::facts::Repository;
+use crate::facts::worktree::{Known, Recorded, names};
+use crate::name::CommitId;
+use crate::record::{Intent, LastVerification};
+
+/// Holds one worktree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its name.
+    pub name: String,
+    /// Its directory.
+    pub path: Utf8PathBuf,
+    /// Its branch.
+    pub branch: String,
+    /// How it is.
+    pub state: State,
+    /// What is recorded of it; none while it is incomplete or damaged.
+    pub details: Option<Details>,
+}
+
+/// Says how a worktree is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It is there.
+    Ready,
+    /// Its directory is gone.
+    Missing,
+    /// Its `add` is running, or was killed.
+    Incomplete,
+    /// Its record cannot be read, for this reason.
+    Damaged(String),
+}
+
+/// Holds what is recorded of a worktree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Details {
+    /// The base commit.
+    pub base: CommitId,
+    /// The revision that named it.
+    pub revision: String,
+    /// The scope profile.
+    pub profile: Option<String>,
+    /// The commit that its branch is at; none when the branch is gone.
+    pub head: Option<CommitId>,
+    /// The last verification.
+    pub last: Option<LastVerification>,
+    /// When it was made.
+    pub created: String,
+}
+
+impl Details {
+    /// Whether commits were made that no hook has verified.
+    #[must_use]
+    pub fn hooks_silent(&self) -> bool {
+        let moved = self.head.as_ref().is_some_and(|head| *head != self.base);
+        moved && self.last.as_ref().map(|last| &last.head) != self.head.as_ref()
+    }
+}
+
+/// Lists all worktrees of ours, sorted by name.
+///
+/// # Errors
+/// Fails when the records cannot be listed; a damaged one is a row.
+pub fn run(session: &Session) -> Result<Outcome<Vec<Row>>, Error> {
+    let repository = session.repository()?;
+    let heads = repository.git.for_each_ref(&["refs/heads/"])?;
+    let head_of = |known: &Known| {
+        let name = known.record.branch.full_ref();
+        heads
+            .iter()
+            .find(|head| head.name == name)
+            .map(|head| head.id.clone())
+    };
+    let mut rows = Vec::new();
+    for name in names(&repository)? {
+        let row = match Recorded::read(&repository, &name) {
+            Ok(Recorded::Whole(known)) => Some(whole(&known, head_of(&known))),
+            Ok(Recorded::Incomplete(intent)) => Some(incomplete(name.as_str(), &intent)),
+            Ok(Recorded::Nothing) => None,
+            Err(error) => Some(damaged(&repository, &name, error.to_string())),
+        };
+        rows.extend(row);
+    }
+    Ok(Outcome::done(rows))
+}
+
+fn whole(known: &Known, head: Option<CommitId>) -> Row {
+    let record = &known.record;
+    let there = files::is_directory(&record.path);
+    Row {
+        name: record.name.to_string(),
+        path: record.path.clone(),
+        branch: record.branch.to_string(),
+        state: if there { State::Ready } else { State::Missing },
+        details: Some(Details {
+            base: record.base.commit.clone(),
+            revision: record.base.revision.clone(),
+            profile: record.profile.clone(),
+            head,
+            last: known.last_verification(),
+            created: record.created.clone(),
+        }),
+    }
+}
+
+fn incomplete(name: &str, intent: &Intent) -> Row {
+    Row {
+        name: name.to_owned(),
+        path: intent.path.clone(),
+        branch: intent.branch.to_string(),
+        state: State::Incomplete,
+        details: None,
+    }
+}
+
+fn damaged(repository: &Repository, name: &crate::name::WorktreeName, detail: String) -> Row {
+    Row {
+        name: name.to_string(),
+        path: repository.worktree_path(name),
+        branch: String::new(),
+        state: State::Damaged(detail),
+        details: None,
+    }
+}

@@ -1,0 +1,98 @@
+//! Holds the commands: facts → planner → apply (and undo) → [`Outcome`]. None imports another.
+
+pub mod add;
+pub mod changed;
+pub mod hook;
+pub mod hooks;
+pub mod init;
+pub mod list;
+pub mod path;
+pub mod reapply;
+pub mod remove;
+pub mod scope;
+pub mod status;
+pub mod verify;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::error::Error;
+use crate::exit::ExitCode;
+use crate::facts::{Environment, Repository};
+
+/// Holds what the edge knows of this run: where, under which variables, and what was signalled.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// The directory in which the command was started, or `-C`.
+    pub start: Utf8PathBuf,
+    /// The variables that settings come from.
+    pub environment: Environment,
+    /// The index that a hook was given (`GIT_INDEX_FILE`, githooks(5)).
+    pub hook_index: Option<Utf8PathBuf>,
+    /// Our own executable, for the hooks.
+    pub binary: Utf8PathBuf,
+    /// Whether the user is root, for whom read-only bits stop nothing.
+    pub is_root: bool,
+    /// The signal that asked to stop; 0 for none.
+    pub signal: Arc<AtomicUsize>,
+}
+
+/// Holds what a command answers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome<A> {
+    /// The answer, for stdout.
+    pub answer: A,
+    /// What else the user should know, for stderr, a line each.
+    pub notes: Vec<String>,
+    /// The status to end with.
+    pub exit: ExitCode,
+}
+
+impl<A> Outcome<A> {
+    /// Makes the outcome of a command that did what was asked.
+    #[must_use]
+    pub const fn done(answer: A) -> Self {
+        Self {
+            answer,
+            notes: Vec::new(),
+            exit: ExitCode::Success,
+        }
+    }
+}
+
+impl Session {
+    /// Finds the repository.
+    ///
+    /// # Errors
+    /// Fails when there is none.
+    pub fn repository(&self) -> Result<Repository, Error> {
+        Ok(Repository::find(&self.start)?)
+    }
+
+    /// Takes notice of a signal between two steps.
+    ///
+    /// # Errors
+    /// Fails when one came, so that the caller undoes what it did.
+    pub fn check(&self) -> Result<(), Error> {
+        match self.signal.load(Ordering::SeqCst) {
+            0 => Ok(()),
+            signal => Err(Error::Interrupted(u8::try_from(signal).unwrap_or(2))),
+        }
+    }
+
+    /// The present, RFC 3339 in UTC, in whole seconds.
+    #[must_use]
+    pub fn now() -> String {
+        let now = jiff::Timestamp::now();
+        let whole = jiff::Timestamp::from_second(now.as_second()).unwrap_or(now);
+        whole.to_string()
+    }
+
+    /// The path of a directory that a user named, absolute.
+    #[must_use]
+    pub fn resolve(&self, path: &Utf8Path) -> Utf8PathBuf {
+        self.start.join(path)
+    }
+}

@@ -1,0 +1,80 @@
+//! `git agentwt status`: one worktree in full.
+
+use camino::Utf8PathBuf;
+
+use super::{Outcome, Session};
+use crate::change::Change;
+use crate::error::Error;
+use crate::facts::changes::collect;
+use crate::facts::worktree::Known;
+use crate::facts::{IndexFile, Repository};
+use crate::git::hooks::{Hooks, HooksStatus};
+use crate::name::CommitId;
+use crate::record::{LastVerification, Record};
+
+/// Holds all that is known of one worktree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusAnswer {
+    /// Its record.
+    pub record: Box<Record>,
+    /// The commit it is on.
+    pub head: CommitId,
+    /// How many commits its branch has that the base does not.
+    pub commits: u64,
+    /// What changed since the base, ignored artefacts apart.
+    pub changes: Vec<Change>,
+    /// How many of these paths are not committed.
+    pub uncommitted: usize,
+    /// How many ignored files are there.
+    pub ignored: usize,
+    /// The hooks; none when they cannot be looked at.
+    pub hooks: Option<HooksStatus>,
+    /// The last verification.
+    pub last: Option<LastVerification>,
+    /// Its directory.
+    pub path: Utf8PathBuf,
+}
+
+/// Shows the named worktrees, or the one that we are in.
+///
+/// # Errors
+/// Fails when the facts of one cannot be read.
+pub fn run(
+    session: &Session,
+    options: &crate::cli::Status,
+) -> Result<Outcome<Vec<StatusAnswer>>, Error> {
+    let repository = session.repository()?;
+    let mut answers = Vec::new();
+    if options.names.is_empty() {
+        answers.push(of(&repository, Known::of(&repository, None)?)?);
+    }
+    for name in &options.names {
+        answers.push(of(&repository, Known::of(&repository, Some(name))?)?);
+    }
+    Ok(Outcome::done(answers))
+}
+
+fn of(repository: &Repository, known: Known) -> Result<StatusAnswer, Error> {
+    let survey = collect(repository, &known, &IndexFile::Own)?;
+    let record = &known.record;
+    let hooks = Hooks::of(&repository.git, &record.admin_dir, &record.path);
+    let hooks = hooks.and_then(|hooks| hooks.status()).ok();
+    let uncommitted = survey.uncommitted(&known).len();
+    let ignored = survey.ignored();
+    let set = survey.changes;
+    let commits = repository
+        .git
+        .rev_list_count(&record.base.commit, &set.head)?;
+    let changes = set.changes.into_iter().chain(set.integrity);
+    Ok(StatusAnswer {
+        head: set.head,
+        commits,
+        changes: changes.filter(|change| !change.is_ignored()).collect(),
+        uncommitted,
+        ignored,
+        hooks,
+        last: known.last_verification(),
+        path: record.path.clone(),
+        record: Box::new(known.record),
+    })
+}

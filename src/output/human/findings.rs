@@ -1,0 +1,155 @@
+//! Shows changes and findings.
+
+use super::{count, out};
+use crate::change::{Change, Kind, Place};
+use crate::commands::changed::ChangedAnswer;
+use crate::commands::hook::HookAnswer;
+use crate::commands::verify::Verified;
+use crate::output::table::{Cell, table};
+use crate::output::{Paint, Printed};
+use crate::verify::{Finding, Level, Reason, Report};
+
+/// How many findings a hook shows: an agent reads the first lines.
+const IN_HOOK: usize = 5;
+
+/// One change a line.
+pub fn changed(answer: &ChangedAnswer, absolute: bool, paint: Paint) -> Printed {
+    let row = |change: &Change| {
+        let place = match (&change.place, absolute) {
+            (Place::Path(path), true) => format!("{}/{path}", answer.path),
+            (other, _) => other.to_string(),
+        };
+        vec![
+            kind(change.kind, paint),
+            Cell::plain(&place),
+            seen(change, paint),
+        ]
+    };
+    let rows: Vec<_> = answer.shown.iter().map(row).collect();
+    let mut printed = out(table(&rows, ""));
+    if rows.is_empty() {
+        printed.stderr = format!("{}: nothing changed since the base\n", answer.name);
+    }
+    printed
+}
+
+fn kind(kind: Kind, paint: Paint) -> Cell {
+    Cell::new(kind.as_str(), |text| match kind {
+        Kind::Created => paint.good(text),
+        Kind::Deleted | Kind::Integrity | Kind::Present => paint.bad(text),
+        Kind::Modified | Kind::Typechange | Kind::Mode | Kind::Ref | Kind::Config | Kind::Perm => {
+            paint.warning(text)
+        }
+    })
+}
+
+fn seen(change: &Change, paint: Paint) -> Cell {
+    let places: Vec<String> = change.seen.iter().map(ToString::to_string).collect();
+    Cell::new(&places.join(", "), |text| paint.faint(text))
+}
+
+/// A verdict for each worktree, with its findings.
+pub fn verify(all: &[Verified], paint: Paint) -> Printed {
+    let mut text = String::new();
+    for one in all {
+        text.push_str(&verdict(&one.name, &one.report, paint));
+        text.push_str(&findings(one.report.findings.iter(), paint));
+    }
+    out(text)
+}
+
+fn verdict(name: &str, report: &Report, paint: Paint) -> String {
+    let changed = report
+        .changes
+        .changes
+        .iter()
+        .filter(|change| !change.is_ignored())
+        .count();
+    let changed = count(changed, "path changed", "paths changed");
+    let notices = report.notices().count();
+    let notices = match notices {
+        0 => String::new(),
+        n => format!(", {}", count(n, "notice", "notices")),
+    };
+    if report.valid() {
+        format!(
+            "{} {}: in scope, {changed}{notices}\n",
+            paint.good("ok"),
+            paint.name(name)
+        )
+    } else {
+        let violations = count(report.violations().count(), "violation", "violations");
+        let violations = paint.bad(&violations);
+        format!(
+            "{} {}: {violations}{notices}, {changed}\n",
+            paint.bad("NO"),
+            paint.name(name)
+        )
+    }
+}
+
+fn findings<'f>(findings: impl Iterator<Item = &'f Finding>, paint: Paint) -> String {
+    let row = |finding: &Finding| {
+        let sign = match finding.level {
+            Level::Violation => Cell::new("!", |text| paint.bad(text)),
+            Level::Notice => Cell::new("-", |text| paint.warning(text)),
+        };
+        vec![
+            sign,
+            kind(finding.change.kind, paint),
+            Cell::plain(&finding.change.place.to_string()),
+            seen(&finding.change, paint),
+            Cell::new(&why(finding), |text| paint.faint(text)),
+        ]
+    };
+    table(&findings.map(row).collect::<Vec<_>>(), "  ")
+}
+
+/// What the scope, or the record, says of it.
+fn why(finding: &Finding) -> String {
+    let said = match finding.reason {
+        Reason::ReadOnly => "read-only",
+        Reason::Excluded => "excluded",
+        Reason::Integrity => return "not as `add` left it".to_owned(),
+        Reason::Shared => return "shared, and changed since `add`".to_owned(),
+        Reason::History => "touched and put back",
+    };
+    match &finding.rule {
+        Some(rule) => {
+            let pattern = crate::path::escape_for_terminal(rule.pattern.as_bytes());
+            format!("{said}: {} {pattern} ({})", rule.list, rule.origin)
+        }
+        None => format!("{said}: no rule lets it be seen"),
+    }
+}
+
+/// What an agent sees after its commit: nothing when all is well, else a short list.
+pub fn hook(answer: &HookAnswer, paint: Paint) -> Printed {
+    let Some((name, report)) = &answer.report else {
+        return Printed::default();
+    };
+    let mut text = format!("agentwt: {}", verdict(name, report, paint));
+    text.push_str(&findings(report.violations().take(IN_HOOK), paint));
+    let more = report.violations().count().saturating_sub(IN_HOOK);
+    if more > 0 {
+        text.push_str(&format!("  … and {more} more: git agentwt verify {name}\n"));
+    }
+    if answer.refused {
+        text.push_str("agentwt: the commit is refused; to take a path back to the base:\n");
+        let path = report
+            .violations()
+            .find_map(|finding| finding.change.place.path());
+        let path = path.map_or_else(|| "<path>".to_owned(), ToString::to_string);
+        let base = report.changes.base.short();
+        text.push_str(&format!(
+            "  git restore --source={base} --staged --worktree -- '{path}'\n"
+        ));
+        text.push_str(&format!(
+            "  git rm -f --cached -- '{path}'   # if the base does not have it\n"
+        ));
+    }
+    Printed {
+        stdout: Vec::new(),
+        stderr: text,
+    }
+}

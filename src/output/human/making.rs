@@ -1,0 +1,267 @@
+//! Shows what was made, put back or removed.
+
+use super::count;
+use crate::commands::add::{Added, Done};
+use crate::commands::hooks::{HooksAnswer, HooksDone};
+use crate::commands::init::Initialised;
+use crate::commands::reapply::Reapplied;
+use crate::commands::remove::Removed;
+use crate::git::hooks::{Binary, HooksStatus, Installed, Method, PreCommit};
+use crate::output::{Paint, Printed};
+use crate::plan::add::PlannedBranch;
+use crate::plan::init::{ConfigPlan, EXCLUDE_RULE, WORKTREES_GITIGNORE_PATH};
+use crate::plan::remove::BranchFate;
+use crate::record::MadeBy;
+use crate::scope::RuleList;
+
+/// The text of the config on stdout for `-n`, what was done on stderr else.
+pub fn init(done: &Initialised, paint: Paint) -> Printed {
+    let mut printed = Printed::default();
+    let verb = if done.dry_run { "would write" } else { "wrote" };
+    match &done.plan.config {
+        ConfigPlan::Write(text) => {
+            if done.dry_run {
+                printed.stdout = text.clone().into_bytes();
+            }
+            printed.stderr = format!("{verb} {}\n", paint.name(done.config.as_str()));
+        }
+        ConfigPlan::Keep => {
+            printed.stderr = format!("{} is there and stays as it is\n", done.config);
+        }
+    }
+    if done.plan.exclude_rule.is_some() {
+        printed
+            .stderr
+            .push_str(&format!("{verb} `{EXCLUDE_RULE}` into info/exclude\n"));
+    }
+    if done.plan.worktrees_gitignore.is_some() {
+        printed
+            .stderr
+            .push_str(&format!("{verb} {WORKTREES_GITIGNORE_PATH}\n"));
+    }
+    if !done.dry_run && matches!(done.plan.config, ConfigPlan::Write(_)) {
+        printed
+            .stderr
+            .push_str("look at it, commit it, then: git agentwt add task-1\n");
+    }
+    printed
+}
+
+/// The path on stdout, and only that; the rest on stderr. `-n` prints the plan instead.
+pub fn add(added: &Added, paint: Paint) -> Printed {
+    let plan = &added.plan;
+    let branch = match &plan.branch {
+        PlannedBranch::Make(name) => format!("new branch {}", paint.name(name.as_str())),
+        PlannedBranch::Existing(name, _) => format!("branch {}", paint.name(name.as_str())),
+    };
+    let base = format!("{} ({})", plan.base.short(), plan.revision);
+    let files = added.files;
+    let files = format!(
+        "{} to edit, {} to read, {} excluded",
+        count(files.write, "file", "files"),
+        files.read,
+        files.excluded
+    );
+    let path = format!("{}\n", plan.path).into_bytes();
+    match added.done {
+        Done::Made => {
+            let name = paint.name(plan.name.as_str());
+            let stderr = format!("{name}: {branch} at {base}; {files}\n");
+            Printed {
+                stdout: path,
+                stderr,
+            }
+        }
+        Done::Kept => {
+            let stderr = format!("{} is there already\n", paint.name(plan.name.as_str()));
+            Printed {
+                stdout: path,
+                stderr,
+            }
+        }
+        Done::Planned => {
+            let list = |list: RuleList| {
+                let rules = plan.rules.iter().filter(|rule| rule.list == list);
+                let patterns: Vec<&str> = rules.map(|rule| rule.pattern.as_str()).collect();
+                if patterns.is_empty() {
+                    "nothing".to_owned()
+                } else {
+                    patterns.join("  ")
+                }
+            };
+            let stdout = format!(
+                "would make {}\n  branch   {branch}\n  base     {base}\n  write    {}\n  read     {}\n  exclude  {}\n  files    {files}\n",
+                paint.name(plan.path.as_str()),
+                list(RuleList::Write),
+                list(RuleList::Read),
+                list(RuleList::Exclude),
+            );
+            Printed {
+                stdout: stdout.into_bytes(),
+                stderr: String::new(),
+            }
+        }
+    }
+}
+
+/// What was put back, on stderr; the paths on stdout.
+pub fn reapply(done: &Reapplied, paint: Paint) -> Printed {
+    let mut stdout = String::new();
+    for path in &done.present {
+        stdout.push_str(&format!("excluded  {path}\n"));
+    }
+    for path in &done.bits.changed {
+        stdout.push_str(&format!("bits      {path}\n"));
+    }
+    let mut stderr = String::new();
+    for (path, why) in &done.bits.refused {
+        stderr.push_str(&format!(
+            "{} cannot set the write bits of {path}: {why}\n",
+            paint.bad("error:")
+        ));
+    }
+    let name = paint.name(&done.name);
+    let bits = count(done.bits.changed.len(), "file", "files");
+    let would = if done.dry_run {
+        "would put back"
+    } else {
+        "put back"
+    };
+    let nothing = !done.patterns && done.present.is_empty() && done.bits.changed.is_empty();
+    if nothing && done.bits.refused.is_empty() {
+        stderr.push_str(&format!("{name}: all is as the scope says\n"));
+    } else {
+        let patterns = if done.patterns {
+            "the sparse patterns, "
+        } else {
+            ""
+        };
+        let absent = count(done.present.len(), "excluded file", "excluded files");
+        stderr.push_str(&format!(
+            "{name}: {would} {patterns}the write bits of {bits}, {absent}\n"
+        ));
+    }
+    Printed {
+        stdout: stdout.into_bytes(),
+        stderr,
+    }
+}
+
+/// The rescue ref on stdout, where there is one; what was done on stderr.
+pub fn remove(all: &[Removed], paint: Paint) -> Printed {
+    let mut printed = Printed::default();
+    for one in all {
+        let verb = if one.dry_run {
+            "would remove"
+        } else {
+            "removed"
+        };
+        let branch = match &one.plan.branch {
+            BranchFate::Stays => format!("branch {} stays", one.branch),
+            BranchFate::Deleted(tip) => format!("branch {} (was {})", one.branch, tip.short()),
+            BranchFate::Gone => "its branch was gone".to_owned(),
+        };
+        let ignored = match one.ignored {
+            0 => String::new(),
+            n => format!(", {}", count(n, "ignored file", "ignored files")),
+        };
+        let name = paint.name(&one.name);
+        printed
+            .stderr
+            .push_str(&format!("{verb} {name}: {}, {branch}{ignored}\n", one.path));
+        if let Some(rescue) = &one.rescue {
+            printed.stderr.push_str(&format!(
+                "saved what was not committed or merged; to see it: git show --stat {}\n",
+                rescue.name
+            ));
+            printed
+                .stdout
+                .extend_from_slice(format!("{}\n", rescue.name).as_bytes());
+        } else if one.dry_run && !(one.plan.save.is_empty() && one.plan.keep.is_empty()) {
+            let files = count(one.plan.save.len(), "file", "files");
+            printed.stderr.push_str(&format!(
+                "  would first save {files} under refs/agentwt/rescue/{}/\n",
+                one.name
+            ));
+        }
+    }
+    printed
+}
+
+/// What was done to hooks on stderr; how they are on stdout.
+pub fn hooks(answer: &HooksAnswer, paint: Paint) -> Printed {
+    let path = paint.name(answer.path.as_str());
+    let by = |method: &Method| match method {
+        Method::Configured => "as configured hooks",
+        Method::HooksPath => "by core.hooksPath, chained to the user's own",
+    };
+    let said = |stderr: String| Printed {
+        stdout: Vec::new(),
+        stderr,
+    };
+    match &answer.done {
+        HooksDone::Installed { method, recorded } => {
+            let mut text = format!("installed hooks in {path}, {}\n", by(method));
+            if *recorded {
+                let name = answer.name.as_deref().unwrap_or("");
+                text.push_str(&format!(
+                    "recorded it as {}: see its scope with `git agentwt scope {name}`\n",
+                    paint.name(name)
+                ));
+            }
+            said(text)
+        }
+        HooksDone::WouldInstall(method) => {
+            said(format!("would install hooks in {path}, {}\n", by(method)))
+        }
+        HooksDone::Uninstalled => said(format!("removed our hooks from {path}\n")),
+        HooksDone::WouldUninstall => said(format!("would remove our hooks from {path}\n")),
+        HooksDone::Status(status) => {
+            let text = format!("{path}\n{}", status_lines(status, paint));
+            Printed {
+                stdout: text.into_bytes(),
+                stderr: String::new(),
+            }
+        }
+    }
+}
+
+/// How hooks are, in lines that `status` shows too.
+pub fn status_lines(status: &HooksStatus, paint: Paint) -> String {
+    let how = match &status.installed {
+        Installed::No => paint.warning("not installed"),
+        Installed::Complete(Method::Configured) => paint.good("installed, as configured hooks"),
+        Installed::Complete(Method::HooksPath) => paint.good("installed, by core.hooksPath"),
+        Installed::Partly { faults, .. } => {
+            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            paint.bad(&format!("damaged: {}", faults.join("; ")))
+        }
+        Installed::Overridden { scope, path } => {
+            paint.bad(&format!("overridden by core.hooksPath = {path} ({scope})"))
+        }
+    };
+    let mut text = format!("  hooks    {how}\n");
+    match &status.binary {
+        Some(Binary::Found(path)) => text.push_str(&format!("  program  {path}\n")),
+        Some(Binary::Missing(path)) => {
+            text.push_str(&format!(
+                "  program  {}\n",
+                paint.bad(&format!("{path} is missing"))
+            ));
+        }
+        None => {}
+    }
+    if status.pre_commit == PreCommit::Blocks {
+        text.push_str("  commits  are refused when there are violations\n");
+    }
+    text.push_str(&format!("  user's   {}\n", status.user_directory));
+    text
+}
+
+/// Who made a worktree, where that matters to people.
+pub const fn made_by(made_by: MadeBy) -> Option<&'static str> {
+    match made_by {
+        MadeBy::Add => None,
+        MadeBy::Git => Some("made by plain git"),
+    }
+}

@@ -1,0 +1,62 @@
+//! Shows answers to people: aligned, coloured on a terminal, and free to change.
+
+mod findings;
+mod making;
+mod worktrees;
+
+use super::{Answer, End, Paint, Printed, porcelain};
+
+/// Renders an answer.
+pub fn render(answer: &Answer, end: End, paint: Paint) -> Printed {
+    match answer {
+        Answer::Init(done) => making::init(done, paint),
+        Answer::Add(added) => making::add(added, paint),
+        Answer::Reapply(done) => making::reapply(done, paint),
+        Answer::Remove(all) => making::remove(all, paint),
+        Answer::Hooks(answer) => making::hooks(answer, paint),
+        Answer::List(rows) => worktrees::list(rows, paint),
+        Answer::Status(all) => worktrees::status(all, paint),
+        Answer::Scope(answer) => worktrees::scope(answer, paint),
+        Answer::Changed { answer, absolute } => findings::changed(answer, *absolute, paint),
+        Answer::Verify(all) => findings::verify(all, paint),
+        Answer::Hook(answer) => findings::hook(answer, paint),
+        Answer::Path(_) => Printed {
+            stdout: porcelain::porcelain(answer, end),
+            stderr: String::new(),
+        },
+        Answer::Text(text) => out(text.clone()),
+    }
+}
+
+fn out(text: String) -> Printed {
+    Printed {
+        stdout: text.into_bytes(),
+        stderr: String::new(),
+    }
+}
+
+/// `1 file`, `2 files`.
+fn count(number: usize, one: &str, many: &str) -> String {
+    if number == 1 {
+        format!("1 {one}")
+    } else {
+        format!("{number} {many}")
+    }
+}
+
+/// How long ago a time was, for people.
+fn age(at: &str) -> String {
+    let Ok(then) = at.parse::<jiff::Timestamp>() else {
+        return at.to_owned();
+    };
+    let seconds = jiff::Timestamp::now()
+        .as_second()
+        .saturating_sub(then.as_second())
+        .max(0);
+    match seconds {
+        0..=59 => "just now".to_owned(),
+        60..=3599 => format!("{} min ago", seconds / 60),
+        3600..=86_399 => format!("{} h ago", seconds / 3600),
+        _ => format!("{} d ago", seconds / 86_400),
+    }
+}

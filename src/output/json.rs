@@ -1,0 +1,377 @@
+//! Prints JSON: facts, not display strings, in an envelope with a version.
+//!
+//! A path that is not UTF-8 is given escaped in `path`, and its bytes in `path_bytes`.
+
+use bstr::ByteSlice;
+use serde_json::{Map, Value, json};
+
+use super::Answer;
+use crate::change::{Change, Place};
+use crate::commands::add::{Added, Done};
+use crate::commands::hooks::{HooksAnswer, HooksDone};
+use crate::commands::list::{Row, State};
+use crate::commands::remove::Removed;
+use crate::commands::scope::ScopeAnswer;
+use crate::commands::status::StatusAnswer;
+use crate::commands::verify::Verified;
+use crate::config::Choice;
+use crate::git::hooks::{Binary, HooksStatus, Installed, Method, PreCommit};
+use crate::path::RepoPath;
+use crate::plan::add::PlannedBranch;
+use crate::plan::init::ConfigPlan;
+use crate::plan::remove::BranchFate;
+use crate::record::LastVerification;
+use crate::scope::{RuleList, ScopeRule};
+use crate::verify::Finding;
+
+/// Renders an answer as one document.
+pub fn render(answer: &Answer, notes: &[String]) -> Vec<u8> {
+    let (command, mut body) = match answer {
+        Answer::Init(done) => (
+            "init",
+            json!({
+                "config": done.config,
+                "dry_run": done.dry_run,
+                "wrote_config": matches!(done.plan.config, ConfigPlan::Write(_)),
+                "wrote_exclude_rule": done.plan.exclude_rule.is_some(),
+                "wrote_gitignore": done.plan.worktrees_gitignore.is_some(),
+            }),
+        ),
+        Answer::Add(added) => ("add", add(added)),
+        Answer::List(rows) => (
+            "list",
+            json!({ "worktrees": rows.iter().map(row).collect::<Vec<_>>() }),
+        ),
+        Answer::Status(all) => (
+            "status",
+            json!({ "worktrees": all.iter().map(status).collect::<Vec<_>>() }),
+        ),
+        Answer::Path(path) => ("path", json!({ "path": path })),
+        Answer::Scope(answer) => ("scope", scope(answer)),
+        Answer::Changed { answer, absolute } => {
+            let root = absolute.then_some(&answer.path);
+            let changes = answer.shown.iter().map(|c| Value::Object(change(c, root)));
+            (
+                "changed",
+                json!({
+                    "name": answer.name,
+                    "path": answer.path,
+                    "base": answer.set.base,
+                    "head": answer.set.head,
+                    "changed": changes.collect::<Vec<_>>(),
+                }),
+            )
+        }
+        Answer::Verify(all) => (
+            "verify",
+            json!({
+                "valid": all.iter().all(|one| one.report.valid()),
+                "worktrees": all.iter().map(verified).collect::<Vec<_>>(),
+            }),
+        ),
+        Answer::Reapply(done) => (
+            "reapply",
+            json!({
+                "name": done.name,
+                "path": done.path,
+                "dry_run": done.dry_run,
+                "patterns": done.patterns,
+                "present": paths(&done.present),
+                "write_bits": paths(&done.bits.changed),
+                "refused": paths(done.bits.refused.iter().map(|(path, _)| path)),
+            }),
+        ),
+        Answer::Remove(all) => (
+            "remove",
+            json!({ "worktrees": all.iter().map(removed).collect::<Vec<_>>() }),
+        ),
+        Answer::Hooks(answer) => ("hooks", hooks(answer)),
+        Answer::Hook(answer) => ("hook", json!({ "refused": answer.refused })),
+        Answer::Text(text) => ("text", json!({ "text": text })),
+    };
+    if let Some(body) = body.as_object_mut() {
+        body.insert("schema".to_owned(), json!(format!("agentwt.{command}/1")));
+        if !notes.is_empty() {
+            body.insert("notes".to_owned(), json!(notes));
+        }
+    }
+    let mut text = serde_json::to_vec_pretty(&body).unwrap_or_default();
+    text.push(b'\n');
+    text
+}
+
+fn put_path(object: &mut Map<String, Value>, bytes: &[u8]) {
+    match bytes.to_str() {
+        Ok(text) => {
+            object.insert("path".to_owned(), json!(text));
+        }
+        Err(_) => {
+            object.insert("path".to_owned(), json!(crate::path::escape_for_tsv(bytes)));
+            object.insert("path_bytes".to_owned(), json!(bytes));
+        }
+    }
+}
+
+fn paths<'p>(paths: impl IntoIterator<Item = &'p RepoPath>) -> Vec<Value> {
+    let object = |path: &RepoPath| {
+        let mut object = Map::new();
+        put_path(&mut object, path.as_bstr());
+        Value::Object(object)
+    };
+    paths.into_iter().map(object).collect()
+}
+
+fn add(added: &Added) -> Value {
+    let plan = &added.plan;
+    let list = |list: RuleList| -> Vec<&str> {
+        let rules = plan.rules.iter().filter(|rule| rule.list == list);
+        rules.map(|rule| rule.pattern.as_str()).collect()
+    };
+    json!({
+        "done": match added.done {
+            Done::Made => "made",
+            Done::Kept => "kept",
+            Done::Planned => "planned",
+        },
+        "name": plan.name,
+        "path": plan.path,
+        "branch": plan.branch.name(),
+        "branch_made": matches!(plan.branch, PlannedBranch::Make(_)),
+        "base": { "commit": plan.base, "revision": plan.revision },
+        "profile": plan.profile,
+        "strategy": "worktree",
+        "on_violation": plan.on_violation.as_str(),
+        "scope": {
+            "read": list(RuleList::Read),
+            "write": list(RuleList::Write),
+            "exclude": list(RuleList::Exclude),
+        },
+        "files": {
+            "write": added.files.write,
+            "read": added.files.read,
+            "excluded": added.files.excluded,
+        },
+    })
+}
+
+fn last(last: &LastVerification) -> Value {
+    json!({
+        "at": last.at,
+        "head": last.head,
+        "changed": last.changed,
+        "violations": last.violations,
+        "notices": last.notices,
+    })
+}
+
+fn row(row: &Row) -> Value {
+    let mut object = json!({
+        "name": row.name,
+        "path": row.path,
+        "state": match &row.state {
+            State::Ready => "ready",
+            State::Missing => "missing",
+            State::Incomplete => "incomplete",
+            State::Damaged(_) => "damaged",
+        },
+    });
+    if let (Some(object), Some(details)) = (object.as_object_mut(), &row.details) {
+        object.insert("branch".into(), json!(row.branch));
+        let base = json!({ "commit": details.base, "revision": details.revision });
+        object.insert("base".into(), base);
+        object.insert("head".into(), json!(details.head));
+        object.insert("profile".into(), json!(details.profile));
+        object.insert("created".into(), json!(details.created));
+        object.insert("hooks_silent".into(), json!(details.hooks_silent()));
+        object.insert(
+            "verification".into(),
+            details.last.as_ref().map_or(Value::Null, last),
+        );
+    }
+    object
+}
+
+fn change(change: &Change, root: Option<&camino::Utf8PathBuf>) -> Map<String, Value> {
+    let mut object = Map::new();
+    match (&change.place, root) {
+        (Place::Path(path), Some(root)) => {
+            let bytes = [root.as_str().as_bytes(), b"/", path.as_bstr().as_bytes()].concat();
+            put_path(&mut object, &bytes);
+        }
+        (Place::Path(path), None) => put_path(&mut object, path.as_bstr()),
+        (other, _) => {
+            object.insert("place".to_owned(), json!(other.to_string()));
+        }
+    }
+    object.insert("kind".to_owned(), json!(change.kind.as_str()));
+    let seen: Vec<String> = change.seen.iter().map(ToString::to_string).collect();
+    object.insert("seen".to_owned(), json!(seen));
+    object
+}
+
+fn rule(rule: &ScopeRule) -> Value {
+    json!({
+        "list": rule.list.to_string(),
+        "pattern": rule.pattern,
+        "origin": rule.origin.to_string(),
+    })
+}
+
+fn finding(finding: &Finding) -> Value {
+    let mut object = change(&finding.change, None);
+    object.insert("reason".to_owned(), json!(finding.reason.as_str()));
+    if let Some(decided) = &finding.rule {
+        object.insert("rule".to_owned(), rule(decided));
+    }
+    Value::Object(object)
+}
+
+fn verified(one: &Verified) -> Value {
+    let report = &one.report;
+    let changed = report.changes.changes.iter().filter(|c| !c.is_ignored());
+    json!({
+        "name": one.name,
+        "path": one.path,
+        "base": report.changes.base,
+        "head": report.changes.head,
+        "valid": report.valid(),
+        "violations": report.violations().map(finding).collect::<Vec<_>>(),
+        "notices": report.notices().map(finding).collect::<Vec<_>>(),
+        "changed": changed.map(|c| Value::Object(change(c, None))).collect::<Vec<_>>(),
+    })
+}
+
+fn status(one: &StatusAnswer) -> Value {
+    let record = &one.record;
+    json!({
+        "name": record.name,
+        "path": one.path,
+        "branch": record.branch,
+        "base": { "commit": record.base.commit, "revision": record.base.revision },
+        "head": one.head,
+        "commits": one.commits,
+        "profile": record.profile,
+        "created": record.created,
+        "scope": record.scope.iter().map(rule).collect::<Vec<_>>(),
+        "changed": one.changes.iter().map(|c| Value::Object(change(c, None))).collect::<Vec<_>>(),
+        "uncommitted": one.uncommitted,
+        "ignored": one.ignored,
+        "hooks": one.hooks.as_ref().map_or(Value::Null, hooks_status),
+        "verification": one.last.as_ref().map_or(Value::Null, last),
+    })
+}
+
+fn scope(answer: &ScopeAnswer) -> Value {
+    match answer {
+        ScopeAnswer::Whole(counted) => {
+            let rules = counted.rules.iter().map(|(one, matches)| {
+                let mut value = rule(one);
+                if let Some(object) = value.as_object_mut() {
+                    object.insert("matches".to_owned(), json!(matches));
+                }
+                value
+            });
+            json!({
+                "name": counted.name,
+                "rules": rules.collect::<Vec<_>>(),
+                "files": {
+                    "write": counted.files.write,
+                    "read": counted.files.read,
+                    "excluded": counted.files.excluded,
+                },
+            })
+        }
+        ScopeAnswer::Paths(paths) => {
+            let decided = paths.iter().map(|decided| {
+                let mut object = Map::new();
+                put_path(&mut object, &decided.given);
+                object.insert("access".to_owned(), json!(decided.access.to_string()));
+                let decider = decided.rule.as_ref().map_or(Value::Null, rule);
+                object.insert("rule".to_owned(), decider);
+                Value::Object(object)
+            });
+            json!({ "paths": decided.collect::<Vec<_>>() })
+        }
+    }
+}
+
+fn removed(one: &Removed) -> Value {
+    json!({
+        "name": one.name,
+        "path": one.path,
+        "branch": one.branch,
+        "dry_run": one.dry_run,
+        "branch_fate": match &one.plan.branch {
+            BranchFate::Stays => "stays",
+            BranchFate::Deleted(_) => "deleted",
+            BranchFate::Gone => "gone",
+        },
+        "saved": paths(&one.plan.save),
+        "rescue": one.rescue.as_ref().map(|rescue| json!({
+            "ref": rescue.name,
+            "commit": rescue.commit,
+        })),
+        "ignored": one.ignored,
+    })
+}
+
+fn hooks(answer: &HooksAnswer) -> Value {
+    let method = |method: &Method| match method {
+        Method::Configured => "configured",
+        Method::HooksPath => "hooks-path",
+    };
+    let mut object = json!({ "name": answer.name, "path": answer.path });
+    let Some(fields) = object.as_object_mut() else {
+        return object;
+    };
+    match &answer.done {
+        HooksDone::Installed {
+            method: how,
+            recorded,
+        } => {
+            fields.insert("done".into(), json!("installed"));
+            fields.insert("method".into(), json!(method(how)));
+            fields.insert("recorded".into(), json!(recorded));
+        }
+        HooksDone::WouldInstall(how) => {
+            fields.insert("done".into(), json!("would-install"));
+            fields.insert("method".into(), json!(method(how)));
+        }
+        HooksDone::Uninstalled => {
+            fields.insert("done".into(), json!("uninstalled"));
+        }
+        HooksDone::WouldUninstall => {
+            fields.insert("done".into(), json!("would-uninstall"));
+        }
+        HooksDone::Status(status) => {
+            fields.insert("hooks".into(), hooks_status(status));
+        }
+    }
+    object
+}
+
+fn hooks_status(status: &HooksStatus) -> Value {
+    let (state, method) = match &status.installed {
+        Installed::No => ("missing", None),
+        Installed::Complete(method) => ("complete", Some(method)),
+        Installed::Partly { method, .. } => ("partly", Some(method)),
+        Installed::Overridden { .. } => ("overridden", None),
+    };
+    let method = method.map(|method| match method {
+        Method::Configured => "configured",
+        Method::HooksPath => "hooks-path",
+    });
+    let (binary, found) = match &status.binary {
+        Some(Binary::Found(path)) => (Some(path), true),
+        Some(Binary::Missing(path)) => (Some(path), false),
+        None => (None, false),
+    };
+    json!({
+        "state": state,
+        "method": method,
+        "binary": binary,
+        "binary_found": found,
+        "blocks_commits": status.pre_commit == PreCommit::Blocks,
+        "user_directory": status.user_directory,
+    })
+}

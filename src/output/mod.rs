@@ -1,0 +1,95 @@
+//! Prints: the only code that does. Turns an [`Answer`] into the text of a [`Format`].
+//!
+//! stdout carries the answer, stderr the conversation. JSON has a versioned envelope
+//! (`"schema": "agentwt.<command>/1"`); absent means not applicable, null asked but unknown.
+
+mod errors;
+mod human;
+mod json;
+mod paint;
+mod porcelain;
+mod table;
+
+use camino::Utf8PathBuf;
+
+pub use errors::render as render_error;
+pub use paint::Paint;
+
+use crate::cli::Format;
+use crate::commands::add::Added;
+use crate::commands::changed::ChangedAnswer;
+use crate::commands::hook::HookAnswer;
+use crate::commands::hooks::HooksAnswer;
+use crate::commands::init::Initialised;
+use crate::commands::list::Row;
+use crate::commands::reapply::Reapplied;
+use crate::commands::remove::Removed;
+use crate::commands::scope::ScopeAnswer;
+use crate::commands::status::StatusAnswer;
+use crate::commands::verify::Verified;
+
+/// Holds the answer of a command.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "each is the answer of the command of its name")]
+pub enum Answer {
+    Init(Initialised),
+    Add(Added),
+    List(Vec<Row>),
+    Status(Vec<StatusAnswer>),
+    Path(Utf8PathBuf),
+    Scope(ScopeAnswer),
+    Changed {
+        answer: ChangedAnswer,
+        absolute: bool,
+    },
+    Verify(Vec<Verified>),
+    Reapply(Reapplied),
+    Remove(Vec<Removed>),
+    Hooks(HooksAnswer),
+    Hook(HookAnswer),
+    Text(String),
+}
+
+/// Says how records end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// With a newline; other bytes are escaped.
+    Newline,
+    /// With NUL; bytes are printed as they are.
+    Nul,
+}
+
+/// Holds what goes where.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Printed {
+    /// The answer.
+    pub stdout: Vec<u8>,
+    /// The conversation.
+    pub stderr: String,
+}
+
+/// Renders an answer.
+#[must_use]
+pub fn render(
+    answer: &Answer,
+    format: Format,
+    end: End,
+    paint: Paint,
+    notes: &[String],
+) -> Printed {
+    match format {
+        Format::Human => human::render(answer, end, paint),
+        Format::Json => Printed {
+            stdout: json::render(answer, notes),
+            stderr: String::new(),
+        },
+        Format::Porcelain => Printed {
+            stdout: porcelain::porcelain(answer, end),
+            stderr: String::new(),
+        },
+        Format::Tsv => Printed {
+            stdout: porcelain::tsv(answer, end),
+            stderr: String::new(),
+        },
+    }
+}

@@ -1,0 +1,265 @@
+//! Prints records for programs: one a line, fields apart by a tab, in an order that only grows.
+
+use bstr::ByteSlice;
+
+use super::{Answer, End};
+use crate::change::{Change, Place};
+use crate::commands::changed::ChangedAnswer;
+use crate::commands::hooks::{HooksAnswer, HooksDone};
+use crate::commands::list::{Row, State};
+use crate::commands::scope::{Decided, ScopeAnswer};
+use crate::commands::status::StatusAnswer;
+use crate::commands::verify::Verified;
+use crate::git::hooks::{Installed, Method};
+use crate::path::escape_for_tsv;
+
+/// Collects records.
+struct Records {
+    out: Vec<u8>,
+    end: End,
+}
+
+impl Records {
+    fn push(&mut self, fields: &[&[u8]]) {
+        for (at, field) in fields.iter().enumerate() {
+            if at > 0 {
+                self.out.push(b'\t');
+            }
+            match self.end {
+                End::Newline => self.out.extend_from_slice(escape_for_tsv(field).as_bytes()),
+                End::Nul => self.out.extend_from_slice(field),
+            }
+        }
+        self.out.push(match self.end {
+            End::Newline => b'\n',
+            End::Nul => 0,
+        });
+    }
+}
+
+/// Renders `--porcelain`.
+pub fn porcelain(answer: &Answer, end: End) -> Vec<u8> {
+    let mut records = Records {
+        out: Vec::new(),
+        end,
+    };
+    match answer {
+        Answer::List(rows) => rows.iter().for_each(|row| list(&mut records, row)),
+        Answer::Status(answers) => answers.iter().for_each(|one| status(&mut records, one)),
+        Answer::Scope(answer) => scope(&mut records, answer),
+        Answer::Changed { answer, absolute } => changed(&mut records, answer, *absolute),
+        Answer::Verify(all) => all.iter().for_each(|one| verify(&mut records, one)),
+        Answer::Hooks(answer) => hooks(&mut records, answer),
+        Answer::Path(path) => records.push(&[path.as_str().as_bytes()]),
+        Answer::Init(_)
+        | Answer::Add(_)
+        | Answer::Reapply(_)
+        | Answer::Remove(_)
+        | Answer::Hook(_)
+        | Answer::Text(_) => {}
+    }
+    records.out
+}
+
+/// Renders `--format=tsv`: path, kind, and for findings reason and level; always escaped.
+pub fn tsv(answer: &Answer, end: End) -> Vec<u8> {
+    let mut lines: Vec<String> = Vec::new();
+    match answer {
+        Answer::Changed { answer, .. } => {
+            let line = |c: &Change| format!("{}\t{}", c.place.to_tsv(), c.kind.as_str());
+            lines.extend(answer.shown.iter().map(line));
+        }
+        Answer::Verify(all) => {
+            for finding in all.iter().flat_map(|one| &one.report.findings) {
+                lines.push(format!(
+                    "{}\t{}\t{}\t{}",
+                    finding.change.place.to_tsv(),
+                    finding.change.kind.as_str(),
+                    finding.reason.as_str(),
+                    finding.level.as_str()
+                ));
+            }
+        }
+        Answer::Init(_)
+        | Answer::Add(_)
+        | Answer::List(_)
+        | Answer::Status(_)
+        | Answer::Path(_)
+        | Answer::Scope(_)
+        | Answer::Reapply(_)
+        | Answer::Remove(_)
+        | Answer::Hooks(_)
+        | Answer::Hook(_)
+        | Answer::Text(_) => {}
+    }
+    let end = if end == End::Nul { "\0" } else { "\n" };
+    lines
+        .into_iter()
+        .map(|line| line + end)
+        .collect::<String>()
+        .into_bytes()
+}
+
+fn list(records: &mut Records, row: &Row) {
+    let state = match &row.state {
+        State::Ready => "ready",
+        State::Missing => "missing",
+        State::Incomplete => "incomplete",
+        State::Damaged(_) => "damaged",
+    };
+    let details = row.details.as_ref();
+    let base = details.map_or("", |d| d.base.as_str());
+    let head = details
+        .and_then(|d| d.head.as_ref())
+        .map_or("", |head| head.as_str());
+    let profile = details.and_then(|d| d.profile.as_deref()).unwrap_or("");
+    let last = details.and_then(|d| d.last.as_ref());
+    let number = |value: Option<u64>| value.map(|v| v.to_string()).unwrap_or_default();
+    records.push(&[
+        row.name.as_bytes(),
+        state.as_bytes(),
+        row.branch.as_bytes(),
+        base.as_bytes(),
+        head.as_bytes(),
+        profile.as_bytes(),
+        number(last.map(|l| l.changed)).as_bytes(),
+        number(last.map(|l| l.violations)).as_bytes(),
+        last.map_or("", |l| l.at.as_str()).as_bytes(),
+        row.path.as_str().as_bytes(),
+    ]);
+}
+
+fn status(records: &mut Records, one: &StatusAnswer) {
+    let name = one.record.name.as_str().as_bytes();
+    let mut field = |key: &str, value: &[u8]| records.push(&[name, key.as_bytes(), value]);
+    field("path", one.path.as_str().as_bytes());
+    field("branch", one.record.branch.as_str().as_bytes());
+    field("base", one.record.base.commit.as_str().as_bytes());
+    field("head", one.head.as_str().as_bytes());
+    field("commits", one.commits.to_string().as_bytes());
+    field("uncommitted", one.uncommitted.to_string().as_bytes());
+    field("ignored", one.ignored.to_string().as_bytes());
+    if let Some(last) = &one.last {
+        field("verified", last.at.as_bytes());
+        field("violations", last.violations.to_string().as_bytes());
+        field("notices", last.notices.to_string().as_bytes());
+    }
+    for change in &one.changes {
+        let place = place(&change.place);
+        records.push(&[name, b"change", change.kind.as_str().as_bytes(), &place]);
+    }
+}
+
+fn scope(records: &mut Records, answer: &ScopeAnswer) {
+    match answer {
+        ScopeAnswer::Whole(counted) => {
+            for (rule, matches) in &counted.rules {
+                records.push(&[
+                    rule.list.to_string().as_bytes(),
+                    rule.origin.to_string().as_bytes(),
+                    matches.to_string().as_bytes(),
+                    rule.pattern.as_bytes(),
+                ]);
+            }
+        }
+        ScopeAnswer::Paths(paths) => paths.iter().for_each(|path| decided(records, path)),
+    }
+}
+
+fn decided(records: &mut Records, decided: &Decided) {
+    let rule = decided.rule.as_ref();
+    records.push(&[
+        decided.access.to_string().as_bytes(),
+        rule.map(|rule| rule.list.to_string())
+            .unwrap_or_default()
+            .as_bytes(),
+        rule.map(|rule| rule.origin.to_string())
+            .unwrap_or_default()
+            .as_bytes(),
+        rule.map_or("", |rule| rule.pattern.as_str()).as_bytes(),
+        &decided.given,
+    ]);
+}
+
+fn changed(records: &mut Records, answer: &ChangedAnswer, absolute: bool) {
+    for change in &answer.shown {
+        let bytes = match (&change.place, absolute) {
+            (Place::Path(path), true) => [
+                answer.path.as_str().as_bytes(),
+                b"/",
+                path.as_bstr().as_bytes(),
+            ]
+            .concat(),
+            (other, _) => place(other),
+        };
+        records.push(&[
+            change.kind.as_str().as_bytes(),
+            seen(change).as_bytes(),
+            &bytes,
+        ]);
+    }
+}
+
+fn seen(change: &Change) -> String {
+    change
+        .seen
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(",")
+}
+
+fn verify(records: &mut Records, one: &Verified) {
+    for finding in &one.report.findings {
+        let rule = finding.rule.as_ref();
+        records.push(&[
+            one.name.as_bytes(),
+            finding.level.as_str().as_bytes(),
+            finding.change.kind.as_str().as_bytes(),
+            finding.reason.as_str().as_bytes(),
+            seen(&finding.change).as_bytes(),
+            rule.map(|rule| rule.origin.to_string())
+                .unwrap_or_default()
+                .as_bytes(),
+            rule.map_or("", |rule| rule.pattern.as_str()).as_bytes(),
+            &place(&finding.change.place),
+        ]);
+    }
+}
+
+fn hooks(records: &mut Records, answer: &HooksAnswer) {
+    let method = |method: &Method| match method {
+        Method::Configured => "configured",
+        Method::HooksPath => "hooks-path",
+    };
+    let (state, how) = match &answer.done {
+        HooksDone::Installed { method: how, .. } => ("installed", method(how)),
+        HooksDone::WouldInstall(how) => ("would-install", method(how)),
+        HooksDone::Uninstalled => ("uninstalled", ""),
+        HooksDone::WouldUninstall => ("would-uninstall", ""),
+        HooksDone::Status(status) => match &status.installed {
+            Installed::No => ("missing", ""),
+            Installed::Complete(how) => ("complete", method(how)),
+            Installed::Partly { method: how, .. } => ("partly", method(how)),
+            Installed::Overridden { .. } => ("overridden", ""),
+        },
+    };
+    let name = answer.name.as_deref().unwrap_or("");
+    let path = answer.path.as_str();
+    records.push(&[
+        name.as_bytes(),
+        state.as_bytes(),
+        how.as_bytes(),
+        path.as_bytes(),
+    ]);
+}
+
+/// A path as it is; other places as they are shown.
+fn place(place: &Place) -> Vec<u8> {
+    match place {
+        Place::Path(path) => path.as_bstr().to_vec(),
+        Place::Git(_) | Place::Admin(_) | Place::Head | Place::Worktree => {
+            place.to_tsv().into_bytes()
+        }
+    }
+}

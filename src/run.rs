@@ -1,0 +1,223 @@
+//! Runs a command line: parses it, calls the command, prints, and gives the status.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "the edge: it reads the environment and prints"
+)]
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use camino::Utf8PathBuf;
+use clap::Parser;
+
+use crate::cli::{Cli, Command, Format, man};
+use crate::commands::{self, Outcome, Session};
+use crate::disk::DiskError;
+use crate::error::Error;
+use crate::exit::ExitCode;
+use crate::git::Git;
+use crate::output::{Answer, End, Paint, render, render_error};
+
+/// Runs a command line, the program's name first, and returns the status to end with.
+#[must_use]
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| {
+        eprintln!(
+            "error: a bug in git-agentwt {}: {panic}",
+            env!("CARGO_PKG_VERSION")
+        );
+        eprintln!("help: please report it with the command that you typed");
+    }));
+    std::panic::catch_unwind(|| run_command_line(arguments)).unwrap_or(ExitCode::Bug)
+}
+
+fn run_command_line(arguments: Vec<OsString>) -> ExitCode {
+    if let Some(page) = man::page_asked_for(arguments.get(1..).unwrap_or_default())
+        && std::io::stdout().is_terminal()
+        && Git::open_manual(&page)
+    {
+        return ExitCode::Success;
+    }
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return if error.use_stderr() {
+                ExitCode::Usage
+            } else {
+                ExitCode::Success
+            };
+        }
+    };
+    let (format, end) = form(&cli.command);
+    let result = session(&cli).and_then(|session| dispatch(&session, &cli.command));
+    match result {
+        Ok(outcome) => print(&cli, &outcome, format, end),
+        Err(error) => {
+            let paint = paint(std::io::stderr().is_terminal());
+            let width = if std::io::stderr().is_terminal() {
+                terminal_width()
+            } else {
+                100
+            };
+            eprint!("{}", render_error(&error, paint, width));
+            error.exit_code()
+        }
+    }
+}
+
+fn terminal_width() -> usize {
+    std::env::var("COLUMNS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(100)
+}
+
+/// Prints an outcome. A reader that closes the pipe ends us quietly, with the same status.
+fn print(cli: &Cli, outcome: &Outcome<Answer>, format: Format, end: End) -> ExitCode {
+    let to_terminal = std::io::stdout().is_terminal();
+    let printed = render(
+        &outcome.answer,
+        format,
+        end,
+        paint(to_terminal),
+        &outcome.notes,
+    );
+    if !cli.common.quiet || matches!(outcome.answer, Answer::Hook(_)) {
+        let stderr = paint(std::io::stderr().is_terminal());
+        for note in &outcome.notes {
+            eprintln!("{} {note}", stderr.warning("note:"));
+        }
+        eprint!("{}", printed.stderr);
+    }
+    let mut stdout = std::io::stdout().lock();
+    if let Err(error) = stdout
+        .write_all(&printed.stdout)
+        .and_then(|()| stdout.flush())
+        && error.kind() != std::io::ErrorKind::BrokenPipe
+    {
+        let error = Error::from(DiskError::new("write to standard output", error));
+        eprint!("{}", render_error(&error, Paint::Plain, 100));
+        return error.exit_code();
+    }
+    outcome.exit
+}
+
+/// `NO_COLOR` (no-color.org) and git's `color.ui` (git-config(1)) are obeyed.
+fn paint(to_terminal: bool) -> Paint {
+    let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+    if to_terminal && !forbidden && !dumb && Git::wants_colour() {
+        Paint::Colour
+    } else {
+        Paint::Plain
+    }
+}
+
+fn session(cli: &Cli) -> Result<Session, Error> {
+    let not_utf8 = |what: &str| {
+        let detail = "it is not UTF-8, and paths of repositories must be";
+        Error::from(DiskError::new(
+            format!("use {what}"),
+            std::io::Error::other(detail),
+        ))
+    };
+    let current = std::env::current_dir()
+        .map_err(|error| DiskError::new("find the current directory", error))?;
+    let start = match &cli.common.directory {
+        Some(directory) => current.join(directory),
+        None => current,
+    };
+    let start = Utf8PathBuf::from_path_buf(start).map_err(|_| not_utf8("this directory"))?;
+    let binary =
+        std::env::current_exe().map_err(|error| DiskError::new("find our own program", error))?;
+    let binary = Utf8PathBuf::from_path_buf(binary).map_err(|_| not_utf8("our own program"))?;
+    let ours = std::env::vars_os().filter_map(|(name, value)| {
+        let name = name.into_string().ok()?;
+        name.starts_with("AGENTWT_")
+            .then(|| Some((name, value.into_string().ok()?)))?
+    });
+    let signal = Arc::new(AtomicUsize::new(0));
+    if matches!(cli.command, Command::Add(_) | Command::Remove(_)) {
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            let flag = Arc::clone(&signal);
+            let value = usize::try_from(number).unwrap_or(2);
+            signal_hook::flag::register_usize(number, flag, value)
+                .map_err(|error| DiskError::new("listen for signals", error))?;
+        }
+    }
+    Ok(Session {
+        start,
+        environment: ours.collect(),
+        hook_index: std::env::var("GIT_INDEX_FILE").ok().map(Utf8PathBuf::from),
+        binary,
+        is_root: rustix::process::geteuid().is_root(),
+        signal,
+    })
+}
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+fn dispatch(session: &Session, command: &Command) -> Result<Outcome<Answer>, Error> {
+    fn with<A>(outcome: Outcome<A>, answer: impl FnOnce(A) -> Answer) -> Outcome<Answer> {
+        Outcome {
+            answer: answer(outcome.answer),
+            notes: outcome.notes,
+            exit: outcome.exit,
+        }
+    }
+    Ok(match command {
+        Command::Init(options) => with(commands::init::run(session, options)?, Answer::Init),
+        Command::Add(options) => with(commands::add::run(session, options)?, Answer::Add),
+        Command::List(_) => with(commands::list::run(session)?, Answer::List),
+        Command::Status(options) => with(commands::status::run(session, options)?, Answer::Status),
+        Command::Path(options) => with(commands::path::run(session, &options.name)?, Answer::Path),
+        Command::Scope(options) => with(commands::scope::run(session, options)?, Answer::Scope),
+        Command::Changed(options) => {
+            let absolute = options.absolute;
+            let answer = |answer| Answer::Changed { answer, absolute };
+            with(commands::changed::run(session, options)?, answer)
+        }
+        Command::Verify(options) => with(commands::verify::run(session, options)?, Answer::Verify),
+        Command::Reapply(options) => {
+            with(commands::reapply::run(session, options)?, Answer::Reapply)
+        }
+        Command::Remove(options) => with(commands::remove::run(session, options)?, Answer::Remove),
+        Command::Hooks(options) => with(
+            commands::hooks::run(session, &options.command)?,
+            Answer::Hooks,
+        ),
+        Command::Hook(options) => with(commands::hook::run(session, options)?, Answer::Hook),
+        Command::Completions(options) => Outcome::done(Answer::Text(
+            crate::cli::completions::completions(options.shell),
+        )),
+    })
+}
+
+/// The form in which a command was asked to answer.
+fn form(command: &Command) -> (Format, End) {
+    use crate::cli::HooksCommand;
+    let end = |nul: bool| if nul { End::Nul } else { End::Newline };
+    match command {
+        Command::Init(o) => (o.output.format(), End::Newline),
+        Command::Add(o) => (o.output.format(), End::Newline),
+        Command::List(o) => (o.output.format(), end(o.output.nul())),
+        Command::Status(o) => (o.output.format(), end(o.output.nul())),
+        Command::Path(o) => (o.output.format(), end(o.nul)),
+        Command::Scope(o) => (o.output.format(), end(o.output.nul())),
+        Command::Changed(o) => (o.output.format(), end(o.output.nul())),
+        Command::Verify(o) => (o.output.format(), end(o.output.nul())),
+        Command::Reapply(o) => (o.output.format(), End::Newline),
+        Command::Remove(o) => (o.output.format(), End::Newline),
+        Command::Hooks(o) => match &o.command {
+            HooksCommand::Install(o) | HooksCommand::Uninstall(o) => {
+                (o.output.format(), End::Newline)
+            }
+            HooksCommand::Status(o) => (o.output.format(), end(o.output.nul())),
+        },
+        Command::Completions(_) | Command::Hook(_) => (Format::Human, End::Newline),
+    }
+}

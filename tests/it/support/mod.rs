@@ -1,0 +1,77 @@
+//! Gives every test its own world: a home, a configuration, fixed dates, repositories below a
+//! temporary directory, and the program as a user starts it.
+
+mod repo;
+mod said;
+
+pub use repo::{TestRepo, chmod, write};
+pub use said::Said;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The program under test.
+#[must_use]
+pub fn binary() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_git-agentwt"))
+}
+
+/// Whether the tests run as root, whom permissions do not stop.
+#[must_use]
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// The bin directories of every distinct version of git that is there, the one on `PATH` first.
+/// `AGENTWT_TEST_GITS` (directories apart by `:`) names others.
+#[must_use]
+pub fn gits() -> Vec<(String, PathBuf)> {
+    let named = std::env::var("AGENTWT_TEST_GITS").unwrap_or_default();
+    let mut places: Vec<PathBuf> = named
+        .split(':')
+        .filter(|place| !place.is_empty())
+        .map(PathBuf::from)
+        .collect();
+    let usual = [
+        "/usr/local/bin",
+        "/usr/bin",
+        "/opt/homebrew/bin",
+        "/opt/git-new/bin",
+    ];
+    places.extend(usual.into_iter().map(PathBuf::from));
+    let mut found: Vec<(String, PathBuf)> = Vec::new();
+    for place in places {
+        let Ok(output) = Command::new(place.join("git")).arg("version").output() else {
+            continue;
+        };
+        let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        if output.status.success() && !found.iter().any(|(other, _)| *other == version) {
+            found.push((version, place));
+        }
+    }
+    assert!(!found.is_empty(), "there is no git to test with");
+    found
+}
+
+/// A command with nothing of the tester's own configuration or of a surrounding hook in it.
+#[must_use]
+pub fn hermetic(program: impl AsRef<std::ffi::OsStr>, home: &Path, dir: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(dir).env_clear();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let ours = binary().parent().map(Path::to_owned).unwrap_or_default();
+    command
+        .env("PATH", format!("{}:{path}", ours.display()))
+        .env("HOME", home)
+        .env("XDG_CONFIG_HOME", home.join(".config"))
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_EDITOR", "true")
+        .env("GIT_SEQUENCE_EDITOR", "true")
+        .env("GIT_AUTHOR_DATE", "2026-01-02T03:04:05Z")
+        .env("GIT_COMMITTER_DATE", "2026-01-02T03:04:05Z")
+        .env("LC_ALL", "C.UTF-8")
+        .env("NO_COLOR", "1")
+        .env("COLUMNS", "100");
+    command
+}

@@ -12,13 +12,14 @@ use std::sync::atomic::AtomicUsize;
 
 use camino::Utf8PathBuf;
 use clap::Parser;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::cli::{Cli, Command, Format, man};
 use crate::commands::{self, Outcome, Session};
 use crate::disk::DiskError;
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::git::Git;
+use crate::git::{Asked, Git, Trace};
 use crate::output::{Answer, End, Paint, render, render_error};
 
 /// Runs a command line, the program's name first, and returns the status to end with.
@@ -154,12 +155,36 @@ fn session(cli: &Cli) -> Result<Session, Error> {
         environment: ours.collect(),
         hook_index: std::env::var("GIT_INDEX_FILE").ok().map(Utf8PathBuf::from),
         binary,
+        trace: trace(cli.common.verbose),
         is_root: rustix::process::geteuid().is_root(),
         signal,
     })
 }
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+/// `-v` names each step as it is done, `-vv` every git command with its time.
+fn trace(verbose: u8) -> Trace {
+    match verbose {
+        0 => Trace::default(),
+        1 => Trace::to(|asked| {
+            if let Asked::Step(step) = asked {
+                eprintln!("{step}");
+            }
+        }),
+        _ => Trace::to(|asked| {
+            if let Asked::Command(arguments, took) = asked {
+                let words: Vec<_> = arguments
+                    .iter()
+                    .map(|word| word.to_string_lossy())
+                    .collect();
+                eprintln!(
+                    "{:>7.1} ms  git {}",
+                    took.as_secs_f64() * 1000.0,
+                    words.join(" ")
+                );
+            }
+        }),
+    }
+}
 
 fn dispatch(session: &Session, command: &Command) -> Result<Outcome<Answer>, Error> {
     fn with<A>(outcome: Outcome<A>, answer: impl FnOnce(A) -> Answer) -> Outcome<Answer> {

@@ -74,7 +74,7 @@ pub struct Common {
     pub quiet: bool,
     /// Say more on stderr; twice, every git command
     ///
-    /// Once, each step is named as it is done. Twice (`-vv`), every git command that is run is
+    /// Once, each step that git takes is named. Twice (`-vv`), every git command that is run is
     /// printed with the time it took.
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,

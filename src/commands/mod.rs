@@ -21,6 +21,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::{Environment, Repository};
+use crate::git::Trace;
 
 /// Holds what the edge knows of this run: where, under which variables, and what was signalled.
 #[derive(Clone, Debug)]
@@ -35,6 +36,8 @@ pub struct Session {
     pub binary: Utf8PathBuf,
     /// Whether the user is root, for whom read-only bits stop nothing.
     pub is_root: bool,
+    /// Who is told what git is asked.
+    pub trace: Trace,
     /// The signal that asked to stop; 0 for none.
     pub signal: Arc<AtomicUsize>,
 }
@@ -68,7 +71,7 @@ impl Session {
     /// # Errors
     /// Fails when there is none.
     pub fn repository(&self) -> Result<Repository, Error> {
-        Ok(Repository::find(&self.start)?)
+        Ok(Repository::find(&self.start, self.trace.clone())?)
     }
 
     /// Takes notice of a signal between two steps.

@@ -184,8 +184,9 @@ impl DiskState {
             .keys()
             .map(|(path, id)| (id.to_string(), path.as_bstr().to_vec()))
             .collect();
-        // the filters are the user's own, so git runs as the user has it
-        let answers = known.git(repository).cat_file_filters(&asked)?;
+        // filters are programs: those of the main worktree are the user's own, those that the
+        // worktree's configuration and attributes name could have been planted there
+        let answers = repository.git.cat_file_filters(&asked)?;
         for (((path, id), mode), content) in wanted.into_iter().zip(answers) {
             let Some(content) = content else { continue };
             let raw = repository

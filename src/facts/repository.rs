@@ -6,7 +6,7 @@ use super::error::FactsError;
 use crate::disk::files;
 use crate::git::objects::{ObjectFormat, Objects};
 use crate::git::worktree::WorktreeEntry;
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitError, Trace};
 use crate::name::WorktreeName;
 
 /// Where worktrees are made, below the root.
@@ -52,9 +52,9 @@ impl Repository {
     ///
     /// # Errors
     /// Fails when there is none, git refuses it, or a path is not UTF-8.
-    pub fn find(start: &Utf8Path) -> Result<Self, FactsError> {
+    pub fn find(start: &Utf8Path, trace: Trace) -> Result<Self, FactsError> {
         let start = files::canonical(start)?;
-        let git = Git::find(&start)?;
+        let git = Git::find(&start)?.with_trace(trace);
         let mut layout = git.layout();
         let mut inside = None;
         if let Some((root, name)) = claimed(&start) {

@@ -15,4 +15,4 @@ mod settings;
 pub mod worktree;
 
 pub use error::GitError;
-pub use run::{Git, GitVersion, Mode as GitMode};
+pub use run::{Asked, Git, GitVersion, Mode as GitMode, Trace};

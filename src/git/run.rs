@@ -10,6 +10,8 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -37,6 +39,44 @@ enum Target {
     },
 }
 
+/// Tells somebody what git is asked, as it is asked.
+#[derive(Clone, Default)]
+pub struct Trace(Option<Arc<Tell>>);
+
+type Tell = dyn Fn(&Asked<'_>) + Send + Sync;
+
+/// Holds what is told of one call.
+#[derive(Clone, Copy, Debug)]
+pub enum Asked<'a> {
+    /// What is attempted, as a verb phrase, before it is.
+    Step(&'a str),
+    /// The arguments of a call that has ended, and how long it took.
+    Command(&'a [OsString], Duration),
+}
+
+impl Trace {
+    /// Tells everything to a function.
+    pub fn to(tell: impl Fn(&Asked<'_>) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(tell)))
+    }
+
+    fn tell(&self, asked: &Asked<'_>) {
+        if let Some(tell) = &self.0 {
+            tell(asked);
+        }
+    }
+}
+
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() {
+            "Trace(on)"
+        } else {
+            "Trace(off)"
+        })
+    }
+}
+
 /// Represents git for one directory; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Git {
@@ -46,6 +86,7 @@ pub struct Git {
     index: Option<Utf8PathBuf>,
     identity: Identity,
     version: GitVersion,
+    trace: Trace,
 }
 
 /// Says who makes a commit.
@@ -110,6 +151,7 @@ impl Git {
             index: None,
             identity: Identity::User,
             version: unknown,
+            trace: Trace::default(),
         };
         let answer = git.run(&["version"], None)?;
         let text = String::from_utf8_lossy(&answer.stdout);
@@ -151,6 +193,15 @@ impl Git {
     pub fn with_mode(&self, mode: Mode) -> Self {
         Self {
             mode,
+            ..self.clone()
+        }
+    }
+
+    /// The same git, of which this trace is told everything.
+    #[must_use]
+    pub fn with_trace(&self, trace: Trace) -> Self {
+        Self {
+            trace,
             ..self.clone()
         }
     }
@@ -227,6 +278,7 @@ impl Git {
         args: &[&str],
         input: Option<&[u8]>,
     ) -> Result<Vec<u8>, GitError> {
+        self.trace.tell(&Asked::Step(what));
         let answer = self.run(args, input)?;
         if answer.status == Some(0) {
             Ok(answer.stdout)
@@ -262,7 +314,7 @@ impl Git {
             }
         }
         words.extend(args.iter().map(|arg| OsStr::new(arg).to_owned()));
-        let mut command = duct::cmd("git", words)
+        let mut command = duct::cmd("git", &words)
             .dir(&self.dir)
             .full_env(self.environment());
         command = command.stdout_capture().stderr_capture();
@@ -270,7 +322,12 @@ impl Git {
             Some(bytes) => command.stdin_bytes(bytes),
             None => command.stdin_null(),
         };
+        let began = Instant::now();
         let output = command.unchecked().run().map_err(GitError::Missing)?;
+        self.trace.tell(&Asked::Command(
+            &words[words.len() - args.len()..],
+            began.elapsed(),
+        ));
         let status = output.status.code();
         Ok(Answer {
             status,

@@ -262,11 +262,11 @@ impl TestRepo {
     /// every file of the git directory that is not an object or a log, and the main worktree.
     #[track_caller]
     pub fn fingerprint(&self) -> String {
-        let script = r#"
+        let script = r"
             git for-each-ref; git worktree list; git status --porcelain --ignored
             cat .git/config; cat .git/info/exclude 2>/dev/null
             find . -path ./.git/objects -prune -o -path ./.git/logs -prune -o -print | sort
-        "#;
+        ";
         let said = self.sh(&self.main, script);
         assert_eq!(said.status, 0, "{said}");
         said.stdout

@@ -95,7 +95,8 @@ pub struct Tip {
 pub struct Fingerprint {
     /// Which file.
     pub file: WatchedFile,
-    /// The object id of its bytes as a blob; none when there was no file.
+    /// The object id of its bytes as a blob (of `config.worktree`, of what it says); none when
+    /// there was no file.
     pub digest: Option<String>,
 }
 

@@ -22,7 +22,7 @@ pub struct Reapplied {
     pub path: Utf8PathBuf,
     /// Whether it was only looked at (`-n`).
     pub dry_run: bool,
-    /// Whether the sparse patterns were other ones.
+    /// Whether the sparse patterns were other ones, or switched off.
     pub patterns: bool,
     /// Excluded files that are on disk: git removes those that hold no change.
     pub present: Vec<RepoPath>,
@@ -43,7 +43,8 @@ pub fn run(session: &Session, options: &crate::cli::Reapply) -> Result<Outcome<R
     let index = read_index(&index_file, repository.format)?;
     let patterns = patterns(&known, &index);
     let file = record.admin_dir.join("info/sparse-checkout");
-    let other_patterns = files::read(&file)?.as_deref() != Some(&patterns);
+    let sparse = git.config_get_bool("core.sparseCheckout")? == Some(true);
+    let other_patterns = !sparse || files::read(&file)?.as_deref() != Some(&patterns);
     let before = present(&known, &index);
     let doing = if options.dry_run {
         Doing::Look

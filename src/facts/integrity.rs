@@ -10,6 +10,7 @@ use super::repository::Repository;
 use crate::change::{Change, Kind, Place, Seen};
 use crate::disk::files;
 use crate::git::objects::ObjectFormat;
+use crate::git::settings_file::meaning;
 use crate::record::{Fingerprint, Record, WatchedFile};
 
 /// Takes the digests of all watched files as they are now.
@@ -20,7 +21,16 @@ pub fn fingerprints(
 ) -> Result<Vec<Fingerprint>, FactsError> {
     let take = |file: WatchedFile| {
         let path = watched_path(file, common_dir, admin_dir);
-        let bytes = files::read(&path)?;
+        let bytes = files::read(&path)?.map(|bytes| match file {
+            // git itself writes it anew now and then: what it says counts
+            WatchedFile::ConfigWorktree => meaning(&bytes),
+            WatchedFile::SparseCheckout
+            | WatchedFile::HooksConfig
+            | WatchedFile::HooksBinary
+            | WatchedFile::InfoExclude
+            | WatchedFile::InfoAttributes
+            | WatchedFile::InfoGrafts => bytes,
+        });
         let digest = bytes.map(|bytes| {
             format
                 .hash_blob(bytes.len() as u64, &mut bytes.as_slice())

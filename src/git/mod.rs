@@ -12,6 +12,7 @@ pub mod objects;
 pub mod refs;
 pub mod run;
 mod settings;
+pub mod settings_file;
 pub mod worktree;
 
 pub use error::GitError;

@@ -178,7 +178,7 @@ impl Git {
     /// # Errors
     /// Fails when git fails.
     pub fn sparse_checkout_reapply(&self) -> Result<(), GitError> {
-        let args = ["sparse-checkout", "reapply", "--no-sparse-index"];
+        let args = ["sparse-checkout", "reapply"];
         self.output("apply the sparse-checkout patterns", &args)
             .map(drop)
     }

@@ -6,7 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const INSIDE: &str = "AGENTWT_TEST_INSIDE";
-const PLACES: &str = "/usr/bin:/usr/local/bin:/opt/git-new/bin";
+/// Where git usually is, and where `.ci/newer-git` puts one with configured hooks.
+const PLACES: &str = concat!(
+    "/usr/bin:/usr/local/bin:",
+    env!("CARGO_MANIFEST_DIR"),
+    "/target/newer-git/bin"
+);
 
 /// Calls the body, a closure of the test itself, in a child process for each distinct version of
 /// git that is found.

@@ -12,7 +12,7 @@ use crate::disk::files;
 use crate::git::index::{IndexEntry, Stage, read_index};
 use crate::manifest::Manifest;
 use crate::path::RepoPath;
-use crate::scope::{Access, EntryKind};
+use crate::scope::{Access, Classifier, EntryKind};
 
 /// Says which index is looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +61,7 @@ impl IndexState {
         let mut ours = Delta::new();
         let mut theirs = Delta::new();
         let mut hidden = BTreeMap::new();
+        let mut classifier = known.scope.classifier();
         let mut items = manifest
             .items()
             .iter()
@@ -83,7 +84,7 @@ impl IndexState {
             if conflict {
                 theirs.insert(path.clone(), side(Stage::Theirs));
             }
-            if let Some(flag) = flag_of(known, &group[0]) {
+            if let Some(flag) = flag_of(&mut classifier, &group[0]) {
                 hidden.insert(path.clone(), flag);
             }
         }
@@ -109,10 +110,10 @@ impl IndexState {
     }
 }
 
-fn flag_of(known: &Known, entry: &IndexEntry) -> Option<IndexFlag> {
+fn flag_of(classifier: &mut Classifier<'_>, entry: &IndexEntry) -> Option<IndexFlag> {
     if entry.assume_unchanged {
         return Some(IndexFlag::AssumeUnchanged);
     }
-    let excluded = || known.scope.verdict(&entry.path, EntryKind::File).access == Access::Excluded;
-    (entry.skip_worktree && !excluded()).then_some(IndexFlag::SkipWorktree)
+    let mut access = || classifier.verdict(&entry.path, EntryKind::File).access;
+    (entry.skip_worktree && access() != Access::Excluded).then_some(IndexFlag::SkipWorktree)
 }

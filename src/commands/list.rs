@@ -1,5 +1,8 @@
 //! `git agentwt list`: every worktree, with what is known of it without looking inside.
 
+use std::collections::HashMap;
+
+use bstr::ByteSlice;
 use camino::Utf8PathBuf;
 
 use super::{Outcome, Session};
@@ -71,12 +74,10 @@ impl Details {
 pub fn run(session: &Session) -> Result<Outcome<Vec<Row>>, Error> {
     let repository = session.repository()?;
     let heads = repository.git.for_each_ref(&["refs/heads/"])?;
+    let heads: HashMap<_, _> = heads.into_iter().map(|head| (head.name, head.id)).collect();
     let head_of = |known: &Known| {
         let name = known.record.branch.full_ref();
-        heads
-            .iter()
-            .find(|head| head.name == name)
-            .map(|head| head.id.clone())
+        heads.get(name.as_bytes().as_bstr()).cloned()
     };
     let mut rows = Vec::new();
     for name in names(&repository)? {

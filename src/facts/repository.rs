@@ -77,11 +77,11 @@ impl Repository {
         };
         let layout = layout?.ok_or_else(none)?;
         let in_common = git.on(&layout.common_dir, None);
-        let bare = in_common
-            .worktree_list()?
-            .first()
-            .is_some_and(|entry| entry.bare);
-        let main = if bare { Main::Bare } else { Main::Worktree };
+        let main = if in_common.is_bare_repository()? {
+            Main::Bare
+        } else {
+            Main::Worktree
+        };
         let root = match main {
             Main::Bare => root_of_bare(&layout.common_dir),
             Main::Worktree => {

@@ -100,6 +100,17 @@ impl Git {
         .map(Into::into)
     }
 
+    /// Returns whether the repository of exactly this git directory is bare. Asked in the common
+    /// directory it is what the first entry of [`Git::worktree_list`] says, without reading the
+    /// others.
+    ///
+    /// # Errors
+    /// Fails when git fails.
+    pub fn is_bare_repository(&self) -> Result<bool, GitError> {
+        let args = ["rev-parse", "--is-bare-repository"];
+        Ok(self.line("find the main worktree", &args)? == "true")
+    }
+
     /// Returns every worktree of the repository, the main one (or the bare repository) first.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Writes what `add` knows of a worktree: manifest, refs, ignore rules, and at last the record.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -9,12 +9,12 @@ use crate::disk::files;
 use crate::disk::scan::{Believe, Walk, scan};
 use crate::entry::Entry;
 use crate::error::Error;
+use crate::facts::add::Listing;
 use crate::facts::{Known, Repository, integrity};
 use crate::git::Git;
 use crate::git::index::IndexEntry;
 use crate::git::objects::Objects;
 use crate::manifest::{Item, Manifest, OnDisk};
-use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::record::{Record, to_text};
 use crate::scope::{Access, EntryKind, Scope};
@@ -28,7 +28,7 @@ pub struct Registration<'a> {
     /// The record.
     pub record: Record,
     /// The commit that is checked out.
-    pub head: CommitId,
+    pub head: Listing,
     /// Whether git has just written the files, so that they need not be read.
     pub fresh: Fresh,
 }
@@ -50,11 +50,13 @@ impl Registration<'_> {
     /// Fails when git or the disk does; the caller removes the directory.
     pub fn write(mut self) -> Result<Record, Error> {
         let repository = self.repository;
-        let objects = repository.objects()?;
-        let base = objects.list(&objects.commit(&self.record.base.commit)?.tree)?;
-        let head = objects.list(&objects.commit(&self.head)?.tree)?;
-        self.record.conversions = self.conversions(&objects, &head)?;
-        let manifest = self.manifest(base, &head)?;
+        self.record.conversions = self.conversions(&repository.objects()?)?;
+        let base = &self.record.base.commit;
+        let manifest = if *base == self.head.commit {
+            self.manifest(&self.head)?
+        } else {
+            self.manifest(&Listing::of(repository, base)?)?
+        };
         files::write(&self.dir.join("manifest"), &manifest.to_bytes())?;
         files::write(&self.dir.join("refs"), &refs(repository)?)?;
         self.ignore_rules()?;
@@ -71,7 +73,7 @@ impl Registration<'_> {
 
     /// Whether a file on disk may differ from what git stores: filters, line endings, encodings
     /// (gitattributes(5)). Where it may, every file is read once.
-    fn conversions(&self, objects: &Objects, head: &[(RepoPath, Entry)]) -> Result<bool, Error> {
+    fn conversions(&self, objects: &Objects) -> Result<bool, Error> {
         let git = &self.repository.git;
         let eol = git
             .config_get("core.eol")?
@@ -90,6 +92,7 @@ impl Registration<'_> {
             texts.extend(files::read(&self.repository.root.join(path))?);
         }
         let is_attributes = |path: &RepoPath| path.file_name() == ".gitattributes";
+        let head = &self.head.entries;
         for (_, entry) in head
             .iter()
             .filter(|(p, e)| is_attributes(p) && e.mode.is_regular())
@@ -102,18 +105,8 @@ impl Registration<'_> {
             .any(|text| words.iter().any(|word| text.contains_str(word))))
     }
 
-    fn manifest(
-        &self,
-        base: Vec<(RepoPath, Entry)>,
-        head: &[(RepoPath, Entry)],
-    ) -> Result<Manifest, Error> {
-        let expected = head.iter().cloned();
-        let expected = expected.map(|(path, entry)| Item {
-            path,
-            base: Some(entry),
-            disk: None,
-        });
-        let expected = Manifest::new(expected.collect(), 0);
+    fn manifest(&self, base: &Listing) -> Result<Manifest, Error> {
+        let expected = Manifest::new(items_of(&self.head), 0);
         let format = self.repository.format;
         let hash = |size, content: &mut dyn std::io::Read| format.hash_blob(size, content);
         let believe = match (self.fresh, self.record.conversions) {
@@ -137,33 +130,23 @@ impl Registration<'_> {
             .max()
             .unwrap_or(0);
         let settled = files::settled_time(root, newest)?;
-        let mut items: BTreeMap<RepoPath, Item> = base
-            .into_iter()
-            .map(|(path, entry)| {
-                (
-                    path.clone(),
-                    Item {
-                        path,
-                        base: Some(entry),
-                        disk: None,
-                    },
-                )
-            })
-            .collect();
+        let mut items = items_of(base);
+        let tracked = items.len();
         for found in scan.found {
             let disk = Some(OnDisk {
                 entry: found.entry,
                 stat: found.stat,
             });
-            let item = items.entry(found.path.clone());
-            item.or_insert(Item {
-                path: found.path,
-                base: None,
-                disk: None,
-            })
-            .disk = disk;
+            match items[..tracked].binary_search_by(|item| item.path.cmp(&found.path)) {
+                Ok(at) => items[at].disk = disk,
+                Err(_) => items.push(Item {
+                    path: found.path,
+                    base: None,
+                    disk,
+                }),
+            }
         }
-        Ok(Manifest::new(items.into_values().collect(), settled))
+        Ok(Manifest::new(items, settled))
     }
 
     /// Keeps the ignore rules that are outside the tree, as the worktree could change them.
@@ -184,6 +167,17 @@ impl Registration<'_> {
         }
         Ok(())
     }
+}
+
+/// What a commit has, as items of which nothing is known on disk; sorted by path.
+fn items_of(listing: &Listing) -> Vec<Item> {
+    let entries = listing.entries.iter();
+    let item = |(path, entry): &(RepoPath, Entry)| Item {
+        path: path.clone(),
+        base: Some(*entry),
+        disk: None,
+    };
+    entries.map(item).collect()
 }
 
 /// All refs, one a line, for telling later what was there.

@@ -11,7 +11,7 @@ use crate::disk::files::{self, Lock};
 use crate::disk::mode::Doing;
 use crate::entry::Mode;
 use crate::error::Error;
-use crate::facts::add::{self as facts, Asked, Counts};
+use crate::facts::add::{self as facts, Asked, Counts, Listing};
 use crate::facts::worktree::Recorded;
 use crate::facts::{Known, Main, Repository, load_config};
 use crate::git::hooks::{Hooks, PreCommit};
@@ -84,7 +84,8 @@ pub fn run(session: &Session, options: &crate::cli::Add) -> Result<Outcome<Added
     };
     let scope = Scope::compile(plan.rules.clone(), ignore_case(&repository)?);
     let scope = scope.map_err(Error::Scope)?;
-    let (files, advice) = facts::count(&repository, &scope, plan.checkout())?;
+    let listing = Listing::of(&repository, plan.checkout())?;
+    let (files, advice) = facts::count(&scope, &listing);
     notes.extend(advice);
     notes.extend(facts::behind_upstream(
         &repository,
@@ -102,7 +103,7 @@ pub fn run(session: &Session, options: &crate::cli::Add) -> Result<Outcome<Added
         } else {
             WithHooks::Yes
         };
-        apply(session, &repository, &plan, &scope, hooks)?;
+        apply(session, &repository, &plan, &scope, listing, hooks)?;
         Done::Made
     };
     Ok(Outcome {
@@ -156,7 +157,7 @@ fn kept(
     known: Option<&Known>,
 ) -> Result<Outcome<Added>, Error> {
     let files = match known {
-        Some(known) => facts::count(repository, &known.scope, plan.checkout())?.0,
+        Some(known) => facts::count(&known.scope, &Listing::of(repository, plan.checkout())?).0,
         None => Counts::default(),
     };
     Ok(Outcome::done(Added {
@@ -172,10 +173,11 @@ fn apply(
     repository: &Repository,
     plan: &AddPlan,
     scope: &Scope,
+    listing: Listing,
     hooks: WithHooks,
 ) -> Result<(), Error> {
     let mut made = Made::nothing(repository, plan);
-    let result = steps(session, repository, plan, scope, hooks, &mut made);
+    let result = steps(session, repository, plan, scope, listing, hooks, &mut made);
     if let Err(error) = result {
         made.undo();
         // a signal that reached git first looks like git's own failure
@@ -190,14 +192,14 @@ fn steps(
     repository: &Repository,
     plan: &AddPlan,
     scope: &Scope,
+    listing: Listing,
     hooks: WithHooks,
     made: &mut Made<'_>,
 ) -> Result<(), Error> {
-    let head = plan.checkout();
     made.ignore_rules()?;
     made.intent(Session::now())?;
     session.check()?;
-    let admin_dir = register_with_git(repository, plan, scope, made)?;
+    let admin_dir = register_with_git(repository, plan, scope, &listing, made)?;
     let git = repository.git.on(&admin_dir, Some(&plan.path));
     session.check()?;
     git.reset_hard()?;
@@ -205,7 +207,8 @@ fn steps(
     check_sparse(scope, &index)?;
     session.check()?;
     // by the directory alone, as git starts it after `worktree add`
-    repository.git.at(&plan.path).hook_run_post_checkout(head)?;
+    let in_worktree = repository.git.at(&plan.path);
+    in_worktree.hook_run_post_checkout(&listing.commit)?;
     session.check()?;
     write_bits::apply(&plan.path, scope, &index, Doing::Change)?;
     git.update_index_refresh()?;
@@ -220,12 +223,11 @@ fn steps(
     session.check()?;
     let record = record(repository, plan, scope, &admin_dir)?;
     let dir = repository.record_dir(&plan.name);
-    let head = head.clone();
     Registration {
         repository,
         dir,
         record,
-        head,
+        head: listing,
         fresh: Fresh::Yes,
     }
     .write()?;
@@ -238,11 +240,11 @@ fn register_with_git(
     repository: &Repository,
     plan: &AddPlan,
     scope: &Scope,
+    listing: &Listing,
     made: &mut Made<'_>,
 ) -> Result<Utf8PathBuf, Error> {
-    let objects = repository.objects()?;
-    let paths = objects.list(&objects.commit(plan.checkout())?.tree)?;
-    let gitlinks = paths
+    let gitlinks = listing
+        .entries
         .iter()
         .filter(|(_, entry)| entry.mode == Mode::Gitlink);
     let patterns = scope.sparse_patterns_with_gitlinks(gitlinks.map(|(path, _)| path));

@@ -11,6 +11,7 @@ use crate::config::OnViolation;
 use crate::disk::files::{self, Lock};
 use crate::error::Error;
 use crate::exit::ExitCode;
+use crate::facts::add::Listing;
 use crate::facts::adopt;
 use crate::facts::worktree::{Known, by_path};
 use crate::facts::{Repository, load_config};
@@ -214,7 +215,7 @@ fn install(
         repository,
         dir: dir.clone(),
         record,
-        head,
+        head: Listing::of(repository, &head)?,
         fresh: Fresh::No,
     }
     .write();

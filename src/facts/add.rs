@@ -13,6 +13,7 @@ use crate::disk::files;
 use crate::entry::Entry;
 use crate::git::worktree::WorktreeEntry;
 use crate::name::{BranchName, CommitId, WorktreeName};
+use crate::path::RepoPath;
 use crate::plan::add::{AddFacts, BaseFacts, BranchFacts, PathState};
 use crate::record::Tip;
 use crate::scope::{Access, EntryKind, Scope};
@@ -219,6 +220,29 @@ pub fn behind_upstream(
     }))
 }
 
+/// Represents what a commit has, listed once for all who ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// The commit.
+    pub commit: CommitId,
+    /// Every entry of its tree, sorted by path.
+    pub entries: Vec<(RepoPath, Entry)>,
+}
+
+impl Listing {
+    /// Lists a commit.
+    ///
+    /// # Errors
+    /// Fails when it cannot be read.
+    pub fn of(repository: &Repository, commit: &CommitId) -> Result<Self, FactsError> {
+        let objects = repository.objects()?;
+        Ok(Self {
+            commit: commit.clone(),
+            entries: objects.list(&objects.commit(commit)?.tree)?,
+        })
+    }
+}
+
 /// Counts the tracked files by access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -232,29 +256,15 @@ pub struct Counts {
 
 /// Counts the files of a commit by access, and collects what the author of the rules should
 /// hear of them.
-///
-/// # Errors
-/// Fails when the commit cannot be read.
-pub fn count(
-    repository: &Repository,
-    scope: &Scope,
-    commit: &CommitId,
-) -> Result<(Counts, Vec<String>), FactsError> {
-    let (counts, _, advice) = count_rules(repository, scope, commit)?;
-    Ok((counts, advice))
+#[must_use]
+pub fn count(scope: &Scope, listing: &Listing) -> (Counts, Vec<String>) {
+    let (counts, _, advice) = count_rules(scope, listing);
+    (counts, advice)
 }
 
 /// As [`count`], and how many files each rule matches, in the order of the rules.
-///
-/// # Errors
-/// Fails when the commit cannot be read.
-pub fn count_rules(
-    repository: &Repository,
-    scope: &Scope,
-    commit: &CommitId,
-) -> Result<(Counts, Vec<usize>, Vec<String>), FactsError> {
-    let objects = repository.objects()?;
-    let paths = objects.list(&objects.commit(commit)?.tree)?;
+#[must_use]
+pub fn count_rules(scope: &Scope, listing: &Listing) -> (Counts, Vec<usize>, Vec<String>) {
     let kind = |entry: &Entry| {
         if entry.mode.is_directory() {
             EntryKind::Directory
@@ -264,20 +274,18 @@ pub fn count_rules(
     };
     let mut counts = Counts::default();
     let mut classifier = scope.classifier();
-    for (path, entry) in &paths {
+    for (path, entry) in &listing.entries {
         match classifier.verdict(path, kind(entry)).access {
             Access::Write => counts.write += 1,
             Access::Read => counts.read += 1,
             Access::Excluded => counts.excluded += 1,
         }
     }
-    let coverage = scope.coverage(paths.iter().map(|(path, entry)| (path, kind(entry))));
+    let entries = listing.entries.iter();
+    let coverage = scope.coverage(entries.map(|(path, entry)| (path, kind(entry))));
     let matches = coverage.rules.iter().map(|rule| rule.matches).collect();
-    Ok((
-        counts,
-        matches,
-        coverage.advice.iter().map(ToString::to_string).collect(),
-    ))
+    let advice = coverage.advice.iter().map(ToString::to_string).collect();
+    (counts, matches, advice)
 }
 
 /// Says what of the config this version does not act on.

@@ -2,7 +2,7 @@
 
 use camino::Utf8PathBuf;
 
-use super::add::{Counts, count_rules};
+use super::add::{Counts, Listing, count_rules};
 use super::error::FactsError;
 use super::repository::Repository;
 use super::worktree::Known;
@@ -95,7 +95,7 @@ pub enum ProfileError {
 /// Fails when the commit cannot be read.
 pub fn counted(repository: &Repository, subject: Subject) -> Result<Counted, FactsError> {
     let (files, matches, advice) = match &subject.commit {
-        Some(commit) => count_rules(repository, &subject.scope, commit)?,
+        Some(commit) => count_rules(&subject.scope, &Listing::of(repository, commit)?),
         None => (
             Counts::default(),
             vec![0; subject.scope.rules().len()],

@@ -7,6 +7,7 @@ use super::repository::Repository;
 use super::worktree::Known;
 use crate::change::{Change, Kind, Place, Seen};
 use crate::compare::{Delta, entry_in};
+use crate::disk::files;
 use crate::disk::scan::{Believe, Found, Scan, Unreadable, Walk, scan};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::git::run::Mode as GitMode;
@@ -119,7 +120,7 @@ impl DiskState {
         self.delta.insert(found.path, Some(entry));
     }
 
-    /// A submodule is what its HEAD says.
+    /// A submodule is what its HEAD says, if its files are those of its HEAD.
     fn submodule(
         &mut self,
         repository: &Repository,
@@ -140,7 +141,12 @@ impl DiskState {
         };
         let git = repository.git.at(&directory).with_mode(GitMode::Hardened);
         let head = git.rev_parse_commit("HEAD")?;
-        let id = head.as_ref().and_then(object_id);
+        let index = known
+            .dir
+            .join(format!("submodule-index-{}", std::process::id()));
+        let edited = head.is_some() && git.differs_from_head(&index)?;
+        files::remove_file(&index)?;
+        let id = head.as_ref().filter(|_| !edited).and_then(object_id);
         let entry = Entry {
             mode: Mode::Gitlink,
             id: id.unwrap_or(ObjectId::none()),

@@ -1,5 +1,8 @@
 //! Makes and removes worktrees and fills them, one method a git command.
 
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -273,6 +276,10 @@ impl Git {
     ) -> Result<Vec<Option<Vec<u8>>>, GitError> {
         let what = "read files as a checkout would write them";
         let args = ["cat-file", "--batch", "--filters"];
+        // Git names the size from before the filters, and not how much it then prints. So every
+        // request is followed by one for an object that there is none of: "<name> missing" ends
+        // the answer, and nobody can have put the name, which is new each time, into a file.
+        let end = format!("end-{:016x}", RandomState::new().build_hasher().finish());
         let mut input = Vec::new();
         // a line ends the request: a path with a newline in it cannot be asked for
         let askable = |path: &[u8]| !path.contains(&b'\n');
@@ -280,9 +287,10 @@ impl Git {
             input.extend_from_slice(id.as_bytes());
             input.push(b' ');
             input.extend_from_slice(path);
-            input.push(b'\n');
+            input.extend_from_slice(format!("\n{end} {end}\n").as_bytes());
         }
         let output = self.output_with_input(what, &args, Some(&input))?;
+        let end = format!("\n{end} missing\n");
         let mut rest: &[u8] = &output;
         let mut answers = Vec::with_capacity(blobs.len());
         for (_, path) in blobs {
@@ -290,23 +298,13 @@ impl Git {
                 answers.push(None);
                 continue;
             }
-            let (head, after) = rest
-                .split_once_str("\n")
+            let (answer, after) = rest
+                .split_once_str(&end)
                 .ok_or_else(|| odd_output(what, &args, "it ends early"))?;
-            let size = head
-                .rsplit_str(" ")
-                .next()
-                .and_then(|word| word.to_str().ok()?.parse().ok());
-            let (Some(size), false) = (size, head.ends_with(b" missing")) else {
-                rest = after;
-                answers.push(None);
-                continue;
-            };
-            let (content, after) = after
-                .split_at_checked(size)
-                .ok_or_else(|| odd_output(what, &args, "it ends early"))?;
-            answers.push(Some(content.to_vec()));
-            rest = after.strip_prefix(b"\n").unwrap_or(after);
+            rest = after;
+            // an object that git does not have is answered by the one line
+            let content = answer.split_once_str("\n");
+            answers.push(content.map(|(_, content)| content.to_vec()));
         }
         Ok(answers)
     }

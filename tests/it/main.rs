@@ -6,6 +6,7 @@
 )]
 
 mod baseline;
+mod cases;
 mod completions;
 mod floors;
 mod hooks_install;

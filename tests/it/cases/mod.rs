@@ -1,0 +1,99 @@
+//! Change cases: one test for each way in which a path can come to differ from the base, and for
+//! each way in which it only seems to. Every one makes a real repository, a worktree with
+//! `git agentwt add`, one change by real git or the shell, and reads every finding.
+//!
+//! `src/**`, `tests/**` and `/package.json` may be edited, `**/secrets/**` is excluded, all else
+//! is read-only. A finding is a line of path, kind, reason and level.
+
+mod commits;
+mod disk;
+mod excluded;
+mod filters;
+mod forms;
+mod ignored;
+mod index;
+mod names;
+mod submodules;
+mod upstream;
+
+use std::path::{Path, PathBuf};
+
+use crate::support::{Said, TestRepo};
+
+/// What every script may use.
+const WORDS: &str = r#"set -e
+edit() { chmod u+w "$1"; echo more >>"$1"; }
+commit() { git add -A; git commit -q -m "${1:-work}"; }
+# others go on: two new commits on main, which touch what this worktree may not
+upstream() { (
+    cd "$MAIN"; echo v2 >docs/api.md; echo up >docs/up.md; git rm -q tools/run.sh
+    git add -A; git commit -q -m upstream-1; echo v >>src/main.rs; git commit -q -a -m upstream-2
+) }
+"#;
+
+/// Represents a repository with one worktree of ours, `task`.
+pub struct Case {
+    pub repo: TestRepo,
+    pub worktree: PathBuf,
+}
+
+impl Case {
+    #[must_use]
+    #[track_caller]
+    pub fn new() -> Self {
+        Self::of(TestRepo::project())
+    }
+
+    #[must_use]
+    #[track_caller]
+    pub fn of(repo: TestRepo) -> Self {
+        let worktree = repo.add("task");
+        Self { repo, worktree }
+    }
+
+    /// Runs a script in the worktree, which must succeed.
+    #[track_caller]
+    pub fn does(&self, script: &str) -> &Self {
+        self.runs(&self.worktree, script).ok();
+        self
+    }
+
+    /// Runs a script in the main worktree, which must succeed.
+    #[track_caller]
+    pub fn main_does(&self, script: &str) -> &Self {
+        self.runs(self.repo.main(), script).ok();
+        self
+    }
+
+    /// Runs a script, whatever comes of it.
+    #[track_caller]
+    pub fn runs(&self, dir: &Path, script: &str) -> Said {
+        let (main, worktree) = (self.repo.main().display(), self.worktree.display());
+        let line = format!("MAIN='{main}' WT='{worktree}'\n{WORDS}{script}");
+        self.repo.sh(dir, &line)
+    }
+
+    /// Every finding, a line each; nothing when all is well.
+    #[must_use]
+    #[track_caller]
+    pub fn findings(&self) -> String {
+        self.repo.findings(&self.worktree)
+    }
+
+    /// Everything that changed, in scope too: path and kind, and where it was seen.
+    #[must_use]
+    #[track_caller]
+    pub fn changes(&self) -> String {
+        let said = self
+            .repo
+            .agentwt_in(&self.worktree, &["changed", "--porcelain"]);
+        said.ok().replace('\t', "  ")
+    }
+}
+
+/// The findings after a script in a new worktree.
+#[must_use]
+#[track_caller]
+fn after(script: &str) -> String {
+    Case::new().does(script).findings()
+}

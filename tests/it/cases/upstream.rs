@@ -1,0 +1,250 @@
+//! Work of others: what was merged or rebased in is nobody's change here, and what was dropped
+//! of it is.
+
+use insta::assert_snapshot;
+
+use super::Case;
+use crate::support::TestRepo;
+
+/// A worktree with a commit in scope, while main goes on.
+#[track_caller]
+fn diverged() -> Case {
+    let case = Case::new();
+    case.does("edit src/mod/util.rs; commit; upstream");
+    case
+}
+
+/// The same with a remote that has it.
+#[track_caller]
+fn with_remote() -> Case {
+    let repo = TestRepo::project();
+    let origin = repo.root().join("origin.git").display().to_string();
+    repo.git(&["init", "-q", "--bare", &origin]);
+    repo.git(&["remote", "add", "origin", &origin]);
+    repo.git(&["push", "-q", "-u", "origin", "main"]);
+    let case = Case::of(repo);
+    case.does("edit src/mod/util.rs; commit; upstream; git -C $MAIN push -q origin main");
+    case
+}
+
+#[test]
+fn a_merge_of_the_new_base_is_no_change() {
+    let case = diverged();
+    case.does("git merge -q -m merge main");
+    assert_snapshot!(case.findings(), @"");
+    assert_snapshot!(case.changes(), @"modified  commit 293837427b,index,disk  src/mod/util.rs");
+}
+
+#[test]
+fn a_fast_forward_to_the_new_base_is_no_change() {
+    let case = Case::new();
+    case.does("upstream; git merge -q --ff-only main");
+    assert_snapshot!(case.findings(), @"");
+    assert_snapshot!(case.changes(), @"");
+}
+
+#[test]
+fn a_rebase_onto_the_new_base_is_no_change() {
+    for backend in ["--merge", "--apply"] {
+        let case = diverged();
+        case.does(&format!("git rebase -q {backend} main"));
+        assert_eq!(case.findings(), "", "{backend}");
+        let changes = case.changes();
+        assert!(
+            changes.starts_with("modified  commit ") && changes.ends_with("  src/mod/util.rs"),
+            "{backend}: {changes}"
+        );
+        assert_eq!(changes.lines().count(), 1, "{backend}: {changes}");
+    }
+}
+
+#[test]
+fn a_pull_with_rebase_is_no_change() {
+    let case = with_remote();
+    case.does("git pull -q --rebase origin main");
+    assert_snapshot!(case.findings(), @"");
+}
+
+#[test]
+fn a_pull_with_merge_is_no_change() {
+    let case = with_remote();
+    case.does("git pull -q --no-rebase --no-edit origin main");
+    assert_snapshot!(case.findings(), @"");
+}
+
+#[test]
+fn an_edit_after_the_merge_is_found() {
+    let case = diverged();
+    case.does("git merge -q -m merge main; edit docs/up.md; edit docs/api.md; commit");
+    assert_snapshot!(case.findings(), @"
+    docs/api.md modified read-only violation
+    docs/up.md modified read-only violation
+    ");
+}
+
+#[test]
+fn an_edit_slipped_into_the_merge_is_found() {
+    let case = diverged();
+    case.does("git merge -q --no-commit main; edit docs/guide.md; commit");
+    assert_snapshot!(case.findings(), @"docs/guide.md modified read-only violation");
+}
+
+#[test]
+fn a_merge_that_drops_upstreams_work_is_found() {
+    let case = diverged();
+    case.does("git merge -q -s ours -m ours main");
+    assert_snapshot!(case.findings(), @"
+    docs/api.md modified read-only violation
+    docs/up.md deleted read-only violation
+    tools/run.sh created read-only violation
+    ");
+}
+
+#[test]
+fn a_revert_of_upstreams_work_is_found() {
+    let case = diverged();
+    case.does("git merge -q -m merge main; git revert --no-edit main~ >/dev/null");
+    assert_snapshot!(case.findings(), @"
+    docs/api.md modified read-only violation
+    docs/up.md deleted read-only violation
+    tools/run.sh created read-only violation
+    ");
+}
+
+#[test]
+fn a_new_base_that_was_rewritten_is_followed() {
+    let repo = TestRepo::project();
+    repo.write("docs/two.md", "two\n");
+    repo.commit_all("two");
+    let case = Case::of(repo);
+    case.does("edit src/main.rs; commit");
+    case.main_does(
+        "git reset -q --hard HEAD~; echo three >docs/three.md; git add -A; git commit -q -m three",
+    );
+    assert_snapshot!(case.findings(), @"");
+    case.does("git rebase -q --onto main HEAD~");
+    assert_snapshot!(case.findings(), @"");
+    assert_snapshot!(case.changes(), @"modified  commit 3d9e4788f0,index,disk  src/main.rs");
+}
+
+#[test]
+fn the_users_merge_of_the_worktrees_branch_is_no_finding() {
+    let case = Case::new();
+    case.does("edit src/main.rs; commit");
+    case.main_does("git merge -q --no-ff -m merge agentwt/task");
+    assert_snapshot!(case.findings(), @"");
+    case.does("git merge -q main");
+    assert_snapshot!(case.findings(), @"");
+}
+
+#[test]
+fn a_violation_that_the_user_merged_is_taken_over() {
+    let case = Case::new();
+    case.does("edit README.md; commit");
+    assert_snapshot!(case.findings(), @"README.md modified read-only violation");
+    case.main_does("git merge -q --no-ff -m merge agentwt/task");
+    assert_snapshot!(case.findings(), @"");
+}
+
+#[test]
+fn a_cherry_pick_of_foreign_work_is_found() {
+    let case = Case::new();
+    case.main_does("git switch -q -c topic; echo t >docs/topic.md; git add -A; git commit -q -m t; git switch -q main");
+    case.does("git cherry-pick topic >/dev/null");
+    assert_snapshot!(case.findings(), @"docs/topic.md created read-only violation");
+}
+
+#[test]
+fn a_merge_of_a_foreign_branch_is_found() {
+    let case = Case::new();
+    case.main_does("git switch -q -c topic; echo t >docs/topic.md; git add -A; git commit -q -m t; git switch -q main");
+    case.does("git merge -q --no-ff -m merge topic");
+    assert_snapshot!(case.findings(), @"docs/topic.md created read-only violation");
+}
+
+#[test]
+fn a_cherry_pick_of_what_is_on_the_base_branch_is_found_until_it_is_merged() {
+    let case = diverged();
+    case.does("git cherry-pick main~ >/dev/null");
+    assert_snapshot!(case.findings(), @"
+    docs/api.md modified read-only violation
+    docs/up.md created read-only violation
+    tools/run.sh deleted read-only violation
+    ");
+    case.does("git merge -q -m merge main");
+    assert_snapshot!(case.findings(), @"");
+}
+
+#[test]
+fn a_merge_in_progress_is_no_change() {
+    let case = diverged();
+    case.does("git merge -q --no-commit --no-ff main");
+    assert_snapshot!(case.findings(), @"");
+}
+
+#[test]
+fn a_rebase_in_progress_is_no_change() {
+    let case = Case::new();
+    case.does("echo mine >src/main.rs; commit one; edit tests/t.rs; commit two; upstream; ! git rebase -q main 2>/dev/null");
+    assert_snapshot!(case.findings(), @"");
+    case.does("edit docs/guide.md");
+    assert_snapshot!(case.findings(), @"docs/guide.md modified read-only violation");
+    case.does("git checkout -q -- docs/guide.md; echo both >src/main.rs; git add -A; git rebase --continue >/dev/null");
+    assert_snapshot!(case.findings(), @"");
+}
+
+#[test]
+fn a_violation_survives_a_rebase_and_a_merge() {
+    let case = diverged();
+    case.does("edit docs/guide.md; commit; git rebase -q main");
+    assert_snapshot!(case.findings(), @"docs/guide.md modified read-only violation");
+    case.does("(cd $MAIN; echo z >>docs/up.md; git commit -q -a -m z); git merge -q -m merge main");
+    assert_snapshot!(case.findings(), @"docs/guide.md modified read-only violation");
+}
+
+#[test]
+fn a_base_branch_that_the_worktree_moved_is_not_believed() {
+    let case = Case::new();
+    case.does("edit README.md; commit; git update-ref refs/heads/main HEAD");
+    assert_snapshot!(case.findings(), @"
+    README.md modified read-only violation
+    @git/refs/heads/main ref shared notice
+    ");
+}
+
+#[test]
+fn a_push_to_the_base_branch_of_the_remote_is_not_believed() {
+    let case = with_remote();
+    case.does("git fetch -q; git reset -q --hard origin/main; edit README.md; commit; git push -q origin HEAD:main");
+    assert_snapshot!(case.findings(), @"
+    README.md modified read-only violation
+    @git/refs/remotes/origin/main ref shared notice
+    ");
+}
+
+#[test]
+fn a_restore_from_foreign_work_is_found() {
+    let case = Case::new();
+    case.main_does(
+        "git switch -q -c topic; echo t >docs/api.md; git commit -q -a -m t; git switch -q main",
+    );
+    case.does("git restore --source topic -- docs/api.md");
+    assert_snapshot!(case.findings(), @"docs/api.md modified read-only violation");
+}
+
+#[test]
+fn what_the_user_does_in_the_main_worktree_is_no_finding() {
+    let case = Case::new();
+    case.main_does("echo mine >>README.md; echo n >docs/n.md; git branch other; git tag v1");
+    assert_snapshot!(case.findings(), @"");
+    case.main_does("git stash -q -u; git gc -q; git pack-refs --all");
+    assert_snapshot!(case.findings(), @"");
+}
+
+#[test]
+fn what_other_worktrees_do_is_no_finding() {
+    let case = Case::new();
+    let other = case.repo.add("other");
+    case.runs(&other, "edit README.md; commit").ok();
+    assert_snapshot!(case.findings(), @"");
+}

@@ -130,12 +130,17 @@ fn of_git(error: &GitError) -> ExitCode {
     }
 }
 
-/// Git has one status for everything; in the C locale these words are the system's own.
+/// Git has one status for everything; in the C locale these words are the system's own, or git's
+/// where it writes and does not say what the system said.
 fn is_disk(words: &str) -> bool {
     [
         "No space left on device",
         "Read-only file system",
         "Disk quota exceeded",
+        "unable to write",
+        "failed to write",
+        "couldn't write",
+        "couldn't close",
     ]
     .iter()
     .any(|text| words.contains(text))

@@ -60,14 +60,7 @@ impl IgnoreRules {
     /// Takes back what was written, where nobody has changed it since; directories if they are
     /// empty.
     pub fn undo(self) {
-        if let Some((file, before, after)) = self.exclude
-            && files::read(&file).ok().flatten() == Some(after)
-        {
-            let _ = match before {
-                Some(before) => files::write(&file, &before),
-                None => files::remove_file(&file),
-            };
-        }
+        // first what frees space: on a full disk the other can only be written then
         if let Some(file) = self.gitignore {
             let directory = file.parent().map(ToOwned::to_owned);
             let alone = directory
@@ -79,6 +72,14 @@ impl IgnoreRules {
             for directory in directory.iter().flat_map(|d| d.ancestors().take(2)) {
                 files::remove_if_empty(directory);
             }
+        }
+        if let Some((file, before, after)) = self.exclude
+            && files::read(&file).ok().flatten() == Some(after)
+        {
+            let _ = match before {
+                Some(before) => files::write(&file, &before),
+                None => files::remove_file(&file),
+            };
         }
     }
 }

@@ -170,5 +170,11 @@ fn take_back(
     }
     if let Some(at) = branch_at {
         let _ = git.delete_ref(&branch.full_ref(), at);
+        // a lock that git could not write, or took for a branch that is not there, leaves them
+        let file = Utf8PathBuf::from(branch.full_ref());
+        let above = file.ancestors().skip(1);
+        for directory in above.take_while(|directory| *directory != "refs/heads") {
+            files::remove_if_empty(&repository.common_dir.join(directory));
+        }
     }
 }

@@ -13,7 +13,7 @@ use crate::entry::Mode;
 use crate::error::Error;
 use crate::facts::add::{self as facts, Asked, Counts, Listing};
 use crate::facts::worktree::Recorded;
-use crate::facts::{Known, Main, Repository, load_config};
+use crate::facts::{Known, Repository, load_config};
 use crate::git::hooks::{Hooks, PreCommit};
 use crate::git::index::read_index;
 use crate::git::worktree::NewWorktreeBranch;
@@ -61,10 +61,7 @@ pub fn run(session: &Session, options: &crate::cli::Add) -> Result<Outcome<Added
         text: crate::path::escape_for_terminal(options.name.as_bytes()),
         why: error.to_string(),
     })?;
-    let repository = session.repository()?;
-    if repository.main == Main::Bare && repository.toplevel.is_none() {
-        return Err(Refusal::Bare.into());
-    }
+    let repository = session.repository_with_checkout()?;
     let _one_at_a_time = Lock::wait(&repository.name_lock(&name))?;
     let known = match Recorded::read(&repository, &name)? {
         Recorded::Whole(known) => Some(*known),
@@ -250,6 +247,17 @@ fn register_with_git(
     let patterns = scope.sparse_patterns_with_gitlinks(gitlinks.map(|(path, _)| path));
     let _shared = Lock::wait(&repository.shared_lock())?;
     made.before_git()?;
+    let registered = register(repository, plan, &patterns.to_bytes());
+    // also when it failed: git may have switched the extension on by then
+    made.after_git()?;
+    registered
+}
+
+fn register(
+    repository: &Repository,
+    plan: &AddPlan,
+    patterns: &[u8],
+) -> Result<Utf8PathBuf, Error> {
     let branch = match &plan.branch {
         PlannedBranch::Make(name) => NewWorktreeBranch::Make(name, &plan.base),
         PlannedBranch::Existing(name, _) => NewWorktreeBranch::Existing(name),
@@ -260,8 +268,7 @@ fn register_with_git(
     let git = repository.git.at(&plan.path);
     let admin_dir = git.absolute_git_dir()?;
     // git copies the caller's own patterns into a new worktree: ours replace them
-    git.sparse_checkout_set(&patterns.to_bytes())?;
-    made.after_git()?;
+    git.sparse_checkout_set(patterns)?;
     Ok(admin_dir)
 }
 

@@ -32,7 +32,7 @@ pub struct Initialised {
 /// # Errors
 /// Fails when git or the disk does.
 pub fn run(session: &Session, options: &crate::cli::Init) -> Result<Outcome<Initialised>, Error> {
-    let repository = session.repository()?;
+    let repository = session.repository_with_checkout()?;
     let config = directory(&repository).join(CONFIG);
     let plan = plan(&facts(&repository, &config)?);
     if !options.dry_run {

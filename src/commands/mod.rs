@@ -20,8 +20,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::facts::{Environment, Repository};
+use crate::facts::{Environment, Main, Repository};
 use crate::git::Trace;
+use crate::plan::refusal::Refusal;
 
 /// Holds what the edge knows of this run: where, under which variables, and what was signalled.
 #[derive(Clone, Debug)]
@@ -72,6 +73,18 @@ impl Session {
     /// Fails when there is none.
     pub fn repository(&self) -> Result<Repository, Error> {
         Ok(Repository::find(&self.start, self.trace.clone())?)
+    }
+
+    /// Finds the repository, for what is made from a checkout and its config.
+    ///
+    /// # Errors
+    /// Fails when there is none, or it is bare and no worktree of it was entered.
+    pub fn repository_with_checkout(&self) -> Result<Repository, Error> {
+        let repository = self.repository()?;
+        if repository.main == Main::Bare && repository.toplevel.is_none() {
+            return Err(Refusal::Bare.into());
+        }
+        Ok(repository)
     }
 
     /// Takes notice of a signal between two steps.

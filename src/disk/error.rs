@@ -39,7 +39,7 @@ impl Diagnostic for DiskError {
                 "the file system is read-only: `findmnt -T .` shows its mount"
             }
             ErrorKind::PermissionDenied => "check who owns it with `ls -ld`, then try again",
-            _ => return None,
+            _ => "look at it with `ls -ld`, put it right, then try again",
         };
         Some(Box::new(text))
     }

@@ -156,10 +156,12 @@ pub fn canonical(path: &Utf8Path) -> Result<camino::Utf8PathBuf, DiskError> {
         .map_err(|error| DiskError::new(format!("find {path}"), error))
 }
 
-/// Represents a lock that the system releases when the process ends (flock(2)).
+/// Represents a lock that the system releases when the process ends (flock(2)). Its file is
+/// removed with it, and the directories that were made for it, so that nothing is left behind.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    _held: File,
+    file: camino::Utf8PathBuf,
 }
 
 impl Lock {
@@ -169,18 +171,46 @@ impl Lock {
     /// Fails when the disk refuses.
     pub fn wait(file: &Utf8Path) -> Result<Self, DiskError> {
         let failed = |error| DiskError::new(format!("lock {file}"), error);
+        loop {
+            // whoever had it may remove the file, or its directory, at any moment until we have it
+            match Self::try_file(file) {
+                Ok(Some(lock)) => return Ok(lock),
+                Ok(None) => {}
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+    }
+
+    /// Locks the file that is there now; none when it is no longer there once we have it.
+    fn try_file(file: &Utf8Path) -> std::io::Result<Option<Self>> {
+        use std::os::unix::fs::MetadataExt;
         if let Some(directory) = file.parent() {
-            std::fs::create_dir_all(directory).map_err(failed)?;
+            std::fs::create_dir_all(directory)?;
         }
         let mut options = OpenOptions::new();
         let open = options
             .create(true)
             .truncate(false)
             .write(true)
-            .open(file)
-            .map_err(failed)?;
-        open.lock().map_err(failed)?;
-        Ok(Self { _file: open })
+            .open(file)?;
+        open.lock()?;
+        let (ours, there) = (open.metadata()?, std::fs::metadata(file)?);
+        let same = ours.dev() == there.dev() && ours.ino() == there.ino();
+        Ok(same.then(|| Self {
+            _held: open,
+            file: file.to_owned(),
+        }))
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // still locked: nobody else can have taken this very file
+        let _ = std::fs::remove_file(&self.file);
+        for directory in self.file.ancestors().skip(1).take(2) {
+            remove_if_empty(directory);
+        }
     }
 }
 

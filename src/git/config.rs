@@ -154,11 +154,7 @@ impl Git {
         match answer.status {
             // 5: "you try to unset an option which does not exist" (git-config(1))
             Some(0 | 5) => Ok(()),
-            Some(_) | None => Err(super::run::failed(
-                "write git's configuration",
-                &args,
-                &answer,
-            )),
+            Some(_) | None => Err(self.failed("write git's configuration", &args, &answer)),
         }
     }
 
@@ -187,11 +183,7 @@ impl Git {
         match answer.status {
             // 5: "you try to unset an option which does not exist" (git-config(1))
             Some(0 | 5) => Ok(()),
-            Some(_) | None => Err(super::run::failed(
-                "write git's configuration",
-                &args,
-                &answer,
-            )),
+            Some(_) | None => Err(self.failed("write git's configuration", &args, &answer)),
         }
     }
 }

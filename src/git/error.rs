@@ -90,9 +90,10 @@ impl GitError {
             Self::Failed { argv, status, .. } => {
                 let status =
                     status.map_or_else(|| "a signal".to_owned(), |s| format!("status {s}"));
+                let words: Vec<String> = argv.iter().map(|word| shell_word(word)).collect();
                 Some(format!(
                     "git ended with {status}; to see it again: git {}",
-                    argv.join(" ")
+                    words.join(" ")
                 ))
             }
             Self::Output { .. } => None,
@@ -101,6 +102,16 @@ impl GitError {
                 "run it inside a repository, or name one with `git agentwt -C <dir> …`".to_owned(),
             ),
         }
+    }
+}
+
+/// A word as a shell reads it.
+fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+.,/:@%^{}".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 

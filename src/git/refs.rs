@@ -4,7 +4,7 @@ use bstr::{BString, ByteSlice};
 use camino::Utf8Path;
 
 use super::error::GitError;
-use super::run::{Git, failed, odd_output};
+use super::run::{Git, odd_output};
 use crate::name::CommitId;
 
 /// Holds a ref and the object it names.
@@ -44,7 +44,12 @@ impl Git {
     /// # Errors
     /// Fails when git cannot run.
     pub fn rev_parse_commit(&self, revision: &str) -> Result<Option<CommitId>, GitError> {
-        let spec = format!("{revision}^{{commit}}");
+        // all that follows `:/` is the text to look for, and only commits are found by it
+        let spec = if revision.starts_with(":/") {
+            revision.to_owned()
+        } else {
+            format!("{revision}^{{commit}}")
+        };
         let args = [
             "rev-parse",
             "--verify",
@@ -54,15 +59,11 @@ impl Git {
         ];
         let answer = self.run(&args, None)?;
         match answer.status {
-            Some(0) => one_id(
-                "resolve a revision",
-                &args,
-                answer.stdout.trim_end().as_bstr(),
-            )
-            .map(Some),
+            // `^main` is a valid revision too, and printed as such: it names no commit
+            Some(0) => Ok(CommitId::parse(&answer.stdout.trim().to_str_lossy()).ok()),
             // 128: the revision cannot even be parsed
             Some(1 | 128) => Ok(None),
-            Some(_) | None => Err(failed("resolve a revision", &args, &answer)),
+            Some(_) | None => Err(self.failed("resolve a revision", &args, &answer)),
         }
     }
 

@@ -283,7 +283,7 @@ impl Git {
         if answer.status == Some(0) {
             Ok(answer.stdout)
         } else {
-            Err(failed(what, args, &answer))
+            Err(self.failed(what, args, &answer))
         }
     }
 
@@ -302,7 +302,7 @@ impl Git {
         match answer.status {
             Some(0) => Ok(Some(answer.stdout)),
             Some(1) => Ok(None),
-            Some(_) | None => Err(failed(what, args, &answer)),
+            Some(_) | None => Err(self.failed(what, args, &answer)),
         }
     }
 
@@ -334,6 +334,34 @@ impl Git {
             stdout: output.stdout,
             stderr: output.stderr,
         })
+    }
+
+    /// Makes the error of a call that ended with an unexpected status.
+    pub(super) fn failed(&self, what: &str, args: &[&str], answer: &Answer) -> GitError {
+        let said = String::from_utf8_lossy(&answer.stderr);
+        let lines: Vec<&str> = said
+            .lines()
+            .map(str::trim)
+            .filter(|l| !l.is_empty() && !l.starts_with("hint:"))
+            .collect();
+        // the first lines say what is wrong, the last what became of it
+        let words = match lines.as_slice() {
+            [] => "git said nothing".to_owned(),
+            [first @ .., last] if first.len() > 5 => {
+                let more = format!("… and {} more lines", first.len() - 3);
+                [&first[..3], &[&more, last]].concat().join("\n  ")
+            }
+            all => all.join("\n  "),
+        };
+        // with the directory: typed elsewhere, `git reset --hard` would throw work away
+        let mut command = vec!["-C".to_owned(), self.dir.to_string()];
+        command.extend(args.iter().map(|arg| (*arg).to_owned()));
+        GitError::Failed {
+            what: what.to_owned(),
+            argv: command,
+            status: answer.status,
+            words,
+        }
     }
 }
 
@@ -367,27 +395,6 @@ impl Git {
             set("GIT_INDEX_FILE", index.as_str());
         }
         all
-    }
-}
-
-/// Makes the error of a call that ended with an unexpected status.
-pub(super) fn failed(what: &str, args: &[&str], answer: &Answer) -> GitError {
-    let said = String::from_utf8_lossy(&answer.stderr);
-    let lines: Vec<&str> = said
-        .lines()
-        .map(str::trim)
-        .filter(|l| !l.is_empty() && !l.starts_with("hint:"))
-        .collect();
-    let words = if lines.is_empty() {
-        "git said nothing".to_owned()
-    } else {
-        lines.join("\n")
-    };
-    GitError::Failed {
-        what: what.to_owned(),
-        argv: args.iter().map(|arg| (*arg).to_owned()).collect(),
-        status: answer.status,
-        words,
     }
 }
 

@@ -12,4 +12,5 @@ mod floors;
 mod hooks_install;
 mod install;
 mod man;
+mod rollback;
 mod support;

@@ -1,0 +1,350 @@
+//! `add` makes a worktree or nothing: whatever fails, whoever stops it, at whichever step.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::support::{Said, TestRepo, binary, chmod};
+
+const ADD: &[&str] = &[
+    "add",
+    "task-5",
+    "--write",
+    "src/**",
+    "--exclude",
+    "**/secrets/**",
+];
+
+/// What the shim does at its n-th call instead of being git.
+#[derive(Clone, Copy)]
+enum Does {
+    Fails,
+    KillsItsParent,
+}
+
+/// A `git` earlier on `PATH` that counts its calls, and at one of them does something else.
+struct Shim {
+    dir: std::path::PathBuf,
+    path: String,
+}
+
+impl Shim {
+    fn new(repo: &TestRepo, does: Does) -> Self {
+        let dir = repo.root().join("shim");
+        std::fs::create_dir_all(&dir).expect("a directory");
+        let act = match does {
+            Does::Fails => "echo 'fatal: the shim says no' >&2; exit 77",
+            Does::KillsItsParent => "kill -9 $PPID; exit 77",
+        };
+        let path = std::env::var("PATH").expect("a search path");
+        let script = format!(
+            "#!/bin/sh\necho \"$*\" >> '{dir}/calls'\n\
+             if [ \"$(wc -l < '{dir}/calls')\" -eq \"$SHIM_AT\" ]; then {act}; fi\n\
+             PATH='{path}' exec git \"$@\"\n",
+            dir = dir.display()
+        );
+        std::fs::write(dir.join("git"), script).expect("a script");
+        chmod(&dir.join("git"), 0o755);
+        Self { dir, path }
+    }
+
+    /// Runs `add`; what it said, and the call that was tampered with, none when there were fewer.
+    fn add(&self, repo: &TestRepo, at: usize) -> (Said, Option<String>) {
+        let _ = std::fs::remove_file(self.dir.join("calls"));
+        let output = repo
+            .command(binary(), repo.main())
+            .args(ADD)
+            .env("PATH", format!("{}:{}", self.dir.display(), self.path))
+            .env("SHIM_AT", at.to_string())
+            .output()
+            .expect("it starts");
+        let calls = std::fs::read_to_string(self.dir.join("calls")).expect("there were calls");
+        let call = calls.lines().nth(at - 1).map(ToOwned::to_owned);
+        (repo.said(&output), call)
+    }
+}
+
+/// A pristine copy of the repository, to start each attempt from.
+fn keep_pristine(repo: &TestRepo) {
+    repo.sh(repo.root(), "cp -a repo pristine").ok();
+}
+
+fn restore_pristine(repo: &TestRepo) {
+    repo.sh(repo.root(), "rm -rf repo && cp -a pristine repo")
+        .ok();
+}
+
+#[test]
+fn whichever_call_of_git_fails_nothing_is_left() {
+    let repo = TestRepo::project();
+    let shim = Shim::new(&repo, Does::Fails);
+    let before = repo.fingerprint();
+    for at in 1.. {
+        let (said, call) = shim.add(&repo, at);
+        let Some(call) = call else {
+            said.ok();
+            assert!(at > 20, "git was called: {at}");
+            break;
+        };
+        assert_ne!(said.status, 0, "call {at}, git {call}, failed: {said}");
+        assert_eq!(repo.fingerprint(), before, "call {at}, git {call}: {said}");
+        let errors = said.stderr.matches("error: ").count();
+        assert_eq!(errors, 1, "call {at}, git {call}: one clear error: {said}");
+    }
+    assert_eq!(repo.findings(&repo.worktree("task-5")), "");
+}
+
+/// The calls are shared out among tests that run side by side.
+fn whichever_call_kills_us_the_next_add_succeeds(remainder: usize) {
+    let repo = TestRepo::project();
+    keep_pristine(&repo);
+    repo.agentwt(ADD).ok();
+    let wanted = repo.fingerprint();
+    let shim = Shim::new(&repo, Does::KillsItsParent);
+    for at in (1..).filter(|at| at % 3 == remainder) {
+        restore_pristine(&repo);
+        let (said, call) = shim.add(&repo, at);
+        let Some(call) = call else {
+            said.ok();
+            break;
+        };
+        assert_eq!(said.status, 137, "call {at}, git {call}, killed it: {said}");
+        let again = repo.agentwt(ADD);
+        assert_eq!(again.status, 0, "killed at call {at}, git {call}: {again}");
+        assert_eq!(
+            repo.fingerprint(),
+            wanted,
+            "killed at call {at}, git {call}"
+        );
+    }
+}
+
+#[test]
+fn killed_at_any_call_the_next_add_succeeds_1() {
+    whichever_call_kills_us_the_next_add_succeeds(0);
+}
+
+#[test]
+fn killed_at_any_call_the_next_add_succeeds_2() {
+    whichever_call_kills_us_the_next_add_succeeds(1);
+}
+
+#[test]
+fn killed_at_any_call_the_next_add_succeeds_3() {
+    whichever_call_kills_us_the_next_add_succeeds(2);
+}
+
+/// Starts `add`, waits until a hook or a filter has made `started`, sends a signal to it alone or
+/// to its whole process group (as a terminal does), and waits for its end.
+fn signalled(repo: &TestRepo, signal: &str, to: To) -> Said {
+    use std::os::unix::process::CommandExt;
+    let started = repo.root().join("started");
+    let child = repo
+        .command(binary(), repo.main())
+        .args(ADD)
+        .process_group(0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let patience = Instant::now() + Duration::from_secs(20);
+    while !started.exists() {
+        assert!(Instant::now() < patience, "the slow step began");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let target = match to {
+        To::Program => child.id().to_string(),
+        To::Group => format!("-{}", child.id()),
+    };
+    let sent = Command::new("kill")
+        .args(["-s", signal, "--", &target])
+        .status();
+    assert!(sent.expect("kill starts").success(), "the signal was sent");
+    repo.said(&child.wait_with_output().expect("it ends"))
+}
+
+#[derive(Clone, Copy)]
+enum To {
+    Program,
+    Group,
+}
+
+const SLOW: &str = "touch \"$HOME/../started\"; sleep 1";
+
+fn hook(repo: &TestRepo, name: &str, body: &str) {
+    let file = repo.main().join(".git/hooks").join(name);
+    std::fs::create_dir_all(file.parent().expect("a parent")).expect("a directory");
+    std::fs::write(&file, format!("#!/bin/sh\n{body}\n")).expect("a hook");
+    chmod(&file, 0o755);
+}
+
+#[track_caller]
+fn is_undone(repo: &TestRepo, signal: &str, to: To, status: i32) {
+    let before = repo.fingerprint();
+    let said = signalled(repo, signal, to);
+    assert_eq!(said.status, status, "{said}");
+    assert_eq!(said.stdout, "", "no path of what is not there");
+    assert!(said.stderr.contains("everything was undone"), "{said}");
+    assert_eq!(repo.fingerprint(), before, "{said}");
+    let file = repo.root().join("started");
+    std::fs::remove_file(file).expect("it was started");
+    repo.agentwt(ADD).ok();
+}
+
+#[test]
+fn ctrl_c_during_a_slow_hook_undoes_everything() {
+    let repo = TestRepo::project();
+    hook(&repo, "post-checkout", SLOW);
+    is_undone(&repo, "INT", To::Group, 130);
+}
+
+#[test]
+fn a_term_to_the_program_alone_during_a_slow_hook_undoes_everything() {
+    let repo = TestRepo::project();
+    hook(&repo, "post-checkout", SLOW);
+    is_undone(&repo, "TERM", To::Program, 143);
+}
+
+#[test]
+fn a_hangup_undoes_everything() {
+    let repo = TestRepo::project();
+    hook(&repo, "post-checkout", SLOW);
+    is_undone(&repo, "HUP", To::Group, 129);
+}
+
+/// A smudge filter that is slow for one file, in the middle of the checkout.
+fn slow_filter(repo: &TestRepo) {
+    repo.write(".gitattributes", "docs/api.md filter=slow\n");
+    repo.commit_all("a filter");
+    let smudge = format!("{SLOW}; cat");
+    repo.git(&["config", "filter.slow.smudge", &smudge]);
+    repo.git(&["config", "filter.slow.clean", "cat"]);
+    repo.git(&["config", "filter.slow.required", "true"]);
+}
+
+#[test]
+fn ctrl_c_in_the_middle_of_the_checkout_undoes_everything() {
+    let repo = TestRepo::project();
+    slow_filter(&repo);
+    is_undone(&repo, "INT", To::Group, 130);
+}
+
+#[test]
+fn a_term_in_the_middle_of_the_checkout_undoes_everything() {
+    let repo = TestRepo::project();
+    slow_filter(&repo);
+    is_undone(&repo, "TERM", To::Program, 143);
+}
+
+#[test]
+fn a_hook_that_fails_undoes_everything() {
+    let repo = TestRepo::project();
+    hook(&repo, "post-checkout", "echo 'no npm here' >&2; exit 3");
+    let before = repo.fingerprint();
+    let said = repo.agentwt(ADD);
+    assert_eq!(repo.fingerprint(), before, "{said}");
+    insta::assert_snapshot!(said, @"
+    --- stderr
+    error: cannot run the post-checkout hook: no npm here
+    help: git ended with status 3; to see it again: git -C $TMP/repo/.agentwt/worktrees/task-5 hook run --ignore-missing post-checkout -- 0000000000000000000000000000000000000000 af82e40edf386d673bb6f4292ab3a4faea3c91e5 1
+    --- status 5
+    ");
+}
+
+#[test]
+fn a_filter_that_fails_undoes_everything() {
+    let repo = TestRepo::project();
+    slow_filter(&repo);
+    repo.git(&["config", "filter.slow.smudge", "false"]);
+    let before = repo.fingerprint();
+    let said = repo.agentwt(ADD);
+    assert_eq!(repo.fingerprint(), before, "{said}");
+    said.fails(5);
+    assert!(
+        said.stderr.contains("docs/api.md"),
+        "it names the file: {said}"
+    );
+}
+
+#[test]
+fn a_commit_that_the_hook_made_is_not_thrown_away_silently() {
+    let repo = TestRepo::project();
+    let body = "echo more > src/more && git add src/more && git commit -qm more; exit 1";
+    hook(&repo, "post-checkout", body);
+    repo.agentwt(ADD).fails(5);
+    let branches = repo.git(&["branch", "--list", "agentwt/*"]);
+    assert_eq!(
+        branches, "  agentwt/task-5",
+        "its commit is on no other branch"
+    );
+}
+
+#[test]
+fn a_branch_that_was_there_survives_a_failure() {
+    let repo = TestRepo::project();
+    repo.git(&["branch", "fix/login"]);
+    hook(&repo, "post-checkout", "exit 1");
+    let before = repo.fingerprint();
+    let arguments = ["add", "task-5", "-b", "fix/login", "--write", "src/**"];
+    repo.agentwt(&arguments).fails(5);
+    assert_eq!(repo.fingerprint(), before);
+}
+
+#[test]
+fn what_the_user_had_written_into_info_exclude_survives_a_failure() {
+    let repo = TestRepo::project();
+    repo.write(".git/info/exclude", "mine\n");
+    hook(&repo, "post-checkout", "exit 1");
+    repo.agentwt(ADD).fails(5);
+    let file = repo.main().join(".git/info/exclude");
+    assert_eq!(text(&file), "mine\n");
+}
+
+#[test]
+fn twenty_at_once_all_succeed() {
+    let repo = TestRepo::project();
+    let started: Vec<_> = (0..20)
+        .map(|n| {
+            let name = format!("task-{n}");
+            repo.command(binary(), repo.main())
+                .args(["add", &name, "--write", "src/**"])
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .expect("it starts")
+        })
+        .collect();
+    for child in started {
+        let said = repo.said(&child.wait_with_output().expect("it ends"));
+        said.ok();
+    }
+    let list = repo.git(&["worktree", "list"]);
+    assert_eq!(list.lines().count(), 21, "{list}");
+}
+
+#[test]
+fn one_name_asked_for_ten_times_at_once_is_made_once() {
+    let repo = TestRepo::project();
+    let started: Vec<_> = (0..10)
+        .map(|_| {
+            repo.command(binary(), repo.main())
+                .args(ADD)
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .expect("it starts")
+        })
+        .collect();
+    let mut made = 0;
+    for child in started {
+        let said = repo.said(&child.wait_with_output().expect("it ends"));
+        assert_eq!(said.ok(), "$TMP/repo/.agentwt/worktrees/task-5");
+        made += usize::from(said.stderr.contains("new branch"));
+    }
+    assert_eq!(made, 1, "the others found it there");
+}
+
+#[track_caller]
+fn text(file: &Path) -> String {
+    std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}

@@ -53,6 +53,7 @@ pub fn read(
         profile: asked.profile.clone(),
         config_found: loaded.found,
         lists: asked.lists.clone(),
+        asked_branch: asked.branch.map(|_| branch.name().clone()),
         branch,
         base,
         on_violation: loaded.settings.on_violation.clone(),
@@ -61,7 +62,11 @@ pub fn read(
 
 fn path_state(path: &Utf8Path, worktrees: &[WorktreeEntry]) -> PathState {
     if worktrees.iter().any(|entry| entry.path == path) {
-        PathState::Worktree
+        if files::exists(path) {
+            PathState::Worktree
+        } else {
+            PathState::Missing
+        }
     } else if files::exists(path) {
         PathState::Taken
     } else {
@@ -152,8 +157,9 @@ fn base(
     let revision = setting
         .map(|setting| setting.value.clone())
         .or(own.map(ToOwned::to_owned));
-    let commit = revision
-        .as_deref()
+    // the main worktree's own branch in full: a tag may have the same name
+    let full = setting.map(|setting| &setting.value).or(head.as_ref());
+    let commit = full
         .map(|revision| git.rev_parse_commit(revision))
         .transpose()?;
     let commit = commit.flatten();
@@ -197,9 +203,14 @@ pub fn behind_upstream(
     base: &CommitId,
 ) -> Result<Option<String>, FactsError> {
     let git = &repository.git;
-    let Some(upstream) = git.upstream(&format!("refs/heads/{revision}"))? else {
+    let branch = format!("refs/heads/{revision}");
+    let Some(upstream) = git.upstream(&branch)? else {
         return Ok(None);
     };
+    // the tip of an existing branch is a base of its own
+    if git.rev_parse_commit(&branch)?.as_ref() != Some(base) {
+        return Ok(None);
+    }
     let Some(tip) = git.rev_parse_commit(&upstream)? else {
         return Ok(None);
     };

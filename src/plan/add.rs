@@ -28,6 +28,8 @@ pub struct AddFacts {
     pub config_found: bool,
     /// The lists on the command line.
     pub lists: ScopeLists,
+    /// The branch that was named outright (`--branch`).
+    pub asked_branch: Option<BranchName>,
     /// The branch.
     pub branch: BranchFacts,
     /// What the worktree starts from.
@@ -45,6 +47,8 @@ pub enum PathState {
     Taken,
     /// A worktree that git knows.
     Worktree,
+    /// Nothing, and yet git knows a worktree there.
+    Missing,
 }
 
 /// Says what is known of the branch.
@@ -126,6 +130,16 @@ pub enum Decision {
     Keep(Box<AddPlan>),
 }
 
+impl BranchFacts {
+    /// Its name.
+    #[must_use]
+    pub const fn name(&self) -> &BranchName {
+        match self {
+            Self::New { name, .. } | Self::Existing { name, .. } => name,
+        }
+    }
+}
+
 impl AddPlan {
     /// The commit that is checked out: the base, or the tip of an existing branch.
     #[must_use]
@@ -192,22 +206,15 @@ pub fn plan(facts: &AddFacts) -> Result<Decision, Refusal> {
                 path: facts.path.clone(),
             });
         }
-        PathState::Worktree => {
+        PathState::Worktree | PathState::Missing => {
             return Err(Refusal::ForeignWorktree {
                 name,
                 path: facts.path.clone(),
             });
         }
     }
-    let (commit, revision) = base(facts)?;
-    let branch = branch(facts, &commit)?;
-    let base = match (&branch, facts.base.set_by) {
-        // an existing branch starts at its tip, unless a base was asked for
-        (PlannedBranch::Existing(_, tip), set_by) if !matches!(set_by, SetBy::Flag(_)) => {
-            tip.clone()
-        }
-        (PlannedBranch::Existing(..) | PlannedBranch::Make(_), _) => commit,
-    };
+    let (base, revision) = base(facts)?;
+    let branch = branch(facts, &base)?;
     Ok(Decision::Make(Box::new(AddPlan {
         name: facts.name.clone(),
         path: facts.path.clone(),
@@ -223,7 +230,7 @@ pub fn plan(facts: &AddFacts) -> Result<Decision, Refusal> {
 /// The same name and scope again is no error; anything else under the name is.
 fn keep(facts: &AddFacts, record: &Record, rules: &[ScopeRule]) -> Result<Decision, Refusal> {
     let name = facts.name.to_string();
-    if facts.path_state == PathState::Free {
+    if matches!(facts.path_state, PathState::Free | PathState::Missing) {
         return Err(Refusal::DirectoryGone {
             name,
             path: facts.path.clone(),
@@ -236,7 +243,7 @@ fn keep(facts: &AddFacts, record: &Record, rules: &[ScopeRule]) -> Result<Decisi
         let base = record.base.commit.short().to_owned();
         return Err(Refusal::AnotherBase { name, base });
     }
-    if let BranchFacts::Existing { name: asked, .. } = &facts.branch
+    if let Some(asked) = &facts.asked_branch
         && *asked != record.branch
     {
         return Err(Refusal::AnotherBranch {
@@ -275,6 +282,13 @@ fn difference(recorded: &[ScopeRule], asked: &[ScopeRule]) -> Vec<String> {
 fn base(facts: &AddFacts) -> Result<(CommitId, String), Refusal> {
     let base = &facts.base;
     let name = facts.name.to_string();
+    if let BranchFacts::Existing { tip, .. } = &facts.branch
+        && !matches!(base.set_by, SetBy::Flag(_))
+    {
+        // it starts at its tip, unless a base was asked for
+        let revision = base.revision.clone().unwrap_or_else(|| tip.to_string());
+        return Ok((tip.clone(), revision));
+    }
     if base.unborn {
         return Err(Refusal::Unborn { name });
     }

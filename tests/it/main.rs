@@ -5,6 +5,7 @@
     reason = "tests start programs, read the environment and print"
 )]
 
+mod add;
 mod baseline;
 mod cases;
 mod completions;

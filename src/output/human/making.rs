@@ -54,7 +54,13 @@ pub fn add(added: &Added, paint: Paint) -> Printed {
         PlannedBranch::Make(name) => format!("new branch {}", paint.name(name.as_str())),
         PlannedBranch::Existing(name, _) => format!("branch {}", paint.name(name.as_str())),
     };
-    let base = format!("{} ({})", plan.base.short(), plan.revision);
+    let base = match &plan.branch {
+        // an existing branch counts from its own tip unless --base was given
+        PlannedBranch::Existing(_, tip) if *tip == plan.base => plan.base.short().to_owned(),
+        PlannedBranch::Existing(..) | PlannedBranch::Make(_) => {
+            format!("{} ({})", plan.base.short(), plan.revision)
+        }
+    };
     let files = added.files;
     let files = format!(
         "{} to edit, {} to read, {} excluded",

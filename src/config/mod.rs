@@ -156,6 +156,24 @@ impl Config {
         Err(ConfigError::in_file(source_name, text, reader.mistakes))
     }
 
+    /// As [`Config::parse`], of a file's bytes.
+    ///
+    /// # Errors
+    /// Returns every mistake, or the one that it is not UTF-8.
+    pub fn parse_bytes(source_name: &str, bytes: &[u8]) -> Result<Self, ConfigError> {
+        let at = match std::str::from_utf8(bytes) {
+            Ok(text) => return Self::parse(source_name, text),
+            Err(error) => error.valid_up_to(),
+        };
+        let text = String::from_utf8_lossy(bytes);
+        let mut reader = Reader::new(&text);
+        let span = at..at + '\u{fffd}'.len_utf8();
+        let message = "not TOML: it is not UTF-8".to_owned();
+        let help = "save the file as UTF-8".to_owned();
+        reader.add(MistakeKind::Syntax, message, span, "here", help);
+        Err(ConfigError::in_file(source_name, &text, reader.mistakes))
+    }
+
     fn read(reader: &mut Reader<'_>, document: &toml::de::DeTable<'_>) -> Self {
         let top = Table {
             section: Section::Top,

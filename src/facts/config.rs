@@ -55,12 +55,9 @@ pub fn load_config(
         bytes = read(here)?;
     }
     let found = bytes.is_some();
-    // what is not UTF-8 is shown as such by the parser, at its place
-    let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
-    let config = if found {
-        Config::parse(CONFIG, &text)?
-    } else {
-        Config::default()
+    let config = match bytes {
+        Some(bytes) => Config::parse_bytes(CONFIG, &bytes)?,
+        None => Config::default(),
     };
     let git_config = repository
         .git

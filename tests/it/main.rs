@@ -6,11 +6,13 @@
 )]
 
 mod add;
+mod bad_input;
 mod baseline;
 mod cases;
 mod completions;
 mod floors;
 mod hooks_install;
+mod init;
 mod install;
 mod man;
 mod rollback;

@@ -32,7 +32,7 @@ pub struct Rescue {
 pub fn save(
     repository: &Repository,
     known: &Known,
-    survey: &Survey,
+    survey: Option<&Survey>,
     plan: &RemovePlan,
     time: &str,
 ) -> Result<Option<Rescue>, Error> {
@@ -40,9 +40,8 @@ pub fn save(
         return Ok(None);
     }
     let head = survey
-        .heads
-        .head
-        .as_ref()
+        .and_then(|survey| survey.heads.head.as_ref())
+        .or_else(|| plan.keep.first().filter(|_| survey.is_none()))
         .unwrap_or(&known.record.base.commit);
     let commit = match (plan.save.is_empty(), plan.keep.as_slice()) {
         (true, [only]) => only.clone(),
@@ -63,21 +62,36 @@ pub fn save(
             made?
         }
     };
-    let name = format!("refs/agentwt/rescue/{}/{time}", known.record.name);
+    let name = unused(
+        repository,
+        &format!("refs/agentwt/rescue/{}/{time}", known.record.name),
+    )?;
     repository
         .git
         .update_ref(&name, &commit, None, "agentwt: saved before removal")?;
     Ok(Some(Rescue { name, commit }))
 }
 
+/// This name, or, where something was saved within the same second, the next one.
+fn unused(repository: &Repository, name: &str) -> Result<String, Error> {
+    let mut free = name.to_owned();
+    for number in 2_u32.. {
+        if repository.git.rev_parse_commit(&free)?.is_none() {
+            break;
+        }
+        free = format!("{name}-{number}");
+    }
+    Ok(free)
+}
+
 /// A commit of what was staged and is neither in HEAD nor on disk.
 fn staged(
     repository: &Repository,
     known: &Known,
-    survey: &Survey,
+    survey: Option<&Survey>,
     head: &CommitId,
 ) -> Result<Option<CommitId>, Error> {
-    if !survey.has_staged_only() {
+    if !survey.is_some_and(Survey::has_staged_only) {
         return Ok(None);
     }
     let git = repository

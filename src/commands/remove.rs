@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::facts::changes::Survey;
 use crate::facts::worktree::Known;
 use crate::facts::{Repository, remove as facts};
+use crate::name::WorktreeName;
 use crate::plan::remove::{BranchFate, RemoveOptions, RemovePlan, plan};
 
 /// Holds what became of one worktree.
@@ -45,30 +46,24 @@ pub fn run(
         delete_branch: options.delete_branch,
         keep_branch: options.keep_branch,
     };
-    let mut locks = Vec::new();
+    let (asked, _locks) = asked(&repository, &options.names)?;
+    let may_go = |known: &&Known| known.record.branch_made || options.delete_branch;
+    let may_go = asked.iter().filter(|_| !options.keep_branch).filter(may_go);
+    let leaving: Vec<_> = may_go.map(|known| known.record.branch.clone()).collect();
     let mut planned = Vec::new();
-    for text in &options.names {
-        let known = Known::of(&repository, Some(text))?;
-        if planned
-            .iter()
-            .any(|(other, _, _): &(Known, _, _)| other.dir == known.dir)
-        {
-            continue;
-        }
-        locks.push(Lock::wait(&repository.name_lock(&known.record.name))?);
+    for known in asked {
         let survey = facts::survey(&repository, &known)?;
-        let facts = facts::read(&repository, &known, survey.as_ref())?;
+        let facts = facts::read(&repository, &known, survey.as_ref(), &leaving)?;
         let plan = plan(&facts, allowed)?;
         planned.push((known, survey, plan));
     }
     let mut removed = Vec::new();
     for (known, survey, plan) in planned {
         session.check()?;
-        let rescue = match &survey {
-            Some(survey) if !options.dry_run => apply(&repository, &known, survey, &plan)?,
-            Some(_) => None,
-            None if options.dry_run => None,
-            None => forget(&repository, &known, &plan)?,
+        let rescue = if options.dry_run {
+            None
+        } else {
+            apply(&repository, &known, survey.as_ref(), &plan)?
         };
         removed.push(Removed {
             name: known.record.name.to_string(),
@@ -83,45 +78,72 @@ pub fn run(
     Ok(Outcome::done(removed))
 }
 
+/// Loads the named worktrees, each once, and takes their locks: in the order of the names, so
+/// that two commands for the same ones never wait for each other.
+fn asked(repository: &Repository, names: &[String]) -> Result<(Vec<Known>, Vec<Lock>), Error> {
+    let mut order: Vec<WorktreeName> = Vec::new();
+    for text in names {
+        let name = Known::of(repository, Some(text))?.record.name;
+        if !order.contains(&name) {
+            order.push(name);
+        }
+    }
+    let mut sorted = order.clone();
+    sorted.sort_unstable();
+    let mut locks = Vec::new();
+    for name in &sorted {
+        locks.push(Lock::wait(&repository.name_lock(name))?);
+    }
+    // what they were may have changed while we waited
+    let known: Result<_, _> = order
+        .iter()
+        .map(|name| Known::load(repository, name))
+        .collect();
+    Ok((known?, locks))
+}
+
 /// Saves, removes the directory, then the branch, and the record last: whatever is interrupted
 /// can be removed again.
 fn apply(
     repository: &Repository,
     known: &Known,
-    survey: &Survey,
+    survey: Option<&Survey>,
     plan: &RemovePlan,
 ) -> Result<Option<Rescue>, Error> {
     let time = Session::now().replace([':', '-'], "");
     let rescue = rescue::save(repository, known, survey, plan, &time)?;
     {
         let _shared = Lock::wait(&repository.shared_lock())?;
-        // a directory that somebody made read-only would stop git in the middle
-        crate::disk::mode::make_directories_writable(&known.record.path)?;
-        repository.git.worktree_remove_force(&known.record.path)?;
+        remove_directory(repository, known)?;
     }
-    finish(repository, known, plan)?;
-    Ok(rescue)
-}
-
-/// Forgets a worktree whose directory is gone already.
-fn forget(
-    repository: &Repository,
-    known: &Known,
-    plan: &RemovePlan,
-) -> Result<Option<Rescue>, Error> {
-    {
-        let _shared = Lock::wait(&repository.shared_lock())?;
-        repository.git.worktree_prune()?;
-    }
-    finish(repository, known, plan)?;
-    Ok(None)
-}
-
-fn finish(repository: &Repository, known: &Known, plan: &RemovePlan) -> Result<(), Error> {
     if let BranchFate::Deleted(tip) = &plan.branch {
         repository
             .git
             .delete_ref(&known.record.branch.full_ref(), tip)?;
     }
-    Ok(files::remove_directory(&known.dir)?)
+    files::remove_directory(&known.dir)?;
+    Ok(rescue)
+}
+
+/// Lets git remove the worktree. It refuses one whose `.git` file is not its own, so that is put
+/// back; of one that it no longer knows only the directory is left.
+fn remove_directory(repository: &Repository, known: &Known) -> Result<(), Error> {
+    let record = &known.record;
+    let listed = repository.worktrees()?;
+    let is_listed = listed.iter().any(|entry| entry.path == record.path);
+    if files::is_directory(&record.path) {
+        // a directory that somebody made read-only would stop git in the middle
+        crate::disk::mode::make_directories_writable(&record.path)?;
+        let dot_git = record.path.join(".git");
+        if is_listed
+            && files::read(&dot_git).ok().flatten().as_deref() != Some(record.dot_git.as_bytes())
+        {
+            files::remove_if_empty(&dot_git);
+            files::write(&dot_git, record.dot_git.as_bytes())?;
+        }
+    }
+    if is_listed {
+        repository.git.worktree_remove_force(&record.path)?;
+    }
+    Ok(files::remove_directory(&record.path)?)
 }

@@ -66,7 +66,10 @@ fn chosen(repository: &Repository, options: &crate::cli::Verify) -> Result<Vec<K
         chosen.push(Known::of(repository, None)?);
     } else {
         for name in &options.names {
-            chosen.push(Known::of(repository, Some(name))?);
+            let known = Known::of(repository, Some(name))?;
+            if !chosen.iter().any(|other: &Known| other.dir == known.dir) {
+                chosen.push(known);
+            }
         }
     }
     Ok(chosen)

@@ -19,6 +19,7 @@ use super::tips::{self, Tips};
 use super::worktree::Known;
 use crate::change::{Change, ChangeSet, Kind, Place, Seen};
 use crate::compare::{Delta, State, compare, entry_in, same};
+use crate::disk::scan::Unreadable;
 use crate::entry::{Entry, Mode};
 use crate::git::objects::Objects;
 use crate::git::{Git, GitMode};
@@ -48,6 +49,8 @@ pub struct States {
     pub disk: Delta,
     /// Untracked and ignored files.
     pub untracked: BTreeMap<RepoPath, Seen>,
+    /// What of the disk could not be read: nobody knows what it holds.
+    pub unreadable: Vec<Unreadable>,
 }
 
 struct Ground<'a> {
@@ -136,13 +139,13 @@ pub fn collect(
         history: put_back,
         integrity: sources.wrong,
     };
-    let (manifest, disk) = (ground.manifest, disk.delta);
     let states = States {
-        manifest,
+        manifest: ground.manifest,
         head: sources.head,
         index,
-        disk,
+        disk: disk.delta,
         untracked,
+        unreadable: disk.unreadable,
     };
     Ok(Survey {
         changes,
@@ -204,10 +207,13 @@ impl Ground<'_> {
         let read = DiskState::read(self.repository, self.known, &self.manifest, &candidates);
         let disk = match read {
             Ok(disk) => disk,
-            Err(FactsError::Disk(_)) => {
-                sources.wrong.push(plain(Place::Worktree, Kind::Integrity));
-                DiskState::default()
-            }
+            Err(FactsError::Disk(error)) => DiskState {
+                unreadable: vec![Unreadable {
+                    path: None,
+                    detail: error.to_string(),
+                }],
+                ..DiskState::default()
+            },
             Err(other) => return Err(other),
         };
         let unreadable = disk

@@ -2,14 +2,16 @@
 
 use super::changes::{Survey, collect};
 use super::error::FactsError;
+use super::heads::Heads;
 use super::index_state::IndexFile;
 use super::repository::Repository;
 use super::worktree::Known;
 use crate::change::Seen;
 use crate::disk::files;
+use crate::disk::scan::Unreadable;
 use crate::entry::Mode;
 use crate::git::GitMode;
-use crate::name::CommitId;
+use crate::name::{BranchName, CommitId};
 use crate::path::RepoPath;
 use crate::plan::remove::{RemoveFacts, Unmerged};
 
@@ -24,7 +26,8 @@ pub fn survey(repository: &Repository, known: &Known) -> Result<Option<Survey>, 
     collect(repository, known, &IndexFile::Own).map(Some)
 }
 
-/// Reads everything else.
+/// Reads everything else. `leaving` are the branches that may go in the same command: what only
+/// they hold is on no other branch.
 ///
 /// # Errors
 /// Fails when git or the disk does.
@@ -32,6 +35,7 @@ pub fn read(
     repository: &Repository,
     known: &Known,
     survey: Option<&Survey>,
+    leaving: &[BranchName],
 ) -> Result<RemoveFacts, FactsError> {
     let record = &known.record;
     let uncommitted = survey
@@ -42,13 +46,22 @@ pub fn read(
         matches!(seen, Some(Seen::Untracked))
     };
     let branch_tip = repository.git.rev_parse_commit(&record.branch.full_ref())?;
-    let head = survey.and_then(|survey| survey.heads.head.clone());
+    let head = match survey {
+        Some(survey) => survey.heads.head.clone(),
+        None => Heads::read(repository, known)?.head,
+    };
     let detached = head.filter(|head| Some(head) != branch_tip.as_ref());
     let worktrees = repository.worktrees()?;
     let entry = worktrees.iter().find(|entry| entry.path == record.path);
+    let own = record.branch.full_ref();
+    let held = worktrees
+        .iter()
+        .any(|other| other.path != record.path && other.branch.as_ref() == Some(&own));
+    let mut going: Vec<String> = leaving.iter().map(BranchName::full_ref).collect();
+    going.push(own);
     let unmerged = Unmerged {
-        branch: unmerged(repository, known, branch_tip.as_ref(), None)?,
-        detached: unmerged(repository, known, detached.as_ref(), branch_tip.as_ref())?,
+        branch: unmerged(repository, &going, branch_tip.as_ref(), None)?,
+        detached: unmerged(repository, &going, detached.as_ref(), branch_tip.as_ref())?,
     };
     Ok(RemoveFacts {
         record: Box::new(record.clone()),
@@ -57,7 +70,9 @@ pub fn read(
         locked: entry.is_some_and(|entry| entry.locked),
         untracked: uncommitted.iter().filter(is_untracked).cloned().collect(),
         uncommitted,
-        nested: survey.map(Survey::nested).unwrap_or_default(),
+        nested: nested(known, survey),
+        unreadable: survey.map(|s| unreadable(known, s)).unwrap_or_default(),
+        held,
         submodules: survey
             .map(|s| submodules(repository, known, s))
             .transpose()?
@@ -68,20 +83,40 @@ pub fn read(
     })
 }
 
-/// Counts the commits of a tip that no other branch, remote-tracking branch or tag has.
+/// Directories with a repository of their own, the worktree's own `.git` among them if it is a
+/// directory with anything in it: git makes it a file.
+fn nested(known: &Known, survey: Option<&Survey>) -> Vec<RepoPath> {
+    let mut nested = survey.map(Survey::nested).unwrap_or_default();
+    let own = known.record.path.join(".git");
+    if files::names(&own).is_ok_and(|names| !names.is_empty()) {
+        nested.push(RepoPath::child(None, b".git"));
+    }
+    nested
+}
+
+/// What could not be read: the worktree itself, or paths in it.
+fn unreadable(known: &Known, survey: &Survey) -> Vec<String> {
+    let name = |unreadable: &Unreadable| match &unreadable.path {
+        Some(path) => path.to_string(),
+        None => known.record.path.to_string(),
+    };
+    survey.states.unreadable.iter().map(name).collect()
+}
+
+/// Counts the commits of a tip that no branch but those that go, no remote-tracking branch and
+/// no tag has.
 fn unmerged(
     repository: &Repository,
-    known: &Known,
+    going: &[String],
     tip: Option<&CommitId>,
     also: Option<&CommitId>,
 ) -> Result<u64, FactsError> {
     let Some(tip) = tip else { return Ok(0) };
     let git = repository.git.with_mode(GitMode::Hardened);
-    let own = known.record.branch.full_ref();
     let refs = git.for_each_ref(&["refs/heads/", "refs/remotes/", "refs/tags/"])?;
     let others = refs
         .iter()
-        .filter(|other| other.name != own)
+        .filter(|other| !going.iter().any(|name| other.name == *name))
         .map(|other| &other.id);
     let mut others: Vec<&CommitId> = others.chain(also).collect();
     others.sort_unstable();

@@ -100,18 +100,15 @@ impl Known {
     /// Git on exactly this worktree, for reading what verification believes.
     #[must_use]
     pub fn hardened_git(&self, repository: &Repository) -> Git {
-        let git = repository
-            .git
-            .on(&self.record.admin_dir, Some(&self.record.path));
-        git.with_mode(Mode::Hardened)
+        self.git(repository).with_mode(Mode::Hardened)
     }
 
     /// Git on exactly this worktree, as the user has it.
     #[must_use]
     pub fn git(&self, repository: &Repository) -> Git {
-        repository
-            .git
-            .on(&self.record.admin_dir, Some(&self.record.path))
+        // nothing can be started in a directory that is gone
+        let path = Some(&*self.record.path).filter(|path| files::is_directory(path));
+        repository.git.on(&self.record.admin_dir, path)
     }
 
     /// Loads the manifest.

@@ -65,8 +65,12 @@ pub fn porcelain(answer: &Answer, end: End) -> Vec<u8> {
 pub fn tsv(answer: &Answer, end: End) -> Vec<u8> {
     let mut lines: Vec<String> = Vec::new();
     match answer {
-        Answer::Changed { answer, .. } => {
-            let line = |c: &Change| format!("{}\t{}", c.place.to_tsv(), c.kind.as_str());
+        Answer::Changed { answer, absolute } => {
+            let place = |c: &Change| match absolute_path(answer, c).filter(|_| *absolute) {
+                Some(path) => escape_for_tsv(&path),
+                None => c.place.to_tsv(),
+            };
+            let line = |c: &Change| format!("{}\t{}", place(c), c.kind.as_str());
             lines.extend(answer.shown.iter().map(line));
         }
         Answer::Verify(all) => {
@@ -183,21 +187,20 @@ fn decided(records: &mut Records, decided: &Decided) {
 
 fn changed(records: &mut Records, answer: &ChangedAnswer, absolute: bool) {
     for change in &answer.shown {
-        let bytes = match (&change.place, absolute) {
-            (Place::Path(path), true) => [
-                answer.path.as_str().as_bytes(),
-                b"/",
-                path.as_bstr().as_bytes(),
-            ]
-            .concat(),
-            (other, _) => place(other),
-        };
+        let path = absolute_path(answer, change).filter(|_| absolute);
+        let bytes = path.unwrap_or_else(|| place(&change.place));
         records.push(&[
             change.kind.as_str().as_bytes(),
             seen(change).as_bytes(),
             &bytes,
         ]);
     }
+}
+
+/// Where the path of a change is on disk; none for what is no path.
+fn absolute_path(answer: &ChangedAnswer, change: &Change) -> Option<Vec<u8>> {
+    let path = change.place.path()?.as_bstr().as_bytes();
+    Some([answer.path.as_str().as_bytes(), b"/", path].concat())
 }
 
 fn seen(change: &Change) -> String {

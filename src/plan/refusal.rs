@@ -101,6 +101,16 @@ pub enum Refusal {
         path: Utf8PathBuf,
         items: Vec<String>,
     },
+    /// Something in it cannot be read, so that nobody can say or save what it holds.
+    #[error(
+        "cannot remove worktree `{name}`: it cannot be read whether work would be lost{}",
+        list(items)
+    )]
+    Unreadable {
+        name: String,
+        path: Utf8PathBuf,
+        items: Vec<String>,
+    },
     /// The worktree is locked.
     #[error("cannot remove worktree `{name}`: it is locked")]
     Locked { name: String, path: Utf8PathBuf },
@@ -156,6 +166,7 @@ impl Refusal {
             | Self::BaseNotAncestor { .. }
             | Self::WouldLose { .. }
             | Self::NestedRepository { .. }
+            | Self::Unreadable { .. }
             | Self::Locked { .. }
             | Self::NotOurs { .. }
             | Self::Inside { .. }
@@ -188,6 +199,7 @@ impl Refusal {
             Self::Bare => "agentwt::add::bare",
             Self::WouldLose { .. } => "agentwt::remove::would_lose",
             Self::NestedRepository { .. } => "agentwt::remove::nested_repository",
+            Self::Unreadable { .. } => "agentwt::remove::unreadable",
             Self::Locked { .. } => "agentwt::remove::locked",
             Self::NotOurs { .. } => "agentwt::remove::not_ours",
             Self::Inside { .. } => "agentwt::remove::inside",
@@ -271,6 +283,7 @@ impl Refusal {
             Self::NestedRepository { path, .. } => {
                 format!("no commit can save its history: move it out of {path} first")
             }
+            Self::Unreadable { path, .. } => format!("chmod -R u+rX {path}"),
             Self::Locked { path, .. } => format!("git worktree unlock {path}"),
             Self::NotOurs { path, name } => {
                 format!("git agentwt hooks uninstall {name} && git worktree remove {path}")

@@ -24,6 +24,10 @@ pub struct RemoveFacts {
     pub untracked: Vec<RepoPath>,
     /// Directories with a repository of their own inside.
     pub nested: Vec<RepoPath>,
+    /// What could not be read, and may hold work.
+    pub unreadable: Vec<String>,
+    /// Whether another worktree has the branch checked out by now.
+    pub held: bool,
     /// Submodules with work of their own.
     pub submodules: Vec<RepoPath>,
     /// Where the branch is; none when it is gone.
@@ -111,7 +115,14 @@ pub fn plan(facts: &RemoveFacts, options: RemoveOptions) -> Result<RemovePlan, R
             items,
         });
     }
-    let kept_by_branch = options.keep_branch || options.delete_branch;
+    if !facts.unreadable.is_empty() {
+        return Err(Refusal::Unreadable {
+            name,
+            path: record.path.clone(),
+            items: facts.unreadable.clone(),
+        });
+    }
+    let kept_by_branch = options.keep_branch || options.delete_branch || facts.held;
     let unmerged = facts.unmerged.detached
         + if kept_by_branch {
             0
@@ -127,7 +138,7 @@ pub fn plan(facts: &RemoveFacts, options: RemoveOptions) -> Result<RemovePlan, R
     }
     let branch = match &facts.branch_tip {
         None => BranchFate::Gone,
-        Some(_) if options.keep_branch => BranchFate::Stays,
+        Some(_) if options.keep_branch || facts.held => BranchFate::Stays,
         // a branch that was there before is the user's own
         Some(_) if !record.branch_made && !options.delete_branch => BranchFate::Stays,
         Some(tip) if facts.unmerged.branch == 0 => BranchFate::Deleted(tip.clone()),

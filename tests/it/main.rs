@@ -15,5 +15,8 @@ mod hooks_install;
 mod init;
 mod install;
 mod man;
+mod remove;
 mod rollback;
+mod shared_cases;
 mod support;
+mod verify;

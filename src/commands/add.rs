@@ -13,7 +13,7 @@ use crate::entry::Mode;
 use crate::error::Error;
 use crate::facts::add::{self as facts, Asked, Counts, Listing};
 use crate::facts::worktree::Recorded;
-use crate::facts::{Known, Repository, load_config};
+use crate::facts::{FactsError, Known, Repository, load_config};
 use crate::git::hooks::{Hooks, PreCommit};
 use crate::git::index::read_index;
 use crate::git::worktree::NewWorktreeBranch;
@@ -68,9 +68,11 @@ pub fn run(session: &Session, options: &crate::cli::Add) -> Result<Outcome<Added
         Recorded::Nothing => None,
         Recorded::Incomplete(intent) => {
             // we hold the lock of the name, so whoever wrote this is gone
-            if !options.dry_run {
-                made::clear(&repository, &name, &intent);
+            if options.dry_run {
+                let name = name.to_string();
+                return Err(FactsError::Incomplete { name }.into());
             }
+            made::clear(&repository, &name, &intent);
             None
         }
     };

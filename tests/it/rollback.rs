@@ -134,6 +134,28 @@ fn killed_at_any_call_the_next_add_succeeds_3() {
     whichever_call_kills_us_the_next_add_succeeds(2);
 }
 
+#[test]
+fn a_dry_run_says_that_a_killed_add_left_something_and_leaves_it() {
+    let repo = TestRepo::project();
+    let shim = Shim::new(&repo, Does::KillsItsParent);
+    let reset = |call: Option<String>| call.is_none_or(|call| call.starts_with("reset"));
+    let at = (10..)
+        .find(|at| reset(shim.add(&repo, *at).1))
+        .expect("it is called");
+    assert!(
+        repo.worktree("task-5").exists(),
+        "killed at call {at}, in the middle"
+    );
+    let said = repo.agentwt(&[ADD, &["-n"]].concat());
+    assert!(repo.worktree("task-5").exists(), "a dry run clears nothing");
+    insta::assert_snapshot!(said, @"
+    --- stderr
+    error: worktree `task-5` is incomplete: its `add` is running, or was killed
+    help: wait for it, or run `git agentwt add task-5` again: it finishes or clears what is left
+    --- status 4
+    ");
+}
+
 /// Starts `add`, waits until a hook or a filter has made `started`, sends a signal to it alone or
 /// to its whole process group (as a terminal does), and waits for its end.
 fn signalled(repo: &TestRepo, signal: &str, to: To) -> Said {

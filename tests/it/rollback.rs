@@ -134,18 +134,40 @@ fn killed_at_any_call_the_next_add_succeeds_3() {
     whichever_call_kills_us_the_next_add_succeeds(2);
 }
 
-#[test]
-fn a_dry_run_says_that_a_killed_add_left_something_and_leaves_it() {
+/// A repository in which an `add` was killed when the worktree was registered and had no files.
+fn killed_before_the_checkout() -> TestRepo {
     let repo = TestRepo::project();
     let shim = Shim::new(&repo, Does::KillsItsParent);
     let reset = |call: Option<String>| call.is_none_or(|call| call.starts_with("reset"));
-    let at = (10..)
-        .find(|at| reset(shim.add(&repo, *at).1))
-        .expect("it is called");
-    assert!(
-        repo.worktree("task-5").exists(),
-        "killed at call {at}, in the middle"
-    );
+    let at = (10..).find(|at| reset(shim.add(&repo, *at).1));
+    assert!(repo.worktree("task-5").exists(), "killed at {at:?}");
+    repo
+}
+
+/// What git leaves when it is killed itself (facts/git.md, section 7).
+#[test]
+fn what_a_killed_git_leaves_is_cleared_by_the_next_add() {
+    let wounds = [
+        "echo initializing > .git/worktrees/task-5/locked",
+        "echo half > .agentwt/worktrees/task-5/half; rm -r .git/worktrees/task-5",
+        "rm .git/worktrees/task-5/gitdir; echo initializing > .git/worktrees/task-5/locked",
+        "touch .git/worktrees/task-5/index.lock",
+    ];
+    for wound in wounds {
+        let repo = killed_before_the_checkout();
+        repo.sh(repo.main(), wound).ok();
+        let again = repo.agentwt(ADD);
+        assert_eq!(again.status, 0, "{wound}: {again}");
+        assert_eq!(repo.findings(&repo.worktree("task-5")), "", "{wound}");
+        let list = repo.git(&["worktree", "list"]);
+        assert_eq!(list.lines().count(), 2, "{wound}: {list}");
+        assert!(!repo.worktree("task-5").join("half").exists(), "{wound}");
+    }
+}
+
+#[test]
+fn a_dry_run_says_that_a_killed_add_left_something_and_leaves_it() {
+    let repo = killed_before_the_checkout();
     let said = repo.agentwt(&[ADD, &["-n"]].concat());
     assert!(repo.worktree("task-5").exists(), "a dry run clears nothing");
     insta::assert_snapshot!(said, @"

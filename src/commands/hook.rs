@@ -3,6 +3,7 @@
 
 use super::{Outcome, Session};
 use crate::apply::{outcome, write_bits};
+use crate::change::Seen;
 use crate::disk::mode::Doing;
 use crate::error::Error;
 use crate::exit::ExitCode;
@@ -44,8 +45,12 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
     let rebasing = heads::in_rebase(&known.record);
     let (bits, check) = match hook.event.as_str() {
         "post-index-change" => (argument(0) == Some("1"), false),
-        "post-checkout" => (true, argument(2) == Some("1") && !rebasing),
-        "post-merge" | "post-rewrite" | "post-applypatch" => (true, true),
+        "post-checkout" => {
+            let whole = argument(2) == Some("1") && !rebasing;
+            (true, whole && !heads::starts_rebase(&repository, &known)?)
+        }
+        "post-applypatch" => (true, !rebasing),
+        "post-merge" | "post-rewrite" => (true, true),
         "post-commit" => (false, !rebasing),
         "pre-commit" => return before_commit(session, &repository, &known),
         _ => (false, false),
@@ -69,11 +74,17 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
 
 fn put_bits_back(repository: &Repository, known: &Known) -> Result<(), Error> {
     let index = read_index(&known.record.admin_dir.join("index"), repository.format)?;
-    write_bits::apply(&known.record.path, &known.scope, &index, Doing::Change)?;
+    let applied = write_bits::apply(&known.record.path, &known.scope, &index, Doing::Change)?;
+    if !applied.changed.is_empty() {
+        // a write bit changes the ctime, by which git takes the file for an edited one: the next
+        // of several picks would be refused. If the index is locked, git is not done with it.
+        let _ = known.git(repository).update_index_refresh();
+    }
     Ok(())
 }
 
-/// What git will commit is in the index that it names to the hook.
+/// What git will commit is in the index that it names to the hook: a violation that is only on
+/// disk, or that this commit takes back, is no reason to refuse it.
 fn before_commit(
     session: &Session,
     repository: &Repository,
@@ -84,7 +95,10 @@ fn before_commit(
         None => IndexFile::Own,
     };
     let survey = collect(repository, known, &index)?;
-    let report = verify(&known.scope, survey.changes, Strictness::Normal);
+    let mut report = verify(&known.scope, survey.changes, Strictness::Normal);
+    report.findings.retain(|finding| {
+        finding.change.place.path().is_none() || finding.change.seen.contains(&Seen::Index)
+    });
     let refused = !report.valid();
     let name = known.record.name.to_string();
     let report = refused.then_some((name, report));

@@ -84,23 +84,33 @@ impl Heads {
 }
 
 /// Whether a rebase of the recorded branch is in progress: HEAD is then detached
-/// (git-rebase(1), `rebase-merge` and `rebase-apply` hold `head-name`).
+/// (git-rebase(1), `rebase-merge` and `rebase-apply` hold `head-name`). The apply backend writes
+/// that only when it stops; until then its file `rebasing` is all there is.
 fn rebasing(record: &Record) -> Result<bool, FactsError> {
+    let ours = record.branch.full_ref();
     for directory in ["rebase-merge", "rebase-apply"] {
-        let name = files::read(&record.admin_dir.join(directory).join("head-name"))?;
-        let ours = record.branch.full_ref();
-        if name.is_some_and(|name| name.trim_ascii_end() == ours.as_bytes()) {
-            return Ok(true);
+        let directory = record.admin_dir.join(directory);
+        match files::read(&directory.join("head-name"))? {
+            Some(name) if name.trim_ascii_end() == ours.as_bytes() => return Ok(true),
+            None if files::exists(&directory.join("rebasing")) => return Ok(true),
+            Some(_) | None => {}
         }
     }
     Ok(false)
 }
 
-/// Whether any operation that rewrites the branch step by step is in progress.
+/// Whether any rebase is in progress. `git am` uses `rebase-apply` too, without `rebasing`.
 pub fn in_rebase(record: &Record) -> bool {
-    ["rebase-merge", "rebase-apply"]
+    ["rebase-merge", "rebase-apply/rebasing"]
         .iter()
-        .any(|directory| files::is_directory(&record.admin_dir.join(directory)))
+        .any(|path| files::exists(&record.admin_dir.join(path)))
+}
+
+/// Whether HEAD has just been taken to where a rebase begins. The apply backend has made no
+/// directory of its own yet; only the reflog says so.
+pub fn starts_rebase(repository: &Repository, known: &Known) -> Result<bool, FactsError> {
+    let newest = known.hardened_git(repository).reflog_newest("HEAD")?;
+    Ok(newest.is_some_and(|entry| entry.reason.contains(" (start): checkout ")))
 }
 
 fn merge_heads(record: &Record) -> Result<Vec<CommitId>, FactsError> {

@@ -11,6 +11,7 @@ mod baseline;
 mod cases;
 mod completions;
 mod floors;
+mod hooks;
 mod hooks_install;
 mod init;
 mod install;

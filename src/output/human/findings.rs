@@ -135,21 +135,27 @@ pub fn hook(answer: &HookAnswer, paint: Paint) -> Printed {
         text.push_str(&format!("  … and {more} more: git agentwt verify {name}\n"));
     }
     if answer.refused {
-        text.push_str("agentwt: the commit is refused; to take a path back to the base:\n");
-        let path = report
-            .violations()
-            .find_map(|finding| finding.change.place.path());
-        let path = path.map_or_else(|| "<path>".to_owned(), ToString::to_string);
-        let base = report.changes.base.short();
-        text.push_str(&format!(
-            "  git restore --source={base} --staged --worktree -- '{path}'\n"
-        ));
-        text.push_str(&format!(
-            "  git rm -f --cached -- '{path}'   # if the base does not have it\n"
-        ));
+        text.push_str(&way_back(report));
     }
     Printed {
         stdout: Vec::new(),
         stderr: text,
     }
+}
+
+/// How to take the first of the paths out of the commit, ready to be run.
+fn way_back(report: &Report) -> String {
+    let paths = report.violations();
+    let mut paths = paths.filter_map(|f| Some((f.change.kind, f.change.place.path()?)));
+    let Some((kind, path)) = paths.next() else {
+        return "agentwt: the commit is refused\n".to_owned();
+    };
+    let path = path.to_string().replace('\'', r"'\''");
+    let command = if kind == Kind::Created {
+        "git rm -f --cached".to_owned()
+    } else {
+        let base = report.changes.base.short();
+        format!("git restore --source={base} --staged --worktree")
+    };
+    format!("agentwt: the commit is refused; to take a path out of it:\n  {command} -- '{path}'\n")
 }

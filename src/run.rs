@@ -1,7 +1,6 @@
 //! Runs a command line: parses it, calls the command, prints, and gives the status.
 #![expect(
     clippy::disallowed_methods,
-    clippy::disallowed_macros,
     reason = "the edge: it reads the environment and prints"
 )]
 
@@ -26,11 +25,11 @@ use crate::output::{Answer, End, Paint, render, render_error};
 #[must_use]
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
-        eprintln!(
-            "error: a bug in git-agentwt {}: {panic}",
-            env!("CARGO_PKG_VERSION")
-        );
-        eprintln!("help: please report it with the command that you typed");
+        let version = env!("CARGO_PKG_VERSION");
+        tell(&format!(
+            "error: a bug in git-agentwt {version}: {panic}\n\
+            help: please report it with the command that you typed\n"
+        ));
     }));
     std::panic::catch_unwind(|| run_command_line(arguments)).unwrap_or(ExitCode::Bug)
 }
@@ -64,10 +63,15 @@ fn run_command_line(arguments: Vec<OsString>) -> ExitCode {
             } else {
                 100
             };
-            eprint!("{}", render_error(&error, paint, width));
+            tell(&render_error(&error, paint, width));
             error.exit_code()
         }
     }
+}
+
+/// Writes to stderr. `eprint!` would panic when its reader is gone.
+fn tell(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 fn terminal_width() -> usize {
@@ -90,9 +94,9 @@ fn print(cli: &Cli, outcome: &Outcome<Answer>, format: Format, end: End) -> Exit
     if !cli.common.quiet || matches!(outcome.answer, Answer::Hook(_)) {
         let stderr = paint(std::io::stderr().is_terminal());
         for note in &outcome.notes {
-            eprintln!("{} {note}", stderr.warning("note:"));
+            tell(&format!("{} {note}\n", stderr.warning("note:")));
         }
-        eprint!("{}", printed.stderr);
+        tell(&printed.stderr);
     }
     let mut stdout = std::io::stdout().lock();
     if let Err(error) = stdout
@@ -101,7 +105,7 @@ fn print(cli: &Cli, outcome: &Outcome<Answer>, format: Format, end: End) -> Exit
         && error.kind() != std::io::ErrorKind::BrokenPipe
     {
         let error = Error::from(DiskError::new("write to standard output", error));
-        eprint!("{}", render_error(&error, Paint::Plain, 100));
+        tell(&render_error(&error, Paint::Plain, 100));
         return error.exit_code();
     }
     outcome.exit

@@ -56,14 +56,15 @@ pub struct Details {
     pub last: Option<LastVerification>,
     /// When it was made.
     pub created: String,
+    /// Whether its branch is at a commit that was not there when it was made.
+    pub committed: bool,
 }
 
 impl Details {
     /// Whether commits were made that no hook has verified.
     #[must_use]
     pub fn hooks_silent(&self) -> bool {
-        let moved = self.head.as_ref().is_some_and(|head| *head != self.base);
-        moved && self.last.as_ref().map(|last| &last.head) != self.head.as_ref()
+        self.committed && self.last.as_ref().map(|last| &last.head) != self.head.as_ref()
     }
 }
 
@@ -95,6 +96,10 @@ pub fn run(session: &Session) -> Result<Outcome<Vec<Row>>, Error> {
 fn whole(known: &Known, head: Option<CommitId>) -> Row {
     let record = &known.record;
     let there = files::is_directory(&record.path);
+    let is_new = |head: &CommitId| {
+        *head != record.base.commit && !known.recorded_refs().is_ok_and(|refs| refs.contains(head))
+    };
+    let committed = head.as_ref().is_some_and(is_new);
     Row {
         name: record.name.to_string(),
         path: record.path.clone(),
@@ -107,6 +112,7 @@ fn whole(known: &Known, head: Option<CommitId>) -> Row {
             head,
             last: known.last_verification(),
             created: record.created.clone(),
+            committed,
         }),
     }
 }

@@ -43,20 +43,19 @@ pub fn run(session: &Session, options: &crate::cli::Reapply) -> Result<Outcome<R
     let index = read_index(&index_file, repository.format)?;
     let patterns = patterns(&known, &index);
     let file = record.admin_dir.join("info/sparse-checkout");
-    let sparse = git.config_get_bool("core.sparseCheckout")? == Some(true);
-    let other_patterns = !sparse || files::read(&file)?.as_deref() != Some(&patterns);
+    let is_on = git.config_get_bool("core.sparseCheckout")? == Some(true);
+    let other_patterns = !is_on || files::read(&file)?.as_deref() != Some(&patterns);
     let before = present(&known, &index);
-    let doing = if options.dry_run {
-        Doing::Look
-    } else {
-        Doing::Change
-    };
+    // looked for first: our own hook puts them back as soon as git has moved a file
+    let mut bits = write_bits::apply(&record.path, &known.scope, &index, Doing::Look)?;
     if !options.dry_run {
         put_patterns_back(&repository, &known, other_patterns.then_some(&patterns))?;
-    }
-    let index = read_index(&index_file, repository.format)?;
-    let bits = write_bits::apply(&record.path, &known.scope, &index, doing)?;
-    if !options.dry_run {
+        let index = read_index(&index_file, repository.format)?;
+        let now = write_bits::apply(&record.path, &known.scope, &index, Doing::Change)?;
+        bits.changed.extend(now.changed);
+        bits.changed.sort_unstable();
+        bits.changed.dedup();
+        bits.refused = now.refused;
         git.update_index_refresh()?;
     }
     let left = if options.dry_run {
@@ -113,7 +112,12 @@ fn put_patterns_back(
     let git = known.git(repository);
     let _shared = Lock::wait(&repository.shared_lock())?;
     match patterns {
-        Some(patterns) => git.sparse_checkout_set(patterns)?,
+        Some(patterns) => {
+            git.sparse_checkout_set(patterns)?;
+            // `git sparse-checkout disable` leaves it behind
+            let config = known.record.admin_dir.join("config.worktree");
+            git.config_file_unset(&config, "index.sparse")?;
+        }
         None => git.sparse_checkout_reapply()?,
     }
     Ok(())

@@ -74,9 +74,11 @@ pub fn run(session: &Session, options: &crate::cli::Scope) -> Result<Outcome<Sco
         return Ok(Outcome::done(ScopeAnswer::Whole(Box::new(counted))));
     }
     let below = prefix(&repository, subject.path.as_ref());
+    let mut roots: Vec<&Utf8PathBuf> = subject.path.iter().chain(&repository.toplevel).collect();
+    roots.push(&repository.root);
     let mut decided = Vec::new();
     for given in given {
-        let (path, kind) = parse(&below, &given)?;
+        let (path, kind) = parse(&below, &roots, &given)?;
         let verdict = subject.scope.verdict(&path, kind);
         let rule = verdict.rule.cloned();
         decided.push(Decided {
@@ -130,11 +132,21 @@ fn prefix(repository: &Repository, worktree: Option<&Utf8PathBuf>) -> Vec<u8> {
         .unwrap_or_default()
 }
 
-/// A trailing slash means a directory, as for `git check-ignore`.
-fn parse(below: &[u8], given: &BString) -> Result<(RepoPath, EntryKind), Error> {
+/// A trailing slash means a directory, as for `git check-ignore`; an absolute path is one of the
+/// first root that it is in.
+fn parse(
+    below: &[u8],
+    roots: &[&Utf8PathBuf],
+    given: &BString,
+) -> Result<(RepoPath, EntryKind), Error> {
     let (text, kind) = match given.strip_suffix(b"/") {
         Some(text) => (text, EntryKind::Directory),
         None => (given.as_slice(), EntryKind::File),
+    };
+    let in_root = |root: &&Utf8PathBuf| text.strip_prefix(format!("{root}/").as_bytes());
+    let (below, text) = match roots.iter().find_map(in_root) {
+        Some(inside) => (&b""[..], inside),
+        None => (below, text),
     };
     let mut parts: Vec<&[u8]> = below
         .split_str("/")

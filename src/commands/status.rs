@@ -44,14 +44,18 @@ pub fn run(
     options: &crate::cli::Status,
 ) -> Result<Outcome<Vec<StatusAnswer>>, Error> {
     let repository = session.repository()?;
-    let mut answers = Vec::new();
+    let mut chosen: Vec<Known> = Vec::new();
     if options.names.is_empty() {
-        answers.push(of(&repository, Known::of(&repository, None)?)?);
+        chosen.push(Known::of(&repository, None)?);
     }
     for name in &options.names {
-        answers.push(of(&repository, Known::of(&repository, Some(name))?)?);
+        let known = Known::of(&repository, Some(name))?;
+        if !chosen.iter().any(|other| other.dir == known.dir) {
+            chosen.push(known);
+        }
     }
-    Ok(Outcome::done(answers))
+    let answers = chosen.into_iter().map(|known| of(&repository, known));
+    Ok(Outcome::done(answers.collect::<Result<_, _>>()?))
 }
 
 fn of(repository: &Repository, known: Known) -> Result<StatusAnswer, Error> {

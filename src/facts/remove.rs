@@ -54,7 +54,7 @@ pub fn read(
     let worktrees = repository.worktrees()?;
     let entry = worktrees.iter().find(|entry| entry.path == record.path);
     let own = record.branch.full_ref();
-    let held = worktrees
+    let held_elsewhere = worktrees
         .iter()
         .any(|other| other.path != record.path && other.branch.as_ref() == Some(&own));
     let mut going: Vec<String> = leaving.iter().map(BranchName::full_ref).collect();
@@ -72,7 +72,7 @@ pub fn read(
         uncommitted,
         nested: nested(known, survey),
         unreadable: survey.map(|s| unreadable(known, s)).unwrap_or_default(),
-        held,
+        held: held_elsewhere,
         submodules: survey
             .map(|s| submodules(repository, known, s))
             .transpose()?

@@ -192,6 +192,7 @@ impl Git {
     /// # Errors
     /// Fails when git fails.
     pub fn sparse_checkout_reapply(&self) -> Result<(), GitError> {
+        // no option: each is written into `config.worktree`
         let args = ["sparse-checkout", "reapply"];
         self.output("apply the sparse-checkout patterns", &args)
             .map(drop)

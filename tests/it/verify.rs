@@ -175,6 +175,7 @@ fn porcelain_is_a_finding_a_line_with_its_rule() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "the whole document is the test")]
 fn json_has_an_envelope_and_facts() {
     let (repo, _) = with_violations();
     assert_snapshot!(repo.agentwt(&["verify", "task", "--json"]), @r#"

@@ -113,6 +113,7 @@ impl TestRepo {
     }
 
     /// Keeps the directory for looking at it after a failure.
+    #[allow(dead_code, reason = "for the moment, while a test fails")]
     pub fn keep(self) -> PathBuf {
         let root = self.root.clone();
         let _ = self.tmp.keep();

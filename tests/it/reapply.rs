@@ -1,0 +1,144 @@
+//! `reapply`: puts sparse patterns and write bits back, and never a content.
+
+use std::path::PathBuf;
+
+use insta::assert_snapshot;
+
+use crate::support::{TestRepo, gits};
+
+#[track_caller]
+fn after(script: &str) -> (TestRepo, PathBuf) {
+    let repo = TestRepo::project();
+    let worktree = repo.add("task");
+    repo.sh(&worktree, &format!("set -e\n{script}")).ok();
+    (repo, worktree)
+}
+
+#[test]
+fn when_all_is_as_it_should_be_it_says_so() {
+    let (repo, worktree) = after("");
+    assert_snapshot!(repo.agentwt(&["reapply", "task"]), @"
+    --- stderr
+    task: all is as the scope says
+    --- status 0
+    ");
+    assert_eq!(
+        repo.agentwt_in(&worktree.join("src"), &["reapply"]),
+        repo.agentwt(&["reapply", "task"])
+    );
+}
+
+#[test]
+fn write_bits_come_back() {
+    let (repo, worktree) = after("chmod -R u+w .; chmod a-w src/main.rs");
+    assert_snapshot!(repo.agentwt(&["reapply", "task", "-n"]), @"
+    bits      .gitignore
+    bits      README.md
+    bits      docs/api.md
+    bits      docs/guide.md
+    bits      src/main.rs
+    bits      tools/run.sh
+    --- stderr
+    task: would put back the write bits of 6 files, 0 excluded files
+    --- status 0
+    ");
+    assert!(repo.findings(&worktree).contains(" perm "));
+    assert_snapshot!(repo.agentwt(&["reapply", "task"]), @"
+    bits      .gitignore
+    bits      README.md
+    bits      docs/api.md
+    bits      docs/guide.md
+    bits      src/main.rs
+    bits      tools/run.sh
+    --- stderr
+    task: put back the write bits of 6 files, 0 excluded files
+    --- status 0
+    ");
+    assert_eq!(repo.findings(&worktree), "");
+    assert_eq!(
+        repo.sh(&worktree, "git diff-files --name-only").stdout,
+        "",
+        "the index is refreshed"
+    );
+}
+
+#[test]
+fn excluded_files_go_and_patterns_come_back() {
+    for (version, bin) in gits() {
+        let repo = TestRepo::project().with_git(&bin);
+        let worktree = repo.add("task");
+        repo.sh(&worktree, "git sparse-checkout disable").ok();
+        assert!(worktree.join("secrets/key.pem").exists());
+        let said = repo.agentwt(&["reapply", "task"]);
+        assert_eq!(said.status, 0, "{version}: {said}");
+        assert!(!worktree.join("secrets").exists(), "{version}: {said}");
+        assert_eq!(repo.findings(&worktree), "", "{version}");
+    }
+}
+
+#[test]
+fn what_it_did_to_excluded_files_is_this() {
+    let (repo, _) = after("git sparse-checkout add /secrets/");
+    assert_snapshot!(repo.agentwt(&["reapply", "task", "-n"]), @"
+    --- stderr
+    task: would put back the sparse patterns, the write bits of 0 files, 0 excluded files
+    --- status 0
+    ");
+    assert_snapshot!(repo.agentwt(&["reapply", "task"]), @"
+    --- stderr
+    task: put back the sparse patterns, the write bits of 0 files, 0 excluded files
+    --- status 0
+    ");
+}
+
+#[test]
+fn an_excluded_file_that_was_changed_stays_and_is_named() {
+    let (repo, worktree) = after("mkdir secrets; echo mine >secrets/key.pem");
+    assert_snapshot!(repo.agentwt(&["reapply", "task"]), @"
+    excluded  secrets/key.pem
+    --- stderr
+    note: secrets/key.pem is excluded and stays on disk, because it is changed: save or revert it
+    task: put back the write bits of 0 files, 1 excluded file
+    --- status 0
+    ");
+    assert_eq!(
+        std::fs::read(worktree.join("secrets/key.pem")).expect("it stays"),
+        b"mine\n"
+    );
+}
+
+#[test]
+fn contents_are_never_changed() {
+    let (repo, worktree) = after(
+        "chmod u+w README.md; echo mine >>README.md; echo work >src/main.rs; git add src/main.rs; echo more >>src/main.rs; rm -f docs/api.md",
+    );
+    let before = repo.findings(&worktree);
+    let status = repo.git_in(&worktree, &["status", "--porcelain"]);
+    repo.agentwt(&["reapply", "task"]).ok();
+    assert_eq!(repo.findings(&worktree), before);
+    assert_eq!(repo.git_in(&worktree, &["status", "--porcelain"]), status);
+    assert_eq!(
+        std::fs::read(worktree.join("src/main.rs")).expect("it is there"),
+        b"work\nmore\n"
+    );
+}
+
+#[test]
+fn json_names_what_was_put_back() {
+    let (repo, _) = after("chmod u+w README.md");
+    let said = repo.agentwt(&["reapply", "task", "--json"]).ok();
+    let value: serde_json::Value = serde_json::from_str(&said).expect("it is JSON");
+    assert_eq!(value["schema"], "agentwt.reapply/1");
+    assert_eq!(
+        value["write_bits"],
+        serde_json::json!([{"path": "README.md"}])
+    );
+    assert_eq!(value["patterns"], false);
+}
+
+#[test]
+fn without_a_name_outside_a_worktree_it_asks_for_one() {
+    let (repo, _) = after("");
+    let _ = repo.agentwt(&["reapply"]).fails(2);
+    let _ = repo.agentwt(&["reapply", "tusk"]).fails(7);
+}

@@ -1,0 +1,140 @@
+//! `status`: one worktree in full.
+
+use insta::assert_snapshot;
+
+use crate::support::TestRepo;
+
+/// What is not the same in every run: where the program is, and how git's hooks are installed.
+#[track_caller]
+fn shown(repo: &TestRepo, arguments: &[&str]) -> String {
+    let said = repo.agentwt(arguments).to_string();
+    let lines = said
+        .lines()
+        .filter(|line| !line.starts_with("  program  ") && !line.starts_with("  hooks  "));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+#[track_caller]
+fn with_work() -> TestRepo {
+    let repo = TestRepo::project();
+    let worktree = repo.add("task");
+    let script = "echo more >>src/main.rs; git commit -q -a -m work; echo n >src/new.rs; echo n >docs/n; echo x >a.log";
+    repo.sh(&worktree, script).ok();
+    repo
+}
+
+#[test]
+fn it_shows_branch_base_scope_hooks_and_changes() {
+    let repo = with_work();
+    assert_snapshot!(shown(&repo, &["status", "task"]), @"
+    task
+      path     $TMP/repo/.agentwt/worktrees/task
+      branch   agentwt/task, 1 commit since the base
+      base     af82e40edf (main), just now
+      scope    given on the command line
+      write    src/**  tests/**  /package.json
+      read     **
+      exclude  **/secrets/**
+      user's   $TMP/repo/.git/hooks
+      verified ok, just now
+      changed  3 paths, 2 not committed, 1 ignored file
+        created   docs/n
+        modified  src/main.rs
+        created   src/new.rs
+    --- status 0
+    ");
+}
+
+#[test]
+fn it_needs_no_name_inside() {
+    let repo = with_work();
+    let inside = repo.agentwt_in(&repo.worktree("task").join("src/mod"), &["status"]);
+    assert_eq!(inside, repo.agentwt(&["status", "task"]));
+    assert_snapshot!(repo.agentwt(&["status"]), @"
+    --- stderr
+    error: not inside a worktree of git-agentwt, so a name is needed
+    help: there are: task; `git agentwt list` shows them
+    --- status 2
+    ");
+}
+
+#[test]
+fn several_are_shown_in_the_order_that_was_asked_for() {
+    let repo = with_work();
+    repo.add("other");
+    let said = repo.agentwt(&["status", "task", "other", "task"]).ok();
+    let heads: Vec<&str> = said
+        .lines()
+        .filter(|line| matches!(*line, "task" | "other"))
+        .collect();
+    assert_eq!(heads, ["task", "other"]);
+    let _ = repo.agentwt(&["status", "task", "tusk"]).fails(7);
+}
+
+#[test]
+fn it_verifies_nothing_anew() {
+    let repo = with_work();
+    assert!(
+        repo.agentwt(&["status", "task"])
+            .ok()
+            .contains("verified ok")
+    );
+    repo.agentwt(&["list"]).ok();
+    assert!(repo.agentwt(&["list"]).ok().contains("ok, just now"));
+}
+
+#[test]
+fn porcelain_is_a_field_a_line() {
+    let repo = with_work();
+    let said = repo.agentwt(&["status", "task", "--porcelain"]).ok();
+    let stable: Vec<&str> = said
+        .lines()
+        .filter(|line| !line.contains("\tverified\t"))
+        .collect();
+    assert_snapshot!(stable.join("\n"), @"
+    task	path	$TMP/repo/.agentwt/worktrees/task
+    task	branch	agentwt/task
+    task	base	af82e40edf386d673bb6f4292ab3a4faea3c91e5
+    task	head	691043535cd35ad2782e2c130e8ff41230632813
+    task	commits	1
+    task	uncommitted	2
+    task	ignored	1
+    task	violations	0
+    task	notices	0
+    task	change	created	docs/n
+    task	change	modified	src/main.rs
+    task	change	created	src/new.rs
+    ");
+    let said = repo.agentwt(&["status", "task", "-z"]).ok();
+    assert!(said.contains("task\tuncommitted\t2\0"), "{said:?}");
+}
+
+#[test]
+fn json_has_facts() {
+    let repo = with_work();
+    let said = repo.agentwt(&["status", "task", "--json"]).ok();
+    let value: serde_json::Value = serde_json::from_str(&said).expect("it is JSON");
+    assert_eq!(value["schema"], "agentwt.status/1");
+    let one = &value["worktrees"][0];
+    assert_eq!(one["branch"], "agentwt/task");
+    assert_eq!(
+        (&one["commits"], &one["uncommitted"], &one["ignored"]),
+        (&1.into(), &2.into(), &1.into())
+    );
+    assert_eq!(one["changed"].as_array().map(Vec::len), Some(3));
+    assert_eq!(one["hooks"]["state"], "complete");
+    assert_eq!(one["verification"]["violations"], 0);
+}
+
+#[test]
+fn a_damaged_worktree_is_shown_as_far_as_it_goes() {
+    let repo = with_work();
+    std::fs::remove_file(repo.worktree("task").join(".git")).expect("it is there");
+    assert!(repo.agentwt(&["status", "task"]).ok().contains("@worktree"));
+    std::fs::remove_dir_all(repo.worktree("task")).expect("it is there");
+    let said = repo.agentwt(&["status", "task"]);
+    assert!(said.ok().contains("@worktree"), "{said}");
+    std::fs::remove_dir_all(repo.main().join(".git/worktrees/task")).expect("it is there");
+    let said = repo.agentwt(&["status", "task"]);
+    assert!(said.ok().contains("@worktree"), "{said}");
+}

@@ -52,7 +52,7 @@ impl RepoPath {
             return Err(RepoPathError::Absolute);
         }
         if bytes
-            .split_str("/")
+            .split(|byte| *byte == b'/')
             .any(|c| matches!(c, b"" | b"." | b".."))
         {
             return Err(RepoPathError::Component);

@@ -139,7 +139,7 @@ fn killed_before_the_checkout() -> TestRepo {
     let repo = TestRepo::project();
     let shim = Shim::new(&repo, Does::KillsItsParent);
     let reset = |call: Option<String>| call.is_none_or(|call| call.starts_with("reset"));
-    let at = (10..).find(|at| reset(shim.add(&repo, *at).1));
+    let at = (10..100).find(|at| reset(shim.add(&repo, *at).1));
     assert!(repo.worktree("task-5").exists(), "killed at {at:?}");
     repo
 }

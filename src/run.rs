@@ -171,7 +171,7 @@ fn trace(verbose: u8) -> Trace {
         0 => Trace::default(),
         1 => Trace::to(|asked| {
             if let Asked::Step(step) = asked {
-                eprintln!("{step}");
+                tell(&format!("{step}\n"));
             }
         }),
         _ => Trace::to(|asked| {
@@ -180,11 +180,8 @@ fn trace(verbose: u8) -> Trace {
                     .iter()
                     .map(|word| word.to_string_lossy())
                     .collect();
-                eprintln!(
-                    "{:>7.1} ms  git {}",
-                    took.as_secs_f64() * 1000.0,
-                    words.join(" ")
-                );
+                let took = took.as_secs_f64() * 1000.0;
+                tell(&format!("{took:>7.1} ms  git {}\n", words.join(" ")));
             }
         }),
     }

@@ -16,7 +16,9 @@ use std::time::{Duration, Instant};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::error::GitError;
-use super::settings::{HARDENED, HARDENED_VARIABLES, LOCAL_VARIABLES, OWN_IDENTITY};
+use super::settings::{
+    CONFIG_VARIABLES, HARDENED, HARDENED_VARIABLES, LOCAL_VARIABLES, OWN_IDENTITY,
+};
 
 /// Says which of the user's settings a call of git obeys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -368,9 +370,12 @@ impl Git {
 impl Git {
     /// Our own environment without what points elsewhere, and with what says where.
     fn environment(&self) -> Vec<(OsString, OsString)> {
-        let inherited = std::env::vars_os();
-        let mut all: Vec<(OsString, OsString)> = inherited
-            .filter(|(name, _)| !LOCAL_VARIABLES.iter().any(|local| name == local))
+        let is_local = |name: &OsStr| LOCAL_VARIABLES.iter().any(|local| name == *local);
+        let is_config = |name: &OsStr| {
+            self.mode == Mode::Hardened && CONFIG_VARIABLES.iter().any(|local| name == *local)
+        };
+        let mut all: Vec<(OsString, OsString)> = std::env::vars_os()
+            .filter(|(name, _)| !is_local(name) && !is_config(name))
             .collect();
         let mut set = |name: &str, value: &str| all.push((name.into(), value.into()));
         set("LC_ALL", "C");

@@ -10,8 +10,6 @@ pub const LOCAL_VARIABLES: &[&str] = &[
     "GIT_CEILING_DIRECTORIES",
     "GIT_COMMON_DIR",
     "GIT_CONFIG",
-    "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_PARAMETERS",
     "GIT_DEFAULT_HASH",
     "GIT_DIR",
     "GIT_DISCOVERY_ACROSS_FILESYSTEM",
@@ -35,6 +33,10 @@ pub const LOCAL_VARIABLES: &[&str] = &[
     "GIT_SHALLOW_FILE",
     "GIT_WORK_TREE",
 ];
+
+/// Variables with which `git -c` hands settings on: the user's own in the calls that make
+/// something, and not believed in those that verify. (`GIT_CONFIG_KEY_<n>` means nothing alone.)
+pub const CONFIG_VARIABLES: &[&str] = &["GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"];
 
 /// Settings for every call that reads on behalf of verification: no code that a worktree could
 /// have planted runs, and nothing hides a change or rewrites history.

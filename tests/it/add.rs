@@ -1481,3 +1481,21 @@ mod as_an_ordinary_user {
         ");
     }
 }
+
+#[test]
+fn a_setting_of_git_c_counts_for_one_call() {
+    let repo = TestRepo::project();
+    let arguments = [
+        "-c",
+        "agentwt.branchPrefix=mine/",
+        "agentwt",
+        "add",
+        "task-5",
+    ];
+    let said = repo.try_git(
+        repo.main(),
+        &[&arguments[..], &["--write", "src/**"]].concat(),
+    );
+    assert_eq!(said.ok(), "$TMP/repo/.agentwt/worktrees/task-5");
+    assert_eq!(repo.git(&["branch", "--list", "mine/*"]), "+ mine/task-5");
+}

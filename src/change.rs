@@ -87,6 +87,8 @@ pub struct Change {
     pub seen: BTreeSet<Seen>,
     /// Whether a directory stands or stood there, as git matches a submodule.
     pub is_directory: bool,
+    /// What else there is to say, for what is not a plain change of a path.
+    pub detail: Option<String>,
 }
 
 /// Holds every change of a worktree since its base: sorted, each path once.

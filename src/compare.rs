@@ -1,6 +1,7 @@
 //! Decides which paths differ from the base, from states and reference trees; pure.
 //!
-//! Everything is told as a difference from the base's tree ([`Delta`]). A *state* is something
+//! Everything is told as a difference ([`Delta`]) from the tree that was checked out when the
+//! worktree was made: the base's, or that of a branch that was there. A *state* is something
 //! that this worktree answers for: the tree of a commit, the index, the disk. A *reference* is a
 //! tree that it may have taken over without touching anything: the base, and upstream work that
 //! was merged or rebased in. A path of a state is changed when its entry is that of **no**
@@ -13,7 +14,7 @@ use crate::entry::{Entry, Mode};
 use crate::manifest::Manifest;
 use crate::path::RepoPath;
 
-/// Holds what is not as in the base: the entry now, or none for what is gone.
+/// Holds what is not as it was checked out: the entry now, or none for what is gone.
 pub type Delta = BTreeMap<RepoPath, Option<Entry>>;
 
 /// Holds one state and the references that its entries may equal.
@@ -82,6 +83,7 @@ pub fn compare(base: &Manifest, states: &[State<'_>]) -> Vec<Change> {
         kind,
         seen,
         is_directory,
+        detail: None,
     };
     changes.map(change).collect()
 }

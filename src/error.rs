@@ -126,6 +126,7 @@ fn of_git(error: &GitError) -> ExitCode {
         | GitError::TooOld { .. }
         | GitError::Failed { .. }
         | GitError::Output { .. }
+        | GitError::Hook { .. }
         | GitError::Read { .. } => ExitCode::Git,
     }
 }

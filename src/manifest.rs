@@ -45,7 +45,8 @@ pub struct OnDisk {
 pub struct Item {
     /// The path.
     pub path: RepoPath,
-    /// What the base's tree has there; none for an untracked file.
+    /// What the tree that was checked out has there (that of the base, or of the branch that was
+    /// there); none for an untracked file.
     pub base: Option<Entry>,
     /// What was on disk there; none when it was absent.
     pub disk: Option<OnDisk>,

@@ -40,6 +40,8 @@ pub struct Record {
     pub branch_made: bool,
     /// What it started from.
     pub base: Base,
+    /// The commit that was checked out: the base, or the tip of a branch that was there.
+    pub checked_out: CommitId,
     /// How names compare there.
     pub ignore_case: bool,
     /// Whether the file system keeps the executable bit (`core.fileMode`).
@@ -87,6 +89,8 @@ pub struct Tip {
     pub name: String,
     /// The commit it named.
     pub commit: CommitId,
+    /// Whether it had a reflog: one that is gone later proves nothing.
+    pub logged: bool,
 }
 
 /// Names one of git's files that decide what git reports, with a digest of its content.
@@ -235,12 +239,14 @@ mod tests {
             dot_git: "gitdir: /r/.git/worktrees/task-5\n".into(),
             branch: BranchName::from_git("agentwt/task-5"),
             branch_made: true,
+            checked_out: commit.clone(),
             base: Base {
                 commit: commit.clone(),
                 revision: "main".into(),
                 tips: vec![Tip {
                     name: "refs/heads/main".into(),
                     commit,
+                    logged: true,
                 }],
             },
             ignore_case: false,

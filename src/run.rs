@@ -19,7 +19,8 @@ use crate::disk::DiskError;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::git::{Asked, Git, Trace};
-use crate::output::{Answer, End, Paint, render, render_error};
+use crate::output::{Answer, End, Paint, Shown, render, render_error};
+use crate::plan::refusal::Refusal;
 
 /// Runs a command line, the program's name first, and returns the status to end with.
 #[must_use]
@@ -136,6 +137,10 @@ fn session(cli: &Cli) -> Result<Session, Error> {
         Some(directory) => current.join(directory),
         None => current,
     };
+    if !start.is_dir() {
+        let path = crate::path::escape_for_terminal(start.as_os_str().as_encoded_bytes());
+        return Err(Refusal::NoDirectory { path }.into());
+    }
     let start = Utf8PathBuf::from_path_buf(start).map_err(|_| not_utf8("this directory"))?;
     let binary =
         std::env::current_exe().map_err(|error| DiskError::new("find our own program", error))?;
@@ -203,8 +208,11 @@ fn dispatch(session: &Session, command: &Command) -> Result<Outcome<Answer>, Err
         Command::Path(options) => with(commands::path::run(session, &options.name)?, Answer::Path),
         Command::Scope(options) => with(commands::scope::run(session, options)?, Answer::Scope),
         Command::Changed(options) => {
-            let absolute = options.absolute;
-            let answer = |answer| Answer::Changed { answer, absolute };
+            let shown = Shown {
+                absolute: options.absolute,
+                name_only: options.name_only,
+            };
+            let answer = |answer| Answer::Changed { answer, shown };
             with(commands::changed::run(session, options)?, answer)
         }
         Command::Verify(options) => with(commands::verify::run(session, options)?, Answer::Verify),

@@ -51,12 +51,7 @@ impl Registration<'_> {
     pub fn write(mut self) -> Result<Record, Error> {
         let repository = self.repository;
         self.record.conversions = self.conversions(&repository.objects()?)?;
-        let base = &self.record.base.commit;
-        let manifest = if *base == self.head.commit {
-            self.manifest(&self.head)?
-        } else {
-            self.manifest(&Listing::of(repository, base)?)?
-        };
+        let manifest = self.manifest()?;
         files::write(&self.dir.join("manifest"), &manifest.to_bytes())?;
         files::write(&self.dir.join("refs"), &refs(repository)?)?;
         self.ignore_rules()?;
@@ -105,7 +100,7 @@ impl Registration<'_> {
             .any(|text| words.iter().any(|word| text.contains_str(word))))
     }
 
-    fn manifest(&self, base: &Listing) -> Result<Manifest, Error> {
+    fn manifest(&self) -> Result<Manifest, Error> {
         let expected = Manifest::new(items_of(&self.head), 0);
         let format = self.repository.format;
         let hash = |size, content: &mut dyn std::io::Read| format.hash_blob(size, content);
@@ -130,7 +125,7 @@ impl Registration<'_> {
             .max()
             .unwrap_or(0);
         let settled = files::settled_time(root, newest)?;
-        let mut items = items_of(base);
+        let mut items = items_of(&self.head);
         let tracked = items.len();
         for found in scan.found {
             let disk = Some(OnDisk {

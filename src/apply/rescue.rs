@@ -11,6 +11,7 @@ use crate::entry::{Entry, Mode};
 use crate::error::Error;
 use crate::facts::changes::Survey;
 use crate::facts::{Known, Repository};
+use crate::git::GitMode;
 use crate::git::objects::Objects;
 use crate::name::CommitId;
 use crate::path::RepoPath;
@@ -32,17 +33,16 @@ pub struct Rescue {
 pub fn save(
     repository: &Repository,
     known: &Known,
-    survey: Option<&Survey>,
+    survey: &Survey,
     plan: &RemovePlan,
     time: &str,
 ) -> Result<Option<Rescue>, Error> {
     if plan.save.is_empty() && plan.keep.is_empty() {
         return Ok(None);
     }
-    let head = survey
-        .and_then(|survey| survey.heads.head.as_ref())
-        .or_else(|| plan.keep.first().filter(|_| survey.is_none()))
-        .unwrap_or(&known.record.base.commit);
+    let head = survey.heads.head.as_ref();
+    let head = head.or(plan.keep.first());
+    let head = head.unwrap_or(&known.record.base.commit);
     let commit = match (plan.save.is_empty(), plan.keep.as_slice()) {
         (true, [only]) => only.clone(),
         (true | false, _) => {
@@ -50,9 +50,17 @@ pub fn save(
             parents.extend(plan.keep.iter().filter(|commit| *commit != head));
             let staged = staged(repository, known, survey, head)?;
             parents.extend(&staged);
-            let info = differences(repository, known, &plan.save)?;
+            // of a directory that is gone only what was staged is left
+            let info = if files::is_directory(&known.record.path) {
+                differences(repository, known, &plan.save)?
+            } else {
+                Vec::new()
+            };
             let index = known.dir.join("rescue-index");
-            let git = repository.git.with_index(&index);
+            let git = repository
+                .git
+                .with_mode(GitMode::Hardened)
+                .with_index(&index);
             let message = format!(
                 "git-agentwt: what was not committed in {} when it was removed\n",
                 known.record.name
@@ -88,10 +96,10 @@ fn unused(repository: &Repository, name: &str) -> Result<String, Error> {
 fn staged(
     repository: &Repository,
     known: &Known,
-    survey: Option<&Survey>,
+    survey: &Survey,
     head: &CommitId,
 ) -> Result<Option<CommitId>, Error> {
-    if !survey.is_some_and(Survey::has_staged_only) {
+    if survey.staged_only().is_empty() {
         return Ok(None);
     }
     let git = repository

@@ -18,6 +18,11 @@ pub struct Changed {
     /// Print absolute paths
     #[arg(long)]
     pub absolute: bool,
+    /// Print only the paths, as `git diff --name-only` does
+    ///
+    /// With -z they end with NUL and are printed byte for byte.
+    #[arg(long)]
+    pub name_only: bool,
     /// List ignored files as well
     ///
     /// Files that git ignores (build output, caches) and that were not there at `add`.
@@ -58,7 +63,7 @@ Examples:
       git agentwt changed task-5
 
   Hand the files to a program, whatever their names:
-      git agentwt changed task-5 --absolute -z | xargs -0 -n 1 echo";
+      git agentwt changed task-5 --absolute --name-only -z | xargs -0 -n 1 echo";
 
 const VERIFY_EXAMPLES: &str = "\
 Examples:

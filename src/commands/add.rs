@@ -290,6 +290,7 @@ fn record(
         dot_git: dot_git(&plan.path)?,
         branch: plan.branch.name().clone(),
         branch_made: matches!(plan.branch, PlannedBranch::Make(_)),
+        checked_out: plan.checkout().clone(),
         base: Base {
             commit: plan.base.clone(),
             revision: plan.revision.clone(),

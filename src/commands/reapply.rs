@@ -38,7 +38,7 @@ pub fn run(session: &Session, options: &crate::cli::Reapply) -> Result<Outcome<R
     let repository = session.repository()?;
     let known = Known::of(&repository, options.name.as_deref())?;
     let record = &known.record;
-    let git = known.git(&repository);
+    let git = known.hardened_git(&repository);
     let index_file = record.admin_dir.join("index");
     let index = read_index(&index_file, repository.format)?;
     let patterns = patterns(&known, &index);
@@ -109,7 +109,8 @@ fn put_patterns_back(
     known: &Known,
     patterns: Option<&Vec<u8>>,
 ) -> Result<(), Error> {
-    let git = known.git(repository);
+    // hooks and file watchers could have been planted in the shared configuration
+    let git = known.hardened_git(repository);
     let _shared = Lock::wait(&repository.shared_lock())?;
     match patterns {
         Some(patterns) => {

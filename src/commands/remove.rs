@@ -53,7 +53,7 @@ pub fn run(
     let mut planned = Vec::new();
     for known in asked {
         let survey = facts::survey(&repository, &known)?;
-        let facts = facts::read(&repository, &known, survey.as_ref(), &leaving)?;
+        let facts = facts::read(&repository, &known, &survey, &leaving)?;
         let plan = plan(&facts, allowed)?;
         planned.push((known, survey, plan));
     }
@@ -63,14 +63,14 @@ pub fn run(
         let rescue = if options.dry_run {
             None
         } else {
-            apply(&repository, &known, survey.as_ref(), &plan)?
+            apply(&repository, &known, &survey, &plan)?
         };
         removed.push(Removed {
             name: known.record.name.to_string(),
             path: known.record.path.clone(),
             branch: known.record.branch.to_string(),
             dry_run: options.dry_run,
-            ignored: survey.as_ref().map_or(0, Survey::ignored),
+            ignored: survey.ignored(),
             plan,
             rescue,
         });
@@ -107,7 +107,7 @@ fn asked(repository: &Repository, names: &[String]) -> Result<(Vec<Known>, Vec<L
 fn apply(
     repository: &Repository,
     known: &Known,
-    survey: Option<&Survey>,
+    survey: &Survey,
     plan: &RemovePlan,
 ) -> Result<Option<Rescue>, Error> {
     let time = Session::now().replace([':', '-'], "");

@@ -151,6 +151,17 @@ pub fn scan(walk: &Walk<'_>) -> Result<Scan, DiskError> {
     let gone = walk.manifest.items().iter().zip(&seen);
     let gone = gone.filter(|(_, seen)| !seen.load(Ordering::Relaxed));
     all.missing = gone.map(|(item, _)| item.path.clone()).collect();
+    // what is in a directory that cannot be read is not gone
+    let hidden: Vec<&RepoPath> = all
+        .unreadable
+        .iter()
+        .filter_map(|u| u.path.as_ref())
+        .collect();
+    all.missing.retain(|path| {
+        !hidden
+            .iter()
+            .any(|directory| *directory == path || path.is_below(directory.as_bstr()))
+    });
     all.found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     all.submodules.sort_unstable();
     all.unreadable.sort_unstable();

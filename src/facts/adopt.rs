@@ -65,6 +65,7 @@ pub fn record(
         dot_git: String::from_utf8_lossy(&dot_git).into_owned(),
         branch: BranchName::from_git(branch.strip_prefix("refs/heads/").unwrap_or(&branch)),
         branch_made: false,
+        checked_out: head.clone(),
         base: Base {
             commit: base,
             revision,

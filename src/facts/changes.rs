@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bstr::ByteSlice;
+
 use super::disk_state::DiskState;
 use super::error::FactsError;
 use super::heads::Heads;
@@ -20,7 +22,7 @@ use super::worktree::Known;
 use crate::change::{Change, ChangeSet, Kind, Place, Seen};
 use crate::compare::{Delta, State, compare, entry_in, same};
 use crate::disk::scan::Unreadable;
-use crate::entry::{Entry, Mode};
+use crate::entry::Entry;
 use crate::git::objects::Objects;
 use crate::git::{Git, GitMode};
 use crate::manifest::Manifest;
@@ -94,9 +96,9 @@ pub fn collect(
     let mut sources = ground.sources()?;
     let index = IndexState::read(repository, known, &ground.manifest, index_file);
     if index.damaged {
-        sources
-            .wrong
-            .push(plain(Place::Admin("index".into()), Kind::Integrity));
+        let detail = Some("it is missing or cannot be read".to_owned());
+        let place = Place::Admin("index".into());
+        sources.wrong.push(plain(place, Kind::Integrity, detail));
     }
     let disk = ground.disk(&mut sources)?;
     let untracked = ignored::classify(
@@ -125,7 +127,7 @@ pub fn collect(
     let put_back = history.put_back(&net, &is_known);
     let mut more = disk.present(known, &ground.manifest, &sources.working, &net);
     let drifted = disk.permissions.iter().filter(|path| !net.contains(path));
-    more.extend(drifted.map(|path| plain(Place::Path(path.clone()), Kind::Perm)));
+    more.extend(drifted.map(|path| plain(Place::Path(path.clone()), Kind::Perm, None)));
     changes.extend(more);
     changes.sort();
     sources.wrong.sort();
@@ -164,14 +166,18 @@ impl Ground<'_> {
         let heads = Heads::read(repository, self.known)?;
         let tips = tips::find(repository, record, &heads.made_here())?;
         let moved = tips.untrusted.iter();
-        wrong.extend(moved.map(|name| plain(Place::Git(name.as_str().into()), Kind::Ref)));
-        let mut trees = Trees::new(&self.objects, base)?;
+        let unexplained = "it moved, and git's logs do not show by whom";
+        wrong.extend(moved.map(|name| {
+            let place = Place::Git(name.as_str().into());
+            plain(place, Kind::Ref, Some(unexplained.to_owned()))
+        }));
+        let mut trees = Trees::new(&self.objects, &record.checked_out)?;
         let git = &self.git;
         let head = heads.head.as_ref().unwrap_or(base);
         let references = References::of(git, &mut trees, head, base, &tips.trusted)?;
         let mut committed = references.deltas;
-        if heads.moved || references.base_lost {
-            wrong.push(plain(Place::Head, Kind::Ref));
+        if let Some(detail) = heads.astray(record, references.base_lost) {
+            wrong.push(plain(Place::Head, Kind::Ref, Some(detail)));
         }
         if heads.moved && self.known.recorded_refs()?.contains(head) {
             committed.push(trees.delta(head)?);
@@ -220,8 +226,12 @@ impl Ground<'_> {
             .unreadable
             .iter()
             .map(|unreadable| match &unreadable.path {
-                Some(path) => plain(Place::Path(path.clone()), Kind::Integrity),
-                None => plain(Place::Worktree, Kind::Integrity),
+                Some(path) => (Place::Path(path.clone()), &unreadable.detail),
+                None => (Place::Worktree, &unreadable.detail),
+            })
+            .map(|(place, why)| {
+                let detail = format!("it cannot be read: {why}");
+                plain(place, Kind::Integrity, Some(detail))
             });
         sources.wrong.extend(unreadable);
         Ok(disk)
@@ -308,19 +318,23 @@ impl Survey {
         paths.into_iter().filter(differs).cloned().collect()
     }
 
-    /// Whether something is staged that is neither in HEAD nor on disk.
+    /// Paths of which something is staged that is neither in HEAD nor on disk.
     #[must_use]
-    pub fn has_staged_only(&self) -> bool {
+    pub fn staged_only(&self) -> Vec<RepoPath> {
         let states = &self.states;
-        let only = |delta: &Delta| {
-            let at = |other: &Delta, path| entry_in(&states.manifest, other, path);
-            delta.iter().any(|(path, entry)| {
+        let at = |delta: &Delta, path: &RepoPath| entry_in(&states.manifest, delta, path);
+        let mut paths: Vec<RepoPath> = Vec::new();
+        for delta in &states.index.deltas {
+            let only = delta.iter().filter(|(path, entry)| {
                 entry.is_some()
-                    && *entry != at(&states.head, path)
-                    && *entry != at(&states.disk, path)
-            })
-        };
-        states.index.deltas.iter().any(only)
+                    && **entry != at(&states.head, path)
+                    && **entry != at(&states.disk, path)
+            });
+            paths.extend(only.map(|(path, _)| path.clone()));
+        }
+        paths.sort_unstable();
+        paths.dedup();
+        paths
     }
 
     /// How many ignored files are there, that were not when the worktree was made.
@@ -333,12 +347,23 @@ impl Survey {
             .count()
     }
 
-    /// Directories with a repository of their own inside, whose history no commit of ours saves.
+    /// Directories with something named `.git` inside: no commit of ours can hold that, as git
+    /// takes no such path, and it may be a repository with a history of its own.
     #[must_use]
     pub fn nested(&self) -> Vec<RepoPath> {
-        let nested = |entry: &Option<Entry>| entry.is_some_and(|e| e.mode == Mode::NestedGit);
-        let git_dirs = self.states.disk.iter().filter(|(_, entry)| nested(entry));
-        git_dirs.filter_map(|(path, _)| path.parent()).collect()
+        let there = self.states.disk.iter().filter(|(_, entry)| entry.is_some());
+        let mut found = Vec::new();
+        for (path, _) in there {
+            let below = path.as_bstr().find("/.git").filter(|at| {
+                let rest = &path.as_bstr()[at + "/.git".len()..];
+                rest.is_empty() || rest.starts_with(b"/")
+            });
+            if let Some(at) = below {
+                found.extend(RepoPath::parse(&path.as_bstr()[..at]).ok());
+            }
+        }
+        found.dedup();
+        found
     }
 }
 

@@ -236,6 +236,7 @@ impl DiskState {
             kind: Kind::Present,
             seen: BTreeSet::from([Seen::Disk]),
             is_directory: entry.mode.is_directory(),
+            detail: None,
         };
         present.map(change).collect()
     }

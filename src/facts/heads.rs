@@ -16,6 +16,8 @@ pub struct Heads {
     pub head: Option<CommitId>,
     /// The commit its recorded branch names; none when that branch is gone.
     pub branch: Option<CommitId>,
+    /// The branch or other ref that HEAD names; none when it names a commit by itself.
+    pub symbolic: Option<String>,
     /// Whether HEAD names something else than the recorded branch, outside a rebase of it.
     pub moved: bool,
     /// HEAD's reflog: what was ever made or checked out here.
@@ -53,10 +55,41 @@ impl Heads {
         Ok(Self {
             head,
             branch,
+            symbolic,
             moved,
             reflog,
             merging: merge_heads(record)?,
         })
+    }
+
+    /// What is wrong with where HEAD is, if anything.
+    pub fn astray(&self, record: &Record, base_lost: bool) -> Option<String> {
+        let recorded = &record.branch;
+        if self.moved {
+            let now = match (&self.symbolic, &self.head) {
+                (Some(name), _) if *name == recorded.full_ref() => {
+                    return Some(format!("its branch {recorded} is gone"));
+                }
+                (Some(name), _) => name.strip_prefix("refs/heads/").unwrap_or(name).to_owned(),
+                (None, Some(commit)) => format!("commit {}", commit.short()),
+                (None, None) => "nothing".to_owned(),
+            };
+            return Some(format!("it is on {now}, not on {recorded}"));
+        }
+        let base = record.base.commit.short();
+        base_lost.then(|| format!("{recorded} does not have the base {base} any more"))
+    }
+
+    /// Where HEAD is, and where it was each time that it left a commit that it named by itself:
+    /// perhaps nothing else has those.
+    pub fn detached(&self) -> Vec<CommitId> {
+        let pairs = self.reflog.windows(2);
+        let left = pairs.filter(|pair| pair[0].left_a_detached_head());
+        let mut all: Vec<CommitId> = left.map(|pair| pair[1].id.clone()).collect();
+        all.extend(self.head.clone());
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// The commits that were made here, as far as the reflog tells.
@@ -109,7 +142,11 @@ pub fn in_rebase(record: &Record) -> bool {
 /// Whether HEAD has just been taken to where a rebase begins. The apply backend has made no
 /// directory of its own yet; only the reflog says so.
 pub fn starts_rebase(repository: &Repository, known: &Known) -> Result<bool, FactsError> {
-    let newest = known.hardened_git(repository).reflog_newest("HEAD")?;
+    let newest = known
+        .hardened_git(repository)
+        .reflog_head()?
+        .into_iter()
+        .next();
     Ok(newest.is_some_and(|entry| entry.reason.contains(" (start): checkout ")))
 }
 

@@ -69,6 +69,7 @@ impl History {
                     kind: Kind::Modified,
                     seen: foreign,
                     is_directory,
+                    detail: None,
                 });
             }
         }

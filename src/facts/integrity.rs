@@ -92,10 +92,16 @@ pub fn changed_files(repository: &Repository, record: &Record) -> Result<Vec<Cha
             | WatchedFile::InfoExclude
             | WatchedFile::InfoAttributes => Kind::Config,
         };
-        plain(place_of(now.file), kind)
+        plain(
+            place_of(now.file),
+            kind,
+            Some("it was changed since `add`".to_owned()),
+        )
     };
     Ok(now.iter().filter(differs).map(change).collect())
 }
+
+const NOT_OURS: &str = "its .git file and its private git directory do not name each other";
 
 /// Finds what is wrong with the worktree's own `.git` file and its private git directory.
 pub fn broken_links(record: &Record) -> Vec<Change> {
@@ -111,16 +117,22 @@ pub fn broken_links(record: &Record) -> Vec<Change> {
     if whole {
         Vec::new()
     } else {
-        vec![plain(Place::Worktree, Kind::Integrity)]
+        vec![plain(
+            Place::Worktree,
+            Kind::Integrity,
+            Some(NOT_OURS.to_owned()),
+        )]
     }
 }
 
-/// Makes a change of something that is no path of the repository.
-pub fn plain(place: Place, kind: Kind) -> Change {
+/// Makes a change of something that is no path of the repository, or is more than a change.
+#[must_use]
+pub fn plain(place: Place, kind: Kind, detail: Option<String>) -> Change {
     Change {
         place,
         kind,
         seen: BTreeSet::from([Seen::Disk]),
         is_directory: false,
+        detail,
     }
 }

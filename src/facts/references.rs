@@ -28,9 +28,10 @@ pub struct References {
 }
 
 impl<'a> Trees<'a> {
-    /// Starts with the base's tree.
-    pub fn new(objects: &'a Objects, base: &CommitId) -> Result<Self, FactsError> {
-        let base = objects.commit(base)?.tree;
+    /// Starts with the tree that was checked out when the worktree was made: all differences are
+    /// told from it, as the manifest is.
+    pub fn new(objects: &'a Objects, checked_out: &CommitId) -> Result<Self, FactsError> {
+        let base = objects.commit(checked_out)?.tree;
         Ok(Self {
             objects,
             base,
@@ -38,7 +39,7 @@ impl<'a> Trees<'a> {
         })
     }
 
-    /// How the tree of a commit differs from the base's.
+    /// How the tree of a commit differs from the one that was checked out.
     pub fn delta(&mut self, commit: &CommitId) -> Result<Delta, FactsError> {
         let tree = self.objects.commit(commit)?.tree;
         if let Some(delta) = self.known.get(&tree) {
@@ -64,7 +65,7 @@ impl References {
     ) -> Result<Self, FactsError> {
         if commit == base {
             return Ok(Self {
-                deltas: vec![Delta::new()],
+                deltas: vec![trees.delta(base)?],
                 base_lost: false,
             });
         }

@@ -2,7 +2,6 @@
 
 use super::changes::{Survey, collect};
 use super::error::FactsError;
-use super::heads::Heads;
 use super::index_state::IndexFile;
 use super::repository::Repository;
 use super::worktree::Known;
@@ -15,15 +14,12 @@ use crate::name::{BranchName, CommitId};
 use crate::path::RepoPath;
 use crate::plan::remove::{RemoveFacts, Unmerged};
 
-/// Surveys a worktree, none when its directory is gone.
+/// Surveys a worktree. Where its directory is gone, what was staged is still in its index.
 ///
 /// # Errors
 /// Fails when the facts cannot be read.
-pub fn survey(repository: &Repository, known: &Known) -> Result<Option<Survey>, FactsError> {
-    if !files::is_directory(&known.record.path) {
-        return Ok(None);
-    }
-    collect(repository, known, &IndexFile::Own).map(Some)
+pub fn survey(repository: &Repository, known: &Known) -> Result<Survey, FactsError> {
+    collect(repository, known, &IndexFile::Own)
 }
 
 /// Reads everything else. `leaving` are the branches that may go in the same command: what only
@@ -34,23 +30,19 @@ pub fn survey(repository: &Repository, known: &Known) -> Result<Option<Survey>, 
 pub fn read(
     repository: &Repository,
     known: &Known,
-    survey: Option<&Survey>,
+    survey: &Survey,
     leaving: &[BranchName],
 ) -> Result<RemoveFacts, FactsError> {
     let record = &known.record;
-    let uncommitted = survey
-        .map(|survey| survey.uncommitted(known))
-        .unwrap_or_default();
-    let is_untracked = |path: &&RepoPath| {
-        let seen = survey.and_then(|survey| survey.states.untracked.get(*path));
-        matches!(seen, Some(Seen::Untracked))
+    let there = files::is_directory(&record.path);
+    let uncommitted = if there {
+        survey.uncommitted(known)
+    } else {
+        survey.staged_only()
     };
+    let is_untracked =
+        |path: &&RepoPath| survey.states.untracked.get(*path) == Some(&Seen::Untracked);
     let branch_tip = repository.git.rev_parse_commit(&record.branch.full_ref())?;
-    let head = match survey {
-        Some(survey) => survey.heads.head.clone(),
-        None => Heads::read(repository, known)?.head,
-    };
-    let detached = head.filter(|head| Some(head) != branch_tip.as_ref());
     let worktrees = repository.worktrees()?;
     let entry = worktrees.iter().find(|entry| entry.path == record.path);
     let own = record.branch.full_ref();
@@ -59,9 +51,18 @@ pub fn read(
         .any(|other| other.path != record.path && other.branch.as_ref() == Some(&own));
     let mut going: Vec<String> = leaving.iter().map(BranchName::full_ref).collect();
     going.push(own);
+    let mut detached = Vec::new();
+    for commit in survey.heads.detached() {
+        let is_tip = branch_tip.as_ref() == Some(&commit);
+        if !is_tip && unmerged(repository, &going, &[&commit], branch_tip.as_ref())? > 0 {
+            detached.push(commit);
+        }
+    }
+    let tips: Vec<&CommitId> = detached.iter().collect();
+    let own_tip: Vec<&CommitId> = branch_tip.iter().collect();
     let unmerged = Unmerged {
-        branch: unmerged(repository, &going, branch_tip.as_ref(), None)?,
-        detached: unmerged(repository, &going, detached.as_ref(), branch_tip.as_ref())?,
+        branch: unmerged(repository, &going, &own_tip, None)?,
+        detached: unmerged(repository, &going, &tips, branch_tip.as_ref())?,
     };
     Ok(RemoveFacts {
         record: Box::new(record.clone()),
@@ -71,12 +72,14 @@ pub fn read(
         untracked: uncommitted.iter().filter(is_untracked).cloned().collect(),
         uncommitted,
         nested: nested(known, survey),
-        unreadable: survey.map(|s| unreadable(known, s)).unwrap_or_default(),
+        unreadable: if there {
+            unreadable(known, survey)
+        } else {
+            Vec::new()
+        },
+        moved_to: moved_to(known)?,
         held: held_elsewhere,
-        submodules: survey
-            .map(|s| submodules(repository, known, s))
-            .transpose()?
-            .unwrap_or_default(),
+        submodules: submodules(repository, known, survey)?,
         branch_tip,
         detached,
         unmerged,
@@ -85,13 +88,31 @@ pub fn read(
 
 /// Directories with a repository of their own, the worktree's own `.git` among them if it is a
 /// directory with anything in it: git makes it a file.
-fn nested(known: &Known, survey: Option<&Survey>) -> Vec<RepoPath> {
-    let mut nested = survey.map(Survey::nested).unwrap_or_default();
+fn nested(known: &Known, survey: &Survey) -> Vec<RepoPath> {
+    let mut nested = survey.nested();
     let own = known.record.path.join(".git");
     if files::names(&own).is_ok_and(|names| !names.is_empty()) {
         nested.push(RepoPath::child(None, b".git"));
     }
     nested
+}
+
+/// Where git has the worktree, if that is another place (`git worktree move`).
+fn moved_to(known: &Known) -> Result<Option<camino::Utf8PathBuf>, FactsError> {
+    let record = &known.record;
+    let Some(bytes) = files::read(&record.admin_dir.join("gitdir"))? else {
+        return Ok(None);
+    };
+    let dot_git = record
+        .admin_dir
+        .join(String::from_utf8_lossy(&bytes).trim_end());
+    let directory = dot_git.parent().unwrap_or(&dot_git);
+    if *directory == record.path {
+        return Ok(None);
+    }
+    // relative where `worktree.useRelativePaths` is set
+    let elsewhere = files::canonical(directory).ok();
+    Ok(elsewhere.filter(|path| *path != record.path && files::exists(&dot_git)))
 }
 
 /// What could not be read: the worktree itself, or paths in it.
@@ -103,15 +124,17 @@ fn unreadable(known: &Known, survey: &Survey) -> Vec<String> {
     survey.states.unreadable.iter().map(name).collect()
 }
 
-/// Counts the commits of a tip that no branch but those that go, no remote-tracking branch and
+/// Counts the commits of these tips that no branch but those that go, no remote-tracking branch and
 /// no tag has.
 fn unmerged(
     repository: &Repository,
     going: &[String],
-    tip: Option<&CommitId>,
+    tips: &[&CommitId],
     also: Option<&CommitId>,
 ) -> Result<u64, FactsError> {
-    let Some(tip) = tip else { return Ok(0) };
+    if tips.is_empty() {
+        return Ok(0);
+    }
     let git = repository.git.with_mode(GitMode::Hardened);
     let refs = git.for_each_ref(&["refs/heads/", "refs/remotes/", "refs/tags/"])?;
     let others = refs
@@ -121,7 +144,7 @@ fn unmerged(
     let mut others: Vec<&CommitId> = others.chain(also).collect();
     others.sort_unstable();
     others.dedup();
-    Ok(git.rev_list(&[tip], &others)?.len() as u64)
+    Ok(git.rev_list(tips, &others)?.len() as u64)
 }
 
 /// Submodules that hold something of their own: changed files, or commits that no remote has.

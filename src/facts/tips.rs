@@ -10,6 +10,7 @@ use bstr::ByteSlice;
 use super::error::FactsError;
 use super::repository::Repository;
 use crate::git::Git;
+use crate::git::refs::ReflogEntry;
 use crate::git::run::Mode;
 use crate::name::CommitId;
 use crate::record::{Record, Tip};
@@ -49,14 +50,34 @@ pub fn find(
         let Some(current) = current.filter(|current| current.id != tip.commit) else {
             continue;
         };
-        if moved_elsewhere(repository, &git, tip, &current.id, created_here)? {
-            tips.add(&current.id);
-        } else {
+        if tips.trusted.contains(&current.id) {
+            // the user took it over into another of these refs, and pushed it
+            continue;
+        }
+        let log = git.reflog(&tip.name)?;
+        let witness = Witness::of(repository, &git, tip, created_here)?;
+        if !witness.vouches_for_newest(&log, &current.id) {
             tips.untrusted.push(tip.name.clone());
+            continue;
+        }
+        tips.add(&current.id);
+        // what it passed through counts too: the user may have reworded a commit since that
+        // the worktree was rebased on
+        let passed = log
+            .iter()
+            .skip(1)
+            .take_while(|entry| entry.id != tip.commit);
+        for entry in passed.take(PASSED) {
+            if witness.vouches_for(entry) {
+                tips.add(&entry.id);
+            }
         }
     }
     Ok(tips)
 }
+
+/// How many former places of a ref are looked at.
+const PASSED: usize = 100;
 
 impl Tips {
     fn add(&mut self, commit: &CommitId) {
@@ -66,39 +87,78 @@ impl Tips {
     }
 }
 
-/// Whether git's logs show that the ref got where it is by a command outside this worktree.
-fn moved_elsewhere(
-    repository: &Repository,
-    git: &Git,
-    tip: &Tip,
-    now: &CommitId,
-    created_here: &[CommitId],
-) -> Result<bool, FactsError> {
-    let newest = git.reflog_newest(&tip.name)?;
-    if newest.as_ref().is_some_and(|entry| entry.id != *now) {
-        // written past git: git itself would have logged it
-        return Ok(false);
-    }
-    if tip.name.starts_with("refs/remotes/") {
-        let reason = newest.as_ref().map_or("", |entry| entry.reason.as_str());
-        let pushed = reason.starts_with("update by push");
-        let fetched = ["fetch", "pull", "clone", "remote"]
-            .iter()
-            .any(|s| reason.starts_with(s));
-        return Ok(fetched || (pushed && !created_here.contains(now)) || newest.is_none());
-    }
-    let holder = repository.worktrees()?.into_iter();
-    let mut holder = holder.filter(|entry| entry.branch.as_deref() == Some(tip.name.as_str()));
-    match holder.next().filter(|entry| !entry.bare) {
-        // a commit, merge or pull in the worktree that has the branch checked out is in the
-        // HEAD reflog of that worktree; an update-ref from elsewhere is not
-        Some(entry) => {
-            let admin = git.at(&entry.path).absolute_git_dir()?;
-            let logged = git.on(&admin, Some(&entry.path)).reflog_head()?;
-            let went_there = logged.iter().any(|entry| entry.id == *now);
-            Ok(went_there || (logged.is_empty() && !created_here.contains(now)))
+/// Says by which log a move of one ref is judged.
+struct Witness<'a> {
+    tip: &'a Tip,
+    created_here: &'a [CommitId],
+    /// The HEAD reflog of the worktree that has the branch checked out; none if none has it.
+    holder: Option<Vec<ReflogEntry>>,
+}
+
+impl<'a> Witness<'a> {
+    fn of(
+        repository: &Repository,
+        git: &Git,
+        tip: &'a Tip,
+        created_here: &'a [CommitId],
+    ) -> Result<Self, FactsError> {
+        let mut holder = None;
+        if tip.name.starts_with("refs/heads/") {
+            let mut all = repository.worktrees()?.into_iter();
+            let entry = all.find(|e| !e.bare && e.branch.as_deref() == Some(tip.name.as_str()));
+            if let Some(entry) = entry {
+                let admin = git.at(&entry.path).absolute_git_dir()?;
+                holder = Some(git.on(&admin, Some(&entry.path)).reflog_head()?);
+            }
         }
-        None => Ok(!created_here.contains(now)),
+        Ok(Self {
+            tip,
+            created_here,
+            holder,
+        })
+    }
+
+    fn made_here(&self, commit: &CommitId) -> bool {
+        self.created_here.contains(commit)
+    }
+
+    /// Whether git's logs show that the ref got where it is by a command outside this worktree.
+    fn vouches_for_newest(&self, log: &[ReflogEntry], now: &CommitId) -> bool {
+        match log.first() {
+            // written past git: git itself would have logged it
+            Some(newest) if newest.id != *now => false,
+            Some(newest) => self.vouches_for(newest),
+            // a log that was there and is gone proves nothing
+            None => !self.tip.logged && !self.made_here(now),
+        }
+    }
+
+    fn vouches_for(&self, entry: &ReflogEntry) -> bool {
+        match &self.holder {
+            // a commit, merge or pull in the worktree that has the branch checked out is in the
+            // HEAD reflog of that worktree; an update-ref from elsewhere is not
+            Some(held) => held.iter().any(|logged| logged.id == entry.id),
+            None => self.came_from_elsewhere(entry),
+        }
+    }
+
+    /// Judges a move by what the command that made it wrote into the log (`git update-ref` writes
+    /// nothing, `git branch -f` "branch: Reset to …").
+    fn came_from_elsewhere(&self, entry: &ReflogEntry) -> bool {
+        let reason = entry.reason.as_str();
+        let (command, words) = reason.split_once(':').unwrap_or((reason, ""));
+        let mut command = command.split_whitespace();
+        match command.next() {
+            Some("fetch" | "pull" | "clone" | "remote") => {
+                // `fetch . HEAD:…` brings what is here already; any refspec can name it
+                let is_here = |word: &str| word.starts_with(['.', '/']) || word == "file";
+                let mut words = command.chain(words.split_whitespace());
+                let named = |word: &str| word.contains("refs/") || word.contains(':');
+                !(words.clone().any(is_here) || self.made_here(&entry.id) && words.any(named))
+            }
+            Some("branch" | "fast-import" | "checkout") | None => false,
+            Some(_) => !self.made_here(&entry.id),
+        }
     }
 }
 
@@ -109,10 +169,17 @@ pub fn of_revision(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip
     let short = revision.strip_prefix("refs/heads/").unwrap_or(revision);
     let mut branch = Some(format!("refs/heads/{short}"));
     let exact = |name: &str| -> Result<Option<Tip>, FactsError> {
-        let commit = git.rev_parse_commit(name)?;
-        Ok(commit.map(|commit| Tip {
-            name: name.to_owned(),
+        // `refs/heads/main~1` is a revision, and no ref
+        let found = git.for_each_ref(&[name])?;
+        let Some(found) = found.into_iter().find(|found| found.name == name) else {
+            return Ok(None);
+        };
+        let logged = git.reflog_exists(name)?;
+        let (name, commit) = (name.to_owned(), found.id);
+        Ok(Some(Tip {
+            name,
             commit,
+            logged,
         }))
     };
     let mut tips: Vec<Tip> = exact(branch.as_deref().unwrap_or_default())?

@@ -48,6 +48,14 @@ pub enum GitError {
         /// The fact that stopped it.
         detail: String,
     },
+    /// A hook of the user's ended with a status that means no.
+    #[error("your {hook} hook failed in the new worktree: {words}")]
+    Hook {
+        /// Which hook (githooks(5)).
+        hook: &'static str,
+        /// What it said, never empty.
+        words: String,
+    },
     /// The directory is in no repository.
     #[error("not in a git repository: {dir}")]
     NoRepository {
@@ -66,6 +74,7 @@ impl GitError {
             | Self::TooOld { .. }
             | Self::Output { .. }
             | Self::Read { .. }
+            | Self::Hook { .. }
             | Self::NoRepository { .. } => false,
         }
     }
@@ -77,6 +86,7 @@ impl GitError {
             Self::Failed { .. } => "agentwt::git::failed",
             Self::Output { .. } => "agentwt::git::output",
             Self::Read { .. } => "agentwt::git::read",
+            Self::Hook { .. } => "agentwt::git::hook",
             Self::NoRepository { .. } => "agentwt::git::no_repository",
         }
     }
@@ -98,6 +108,10 @@ impl GitError {
             }
             Self::Output { .. } => None,
             Self::Read { .. } => Some("check the repository with `git fsck`".to_owned()),
+            Self::Hook { .. } => Some(
+                "mend it, or add without your hooks: git -c core.hooksPath=/dev/null agentwt add …"
+                    .to_owned(),
+            ),
             Self::NoRepository { .. } => Some(
                 "run it inside a repository, or name one with `git agentwt -C <dir> …`".to_owned(),
             ),

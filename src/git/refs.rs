@@ -16,7 +16,7 @@ pub struct Ref {
     pub id: CommitId,
 }
 
-/// Holds the newest entry of a reflog.
+/// Holds an entry of a reflog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReflogEntry {
     /// Where the ref went.
@@ -35,6 +35,17 @@ impl ReflogEntry {
         !reason.is_empty()
             && !went.iter().any(|start| reason.starts_with(start))
             && !passed.iter().any(|part| reason.contains(part))
+    }
+}
+
+impl ReflogEntry {
+    /// Whether HEAD went away from a commit that it named by itself, and from no branch: the
+    /// entry before then names a commit that perhaps nothing else does.
+    #[must_use]
+    pub fn left_a_detached_head(&self) -> bool {
+        let from = self.reason.strip_prefix("checkout: moving from ");
+        let from = from.and_then(|rest| rest.split(' ').next());
+        from.is_some_and(|from| CommitId::parse(from).is_ok())
     }
 }
 
@@ -220,46 +231,53 @@ impl Git {
             .map_err(|_| odd_output("count commits", &args, "it is no number"))
     }
 
-    /// Returns the newest entry of a ref's reflog, none when it has none.
+    /// Whether a ref has a reflog (`git reflog exists`).
     ///
     /// # Errors
-    /// Fails when git cannot run.
-    pub fn reflog_newest(&self, name: &str) -> Result<Option<ReflogEntry>, GitError> {
-        let args = [
-            "log",
-            "-g",
-            "-1",
-            "--format=%H %gs",
-            "--end-of-options",
-            name,
-        ];
-        let answer = self.run(&args, None)?;
-        if answer.status != Some(0) {
-            return Ok(None);
+    /// Fails when git does.
+    pub fn reflog_exists(&self, name: &str) -> Result<bool, GitError> {
+        let args = ["reflog", "exists", name];
+        Ok(self.maybe("look for a reflog", &args)?.is_some())
+    }
+
+    /// Returns a ref's reflog, the newest entry first; none when it has no reflog.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn reflog(&self, name: &str) -> Result<Vec<ReflogEntry>, GitError> {
+        // of a ref without one, git says "bad revision"
+        if !self.reflog_exists(name)? {
+            return Ok(Vec::new());
         }
-        let text = answer.stdout.trim_end().to_str_lossy().into_owned();
-        let (id, reason) = text.split_once(' ').unwrap_or((&text, ""));
-        Ok(CommitId::parse(id).ok().map(|id| ReflogEntry {
-            id,
-            reason: reason.to_owned(),
-        }))
+        self.log_g(name)
     }
 
     /// Returns HEAD's reflog, the newest entry first; none when it has no reflog.
     ///
     /// # Errors
-    /// Fails when git cannot run.
+    /// Fails when git does, also while HEAD names no commit.
     pub fn reflog_head(&self) -> Result<Vec<ReflogEntry>, GitError> {
-        let answer = self.run(&["log", "-g", "--format=%H %gs", "HEAD"], None)?;
-        let text = answer.stdout.to_str_lossy();
+        self.log_g("HEAD")
+    }
+
+    fn log_g(&self, name: &str) -> Result<Vec<ReflogEntry>, GitError> {
+        let args = [
+            "log",
+            "-g",
+            "--format=%H %gs",
+            "--end-of-options",
+            name,
+            "--",
+        ];
+        let output = self.output("read a reflog", &args)?;
         let entry = |line: &str| {
             let (id, reason) = line.split_once(' ').unwrap_or((line, ""));
-            CommitId::parse(id).ok().map(|id| ReflogEntry {
-                id,
-                reason: reason.to_owned(),
-            })
+            let reason = reason.to_owned();
+            CommitId::parse(id)
+                .ok()
+                .map(|id| ReflogEntry { id, reason })
         };
-        Ok(text.lines().filter_map(entry).collect())
+        Ok(output.to_str_lossy().lines().filter_map(entry).collect())
     }
 
     /// Moves a ref, if it is still where it is expected to be; none expects it not to exist.

@@ -17,7 +17,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::error::GitError;
 use super::settings::{
-    CONFIG_VARIABLES, HARDENED, HARDENED_VARIABLES, LOCAL_VARIABLES, OWN_IDENTITY,
+    ALWAYS, CONFIG_VARIABLES, HARDENED, HARDENED_VARIABLES, LOCAL_VARIABLES, OWN_IDENTITY,
 };
 
 /// Says which of the user's settings a call of git obeys.
@@ -310,10 +310,12 @@ impl Git {
 
     pub(super) fn run(&self, args: &[&str], input: Option<&[u8]>) -> Result<Answer, GitError> {
         let mut words: Vec<OsString> = Vec::with_capacity(args.len() + 2 * HARDENED.len());
-        if self.mode == Mode::Hardened {
-            for setting in HARDENED {
-                words.extend(["-c".into(), OsStr::new(setting).to_owned()]);
-            }
+        let settings = match self.mode {
+            Mode::User => ALWAYS,
+            Mode::Hardened => HARDENED,
+        };
+        for setting in settings {
+            words.extend(["-c".into(), OsStr::new(setting).to_owned()]);
         }
         words.extend(args.iter().map(|arg| OsStr::new(arg).to_owned()));
         let mut command = duct::cmd("git", &words)

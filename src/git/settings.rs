@@ -38,6 +38,10 @@ pub const LOCAL_VARIABLES: &[&str] = &[
 /// something, and not believed in those that verify. (`GIT_CONFIG_KEY_<n>` means nothing alone.)
 pub const CONFIG_VARIABLES: &[&str] = &["GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"];
 
+/// Settings for every call that makes something: what a worktree could have planted in the shared
+/// configuration to be run does not run, and submodules are left alone.
+pub const ALWAYS: &[&str] = &["core.fsmonitor=false", "submodule.recurse=false"];
+
 /// Settings for every call that reads on behalf of verification: no code that a worktree could
 /// have planted runs, and nothing hides a change or rewrites history.
 pub const HARDENED: &[&str] = &[

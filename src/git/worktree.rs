@@ -224,7 +224,14 @@ impl Git {
             head.as_str(),
             "1",
         ];
-        self.output("run the post-checkout hook", &args).map(drop)
+        let what = "run the post-checkout hook";
+        match self.output(what, &args) {
+            Err(GitError::Failed { words, .. }) => Err(GitError::Hook {
+                hook: "post-checkout",
+                words,
+            }),
+            other => other.map(drop),
+        }
     }
 
     /// Writes the stat data of unchanged files into the index again (`update-index --refresh`).

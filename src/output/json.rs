@@ -48,8 +48,8 @@ pub fn render(answer: &Answer, notes: &[String]) -> Vec<u8> {
         ),
         Answer::Path(path) => ("path", json!({ "path": path })),
         Answer::Scope(answer) => ("scope", scope(answer)),
-        Answer::Changed { answer, absolute } => {
-            let root = absolute.then_some(&answer.path);
+        Answer::Changed { answer, shown } => {
+            let root = shown.absolute.then_some(&answer.path);
             let changes = answer.shown.iter().map(|c| Value::Object(change(c, root)));
             (
                 "changed",
@@ -206,6 +206,9 @@ fn change(change: &Change, root: Option<&camino::Utf8PathBuf>) -> Map<String, Va
     object.insert("kind".to_owned(), json!(change.kind.as_str()));
     let seen: Vec<String> = change.seen.iter().map(ToString::to_string).collect();
     object.insert("seen".to_owned(), json!(seen));
+    if let Some(detail) = &change.detail {
+        object.insert("detail".to_owned(), json!(detail));
+    }
     object
 }
 

@@ -38,16 +38,22 @@ pub enum Answer {
     Status(Vec<StatusAnswer>),
     Path(Utf8PathBuf),
     Scope(ScopeAnswer),
-    Changed {
-        answer: ChangedAnswer,
-        absolute: bool,
-    },
+    Changed { answer: ChangedAnswer, shown: Shown },
     Verify(Vec<Verified>),
     Reapply(Reapplied),
     Remove(Vec<Removed>),
     Hooks(HooksAnswer),
     Hook(HookAnswer),
     Text(String),
+}
+
+/// Says how the paths of changes are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// From the root of the file system (`--absolute`).
+    pub absolute: bool,
+    /// Without what happened (`--name-only`).
+    pub name_only: bool,
 }
 
 /// Says how records end.

@@ -2,7 +2,7 @@
 
 use bstr::ByteSlice;
 
-use super::{Answer, End};
+use super::{Answer, End, Shown};
 use crate::change::{Change, Place};
 use crate::commands::changed::ChangedAnswer;
 use crate::commands::hooks::{HooksAnswer, HooksDone};
@@ -47,7 +47,7 @@ pub fn porcelain(answer: &Answer, end: End) -> Vec<u8> {
         Answer::List(rows) => rows.iter().for_each(|row| list(&mut records, row)),
         Answer::Status(answers) => answers.iter().for_each(|one| status(&mut records, one)),
         Answer::Scope(answer) => scope(&mut records, answer),
-        Answer::Changed { answer, absolute } => changed(&mut records, answer, *absolute),
+        Answer::Changed { answer, shown } => changed(&mut records, answer, *shown),
         Answer::Verify(all) => all.iter().for_each(|one| verify(&mut records, one)),
         Answer::Hooks(answer) => hooks(&mut records, answer),
         Answer::Path(path) => records.push(&[path.as_str().as_bytes()]),
@@ -65,8 +65,8 @@ pub fn porcelain(answer: &Answer, end: End) -> Vec<u8> {
 pub fn tsv(answer: &Answer, end: End) -> Vec<u8> {
     let mut lines: Vec<String> = Vec::new();
     match answer {
-        Answer::Changed { answer, absolute } => {
-            let place = |c: &Change| match absolute_path(answer, c).filter(|_| *absolute) {
+        Answer::Changed { answer, shown } => {
+            let place = |c: &Change| match absolute_path(answer, c).filter(|_| shown.absolute) {
                 Some(path) => escape_for_tsv(&path),
                 None => c.place.to_tsv(),
             };
@@ -185,10 +185,14 @@ fn decided(records: &mut Records, decided: &Decided) {
     ]);
 }
 
-fn changed(records: &mut Records, answer: &ChangedAnswer, absolute: bool) {
+fn changed(records: &mut Records, answer: &ChangedAnswer, shown: Shown) {
     for change in &answer.shown {
-        let path = absolute_path(answer, change).filter(|_| absolute);
+        let path = absolute_path(answer, change).filter(|_| shown.absolute);
         let bytes = path.unwrap_or_else(|| place(&change.place));
+        if shown.name_only {
+            records.push(&[&bytes]);
+            continue;
+        }
         records.push(&[
             change.kind.as_str().as_bytes(),
             seen(change).as_bytes(),

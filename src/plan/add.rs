@@ -269,7 +269,7 @@ fn difference(recorded: &[ScopeRule], asked: &[ScopeRule]) -> Vec<String> {
     let only = |mine: &[ScopeRule], theirs: &[ScopeRule], sign: char| -> Vec<String> {
         let only = mine.iter().filter(|rule| !has(theirs, rule));
         let line = |rule: &ScopeRule| {
-            let pattern = crate::path::escape_for_terminal(rule.pattern.as_bytes());
+            let pattern = crate::scope::escape_for_rule(&rule.pattern);
             format!("{sign} {} {pattern}", rule.list)
         };
         only.map(line).collect()

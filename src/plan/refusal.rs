@@ -15,7 +15,7 @@ use crate::exit::ExitCode;
 )]
 pub enum Refusal {
     /// Nobody said what may be edited.
-    #[error("cannot add `{name}`: nothing says what it may edit")]
+    #[error("nothing says what `{name}` may edit")]
     NoWriteList { name: String, config_found: bool },
     /// The name is there with another scope.
     #[error("worktree `{name}` exists with another scope:\n{}", difference.join("\n"))]
@@ -84,6 +84,9 @@ pub enum Refusal {
     /// A path is none of the repository.
     #[error("cannot use {text} as a path: {why}")]
     BadPath { text: String, why: String },
+    /// `-C` names no directory.
+    #[error("there is no directory {path}")]
+    NoDirectory { path: String },
     /// A bare repository was entered, and no worktree of it.
     #[error("this is a bare repository: there is no worktree to take the config from")]
     Bare,
@@ -114,6 +117,13 @@ pub enum Refusal {
     /// The worktree is locked.
     #[error("cannot remove worktree `{name}`: it is locked")]
     Locked { name: String, path: Utf8PathBuf },
+    /// Somebody moved the worktree.
+    #[error("cannot remove worktree `{name}`: it was moved to {moved_to}")]
+    Moved {
+        name: String,
+        path: Utf8PathBuf,
+        moved_to: Utf8PathBuf,
+    },
     /// We did not make it.
     #[error("cannot remove worktree `{name}`: plain git made it")]
     NotOurs { name: String, path: Utf8PathBuf },
@@ -150,6 +160,7 @@ impl Refusal {
             | Self::InvalidBranch { .. }
             | Self::BadName { .. }
             | Self::BadPath { .. }
+            | Self::NoDirectory { .. }
             | Self::NotLinked { .. }
             | Self::Bare => ExitCode::Usage,
             Self::AnotherScope { .. }
@@ -168,6 +179,7 @@ impl Refusal {
             | Self::NestedRepository { .. }
             | Self::Unreadable { .. }
             | Self::Locked { .. }
+            | Self::Moved { .. }
             | Self::NotOurs { .. }
             | Self::Inside { .. }
             | Self::Detached { .. }
@@ -196,11 +208,13 @@ impl Refusal {
             Self::NoSuchStrategy { .. } => "agentwt::add::no_such_strategy",
             Self::BadName { .. } => "agentwt::name::bad",
             Self::BadPath { .. } => "agentwt::scope::bad_path",
+            Self::NoDirectory { .. } => "agentwt::cli::no_directory",
             Self::Bare => "agentwt::add::bare",
             Self::WouldLose { .. } => "agentwt::remove::would_lose",
             Self::NestedRepository { .. } => "agentwt::remove::nested_repository",
             Self::Unreadable { .. } => "agentwt::remove::unreadable",
             Self::Locked { .. } => "agentwt::remove::locked",
+            Self::Moved { .. } => "agentwt::remove::moved",
             Self::NotOurs { .. } => "agentwt::remove::not_ours",
             Self::Inside { .. } => "agentwt::remove::inside",
             Self::NotLinked { .. } => "agentwt::hooks::not_linked",
@@ -274,6 +288,9 @@ impl Refusal {
             Self::BadPath { .. } => {
                 "paths are relative to where you stand: git agentwt scope -- src/main.rs".to_owned()
             }
+            Self::NoDirectory { .. } => {
+                "-C takes the directory to start in: git agentwt -C <dir> list".to_owned()
+            }
             Self::Bare => {
                 "make a worktree and go there: git worktree add ../main && cd ../main".to_owned()
             }
@@ -285,6 +302,9 @@ impl Refusal {
             }
             Self::Unreadable { path, .. } => format!("chmod -R u+rX {path}"),
             Self::Locked { path, .. } => format!("git worktree unlock {path}"),
+            Self::Moved { path, moved_to, .. } => {
+                format!("move it back first: git worktree move {moved_to} {path}")
+            }
             Self::NotOurs { path, name } => {
                 format!("git agentwt hooks uninstall {name} && git worktree remove {path}")
             }

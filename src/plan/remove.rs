@@ -32,8 +32,11 @@ pub struct RemoveFacts {
     pub submodules: Vec<RepoPath>,
     /// Where the branch is; none when it is gone.
     pub branch_tip: Option<CommitId>,
-    /// Where HEAD is, if not at the branch.
-    pub detached: Option<CommitId>,
+    /// Where HEAD is, if not at the branch, and where it was when it left a commit that it named
+    /// by itself: those that no branch, remote-tracking branch or tag has.
+    pub detached: Vec<CommitId>,
+    /// Where git has the worktree by now, if somebody moved it.
+    pub moved_to: Option<Utf8PathBuf>,
     /// How many commits are on no other branch.
     pub unmerged: Unmerged,
 }
@@ -99,6 +102,13 @@ pub fn plan(facts: &RemoveFacts, options: RemoveOptions) -> Result<RemovePlan, R
             root: facts.root.clone(),
         });
     }
+    if let Some(moved_to) = &facts.moved_to {
+        return Err(Refusal::Moved {
+            name,
+            path: record.path.clone(),
+            moved_to: moved_to.clone(),
+        });
+    }
     if facts.locked {
         return Err(Refusal::Locked {
             name,
@@ -132,10 +142,7 @@ pub fn plan(facts: &RemoveFacts, options: RemoveOptions) -> Result<RemovePlan, R
     if !options.force && (!facts.uncommitted.is_empty() || unmerged > 0) {
         return Err(would_lose(facts, unmerged));
     }
-    let mut keep = Vec::new();
-    if facts.unmerged.detached > 0 {
-        keep.extend(facts.detached.clone());
-    }
+    let mut keep = facts.detached.clone();
     let branch = match &facts.branch_tip {
         None => BranchFate::Gone,
         Some(_) if options.keep_branch || facts.held => BranchFate::Stays,

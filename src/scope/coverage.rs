@@ -187,7 +187,8 @@ fn braces(line: &str) -> Option<Vec<String>> {
 }
 
 /// A backslash is syntax here and stays readable; the rest is escaped as in paths.
-pub(super) fn escape_for_rule(pattern: &str) -> String {
+#[must_use]
+pub fn escape_for_rule(pattern: &str) -> String {
     let parts = pattern
         .split('\\')
         .map(|part| escape_for_terminal(part.as_bytes()));

@@ -32,7 +32,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use classifier::Classifier;
-pub use coverage::{Advice, Coverage, RuleCoverage};
+pub use coverage::{Advice, Coverage, RuleCoverage, escape_for_rule};
 pub use error::{Fault, ScopeError};
 pub use rule::{Origin, RuleList, ScopeRule};
 pub use sparse::SparsePatterns;

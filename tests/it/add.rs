@@ -246,6 +246,7 @@ mod what_is_made {
             """
             branch = "agentwt/task-5"
             branch_made = true
+            checked_out = "af82e40edf386d673bb6f4292ab3a4faea3c91e5"
             ignore_case = false
             file_mode = true
             conversions = false
@@ -258,6 +259,7 @@ mod what_is_made {
             [[base.tips]]
             name = "refs/heads/main"
             commit = "af82e40edf386d673bb6f4292ab3a4faea3c91e5"
+            logged = true
 
             [[integrity]]
             file = "sparse-checkout"
@@ -530,7 +532,7 @@ mod scope {
         assert_eq!(repo.fingerprint(), before);
         insta::assert_snapshot!(said, @"
         --- stderr
-        error: cannot add `task-5`: nothing says what it may edit
+        error: nothing says what `task-5` may edit
         help: run `git agentwt init`, which writes .agentwt/config.toml with a list for this repository, or give one here: git agentwt add task-5 --write 'src/**' (--write '' for a task that only reads)
         --- status 3
         ");
@@ -542,7 +544,7 @@ mod scope {
         repo.write(".agentwt/config.toml", "schema_version = \"1.0\"\n");
         insta::assert_snapshot!(repo.agentwt(&["add", "task-5"]), @r#"
         --- stderr
-        error: cannot add `task-5`: nothing says what it may edit
+        error: nothing says what `task-5` may edit
         help: give the scope in .agentwt/config.toml a list `write = ["src/**"]`, or give one here: git agentwt add task-5 --write 'src/**' (--write '' for a task that only reads)
         --- status 3
         "#);

@@ -415,9 +415,9 @@ mod where_it_is_run {
         let repo = TestRepo::project();
         insta::assert_snapshot!(refused(&repo, &["-C", "nowhere", "init"]), @"
         --- stderr
-        error: cannot find $TMP/repo/nowhere: No such file or directory (os error 2)
-        help: look at it with `ls -ld`, put it right, then try again
-        --- status 6
+        error: there is no directory $TMP/repo/nowhere
+        help: -C takes the directory to start in: git agentwt -C <dir> list
+        --- status 2
         ");
     }
 

@@ -62,13 +62,13 @@ fn every_state() -> TestRepo {
 fn every_state_is_a_row() {
     let repo = every_state();
     assert_snapshot!(repo.agentwt(&["list"]), @"
-    NAME          BRANCH              BASE                                                                                                          SCOPE  CHANGES  VERIFIED
-    a-ready       agentwt/a-ready     af82e40edf (main)                                                                                             -      -        never
-    b-missing     agentwt/b-missing   af82e40edf (main)                                                                                             -      -        directory is gone
-    c-damaged                         damaged: cannot read the record of worktree `c-damaged`: it has version 9, and this program writes version 1
-    d-verified    agentwt/d-verified  af82e40edf (main)                                                                                             -      1        1 violation, just now
-    e-silent      agentwt/e-silent    af82e40edf (main)                                                                                             -      -        never, hooks silent
-    f-incomplete  agentwt/f           incomplete: its `add` runs, or was killed
+    NAME          BRANCH              BASE               SCOPE  CHANGES  VERIFIED
+    a-ready       agentwt/a-ready     af82e40edf (main)  -      -        never
+    b-missing     agentwt/b-missing   af82e40edf (main)  -      -        directory is gone
+    c-damaged                                                            damaged: cannot read the record of worktree `c-damaged`: it has version 9, and this program writes version 1
+    d-verified    agentwt/d-verified  af82e40edf (main)  -      1        1 violation, just now
+    e-silent      agentwt/e-silent    af82e40edf (main)  -      -        never, hooks silent
+    f-incomplete  agentwt/f                                              incomplete: its `add` runs, or was killed
     --- status 0
     ");
     let inside = repo.agentwt_in(&repo.worktree("a-ready").join("src"), &["list"]);

@@ -718,3 +718,59 @@ fn two_removals_of_the_same_worktrees_in_another_order_do_not_wait_for_each_othe
     children.iter_mut().for_each(|child| drop(child.kill()));
     panic!("they wait for each other");
 }
+
+#[test]
+fn commits_that_a_detached_head_was_left_on_are_refused_and_saved() {
+    let (repo, _) = after(
+        "git checkout -q --detach; echo p >>src/main.rs; git commit -qam p; git checkout -q agentwt/task",
+    );
+    let said = refused(&repo, &["remove", "task"]);
+    assert!(
+        said.stderr.contains("1 commit is on no other branch"),
+        "{said}"
+    );
+    let said = repo.agentwt(&["remove", "--force", "task"]);
+    let saved = repo.git(&["log", "--format=%s", &rescue(&said)]);
+    assert!(saved.lines().any(|line| line == "p"), "{saved}");
+}
+
+#[test]
+fn what_an_amend_or_a_rebase_left_behind_is_no_work() {
+    let (repo, _) = after("echo p >>src/main.rs; git commit -qam p; git commit -q --amend -m q");
+    repo.git(&["merge", "-q", "--ff-only", "agentwt/task"]);
+    repo.agentwt(&["remove", "task"]).ok();
+    assert_gone(&repo, "task");
+}
+
+#[test]
+fn a_worktree_that_was_moved_is_refused() {
+    let (repo, worktree) = with_worktree();
+    let elsewhere = repo.root().join("elsewhere");
+    let from = worktree.display().to_string();
+    repo.git(&["worktree", "move", &from, &elsewhere.display().to_string()]);
+    let said = repo.agentwt(&["remove", "--force", "task"]);
+    said.fails(4);
+    assert!(
+        said.stderr.contains("it was moved to $TMP/elsewhere"),
+        "{said}"
+    );
+    assert_eq!(repo.git_in(&elsewhere, &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn what_is_below_a_directory_named_like_gits_is_refused_even_with_force() {
+    let (repo, worktree) = after("mkdir src/.git; echo precious >src/.git/e");
+    repo.agentwt(&["remove", "--force", "task"]).fails(4);
+    assert!(worktree.join("src/.git/e").exists());
+}
+
+#[test]
+fn what_was_staged_is_not_lost_with_a_directory_that_is_gone() {
+    let (repo, worktree) = after("echo precious >src/p; git add src/p");
+    std::fs::remove_dir_all(&worktree).expect("it is ours");
+    let said = refused(&repo, &["remove", "task"]);
+    assert!(said.stderr.contains("src/p"), "{said}");
+    let said = repo.agentwt(&["remove", "--force", "task"]);
+    let saved = rescue(&said);
+    assert_eq!(repo.git(&["show", &format!("{saved}^2:src/p")]), "precious");
+}

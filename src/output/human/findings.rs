@@ -6,16 +6,16 @@ use crate::commands::changed::ChangedAnswer;
 use crate::commands::hook::HookAnswer;
 use crate::commands::verify::Verified;
 use crate::output::table::{Cell, table};
-use crate::output::{Paint, Printed};
+use crate::output::{Paint, Printed, Shown};
 use crate::verify::{Finding, Level, Reason, Report};
 
 /// How many findings a hook shows: an agent reads the first lines.
 const IN_HOOK: usize = 5;
 
 /// One change a line.
-pub fn changed(answer: &ChangedAnswer, absolute: bool, paint: Paint) -> Printed {
+pub fn changed(answer: &ChangedAnswer, shown: Shown, paint: Paint) -> Printed {
     let row = |change: &Change| {
-        let place = match (&change.place, absolute) {
+        let place = match (&change.place, shown.absolute) {
             (Place::Path(path), true) => format!("{}/{path}", answer.path),
             (other, _) => other.to_string(),
         };
@@ -25,7 +25,10 @@ pub fn changed(answer: &ChangedAnswer, absolute: bool, paint: Paint) -> Printed 
             seen(change, paint),
         ]
     };
-    let rows: Vec<_> = answer.shown.iter().map(row).collect();
+    let mut rows: Vec<_> = answer.shown.iter().map(row).collect();
+    if shown.name_only {
+        rows.iter_mut().for_each(|row| *row = vec![row.remove(1)]);
+    }
     let mut printed = out(table(&rows, ""));
     if rows.is_empty() {
         printed.stderr = format!("{}: nothing changed since the base\n", answer.name);
@@ -110,13 +113,15 @@ fn why(finding: &Finding) -> String {
     let said = match finding.reason {
         Reason::ReadOnly => "read-only",
         Reason::Excluded => "excluded",
-        Reason::Integrity => return "not as `add` left it".to_owned(),
-        Reason::Shared => return "shared, and changed since `add`".to_owned(),
+        Reason::Integrity | Reason::Shared => {
+            let detail = finding.change.detail.clone();
+            return detail.unwrap_or_else(|| "not as `add` left it".to_owned());
+        }
         Reason::History => "touched and put back",
     };
     match &finding.rule {
         Some(rule) => {
-            let pattern = crate::path::escape_for_terminal(rule.pattern.as_bytes());
+            let pattern = crate::scope::escape_for_rule(&rule.pattern);
             format!("{said}: {} {pattern} ({})", rule.list, rule.origin)
         }
         None => format!("{said}: no rule lets it be seen"),

@@ -4,7 +4,7 @@ mod findings;
 mod making;
 mod worktrees;
 
-use super::{Answer, End, Paint, Printed, porcelain};
+use super::{Answer, End, Paint, Printed};
 
 /// Renders an answer.
 pub fn render(answer: &Answer, end: End, paint: Paint) -> Printed {
@@ -17,13 +17,14 @@ pub fn render(answer: &Answer, end: End, paint: Paint) -> Printed {
         Answer::List(rows) => worktrees::list(rows, paint),
         Answer::Status(all) => worktrees::status(all, paint),
         Answer::Scope(answer) => worktrees::scope(answer, paint),
-        Answer::Changed { answer, absolute } => findings::changed(answer, *absolute, paint),
+        Answer::Changed { answer, shown } => findings::changed(answer, *shown, paint),
         Answer::Verify(all) => findings::verify(all, paint),
         Answer::Hook(answer) => findings::hook(answer, paint),
-        Answer::Path(_) => Printed {
-            stdout: porcelain::porcelain(answer, end),
-            stderr: String::new(),
-        },
+        // for `cd "$(…)"`: as it is, whatever is in it
+        Answer::Path(path) => out(match end {
+            End::Newline => format!("{path}\n"),
+            End::Nul => format!("{path}\0"),
+        }),
         Answer::Text(text) => out(text.clone()),
     }
 }

@@ -41,6 +41,7 @@ fn line(row: &Row, paint: Paint) -> Vec<Cell> {
             State::Damaged(why) => format!("damaged: {why}"),
             State::Missing | State::Ready => String::new(),
         };
+        cells.extend([Cell::plain(""), Cell::plain(""), Cell::plain("")]);
         cells.push(Cell::new(&state, |text| paint.bad(text)));
         return cells;
     };
@@ -220,5 +221,5 @@ fn decision(decided: &Decided, paint: Paint) -> Vec<Cell> {
 }
 
 fn escaped(pattern: &str) -> String {
-    crate::path::escape_for_terminal(pattern.as_bytes())
+    crate::scope::escape_for_rule(pattern)
 }

@@ -12,6 +12,7 @@ mod filters;
 mod forms;
 mod ignored;
 mod index;
+mod moved_base;
 mod names;
 mod submodules;
 mod upstream;

@@ -51,11 +51,13 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
         }
         "post-applypatch" => (true, !rebasing),
         "post-merge" | "post-rewrite" => (true, true),
-        "post-commit" => (false, !rebasing),
+        // of several picks the last: nothing comes after it
+        "post-commit" => (heads::in_sequence(&known.record), !rebasing),
         "pre-commit" => return before_commit(session, &repository, &known),
         _ => (false, false),
     };
-    if bits {
+    let ended = hook.event == "post-rewrite";
+    if bits && (ended || !heads::has_steps_to_come(&known.record)?) {
         put_bits_back(&repository, &known)?;
     }
     if !check {
@@ -76,8 +78,8 @@ fn put_bits_back(repository: &Repository, known: &Known) -> Result<(), Error> {
     let index = read_index(&known.record.admin_dir.join("index"), repository.format)?;
     let applied = write_bits::apply(&known.record.path, &known.scope, &index, Doing::Change)?;
     if !applied.changed.is_empty() {
-        // a write bit changes the ctime, by which git takes the file for an edited one: the next
-        // of several picks would be refused. If the index is locked, git is not done with it.
+        // a write bit changes the ctime, by which git takes the file for an edited one and reads
+        // it again. If the index is locked, git is not done with it.
         let _ = known.git(repository).update_index_refresh();
     }
     Ok(())

@@ -105,7 +105,7 @@ fn profile_subject(
         .profile(&loaded.config)?
         .cloned()
         .unwrap_or_default();
-    let rules = crate::plan::add::rules_of(profile, Some(&found), &ScopeLists::default(), true)?;
+    let rules = crate::plan::rules::rules_of(profile, Some(&found), &ScopeLists::default(), true)?;
     of_profile(repository, profile, rules).map_err(Error::from)
 }
 

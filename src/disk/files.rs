@@ -226,7 +226,7 @@ pub fn settled_time(directory: &Utf8Path, after: i64) -> Result<i64, DiskError> 
     for _ in 0..40 {
         let probe = tempfile::tempfile_in(directory).map_err(failed)?;
         let metadata = probe.metadata().map_err(failed)?;
-        reached = super::scan::stat_of(&metadata).ctime;
+        reached = super::stat::stat_of(&metadata).ctime;
         if reached > after {
             break;
         }
@@ -275,7 +275,7 @@ pub fn open_entry(path: &std::path::Path) -> std::io::Result<Opened> {
     }
     let content = File::open(path)?;
     let size = content.metadata()?.len();
-    let executable = super::scan::stat_of(&metadata).mode & 0o100 != 0;
+    let executable = super::stat::stat_of(&metadata).mode & 0o100 != 0;
     Ok(Opened::File {
         size,
         executable,

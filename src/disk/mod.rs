@@ -6,5 +6,6 @@ pub mod error;
 pub mod files;
 pub mod mode;
 pub mod scan;
+pub mod stat;
 
 pub use error::DiskError;

@@ -11,8 +11,8 @@ use crate::config::SettingFlags;
 use crate::disk::files;
 use crate::error::Error;
 use crate::name::{BranchName, CommitId, WorktreeName};
-use crate::plan::add::rules_of;
 use crate::plan::refusal::Refusal;
+use crate::plan::rules::rules_of;
 use crate::record::{Base, MadeBy, Record, VERSION};
 use crate::scope::{Case, Scope};
 

@@ -139,6 +139,35 @@ pub fn in_rebase(record: &Record) -> bool {
         .any(|path| files::exists(&record.admin_dir.join(path)))
 }
 
+/// Whether several commits are being picked or reverted (git-cherry-pick(1), "SEQUENCER").
+#[must_use]
+pub fn in_sequence(record: &Record) -> bool {
+    files::exists(&record.admin_dir.join("sequencer"))
+}
+
+/// Whether an operation of several steps is in progress and has more of them to come. Git then
+/// holds the index in memory: a file whose ctime changes in between (a write bit does that) looks
+/// edited to the next step, which refuses to go on once the clock has passed into another second.
+pub fn has_steps_to_come(record: &Record) -> Result<bool, FactsError> {
+    let at = |path: &str| record.admin_dir.join(path);
+    // what is left to do; a cherry-pick's list still has the step that is being done
+    for (path, own) in [("rebase-merge/git-rebase-todo", 0), ("sequencer/todo", 1)] {
+        if let Some(bytes) = files::read(&at(path))? {
+            let text = String::from_utf8_lossy(&bytes);
+            let is_step =
+                |line: &&str| !line.is_empty() && !line.starts_with('#') && *line != "noop";
+            return Ok(text.lines().map(str::trim).filter(is_step).count() > own);
+        }
+    }
+    let number = |path: &str| -> Result<Option<u64>, FactsError> {
+        let bytes = files::read(&at(path))?.unwrap_or_default();
+        Ok(String::from_utf8_lossy(&bytes).trim().parse().ok())
+    };
+    let (next, last) = (number("rebase-apply/next")?, number("rebase-apply/last")?);
+    // `git am` ends with its last patch, a rebase with post-rewrite
+    Ok(last.is_some() && (next < last || files::exists(&at("rebase-apply/rebasing"))))
+}
+
 /// Whether HEAD has just been taken to where a rebase begins. The apply backend has made no
 /// directory of its own yet; only the reflog says so.
 pub fn starts_rebase(repository: &Repository, known: &Known) -> Result<bool, FactsError> {

@@ -13,7 +13,9 @@ pub mod refs;
 pub mod run;
 mod settings;
 pub mod settings_file;
+mod trace;
 pub mod worktree;
 
 pub use error::GitError;
-pub use run::{Asked, Git, GitVersion, Mode as GitMode, Trace};
+pub use run::{Git, GitVersion, Mode as GitMode};
+pub use trace::{Asked, Trace};

@@ -10,8 +10,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -19,6 +18,7 @@ use super::error::GitError;
 use super::settings::{
     ALWAYS, CONFIG_VARIABLES, HARDENED, HARDENED_VARIABLES, LOCAL_VARIABLES, OWN_IDENTITY,
 };
+use super::trace::{Asked, Trace};
 
 /// Says which of the user's settings a call of git obeys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,44 +39,6 @@ enum Target {
         git_dir: Utf8PathBuf,
         work_tree: Option<Utf8PathBuf>,
     },
-}
-
-/// Tells somebody what git is asked, as it is asked.
-#[derive(Clone, Default)]
-pub struct Trace(Option<Arc<Tell>>);
-
-type Tell = dyn Fn(&Asked<'_>) + Send + Sync;
-
-/// Holds what is told of one call.
-#[derive(Clone, Copy, Debug)]
-pub enum Asked<'a> {
-    /// What is attempted, as a verb phrase, before it is.
-    Step(&'a str),
-    /// The arguments of a call that has ended, and how long it took.
-    Command(&'a [OsString], Duration),
-}
-
-impl Trace {
-    /// Tells everything to a function.
-    pub fn to(tell: impl Fn(&Asked<'_>) + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(tell)))
-    }
-
-    fn tell(&self, asked: &Asked<'_>) {
-        if let Some(tell) = &self.0 {
-            tell(asked);
-        }
-    }
-}
-
-impl fmt::Debug for Trace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() {
-            "Trace(on)"
-        } else {
-            "Trace(off)"
-        })
-    }
 }
 
 /// Represents git for one directory; cheap to clone.

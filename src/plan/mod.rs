@@ -4,3 +4,4 @@ pub mod add;
 pub mod init;
 pub mod refusal;
 pub mod remove;
+pub mod rules;

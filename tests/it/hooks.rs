@@ -199,6 +199,29 @@ fn a_rebase_reports_once_at_its_end() {
 }
 
 #[test]
+fn write_bits_do_not_stop_an_operation_of_many_steps_that_takes_seconds() {
+    // git compares whole seconds: what is touched between two steps shows only across one
+    with_each_git("", |world| {
+        world.does("for i in 1 2 3; do edit README.md; git commit -q -a -m $i 2>/dev/null; done");
+        world
+            .run(
+                world.repo.main(),
+                "echo g >docs/guide.md; git commit -q -a -m up",
+            )
+            .ok();
+        world.does("git rebase -q --exec 'sleep 1.1' main");
+        world.bits_are_right("rebase");
+        world.does("git switch -q -c copy main");
+        world.does(
+            "printf '#!/bin/sh\nsleep 1.1\n' >\"$(git rev-parse --git-common-dir)/hooks/post-commit\"
+             chmod +x \"$(git rev-parse --git-common-dir)/hooks/post-commit\"
+             git cherry-pick main..agentwt/task >/dev/null",
+        );
+        world.bits_are_right("cherry-pick");
+    });
+}
+
+#[test]
 fn several_edits_of_a_read_only_file_can_be_rebased() {
     // write bits that come back in the middle must not make the next step see a changed file
     with_each_git("", |world| {

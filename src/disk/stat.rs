@@ -1,0 +1,108 @@
+//! Says what one thing on the disk is: its stat data, its kind, and the id of its content.
+
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{AtFlags, FileType, Mode as Bits, OFlags, openat, readlinkat, statat};
+
+use super::scan::HashBlob;
+use crate::entry::{Entry, Mode, ObjectId};
+use crate::manifest::Stat;
+
+pub(super) fn is_regular(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.mode) == FileType::RegularFile
+}
+
+pub(super) fn mode_of_file(stat: &Stat) -> Mode {
+    if stat.mode & 0o100 == 0 {
+        Mode::File
+    } else {
+        Mode::Executable
+    }
+}
+
+pub(super) fn read_entry(
+    above: &OwnedFd,
+    name: &[u8],
+    stat: &Stat,
+    hash: HashBlob<'_>,
+) -> std::io::Result<Entry> {
+    match FileType::from_raw_mode(stat.mode) {
+        FileType::RegularFile => {
+            // a FIFO put there since must not block us
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let mut file = std::fs::File::from(openat(above, name, flags, Bits::empty())?);
+            let metadata = file.metadata()?;
+            if !metadata.is_file() {
+                return Err(std::io::Error::other("it changed while it was read"));
+            }
+            Ok(Entry {
+                mode: mode_of_file(stat),
+                id: hash(metadata.len(), &mut file)?,
+            })
+        }
+        FileType::Symlink => {
+            let text = readlinkat(above, name, Vec::new())?;
+            let text = text.to_bytes();
+            Ok(Entry {
+                mode: Mode::Link,
+                id: hash(text.len() as u64, &mut &*text)?,
+            })
+        }
+        FileType::Directory
+        | FileType::Fifo
+        | FileType::Socket
+        | FileType::CharacterDevice
+        | FileType::BlockDevice
+        | FileType::Unknown => Ok(Entry {
+            mode: Mode::Special,
+            id: ObjectId::none(),
+        }),
+    }
+}
+
+/// Whether a directory named `.git` is a repository (gitrepository-layout(5)) and not merely a
+/// place to hide files in.
+pub(super) fn is_repository(above: &OwnedFd, name: &[u8]) -> bool {
+    let has = |part: &[u8]| {
+        let path = [name, b"/", part].concat();
+        statat(above, path, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    };
+    has(b"HEAD") && has(b"objects") && has(b"refs")
+}
+
+#[allow(
+    clippy::unnecessary_cast,
+    clippy::useless_conversion,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap,
+    reason = "the types of struct stat differ between systems"
+)]
+pub(super) fn stat_from(stat: &rustix::fs::Stat) -> Stat {
+    let time = |seconds: i64, nanoseconds: i64| {
+        seconds
+            .saturating_mul(1_000_000_000)
+            .saturating_add(nanoseconds)
+    };
+    Stat {
+        size: stat.st_size as u64,
+        mtime: time(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+        ctime: time(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+        inode: stat.st_ino as u64,
+        mode: stat.st_mode.into(),
+    }
+}
+
+/// Takes the stat data out of the standard library's form.
+#[must_use]
+pub fn stat_of(metadata: &std::fs::Metadata) -> Stat {
+    use std::os::unix::fs::MetadataExt;
+    let time =
+        |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
+    Stat {
+        size: metadata.size(),
+        mtime: time(metadata.mtime(), metadata.mtime_nsec()),
+        ctime: time(metadata.ctime(), metadata.ctime_nsec()),
+        inode: metadata.ino(),
+        mode: metadata.mode(),
+    }
+}

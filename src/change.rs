@@ -182,6 +182,13 @@ impl fmt::Display for Seen {
     }
 }
 
+impl ChangeSet {
+    /// The net changes without the artefacts that the base's own ignore rules allow for.
+    pub fn counted(&self) -> impl Iterator<Item = &Change> {
+        self.changes.iter().filter(|change| !change.is_ignored())
+    }
+}
+
 impl Change {
     /// Whether it is only an artefact that the base's own ignore rules allow for.
     #[must_use]

@@ -10,12 +10,7 @@ use crate::verify::Report;
 /// # Errors
 /// Fails when the disk refuses.
 pub fn store(known: &Known, report: &Report, now: &str) -> Result<(), DiskError> {
-    let changed = report
-        .changes
-        .changes
-        .iter()
-        .filter(|change| !change.is_ignored())
-        .count();
+    let changed = report.changes.counted().count();
     let last = LastVerification {
         version: VERSION,
         at: now.to_owned(),

@@ -81,7 +81,7 @@ pub fn run(session: &Session, options: &crate::cli::Add) -> Result<Outcome<Added
         Decision::Make(plan) => *plan,
         Decision::Keep(plan) => return kept(&repository, *plan, known.as_ref()),
     };
-    let scope = Scope::compile(plan.rules.clone(), ignore_case(&repository)?);
+    let scope = Scope::compile(plan.rules.clone(), repository.case()?);
     let scope = scope.map_err(Error::Scope)?;
     let listing = Listing::of(&repository, plan.checkout())?;
     let (files, advice) = facts::count(&scope, &listing);
@@ -303,14 +303,5 @@ fn record(
         on_violation: plan.on_violation,
         integrity: Vec::new(),
         scope: plan.rules.clone(),
-    })
-}
-
-fn ignore_case(repository: &Repository) -> Result<Case, Error> {
-    let insensitive = repository.git.config_get_bool("core.ignoreCase")? == Some(true);
-    Ok(if insensitive {
-        Case::Insensitive
-    } else {
-        Case::Sensitive
     })
 }

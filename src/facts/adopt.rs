@@ -46,12 +46,7 @@ pub fn record(
         &head,
         &name,
     )?;
-    let insensitive = git.config_get_bool("core.ignoreCase")? == Some(true);
-    let case = if insensitive {
-        Case::Insensitive
-    } else {
-        Case::Sensitive
-    };
+    let case = repository.case()?;
     Scope::compile(scope.clone(), case).map_err(Error::Scope)?;
     let dot_git = files::read(&path.join(".git"))?.unwrap_or_default();
     let tips = base_tips(repository, &revision, &base)?;
@@ -71,7 +66,7 @@ pub fn record(
             revision,
             tips,
         },
-        ignore_case: insensitive,
+        ignore_case: case == Case::Insensitive,
         file_mode: git.config_get_bool("core.fileMode")? != Some(false),
         conversions: false,
         profile: profile.map(|_| settings.scope.value.clone()),

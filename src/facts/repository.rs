@@ -8,6 +8,7 @@ use crate::git::objects::{ObjectFormat, Objects};
 use crate::git::worktree::WorktreeEntry;
 use crate::git::{Git, GitError, Trace};
 use crate::name::WorktreeName;
+use crate::scope::Case;
 
 /// Where worktrees are made, below the root.
 pub const WORKTREES: &str = ".agentwt/worktrees";
@@ -101,6 +102,19 @@ impl Repository {
             start,
             toplevel: layout.toplevel,
             inside,
+        })
+    }
+
+    /// How names compare here (`core.ignoreCase`, git-config(1)).
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn case(&self) -> Result<Case, FactsError> {
+        let insensitive = self.git.config_get_bool("core.ignoreCase")? == Some(true);
+        Ok(if insensitive {
+            Case::Insensitive
+        } else {
+            Case::Sensitive
         })
     }
 

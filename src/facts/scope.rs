@@ -7,7 +7,7 @@ use super::error::FactsError;
 use super::repository::Repository;
 use super::worktree::Known;
 use crate::name::CommitId;
-use crate::scope::{Case, Scope, ScopeError, ScopeRule};
+use crate::scope::{Scope, ScopeError, ScopeRule};
 
 /// Represents whose scope is shown.
 #[derive(Clone, Debug)]
@@ -59,16 +59,7 @@ pub fn of_profile(
     rules: Vec<ScopeRule>,
 ) -> Result<Subject, ProfileError> {
     let git = &repository.git;
-    let insensitive = git
-        .config_get_bool("core.ignoreCase")
-        .map_err(FactsError::from)?
-        == Some(true);
-    let case = if insensitive {
-        Case::Insensitive
-    } else {
-        Case::Sensitive
-    };
-    let scope = Scope::compile(rules, case).map_err(ProfileError::Scope)?;
+    let scope = Scope::compile(rules, repository.case()?).map_err(ProfileError::Scope)?;
     let commit = git.rev_parse_commit("HEAD").map_err(FactsError::from)?;
     Ok(Subject {
         name: name.to_owned(),

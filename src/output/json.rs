@@ -231,7 +231,7 @@ fn finding(finding: &Finding) -> Value {
 
 fn verified(one: &Verified) -> Value {
     let report = &one.report;
-    let changed = report.changes.changes.iter().filter(|c| !c.is_ignored());
+    let changed = report.changes.counted();
     json!({
         "name": one.name,
         "path": one.path,

@@ -62,12 +62,7 @@ pub fn verify(all: &[Verified], paint: Paint) -> Printed {
 }
 
 fn verdict(name: &str, report: &Report, paint: Paint) -> String {
-    let changed = report
-        .changes
-        .changes
-        .iter()
-        .filter(|change| !change.is_ignored())
-        .count();
+    let changed = report.changes.counted().count();
     let changed = count(changed, "path changed", "paths changed");
     let notices = report.notices().count();
     let notices = match notices {

@@ -21,6 +21,8 @@ pub enum Place {
     Head,
     /// The worktree itself: its `.git` file, its admin directory, `@worktree`.
     Worktree,
+    /// A file of the main worktree, `@main/…`.
+    Main(BString),
 }
 
 /// Says what happened. A rename is a deletion and a creation.
@@ -42,6 +44,12 @@ pub enum Kind {
     Ref,
     /// A configuration file of git's is another.
     Config,
+    /// A hook is another: a program that git runs.
+    Hook,
+    /// A worktree was made or removed.
+    Worktree,
+    /// It has the content of a file that the scope excludes.
+    Leak,
     /// A read-only file was made writable, and nothing else.
     Perm,
     /// Something that should be readable or in its place is not.
@@ -123,6 +131,7 @@ impl Place {
             Self::Admin(name) => format!("@wt/{}", escape_for_tsv(name)),
             Self::Head => "@head".to_owned(),
             Self::Worktree => "@worktree".to_owned(),
+            Self::Main(name) => format!("@main/{}", escape_for_tsv(name)),
         }
     }
 
@@ -131,7 +140,7 @@ impl Place {
     pub const fn path(&self) -> Option<&RepoPath> {
         match self {
             Self::Path(path) => Some(path),
-            Self::Git(_) | Self::Admin(_) | Self::Head | Self::Worktree => None,
+            Self::Git(_) | Self::Admin(_) | Self::Head | Self::Worktree | Self::Main(_) => None,
         }
     }
 }
@@ -144,6 +153,7 @@ impl fmt::Display for Place {
             Self::Admin(name) => write!(f, "@wt/{}", escape_for_terminal(name.as_bytes())),
             Self::Head => f.write_str("@head"),
             Self::Worktree => f.write_str("@worktree"),
+            Self::Main(name) => write!(f, "@main/{}", escape_for_terminal(name.as_bytes())),
         }
     }
 }
@@ -161,6 +171,9 @@ impl Kind {
             Self::Present => "present",
             Self::Ref => "ref",
             Self::Config => "config",
+            Self::Hook => "hook",
+            Self::Worktree => "worktree",
+            Self::Leak => "leak",
             Self::Perm => "perm",
             Self::Integrity => "integrity",
         }
@@ -178,6 +191,37 @@ impl fmt::Display for Seen {
             Self::Ignored => f.write_str("ignored"),
             Self::Hidden(IndexFlag::AssumeUnchanged) => f.write_str("hidden by assume-unchanged"),
             Self::Hidden(IndexFlag::SkipWorktree) => f.write_str("hidden by skip-worktree"),
+        }
+    }
+}
+
+impl Seen {
+    /// The word for programs.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Commit(_) => "commit",
+            Self::Committed => "committed",
+            Self::Index => "index",
+            Self::Disk => "disk",
+            Self::Untracked => "untracked",
+            Self::Ignored => "ignored",
+            Self::Hidden(IndexFlag::AssumeUnchanged) => "assume-unchanged",
+            Self::Hidden(IndexFlag::SkipWorktree) => "skip-worktree",
+        }
+    }
+
+    /// The commit, if it was seen in one.
+    #[must_use]
+    pub const fn commit(&self) -> Option<&CommitId> {
+        match self {
+            Self::Commit(id) => Some(id),
+            Self::Committed
+            | Self::Index
+            | Self::Disk
+            | Self::Untracked
+            | Self::Ignored
+            | Self::Hidden(_) => None,
         }
     }
 }

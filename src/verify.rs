@@ -15,6 +15,8 @@ pub enum Reason {
     ReadOnly,
     /// The scope excludes the path.
     Excluded,
+    /// A link leads out of what the scope lets the worktree write.
+    Outside,
     /// The worktree, its index or its private git directory is not as it was made.
     Integrity,
     /// Something that other worktrees share was changed.
@@ -30,6 +32,24 @@ pub enum Level {
     Violation,
     /// Worth knowing: exit 0.
     Notice,
+}
+
+/// Names one of the two things that verification looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Layer {
+    /// What would be merged, and whether the worktree is as it was made.
+    Net,
+    /// What commits did on the way, even if it was put back.
+    History,
+}
+
+/// Says which layers are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layers {
+    /// Both.
+    All,
+    /// Only [`Layer::Net`] (`--net`).
+    Net,
 }
 
 /// Says what notices count as.
@@ -66,7 +86,7 @@ pub struct Report {
 
 /// Holds a set of changes against a scope.
 #[must_use]
-pub fn verify(scope: &Scope, changes: ChangeSet, strictness: Strictness) -> Report {
+pub fn verify(scope: &Scope, changes: ChangeSet, layers: Layers, strictness: Strictness) -> Report {
     let mut findings = Vec::new();
     let mut classifier = scope.classifier();
     for change in &changes.changes {
@@ -94,7 +114,11 @@ pub fn verify(scope: &Scope, changes: ChangeSet, strictness: Strictness) -> Repo
             rule,
         });
     }
-    for change in &changes.history {
+    let history = match layers {
+        Layers::All => changes.history.as_slice(),
+        Layers::Net => &[],
+    };
+    for change in history {
         let Place::Path(path) = &change.place else {
             continue;
         };
@@ -112,7 +136,7 @@ pub fn verify(scope: &Scope, changes: ChangeSet, strictness: Strictness) -> Repo
     }
     for change in &changes.integrity {
         let (reason, level) = match &change.place {
-            Place::Git(_) => (Reason::Shared, Level::Notice),
+            Place::Git(_) | Place::Main(_) => (Reason::Shared, Level::Notice),
             Place::Admin(_) | Place::Head | Place::Worktree | Place::Path(_) => {
                 (Reason::Integrity, Level::Violation)
             }
@@ -170,8 +194,35 @@ impl Reason {
         match self {
             Self::ReadOnly => "read-only",
             Self::Excluded => "excluded",
+            Self::Outside => "outside",
             Self::Integrity => "integrity",
             Self::Shared => "shared",
+            Self::History => "history",
+        }
+    }
+}
+
+impl Finding {
+    /// The layer in which it was found.
+    #[must_use]
+    pub const fn layer(&self) -> Layer {
+        match self.reason {
+            Reason::History => Layer::History,
+            Reason::ReadOnly
+            | Reason::Excluded
+            | Reason::Outside
+            | Reason::Integrity
+            | Reason::Shared => Layer::Net,
+        }
+    }
+}
+
+impl Layer {
+    /// The word in every output format.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Net => "net",
             Self::History => "history",
         }
     }

@@ -12,24 +12,26 @@
 //! ```
 
 mod add;
-mod changes;
+mod changed;
 pub mod completions;
 mod hooks;
 mod lifecycle;
 mod look;
 pub mod man;
 mod output;
+mod verify;
 
 use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand};
 
 pub use self::add::{Add, ScopeLists};
-pub use self::changes::{Changed, Verify};
+pub use self::changed::Changed;
 pub use self::hooks::{Completions, Hook, Hooks, HooksCommand, HooksInstall, HooksStatus};
 pub use self::lifecycle::{Init, Reapply, Remove};
 pub use self::look::{List, Path, Scope, Status};
 pub use self::output::{AnswerOutput, FindingsOutput, Format, ListOutput};
+pub use self::verify::Verify;
 
 /// Give each coding agent its own worktree, and prove what it touched
 ///

@@ -11,7 +11,7 @@ use crate::facts::changes::collect;
 use crate::facts::worktree::by_path;
 use crate::facts::{IndexFile, Known, Repository, heads};
 use crate::git::index::read_index;
-use crate::verify::{Report, Strictness, verify};
+use crate::verify::{Layers, Report, Strictness, verify};
 
 /// Holds what a hook has to say: nothing, or violations.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,12 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
         return Ok(nothing());
     }
     let survey = collect(&repository, &known, &IndexFile::Own)?;
-    let report = verify(&known.scope, survey.changes, Strictness::Normal);
+    let report = verify(
+        &known.scope,
+        survey.changes,
+        Layers::All,
+        Strictness::Normal,
+    );
     outcome::store(&known, &report, &Session::now())?;
     let name = known.record.name.to_string();
     let report = (!report.valid()).then_some((name, report));
@@ -97,7 +102,12 @@ fn before_commit(
         None => IndexFile::Own,
     };
     let survey = collect(repository, known, &index)?;
-    let mut report = verify(&known.scope, survey.changes, Strictness::Normal);
+    let mut report = verify(
+        &known.scope,
+        survey.changes,
+        Layers::All,
+        Strictness::Normal,
+    );
     report.findings.retain(|finding| {
         finding.change.place.path().is_none() || finding.change.seen.contains(&Seen::Index)
     });

@@ -9,7 +9,7 @@ use crate::exit::ExitCode;
 use crate::facts::changes::collect;
 use crate::facts::worktree::{Recorded, names};
 use crate::facts::{IndexFile, Known, Repository};
-use crate::verify::{Report, Strictness, verify};
+use crate::verify::{Layers, Report, Strictness, verify};
 
 /// Holds the verdict over one worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,10 +36,15 @@ pub fn run(
     } else {
         Strictness::Normal
     };
+    let layers = if options.net {
+        Layers::Net
+    } else {
+        Layers::All
+    };
     let mut outcome = Outcome::done(Vec::new());
     for known in chosen(&repository, options)? {
         let survey = collect(&repository, &known, &IndexFile::Own)?;
-        let report = verify(&known.scope, survey.changes, strictness);
+        let report = verify(&known.scope, survey.changes, layers, strictness);
         if !report.valid() {
             outcome.exit = ExitCode::Violations;
         }

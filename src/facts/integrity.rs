@@ -48,7 +48,9 @@ pub fn fingerprints(
 fn watched_path(file: WatchedFile, common_dir: &Utf8Path, admin_dir: &Utf8Path) -> Utf8PathBuf {
     let directory = match place_of(file) {
         Place::Admin(_) => admin_dir,
-        Place::Git(_) | Place::Path(_) | Place::Head | Place::Worktree => common_dir,
+        Place::Git(_) | Place::Path(_) | Place::Head | Place::Worktree | Place::Main(_) => {
+            common_dir
+        }
     };
     directory.join(name_of(file))
 }

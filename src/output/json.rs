@@ -6,7 +6,7 @@ use bstr::ByteSlice;
 use serde_json::{Map, Value, json};
 
 use super::Answer;
-use crate::change::{Change, Place};
+use crate::change::{Change, Place, Seen};
 use crate::commands::add::{Added, Done};
 use crate::commands::hooks::{HooksAnswer, HooksDone};
 use crate::commands::list::{Row, State};
@@ -204,8 +204,13 @@ fn change(change: &Change, root: Option<&camino::Utf8PathBuf>) -> Map<String, Va
         }
     }
     object.insert("kind".to_owned(), json!(change.kind.as_str()));
-    let seen: Vec<String> = change.seen.iter().map(ToString::to_string).collect();
+    let mut seen: Vec<&str> = change.seen.iter().map(Seen::as_str).collect();
+    seen.dedup();
     object.insert("seen".to_owned(), json!(seen));
+    let commits: Vec<_> = change.seen.iter().filter_map(Seen::commit).collect();
+    if !commits.is_empty() {
+        object.insert("commits".to_owned(), json!(commits));
+    }
     if let Some(detail) = &change.detail {
         object.insert("detail".to_owned(), json!(detail));
     }
@@ -223,6 +228,7 @@ fn rule(rule: &ScopeRule) -> Value {
 fn finding(finding: &Finding) -> Value {
     let mut object = change(&finding.change, None);
     object.insert("reason".to_owned(), json!(finding.reason.as_str()));
+    object.insert("layer".to_owned(), json!(finding.layer().as_str()));
     if let Some(decided) = &finding.rule {
         object.insert("rule".to_owned(), rule(decided));
     }

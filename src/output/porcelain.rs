@@ -230,6 +230,7 @@ fn verify(records: &mut Records, one: &Verified) {
                 .as_bytes(),
             rule.map_or("", |rule| rule.pattern.as_str()).as_bytes(),
             &place(&finding.change.place),
+            finding.layer().as_str().as_bytes(),
         ]);
     }
 }
@@ -265,7 +266,7 @@ fn hooks(records: &mut Records, answer: &HooksAnswer) {
 fn place(place: &Place) -> Vec<u8> {
     match place {
         Place::Path(path) => path.as_bstr().to_vec(),
-        Place::Git(_) | Place::Admin(_) | Place::Head | Place::Worktree => {
+        Place::Git(_) | Place::Admin(_) | Place::Head | Place::Worktree | Place::Main(_) => {
             place.to_tsv().into_bytes()
         }
     }

@@ -166,10 +166,10 @@ fn tsv_is_a_finding_a_line() {
 fn porcelain_is_a_finding_a_line_with_its_rule() {
     let (repo, _) = with_violations();
     assert_snapshot!(repo.agentwt(&["verify", "task", "--porcelain"]), @"
-    task	violation	modified	read-only	commit 5d8c0b6e99,index,disk	default	**	README.md
-    task	violation	created	read-only	untracked	default	**	docs/new.md
-    task	violation	created	excluded	untracked	--exclude	**/secrets/**	secrets/k
-    task	notice	perm	read-only	disk	default	**	docs/api.md
+    task	violation	modified	read-only	commit 5d8c0b6e99,index,disk	default	**	README.md	net
+    task	violation	created	read-only	untracked	default	**	docs/new.md	net
+    task	violation	created	excluded	untracked	--exclude	**/secrets/**	secrets/k	net
+    task	notice	perm	read-only	disk	default	**	docs/api.md	net
     --- status 1
     ");
 }
@@ -187,10 +187,13 @@ fn json_has_an_envelope_and_facts() {
           "base": "af82e40edf386d673bb6f4292ab3a4faea3c91e5",
           "changed": [
             {
+              "commits": [
+                "5d8c0b6e99675dcbf031a0d801151743cc975304"
+              ],
               "kind": "modified",
               "path": "README.md",
               "seen": [
-                "commit 5d8c0b6e99",
+                "commit",
                 "index",
                 "disk"
               ]
@@ -217,10 +220,13 @@ fn json_has_an_envelope_and_facts() {
               ]
             },
             {
+              "commits": [
+                "5d8c0b6e99675dcbf031a0d801151743cc975304"
+              ],
               "kind": "modified",
               "path": "src/main.rs",
               "seen": [
-                "commit 5d8c0b6e99",
+                "commit",
                 "index",
                 "disk"
               ]
@@ -231,6 +237,7 @@ fn json_has_an_envelope_and_facts() {
           "notices": [
             {
               "kind": "perm",
+              "layer": "net",
               "path": "docs/api.md",
               "reason": "read-only",
               "rule": {
@@ -247,7 +254,11 @@ fn json_has_an_envelope_and_facts() {
           "valid": false,
           "violations": [
             {
+              "commits": [
+                "5d8c0b6e99675dcbf031a0d801151743cc975304"
+              ],
               "kind": "modified",
+              "layer": "net",
               "path": "README.md",
               "reason": "read-only",
               "rule": {
@@ -256,13 +267,14 @@ fn json_has_an_envelope_and_facts() {
                 "pattern": "**"
               },
               "seen": [
-                "commit 5d8c0b6e99",
+                "commit",
                 "index",
                 "disk"
               ]
             },
             {
               "kind": "created",
+              "layer": "net",
               "path": "docs/new.md",
               "reason": "read-only",
               "rule": {
@@ -276,6 +288,7 @@ fn json_has_an_envelope_and_facts() {
             },
             {
               "kind": "created",
+              "layer": "net",
               "path": "secrets/k",
               "reason": "excluded",
               "rule": {

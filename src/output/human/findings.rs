@@ -39,10 +39,16 @@ pub fn changed(answer: &ChangedAnswer, shown: Shown, paint: Paint) -> Printed {
 fn kind(kind: Kind, paint: Paint) -> Cell {
     Cell::new(kind.as_str(), |text| match kind {
         Kind::Created => paint.good(text),
-        Kind::Deleted | Kind::Integrity | Kind::Present => paint.bad(text),
-        Kind::Modified | Kind::Typechange | Kind::Mode | Kind::Ref | Kind::Config | Kind::Perm => {
-            paint.warning(text)
+        Kind::Deleted | Kind::Integrity | Kind::Present | Kind::Leak | Kind::Hook => {
+            paint.bad(text)
         }
+        Kind::Modified
+        | Kind::Typechange
+        | Kind::Mode
+        | Kind::Ref
+        | Kind::Config
+        | Kind::Worktree
+        | Kind::Perm => paint.warning(text),
     })
 }
 
@@ -108,6 +114,7 @@ fn why(finding: &Finding) -> String {
     let said = match finding.reason {
         Reason::ReadOnly => "read-only",
         Reason::Excluded => "excluded",
+        Reason::Outside => "leads out of the scope",
         Reason::Integrity | Reason::Shared => {
             let detail = finding.change.detail.clone();
             return detail.unwrap_or_else(|| "not as `add` left it".to_owned());

@@ -1,4 +1,4 @@
-//! Defines the commands that say what happened: `changed` and `verify`.
+//! Defines `changed`: the ground truth.
 
 use clap::Args;
 
@@ -33,30 +33,6 @@ pub struct Changed {
     pub output: FindingsOutput,
 }
 
-/// Compare what changed with the scope
-///
-/// Every change since the base is held against the scope that was recorded when the worktree was
-/// made, and the worktree, its hooks and its branch against what was recorded of them. Each
-/// violation names the path, what happened, where it was seen, and the rule that forbids it.
-///
-/// A notice is worth knowing and does not change the exit status, unless --strict is given.
-#[derive(Args, Debug)]
-#[command(after_long_help = VERIFY_EXAMPLES)]
-pub struct Verify {
-    /// The worktrees [default: the one you stand in]
-    #[arg(value_name = "name")]
-    pub names: Vec<String>,
-    /// Verify every worktree of this repository
-    #[arg(long, conflicts_with = "names")]
-    pub all: bool,
-    /// Count notices as violations
-    #[arg(long)]
-    pub strict: bool,
-    /// How to print the answer.
-    #[command(flatten)]
-    pub output: FindingsOutput,
-}
-
 const CHANGED_EXAMPLES: &str = "\
 Examples:
   What did the agent touch:
@@ -64,14 +40,3 @@ Examples:
 
   Hand the files to a program, whatever their names:
       git agentwt changed task-5 --absolute --name-only -z | xargs -0 -n 1 echo";
-
-const VERIFY_EXAMPLES: &str = "\
-Examples:
-  The worktree you stand in:
-      git agentwt verify
-
-  Merge only what stayed in scope:
-      git agentwt verify task-5 && git merge agentwt/task-5
-
-  All of them, for a program:
-      git agentwt verify --all --json";

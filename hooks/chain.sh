@@ -23,11 +23,26 @@ if [ -z "${agentwt_dir+set}" ]; then
 elif [ -z "$GIT_DIR" ] && [ "${agentwt_dir#/}" = "$agentwt_dir" ]; then
     IFS= read -r agentwt_line <"$agentwt_admin/gitdir" && agentwt_dir=${agentwt_line%.git}$agentwt_dir
 fi
+if [ -z "$GIT_DIR" ] && [ "$agentwt_hook" = post-checkout ] && [ -d "$agentwt_admin/agentwt" ]; then
+    echo "worktree $PWD" >>"$agentwt_admin/agentwt/journal" # made from this worktree
+fi
 agentwt_user=$agentwt_dir/$agentwt_hook agentwt_status=0
 agentwt_ours=$GIT_DIR/agentwt/hooks/agentwt.d/$agentwt_hook
 [ -n "$GIT_DIR" ] && [ -x "$agentwt_ours" ] || agentwt_ours=
 if [ -f "$agentwt_user" ] && [ -x "$agentwt_user" ]; then
     [ -n "$agentwt_ours" ] || exec "$agentwt_user" "$@"
+    case $agentwt_hook in
+    reference-transaction) # both are to read what git says
+        agentwt_said=$(cat)
+        "$agentwt_user" "$@" <<EOF || agentwt_status=$?
+$agentwt_said
+EOF
+        [ "$agentwt_status" = 0 ] && exec "$agentwt_ours" "$@" <<EOF
+$agentwt_said
+EOF
+        exit "$agentwt_status"
+        ;;
+    esac
     "$agentwt_user" "$@" || agentwt_status=$?
 fi
 case $agentwt_ours:$agentwt_status in

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Starts `git-agentwt hook <name of this file> <arguments>`. No fault of ours becomes git's: only
-# status 1 of pre-commit ("violations found") counts. Its state is found from GIT_DIR alone.
+# status 1 ("violations found") of the two that ask first counts. Its state is found from GIT_DIR
+# alone.
 event=${0##*/} state=$GIT_DIR/agentwt bin='' last=''
 [ -n "$GIT_DIR" ] && [ -d "$state" ] && [ -z "$GIT_AGENTWT_IN_HOOK" ] || exit 0
 case $event:$1 in post-index-change:1) ;; post-index-change:*) exit 0 ;; esac
@@ -8,13 +9,14 @@ case $event:$1 in post-index-change:1) ;; post-index-change:*) exit 0 ;; esac
 recorded=$bin
 [ -f "$bin" ] && [ -x "$bin" ] || bin=$(command -v git-agentwt)
 export GIT_AGENTWT_IN_HOOK=1
+case $event in ref-update) exec 4<&0 ;; *) exec 4</dev/null ;; esac
 exec 3>&2 2>/dev/null # where sh itself would say "Killed", also later: it flushes late
 status=127
 if [ -n "$bin" ]; then
-    (exec "$bin" hook "$event" "$@" </dev/null 2>&3 3>&-)
+    (exec "$bin" hook "$event" "$@" <&4 4<&- 2>&3 3>&-)
     status=$?
 fi
-[ "$event:$status" = pre-commit:1 ] && exit 1
+case $event:$status in pre-commit:1 | ref-update:1) exit 1 ;; esac
 [ "$status" -lt 126 ] && exit 0 # below that the binary has said itself what is wrong
 case $event in post-checkout | post-index-change) exit 0 ;; esac
 [ -r "$state/hooks/warned" ] && read -r last <"$state/hooks/warned"

@@ -23,7 +23,12 @@ pub enum Place {
     Worktree,
     /// A file of the main worktree, `@main/…`.
     Main(BString),
+    /// A file that is in none of these, by its whole path, `@outside/…`.
+    Outside(BString),
 }
+
+/// The lock of a worktree's index, in its private git directory: git itself holds it for moments.
+pub const INDEX_LOCK: &str = "index.lock";
 
 /// Says what happened. A rename is a deletion and a creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -99,6 +104,28 @@ pub struct Change {
     pub detail: Option<String>,
 }
 
+/// Says what is known of a change beside the worktree, the gravest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// The worktree's own journal shows that it was made from there.
+    MadeHere,
+    /// Git can run a program by it.
+    RunsCode,
+    /// It changes what git reports.
+    Hides,
+    /// Nothing attributes it to the worktree.
+    Unknown,
+}
+
+/// Holds a change of what several worktrees share.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SharedChange {
+    /// The change.
+    pub change: Change,
+    /// What is known of it.
+    pub cause: Cause,
+}
+
 /// Holds every change of a worktree since its base: sorted, each path once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangeSet {
@@ -110,8 +137,16 @@ pub struct ChangeSet {
     pub changes: Vec<Change>,
     /// Paths that commits of this worktree touched and put back.
     pub history: Vec<Change>,
-    /// What is wrong with the worktree, its git directory or the refs beside it.
+    /// Files that the scope does not exclude, with the content of one that it does.
+    pub leaks: Vec<Change>,
+    /// Links that the scope allows and that lead to what it does not.
+    pub links_out: Vec<Change>,
+    /// What is wrong with the worktree or its private git directory.
     pub integrity: Vec<Change>,
+    /// What is not as it was of what several worktrees share.
+    pub shared: Vec<SharedChange>,
+    /// How many files of the main worktree changed, by whomever; none where nobody looked.
+    pub main_changed: Option<usize>,
 }
 
 impl Place {
@@ -132,6 +167,7 @@ impl Place {
             Self::Head => "@head".to_owned(),
             Self::Worktree => "@worktree".to_owned(),
             Self::Main(name) => format!("@main/{}", escape_for_tsv(name)),
+            Self::Outside(name) => format!("@outside{}", escape_for_tsv(name)),
         }
     }
 
@@ -140,7 +176,12 @@ impl Place {
     pub const fn path(&self) -> Option<&RepoPath> {
         match self {
             Self::Path(path) => Some(path),
-            Self::Git(_) | Self::Admin(_) | Self::Head | Self::Worktree | Self::Main(_) => None,
+            Self::Git(_)
+            | Self::Admin(_)
+            | Self::Head
+            | Self::Worktree
+            | Self::Main(_)
+            | Self::Outside(_) => None,
         }
     }
 }
@@ -154,6 +195,7 @@ impl fmt::Display for Place {
             Self::Head => f.write_str("@head"),
             Self::Worktree => f.write_str("@worktree"),
             Self::Main(name) => write!(f, "@main/{}", escape_for_terminal(name.as_bytes())),
+            Self::Outside(name) => write!(f, "@outside{}", escape_for_terminal(name.as_bytes())),
         }
     }
 }
@@ -227,6 +269,22 @@ impl Seen {
 }
 
 impl ChangeSet {
+    /// A set of net changes, with nothing else known.
+    #[must_use]
+    pub const fn new(base: CommitId, head: CommitId, changes: Vec<Change>) -> Self {
+        Self {
+            base,
+            head,
+            changes,
+            history: Vec::new(),
+            leaks: Vec::new(),
+            links_out: Vec::new(),
+            integrity: Vec::new(),
+            shared: Vec::new(),
+            main_changed: None,
+        }
+    }
+
     /// The net changes without the artefacts that the base's own ignore rules allow for.
     pub fn counted(&self) -> impl Iterator<Item = &Change> {
         self.changes.iter().filter(|change| !change.is_ignored())

@@ -13,8 +13,12 @@ use serde::{Deserialize, Serialize};
 use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::scope::ScopeRule;
 
+mod shared;
+
+pub use shared::{HookFile, MainFile, Setting, Shared};
+
 /// The version of the record's form.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Represents what `add` wrote down of a worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,12 +120,16 @@ pub enum WatchedFile {
     HooksConfig,
     /// `agentwt/bin` of the private git directory: which program the hooks start.
     HooksBinary,
+    /// `agentwt/hooks` of the private git directory: our scripts, all of them.
+    HooksScripts,
     /// `info/exclude` of the common git directory.
     InfoExclude,
     /// `info/attributes` of the common git directory.
     InfoAttributes,
     /// `info/grafts` of the common git directory.
     InfoGrafts,
+    /// `objects/info/alternates` of the common git directory.
+    Alternates,
 }
 
 /// Holds what `add` is about to make, for whoever finds its remains.
@@ -173,24 +181,43 @@ pub enum RecordError {
 
 impl WatchedFile {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::SparseCheckout,
         Self::ConfigWorktree,
         Self::HooksConfig,
         Self::HooksBinary,
+        Self::HooksScripts,
         Self::InfoExclude,
         Self::InfoAttributes,
         Self::InfoGrafts,
+        Self::Alternates,
     ];
+
+    /// Whether other worktrees share it.
+    #[must_use]
+    pub const fn is_shared(self) -> bool {
+        match self {
+            Self::InfoExclude | Self::InfoAttributes | Self::InfoGrafts | Self::Alternates => true,
+            Self::SparseCheckout
+            | Self::ConfigWorktree
+            | Self::HooksConfig
+            | Self::HooksBinary
+            | Self::HooksScripts => false,
+        }
+    }
 
     /// Whether installing or removing our hooks changes it.
     #[must_use]
     pub const fn is_of_our_hooks(self) -> bool {
         match self {
-            Self::ConfigWorktree | Self::HooksConfig | Self::HooksBinary => true,
-            Self::SparseCheckout | Self::InfoExclude | Self::InfoAttributes | Self::InfoGrafts => {
-                false
+            Self::ConfigWorktree | Self::HooksConfig | Self::HooksBinary | Self::HooksScripts => {
+                true
             }
+            Self::SparseCheckout
+            | Self::InfoExclude
+            | Self::InfoAttributes
+            | Self::InfoGrafts
+            | Self::Alternates => false,
         }
     }
 }
@@ -274,8 +301,8 @@ mod tests {
 
     #[test]
     fn a_record_of_another_version_is_refused_whatever_is_in_it() {
-        let text = to_text(&sample()).replace("version = 1", "version = 2\nnew = true");
-        assert_eq!(from_text::<Record>(&text), Err(RecordError::Version(2)));
+        let text = to_text(&sample()).replace("version = 2", "version = 3\nnew = true");
+        assert_eq!(from_text::<Record>(&text), Err(RecordError::Version(3)));
         let cut = &to_text(&sample())[..200];
         assert!(matches!(
             from_text::<Record>(cut),

@@ -5,7 +5,7 @@
 )]
 
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write};
+use std::io::{IsTerminal, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -163,11 +163,24 @@ fn session(cli: &Cli) -> Result<Session, Error> {
         start,
         environment: ours.collect(),
         hook_index: std::env::var("GIT_INDEX_FILE").ok().map(Utf8PathBuf::from),
+        hook_input: hook_input(&cli.command)?,
         binary,
         trace: trace(cli.common.verbose),
         is_root: rustix::process::geteuid().is_root(),
         signal,
     })
+}
+
+/// Reads what git tells a hook. Only the scripts of ours that have something to hand on leave it
+/// open, so this never waits for a terminal.
+fn hook_input(command: &Command) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    if matches!(command, Command::Hook(hook) if hook.event == "ref-update") {
+        std::io::stdin()
+            .read_to_end(&mut bytes)
+            .map_err(|error| DiskError::new("read standard input", error))?;
+    }
+    Ok(bytes)
 }
 
 /// `-v` names each step as it is done, `-vv` every git command with its time.

@@ -5,7 +5,7 @@
 //! and put back, a write bit that was set, and what happened beside the worktree and cannot be
 //! attributed to it are notices (`--strict` makes them violations).
 
-use crate::change::{Change, ChangeSet, Kind, Place};
+use crate::change::{Cause, Change, ChangeSet, INDEX_LOCK, Kind, Place};
 use crate::scope::{Access, EntryKind, Scope, ScopeRule};
 
 /// Says why a change is a finding.
@@ -134,20 +134,29 @@ pub fn verify(scope: &Scope, changes: ChangeSet, layers: Layers, strictness: Str
             });
         }
     }
-    for change in &changes.integrity {
-        let (reason, level) = match &change.place {
-            Place::Git(_) | Place::Main(_) => (Reason::Shared, Level::Notice),
-            Place::Admin(_) | Place::Head | Place::Worktree | Place::Path(_) => {
-                (Reason::Integrity, Level::Violation)
-            }
-        };
-        findings.push(Finding {
+    for (changes, reason, level) in [
+        (&changes.leaks, Reason::Excluded, Level::Violation),
+        (&changes.links_out, Reason::Outside, Level::Notice),
+    ] {
+        findings.extend(changes.iter().map(|change| Finding {
             change: change.clone(),
             reason,
             level,
             rule: None,
-        });
+        }));
     }
+    findings.extend(changes.integrity.iter().map(|change| Finding {
+        change: change.clone(),
+        reason: Reason::Integrity,
+        level: level_of_integrity(&change.place),
+        rule: None,
+    }));
+    findings.extend(changes.shared.iter().map(|one| Finding {
+        change: one.change.clone(),
+        reason: Reason::Shared,
+        level: level_of(one.cause),
+        rule: None,
+    }));
     if strictness == Strictness::Strict {
         findings
             .iter_mut()
@@ -155,6 +164,27 @@ pub fn verify(scope: &Scope, changes: ChangeSet, layers: Layers, strictness: Str
     }
     findings.sort_by(|a, b| (a.level, &a.change).cmp(&(b.level, &b.change)));
     Report { changes, findings }
+}
+
+/// A lock may be held by a git that runs now.
+fn level_of_integrity(place: &Place) -> Level {
+    match place {
+        Place::Admin(name) if name == INDEX_LOCK => Level::Notice,
+        Place::Admin(_)
+        | Place::Head
+        | Place::Worktree
+        | Place::Path(_)
+        | Place::Git(_)
+        | Place::Main(_)
+        | Place::Outside(_) => Level::Violation,
+    }
+}
+
+const fn level_of(cause: Cause) -> Level {
+    match cause {
+        Cause::MadeHere | Cause::RunsCode | Cause::Hides => Level::Violation,
+        Cause::Unknown => Level::Notice,
+    }
 }
 
 fn entry_kind(change: &Change) -> EntryKind {

@@ -10,13 +10,13 @@ use crate::disk::scan::{Believe, Walk, scan};
 use crate::entry::Entry;
 use crate::error::Error;
 use crate::facts::add::Listing;
-use crate::facts::{Known, Repository, integrity};
+use crate::facts::{Known, Repository, integrity, shared};
 use crate::git::Git;
 use crate::git::index::IndexEntry;
 use crate::git::objects::Objects;
 use crate::manifest::{Item, Manifest, OnDisk};
 use crate::path::RepoPath;
-use crate::record::{Record, to_text};
+use crate::record::{Record, WatchedFile, to_text};
 use crate::scope::{Access, EntryKind, Scope};
 
 /// Holds what is to be registered; the record's digests and `conversions` are filled in here.
@@ -55,6 +55,8 @@ impl Registration<'_> {
         files::write(&self.dir.join("manifest"), &manifest.to_bytes())?;
         files::write(&self.dir.join("refs"), &refs(repository)?)?;
         self.ignore_rules()?;
+        let shared = shared::take(repository)?;
+        files::write(&self.dir.join("shared.toml"), to_text(&shared).as_bytes())?;
         let admin_dir = &self.record.admin_dir;
         self.record.integrity =
             integrity::fingerprints(&repository.common_dir, admin_dir, repository.format)?;
@@ -224,22 +226,42 @@ pub fn dot_git(worktree: &Utf8Path) -> Result<String, Error> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// Records hooks, settings and git's files that all worktrees share anew, after a change of the
+/// user's own.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub fn accept_shared(repository: &Repository, known: &Known) -> Result<Known, Error> {
+    let shared = shared::accept(repository, known.shared()?)?;
+    files::write(&known.dir.join("shared.toml"), to_text(&shared).as_bytes())?;
+    renew(repository, known, WatchedFile::is_shared)
+}
+
 /// Takes the digests of the watched files anew, after a change that we made ourselves.
 ///
 /// # Errors
 /// Fails when the disk refuses.
 pub fn renew_fingerprints(repository: &Repository, known: &Known) -> Result<(), Error> {
+    renew(repository, known, WatchedFile::is_of_our_hooks).map(drop)
+}
+
+fn renew(
+    repository: &Repository,
+    known: &Known,
+    which: fn(WatchedFile) -> bool,
+) -> Result<Known, Error> {
     let mut record = known.record.clone();
     let now =
         integrity::fingerprints(&repository.common_dir, &record.admin_dir, repository.format)?;
-    for now in now.into_iter().filter(|now| now.file.is_of_our_hooks()) {
+    for now in now.into_iter().filter(|now| which(now.file)) {
         record
             .integrity
             .retain(|recorded| recorded.file != now.file);
         record.integrity.push(now);
     }
-    Ok(files::write(
-        &known.dir.join("record.toml"),
-        to_text(&record).as_bytes(),
-    )?)
+    files::write(&known.dir.join("record.toml"), to_text(&record).as_bytes())?;
+    Ok(Known {
+        record,
+        ..known.clone()
+    })
 }

@@ -28,6 +28,13 @@ pub struct Verify {
     /// Count notices as violations
     #[arg(long)]
     pub strict: bool,
+    /// Take the shared hooks and settings as they are now for right
+    ///
+    /// Hooks, the repository's configuration and git's own files of rules are recorded as they
+    /// are at `add`, and every later change is a violation, as nothing tells whose it was. This
+    /// records them anew: after a change of your own, once you have looked at it.
+    #[arg(long)]
+    pub accept_shared: bool,
     /// How to print the answer.
     #[command(flatten)]
     pub output: FindingsOutput,

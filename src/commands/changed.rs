@@ -38,6 +38,7 @@ pub fn run(
         .changes
         .iter()
         .chain(&set.integrity)
+        .chain(set.shared.iter().map(|one| &one.change))
         .filter(shown)
         .cloned()
         .collect();

@@ -9,9 +9,10 @@ use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::changes::collect;
 use crate::facts::worktree::by_path;
-use crate::facts::{IndexFile, Known, Repository, heads};
+use crate::facts::{IndexFile, Known, Repository, heads, proposed};
+use crate::git::hooks::journal::Journal;
 use crate::git::index::read_index;
-use crate::verify::{Layers, Report, Strictness, verify};
+use crate::verify::{Layers, Reason, Report, Strictness, verify};
 
 /// Holds what a hook has to say: nothing, or violations.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +55,7 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
         // of several picks the last: nothing comes after it
         "post-commit" => (heads::in_sequence(&known.record), !rebasing),
         "pre-commit" => return before_commit(session, &repository, &known),
+        "ref-update" => return before_ref_update(session, &repository, &known),
         _ => (false, false),
     };
     let ended = hook.event == "post-rewrite";
@@ -108,9 +110,19 @@ fn before_commit(
         Layers::All,
         Strictness::Normal,
     );
-    report.findings.retain(|finding| {
-        finding.change.place.path().is_none() || finding.change.seen.contains(&Seen::Index)
+    report.findings.retain(|finding| match finding.reason {
+        // what others can change as well is no reason to keep an agent from its work
+        Reason::Shared | Reason::History => false,
+        Reason::Integrity => true,
+        Reason::ReadOnly | Reason::Excluded | Reason::Outside => {
+            finding.change.seen.contains(&Seen::Index)
+        }
     });
+    Ok(asked(known, report))
+}
+
+/// What a commit is refused for, and its status.
+fn asked(known: &Known, report: Report) -> Outcome<HookAnswer> {
     let refused = !report.valid();
     let name = known.record.name.to_string();
     let report = refused.then_some((name, report));
@@ -119,9 +131,30 @@ fn before_commit(
     } else {
         ExitCode::Success
     };
-    Ok(Outcome {
+    Outcome {
         answer: HookAnswer { report, refused },
         notes: Vec::new(),
         exit,
-    })
+    }
+}
+
+/// A commit that pre-commit was not asked about (`--no-verify`, a merge) is asked about when git
+/// is about to move the worktree's branch onto it. The script calls only where git is left whole
+/// by a "no". On standard input is what reference-transaction is told.
+fn before_ref_update(
+    session: &Session,
+    repository: &Repository,
+    known: &Known,
+) -> Result<Outcome<HookAnswer>, Error> {
+    let own = known.record.branch.full_ref();
+    let moved = Journal::parse(&session.hook_input);
+    let Some(commit) = moved.places(own.as_bytes()).last() else {
+        return Ok(Outcome::done(HookAnswer {
+            report: None,
+            refused: false,
+        }));
+    };
+    let changes = proposed::changes(repository, known, commit)?;
+    let report = verify(&known.scope, changes, Layers::Net, Strictness::Normal);
+    Ok(asked(known, report))
 }

@@ -9,6 +9,7 @@ use super::{Outcome, Session};
 use crate::disk::files;
 use crate::error::Error;
 use crate::facts::Repository;
+use crate::facts::shared::main_changes;
 use crate::facts::worktree::{Known, Recorded, names};
 use crate::name::CommitId;
 use crate::record::{Intent, LastVerification};
@@ -58,6 +59,9 @@ pub struct Details {
     pub created: String,
     /// Whether its branch is at a commit that was not there when it was made.
     pub committed: bool,
+    /// How many files of the main worktree changed since, by whomever; none where that is not
+    /// known.
+    pub main_changed: Option<usize>,
 }
 
 impl Details {
@@ -81,15 +85,26 @@ pub fn run(session: &Session) -> Result<Outcome<Vec<Row>>, Error> {
         heads.get(name.as_bytes().as_bstr()).cloned()
     };
     let mut rows = Vec::new();
+    let mut all = Vec::new();
     for name in names(&repository)? {
         let row = match Recorded::read(&repository, &name) {
-            Ok(Recorded::Whole(known)) => Some(whole(&known, head_of(&known))),
+            Ok(Recorded::Whole(known)) => {
+                let row = whole(&known, head_of(&known));
+                all.push(*known);
+                Some(row)
+            }
             Ok(Recorded::Incomplete(intent)) => Some(incomplete(name.as_str(), &intent)),
             Ok(Recorded::Nothing) => None,
             Err(error) => Some(damaged(&repository, &name, error.to_string())),
         };
         rows.extend(row);
     }
+    // a remark: that it cannot be told is no reason to list nothing
+    let main = main_changes(&repository, &all.iter().collect::<Vec<_>>()).unwrap_or_default();
+    let details = rows.iter_mut().filter_map(|row| row.details.as_mut());
+    details
+        .zip(main)
+        .for_each(|(details, count)| details.main_changed = count);
     Ok(Outcome::done(rows))
 }
 
@@ -113,6 +128,7 @@ fn whole(known: &Known, head: Option<CommitId>) -> Row {
             last: known.last_verification(),
             created: record.created.clone(),
             committed,
+            main_changed: None,
         }),
     }
 }

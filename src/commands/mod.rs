@@ -33,6 +33,8 @@ pub struct Session {
     pub environment: Environment,
     /// The index that a hook was given (`GIT_INDEX_FILE`, githooks(5)).
     pub hook_index: Option<Utf8PathBuf>,
+    /// What a hook was given on its standard input (githooks(5)); empty elsewhere.
+    pub hook_input: Vec<u8>,
     /// Our own executable, for the hooks.
     pub binary: Utf8PathBuf,
     /// Whether the user is root, for whom read-only bits stop nothing.

@@ -4,9 +4,13 @@ use camino::Utf8PathBuf;
 
 use super::{Outcome, Session};
 use crate::apply::outcome;
+use crate::apply::register::accept_shared;
+use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::changes::collect;
+use crate::facts::integrity;
+use crate::facts::shared::main_changes;
 use crate::facts::worktree::{Recorded, names};
 use crate::facts::{IndexFile, Known, Repository};
 use crate::verify::{Layers, Report, Strictness, verify};
@@ -42,9 +46,17 @@ pub fn run(
         Layers::All
     };
     let mut outcome = Outcome::done(Vec::new());
-    for known in chosen(&repository, options)? {
-        let survey = collect(&repository, &known, &IndexFile::Own)?;
-        let report = verify(&known.scope, survey.changes, layers, strictness);
+    let chosen = chosen(&repository, options)?;
+    let main = main_changes(&repository, &chosen.iter().collect::<Vec<_>>())?;
+    for (mut known, main_changed) in chosen.into_iter().zip(main) {
+        if options.accept_shared {
+            let _one_at_a_time = Lock::wait(&repository.name_lock(&known.record.name))?;
+            known = accept_shared(&repository, &known)?;
+        }
+        let mut changes = collect(&repository, &known, &IndexFile::Own)?.changes;
+        changes.main_changed = main_changed;
+        changes.integrity.extend(integrity::lock(&known.record));
+        let report = verify(&known.scope, changes, layers, strictness);
         if !report.valid() {
             outcome.exit = ExitCode::Violations;
         }

@@ -288,3 +288,16 @@ pub fn open_entry(path: &std::path::Path) -> std::io::Result<Opened> {
 pub fn stands(path: &std::path::Path) -> bool {
     std::fs::symlink_metadata(path).is_ok()
 }
+
+/// Says how what stands at a path is, without reading it: its kind, size and time; empty when
+/// nothing is there.
+#[must_use]
+pub fn stamp(path: &std::path::Path) -> String {
+    std::fs::symlink_metadata(path).map_or_else(
+        |_| String::new(),
+        |metadata| {
+            let stat = super::stat::stat_of(&metadata);
+            format!("{:o} {} {}", stat.mode, stat.size, stat.mtime)
+        },
+    )
+}

@@ -15,17 +15,20 @@ use super::history::History;
 use super::ignored;
 use super::index_state::{IndexFile, IndexState};
 use super::integrity::{self, plain};
+use super::leaks;
 use super::references::{References, Trees};
 use super::repository::Repository;
+use super::shared;
 use super::tips::{self, Tips};
 use super::worktree::Known;
-use crate::change::{Change, ChangeSet, Kind, Place, Seen};
+use crate::change::{Cause, Change, ChangeSet, Kind, Place, Seen, SharedChange};
 use crate::compare::{Delta, State, compare, entry_in, same};
 use crate::disk::scan::Unreadable;
 use crate::entry::Entry;
 use crate::git::objects::Objects;
 use crate::git::{Git, GitMode};
 use crate::manifest::Manifest;
+use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::scope::{Access, EntryKind};
 
@@ -74,6 +77,7 @@ struct Sources {
     /// The recorded branch where HEAD is elsewhere, with its references.
     branch: Option<(Delta, Vec<Delta>)>,
     wrong: Vec<Change>,
+    shared: Vec<SharedChange>,
 }
 
 /// Collects everything.
@@ -100,6 +104,7 @@ pub fn collect(
         let place = Place::Admin("index".into());
         sources.wrong.push(plain(place, Kind::Integrity, detail));
     }
+    sources.wrong.extend(integrity::index_marks(&index));
     let disk = ground.disk(&mut sources)?;
     let untracked = ignored::classify(
         known,
@@ -116,6 +121,10 @@ pub fn collect(
     let history = History::read(&ground.objects, &commits)?;
 
     let mut changes = ground.net(&sources, &history, &index, &disk.delta, &untracked);
+    let mut states = vec![&sources.head, &disk.delta];
+    states.extend(&index.deltas);
+    let leaks = leaks::leaks(known, &ground.manifest, &changes, &states);
+    let links_out = leaks::links_out(known, &changes, &disk.delta);
     let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
     let is_known = |path: &RepoPath, entry: Option<Entry>| {
         let at = |reference| entry_in(&ground.manifest, reference, path);
@@ -132,6 +141,7 @@ pub fn collect(
     changes.sort();
     sources.wrong.sort();
     sources.wrong.dedup();
+    sources.shared.sort();
     let base = known.record.base.commit.clone();
     let head = sources.heads.head.clone().unwrap_or_else(|| base.clone());
     let changes = ChangeSet {
@@ -139,7 +149,11 @@ pub fn collect(
         head,
         changes,
         history: put_back,
+        leaks,
+        links_out,
         integrity: sources.wrong,
+        shared: sources.shared,
+        main_changed: None,
     };
     let states = States {
         manifest: ground.manifest,
@@ -162,15 +176,27 @@ impl Ground<'_> {
         let (repository, record) = (self.repository, &self.known.record);
         let base = &record.base.commit;
         let mut wrong = integrity::broken_links(record);
-        wrong.extend(integrity::changed_files(repository, record)?);
+        let files = integrity::changed_files(repository, record)?;
+        wrong.extend(files.own);
+        let mut beside = files.shared;
         let heads = Heads::read(repository, self.known)?;
-        let tips = tips::find(repository, record, &heads.made_here())?;
-        let moved = tips.untrusted.iter();
+        let journal = self.known.journal()?;
+        wrong.extend(integrity::past_the_hooks(record, journal.as_ref(), &heads));
+        let journal = journal.unwrap_or_default();
+        let made_here = heads.made_here();
+        let tips = tips::find(repository, record, &made_here, &journal)?;
+        let is_made_here = |commit: &CommitId| made_here.contains(commit);
+        let found = shared::changes(repository, self.known, &journal, &is_made_here)?;
         let unexplained = "it moved, and git's logs do not show by whom";
-        wrong.extend(moved.map(|name| {
+        for name in &tips.untrusted {
             let place = Place::Git(name.as_str().into());
-            plain(place, Kind::Ref, Some(unexplained.to_owned()))
-        }));
+            if !found.iter().any(|one| one.change.place == place) {
+                let change = plain(place, Kind::Ref, Some(unexplained.to_owned()));
+                let cause = Cause::Unknown;
+                beside.push(SharedChange { change, cause });
+            }
+        }
+        beside.extend(found);
         let mut trees = Trees::new(&self.objects, &record.checked_out)?;
         let git = &self.git;
         let head = heads.head.as_ref().unwrap_or(base);
@@ -204,6 +230,7 @@ impl Ground<'_> {
             working,
             branch,
             wrong,
+            shared: beside,
         })
     }
 

@@ -3,14 +3,20 @@
 
 use std::collections::BTreeSet;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use bstr::BString;
+use camino::Utf8Path;
 
 use super::error::FactsError;
+use super::heads::Heads;
+use super::index_state::IndexState;
 use super::repository::Repository;
-use crate::change::{Change, Kind, Place, Seen};
-use crate::disk::files;
+use crate::change::INDEX_LOCK;
+use crate::change::{Cause, Change, IndexFlag, Kind, Place, Seen, SharedChange};
+use crate::disk::{DiskError, files};
+use crate::git::hooks::journal::{self, Journal};
 use crate::git::objects::ObjectFormat;
 use crate::git::settings_file::meaning;
+use crate::name::CommitId;
 use crate::record::{Fingerprint, Record, WatchedFile};
 
 /// Takes the digests of all watched files as they are now.
@@ -20,22 +26,17 @@ pub fn fingerprints(
     format: ObjectFormat,
 ) -> Result<Vec<Fingerprint>, FactsError> {
     let take = |file: WatchedFile| {
-        let path = watched_path(file, common_dir, admin_dir);
-        let bytes = files::read(&path)?.map(|bytes| match file {
-            // git itself writes it anew now and then: what it says counts
-            WatchedFile::ConfigWorktree => meaning(&bytes),
-            WatchedFile::SparseCheckout
-            | WatchedFile::HooksConfig
-            | WatchedFile::HooksBinary
-            | WatchedFile::InfoExclude
-            | WatchedFile::InfoAttributes
-            | WatchedFile::InfoGrafts => bytes,
-        });
-        let digest = bytes.map(|bytes| {
+        let directory = if file.is_shared() {
+            common_dir
+        } else {
+            admin_dir
+        };
+        let path = directory.join(name_of(file));
+        let digest = content(file, &path)?.map(|bytes| {
             format
                 .hash_blob(bytes.len() as u64, &mut bytes.as_slice())
                 .map(|id| id.to_string())
-                .map_err(|error| crate::disk::DiskError::new(format!("read {path}"), error))
+                .map_err(|error| DiskError::new(format!("read {path}"), error))
         });
         Ok(Fingerprint {
             file,
@@ -45,14 +46,47 @@ pub fn fingerprints(
     WatchedFile::ALL.into_iter().map(take).collect()
 }
 
-fn watched_path(file: WatchedFile, common_dir: &Utf8Path, admin_dir: &Utf8Path) -> Utf8PathBuf {
-    let directory = match place_of(file) {
-        Place::Admin(_) => admin_dir,
-        Place::Git(_) | Place::Path(_) | Place::Head | Place::Worktree | Place::Main(_) => {
-            common_dir
+/// What counts of a watched file; none when it is not there.
+fn content(file: WatchedFile, path: &Utf8Path) -> Result<Option<Vec<u8>>, FactsError> {
+    Ok(match file {
+        // git itself writes it anew now and then: what it says counts
+        WatchedFile::ConfigWorktree => files::read(path)?.map(|bytes| meaning(&bytes)),
+        WatchedFile::HooksScripts => scripts(path)?,
+        WatchedFile::SparseCheckout
+        | WatchedFile::HooksConfig
+        | WatchedFile::HooksBinary
+        | WatchedFile::InfoExclude
+        | WatchedFile::InfoAttributes
+        | WatchedFile::InfoGrafts
+        | WatchedFile::Alternates => files::read(path)?,
+    })
+}
+
+/// The name, the kind and the text of every script of ours.
+fn scripts(directory: &Utf8Path) -> Result<Option<Vec<u8>>, FactsError> {
+    let mut all = Vec::new();
+    for directory in [directory, &directory.join("agentwt.d")] {
+        for name in files::names(directory)? {
+            let file = directory.join(&name);
+            let failed = |error| DiskError::new(format!("read {file}"), error);
+            // the configuration is watched by itself, and the scripts write the note
+            if matches!(name.as_str(), "config" | "warned" | "agentwt.d") {
+                continue;
+            }
+            let kind = match files::open_entry(file.as_std_path()).map_err(failed)? {
+                files::Opened::File {
+                    executable: true, ..
+                } => "script",
+                files::Opened::File { .. } | files::Opened::Link(_) | files::Opened::Other => {
+                    "other"
+                }
+            };
+            all.extend_from_slice(format!("{kind} {name}\0").as_bytes());
+            all.extend(files::read(&file).ok().flatten().unwrap_or_default());
+            all.push(0);
         }
-    };
-    directory.join(name_of(file))
+    }
+    Ok((!all.is_empty()).then_some(all))
 }
 
 const fn name_of(file: WatchedFile) -> &'static str {
@@ -61,46 +95,147 @@ const fn name_of(file: WatchedFile) -> &'static str {
         WatchedFile::ConfigWorktree => "config.worktree",
         WatchedFile::HooksConfig => "agentwt/hooks/config",
         WatchedFile::HooksBinary => "agentwt/bin",
+        WatchedFile::HooksScripts => "agentwt/hooks",
         WatchedFile::InfoExclude => "info/exclude",
         WatchedFile::InfoAttributes => "info/attributes",
         WatchedFile::InfoGrafts => "info/grafts",
+        WatchedFile::Alternates => "objects/info/alternates",
     }
 }
 
-fn place_of(file: WatchedFile) -> Place {
-    let name = name_of(file).into();
-    match file {
-        WatchedFile::SparseCheckout
-        | WatchedFile::ConfigWorktree
-        | WatchedFile::HooksConfig
-        | WatchedFile::HooksBinary => Place::Admin(name),
-        WatchedFile::InfoExclude | WatchedFile::InfoAttributes | WatchedFile::InfoGrafts => {
-            Place::Git(name)
-        }
-    }
+/// Holds which watched files are not as they were recorded.
+#[derive(Debug, Default)]
+pub struct ChangedFiles {
+    /// Those of the private git directory.
+    pub own: Vec<Change>,
+    /// Those that other worktrees share.
+    pub shared: Vec<SharedChange>,
 }
 
 /// Finds which watched files are not as they were recorded.
-pub fn changed_files(repository: &Repository, record: &Record) -> Result<Vec<Change>, FactsError> {
+pub fn changed_files(repository: &Repository, record: &Record) -> Result<ChangedFiles, FactsError> {
     let now = fingerprints(&repository.common_dir, &record.admin_dir, repository.format)?;
-    let differs = |now: &&Fingerprint| !record.integrity.contains(now);
-    let change = |now: &Fingerprint| {
-        let kind = match now.file {
-            WatchedFile::InfoGrafts => Kind::Integrity,
+    let mut found = ChangedFiles::default();
+    let gone = has_hooks(record) && !files::is_directory(&record.admin_dir.join("agentwt"));
+    if gone {
+        let said = "the directory of our hooks was removed";
+        let place = Place::Admin("agentwt".into());
+        found
+            .own
+            .push(plain(place, Kind::Integrity, Some(said.to_owned())));
+    }
+    for file in now
+        .iter()
+        .filter(|now| !record.integrity.contains(now))
+        .map(|now| now.file)
+    {
+        let said = Some("it was changed since `add`".to_owned());
+        let name = name_of(file).into();
+        match file {
+            WatchedFile::HooksConfig | WatchedFile::HooksBinary | WatchedFile::HooksScripts
+                if gone => {}
             WatchedFile::SparseCheckout
             | WatchedFile::ConfigWorktree
             | WatchedFile::HooksConfig
-            | WatchedFile::HooksBinary
-            | WatchedFile::InfoExclude
-            | WatchedFile::InfoAttributes => Kind::Config,
-        };
-        plain(
-            place_of(now.file),
-            kind,
-            Some("it was changed since `add`".to_owned()),
-        )
+            | WatchedFile::HooksBinary => {
+                found
+                    .own
+                    .push(plain(Place::Admin(name), Kind::Config, said));
+            }
+            WatchedFile::HooksScripts => {
+                found
+                    .own
+                    .push(plain(Place::Admin(name), Kind::Integrity, said));
+            }
+            WatchedFile::InfoExclude
+            | WatchedFile::InfoAttributes
+            | WatchedFile::InfoGrafts
+            | WatchedFile::Alternates => found.shared.push(shared(file, name, said)),
+        }
+    }
+    Ok(found)
+}
+
+fn shared(file: WatchedFile, name: BString, said: Option<String>) -> SharedChange {
+    let (kind, cause) = match file {
+        WatchedFile::InfoGrafts => (Kind::Integrity, Cause::Hides),
+        // `git repack` and `clone --dissociate` write it as well
+        WatchedFile::Alternates => (Kind::Integrity, Cause::Unknown),
+        WatchedFile::InfoExclude
+        | WatchedFile::InfoAttributes
+        | WatchedFile::SparseCheckout
+        | WatchedFile::ConfigWorktree
+        | WatchedFile::HooksConfig
+        | WatchedFile::HooksBinary
+        | WatchedFile::HooksScripts => (Kind::Config, Cause::Hides),
     };
-    Ok(now.iter().filter(differs).map(change).collect())
+    let change = plain(Place::Git(name), kind, said);
+    SharedChange { change, cause }
+}
+
+/// Whether our hooks were installed when the record was last written.
+fn has_hooks(record: &Record) -> bool {
+    let config = |print: &&Fingerprint| print.file == WatchedFile::HooksConfig;
+    let print = record.integrity.iter().find(config);
+    print.is_some_and(|print| print.digest.is_some())
+}
+
+/// Finds commits that were made here and that the journal does not have: no hook ran for them.
+/// A worktree without hooks has no journal, and nothing is missing.
+pub fn past_the_hooks(record: &Record, journal: Option<&Journal>, heads: &Heads) -> Option<Change> {
+    if !has_hooks(record) {
+        return None;
+    }
+    let Some(journal) = journal else {
+        let said = Some("the journal of refs was removed".to_owned());
+        let gone = !files::is_directory(&record.admin_dir.join("agentwt"));
+        let change = plain(Place::Admin(journal::FILE.into()), Kind::Integrity, said);
+        return (!gone).then_some(change);
+    };
+    let known = journal.objects();
+    let made = heads.made_here();
+    let silent: Vec<&CommitId> = made.iter().filter(|id| !known.contains(id)).collect();
+    let said = match silent.as_slice() {
+        [] => return None,
+        [one] => format!("commit {} was made without our hooks", one.short()),
+        [newest, ..] => {
+            let count = silent.len();
+            format!(
+                "{count} commits were made without our hooks, the newest is {}",
+                newest.short()
+            )
+        }
+    };
+    Some(plain(Place::Head, Kind::Integrity, Some(said)))
+}
+
+/// Finds the lock of the worktree's index, if it is there. A git that runs now may hold it.
+pub fn lock(record: &Record) -> Option<Change> {
+    let file = record.admin_dir.join(INDEX_LOCK);
+    let said = "it keeps git from changing the index; if no git runs there, remove it".to_owned();
+    let place = Place::Admin(INDEX_LOCK.into());
+    files::exists(&file).then(|| plain(place, Kind::Integrity, Some(said)))
+}
+
+/// Finds the marks with which an index hides paths from git.
+pub fn index_marks(index: &IndexState) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for flag in [IndexFlag::AssumeUnchanged, IndexFlag::SkipWorktree] {
+        let marked = index.hidden.iter().filter(|(_, has)| **has == flag);
+        let paths: Vec<String> = marked.map(|(path, _)| path.to_string()).collect();
+        let Some(first) = paths.first() else {
+            continue;
+        };
+        let word = Seen::Hidden(flag);
+        let others = match paths.len() {
+            1 => String::new(),
+            more => format!(" and {} more", more - 1),
+        };
+        let said = format!("{first}{others}: marked {}", word.as_str());
+        let place = Place::Admin("index".into());
+        changes.push(plain(place, Kind::Integrity, Some(said)));
+    }
+    changes
 }
 
 const NOT_OURS: &str = "its .git file and its private git directory do not name each other";

@@ -11,10 +11,13 @@ mod history;
 mod ignored;
 mod index_state;
 pub(crate) mod integrity;
+mod leaks;
+pub mod proposed;
 mod references;
 pub mod remove;
 pub mod repository;
 pub mod scope;
+pub mod shared;
 mod tips;
 pub mod worktree;
 

@@ -10,6 +10,7 @@ use bstr::ByteSlice;
 use super::error::FactsError;
 use super::repository::Repository;
 use crate::git::Git;
+use crate::git::hooks::journal::Journal;
 use crate::git::refs::ReflogEntry;
 use crate::git::run::Mode;
 use crate::name::CommitId;
@@ -29,6 +30,7 @@ pub fn find(
     repository: &Repository,
     record: &Record,
     created_here: &[CommitId],
+    journal: &Journal,
 ) -> Result<Tips, FactsError> {
     let git = repository.git.with_mode(Mode::Hardened);
     let mut tips = Tips::default();
@@ -44,14 +46,25 @@ pub fn find(
     } else {
         git.for_each_ref(&names)?
     };
-    for tip in &record.base.tips {
-        tips.add(&tip.commit);
+    record
+        .base
+        .tips
+        .iter()
+        .for_each(|tip| tips.add(&tip.commit));
+    // those that were never moved from here first: they can tell that a move brought nothing else
+    let mut ordered: Vec<&Tip> = record.base.tips.iter().collect();
+    ordered.sort_by_key(|tip| journal.places(tip.name.as_bytes()).next().is_some());
+    for tip in ordered {
         let current = now.iter().find(|current| current.name == tip.name);
         let Some(current) = current.filter(|current| current.id != tip.commit) else {
             continue;
         };
         if tips.trusted.contains(&current.id) {
             // the user took it over into another of these refs, and pushed it
+            continue;
+        }
+        if tips.moved_from_here(&git, tip, &current.id, journal)? {
+            tips.untrusted.push(tip.name.clone());
             continue;
         }
         let log = git.reflog(&tip.name)?;
@@ -80,6 +93,32 @@ pub fn find(
 const PASSED: usize = 100;
 
 impl Tips {
+    /// Whether the worktree's own journal shows that the ref was moved from there onto something
+    /// that no other trusted ref has, and that is still in it. A remote-tracking ref is moved by
+    /// every fetch: its log is asked.
+    fn moved_from_here(
+        &self,
+        git: &Git,
+        tip: &Tip,
+        now: &CommitId,
+        journal: &Journal,
+    ) -> Result<bool, FactsError> {
+        if tip.name.starts_with("refs/remotes/") {
+            return Ok(false);
+        }
+        for place in journal.places(tip.name.as_bytes()) {
+            // one that is gone is in nothing
+            let mut upstream = git.rev_parse_commit(place.as_str())?.is_none();
+            for trusted in &self.trusted {
+                upstream |= git.is_ancestor(place, trusted)?;
+            }
+            if !upstream && git.is_ancestor(place, now)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     fn add(&mut self, commit: &CommitId) {
         if !self.trusted.contains(commit) {
             self.trusted.push(commit.clone());
@@ -138,26 +177,7 @@ impl<'a> Witness<'a> {
             // a commit, merge or pull in the worktree that has the branch checked out is in the
             // HEAD reflog of that worktree; an update-ref from elsewhere is not
             Some(held) => held.iter().any(|logged| logged.id == entry.id),
-            None => self.came_from_elsewhere(entry),
-        }
-    }
-
-    /// Judges a move by what the command that made it wrote into the log (`git update-ref` writes
-    /// nothing, `git branch -f` "branch: Reset to …").
-    fn came_from_elsewhere(&self, entry: &ReflogEntry) -> bool {
-        let reason = entry.reason.as_str();
-        let (command, words) = reason.split_once(':').unwrap_or((reason, ""));
-        let mut command = command.split_whitespace();
-        match command.next() {
-            Some("fetch" | "pull" | "clone" | "remote") => {
-                // `fetch . HEAD:…` brings what is here already; any refspec can name it
-                let is_here = |word: &str| word.starts_with(['.', '/']) || word == "file";
-                let mut words = command.chain(words.split_whitespace());
-                let named = |word: &str| word.contains("refs/") || word.contains(':');
-                !(words.clone().any(is_here) || self.made_here(&entry.id) && words.any(named))
-            }
-            Some("branch" | "fast-import" | "checkout") | None => false,
-            Some(_) => !self.made_here(&entry.id),
+            None => entry.came_from_elsewhere(&|commit| self.made_here(commit)),
         }
     }
 }

@@ -1,17 +1,19 @@
 //! Loads what is recorded of one worktree: [`Known`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::error::FactsError;
 use super::repository::Repository;
 use crate::disk::files;
 use crate::git::Git;
+use crate::git::hooks::journal::{self, Journal};
 use crate::git::run::Mode;
 use crate::manifest::Manifest;
 use crate::name::{CommitId, WorktreeName};
-use crate::record::{Intent, LastVerification, Record, from_text};
+use crate::record::{Intent, LastVerification, Record, Shared, from_text};
 use crate::scope::{Case, Scope};
 
 /// Represents a worktree of ours: its record and its scope.
@@ -138,6 +140,43 @@ impl Known {
         Ok(texts
             .filter_map(|text| CommitId::parse(text).ok())
             .collect())
+    }
+
+    /// Loads the refs that there were when the worktree was made, with what they named.
+    ///
+    /// # Errors
+    /// Fails when the list cannot be read.
+    pub fn recorded_ref_names(&self) -> Result<BTreeMap<BString, CommitId>, FactsError> {
+        let bytes = files::read(&self.dir.join("refs"))?.unwrap_or_default();
+        let one = |line: &[u8]| {
+            let (id, name) = line.split_once_str(" ")?;
+            let id = CommitId::parse(id.to_str().ok()?).ok()?;
+            Some((name.into(), id))
+        };
+        Ok(bytes.lines().filter_map(one).collect())
+    }
+
+    /// Loads what was beside the worktree when it was made.
+    ///
+    /// # Errors
+    /// Fails when it is missing, damaged or cannot be read.
+    pub fn shared(&self) -> Result<Shared, FactsError> {
+        let name = &self.record.name;
+        let shared = read_text(name, &self.dir.join("shared.toml"))?;
+        shared.ok_or_else(|| FactsError::Damaged {
+            name: name.to_string(),
+            file: "the record".to_owned(),
+            detail: "shared.toml is missing".to_owned(),
+        })
+    }
+
+    /// Loads the journal of refs; none when there is none.
+    ///
+    /// # Errors
+    /// Fails when it cannot be read.
+    pub fn journal(&self) -> Result<Option<Journal>, FactsError> {
+        let bytes = files::read(&self.record.admin_dir.join(journal::FILE))?;
+        Ok(bytes.map(|bytes| Journal::parse(&bytes)))
     }
 
     /// Loads the last verification, none when there was none or it cannot be read.

@@ -1,6 +1,6 @@
 //! Reads and writes git's configuration (git-config(1)), one method a form of the command.
 
-use bstr::ByteSlice;
+use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::error::GitError;
@@ -31,6 +31,28 @@ impl Git {
         let args = ["config", "--type=bool", "--get", "--", key];
         let answer = self.maybe("read git's configuration", &args)?;
         Ok(answer.map(|bytes| bytes.trim() == b"true"))
+    }
+
+    /// Returns every setting as (scope, key, value), in git's order (`git config --show-scope`); a
+    /// key without a value has none.
+    ///
+    /// # Errors
+    /// Fails when git fails or a key is not UTF-8.
+    pub fn config_list(&self) -> Result<Vec<(String, String, BString)>, GitError> {
+        let what = "read git's configuration";
+        let args = ["config", "--list", "-z", "--show-scope"];
+        let bytes = self.output(what, &args)?;
+        let mut parts = bytes.strip_suffix(b"\0").unwrap_or(&bytes).split_str("\0");
+        let mut all = Vec::new();
+        while let (Some(scope), Some(entry)) = (parts.next(), parts.next()) {
+            let (key, value) = entry.split_once_str("\n").unwrap_or((entry, b""));
+            let text = |bytes: &[u8]| {
+                let text = std::str::from_utf8(bytes).map(ToOwned::to_owned);
+                text.map_err(|_| odd_output(what, &args, "it is not UTF-8"))
+            };
+            all.push((text(scope)?, text(key)?, value.into()));
+        }
+        Ok(all)
     }
 
     /// Returns every key with this prefix and its value, in git's order; keys as git lists them

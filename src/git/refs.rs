@@ -39,6 +39,26 @@ impl ReflogEntry {
 }
 
 impl ReflogEntry {
+    /// Judges a move by what the command that made it wrote into the log (`git update-ref` writes
+    /// nothing, `git branch -f` "branch: Reset to …").
+    #[must_use]
+    pub fn came_from_elsewhere(&self, made_here: &dyn Fn(&CommitId) -> bool) -> bool {
+        let reason = self.reason.as_str();
+        let (command, words) = reason.split_once(':').unwrap_or((reason, ""));
+        let mut command = command.split_whitespace();
+        match command.next() {
+            Some("fetch" | "pull" | "clone" | "remote") => {
+                // `fetch . HEAD:…` brings what is here already; any refspec can name it
+                let is_here = |word: &str| word.starts_with(['.', '/']) || word == "file";
+                let mut words = command.chain(words.split_whitespace());
+                let named = |word: &str| word.contains("refs/") || word.contains(':');
+                !(words.clone().any(is_here) || made_here(&self.id) && words.any(named))
+            }
+            Some("branch" | "fast-import" | "checkout") | None => false,
+            Some(_) => !made_here(&self.id),
+        }
+    }
+
     /// Whether HEAD went away from a commit that it named by itself, and from no branch: the
     /// entry before then names a commit that perhaps nothing else does.
     #[must_use]

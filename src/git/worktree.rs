@@ -3,7 +3,7 @@
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
-use bstr::ByteSlice;
+use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::error::GitError;
@@ -315,6 +315,25 @@ impl Git {
             answers.push(content.map(|(_, content)| content.to_vec()));
         }
         Ok(answers)
+    }
+
+    /// Returns the paths that git takes for changed or untracked here, in git's order; a directory
+    /// that is a repository of its own ends with `/` (`git status`). For what is not verified.
+    ///
+    /// # Errors
+    /// Fails when git fails.
+    pub fn status_paths(&self) -> Result<Vec<BString>, GitError> {
+        let args = [
+            "status",
+            "--porcelain",
+            "-z",
+            "--no-renames",
+            "--untracked-files=all",
+            "--ignore-submodules=all",
+        ];
+        let output = self.output("look at the main worktree", &args)?;
+        let records = output.split_str("\0").filter(|record| record.len() > 3);
+        Ok(records.map(|record| record[3..].into()).collect())
     }
 
     /// Makes a commit of an index as it is, that no ref names yet; none when it has conflicts.

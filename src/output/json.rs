@@ -183,6 +183,7 @@ fn row(row: &Row) -> Value {
         object.insert("profile".into(), json!(details.profile));
         object.insert("created".into(), json!(details.created));
         object.insert("hooks_silent".into(), json!(details.hooks_silent()));
+        object.insert("main_changed".into(), json!(details.main_changed));
         object.insert(
             "verification".into(),
             details.last.as_ref().map_or(Value::Null, last),
@@ -243,6 +244,7 @@ fn verified(one: &Verified) -> Value {
         "path": one.path,
         "base": report.changes.base,
         "head": report.changes.head,
+        "main_changed": report.changes.main_changed,
         "valid": report.valid(),
         "violations": report.violations().map(finding).collect::<Vec<_>>(),
         "notices": report.notices().map(finding).collect::<Vec<_>>(),

@@ -224,13 +224,13 @@ fn verify(records: &mut Records, one: &Verified) {
             finding.level.as_str().as_bytes(),
             finding.change.kind.as_str().as_bytes(),
             finding.reason.as_str().as_bytes(),
+            finding.layer().as_str().as_bytes(),
             seen(&finding.change).as_bytes(),
             rule.map(|rule| rule.origin.to_string())
                 .unwrap_or_default()
                 .as_bytes(),
             rule.map_or("", |rule| rule.pattern.as_str()).as_bytes(),
             &place(&finding.change.place),
-            finding.layer().as_str().as_bytes(),
         ]);
     }
 }
@@ -266,8 +266,11 @@ fn hooks(records: &mut Records, answer: &HooksAnswer) {
 fn place(place: &Place) -> Vec<u8> {
     match place {
         Place::Path(path) => path.as_bstr().to_vec(),
-        Place::Git(_) | Place::Admin(_) | Place::Head | Place::Worktree | Place::Main(_) => {
-            place.to_tsv().into_bytes()
-        }
+        Place::Git(_)
+        | Place::Admin(_)
+        | Place::Head
+        | Place::Worktree
+        | Place::Main(_)
+        | Place::Outside(_) => place.to_tsv().into_bytes(),
     }
 }

@@ -227,6 +227,7 @@ mod what_is_made {
         ./manifest
         ./record.toml
         ./refs
+        ./shared.toml
         ");
         let record = text(&dir.join("record.toml"));
         let record = record.replace(&*repo.root().to_string_lossy(), "$TMP");
@@ -235,7 +236,7 @@ mod what_is_made {
             (r#"digest = ".*""#, "digest = [id]"),
         ]}, {
             insta::assert_snapshot!(record, @r#"
-            version = 1
+            version = 2
             name = "task-5"
             created = [time]
             made_by = "add"
@@ -278,6 +279,10 @@ mod what_is_made {
             digest = [id]
 
             [[integrity]]
+            file = "hooks-scripts"
+            digest = [id]
+
+            [[integrity]]
             file = "info-exclude"
             digest = [id]
 
@@ -286,6 +291,9 @@ mod what_is_made {
 
             [[integrity]]
             file = "info-grafts"
+
+            [[integrity]]
+            file = "alternates"
 
             [[scope]]
             list = "read"

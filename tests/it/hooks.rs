@@ -56,6 +56,12 @@ impl World {
         said.stderr
     }
 
+    /// Runs a script in the worktree, which must succeed; its answer.
+    #[track_caller]
+    fn does_out(&self, script: &str) -> String {
+        self.run(&self.worktree, script).ok()
+    }
+
     /// Asserts that a script is told of this edit of the README, and that `list` knows.
     #[track_caller]
     fn reports(&self, script: &str) {
@@ -372,6 +378,10 @@ fn the_users_own_hooks_still_run() {
             );
             crate::support::chmod(&hook, 0o755);
         }
+        world
+            .repo
+            .agentwt(&["verify", "task", "--accept-shared"])
+            .ok();
         let log = world.repo.root().join("log");
         world.reports(&format!("export LOG='{}'; edit README.md; git commit -q -a -m x; git checkout -q --detach 2>/dev/null; git checkout -q -", log.display()));
         let ran = std::fs::read_to_string(&log).expect("they ran");
@@ -565,6 +575,74 @@ fn hooks_of_a_worktree_do_not_run_in_the_main_worktree_or_in_a_worktree_of_a_wor
         assert_eq!(
             (said.status, said.stderr.as_str()),
             (0, ""),
+            "{}",
+            world.version
+        );
+    });
+}
+
+// ---- past pre-commit -------------------------------------------------------------------------
+
+const BLOCK: &str = "[worktree]\non_violation = \"block\"\n[scope.default]\nwrite = [\"src/**\"]";
+
+#[test]
+fn block_keeps_the_branch_from_a_commit_that_skips_pre_commit() {
+    with_each_git(BLOCK, |world| {
+        let head = "git rev-parse HEAD; git status --porcelain";
+        world.does("edit README.md; git add README.md");
+        let before = world.run(&world.worktree, head).ok();
+        for commit in [
+            "commit -q --no-verify -m x",
+            "commit -q --no-verify -a -m x",
+        ] {
+            let said = world.run(&world.worktree, &format!("git {commit}"));
+            assert_eq!(said.status, 128, "{}: {commit}: {said}", world.version);
+            assert!(said.stderr.contains("README.md"), "{commit}: {said}");
+            assert!(said.stderr.contains("git restore --source="), "{said}");
+            assert_eq!(world.run(&world.worktree, head).ok(), before, "{commit}");
+        }
+        world.does("git restore --staged --worktree README.md");
+        world.does("edit src/main.rs; git commit -q --no-verify -a -m in-scope");
+    });
+}
+
+#[test]
+fn block_keeps_the_branch_from_a_merge_and_leaves_it_whole() {
+    with_each_git(BLOCK, |world| {
+        world.run(
+            world.repo.main(),
+            "git switch -q -c topic; echo t >docs/t; git add -A; git commit -q -m t; git switch -q main",
+        )
+        .ok();
+        world.does("edit src/main.rs; git commit -q -a -m mine");
+        let before = world.does_out("git rev-parse HEAD");
+        let said = world.run(&world.worktree, "git merge -q --no-verify -m m topic");
+        assert_ne!(said.status, 0, "{}: {said}", world.version);
+        assert_eq!(world.does_out("git rev-parse HEAD"), before);
+        world.does("git merge --abort");
+        assert_eq!(world.does_out("git status --porcelain"), "");
+        // upstream's own work is nobody's violation
+        world.does("upstream; git merge -q --no-verify -m m main");
+    });
+}
+
+#[test]
+fn block_stops_neither_a_rebase_nor_a_reset_nor_a_pick() {
+    with_each_git(BLOCK, |world| {
+        world
+            .run(
+                world.repo.main(),
+                "git switch -q -c topic; echo t >docs/t; git add -A; git commit -q -m t
+            echo u >docs/u; git add -A; git commit -q -m u; git switch -q main",
+            )
+            .ok();
+        world.does(
+            "edit src/main.rs; git commit -q -a -m mine; git cherry-pick topic~ topic >/dev/null",
+        );
+        world.does("upstream; git rebase -q main; git reset -q --hard HEAD~; git reset -q --hard ORIG_HEAD");
+        assert_eq!(
+            world.repo.findings(&world.worktree),
+            "docs/t created read-only violation\ndocs/u created read-only violation\n",
             "{}",
             world.version
         );

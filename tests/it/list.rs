@@ -50,7 +50,7 @@ fn every_state() -> TestRepo {
     )
     .ok();
     let intent = format!(
-        "version = 1\nprocess = 1\nbegan = \"2026-01-02T03:04:05Z\"\npath = \"{}\"\nbranch = \"agentwt/f\"\n",
+        "version = 2\nprocess = 1\nbegan = \"2026-01-02T03:04:05Z\"\npath = \"{}\"\nbranch = \"agentwt/f\"\n",
         repo.worktree("f-incomplete").display()
     );
     std::fs::create_dir(records.join("f-incomplete")).expect("a new directory");
@@ -65,7 +65,7 @@ fn every_state_is_a_row() {
     NAME          BRANCH              BASE               SCOPE  CHANGES  VERIFIED
     a-ready       agentwt/a-ready     af82e40edf (main)  -      -        never
     b-missing     agentwt/b-missing   af82e40edf (main)  -      -        directory is gone
-    c-damaged                                                            damaged: cannot read the record of worktree `c-damaged`: it has version 9, and this program writes version 1
+    c-damaged                                                            damaged: cannot read the record of worktree `c-damaged`: it has version 9, and this program writes version 2
     d-verified    agentwt/d-verified  af82e40edf (main)  -      1        1 violation, just now
     e-silent      agentwt/e-silent    af82e40edf (main)  -      -        never, hooks silent
     f-incomplete  agentwt/f                                              incomplete: its `add` runs, or was killed

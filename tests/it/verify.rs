@@ -69,7 +69,7 @@ fn forged_stat_data_assume_unchanged_an_amended_base_and_a_replaced_base_are_eac
         sh(&repo, &worktree, &script);
         assert_eq!(
             repo.findings(&worktree),
-            "README.md modified read-only violation\n",
+            "README.md modified read-only violation\n@git/config config shared violation\n",
             "core.trustctime={trust}"
         );
     }
@@ -77,7 +77,10 @@ fn forged_stat_data_assume_unchanged_an_amended_base_and_a_replaced_base_are_eac
     let script = "git update-index --assume-unchanged README.md
         chmod u+w README.md; echo more >>README.md; test -z \"$(git status --porcelain)\"";
     sh(&repo, &worktree, script);
-    assert_snapshot!(repo.findings(&worktree), @"README.md modified read-only violation");
+    assert_snapshot!(repo.findings(&worktree), @"
+    README.md modified read-only violation
+    @wt/index integrity integrity violation
+    ");
 
     let (repo, worktree) = with_worktree();
     let script = "chmod u+w README.md; echo more >>README.md; git commit -q -a --amend --no-edit
@@ -95,13 +98,19 @@ fn forged_stat_data_assume_unchanged_an_amended_base_and_a_replaced_base_are_eac
         git replace $base $(git commit-tree -m base $(git write-tree))
         test -z \"$(git diff $base)\"";
     sh(&repo, &worktree, script);
-    assert_snapshot!(repo.findings(&worktree), @"README.md modified read-only violation");
+    assert_snapshot!(repo.findings(&worktree), @"
+    README.md modified read-only violation
+    @git/refs/replace ref shared violation
+    ");
     sh(
         &repo,
         &worktree,
         "GIT_NO_REPLACE_OBJECTS=1 git commit -q -m work; test -z \"$(git diff HEAD~)\"",
     );
-    assert_snapshot!(repo.findings(&worktree), @"README.md modified read-only violation");
+    assert_snapshot!(repo.findings(&worktree), @"
+    README.md modified read-only violation
+    @git/refs/replace ref shared violation
+    ");
 }
 
 // ---- what is said ----------------------------------------------------------------------------
@@ -166,10 +175,10 @@ fn tsv_is_a_finding_a_line() {
 fn porcelain_is_a_finding_a_line_with_its_rule() {
     let (repo, _) = with_violations();
     assert_snapshot!(repo.agentwt(&["verify", "task", "--porcelain"]), @"
-    task	violation	modified	read-only	commit 5d8c0b6e99,index,disk	default	**	README.md	net
-    task	violation	created	read-only	untracked	default	**	docs/new.md	net
-    task	violation	created	excluded	untracked	--exclude	**/secrets/**	secrets/k	net
-    task	notice	perm	read-only	disk	default	**	docs/api.md	net
+    task	violation	modified	read-only	net	commit 5d8c0b6e99,index,disk	default	**	README.md
+    task	violation	created	read-only	net	untracked	default	**	docs/new.md
+    task	violation	created	excluded	net	untracked	--exclude	**/secrets/**	secrets/k
+    task	notice	perm	read-only	net	disk	default	**	docs/api.md
     --- status 1
     ");
 }
@@ -233,6 +242,7 @@ fn json_has_an_envelope_and_facts() {
             }
           ],
           "head": "5d8c0b6e99675dcbf031a0d801151743cc975304",
+          "main_changed": 0,
           "name": "task",
           "notices": [
             {
@@ -629,8 +639,7 @@ fn a_removed_private_git_directory_is_a_finding() {
     std::fs::remove_dir_all(repo.main().join(".git/worktrees/task")).expect("it is there");
     assert_snapshot!(repo.findings(&worktree), @"
     docs/n created read-only violation
-    @wt/agentwt/bin config integrity violation
-    @wt/agentwt/hooks/config config integrity violation
+    @wt/agentwt integrity integrity violation
     @wt/config.worktree config integrity violation
     @wt/index integrity integrity violation
     @wt/info/sparse-checkout config integrity violation
@@ -709,7 +718,7 @@ fn a_damaged_record_or_manifest_is_exit_6_without_a_verdict() {
     help: see what is there with `git worktree list`; to save its work: git -C .agentwt/worktrees/task stash -u
     --- status 6
     ");
-    std::fs::write(dir.join("record.toml"), "version = 1\nname = \"task\"\n").expect("written");
+    std::fs::write(dir.join("record.toml"), "version = 2\nname = \"task\"\n").expect("written");
     assert_snapshot!(repo.agentwt(&["verify", "task"]), @"
     --- stderr
     error: cannot read the record of worktree `task`: it is damaged: missing field `created`

@@ -8,15 +8,20 @@ use super::{Hooks, Method, PreCommit};
 /// stubs know one of ours.
 pub(super) const OURS: &str = "agentwt.d";
 
-/// What we listen to (githooks(5)); pre-commit comes only on request.
-pub(super) const EVENTS: [&str; 6] = [
+/// What we listen to (githooks(5)); what asks first comes only on request.
+pub(super) const EVENTS: [&str; 7] = [
     "post-commit",
     "post-merge",
     "post-applypatch",
     "post-rewrite",
     "post-checkout",
     "post-index-change",
+    "reference-transaction",
 ];
+
+/// The hooks through which a commit asks us first; `ref-update` is no event, but what
+/// reference-transaction starts.
+pub(super) const ASKING: [&str; 3] = ["pre-commit", "prepare-commit-msg", "ref-update"];
 
 /// Every other hook of githooks(5) as of git 2.53, the last before configured hooks came:
 /// `core.hooksPath` hides all of them.
@@ -41,14 +46,16 @@ const OTHERS: [&str; 18] = [
     "p4-pre-submit",
 ];
 
-/// Hooks whose mere presence costs or changes something, so they are chained only where the user
-/// has them: reference-transaction runs several times a command, the other two replace what git
-/// does without them.
+/// Hooks that are chained only where the user has them: the first runs several times a command,
+/// and without the user's it only keeps the journal; the other two replace what git does without
+/// them.
 pub(super) const ON_DEMAND: [&str; 3] =
     ["reference-transaction", "push-to-checkout", "proc-receive"];
 
 const CHAIN: &str = include_str!("../../../hooks/chain.sh");
 const OURS_SCRIPT: &str = include_str!("../../../hooks/ours.sh");
+const JOURNAL: &str = include_str!("../../../hooks/journal.sh");
+const COMMITTING: &str = include_str!("../../../hooks/committing.sh");
 
 /// Holds one file of our directory of hooks.
 pub(super) struct HookFile {
@@ -87,11 +94,11 @@ impl Content {
         };
         let directory = hooks.state().join("hooks");
         let mut files = vec![data("config", config(method, ask, &directory))];
-        files.extend(events(ask).map(|event| script(format!("{OURS}/{event}"), OURS_SCRIPT)));
+        files.extend(scripts(ask).map(|name| script(format!("{OURS}/{name}"), text_of(name))));
         files.extend(
             stubs(method, user)
                 .into_iter()
-                .map(|name| script(name.to_owned(), CHAIN)),
+                .map(|(name, text)| script(name.to_owned(), text)),
         );
         Self {
             files,
@@ -105,24 +112,42 @@ pub(super) fn is_ours(directory: &Utf8Path) -> bool {
     directory.join(OURS).is_dir()
 }
 
-/// Our events.
-fn events(ask: PreCommit) -> impl Iterator<Item = &'static str> {
-    let asked = match ask {
-        PreCommit::Blocks => Some("pre-commit"),
-        PreCommit::Absent => None,
+/// Our scripts.
+fn scripts(ask: PreCommit) -> impl Iterator<Item = &'static str> {
+    let asking: &[&str] = match ask {
+        PreCommit::Blocks => &ASKING,
+        PreCommit::Absent => &[],
     };
-    EVENTS.into_iter().chain(asked)
+    EVENTS.into_iter().chain(asking.iter().copied())
 }
 
-/// The names under which the chaining stub stands.
-fn stubs(method: Method, user: &Utf8Path) -> Vec<&'static str> {
+/// Our events.
+fn events(ask: PreCommit) -> impl Iterator<Item = &'static str> {
+    scripts(ask).filter(|name| *name != "ref-update")
+}
+
+fn text_of(script: &str) -> &'static str {
+    match script {
+        "reference-transaction" => JOURNAL,
+        "prepare-commit-msg" => COMMITTING,
+        _ => OURS_SCRIPT,
+    }
+}
+
+/// The names under which something stands for the user's hook, and what.
+fn stubs(method: Method, user: &Utf8Path) -> Vec<(&'static str, &'static str)> {
+    let text = |name: &'static str| match name {
+        // as cheap as can be where there is nothing to chain to
+        "reference-transaction" if !user.join(name).exists() => (name, JOURNAL),
+        _ => (name, CHAIN),
+    };
     match method {
         Method::Configured => Vec::new(),
         Method::HooksPath => {
-            let wanted = ON_DEMAND
-                .into_iter()
-                .filter(|name| user.join(name).exists());
-            EVENTS.into_iter().chain(OTHERS).chain(wanted).collect()
+            let others = ON_DEMAND[1..].iter().copied();
+            let wanted = others.filter(|name| user.join(name).exists());
+            let all = EVENTS.into_iter().chain(OTHERS).chain(wanted);
+            all.map(text).collect()
         }
     }
 }
@@ -131,7 +156,7 @@ fn stubs(method: Method, user: &Utf8Path) -> Vec<&'static str> {
 /// reader can see here: the file comes whole.
 fn config(method: Method, ask: PreCommit, directory: &Utf8Path) -> String {
     let configured = |event| {
-        let command = quoted(&command(event));
+        let command = quoted(&command(event, directory));
         format!("[hook \"agentwt-{event}\"]\n\tcommand = {command}\n\tevent = {event}\n")
     };
     match method {
@@ -142,15 +167,30 @@ fn config(method: Method, ask: PreCommit, directory: &Utf8Path) -> String {
 
 /// The shell command of a configured hook, to which git appends `"$@"`; quiet where the worktree
 /// has no hooks of ours, and where `git worktree add` sets no `GIT_DIR`.
-fn command(event: &str) -> String {
+fn command(event: &str, directory: &Utf8Path) -> String {
+    let made = format!(
+        r#"[ -n "$GIT_DIR" ] || echo "worktree $PWD" >>{}; "#,
+        in_shell(&directory.with_file_name("journal"))
+    );
     let skip = match event {
+        // `git worktree add` starts it in the new worktree, by the settings of the one it stood in
+        "post-checkout" => made.as_str(),
         "post-index-change" => r#"[ "$1" = 1 ] || exit 0; "#,
+        // what the script would do, without starting it: this runs a hundred times in a rebase
+        "reference-transaction" => {
+            r#"case $1 in committed) [ -d "$GIT_DIR/agentwt" ] && exec cat >>"$GIT_DIR/agentwt/journal"; exit 0 ;; prepared) [ -e "$GIT_DIR/agentwt/committing" ] || exit 0 ;; *) exit 0 ;; esac; "#
+        }
         _ => "",
     };
     format!(
         "{skip}h=$GIT_DIR/agentwt/hooks/{OURS}/{event}; \
          [ -n \"$GIT_DIR\" ] && [ -x \"$h\" ] || exit 0; exec \"$h\""
     )
+}
+
+/// A word as the shell reads it whole.
+fn in_shell(path: &Utf8Path) -> String {
+    format!("'{}'", path.as_str().replace('\'', r"'\''"))
 }
 
 /// A value as a configuration file spells it (git-config(1), "Syntax").

@@ -37,6 +37,7 @@ mod config_worktree;
 pub mod error;
 mod extension;
 mod files;
+pub mod journal;
 mod place;
 mod status;
 
@@ -126,6 +127,7 @@ impl Hooks {
             return Err(error);
         }
         placed.keep();
+        self.begin_journal()?;
         Ok(method)
     }
 
@@ -145,6 +147,21 @@ impl Hooks {
     /// Fails when git does, or when a file of ours is there and cannot be read.
     pub fn status(&self) -> Result<HooksStatus, HooksError> {
         status::read_status(self)
+    }
+
+    /// Begins the journal with what HEAD has been on until now, so that only what comes later can
+    /// be missing from it. One that is there goes on.
+    fn begin_journal(&self) -> Result<(), HooksError> {
+        let file = self.admin.join(journal::FILE);
+        if file.exists() {
+            return Ok(());
+        }
+        let mut text = String::new();
+        for entry in self.git.reflog_head()? {
+            let zero = "0".repeat(entry.id.as_str().len());
+            text.push_str(&format!("{zero} {} HEAD\n", entry.id));
+        }
+        config_worktree::replace(&file, text.as_bytes())
     }
 
     /// The directory in which git would look for hooks if ours were not there.

@@ -100,12 +100,14 @@ pub(super) fn remove(state: &Utf8Path) -> Result<(), HooksError> {
     ] {
         delete(&directory)?;
     }
-    let bin = state.join("bin");
-    match fs::remove_file(&bin) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            return Err(HooksError::disk("remove", &bin)(error));
+    for name in ["bin", "journal", "committing"] {
+        let file = state.join(name);
+        match fs::remove_file(&file) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(HooksError::disk("remove", &file)(error));
+            }
+            Ok(()) | Err(_) => {}
         }
-        Ok(()) | Err(_) => {}
     }
     let _ = fs::remove_dir(state);
     Ok(())

@@ -196,7 +196,7 @@ fn configured_faults(hooks: &Hooks) -> Result<Vec<Fault>, HooksError> {
         .filter_map(|key| settings.iter().rfind(|(found, _)| found == key))
         .any(|(_, value)| is_false(value))
     };
-    let disabled = files::EVENTS.into_iter().chain(["pre-commit"]).filter(off);
+    let disabled = files::EVENTS.into_iter().chain(files::ASKING).filter(off);
     Ok(disabled.map(Fault::Disabled).collect())
 }
 

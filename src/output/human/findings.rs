@@ -63,8 +63,23 @@ pub fn verify(all: &[Verified], paint: Paint) -> Printed {
     for one in all {
         text.push_str(&verdict(&one.name, &one.report, paint));
         text.push_str(&findings(one.report.findings.iter(), paint));
+        text.push_str(&remark(one, paint));
     }
     out(text)
+}
+
+/// What happened beside it, which proves nothing.
+fn remark(one: &Verified, paint: Paint) -> String {
+    let count = match one.report.changes.main_changed {
+        None | Some(0) => return String::new(),
+        Some(count) => count,
+    };
+    let changed = super::count(count, "file", "files");
+    let text = format!(
+        "{changed} changed in the main worktree since {} began",
+        one.name
+    );
+    format!("  {}\n", paint.faint(&text))
 }
 
 fn verdict(name: &str, report: &Report, paint: Paint) -> String {

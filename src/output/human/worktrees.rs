@@ -27,7 +27,21 @@ pub fn list(rows: &[Row], paint: Paint) -> Printed {
             .collect(),
     ];
     lines.extend(rows.iter().map(|row| line(row, paint)));
-    out(table(&lines, ""))
+    let mut printed = out(table(&lines, ""));
+    let changed = |row: &Row| {
+        let count = row
+            .details
+            .as_ref()?
+            .main_changed
+            .filter(|count| *count > 0)?;
+        Some(format!("{} ({count})", row.name))
+    };
+    let since: Vec<String> = rows.iter().filter_map(changed).collect();
+    if !since.is_empty() {
+        let since = since.join(", ");
+        printed.stderr = format!("files changed in the main worktree since these began: {since}\n");
+    }
+    printed
 }
 
 fn line(row: &Row, paint: Paint) -> Vec<Cell> {

@@ -24,7 +24,10 @@ fn no_verify_hides_nothing() {
 
 #[test]
 fn a_commit_without_any_hook_hides_nothing() {
-    assert_snapshot!(after("edit README.md; git -c core.hooksPath=/dev/null commit -q -a -m quiet"), @"README.md modified read-only violation");
+    assert_snapshot!(after("edit README.md; git -c core.hooksPath=/dev/null commit -q -a -m quiet"), @"
+    README.md modified read-only violation
+    @head integrity integrity violation
+    ");
 }
 
 #[test]
@@ -88,7 +91,10 @@ fn a_reset_behind_the_base_is_found() {
 
 #[test]
 fn an_orphan_branch_is_found() {
-    assert_snapshot!(after("git checkout -q --orphan fresh; commit"), @"@head ref integrity violation");
+    assert_snapshot!(after("git checkout -q --orphan fresh; commit"), @"
+    @git/refs/heads/fresh ref shared violation
+    @head ref integrity violation
+    ");
 }
 
 #[test]
@@ -101,13 +107,17 @@ fn an_orphan_branch_without_a_commit_is_found() {
 
 #[test]
 fn another_branch_is_found_even_without_a_change() {
-    assert_snapshot!(after("git switch -q -c other"), @"@head ref integrity violation");
+    assert_snapshot!(after("git switch -q -c other"), @"
+    @git/refs/heads/other ref shared violation
+    @head ref integrity violation
+    ");
 }
 
 #[test]
 fn what_the_own_branch_has_is_found_from_another_branch() {
     assert_snapshot!(after("edit README.md; commit; git switch -q -c clean HEAD~"), @"
     README.md modified read-only violation
+    @git/refs/heads/clean ref shared violation
     @head ref integrity violation
     ");
 }
@@ -116,6 +126,7 @@ fn what_the_own_branch_has_is_found_from_another_branch() {
 fn commits_on_another_branch_are_found() {
     assert_snapshot!(after("git switch -q -c other; edit README.md; commit"), @"
     README.md modified read-only violation
+    @git/refs/heads/other ref shared violation
     @head ref integrity violation
     ");
 }

@@ -45,6 +45,7 @@ fn narrower_sparse_patterns_delete_what_is_not_shown() {
     docs/guide.md deleted read-only violation
     link deleted read-only violation
     tools/run.sh deleted read-only violation
+    @wt/index integrity integrity violation
     @wt/info/sparse-checkout config integrity violation
     ");
 }

@@ -50,10 +50,12 @@ fn assume_unchanged_hides_nothing() {
     assert_snapshot!(case.findings(), @"
     README.md modified read-only violation
     docs/api.md deleted read-only violation
+    @wt/index integrity integrity violation
     ");
     assert_snapshot!(case.changes(), @"
     modified  hidden by assume-unchanged  README.md
     deleted  hidden by assume-unchanged  docs/api.md
+    integrity  disk  @wt/index
     ");
 }
 
@@ -66,10 +68,12 @@ fn skip_worktree_hides_nothing() {
     assert_snapshot!(case.findings(), @"
     README.md modified read-only violation
     docs/api.md deleted read-only violation
+    @wt/index integrity integrity violation
     ");
     assert_snapshot!(case.changes(), @"
     modified  hidden by skip-worktree  README.md
     deleted  hidden by skip-worktree  docs/api.md
+    integrity  disk  @wt/index
     ");
 }
 

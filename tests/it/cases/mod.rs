@@ -14,6 +14,7 @@ mod ignored;
 mod index;
 mod moved_base;
 mod names;
+mod shared;
 mod submodules;
 mod upstream;
 

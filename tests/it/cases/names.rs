@@ -77,7 +77,7 @@ fn every_name_is_given_byte_for_byte_with_nul() {
     let records: Vec<&[u8]> = output.stdout.split_inclusive(|byte| *byte == 0).collect();
     let last = |record: &[u8]| {
         record
-            .splitn(8, |byte| *byte == b'\t')
+            .splitn(9, |byte| *byte == b'\t')
             .last()
             .map(<[u8]>::to_vec)
     };

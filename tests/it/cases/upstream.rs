@@ -208,7 +208,7 @@ fn a_base_branch_that_the_worktree_moved_is_not_believed() {
     case.does("edit README.md; commit; git update-ref refs/heads/main HEAD");
     assert_snapshot!(case.findings(), @"
     README.md modified read-only violation
-    @git/refs/heads/main ref shared notice
+    @git/refs/heads/main ref shared violation
     ");
 }
 
@@ -218,7 +218,7 @@ fn a_push_to_the_base_branch_of_the_remote_is_not_believed() {
     case.does("git fetch -q; git reset -q --hard origin/main; edit README.md; commit; git push -q origin HEAD:main");
     assert_snapshot!(case.findings(), @"
     README.md modified read-only violation
-    @git/refs/remotes/origin/main ref shared notice
+    @git/refs/remotes/origin/main ref shared violation
     ");
 }
 

@@ -96,7 +96,7 @@ fn a_fault_of_ours_is_one_line_and_no_status() {
 }
 
 #[test]
-fn only_status_1_of_pre_commit_refuses_a_commit() {
+fn only_status_1_of_what_asks_first_refuses_a_commit() {
     with_each_git(|| {
         let world = World::new();
         world.user_hooks("main/.git/hooks");
@@ -107,10 +107,9 @@ fn only_status_1_of_pre_commit_refuses_a_commit() {
         world.install_asking(PreCommit::Blocks);
         assert_eq!(world.try_git("wt", &commit).status.code(), Some(1));
         assert_eq!(world.status().pre_commit, PreCommit::Blocks);
-        world.git(
-            "wt",
-            &["commit", "-q", "--no-verify", "--allow-empty", "-m", "x"],
-        );
+        // the branch is not moved past pre-commit either
+        let past = ["commit", "-q", "--no-verify", "--allow-empty", "-m", "x"];
+        assert_eq!(world.try_git("wt", &past).status.code(), Some(128));
         world.git("wt", &["checkout", "-q", "-b", "x"]);
         world.fake("exit 3");
         world.git("wt", &commit);

@@ -140,7 +140,9 @@ fn hooks_that_change_what_git_does_are_chained_only_where_the_user_has_them() {
         let method = Method::of(Git::find(&world.root).expect("git is on PATH").version());
         world.install();
         let stub = world.admin().join("agentwt/hooks/reference-transaction");
-        assert!(!stub.exists(), "it would cost every command");
+        let chains =
+            std::fs::read_to_string(stub).is_ok_and(|text| text.contains("core.hooksPath"));
+        assert!(!chains, "it would cost every command");
         let hook = world.root.join("main/.git/hooks/reference-transaction");
         write_script(
             &hook,

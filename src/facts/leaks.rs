@@ -1,0 +1,138 @@
+//! Finds changes that the scope allows and that are worth a second look: the content of an excluded
+//! file in another place, and links that lead out of what may be written.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::worktree::Known;
+use crate::change::{Change, Kind, Place, Seen};
+use crate::compare::Delta;
+use crate::disk::files::{self, Opened};
+use crate::entry::{Mode, ObjectId};
+use crate::manifest::Manifest;
+use crate::path::RepoPath;
+use crate::scope::{Access, EntryKind};
+
+/// Finds files that have, byte for byte, what the base has at an excluded path and nowhere else.
+/// `states` are where a changed path may have it.
+pub fn leaks(known: &Known, manifest: &Manifest, net: &[Change], states: &[&Delta]) -> Vec<Change> {
+    let mut at: HashMap<ObjectId, BTreeSet<&RepoPath>> = HashMap::new();
+    for path in net.iter().filter_map(|change| change.place.path()) {
+        for entry in states
+            .iter()
+            .filter_map(|delta| (*delta.get(path)?).as_ref())
+        {
+            if matches!(entry.mode, Mode::File | Mode::Executable) {
+                at.entry(entry.id).or_default().insert(path);
+            }
+        }
+    }
+    if at.is_empty() {
+        return Vec::new();
+    }
+    let access = |path: &RepoPath| known.scope.verdict(path, EntryKind::File).access;
+    let (mut excluded, mut visible) = (HashMap::new(), HashSet::new());
+    for item in manifest.items() {
+        let Some(base) = item.base.filter(|base| at.contains_key(&base.id)) else {
+            continue;
+        };
+        if access(&item.path) == Access::Excluded {
+            excluded.entry(base.id).or_insert(&item.path);
+        } else {
+            visible.insert(base.id);
+        }
+    }
+    let empty = |id: &ObjectId| EMPTY.contains(&id.to_string().as_str());
+    let mut found = Vec::new();
+    for (id, original) in excluded {
+        if visible.contains(&id) || empty(&id) {
+            continue;
+        }
+        for path in at.get(&id).into_iter().flatten().copied() {
+            if access(path) != Access::Excluded {
+                found.push(Change {
+                    place: Place::Path(path.clone()),
+                    kind: Kind::Leak,
+                    seen: seen_in(net, path),
+                    is_directory: false,
+                    detail: Some(format!("it has the content of {original}")),
+                });
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The empty blob, as each hash function names it.
+const EMPTY: [&str; 2] = [
+    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+];
+
+fn seen_in(net: &[Change], path: &RepoPath) -> BTreeSet<Seen> {
+    let same = net.iter().find(|change| change.place.path() == Some(path));
+    same.map(|change| change.seen.clone()).unwrap_or_default()
+}
+
+/// Finds changed links on disk, where the scope allows them, whose text leads to what it does not
+/// let the worktree write.
+pub fn links_out(known: &Known, net: &[Change], disk: &Delta) -> Vec<Change> {
+    let mut found = Vec::new();
+    for change in net {
+        let Some(path) = change.place.path() else {
+            continue;
+        };
+        let is_link = matches!(disk.get(path), Some(Some(entry)) if entry.mode == Mode::Link);
+        let allowed = || known.scope.verdict(path, EntryKind::File).access == Access::Write;
+        if !is_link || !allowed() {
+            continue;
+        }
+        let text = path.to_os_path().ok().and_then(|relative| {
+            match files::open_entry(&known.record.path.as_std_path().join(relative)) {
+                Ok(Opened::Link(text)) => Some(text),
+                Ok(Opened::File { .. } | Opened::Other) | Err(_) => None,
+            }
+        });
+        if let Some(text) = text.filter(|text| !is_inside(known, path, text)) {
+            let shown = crate::path::escape_for_terminal(&text);
+            found.push(Change {
+                detail: Some(format!(
+                    "it leads to {shown}, which the scope does not let be written"
+                )),
+                ..change.clone()
+            });
+        }
+    }
+    found
+}
+
+/// Whether what a link names, by its text alone, may be written.
+fn is_inside(known: &Known, link: &RepoPath, text: &[u8]) -> bool {
+    let root = known.record.path.as_str().as_bytes();
+    let mut parts: Vec<&[u8]> = Vec::new();
+    let rest = if text.starts_with(b"/") {
+        match text.strip_prefix(root) {
+            Some(rest) if rest.is_empty() || rest.starts_with(b"/") => rest,
+            Some(_) | None => return false,
+        }
+    } else {
+        parts.extend(link.as_bstr().split(|byte| *byte == b'/'));
+        parts.pop();
+        text
+    };
+    for part in rest.split(|byte| *byte == b'/') {
+        match part {
+            b"" | b"." => {}
+            b".." if parts.pop().is_some() => {}
+            b".." => return false,
+            name => parts.push(name),
+        }
+    }
+    let Ok(target) = RepoPath::parse(parts.join(&b'/')) else {
+        return false;
+    };
+    // what is in a directory may be written where the directory itself is no match: `tests/**`
+    let access = |path: &RepoPath| known.scope.verdict(path, EntryKind::File).access;
+    let inside = RepoPath::child(Some(&target), b"_");
+    access(&target) == Access::Write || access(&inside) == Access::Write
+}

@@ -1,0 +1,47 @@
+//! Reads what a commit that no ref names yet would change.
+
+use super::error::FactsError;
+use super::heads::Heads;
+use super::references::{References, Trees};
+use super::repository::Repository;
+use super::tips;
+use super::worktree::Known;
+use crate::change::{ChangeSet, Seen};
+use crate::compare::{State, compare};
+use crate::git::GitMode;
+use crate::name::CommitId;
+use crate::path::RepoPath;
+
+/// Finds the net changes of the commit's tree, and nothing else: neither index nor disk.
+///
+/// # Errors
+/// Fails when the base, the record or the common repository cannot be read.
+pub fn changes(
+    repository: &Repository,
+    known: &Known,
+    commit: &CommitId,
+) -> Result<ChangeSet, FactsError> {
+    let record = &known.record;
+    let (manifest, objects) = (known.manifest()?, repository.objects()?);
+    let git = repository.git.with_mode(GitMode::Hardened);
+    let heads = Heads::read(repository, known)?;
+    let journal = known.journal()?.unwrap_or_default();
+    let tips = tips::find(repository, record, &heads.made_here(), &journal)?;
+    let mut trees = Trees::new(&objects, &record.checked_out)?;
+    let base = &record.base.commit;
+    let references = References::of(&git, &mut trees, commit, base, &tips.trusted)?;
+    let delta = trees.delta(commit)?;
+    let seen = |_: &RepoPath| Seen::Commit(commit.clone());
+    let never = |_: &RepoPath| false;
+    let state = State {
+        delta: &delta,
+        references: &references.deltas,
+        seen: &seen,
+        silent: &never,
+    };
+    Ok(ChangeSet::new(
+        base.clone(),
+        commit.clone(),
+        compare(&manifest, &[state]),
+    ))
+}

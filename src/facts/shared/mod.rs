@@ -1,0 +1,101 @@
+//! Looks at what a worktree shares with others: hooks, settings, refs, worktrees, and the files of
+//! the main worktree.
+//!
+//! What the worktree's own journal shows was done from there, and what makes git run a program or
+//! hides something, is told apart from what nothing attributes ([`Cause`]).
+
+mod hooks;
+mod main_worktree;
+mod refs;
+mod settings;
+
+use super::error::FactsError;
+use super::repository::Repository;
+use super::worktree::Known;
+use crate::change::{Cause, SharedChange};
+use crate::git::GitMode;
+use crate::git::hooks::journal::Journal;
+use crate::record::{Shared, VERSION};
+
+/// Records what is beside a worktree now.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub fn take(repository: &Repository) -> Result<Shared, FactsError> {
+    Ok(Shared {
+        version: VERSION,
+        hooks: hooks::all(repository)?,
+        settings: settings::all(repository)?,
+        main: main_worktree::files(repository)?,
+    })
+}
+
+/// Records hooks and settings anew, after a change of the user's own.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub fn accept(repository: &Repository, recorded: Shared) -> Result<Shared, FactsError> {
+    Ok(Shared {
+        hooks: hooks::all(repository)?,
+        settings: settings::all(repository)?,
+        ..recorded
+    })
+}
+
+/// Finds what is not as it was recorded, and by whom, as far as that can be told.
+///
+/// # Errors
+/// Fails when git or the disk does, or the record is damaged.
+pub fn changes(
+    repository: &Repository,
+    known: &Known,
+    journal: &Journal,
+    made_here: &refs::MadeHere<'_>,
+) -> Result<Vec<SharedChange>, FactsError> {
+    let recorded = known.shared()?;
+    let mut all = hooks::changes(repository, &recorded.hooks)?;
+    let now = settings::all(repository)?;
+    all.extend(settings::changes(&now, &recorded.settings));
+    let git = repository.git.with_mode(GitMode::Hardened);
+    all.extend(refs::changes(&git, known, journal, made_here)?);
+    all.extend(refs::worktrees(repository, known, journal)?);
+    Ok(all)
+}
+
+/// Counts, for each of these worktrees, the files of the main worktree that changed since it began,
+/// by whomever: nothing tells. Git's own status is asked, once, which may start a filter: where a
+/// setting that runs a program was changed since, nothing is asked and nothing said.
+///
+/// # Errors
+/// Fails when git does, or a record is damaged.
+pub fn main_changes(
+    repository: &Repository,
+    all: &[&Known],
+) -> Result<Vec<Option<usize>>, FactsError> {
+    let recorded: Result<Vec<Shared>, _> = all.iter().map(|known| known.shared()).collect();
+    let recorded = recorded?;
+    if all.is_empty() {
+        return Ok(Vec::new());
+    }
+    let settings = settings::all(repository)?;
+    let planted = |shared: &&Shared| {
+        let changes = settings::changes(&settings, &shared.settings);
+        changes.iter().any(|one| one.cause == Cause::RunsCode)
+    };
+    if recorded.iter().any(|shared| planted(&shared)) {
+        return Ok(vec![None; all.len()]);
+    }
+    let now = main_worktree::files(repository)?;
+    let count = |shared: &Shared| {
+        let (before, now) = (shared.main.as_ref()?, now.as_ref()?);
+        Some(main_worktree::changed(repository, before, now))
+    };
+    Ok(recorded.iter().map(count).collect())
+}
+
+pub use refs::MadeHere;
+
+/// Makes a change beside the worktree.
+fn shared(change: crate::change::Change, cause: Cause) -> SharedChange {
+    SharedChange { change, cause }
+}

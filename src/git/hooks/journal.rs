@@ -1,0 +1,198 @@
+//! Reads the journal of a worktree: what was done to refs from there, as the reference-transaction
+//! hook was told (githooks(5)), a line each: `<old> <new> <ref>`.
+//!
+//! A line `worktree <directory>` says that a worktree was made from there.
+//!
+//! An old id of zeros means "whatever it was", a new one "deleted", and `ref:<name>` another ref.
+//! What `git pack-refs` (and so `git gc`) does looks like moves, and is none.
+
+use std::collections::{BTreeMap, HashSet};
+
+use bstr::{BString, ByteSlice};
+
+use crate::name::CommitId;
+
+/// The file, in our directory of the worktree's private git directory.
+pub const FILE: &str = "agentwt/journal";
+
+/// Holds what was done to refs from one worktree, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Journal {
+    moves: BTreeMap<BString, Vec<Move>>,
+    worktrees: Vec<BString>,
+}
+
+/// Holds what was done to a ref once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Move {
+    old: Target,
+    new: Target,
+}
+
+/// Says where a ref was or went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Nowhere: it was deleted; as the place where it was, it is not said.
+    Nothing,
+    /// To an object.
+    Object(CommitId),
+    /// To another ref.
+    Ref,
+}
+
+impl Journal {
+    /// Reads the lines of a journal; a line that is none (cut off by a full disk) says nothing.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Self {
+        let mut journal = Self::default();
+        for line in bytes.lines() {
+            if let Some(path) = line.strip_prefix(b"worktree ") {
+                journal.worktrees.push(path.into());
+                continue;
+            }
+            let mut words = line.splitn_str(3, " ");
+            let (Some(old), Some(new), Some(name)) = (words.next(), words.next(), words.next())
+            else {
+                continue;
+            };
+            let (Some(old), Some(new)) = (target(old), target(new)) else {
+                continue;
+            };
+            let moves = journal.moves.entry(name.into()).or_default();
+            moves.push(Move { old, new });
+        }
+        journal.moves.values_mut().for_each(forget_packing);
+        journal.moves.retain(|_, moves| !moves.is_empty());
+        journal
+    }
+
+    /// Every ref of the shared ones that was moved from this worktree, with where it was left.
+    /// Refs without `refs/` (HEAD and the like) and those of gitrepository-layout(5), "refs",
+    /// that each worktree has for itself, are not shared.
+    pub fn shared(&self) -> impl Iterator<Item = (&BString, &Target)> {
+        let shared = |name: &&BString| {
+            let private = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
+            name.starts_with(b"refs/") && !private.iter().any(|p| name.starts_with(p.as_bytes()))
+        };
+        let last = |moves: &'_ [Move]| moves.len() - 1;
+        let names = self.moves.iter().filter(move |(name, _)| shared(name));
+        names.map(move |(name, moves)| (name, &moves[last(moves)].new))
+    }
+
+    /// The directories of worktrees that were made from this one (post-checkout, githooks(5)).
+    #[must_use]
+    pub fn worktrees(&self) -> &[BString] {
+        &self.worktrees
+    }
+
+    /// Every place to which a ref was moved from this worktree.
+    pub fn places(&self, name: &[u8]) -> impl Iterator<Item = &CommitId> {
+        let moves = self.moves.get(name.as_bstr()).into_iter().flatten();
+        moves.filter_map(|one| match &one.new {
+            Target::Object(id) => Some(id),
+            Target::Nothing | Target::Ref => None,
+        })
+    }
+
+    /// Every object to which any ref was moved from this worktree.
+    #[must_use]
+    pub fn objects(&self) -> HashSet<&CommitId> {
+        let names = self.moves.keys();
+        names.flat_map(|name| self.places(name)).collect()
+    }
+}
+
+fn target(word: &[u8]) -> Option<Target> {
+    if word.starts_with(b"ref:") {
+        return Some(Target::Ref);
+    }
+    if !word.is_empty() && word.iter().all(|byte| *byte == b'0') {
+        return Some(Target::Nothing);
+    }
+    let id = CommitId::parse(word.to_str().ok()?).ok()?;
+    Some(Target::Object(id))
+}
+
+/// Packing writes a ref into `packed-refs` ("anywhere to X") and then deletes its loose file ("X
+/// to nowhere"), each told to the hook (measured with git 2.39 to 2.55); the ref stays at X.
+fn forget_packing(moves: &mut Vec<Move>) {
+    let mut kept: Vec<Move> = Vec::with_capacity(moves.len());
+    for one in moves.drain(..) {
+        let packed = kept.last().is_some_and(|before| {
+            before.old == Target::Nothing
+                && matches!(before.new, Target::Object(_))
+                && one.old == before.new
+                && one.new == Target::Nothing
+        });
+        if packed {
+            kept.pop();
+        } else {
+            kept.push(one);
+        }
+    }
+    *moves = kept;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(digit: char) -> String {
+        digit.to_string().repeat(40)
+    }
+
+    fn journal(lines: &[(char, char, &str)]) -> Journal {
+        let line =
+            |(old, new, name): &(char, char, &str)| format!("{} {} {name}\n", id(*old), id(*new));
+        Journal::parse(lines.iter().map(line).collect::<String>().as_bytes())
+    }
+
+    fn shared(journal: &Journal) -> Vec<(String, Option<char>)> {
+        let letter = |target: &Target| match target {
+            Target::Object(id) => id.as_str().chars().next(),
+            Target::Nothing | Target::Ref => None,
+        };
+        let all = journal.shared();
+        all.map(|(name, target)| (name.to_string(), letter(target)))
+            .collect()
+    }
+
+    #[test]
+    fn the_last_move_of_a_shared_ref_counts() {
+        let journal = journal(&[
+            ('a', 'b', "refs/heads/x"),
+            ('0', 'b', "HEAD"),
+            ('0', 'c', "refs/bisect/bad"),
+            ('b', 'c', "refs/heads/x"),
+            ('d', '0', "refs/tags/v1"),
+        ]);
+        let expected = [
+            ("refs/heads/x".to_owned(), Some('c')),
+            ("refs/tags/v1".to_owned(), None),
+        ];
+        assert_eq!(shared(&journal), expected);
+    }
+
+    #[test]
+    fn packing_is_no_move_and_does_not_hide_one() {
+        let packed = [('0', 'b', "refs/heads/x"), ('b', '0', "refs/heads/x")];
+        assert_eq!(shared(&journal(&packed)), []);
+        let mut moved = vec![('a', 'b', "refs/heads/x")];
+        moved.extend(packed);
+        assert_eq!(
+            shared(&journal(&moved)),
+            [("refs/heads/x".to_owned(), Some('b'))]
+        );
+        let forced = [packed[0], packed[0], packed[1]];
+        assert_eq!(
+            shared(&journal(&forced)),
+            [("refs/heads/x".to_owned(), Some('b'))]
+        );
+    }
+
+    #[test]
+    fn what_is_no_line_says_nothing() {
+        let odd = b"\n0000\nzz yy refs/heads/x\nref:refs/heads/a ref:refs/heads/b HEAD\n";
+        assert_eq!(shared(&Journal::parse(odd)), []);
+    }
+}

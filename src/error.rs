@@ -11,6 +11,7 @@ use crate::facts::scope::ProfileError;
 use crate::facts::{FactsError, LoadError};
 use crate::git::GitError;
 use crate::git::hooks::HooksError;
+use crate::plan::range::RangeRefusal;
 use crate::plan::refusal::Refusal;
 use crate::scope::ScopeError;
 
@@ -35,6 +36,9 @@ pub enum Error {
     /// It was refused.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// A range gets no verdict.
+    #[error(transparent)]
+    Range(#[from] RangeRefusal),
     /// The hooks cannot be installed, removed or read.
     #[error(transparent)]
     Hooks(#[from] HooksError),
@@ -79,6 +83,7 @@ impl Error {
             Self::Disk(_) => ExitCode::Disk,
             Self::Config(_) | Self::Scope(_) => ExitCode::Config,
             Self::Refused(refusal) => refusal.exit_code(),
+            Self::Range(refusal) => refusal.exit_code(),
             Self::Hooks(error) => of_hooks(error),
             Self::Disagreement { .. } => ExitCode::Git,
             Self::Interrupted(signal) => ExitCode::Signal(*signal),
@@ -93,6 +98,7 @@ impl Error {
             Self::Config(error) => Some(error),
             Self::Scope(errors) => errors.first().map(|error| error as &dyn Diagnostic),
             Self::Refused(error) => Some(error),
+            Self::Range(error) => Some(error),
             Self::Hooks(error) => Some(error),
             Self::Disagreement { .. } | Self::Interrupted(_) => None,
         }

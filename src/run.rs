@@ -164,6 +164,9 @@ fn session(cli: &Cli) -> Result<Session, Error> {
         environment: ours.collect(),
         hook_index: std::env::var("GIT_INDEX_FILE").ok().map(Utf8PathBuf::from),
         hook_input: hook_input(&cli.command)?,
+        quarantine: std::env::var("GIT_QUARANTINE_PATH")
+            .ok()
+            .map(Utf8PathBuf::from),
         binary,
         trace: trace(cli.common.verbose),
         is_root: rustix::process::geteuid().is_root(),
@@ -228,7 +231,13 @@ fn dispatch(session: &Session, command: &Command) -> Result<Outcome<Answer>, Err
             let answer = |answer| Answer::Changed { answer, shown };
             with(commands::changed::run(session, options)?, answer)
         }
-        Command::Verify(options) => with(commands::verify::run(session, options)?, Answer::Verify),
+        Command::Verify(options) => match &options.range {
+            Some(range) => with(
+                commands::range::run(session, options, range)?,
+                Answer::Range,
+            ),
+            None => with(commands::verify::run(session, options)?, Answer::Verify),
+        },
         Command::Reapply(options) => {
             with(commands::reapply::run(session, options)?, Answer::Reapply)
         }

@@ -218,6 +218,16 @@ impl Report {
 }
 
 impl Reason {
+    /// Every reason, in the order in which they are documented.
+    pub const ALL: [Self; 6] = [
+        Self::ReadOnly,
+        Self::Excluded,
+        Self::Outside,
+        Self::Integrity,
+        Self::Shared,
+        Self::History,
+    ];
+
     /// The word in every output format.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

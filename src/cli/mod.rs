@@ -30,7 +30,7 @@ pub use self::changed::Changed;
 pub use self::hooks::{Completions, Hook, Hooks, HooksCommand, HooksInstall, HooksStatus};
 pub use self::lifecycle::{Init, Reapply, Remove};
 pub use self::look::{List, Path, Scope, Status};
-pub use self::output::{AnswerOutput, FindingsOutput, Format, ListOutput};
+pub use self::output::{AnswerOutput, FindingsOutput, Format, ListOutput, VerdictOutput};
 pub use self::verify::Verify;
 
 /// Give each coding agent its own worktree, and prove what it touched

@@ -1,8 +1,8 @@
 //! Defines how a command is asked for its answer in another form: `--format` and its short forms.
 //!
-//! Three groups, because not every form makes sense for every command: [`AnswerOutput`] for
+//! Four groups, because not every form makes sense for every command: [`AnswerOutput`] for
 //! commands that do one thing, [`ListOutput`] for those that print records, [`FindingsOutput`]
-//! for those that print what happened to which path.
+//! for those that print what happened to which path, [`VerdictOutput`] for the one that judges it.
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -19,6 +19,10 @@ pub enum Format {
     Porcelain,
     /// Tab-separated findings, with other bytes than printable ASCII written as `\ooo`.
     Tsv,
+    /// A log of static analysis results in the Static Analysis Results Interchange Format 2.1.0.
+    Sarif,
+    /// Workflow commands of GitHub Actions, which it shows as annotations.
+    Github,
 }
 
 /// Lets a command answer for people or in JSON.
@@ -85,6 +89,32 @@ pub struct FindingsOutput {
     nul: bool,
 }
 
+/// Lets a command print its verdict in every form, those of code review among them.
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub struct VerdictOutput {
+    /// Print the answer in this form [default: human]
+    ///
+    /// `human` is for people and may change between versions, `json` is a document with a
+    /// versioned envelope, `porcelain` is one record a line for scripts, `tsv` is one finding a
+    /// line with its path, kind, reason and level. `sarif` is a SARIF 2.1.0 log for code scanning,
+    /// `github` prints workflow commands that GitHub shows as annotations.
+    #[arg(long, value_name = "form", value_parser = parser(&[HUMAN, JSON, PORCELAIN, TSV, SARIF, GITHUB]))]
+    format: Option<Format>,
+    /// Short for --format=json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Short for --format=porcelain
+    #[arg(long, conflicts_with_all = ["format", "json"])]
+    porcelain: bool,
+    /// End records with NUL and escape nothing; implies --porcelain
+    ///
+    /// Paths are then printed byte for byte, whatever is in them. With `--format=tsv` the
+    /// records stay those of TSV; JSON is not changed by it.
+    #[arg(short = 'z')]
+    nul: bool,
+}
+
 impl AnswerOutput {
     /// The form that was asked for.
     #[must_use]
@@ -122,6 +152,20 @@ impl FindingsOutput {
     }
 }
 
+impl VerdictOutput {
+    /// The form that was asked for; `-z` alone asks for [`Format::Porcelain`].
+    #[must_use]
+    pub fn format(&self) -> Format {
+        choose(self.format, self.json, self.porcelain || self.nul)
+    }
+
+    /// Whether `-z` was given.
+    #[must_use]
+    pub fn nul(&self) -> bool {
+        self.nul
+    }
+}
+
 /// The long form wins, then JSON: clap has refused what contradicts itself.
 fn choose(format: Option<Format>, json: bool, porcelain: bool) -> Format {
     let short = json
@@ -135,6 +179,8 @@ const HUMAN: Form = ("human", Format::Human);
 const JSON: Form = ("json", Format::Json);
 const PORCELAIN: Form = ("porcelain", Format::Porcelain);
 const TSV: Form = ("tsv", Format::Tsv);
+const SARIF: Form = ("sarif", Format::Sarif);
+const GITHUB: Form = ("github", Format::Github);
 
 /// Accepts these forms and no others, so that the help of each command names what it can do.
 fn parser(forms: &'static [Form]) -> impl TypedValueParser<Value = Format> {

@@ -1,8 +1,8 @@
 //! Defines `verify`: the ground truth held against the scope.
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 
-use super::FindingsOutput;
+use super::{ScopeLists, VerdictOutput};
 
 /// Compare what changed with the scope
 ///
@@ -12,7 +12,7 @@ use super::FindingsOutput;
 ///
 /// A notice is worth knowing and does not change the exit status, unless --strict is given.
 #[derive(Args, Debug)]
-#[command(after_long_help = VERIFY_EXAMPLES)]
+#[command(after_long_help = VERIFY_EXAMPLES, mut_group("ScopeLists", of_a_range_only))]
 pub struct Verify {
     /// The worktrees [default: the one you stand in]
     #[arg(value_name = "name")]
@@ -20,6 +20,12 @@ pub struct Verify {
     /// Verify every worktree of this repository
     #[arg(long, conflicts_with = "names")]
     pub all: bool,
+    /// Verify a range of commits instead of a worktree
+    ///
+    /// `<A>..<B>` is what B changed since it left A; `<A>..` ends at HEAD. It needs no worktree and
+    /// no record: the scope is that of the config which A has, never B's own.
+    #[arg(long, value_name = "A..B", conflicts_with_all = ["names", "all"])]
+    pub range: Option<String>,
     /// Look only at what would be merged
     ///
     /// Leaves out the second layer, the history: what commits touched and put back.
@@ -35,9 +41,18 @@ pub struct Verify {
     /// records them anew: after a change of your own, once you have looked at it.
     #[arg(long)]
     pub accept_shared: bool,
+    /// The scope of a range: the profile, and the lists that replace its own or are added to them.
+    #[command(flatten)]
+    pub lists: ScopeLists,
     /// How to print the answer.
     #[command(flatten)]
-    pub output: FindingsOutput,
+    pub output: VerdictOutput,
+}
+
+/// The scope of a worktree was frozen when it was made.
+fn of_a_range_only(group: ArgGroup) -> ArgGroup {
+    let group = group.requires("range");
+    group.conflicts_with_all(["names", "all"])
 }
 
 const VERIFY_EXAMPLES: &str = "\
@@ -49,4 +64,7 @@ Examples:
       git agentwt verify task-5 && git merge agentwt/task-5
 
   All of them, for a program:
-      git agentwt verify --all --json";
+      git agentwt verify --all --json
+
+  In CI, without any worktree, as annotations of the pull request:
+      git agentwt verify --range origin/main..HEAD --scope docs --format github";

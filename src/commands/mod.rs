@@ -7,6 +7,7 @@ pub mod hooks;
 pub mod init;
 pub mod list;
 pub mod path;
+pub mod range;
 pub mod reapply;
 pub mod remove;
 pub mod scope;
@@ -35,6 +36,8 @@ pub struct Session {
     pub hook_index: Option<Utf8PathBuf>,
     /// What a hook was given on its standard input (githooks(5)); empty elsewhere.
     pub hook_input: Vec<u8>,
+    /// Where the objects of a push are that waits for a hook (`GIT_QUARANTINE_PATH`, githooks(5)).
+    pub quarantine: Option<Utf8PathBuf>,
     /// Our own executable, for the hooks.
     pub binary: Utf8PathBuf,
     /// Whether the user is root, for whom read-only bits stop nothing.

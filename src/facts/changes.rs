@@ -123,7 +123,7 @@ pub fn collect(
     let mut changes = ground.net(&sources, &history, &index, &disk.delta, &untracked);
     let mut states = vec![&sources.head, &disk.delta];
     states.extend(&index.deltas);
-    let leaks = leaks::leaks(known, &ground.manifest, &changes, &states);
+    let leaks = leaks::leaks(&known.scope, &ground.manifest, &changes, &states);
     let links_out = leaks::links_out(known, &changes, &disk.delta);
     let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
     let is_known = |path: &RepoPath, entry: Option<Entry>| {

@@ -54,9 +54,24 @@ pub fn load_config(
     ) {
         bytes = read(here)?;
     }
+    load_config_of(repository, flags, environment, CONFIG, bytes.as_deref())
+}
+
+/// Takes the text of a config from somewhere else; none when there is no file. `name` says where
+/// it is from.
+///
+/// # Errors
+/// Fails when it says something that is not allowed, or git fails.
+pub fn load_config_of(
+    repository: &Repository,
+    flags: &SettingFlags,
+    environment: &Environment,
+    name: &str,
+    bytes: Option<&[u8]>,
+) -> Result<Loaded, LoadError> {
     let found = bytes.is_some();
     let config = match bytes {
-        Some(bytes) => Config::parse_bytes(CONFIG, &bytes)?,
+        Some(bytes) => Config::parse_bytes(name, bytes)?,
         None => Config::default(),
     };
     let git_config = repository

@@ -10,11 +10,11 @@ use crate::disk::files::{self, Opened};
 use crate::entry::{Mode, ObjectId};
 use crate::manifest::Manifest;
 use crate::path::RepoPath;
-use crate::scope::{Access, EntryKind};
+use crate::scope::{Access, EntryKind, Scope};
 
 /// Finds files that have, byte for byte, what the base has at an excluded path and nowhere else.
 /// `states` are where a changed path may have it.
-pub fn leaks(known: &Known, manifest: &Manifest, net: &[Change], states: &[&Delta]) -> Vec<Change> {
+pub fn leaks(scope: &Scope, manifest: &Manifest, net: &[Change], states: &[&Delta]) -> Vec<Change> {
     let mut at: HashMap<ObjectId, BTreeSet<&RepoPath>> = HashMap::new();
     for path in net.iter().filter_map(|change| change.place.path()) {
         for entry in states
@@ -29,7 +29,7 @@ pub fn leaks(known: &Known, manifest: &Manifest, net: &[Change], states: &[&Delt
     if at.is_empty() {
         return Vec::new();
     }
-    let access = |path: &RepoPath| known.scope.verdict(path, EntryKind::File).access;
+    let access = |path: &RepoPath| scope.verdict(path, EntryKind::File).access;
     let (mut excluded, mut visible) = (HashMap::new(), HashSet::new());
     for item in manifest.items() {
         let Some(base) = item.base.filter(|base| at.contains_key(&base.id)) else {

@@ -13,6 +13,7 @@ mod index_state;
 pub(crate) mod integrity;
 mod leaks;
 pub mod proposed;
+pub mod range;
 mod references;
 pub mod remove;
 pub mod repository;
@@ -21,7 +22,7 @@ pub mod shared;
 mod tips;
 pub mod worktree;
 
-pub use config::{Environment, LoadError, Loaded, load_config};
+pub use config::{Environment, LoadError, Loaded, load_config, load_config_of};
 pub use error::FactsError;
 pub use index_state::IndexFile;
 pub use repository::{Main, Repository};

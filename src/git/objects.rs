@@ -10,9 +10,10 @@ use std::io::Read;
 use bstr::{BString, ByteSlice};
 use camino::Utf8Path;
 use gix::objs::tree::EntryKind;
-use gix::objs::{CommitRefIter, Find, Kind, TreeRefIter, Write};
+use gix::objs::{CommitRefIter, Exists, Find, Kind, TreeRefIter, Write};
 
 use super::error::GitError;
+use super::quarantine::Quarantine;
 use crate::compare::Delta;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::name::CommitId;
@@ -30,6 +31,7 @@ pub enum ObjectFormat {
 /// Represents the object database of one repository.
 pub struct Objects {
     store: gix::odb::Handle,
+    quarantine: Option<gix::odb::Handle>,
     format: ObjectFormat,
 }
 
@@ -118,7 +120,27 @@ impl Objects {
         let directory = common_dir.join("objects");
         let store = gix::odb::at(directory.as_std_path(), format.kind())
             .map_err(|error| unreadable(&directory, &error))?;
-        Ok(Self { store, format })
+        Ok(Self {
+            store,
+            quarantine: None,
+            format,
+        })
+    }
+
+    /// Also finds what a push has brought and nobody has accepted yet.
+    ///
+    /// # Errors
+    /// Fails when the quarantine cannot be read.
+    pub fn with_quarantine(self, quarantine: &Quarantine) -> Result<Self, GitError> {
+        let directory = quarantine.directory();
+        let mut store = gix::odb::at(directory.as_std_path(), self.format.kind())
+            .map_err(|error| unreadable(&directory, &error))?;
+        // a pushed pack does not change, and most objects are in the repository already
+        store.refresh_never();
+        Ok(Self {
+            quarantine: Some(store),
+            ..self
+        })
     }
 
     /// The hash function.
@@ -276,7 +298,12 @@ impl Objects {
         kind: Kind,
         buffer: &'b mut Vec<u8>,
     ) -> Result<&'b [u8], GitError> {
-        match self.store.try_find(id, buffer) {
+        let pushed = self.quarantine.as_ref();
+        let found = match pushed.filter(|quarantine| quarantine.exists(id)) {
+            Some(quarantine) => quarantine.try_find(id, buffer),
+            None => self.store.try_find(id, buffer),
+        };
+        match found {
             Ok(Some(data)) if data.kind == kind => Ok(data.data),
             Ok(Some(data)) => Err(unreadable(&what, &format!("it is a {}", data.kind))),
             Ok(None) => Err(unreadable(&what, &"it is not in the repository")),

@@ -15,6 +15,7 @@ use std::time::Instant;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::error::GitError;
+use super::quarantine::Quarantine;
 use super::settings::{
     ALWAYS, CONFIG_VARIABLES, HARDENED, HARDENED_VARIABLES, LOCAL_VARIABLES, OWN_IDENTITY,
 };
@@ -48,6 +49,7 @@ pub struct Git {
     target: Target,
     mode: Mode,
     index: Option<Utf8PathBuf>,
+    quarantine: Option<Quarantine>,
     identity: Identity,
     version: GitVersion,
     trace: Trace,
@@ -113,6 +115,7 @@ impl Git {
             target: Target::Discover,
             mode: Mode::User,
             index: None,
+            quarantine: None,
             identity: Identity::User,
             version: unknown,
             trace: Trace::default(),
@@ -175,6 +178,15 @@ impl Git {
     pub fn with_index(&self, file: &Utf8Path) -> Self {
         Self {
             index: Some(file.to_owned()),
+            ..self.clone()
+        }
+    }
+
+    /// The same git, which also finds what a push has brought and nobody has accepted yet.
+    #[must_use]
+    pub fn with_quarantine(&self, quarantine: &Quarantine) -> Self {
+        Self {
+            quarantine: Some(quarantine.clone()),
             ..self.clone()
         }
     }
@@ -362,6 +374,9 @@ impl Git {
         }
         if let Some(index) = &self.index {
             set("GIT_INDEX_FILE", index.as_str());
+        }
+        for (name, value) in self.quarantine.iter().flat_map(Quarantine::variables) {
+            set(name, &value);
         }
         all
     }

@@ -10,6 +10,7 @@ use crate::change::{Change, Place, Seen};
 use crate::commands::add::{Added, Done};
 use crate::commands::hooks::{HooksAnswer, HooksDone};
 use crate::commands::list::{Row, State};
+use crate::commands::range::RangeVerdict;
 use crate::commands::remove::Removed;
 use crate::commands::scope::ScopeAnswer;
 use crate::commands::status::StatusAnswer;
@@ -22,7 +23,7 @@ use crate::plan::init::ConfigPlan;
 use crate::plan::remove::BranchFate;
 use crate::record::LastVerification;
 use crate::scope::{RuleList, ScopeRule};
-use crate::verify::Finding;
+use crate::verify::{Finding, Report};
 
 /// Renders an answer as one document.
 pub fn render(answer: &Answer, notes: &[String]) -> Vec<u8> {
@@ -69,6 +70,7 @@ pub fn render(answer: &Answer, notes: &[String]) -> Vec<u8> {
                 "worktrees": all.iter().map(verified).collect::<Vec<_>>(),
             }),
         ),
+        Answer::Range(one) => ("verify", range(one)),
         Answer::Reapply(done) => (
             "reapply",
             json!({
@@ -237,11 +239,24 @@ fn finding(finding: &Finding) -> Value {
 }
 
 fn verified(one: &Verified) -> Value {
-    let report = &one.report;
+    let mut object = verdict(&one.report);
+    object.insert("name".to_owned(), json!(one.name));
+    object.insert("path".to_owned(), json!(one.path));
+    Value::Object(object)
+}
+
+fn range(one: &RangeVerdict) -> Value {
+    let mut object = verdict(&one.report);
+    object.insert("range".to_owned(), json!(one.range));
+    if let Some(profile) = &one.profile {
+        object.insert("scope".to_owned(), json!(profile));
+    }
+    Value::Object(object)
+}
+
+fn verdict(report: &Report) -> Map<String, Value> {
     let changed = report.changes.counted();
-    json!({
-        "name": one.name,
-        "path": one.path,
+    let value = json!({
         "base": report.changes.base,
         "head": report.changes.head,
         "main_changed": report.changes.main_changed,
@@ -249,7 +264,11 @@ fn verified(one: &Verified) -> Value {
         "violations": report.violations().map(finding).collect::<Vec<_>>(),
         "notices": report.notices().map(finding).collect::<Vec<_>>(),
         "changed": changed.map(|c| Value::Object(change(c, None))).collect::<Vec<_>>(),
-    })
+    });
+    match value {
+        Value::Object(object) => object,
+        _no_object => Map::new(),
+    }
 }
 
 fn status(one: &StatusAnswer) -> Value {

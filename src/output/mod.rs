@@ -4,10 +4,12 @@
 //! (`"schema": "agentwt.<command>/1"`); absent means not applicable, null asked but unknown.
 
 mod errors;
+mod github;
 mod human;
 mod json;
 mod paint;
 mod porcelain;
+mod sarif;
 mod table;
 
 use camino::Utf8PathBuf;
@@ -22,11 +24,13 @@ use crate::commands::hook::HookAnswer;
 use crate::commands::hooks::HooksAnswer;
 use crate::commands::init::Initialised;
 use crate::commands::list::Row;
+use crate::commands::range::RangeVerdict;
 use crate::commands::reapply::Reapplied;
 use crate::commands::remove::Removed;
 use crate::commands::scope::ScopeAnswer;
 use crate::commands::status::StatusAnswer;
 use crate::commands::verify::Verified;
+use crate::verify::Report;
 
 /// Holds the answer of a command.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +44,7 @@ pub enum Answer {
     Scope(ScopeAnswer),
     Changed { answer: ChangedAnswer, shown: Shown },
     Verify(Vec<Verified>),
+    Range(RangeVerdict),
     Reapply(Reapplied),
     Remove(Vec<Removed>),
     Hooks(HooksAnswer),
@@ -74,6 +79,46 @@ pub struct Printed {
     pub stderr: String,
 }
 
+/// Holds one verdict: what was judged, by which scope profile, and the report.
+struct Judged<'a> {
+    name: &'a str,
+    profile: Option<&'a str>,
+    report: &'a Report,
+}
+
+impl Answer {
+    /// The verdicts of verification, whatever it looked at; none for any other answer.
+    fn verdicts(&self) -> Vec<Judged<'_>> {
+        match self {
+            Self::Verify(all) => {
+                let verdicts = all.iter().map(|one| Judged {
+                    name: &one.name,
+                    profile: None,
+                    report: &one.report,
+                });
+                verdicts.collect()
+            }
+            Self::Range(one) => vec![Judged {
+                name: &one.range,
+                profile: one.profile.as_deref(),
+                report: &one.report,
+            }],
+            Self::Init(_)
+            | Self::Add(_)
+            | Self::List(_)
+            | Self::Status(_)
+            | Self::Path(_)
+            | Self::Scope(_)
+            | Self::Changed { .. }
+            | Self::Reapply(_)
+            | Self::Remove(_)
+            | Self::Hooks(_)
+            | Self::Hook(_)
+            | Self::Text(_) => Vec::new(),
+        }
+    }
+}
+
 /// Renders an answer.
 #[must_use]
 pub fn render(
@@ -97,5 +142,10 @@ pub fn render(
             stdout: porcelain::tsv(answer, end),
             stderr: String::new(),
         },
+        Format::Sarif => Printed {
+            stdout: sarif::render(answer),
+            stderr: String::new(),
+        },
+        Format::Github => github::render(answer),
     }
 }

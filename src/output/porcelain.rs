@@ -12,6 +12,7 @@ use crate::commands::status::StatusAnswer;
 use crate::commands::verify::Verified;
 use crate::git::hooks::{Installed, Method};
 use crate::path::escape_for_tsv;
+use crate::verify::Report;
 
 /// Collects records.
 struct Records {
@@ -48,7 +49,11 @@ pub fn porcelain(answer: &Answer, end: End) -> Vec<u8> {
         Answer::Status(answers) => answers.iter().for_each(|one| status(&mut records, one)),
         Answer::Scope(answer) => scope(&mut records, answer),
         Answer::Changed { answer, shown } => changed(&mut records, answer, *shown),
-        Answer::Verify(all) => all.iter().for_each(|one| verify(&mut records, one)),
+        Answer::Verify(all) => {
+            let each = |one: &Verified| verify(&mut records, &one.name, &one.report);
+            all.iter().for_each(each);
+        }
+        Answer::Range(one) => verify(&mut records, &one.range, &one.report),
         Answer::Hooks(answer) => hooks(&mut records, answer),
         Answer::Path(path) => records.push(&[path.as_str().as_bytes()]),
         Answer::Init(_)
@@ -73,8 +78,9 @@ pub fn tsv(answer: &Answer, end: End) -> Vec<u8> {
             let line = |c: &Change| format!("{}\t{}", place(c), c.kind.as_str());
             lines.extend(answer.shown.iter().map(line));
         }
-        Answer::Verify(all) => {
-            for finding in all.iter().flat_map(|one| &one.report.findings) {
+        Answer::Verify(_) | Answer::Range(_) => {
+            let verdicts = answer.verdicts().into_iter();
+            for finding in verdicts.flat_map(|one| &one.report.findings) {
                 lines.push(format!(
                     "{}\t{}\t{}\t{}",
                     finding.change.place.to_tsv(),
@@ -216,11 +222,11 @@ fn seen(change: &Change) -> String {
         .join(",")
 }
 
-fn verify(records: &mut Records, one: &Verified) {
-    for finding in &one.report.findings {
+fn verify(records: &mut Records, name: &str, report: &Report) {
+    for finding in &report.findings {
         let rule = finding.rule.as_ref();
         records.push(&[
-            one.name.as_bytes(),
+            name.as_bytes(),
             finding.level.as_str().as_bytes(),
             finding.change.kind.as_str().as_bytes(),
             finding.reason.as_str().as_bytes(),

@@ -2,6 +2,7 @@
 
 pub mod add;
 pub mod init;
+pub mod range;
 pub mod refusal;
 pub mod remove;
 pub mod rules;

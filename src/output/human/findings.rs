@@ -4,6 +4,7 @@ use super::{count, out};
 use crate::change::{Change, Kind, Place};
 use crate::commands::changed::ChangedAnswer;
 use crate::commands::hook::HookAnswer;
+use crate::commands::range::RangeVerdict;
 use crate::commands::verify::Verified;
 use crate::output::table::{Cell, table};
 use crate::output::{Paint, Printed, Shown};
@@ -61,7 +62,7 @@ fn seen(change: &Change, paint: Paint) -> Cell {
 pub fn verify(all: &[Verified], paint: Paint) -> Printed {
     let mut text = String::new();
     for one in all {
-        text.push_str(&verdict(&one.name, &one.report, paint));
+        text.push_str(&verdict(&one.name, None, &one.report, paint));
         text.push_str(&findings(one.report.findings.iter(), paint));
         text.push_str(&remark(one, paint));
     }
@@ -82,7 +83,16 @@ fn remark(one: &Verified, paint: Paint) -> String {
     format!("  {}\n", paint.faint(&text))
 }
 
-fn verdict(name: &str, report: &Report, paint: Paint) -> String {
+/// The verdict over a range, with its findings.
+pub fn range(one: &RangeVerdict, paint: Paint) -> Printed {
+    let mut text = verdict(&one.range, one.profile.as_deref(), &one.report, paint);
+    text.push_str(&findings(one.report.findings.iter(), paint));
+    out(text)
+}
+
+/// One line of what was looked at and what came of it.
+pub fn verdict(name: &str, profile: Option<&str>, report: &Report, paint: Paint) -> String {
+    let profile = profile.map_or_else(String::new, |profile| format!(" ({profile})"));
     let changed = report.changes.counted().count();
     let changed = count(changed, "path changed", "paths changed");
     let notices = report.notices().count();
@@ -92,7 +102,7 @@ fn verdict(name: &str, report: &Report, paint: Paint) -> String {
     };
     if report.valid() {
         format!(
-            "{} {}: in scope, {changed}{notices}\n",
+            "{} {}: in scope{profile}, {changed}{notices}\n",
             paint.good("ok"),
             paint.name(name)
         )
@@ -100,7 +110,7 @@ fn verdict(name: &str, report: &Report, paint: Paint) -> String {
         let violations = count(report.violations().count(), "violation", "violations");
         let violations = paint.bad(&violations);
         format!(
-            "{} {}: {violations}{notices}, {changed}\n",
+            "{} {}: {violations}{profile}{notices}, {changed}\n",
             paint.bad("NO"),
             paint.name(name)
         )
@@ -125,7 +135,7 @@ fn findings<'f>(findings: impl Iterator<Item = &'f Finding>, paint: Paint) -> St
 }
 
 /// What the scope, or the record, says of it.
-fn why(finding: &Finding) -> String {
+pub fn why(finding: &Finding) -> String {
     let said = match finding.reason {
         Reason::ReadOnly => "read-only",
         Reason::Excluded => "excluded",
@@ -150,7 +160,7 @@ pub fn hook(answer: &HookAnswer, paint: Paint) -> Printed {
     let Some((name, report)) = &answer.report else {
         return Printed::default();
     };
-    let mut text = format!("agentwt: {}", verdict(name, report, paint));
+    let mut text = format!("agentwt: {}", verdict(name, None, report, paint));
     text.push_str(&findings(report.violations().take(IN_HOOK), paint));
     let more = report.violations().count().saturating_sub(IN_HOOK);
     if more > 0 {

@@ -1,6 +1,6 @@
 //! Shows answers to people: aligned, coloured on a terminal, and free to change.
 
-mod findings;
+pub(super) mod findings;
 mod making;
 mod worktrees;
 
@@ -19,6 +19,7 @@ pub fn render(answer: &Answer, end: End, paint: Paint) -> Printed {
         Answer::Scope(answer) => worktrees::scope(answer, paint),
         Answer::Changed { answer, shown } => findings::changed(answer, *shown, paint),
         Answer::Verify(all) => findings::verify(all, paint),
+        Answer::Range(one) => findings::range(one, paint),
         Answer::Hook(answer) => findings::hook(answer, paint),
         // for `cd "$(…)"`: as it is, whatever is in it
         Answer::Path(path) => out(match end {

@@ -1,0 +1,73 @@
+//! Names the quarantine of a push: [`Quarantine`].
+//!
+//! While `pre-receive` runs, what was pushed is in a directory of its own below `objects`, and git
+//! tells its children by variables where (git-receive-pack(1), "QUARANTINE ENVIRONMENT"). Those
+//! variables are never inherited (`settings.rs`): whoever sets them could show any objects. The
+//! directory is taken as a value instead, and only where git makes it.
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+/// Represents the directory of objects that a push brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quarantine {
+    directory: Utf8PathBuf,
+    objects: Utf8PathBuf,
+}
+
+impl Quarantine {
+    /// Takes a directory, if it stands directly in these objects (both without links in them).
+    #[must_use]
+    pub fn in_objects(objects: &Utf8Path, directory: &Utf8Path) -> Option<Self> {
+        (directory.parent() == Some(objects)).then(|| Self {
+            directory: directory.to_owned(),
+            objects: objects.to_owned(),
+        })
+    }
+
+    /// The directory.
+    #[must_use]
+    pub fn directory(&self) -> &Utf8Path {
+        &self.directory
+    }
+
+    /// The variables under which git finds both, and refuses to move refs (git(1)).
+    pub(super) fn variables(&self) -> [(&'static str, String); 3] {
+        let quoted = |path: &Utf8Path| {
+            let inner = path.as_str().replace('\\', r"\\").replace('"', r#"\""#);
+            format!("\"{inner}\"")
+        };
+        [
+            ("GIT_OBJECT_DIRECTORY", self.directory.to_string()),
+            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&self.objects)),
+            ("GIT_QUARANTINE_PATH", self.directory.to_string()),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_directory_of_the_repositorys_own_objects_is_one() {
+        let objects = Utf8Path::new("/r.git/objects");
+        let taken = |dir: &str| Quarantine::in_objects(objects, Utf8Path::new(dir)).is_some();
+        assert!(taken("/r.git/objects/tmp_objdir-incoming-Xy12"));
+        for other in [
+            "/elsewhere/objects/tmp_objdir-incoming-Xy12",
+            "/r.git/objects",
+            "/r.git",
+        ] {
+            assert!(!taken(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn git_is_told_the_repositorys_objects_as_it_unquotes_them() {
+        let objects = Utf8Path::new("/a:b\"c/objects");
+        let dir = objects.join("tmp");
+        let quarantine = Quarantine::in_objects(objects, &dir).expect("it is below");
+        let [_, (_, alternates), _] = quarantine.variables();
+        assert_eq!(alternates, r#""/a:b\"c/objects""#);
+    }
+}

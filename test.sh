@@ -135,7 +135,7 @@ shell_scripts() {
                 ;;
         esac
     done < <(git ls-files -z --cached --others --exclude-standard -- \
-        '*.sh' '*.bash' 'hooks/*' '.ci/*' | sort -zu)
+        '*.sh' '*.bash' 'hooks/*' '.ci/*' 'docs/examples/*' | sort -zu)
     if [[ ${#scripts[@]} -eq 0 ]]; then
         printf 'no script was found: is this a clone?\n'
         return 1

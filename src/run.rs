@@ -18,7 +18,7 @@ use crate::commands::{self, Outcome, Session};
 use crate::disk::DiskError;
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::git::{Asked, Git, Trace};
+use crate::git::{Asked, Git, SharedRunner, Trace};
 use crate::output::{Answer, End, Paint, Shown, render, render_error};
 use crate::plan::refusal::Refusal;
 
@@ -168,6 +168,7 @@ fn session(cli: &Cli) -> Result<Session, Error> {
             .ok()
             .map(Utf8PathBuf::from),
         binary,
+        runner: SharedRunner::default(),
         trace: trace(cli.common.verbose),
         is_root: rustix::process::geteuid().is_root(),
         signal,

@@ -22,7 +22,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::{Environment, Main, Repository};
-use crate::git::Trace;
+use crate::git::{SharedRunner, Trace};
 use crate::plan::refusal::Refusal;
 
 /// Holds what the edge knows of this run: where, under which variables, and what was signalled.
@@ -42,6 +42,8 @@ pub struct Session {
     pub binary: Utf8PathBuf,
     /// Whether the user is root, for whom read-only bits stop nothing.
     pub is_root: bool,
+    /// What starts git.
+    pub runner: SharedRunner,
     /// Who is told what git is asked.
     pub trace: Trace,
     /// The signal that asked to stop; 0 for none.
@@ -77,7 +79,8 @@ impl Session {
     /// # Errors
     /// Fails when there is none.
     pub fn repository(&self) -> Result<Repository, Error> {
-        Ok(Repository::find(&self.start, self.trace.clone())?)
+        let (runner, trace) = (self.runner.clone(), self.trace.clone());
+        Ok(Repository::find(&self.start, runner, trace)?)
     }
 
     /// Finds the repository, for what is made from a checkout and its config.

@@ -6,7 +6,7 @@ use super::error::FactsError;
 use crate::disk::files;
 use crate::git::objects::{ObjectFormat, Objects};
 use crate::git::worktree::WorktreeEntry;
-use crate::git::{Git, GitError, Trace};
+use crate::git::{Git, GitError, SharedRunner, Trace};
 use crate::name::WorktreeName;
 use crate::scope::Case;
 
@@ -53,9 +53,9 @@ impl Repository {
     ///
     /// # Errors
     /// Fails when there is none, git refuses it, or a path is not UTF-8.
-    pub fn find(start: &Utf8Path, trace: Trace) -> Result<Self, FactsError> {
+    pub fn find(start: &Utf8Path, runner: SharedRunner, trace: Trace) -> Result<Self, FactsError> {
         let start = files::canonical(start)?;
-        let git = Git::find(&start)?.with_trace(trace);
+        let git = Git::find_with(&start, runner)?.with_trace(trace);
         let mut layout = git.layout();
         let mut inside = None;
         if let Some((root, name)) = claimed(&start) {

@@ -12,6 +12,7 @@ pub mod objects;
 pub mod quarantine;
 pub mod refs;
 pub mod run;
+mod runner;
 mod settings;
 pub mod settings_file;
 mod trace;
@@ -19,4 +20,5 @@ pub mod worktree;
 
 pub use error::GitError;
 pub use run::{Git, GitVersion, Mode as GitMode};
+pub use runner::{Call, Duct, Output, Runner, SharedRunner};
 pub use trace::{Asked, Trace};

@@ -2,7 +2,8 @@
 //!
 //! [`Git`] says where (a directory, or a git directory and a work tree named outright) and in
 //! which [`Mode`]. The methods that run one git command each, named as git names it, are in the
-//! sibling files; all of them end in the private `run`.
+//! sibling files; all of them end in the private `run`, and that in a [`Runner`]. [`Duct`], the
+//! usual one, starts the process here.
 #![expect(
     clippy::disallowed_methods,
     reason = "the one place that starts git and reads the environment for it"
@@ -16,6 +17,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::error::GitError;
 use super::quarantine::Quarantine;
+use super::runner::{Call, Duct, Output, Runner, SharedRunner};
 use super::settings::{
     ALWAYS, CONFIG_VARIABLES, HARDENED, HARDENED_VARIABLES, LOCAL_VARIABLES, OWN_IDENTITY,
 };
@@ -53,6 +55,7 @@ pub struct Git {
     identity: Identity,
     version: GitVersion,
     trace: Trace,
+    runner: SharedRunner,
 }
 
 /// Says who makes a commit.
@@ -67,14 +70,6 @@ enum Identity {
 /// Holds a version of git: major, minor, patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GitVersion(pub u32, pub u32, pub u32);
-
-/// Holds what a finished git said.
-#[derive(Debug)]
-pub(super) struct Answer {
-    pub status: Option<i32>,
-    pub stdout: Vec<u8>,
-    pub stderr: Vec<u8>,
-}
 
 impl GitVersion {
     /// The oldest that is supported: the oldest that the tests run with.
@@ -109,6 +104,14 @@ impl Git {
     /// # Errors
     /// Fails when git cannot be started, or is older than [`GitVersion::OLDEST`].
     pub fn find(dir: &Utf8Path) -> Result<Self, GitError> {
+        Self::find_with(dir, SharedRunner::default())
+    }
+
+    /// As [`Git::find`], and everything that is asked of git later goes through this runner.
+    ///
+    /// # Errors
+    /// Fails when the runner does, or the git it runs is older than [`GitVersion::OLDEST`].
+    pub fn find_with(dir: &Utf8Path, runner: SharedRunner) -> Result<Self, GitError> {
         let unknown = GitVersion(0, 0, 0);
         let git = Self {
             dir: dir.to_owned(),
@@ -119,6 +122,7 @@ impl Git {
             identity: Identity::User,
             version: unknown,
             trace: Trace::default(),
+            runner,
         };
         let answer = git.run(&["version"], None)?;
         let text = String::from_utf8_lossy(&answer.stdout);
@@ -207,7 +211,8 @@ impl Git {
         &self.dir
     }
 
-    /// Opens a manual page as `git <command> --help` does; whether that worked.
+    /// Opens a manual page as `git <command> --help` does; whether that worked. No repository is
+    /// asked, so no runner is.
     #[must_use]
     pub fn open_manual(page: &str) -> bool {
         duct::cmd("man", [page])
@@ -216,7 +221,8 @@ impl Git {
             .is_ok_and(|output| output.status.success())
     }
 
-    /// Whether the user lets git colour what goes to a terminal (`color.ui`, git-config(1)).
+    /// Whether the user lets git colour what goes to a terminal (`color.ui`, git-config(1)). The
+    /// terminal is this program's own, so no runner is asked.
     #[must_use]
     pub fn wants_colour() -> bool {
         let value = duct::cmd("git", ["config", "--get", "color.ui"])
@@ -282,7 +288,7 @@ impl Git {
         }
     }
 
-    pub(super) fn run(&self, args: &[&str], input: Option<&[u8]>) -> Result<Answer, GitError> {
+    pub(super) fn run(&self, args: &[&str], input: Option<&[u8]>) -> Result<Output, GitError> {
         let mut words: Vec<OsString> = Vec::with_capacity(args.len() + 2 * HARDENED.len());
         let settings = match self.mode {
             Mode::User => ALWAYS,
@@ -292,30 +298,23 @@ impl Git {
             words.extend(["-c".into(), OsStr::new(setting).to_owned()]);
         }
         words.extend(args.iter().map(|arg| OsStr::new(arg).to_owned()));
-        let mut command = duct::cmd("git", &words)
-            .dir(&self.dir)
-            .full_env(self.environment());
-        command = command.stdout_capture().stderr_capture();
-        command = match input {
-            Some(bytes) => command.stdin_bytes(bytes),
-            None => command.stdin_null(),
+        let call = Call {
+            args: &words,
+            dir: &self.dir,
+            environment: &self.environment(),
+            input,
         };
         let began = Instant::now();
-        let output = command.unchecked().run().map_err(GitError::Missing)?;
+        let output = self.runner.run(&call).map_err(GitError::Missing)?;
         self.trace.tell(&Asked::Command(
             &words[words.len() - args.len()..],
             began.elapsed(),
         ));
-        let status = output.status.code();
-        Ok(Answer {
-            status,
-            stdout: output.stdout,
-            stderr: output.stderr,
-        })
+        Ok(output)
     }
 
     /// Makes the error of a call that ended with an unexpected status.
-    pub(super) fn failed(&self, what: &str, args: &[&str], answer: &Answer) -> GitError {
+    pub(super) fn failed(&self, what: &str, args: &[&str], answer: &Output) -> GitError {
         let said = String::from_utf8_lossy(&answer.stderr);
         let lines: Vec<&str> = said
             .lines()
@@ -340,6 +339,26 @@ impl Git {
             status: answer.status,
             words,
         }
+    }
+}
+
+impl Runner for Duct {
+    fn run(&self, call: &Call<'_>) -> std::io::Result<Output> {
+        let command = duct::cmd("git", call.args)
+            .dir(call.dir)
+            .full_env(call.environment.iter().cloned())
+            .stdout_capture()
+            .stderr_capture();
+        let command = match call.input {
+            Some(bytes) => command.stdin_bytes(bytes),
+            None => command.stdin_null(),
+        };
+        let output = command.unchecked().run()?;
+        Ok(Output {
+            status: output.status.code(),
+            stdout: output.stdout,
+            stderr: output.stderr,
+        })
     }
 }
 

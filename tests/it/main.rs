@@ -23,6 +23,7 @@ mod range;
 mod reapply;
 mod remove;
 mod rollback;
+mod runner;
 mod sarif;
 mod scope;
 mod shared_cases;

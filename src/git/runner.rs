@@ -1,0 +1,91 @@
+//! Names what starts git: a [`Runner`], which a program that uses the library can bring itself.
+//!
+//! Every git command that any part of this crate asks for goes through the one that the
+//! [`Git`](super::Git) at hand holds. Two calls are not the repository's and pass it by: opening a
+//! manual page, and asking whether the user lets git colour a terminal.
+//!
+//! ```
+//! use git_agentwt::git::{Call, Duct, Output, Runner};
+//!
+//! /// Counts, and leaves the work to the usual one.
+//! struct Counting(std::sync::atomic::AtomicUsize);
+//!
+//! impl Runner for Counting {
+//!     fn run(&self, call: &Call<'_>) -> std::io::Result<Output> {
+//!         self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+//!         Duct.run(call)
+//!     }
+//! }
+//! ```
+
+use std::ffi::OsString;
+use std::fmt;
+use std::sync::Arc;
+
+use camino::Utf8Path;
+
+/// Starts git and waits for it.
+pub trait Runner: Send + Sync {
+    /// Runs one git command to its end, whatever its status.
+    ///
+    /// # Errors
+    /// Fails when git cannot be started or talked to; a status other than 0 is no error.
+    fn run(&self, call: &Call<'_>) -> std::io::Result<Output>;
+}
+
+/// Holds one call of git.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The arguments after `git`.
+    pub args: &'a [OsString],
+    /// The directory to start it in.
+    pub dir: &'a Utf8Path,
+    /// The whole environment: nothing else is to be inherited.
+    pub environment: &'a [(OsString, OsString)],
+    /// Its standard input; none for an empty one.
+    pub input: Option<&'a [u8]>,
+}
+
+/// Holds what a finished git said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// Its status, none when a signal ended it.
+    pub status: Option<i32>,
+    /// Its standard output.
+    pub stdout: Vec<u8>,
+    /// Its standard error.
+    pub stderr: Vec<u8>,
+}
+
+/// Starts the `git` on the search path as a process of its own: the usual [`Runner`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Duct;
+
+/// Represents a [`Runner`] that many share; the default is [`Duct`].
+#[derive(Clone)]
+pub struct SharedRunner(Arc<dyn Runner>);
+
+impl SharedRunner {
+    /// Shares a runner.
+    pub fn new(runner: impl Runner + 'static) -> Self {
+        Self(Arc::new(runner))
+    }
+}
+
+impl Default for SharedRunner {
+    fn default() -> Self {
+        Self::new(Duct)
+    }
+}
+
+impl Runner for SharedRunner {
+    fn run(&self, call: &Call<'_>) -> std::io::Result<Output> {
+        self.0.run(call)
+    }
+}
+
+impl fmt::Debug for SharedRunner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharedRunner")
+    }
+}

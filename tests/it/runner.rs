@@ -1,0 +1,177 @@
+//! Tests that a program can bring its own git adapter: all git goes through it.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use camino::Utf8PathBuf;
+use clap::Parser;
+use git_agentwt::cli::{Cli, Command};
+use git_agentwt::commands::{self, Session};
+use git_agentwt::error::Error;
+use git_agentwt::git::{Call, Duct, Output, Runner, SharedRunner, Trace};
+
+use crate::support::{TestRepo, binary, chmod, is_root};
+
+/// Marks what it starts, in the environment, and counts it.
+struct Marking(Arc<AtomicUsize>);
+
+impl Runner for Marking {
+    fn run(&self, call: &Call<'_>) -> std::io::Result<Output> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        let mut environment = call.environment.to_vec();
+        environment.push((MARK.into(), "1".into()));
+        Duct.run(&Call {
+            environment: &environment,
+            ..*call
+        })
+    }
+}
+
+/// Answers the version, and fails all else as a git would.
+struct Failing;
+
+impl Runner for Failing {
+    fn run(&self, call: &Call<'_>) -> std::io::Result<Output> {
+        if call.args.iter().any(|arg| arg == "version") {
+            return Duct.run(call);
+        }
+        Ok(Output {
+            status: Some(77),
+            stdout: Vec::new(),
+            stderr: b"fatal: the adapter has no connection\n".to_vec(),
+        })
+    }
+}
+
+/// Cannot start anything.
+struct Missing;
+
+impl Runner for Missing {
+    fn run(&self, _: &Call<'_>) -> std::io::Result<Output> {
+        Err(std::io::Error::other("the adapter is switched off"))
+    }
+}
+
+const MARK: &str = "AGENTWT_TEST_MARK";
+/// Where the program below is told to work: it needs a search path of its own.
+const CHILD: &str = "AGENTWT_TEST_CHILD";
+
+fn session(dir: &Path, runner: impl Runner + 'static) -> Session {
+    Session {
+        start: Utf8PathBuf::from_path_buf(dir.to_owned()).expect("it is UTF-8"),
+        environment: Vec::new(),
+        hook_index: None,
+        binary: Utf8PathBuf::from_path_buf(binary()).expect("it is UTF-8"),
+        is_root: is_root(),
+        runner: SharedRunner::new(runner),
+        trace: Trace::default(),
+        signal: Arc::default(),
+    }
+}
+
+fn run(session: &Session, arguments: &[&str]) -> Result<(), Error> {
+    let all = std::iter::once(&"git-agentwt").chain(arguments);
+    match Cli::parse_from(all).command {
+        Command::Init(o) => commands::init::run(session, &o).map(drop),
+        Command::Add(o) => commands::add::run(session, &o).map(drop),
+        Command::List(_) => commands::list::run(session).map(drop),
+        Command::Status(o) => commands::status::run(session, &o).map(drop),
+        Command::Path(o) => commands::path::run(session, &o.name).map(drop),
+        Command::Scope(o) => commands::scope::run(session, &o).map(drop),
+        Command::Changed(o) => commands::changed::run(session, &o).map(drop),
+        Command::Verify(o) => commands::verify::run(session, &o).map(drop),
+        Command::Reapply(o) => commands::reapply::run(session, &o).map(drop),
+        Command::Remove(o) => commands::remove::run(session, &o).map(drop),
+        Command::Hooks(o) => commands::hooks::run(session, &o.command).map(drop),
+        Command::Hook(o) => commands::hook::run(session, &o).map(drop),
+        Command::Completions(_) => Ok(()),
+    }
+}
+
+/// Every command once, in this process.
+fn every_command(dir: &Path) {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let session = session(dir, Marking(Arc::clone(&calls)));
+    for line in [
+        "init",
+        "add task --write=src/** --exclude=**/secrets/**",
+        "list",
+        "status task",
+        "path task",
+        "scope task",
+        "changed task",
+        "verify --all",
+        "reapply task",
+        "hooks status task",
+        "hook post-commit",
+        "remove --force task",
+    ] {
+        let before = calls.load(Ordering::Relaxed);
+        let words: Vec<&str> = line.split(' ').collect();
+        run(&session, &words).unwrap_or_else(|error| panic!("{line}: {error}"));
+        if line == "changed task" {
+            let file = dir.join(".agentwt/worktrees/task/src/main.rs");
+            std::fs::write(file, "fn main() { edited(); }\n").expect("it can be edited");
+        }
+        assert!(calls.load(Ordering::Relaxed) > before, "{line} asks git");
+    }
+}
+
+#[test]
+fn every_git_process_of_every_command_is_started_by_the_runner() {
+    if let Some(dir) = std::env::var_os(CHILD) {
+        return every_command(Path::new(&dir));
+    }
+    let repo = TestRepo::project();
+    let log = repo.root().join("unmarked");
+    let shims = repo.root().join("shims");
+    std::fs::create_dir(&shims).expect("a directory");
+    let real = repo.sh(repo.main(), "command -v git").ok();
+    let shim = format!(
+        "#!/bin/sh\n[ -n \"${MARK}\" ] || echo \"$*\" >>'{}'\nexec {real} \"$@\"\n",
+        log.display()
+    );
+    std::fs::write(shims.join("git"), shim).expect("a shim");
+    chmod(&shims.join("git"), 0o755);
+
+    let own = std::env::current_exe().expect("a program");
+    let name = "runner::every_git_process_of_every_command_is_started_by_the_runner";
+    let mut command = repo.command(own, repo.main());
+    let mut path = OsString::from(shims.as_os_str());
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap_or_default());
+    command.args(["--exact", name, "--nocapture"]);
+    command.env("PATH", path).env(CHILD, repo.main());
+    let said = repo.said(&command.output().expect("it starts"));
+    assert_eq!(said.status, 0, "{said}");
+    let unmarked = std::fs::read_to_string(&log).unwrap_or_default();
+    assert_eq!(unmarked, "", "these were started past the runner");
+
+    // and the log would have said so
+    repo.command(shims.join("git"), repo.main())
+        .arg("version")
+        .output()
+        .expect("it starts");
+    let unmarked = std::fs::read_to_string(&log).unwrap_or_default();
+    assert_eq!(unmarked, "version\n");
+}
+
+#[test]
+fn a_runner_that_fails_is_an_error_with_its_words() {
+    let repo = TestRepo::project();
+    for command in ["list", "changed task", "verify task", "status task"] {
+        let words: Vec<&str> = command.split(' ').collect();
+        let error = run(&session(repo.main(), Failing), &words).expect_err(command);
+        let text = error.to_string();
+        assert!(
+            text.ends_with("fatal: the adapter has no connection"),
+            "{command}: {text}"
+        );
+        assert_eq!(error.exit_code().code(), 5, "{command}");
+        let error = run(&session(repo.main(), Missing), &words).expect_err(command);
+        let text = error.to_string();
+        assert_eq!(text, "cannot start `git`: the adapter is switched off");
+    }
+}

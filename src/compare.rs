@@ -113,9 +113,20 @@ fn kind_of(
     before: Option<Entry>,
     now: Option<Entry>,
 ) -> Option<Kind> {
+    kind_between(before, now, &|| base.has_directory(path))
+}
+
+/// What happened to a path between two trees; `was_directory` says whether the first has
+/// something below it. None when it is in neither.
+#[must_use]
+pub fn kind_between(
+    before: Option<Entry>,
+    now: Option<Entry>,
+    was_directory: &dyn Fn() -> bool,
+) -> Option<Kind> {
     match (before, now) {
         (None, None) => None,
-        (None, Some(_)) if base.has_directory(path) => Some(Kind::Typechange),
+        (None, Some(_)) if was_directory() => Some(Kind::Typechange),
         (None, Some(_)) => Some(Kind::Created),
         (Some(_), None) => Some(Kind::Deleted),
         (Some(b), Some(n)) if b.mode.is_regular() && n.mode.is_regular() => Some(if b.id == n.id {

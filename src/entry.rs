@@ -52,6 +52,16 @@ impl ObjectId {
         Some(Self { bytes, len })
     }
 
+    /// Takes an id as git prints it, 40 or 64 hexadecimal digits.
+    #[must_use]
+    pub fn from_hex(digits: &[u8]) -> Option<Self> {
+        let bytes: Option<Vec<u8>> = digits
+            .chunks(2)
+            .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+            .collect();
+        Self::from_bytes(&bytes?)
+    }
+
     /// The id of what has no content.
     #[must_use]
     pub const fn none() -> Self {

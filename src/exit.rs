@@ -21,6 +21,8 @@ pub enum ExitCode {
     Disk,
     /// There is no such worktree of ours.
     UnknownWorktree,
+    /// Something could not be read, and the rest was given (`--best-effort`).
+    Incomplete,
     /// A bug of ours.
     Bug,
     /// Ended by this signal, after everything was undone.
@@ -29,7 +31,7 @@ pub enum ExitCode {
 
 impl ExitCode {
     /// All that do not carry a number, for the documentation tests.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Success,
         Self::Violations,
         Self::Usage,
@@ -38,6 +40,7 @@ impl ExitCode {
         Self::Git,
         Self::Disk,
         Self::UnknownWorktree,
+        Self::Incomplete,
         Self::Bug,
     ];
 
@@ -53,6 +56,7 @@ impl ExitCode {
             Self::Git => 5,
             Self::Disk => 6,
             Self::UnknownWorktree => 7,
+            Self::Incomplete => 10,
             Self::Bug => 101,
             Self::Signal(signal) => 128 + signal,
         }

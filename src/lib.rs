@@ -18,11 +18,11 @@
 //! | floor | modules | what they are |
 //! |---|---|---|
 //! | 0 words | [`path`], [`name`], [`exit`], [`entry`] | types that are parsed once and trusted afterwards |
-//! | 1 rules | [`scope`], [`change`], [`manifest`] | pure: access of a path; what happened to which path; what was on disk |
+//! | 1 rules | [`scope`], [`change`], [`manifest`], [`roots`] | pure: access of a path; what happened to which path; what was on disk; what was let to whom |
 //! | 2 decisions | [`config`], [`cli`], [`record`], [`compare`], [`verify`], [`plan`] | pure: facts in, one plan, report or refusal out |
 //! | 3 world | [`git`], [`disk`] | the only places that start git, read its files, and touch the disk; they do not know each other |
 //! | 4 commands | [`facts`], [`apply`], [`commands`], [`error`] | the read half, the shared write half, one file a command |
-//! | 5 edge | [`output`], [`run`] | prints, and maps every error to a status |
+//! | 5 edge | [`output`], [`run`], [`library`] | prints, and maps every error to a status; answers programs with values |
 //!
 //! # The ground truth
 //! [`facts::changes`] never asks `git status`. `add` writes a [`manifest`] of every path; later
@@ -46,12 +46,14 @@ pub mod error;
 pub mod exit;
 pub mod facts;
 pub mod git;
+pub mod library;
 pub mod manifest;
 pub mod name;
 pub mod output;
 pub mod path;
 pub mod plan;
 pub mod record;
+pub mod roots;
 mod run;
 pub mod scope;
 pub mod verify;

@@ -229,7 +229,10 @@ fn dispatch(session: &Session, command: &Command) -> Result<Outcome<Answer>, Err
                 absolute: options.absolute,
                 name_only: options.name_only,
             };
-            let answer = |answer| Answer::Changed { answer, shown };
+            let answer = |answer| Answer::Changed {
+                answer: Box::new(answer),
+                shown,
+            };
             with(commands::changed::run(session, options)?, answer)
         }
         Command::Verify(options) => match &options.range {

@@ -1,58 +1,289 @@
 //! `git agentwt changed`: the ground truth.
 
+use std::path::{Path, PathBuf};
+
 use camino::Utf8PathBuf;
 
 use super::{Outcome, Session};
 use crate::change::{Change, ChangeSet};
+use crate::disk::{DiskError, files};
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::facts::changes::collect;
-use crate::facts::{IndexFile, Known};
+use crate::facts::changes::{Survey, Terms, collect_with};
+use crate::facts::commits::{self, OwnCommit};
+use crate::facts::patch::{Patch, Patches};
+use crate::facts::{Effort, FactsError, IndexFile, Known, Repository, roots};
+use crate::git::GitMode;
+use crate::name::{CommitId, WorktreeName};
+use crate::plan::refusal::Refusal;
+use crate::roots::Roots;
 
-/// Holds what changed in a worktree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChangedAnswer {
-    /// The worktree's name.
-    pub name: String,
-    /// Its directory.
-    pub path: Utf8PathBuf,
-    /// The whole set.
-    pub set: ChangeSet,
-    /// What is shown of it: ignored artefacts only when they were asked for.
-    pub shown: Vec<Change>,
+/// Says what is to be collected; the default is the net set of the worktree that we are in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// The worktree's name; none for the one that we are in.
+    pub name: Option<String>,
+    /// Another base than the recorded one: a revision (gitrevisions(7)).
+    pub base: Option<String>,
+    /// Whether ignored files count.
+    pub ignored: bool,
+    /// Whether each commit is listed.
+    pub commits: bool,
+    /// Whether patches are made.
+    pub patch: bool,
+    /// Whether to go on without what cannot be read.
+    pub best_effort: bool,
 }
 
-/// Collects what changed.
+/// Holds what was collected.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// The worktree's name; none when it cannot be told.
+    pub name: Option<String>,
+    /// Its directory; none when it cannot be told.
+    pub path: Option<Utf8PathBuf>,
+    /// The whole set; none when nothing could be compared.
+    pub set: Option<ChangeSet>,
+    /// What was asked for of it: net changes, ignored files only if they count, and then what is
+    /// no path.
+    pub shown: Vec<Change>,
+    /// Its commits, the oldest first, each with its patch; none unless asked for.
+    pub commits: Option<Vec<(OwnCommit, Option<Vec<u8>>)>>,
+    /// What is not committed, with its patch; none unless commits were asked for.
+    pub uncommitted: Option<(Vec<Change>, Option<Patch>)>,
+    /// The patch of all that is shown; none unless asked for, or when it could not be made.
+    pub patch: Option<Patch>,
+    /// What could not be read, in the words of the failures; nothing when this is whole.
+    pub incomplete: Vec<String>,
+}
+
+/// Holds what lies outside the roots that were named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outside {
+    /// The roots, resolved.
+    pub roots: Roots,
+    /// The changes that none of them covers.
+    pub changes: Vec<Change>,
+}
+
+/// Holds the answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedAnswer {
+    /// What was collected.
+    pub collected: Collected,
+    /// What of it lies outside the roots, if any were named.
+    pub outside: Option<Outside>,
+}
+
+/// Collects what changed, and holds it against write roots if there are any.
 ///
 /// # Errors
-/// Fails when the facts cannot be read; never says "nothing" instead.
+/// Fails when the facts cannot be read, unless the best effort is asked for; never says
+/// "nothing" instead.
 pub fn run(
     session: &Session,
     options: &crate::cli::Changed,
 ) -> Result<Outcome<ChangedAnswer>, Error> {
-    let repository = session.repository()?;
-    let known = Known::of(&repository, options.name.as_deref())?;
-    let set = collect(&repository, &known, &IndexFile::Own)?.changes;
-    let shown = |change: &&Change| options.ignored || !change.is_ignored();
-    let shown = set
-        .changes
-        .iter()
-        .chain(&set.integrity)
-        .chain(set.shared.iter().map(|one| &one.change))
-        .filter(shown)
-        .cloned()
-        .collect();
-    let name = known.record.name.to_string();
-    let path = known.record.path;
-    let answer = ChangedAnswer {
-        name,
-        path,
-        set,
-        shown,
+    let asked = Asked {
+        name: options.name.clone(),
+        base: options.base.clone(),
+        ignored: options.ignored,
+        commits: options.commits,
+        patch: options.patch,
+        best_effort: options.best_effort,
     };
+    let roots = (session.start.as_std_path(), options.roots.as_slice());
+    let (collected, outside) = collect_outside(session.repository(), &asked, roots)?;
+    let mut exit = ExitCode::Success;
+    if outside
+        .as_ref()
+        .is_some_and(|found| !found.changes.is_empty())
+    {
+        exit = ExitCode::Violations;
+    }
+    if !collected.incomplete.is_empty() {
+        exit = ExitCode::Incomplete;
+    }
     Ok(Outcome {
-        answer,
-        notes: Vec::new(),
-        exit: ExitCode::Success,
+        notes: notes(&collected),
+        answer: ChangedAnswer { collected, outside },
+        exit,
     })
+}
+
+/// Collects what changed in a repository, if it was found.
+///
+/// # Errors
+/// As [`run`].
+pub fn collect(repository: Result<Repository, Error>, asked: &Asked) -> Result<Collected, Error> {
+    let no_roots = (Path::new("/"), &[][..]);
+    collect_outside(repository, asked, no_roots).map(|(collected, _)| collected)
+}
+
+fn collect_outside(
+    repository: Result<Repository, Error>,
+    asked: &Asked,
+    (start, given): (&Path, &[PathBuf]),
+) -> Result<(Collected, Option<Outside>), Error> {
+    let mut terms = Terms::default();
+    if asked.best_effort {
+        terms.effort = Effort::best();
+    }
+    let mut collected = Collected::default();
+    let mut outside = None;
+    if let Some((repository, known)) = find(repository, asked, &terms.effort)? {
+        terms.base = base(&repository, asked, &terms.effort)?;
+        let lost = asked.base.is_some() && terms.base.is_none();
+        collected.name = Some(known.record.name.to_string());
+        collected.path = Some(known.record.path.clone());
+        if !lost {
+            read(&repository, &known, asked, &terms, &mut collected)?;
+        }
+        if !given.is_empty() {
+            let resolved = roots::of(&known, start, given);
+            let roots = terms.effort.or(resolved, Roots::default)?;
+            let found = roots::outside(&known, &roots, &collected.shown);
+            let changes = terms.effort.or(found, || collected.shown.clone())?;
+            outside = Some(Outside { roots, changes });
+        }
+    }
+    collected.incomplete = terms.effort.missing();
+    Ok((collected, outside))
+}
+
+/// Finds the worktree; none when the best effort finds nothing that can be read.
+fn find(
+    repository: Result<Repository, Error>,
+    asked: &Asked,
+    effort: &Effort,
+) -> Result<Option<(Repository, Known)>, Error> {
+    let repository = match repository {
+        Ok(repository) => repository,
+        Err(error) if asked.best_effort => {
+            effort.note(&error);
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    match Known::of(&repository, asked.name.as_deref()) {
+        Ok(known) => Ok(Some((repository, known))),
+        Err(error) => {
+            let wrong_name = match &error {
+                // with a directory of that name, it is the record that is gone
+                FactsError::UnknownWorktree { name, .. } => !WorktreeName::parse(name)
+                    .is_ok_and(|name| files::exists(&repository.worktree_path(&name))),
+                FactsError::NotInWorktree { .. } => true,
+                FactsError::Git(_)
+                | FactsError::Disk(_)
+                | FactsError::Damaged { .. }
+                | FactsError::Incomplete { .. } => false,
+            };
+            if wrong_name {
+                return Err(error.into());
+            }
+            Ok(effort.or(Err(error), || None)?)
+        }
+    }
+}
+
+/// Resolves the other base that was asked for.
+fn base(
+    repository: &Repository,
+    asked: &Asked,
+    effort: &Effort,
+) -> Result<Option<CommitId>, Error> {
+    let Some(revision) = &asked.base else {
+        return Ok(None);
+    };
+    let git = repository.git.with_mode(GitMode::Hardened);
+    let found = git.rev_parse_commit(revision).map(Some);
+    match effort.or(found, || None)? {
+        Some(Some(commit)) => Ok(Some(commit)),
+        Some(None) => Err(Refusal::NoSuchCommit {
+            revision: crate::path::escape_for_terminal(revision.as_bytes()),
+        }
+        .into()),
+        None => Ok(None),
+    }
+}
+
+fn read(
+    repository: &Repository,
+    known: &Known,
+    asked: &Asked,
+    terms: &Terms,
+    collected: &mut Collected,
+) -> Result<(), FactsError> {
+    let effort = &terms.effort;
+    let survey = collect_with(repository, known, &IndexFile::Own, terms).map(Some);
+    let Some(survey) = effort.or(survey, || None)? else {
+        return Ok(());
+    };
+    let set = &survey.changes;
+    let shared = set.shared.iter().map(|one| &one.change);
+    let shown = set.changes.iter().chain(&set.integrity).chain(shared);
+    let shown = shown.filter(|change| asked.ignored || !change.is_ignored());
+    collected.shown = shown.cloned().collect();
+    if asked.commits {
+        let objects = repository.objects()?;
+        let own = effort.or(commits::read(repository, &objects, &survey), Vec::new)?;
+        collected.commits = Some(own.into_iter().map(|commit| (commit, None)).collect());
+        let left = commits::uncommitted(known, &survey, asked.ignored);
+        collected.uncommitted = Some((left, None));
+    }
+    if asked.patch {
+        let made = patches(repository, known, &survey, collected);
+        effort.or(made, || ())?;
+    }
+    collected.set = Some(survey.changes);
+    Ok(())
+}
+
+/// Makes every patch that was asked for.
+fn patches(
+    repository: &Repository,
+    known: &Known,
+    survey: &Survey,
+    collected: &mut Collected,
+) -> Result<(), FactsError> {
+    if let Some(one) = survey.states.unreadable.first() {
+        let path = one.path.as_ref().map(ToString::to_string);
+        let path = path.unwrap_or_else(|| known.record.path.to_string());
+        let why = std::io::Error::other(one.detail.clone());
+        return Err(DiskError::new(format!("read {path}"), why).into());
+    }
+    let nearest = survey.nearest.as_ref();
+    let nearest = nearest.unwrap_or(&survey.changes.base);
+    let patches = Patches::new(repository, known, survey, nearest)?;
+    let paths = |changes: &[Change]| -> Vec<_> {
+        let paths = changes.iter().filter_map(|change| change.place.path());
+        paths.cloned().collect()
+    };
+    let all = paths(&collected.shown);
+    collected.patch = Some(patches.to_disk(nearest, all.iter())?);
+    for (commit, patch) in collected.commits.iter_mut().flatten() {
+        *patch = Some(patches.of_commit(commit)?);
+    }
+    if let Some((changes, patch)) = &mut collected.uncommitted {
+        let onto = survey.heads.head.as_ref().unwrap_or(nearest);
+        *patch = Some(patches.to_disk(onto, paths(changes).iter())?);
+    }
+    Ok(())
+}
+
+/// What is missing, and what a patch cannot hold.
+fn notes(collected: &Collected) -> Vec<String> {
+    let missing = collected.incomplete.iter();
+    let mut notes: Vec<String> = missing.map(|why| format!("incomplete: {why}")).collect();
+    if let Some(patch) = &collected.patch {
+        let beside = collected.shown.iter().filter(|c| c.place.path().is_none());
+        let beside = beside.map(|change| change.place.to_string());
+        let left_out = patch.left_out.iter().map(ToString::to_string);
+        notes.extend(
+            left_out
+                .chain(beside)
+                .map(|what| format!("not in the patch: {what}")),
+        );
+    }
+    notes
 }

@@ -214,6 +214,47 @@ impl Drop for Lock {
     }
 }
 
+/// Writes a new file of a temporary directory; its path need not be UTF-8. Its directory is made.
+///
+/// # Errors
+/// Fails when the disk refuses.
+pub fn put(file: &std::path::Path, bytes: &[u8]) -> std::io::Result<()> {
+    if let Some(directory) = file.parent() {
+        std::fs::create_dir_all(directory)?;
+    }
+    std::fs::write(file, bytes)
+}
+
+/// Represents a directory in the system's place for such, which is removed with it.
+#[derive(Debug)]
+pub struct Temporary {
+    held: tempfile::TempDir,
+    path: camino::Utf8PathBuf,
+}
+
+impl Temporary {
+    /// Makes an empty one, for this user only.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses, or its path is not UTF-8.
+    pub fn new() -> Result<Self, DiskError> {
+        let failed = |error| DiskError::new("make a temporary directory", error);
+        let held = tempfile::Builder::new().prefix("agentwt-").tempdir();
+        let held = held.map_err(failed)?;
+        let path = camino::Utf8Path::from_path(held.path());
+        let odd = || failed(std::io::Error::other("its path is not UTF-8"));
+        let path = path.ok_or_else(odd)?.to_owned();
+        Ok(Self { held, path })
+    }
+
+    /// Its path.
+    #[must_use]
+    pub fn path(&self) -> &Utf8Path {
+        debug_assert!(self.held.path().is_absolute());
+        &self.path
+    }
+}
+
 /// Returns the time that the file system gives to a change made now, nanoseconds since the
 /// epoch, once it is later than `after`; or, when its clock is so coarse that this takes more
 /// than a few hundredths of a second, the time reached until then.

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bstr::ByteSlice;
 
 use super::disk_state::DiskState;
+use super::effort::Effort;
 use super::error::FactsError;
 use super::heads::Heads;
 use super::history::History;
@@ -18,10 +19,10 @@ use super::integrity::{self, plain};
 use super::leaks;
 use super::references::{References, Trees};
 use super::repository::Repository;
-use super::shared;
-use super::tips::{self, Tips};
+use super::surroundings::Surroundings;
+use super::tips::Tips;
 use super::worktree::Known;
-use crate::change::{Cause, Change, ChangeSet, Kind, Place, Seen, SharedChange};
+use crate::change::{Change, ChangeSet, Kind, Place, Seen, SharedChange};
 use crate::compare::{Delta, State, compare, entry_in, same};
 use crate::disk::scan::Unreadable;
 use crate::entry::Entry;
@@ -30,7 +31,17 @@ use crate::git::{Git, GitMode};
 use crate::manifest::Manifest;
 use crate::name::CommitId;
 use crate::path::RepoPath;
+use crate::record::Record;
 use crate::scope::{Access, EntryKind};
+
+/// Says what a worktree is compared with, and what a failure to read means.
+#[derive(Debug, Default)]
+pub struct Terms {
+    /// Another base than the recorded one.
+    pub base: Option<CommitId>,
+    /// Whether reading goes on without what cannot be read.
+    pub effort: Effort,
+}
 
 /// Holds what is true of a worktree now.
 pub struct Survey {
@@ -40,6 +51,12 @@ pub struct Survey {
     pub states: States,
     /// What it is on.
     pub heads: Heads,
+    /// The reference that its files on disk are nearest to; none when it cannot be told.
+    pub nearest: Option<CommitId>,
+    /// The commits of its own, the newest first.
+    pub commits: Vec<CommitId>,
+    /// The commits that count as work of others, with all that they have.
+    pub trusted: Vec<CommitId>,
 }
 
 /// Holds the states of a worktree, each as its difference from the base.
@@ -64,11 +81,13 @@ struct Ground<'a> {
     manifest: Manifest,
     objects: Objects,
     git: Git,
+    terms: &'a Terms,
 }
 
 struct Sources {
     heads: Heads,
     tips: Tips,
+    nearest: Option<CommitId>,
     head: Delta,
     /// References of HEAD.
     committed: Vec<Delta>,
@@ -78,6 +97,38 @@ struct Sources {
     branch: Option<(Delta, Vec<Delta>)>,
     wrong: Vec<Change>,
     shared: Vec<SharedChange>,
+}
+
+/// Holds the trees of what a worktree is on, and what each may be without anybody's doing.
+struct Compared {
+    tips: Tips,
+    nearest: Option<CommitId>,
+    head: Delta,
+    committed: Vec<Delta>,
+    working: Vec<Delta>,
+    branch: Option<(Delta, Vec<Delta>)>,
+    base_lost: bool,
+}
+
+impl Compared {
+    /// Where no commit can be read, the disk and the index can still be held against what was
+    /// checked out; against another base they cannot.
+    fn with_nothing_but(ground: &Ground<'_>) -> Self {
+        let record = &ground.known.record;
+        let (nearest, checked_out) = match &ground.terms.base {
+            None => (Some(record.checked_out.clone()), vec![Delta::new()]),
+            Some(_) => (None, Vec::new()),
+        };
+        Self {
+            tips: recorded_tips(record),
+            nearest,
+            head: Delta::new(),
+            committed: checked_out.clone(),
+            working: checked_out,
+            branch: None,
+            base_lost: false,
+        }
+    }
 }
 
 /// Collects everything.
@@ -90,16 +141,37 @@ pub fn collect(
     known: &Known,
     index_file: &IndexFile,
 ) -> Result<Survey, FactsError> {
+    collect_with(repository, known, index_file, &Terms::default())
+}
+
+/// Collects everything in these terms.
+///
+/// # Errors
+/// As [`collect`]; with the best effort, only when there is nothing left to compare with.
+pub fn collect_with(
+    repository: &Repository,
+    known: &Known,
+    index_file: &IndexFile,
+    terms: &Terms,
+) -> Result<Survey, FactsError> {
+    let effort = &terms.effort;
+    let objects = repository.objects()?;
+    let manifest = match effort.or(known.manifest().map(Some), || None)? {
+        Some(manifest) => manifest,
+        None => known.unproven_manifest(&objects)?,
+    };
     let ground = Ground {
         repository,
         known,
-        manifest: known.manifest()?,
-        objects: repository.objects()?,
+        manifest,
+        objects,
         git: repository.git.with_mode(GitMode::Hardened),
+        terms,
     };
     let mut sources = ground.sources()?;
     let index = IndexState::read(repository, known, &ground.manifest, index_file);
     if index.damaged {
+        effort.note(&"cannot read the worktree's index: it is missing or damaged");
         let detail = Some("it is missing or cannot be read".to_owned());
         let place = Place::Admin("index".into());
         sources.wrong.push(plain(place, Kind::Integrity, detail));
@@ -114,11 +186,13 @@ pub fn collect(
         &disk.delta,
         &index,
         &sources.head,
+        effort,
     )?;
     let commits = sources
         .heads
-        .new_commits(&ground.git, &sources.tips.trusted)?;
-    let history = History::read(&ground.objects, &commits)?;
+        .new_commits(&ground.git, &sources.tips.trusted);
+    let commits = effort.or(commits, Vec::new)?;
+    let history = effort.or(History::read(&ground.objects, &commits), History::default)?;
 
     let mut changes = ground.net(&sources, &history, &index, &disk.delta, &untracked);
     let mut states = vec![&sources.head, &disk.delta];
@@ -142,18 +216,16 @@ pub fn collect(
     sources.wrong.sort();
     sources.wrong.dedup();
     sources.shared.sort();
-    let base = known.record.base.commit.clone();
+    let base = terms.base.as_ref().unwrap_or(&known.record.base.commit);
+    let base = base.clone();
     let head = sources.heads.head.clone().unwrap_or_else(|| base.clone());
     let changes = ChangeSet {
-        base,
-        head,
-        changes,
         history: put_back,
         leaks,
         links_out,
         integrity: sources.wrong,
         shared: sources.shared,
-        main_changed: None,
+        ..ChangeSet::new(base, head, changes)
     };
     let states = States {
         manifest: ground.manifest,
@@ -167,6 +239,9 @@ pub fn collect(
         changes,
         states,
         heads: sources.heads,
+        nearest: sources.nearest,
+        commits,
+        trusted: sources.tips.trusted,
     })
 }
 
@@ -174,70 +249,80 @@ impl Ground<'_> {
     /// Reads what the worktree is on, and what it may have taken over from others.
     fn sources(&self) -> Result<Sources, FactsError> {
         let (repository, record) = (self.repository, &self.known.record);
-        let base = &record.base.commit;
-        let mut wrong = integrity::broken_links(record);
-        let files = integrity::changed_files(repository, record)?;
-        wrong.extend(files.own);
-        let mut beside = files.shared;
-        let heads = Heads::read(repository, self.known)?;
-        let journal = self.known.journal()?;
-        wrong.extend(integrity::past_the_hooks(record, journal.as_ref(), &heads));
-        let journal = journal.unwrap_or_default();
-        let made_here = heads.made_here();
-        let tips = tips::find(repository, record, &made_here, &journal)?;
-        let is_made_here = |commit: &CommitId| made_here.contains(commit);
-        let found = shared::changes(repository, self.known, &journal, &is_made_here)?;
-        let unexplained = "it moved, and git's logs do not show by whom";
-        for name in &tips.untrusted {
-            let place = Place::Git(name.as_str().into());
-            if !found.iter().any(|one| one.change.place == place) {
-                let change = plain(place, Kind::Ref, Some(unexplained.to_owned()));
-                let cause = Cause::Unknown;
-                beside.push(SharedChange { change, cause });
-            }
-        }
-        beside.extend(found);
-        let mut trees = Trees::new(&self.objects, &record.checked_out)?;
-        let git = &self.git;
-        let head = heads.head.as_ref().unwrap_or(base);
-        let references = References::of(git, &mut trees, head, base, &tips.trusted)?;
-        let mut committed = references.deltas;
-        if let Some(detail) = heads.astray(record, references.base_lost) {
+        let effort = &self.terms.effort;
+        let heads = Heads::read(repository, self.known, effort)?;
+        let around = Surroundings::read(repository, self.known, &heads, effort)?;
+        let mut wrong = around.wrong;
+        let compared = self.compared(&heads, &around.tips);
+        let compared = effort.or(compared, || Compared::with_nothing_but(self))?;
+        if let Some(detail) = heads.astray(record, compared.base_lost) {
             wrong.push(plain(Place::Head, Kind::Ref, Some(detail)));
         }
-        if heads.moved && self.known.recorded_refs()?.contains(head) {
+        Ok(Sources {
+            heads,
+            tips: compared.tips,
+            nearest: compared.nearest,
+            head: compared.head,
+            committed: compared.committed,
+            working: compared.working,
+            branch: compared.branch,
+            wrong,
+            shared: around.shared,
+        })
+    }
+
+    /// Finds the trees of what the worktree is on, and their references.
+    fn compared(&self, heads: &Heads, found: &Tips) -> Result<Compared, FactsError> {
+        let (record, effort, git) = (&self.known.record, &self.terms.effort, &self.git);
+        let recorded = &record.base.commit;
+        let mut trees = Trees::new(&self.objects, &record.checked_out)?;
+        let head = heads.head.as_ref().unwrap_or(recorded);
+        let mut tips = found.clone();
+        let mut base = recorded;
+        let mut base_lost = None;
+        if let Some(other) = &self.terms.base {
+            let own = References::of(git, &mut trees, head, recorded, &found.trusted);
+            base_lost = Some(effort.or(own.map(|own| own.base_lost), || false)?);
+            tips.trusted = vec![other.clone()];
+            base = other;
+        }
+        let references = References::of(git, &mut trees, head, base, &tips.trusted)?;
+        let mut committed = references.deltas;
+        let before = effort.or(self.known.recorded_refs(), BTreeSet::new)?;
+        if self.terms.base.is_none() && heads.moved && before.contains(head) {
             committed.push(trees.delta(head)?);
         }
         let mut working = committed.clone();
         for merged in &heads.merging {
-            if upstream_has(git, merged, &tips)? {
+            if effort.or(upstream_has(git, merged, &tips), || false)? {
                 working.push(trees.delta(merged)?);
             }
         }
         let branch = match &heads.branch {
             Some(branch) if heads.head.as_ref() != Some(branch) => {
-                let references = References::of(git, &mut trees, branch, base, &tips.trusted)?;
-                Some((trees.delta(branch)?, references.deltas))
+                let references = References::of(git, &mut trees, branch, base, &tips.trusted);
+                let both = references.and_then(|found| Ok((trees.delta(branch)?, found.deltas)));
+                effort.or(both.map(Some), || None)?
             }
             Some(_) | None => None,
         };
-        let head = trees.delta(head)?;
-        Ok(Sources {
-            heads,
+        let unchanged = || committed.first().cloned().unwrap_or_default();
+        Ok(Compared {
+            head: effort.or(trees.delta(head), unchanged)?,
+            nearest: Some(references.nearest),
+            base_lost: base_lost.unwrap_or(references.base_lost),
             tips,
-            head,
             committed,
             working,
             branch,
-            wrong,
-            shared: beside,
         })
     }
 
     fn disk(&self, sources: &mut Sources) -> Result<DiskState, FactsError> {
         let mut candidates: Vec<&Delta> = sources.working.iter().collect();
         candidates.push(&sources.head);
-        let read = DiskState::read(self.repository, self.known, &self.manifest, &candidates);
+        let (repository, known, effort) = (self.repository, self.known, &self.terms.effort);
+        let read = DiskState::read(repository, known, &self.manifest, &candidates, effort);
         let disk = match read {
             Ok(disk) => disk,
             Err(FactsError::Disk(error)) => DiskState {
@@ -249,6 +334,13 @@ impl Ground<'_> {
             },
             Err(other) => return Err(other),
         };
+        for unreadable in &disk.unreadable {
+            let of = &self.known.record.path;
+            match &unreadable.path {
+                Some(path) => effort.note(&format!("cannot read {path}: {}", unreadable.detail)),
+                None => effort.note(&format!("cannot read {of}: {}", unreadable.detail)),
+            }
+        }
         let unreadable = disk
             .unreadable
             .iter()
@@ -394,11 +486,17 @@ impl Survey {
     }
 }
 
-fn upstream_has(
-    git: &Git,
-    commit: &crate::name::CommitId,
-    tips: &Tips,
-) -> Result<bool, FactsError> {
+/// What may be trusted of the tips when nothing is known of now.
+pub(super) fn recorded_tips(record: &Record) -> Tips {
+    let base = std::iter::once(&record.base.commit);
+    let all = base.chain(record.base.tips.iter().map(|tip| &tip.commit));
+    Tips {
+        trusted: all.cloned().collect(),
+        ..Tips::default()
+    }
+}
+
+fn upstream_has(git: &Git, commit: &CommitId, tips: &Tips) -> Result<bool, FactsError> {
     for tip in &tips.trusted {
         if git.is_ancestor(commit, tip)? {
             return Ok(true);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::effort::Effort;
 use super::error::FactsError;
 use super::repository::Repository;
 use super::worktree::Known;
@@ -35,6 +36,7 @@ impl DiskState {
         known: &Known,
         manifest: &Manifest,
         references: &[&Delta],
+        effort: &Effort,
     ) -> Result<Self, FactsError> {
         let submodules = gitlinks(manifest, references);
         let hash =
@@ -65,9 +67,11 @@ impl DiskState {
             state.take(known, manifest, found);
         }
         for path in submodules {
-            state.submodule(repository, known, manifest, path)?;
+            let read = state.submodule(repository, known, manifest, path);
+            effort.or(read, || ())?;
         }
-        state.undo_filters(repository, known, manifest, references)?;
+        let undone = state.undo_filters(repository, known, manifest, references);
+        effort.or(undone, || ())?;
         Ok(state)
     }
 }

@@ -1,5 +1,6 @@
 //! Reads what a worktree is on: HEAD, its branch, its reflog, an operation in progress.
 
+use super::effort::Effort;
 use super::error::FactsError;
 use super::repository::Repository;
 use super::worktree::Known;
@@ -29,11 +30,15 @@ pub struct Heads {
 impl Heads {
     /// Reads them by the recorded private git directory. If that is gone, the branch is asked
     /// for in the common one.
-    pub fn read(repository: &Repository, known: &Known) -> Result<Self, FactsError> {
+    pub fn read(
+        repository: &Repository,
+        known: &Known,
+        effort: &Effort,
+    ) -> Result<Self, FactsError> {
         let record = &known.record;
         let branch_ref = record.branch.full_ref();
         if !files::is_directory(&record.admin_dir) {
-            let branch = repository.git.rev_parse_commit(&branch_ref)?;
+            let branch = effort.or(repository.git.rev_parse_commit(&branch_ref), || None)?;
             return Ok(Self {
                 head: branch.clone(),
                 branch,
@@ -42,13 +47,21 @@ impl Heads {
             });
         }
         let git = known.hardened_git(repository);
-        let symbolic = git.symbolic_ref_head().unwrap_or_default();
-        let head = git.rev_parse_commit("HEAD")?;
-        let branch = git.rev_parse_commit(&branch_ref)?;
+        let symbolic = git.symbolic_ref_head().unwrap_or_else(|error| {
+            effort.note(&error);
+            None
+        });
+        let head = effort.or(git.rev_parse_commit("HEAD"), || None)?;
+        let mut branch = effort.or(git.rev_parse_commit(&branch_ref), || None)?;
+        if head.is_none() && branch.is_none() {
+            // a HEAD that git cannot read is no reason not to look at what was committed
+            branch = effort.or(repository.git.rev_parse_commit(&branch_ref), || None)?;
+        }
         let on_branch = symbolic.as_deref() == Some(&branch_ref) && branch.is_some();
-        let moved = !(on_branch || symbolic.is_none() && rebasing(record)?);
+        let rebasing = || effort.or(rebasing(record), || false);
+        let moved = !(on_branch || symbolic.is_none() && rebasing()?);
         let reflog = if head.is_some() {
-            git.reflog_head()?
+            effort.or(git.reflog_head(), Vec::new)?
         } else {
             Vec::new()
         };
@@ -58,7 +71,7 @@ impl Heads {
             symbolic,
             moved,
             reflog,
-            merging: merge_heads(record)?,
+            merging: effort.or(merge_heads(record), Vec::new)?,
         })
     }
 

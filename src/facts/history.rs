@@ -77,7 +77,8 @@ impl History {
     }
 }
 
-fn touched(objects: &Objects, id: &CommitId) -> Result<Delta, FactsError> {
+/// What a commit has otherwise than its parent, and a merge otherwise than every parent.
+pub fn touched(objects: &Objects, id: &CommitId) -> Result<Delta, FactsError> {
     let commit = objects.commit(id)?;
     let mut parents = commit.parents.iter();
     let Some(first) = parents.next() else {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::effort::Effort;
 use super::error::FactsError;
 use super::index_state::IndexState;
 use super::worktree::Known;
@@ -16,6 +17,10 @@ use crate::manifest::Manifest;
 use crate::path::RepoPath;
 
 /// Says of every path on disk that git does not know whether it is ignored.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "each is one fact that it rests on"
+)]
 pub fn classify(
     known: &Known,
     manifest: &Manifest,
@@ -24,6 +29,7 @@ pub fn classify(
     disk: &Delta,
     index: &IndexState,
     head: &Delta,
+    effort: &Effort,
 ) -> Result<BTreeMap<RepoPath, Seen>, FactsError> {
     let in_tree = |delta: &Delta, path: &RepoPath| entry_in(manifest, delta, path).is_some();
     let unknown = |path: &&RepoPath| {
@@ -39,24 +45,27 @@ pub fn classify(
         return Ok(BTreeMap::new());
     }
     let nothing = Delta::new();
-    let mut rules = rules(
-        known,
-        manifest,
-        objects,
-        references.first().unwrap_or(&nothing),
-    )?;
-    let mut seen = BTreeMap::new();
-    for (path, entry) in untracked {
-        let ignored = match entry.mode {
+    let nearest = references.first().unwrap_or(&nothing);
+    let rules = rules(known, manifest, objects, nearest);
+    // without rules everything that is untracked counts
+    let mut rules = effort.or(rules.map(Some), || None)?;
+    let mut is_ignored = |path: &RepoPath, mode: Mode| {
+        let Some(rules) = &mut rules else {
+            return false;
+        };
+        match mode {
             Mode::EmptyDirectory => rules.ignores_directory(path),
             Mode::NestedGit => path.parent().is_some_and(|p| rules.ignores_directory(&p)),
             Mode::File | Mode::Executable | Mode::Link | Mode::Gitlink | Mode::Special => {
                 rules.ignores_file(path)
             }
-        };
+        }
+    };
+    let mut seen = BTreeMap::new();
+    for (path, entry) in untracked {
         seen.insert(
             path.clone(),
-            if ignored {
+            if is_ignored(path, entry.mode) {
                 Seen::Ignored
             } else {
                 Seen::Untracked

@@ -1,5 +1,6 @@
 //! Reads what a commit that no ref names yet would change.
 
+use super::effort::Effort;
 use super::error::FactsError;
 use super::heads::Heads;
 use super::references::{References, Trees};
@@ -24,7 +25,7 @@ pub fn changes(
     let record = &known.record;
     let (manifest, objects) = (known.manifest()?, repository.objects()?);
     let git = repository.git.with_mode(GitMode::Hardened);
-    let heads = Heads::read(repository, known)?;
+    let heads = Heads::read(repository, known, &Effort::default())?;
     let journal = known.journal()?.unwrap_or_default();
     let tips = tips::find(repository, record, &heads.made_here(), &journal)?;
     let mut trees = Trees::new(&objects, &record.checked_out)?;

@@ -18,8 +18,10 @@ pub struct Trees<'a> {
 }
 
 /// Holds the references of one commit.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct References {
+    /// The nearest.
+    pub nearest: CommitId,
     /// Their differences from the base, the nearest first.
     pub deltas: Vec<Delta>,
     /// Whether the commit has left the base without following upstream: the base is no ancestor
@@ -65,6 +67,7 @@ impl References {
     ) -> Result<Self, FactsError> {
         if commit == base {
             return Ok(Self {
+                nearest: base.clone(),
                 deltas: vec![trees.delta(base)?],
                 base_lost: false,
             });
@@ -80,6 +83,7 @@ impl References {
         }
         let deltas: Result<_, _> = commits.iter().map(|commit| trees.delta(commit)).collect();
         Ok(Self {
+            nearest: commits.first().unwrap_or(base).clone(),
             deltas: deltas?,
             base_lost,
         })

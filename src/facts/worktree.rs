@@ -5,16 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::disk_state::kind_of;
 use super::error::FactsError;
 use super::repository::Repository;
 use crate::disk::files;
+use crate::entry::Entry;
 use crate::git::Git;
 use crate::git::hooks::journal::{self, Journal};
+use crate::git::objects::Objects;
 use crate::git::run::Mode;
-use crate::manifest::Manifest;
+use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::name::{CommitId, WorktreeName};
+use crate::path::RepoPath;
 use crate::record::{Intent, LastVerification, Record, Shared, from_text};
-use crate::scope::{Case, Scope};
+use crate::scope::{Access, Case, Scope};
 
 /// Represents a worktree of ours: its record and its scope.
 #[derive(Clone, Debug)]
@@ -126,6 +130,25 @@ impl Known {
         let bytes = files::read(&self.dir.join("manifest"))?;
         let bytes = bytes.ok_or_else(|| damaged("it is missing".to_owned()))?;
         Manifest::from_bytes(&bytes).map_err(|error| damaged(error.to_string()))
+    }
+
+    /// Makes a manifest of the tree that was checked out, which proves nothing: every file is
+    /// read. What `add` found beside that tree is then new.
+    ///
+    /// # Errors
+    /// Fails when the tree cannot be read.
+    pub fn unproven_manifest(&self, objects: &Objects) -> Result<Manifest, FactsError> {
+        let tree = objects.commit(&self.record.checked_out)?.tree;
+        let mut classifier = self.scope.classifier();
+        let item = |(path, entry): (RepoPath, Entry)| {
+            let access = classifier.verdict(&path, kind_of(entry.mode)).access;
+            let stat = Stat::default();
+            let disk = (access != Access::Excluded).then_some(OnDisk { entry, stat });
+            let base = Some(entry);
+            Item { path, base, disk }
+        };
+        let items = objects.list(&tree)?.into_iter().map(item).collect();
+        Ok(Manifest::new(items, i64::MIN))
     }
 
     /// Loads the commits that refs named when the worktree was made.

@@ -9,6 +9,7 @@ pub mod hooks;
 pub mod ignore;
 pub mod index;
 pub mod objects;
+mod patch;
 pub mod quarantine;
 pub mod refs;
 pub mod run;

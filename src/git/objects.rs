@@ -9,6 +9,7 @@ use std::io::Read;
 
 use bstr::{BString, ByteSlice};
 use camino::Utf8Path;
+use gix::objs::commit::MessageRef;
 use gix::objs::tree::EntryKind;
 use gix::objs::{CommitRefIter, Exists, Find, Kind, TreeRefIter, Write};
 
@@ -42,6 +43,15 @@ pub struct Commit {
     pub tree: ObjectId,
     /// Its parents, in order.
     pub parents: Vec<CommitId>,
+}
+
+/// Holds how a commit introduces itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Headline {
+    /// The first paragraph of its message, as one line (`%s`, git-log(1)).
+    pub subject: BString,
+    /// When its author says to have made it, RFC 3339; none when that cannot be read.
+    pub authored: Option<String>,
 }
 
 type Level = BTreeMap<BString, (Option<Mode>, ObjectId)>;
@@ -167,6 +177,32 @@ impl Objects {
         Ok(Commit {
             tree: id_of(&tree),
             parents,
+        })
+    }
+
+    /// Reads how a commit introduces itself.
+    ///
+    /// # Errors
+    /// Fails when it is missing, damaged or no commit.
+    pub fn headline(&self, id: &CommitId) -> Result<Headline, GitError> {
+        let what = format!("commit {id}");
+        let oid = gix::hash::ObjectId::from_hex(id.as_str().as_bytes())
+            .map_err(|error| unreadable(&what, &error))?;
+        let mut buffer = Vec::new();
+        let data = self.find(&what, &oid, Kind::Commit, &mut buffer)?;
+        let tokens = || CommitRefIter::from_bytes(data, self.format.kind());
+        let message = tokens()
+            .message()
+            .map_err(|error| unreadable(&what, &error))?;
+        let message = message.trim_start_with(|c| c == '\n');
+        let author = tokens().author().and_then(|author| author.time());
+        let authored = author.ok().and_then(|time| {
+            let strict = gix::date::time::format::ISO8601_STRICT;
+            time.format(strict).ok()
+        });
+        Ok(Headline {
+            subject: MessageRef::from_bytes(message).summary().into_owned(),
+            authored,
         })
     }
 

@@ -5,7 +5,7 @@
 use bstr::ByteSlice;
 use serde_json::{Map, Value, json};
 
-use super::Answer;
+use super::{Answer, changed};
 use crate::change::{Change, Place, Seen};
 use crate::commands::add::{Added, Done};
 use crate::commands::hooks::{HooksAnswer, HooksDone};
@@ -49,20 +49,7 @@ pub fn render(answer: &Answer, notes: &[String]) -> Vec<u8> {
         ),
         Answer::Path(path) => ("path", json!({ "path": path })),
         Answer::Scope(answer) => ("scope", scope(answer)),
-        Answer::Changed { answer, shown } => {
-            let root = shown.absolute.then_some(&answer.path);
-            let changes = answer.shown.iter().map(|c| Value::Object(change(c, root)));
-            (
-                "changed",
-                json!({
-                    "name": answer.name,
-                    "path": answer.path,
-                    "base": answer.set.base,
-                    "head": answer.set.head,
-                    "changed": changes.collect::<Vec<_>>(),
-                }),
-            )
-        }
+        Answer::Changed { answer, shown } => ("changed", changed::json(answer, *shown)),
         Answer::Verify(all) => (
             "verify",
             json!({
@@ -102,7 +89,7 @@ pub fn render(answer: &Answer, notes: &[String]) -> Vec<u8> {
     text
 }
 
-fn put_path(object: &mut Map<String, Value>, bytes: &[u8]) {
+pub(super) fn put_path(object: &mut Map<String, Value>, bytes: &[u8]) {
     match bytes.to_str() {
         Ok(text) => {
             object.insert("path".to_owned(), json!(text));
@@ -194,7 +181,7 @@ fn row(row: &Row) -> Value {
     object
 }
 
-fn change(change: &Change, root: Option<&camino::Utf8PathBuf>) -> Map<String, Value> {
+pub(super) fn change(change: &Change, root: Option<&camino::Utf8PathBuf>) -> Map<String, Value> {
     let mut object = Map::new();
     match (&change.place, root) {
         (Place::Path(path), Some(root)) => {

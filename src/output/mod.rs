@@ -3,6 +3,7 @@
 //! stdout carries the answer, stderr the conversation. JSON has a versioned envelope
 //! (`"schema": "agentwt.<command>/1"`); absent means not applicable, null asked but unknown.
 
+mod changed;
 mod errors;
 mod github;
 mod human;
@@ -42,7 +43,10 @@ pub enum Answer {
     Status(Vec<StatusAnswer>),
     Path(Utf8PathBuf),
     Scope(ScopeAnswer),
-    Changed { answer: ChangedAnswer, shown: Shown },
+    Changed {
+        answer: Box<ChangedAnswer>,
+        shown: Shown,
+    },
     Verify(Vec<Verified>),
     Range(RangeVerdict),
     Reapply(Reapplied),

@@ -1,10 +1,7 @@
 //! Prints records for programs: one a line, fields apart by a tab, in an order that only grows.
 
-use bstr::ByteSlice;
-
-use super::{Answer, End, Shown};
+use super::{Answer, End, changed};
 use crate::change::{Change, Place};
-use crate::commands::changed::ChangedAnswer;
 use crate::commands::hooks::{HooksAnswer, HooksDone};
 use crate::commands::list::{Row, State};
 use crate::commands::scope::{Decided, ScopeAnswer};
@@ -15,13 +12,13 @@ use crate::path::escape_for_tsv;
 use crate::verify::Report;
 
 /// Collects records.
-struct Records {
-    out: Vec<u8>,
-    end: End,
+pub(super) struct Records {
+    pub out: Vec<u8>,
+    pub end: End,
 }
 
 impl Records {
-    fn push(&mut self, fields: &[&[u8]]) {
+    pub fn push(&mut self, fields: &[&[u8]]) {
         for (at, field) in fields.iter().enumerate() {
             if at > 0 {
                 self.out.push(b'\t');
@@ -48,12 +45,12 @@ pub fn porcelain(answer: &Answer, end: End) -> Vec<u8> {
         Answer::List(rows) => rows.iter().for_each(|row| list(&mut records, row)),
         Answer::Status(answers) => answers.iter().for_each(|one| status(&mut records, one)),
         Answer::Scope(answer) => scope(&mut records, answer),
-        Answer::Changed { answer, shown } => changed(&mut records, answer, *shown),
         Answer::Verify(all) => {
             let each = |one: &Verified| verify(&mut records, &one.name, &one.report);
             all.iter().for_each(each);
         }
         Answer::Range(one) => verify(&mut records, &one.range, &one.report),
+        Answer::Changed { answer, shown } => changed::porcelain(&mut records, answer, *shown),
         Answer::Hooks(answer) => hooks(&mut records, answer),
         Answer::Path(path) => records.push(&[path.as_str().as_bytes()]),
         Answer::Init(_)
@@ -71,12 +68,10 @@ pub fn tsv(answer: &Answer, end: End) -> Vec<u8> {
     let mut lines: Vec<String> = Vec::new();
     match answer {
         Answer::Changed { answer, shown } => {
-            let place = |c: &Change| match absolute_path(answer, c).filter(|_| shown.absolute) {
-                Some(path) => escape_for_tsv(&path),
-                None => c.place.to_tsv(),
-            };
-            let line = |c: &Change| format!("{}\t{}", place(c), c.kind.as_str());
-            lines.extend(answer.shown.iter().map(line));
+            if let Some(patch) = changed::patch_alone(answer) {
+                return patch;
+            }
+            lines.extend(changed::tsv(answer, *shown));
         }
         Answer::Verify(_) | Answer::Range(_) => {
             let verdicts = answer.verdicts().into_iter();
@@ -191,29 +186,7 @@ fn decided(records: &mut Records, decided: &Decided) {
     ]);
 }
 
-fn changed(records: &mut Records, answer: &ChangedAnswer, shown: Shown) {
-    for change in &answer.shown {
-        let path = absolute_path(answer, change).filter(|_| shown.absolute);
-        let bytes = path.unwrap_or_else(|| place(&change.place));
-        if shown.name_only {
-            records.push(&[&bytes]);
-            continue;
-        }
-        records.push(&[
-            change.kind.as_str().as_bytes(),
-            seen(change).as_bytes(),
-            &bytes,
-        ]);
-    }
-}
-
-/// Where the path of a change is on disk; none for what is no path.
-fn absolute_path(answer: &ChangedAnswer, change: &Change) -> Option<Vec<u8>> {
-    let path = change.place.path()?.as_bstr().as_bytes();
-    Some([answer.path.as_str().as_bytes(), b"/", path].concat())
-}
-
-fn seen(change: &Change) -> String {
+pub(super) fn seen(change: &Change) -> String {
     change
         .seen
         .iter()
@@ -269,7 +242,7 @@ fn hooks(records: &mut Records, answer: &HooksAnswer) {
 }
 
 /// A path as it is; other places as they are shown.
-fn place(place: &Place) -> Vec<u8> {
+pub(super) fn place(place: &Place) -> Vec<u8> {
     match place {
         Place::Path(path) => path.as_bstr().to_vec(),
         Place::Git(_)

@@ -90,6 +90,9 @@ pub enum Refusal {
     /// A bare repository was entered, and no worktree of it.
     #[error("this is a bare repository: there is no worktree to take the config from")]
     Bare,
+    /// The commit to compare with is none.
+    #[error("there is no commit `{revision}` to compare with")]
+    NoSuchCommit { revision: String },
     /// Work would be lost.
     #[error("cannot remove worktree `{name}`: {summary}{}", list(items))]
     WouldLose {
@@ -162,6 +165,7 @@ impl Refusal {
             | Self::BadPath { .. }
             | Self::NoDirectory { .. }
             | Self::NotLinked { .. }
+            | Self::NoSuchCommit { .. }
             | Self::Bare => ExitCode::Usage,
             Self::AnotherScope { .. }
             | Self::AnotherBase { .. }
@@ -210,6 +214,7 @@ impl Refusal {
             Self::BadPath { .. } => "agentwt::scope::bad_path",
             Self::NoDirectory { .. } => "agentwt::cli::no_directory",
             Self::Bare => "agentwt::add::bare",
+            Self::NoSuchCommit { .. } => "agentwt::changed::no_such_commit",
             Self::WouldLose { .. } => "agentwt::remove::would_lose",
             Self::NestedRepository { .. } => "agentwt::remove::nested_repository",
             Self::Unreadable { .. } => "agentwt::remove::unreadable",
@@ -260,7 +265,7 @@ impl Refusal {
             Self::NoDefaultBase { name } => {
                 format!("name one: git agentwt add {name} --base HEAD")
             }
-            Self::UnknownBase { .. } => {
+            Self::UnknownBase { .. } | Self::NoSuchCommit { .. } => {
                 "see what there is: git branch -a; to get what a remote has: git fetch".to_owned()
             }
             Self::InvalidBranch { .. } => {

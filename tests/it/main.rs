@@ -9,6 +9,7 @@ mod add;
 mod bad_input;
 mod baseline;
 mod cases;
+mod changed;
 mod ci_examples;
 mod completions;
 mod floors;

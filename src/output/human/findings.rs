@@ -1,43 +1,18 @@
 //! Shows changes and findings.
 
 use super::{count, out};
-use crate::change::{Change, Kind, Place};
-use crate::commands::changed::ChangedAnswer;
+use crate::change::{Change, Kind};
 use crate::commands::hook::HookAnswer;
 use crate::commands::range::RangeVerdict;
 use crate::commands::verify::Verified;
 use crate::output::table::{Cell, table};
-use crate::output::{Paint, Printed, Shown};
+use crate::output::{Paint, Printed};
 use crate::verify::{Finding, Level, Reason, Report};
 
 /// How many findings a hook shows: an agent reads the first lines.
 const IN_HOOK: usize = 5;
 
-/// One change a line.
-pub fn changed(answer: &ChangedAnswer, shown: Shown, paint: Paint) -> Printed {
-    let row = |change: &Change| {
-        let place = match (&change.place, shown.absolute) {
-            (Place::Path(path), true) => format!("{}/{path}", answer.path),
-            (other, _) => other.to_string(),
-        };
-        vec![
-            kind(change.kind, paint),
-            Cell::plain(&place),
-            seen(change, paint),
-        ]
-    };
-    let mut rows: Vec<_> = answer.shown.iter().map(row).collect();
-    if shown.name_only {
-        rows.iter_mut().for_each(|row| *row = vec![row.remove(1)]);
-    }
-    let mut printed = out(table(&rows, ""));
-    if rows.is_empty() {
-        printed.stderr = format!("{}: nothing changed since the base\n", answer.name);
-    }
-    printed
-}
-
-fn kind(kind: Kind, paint: Paint) -> Cell {
+pub(super) fn kind(kind: Kind, paint: Paint) -> Cell {
     Cell::new(kind.as_str(), |text| match kind {
         Kind::Created => paint.good(text),
         Kind::Deleted | Kind::Integrity | Kind::Present | Kind::Leak | Kind::Hook => {
@@ -53,7 +28,7 @@ fn kind(kind: Kind, paint: Paint) -> Cell {
     })
 }
 
-fn seen(change: &Change, paint: Paint) -> Cell {
+pub(super) fn seen(change: &Change, paint: Paint) -> Cell {
     let places: Vec<String> = change.seen.iter().map(ToString::to_string).collect();
     Cell::new(&places.join(", "), |text| paint.faint(text))
 }

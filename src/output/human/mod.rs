@@ -1,5 +1,6 @@
 //! Shows answers to people: aligned, coloured on a terminal, and free to change.
 
+pub(super) mod changed;
 pub(super) mod findings;
 mod making;
 mod worktrees;
@@ -17,7 +18,7 @@ pub fn render(answer: &Answer, end: End, paint: Paint) -> Printed {
         Answer::List(rows) => worktrees::list(rows, paint),
         Answer::Status(all) => worktrees::status(all, paint),
         Answer::Scope(answer) => worktrees::scope(answer, paint),
-        Answer::Changed { answer, shown } => findings::changed(answer, *shown, paint),
+        Answer::Changed { answer, shown } => changed::changed(answer, *shown, paint),
         Answer::Verify(all) => findings::verify(all, paint),
         Answer::Range(one) => findings::range(one, paint),
         Answer::Hook(answer) => findings::hook(answer, paint),

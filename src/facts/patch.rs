@@ -1,0 +1,297 @@
+//! Makes patches of what a worktree changed, without writing into its repository.
+//!
+//! What is on disk becomes a tree in a temporary git directory, and git prints the patch
+//! between two trees. The agent's index and its attributes take no part: attributes are those of
+//! the reference that the files are compared with.
+
+use bstr::ByteSlice;
+use camino::Utf8Path;
+
+use super::changes::Survey;
+use super::commits::OwnCommit;
+use super::error::FactsError;
+use super::repository::Repository;
+use super::worktree::Known;
+use crate::compare::{Delta, entry_in};
+use crate::disk::DiskError;
+use crate::disk::files::{self, Opened, Temporary};
+use crate::entry::{Entry, Mode, ObjectId};
+use crate::git::objects::{ObjectFormat, Objects};
+use crate::git::{Git, GitMode};
+use crate::name::CommitId;
+use crate::path::RepoPath;
+use crate::scope::{Access, EntryKind};
+
+/// Holds a patch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Patch {
+    /// The commit that it applies to.
+    pub onto: CommitId,
+    /// The patch, as git prints it; empty when nothing differs.
+    pub text: Vec<u8>,
+    /// Paths that no patch can hold: FIFOs, what is below a `.git`, edited submodules.
+    pub left_out: Vec<RepoPath>,
+}
+
+/// Makes patches of one worktree.
+pub struct Patches<'a> {
+    known: &'a Known,
+    survey: &'a Survey,
+    format: ObjectFormat,
+    git: Git,
+    reference: CommitId,
+    objects: Objects,
+    dir: Temporary,
+}
+
+impl<'a> Patches<'a> {
+    /// Prepares a temporary git directory with the objects of the repository's as alternates.
+    /// The attributes that count are those of `reference`: what an agent puts into the shared
+    /// `info/attributes` or the shared configuration runs no program.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does.
+    pub fn new(
+        repository: &Repository,
+        known: &'a Known,
+        survey: &'a Survey,
+        reference: &CommitId,
+    ) -> Result<Self, FactsError> {
+        let dir = Temporary::new()?;
+        let (own, work) = (dir.path().join("git"), dir.path().join("work"));
+        files::create_directories(&work)?;
+        files::create_directories(&own.join("refs"))?;
+        files::write(&own.join("HEAD"), b"ref: refs/heads/none\n")?;
+        files::write(&own.join("config"), config(repository, known)?.as_bytes())?;
+        let alternate = quoted(&repository.common_dir.join("objects"));
+        let alternates = own.join("objects/info/alternates");
+        files::write(&alternates, format!("{alternate}\n").as_bytes())?;
+        let git = repository.git.on(&own, Some(&work));
+        let git = git.with_mode(GitMode::Hardened);
+        let git = git.with_index(&dir.path().join("attributes"));
+        git.read_tree(reference.as_str())?;
+        Ok(Self {
+            known,
+            survey,
+            format: repository.format,
+            objects: Objects::open(&own, repository.format)?,
+            git,
+            reference: reference.clone(),
+            dir,
+        })
+    }
+
+    /// The patch from a commit to what is on disk now, of these paths only.
+    ///
+    /// # Errors
+    /// Fails when a file cannot be read, or git fails.
+    pub fn to_disk<'p>(
+        &self,
+        onto: &CommitId,
+        paths: impl Iterator<Item = &'p RepoPath>,
+    ) -> Result<Patch, FactsError> {
+        let mut left_out = Vec::new();
+        let mut now = Delta::new();
+        let mut converted = Vec::new();
+        for path in paths {
+            match self.now(path)? {
+                Now::Entry(entry) => {
+                    now.insert(path.clone(), entry);
+                }
+                Now::Converted(entry) => {
+                    now.insert(path.clone(), Some(entry));
+                    converted.push(path.clone());
+                }
+                Now::Unspeakable => left_out.push(path.clone()),
+            }
+        }
+        self.convert(&converted, &mut now)?;
+        let to = self.tree(onto, &now)?;
+        Ok(Patch {
+            text: self.git.diff_tree_patch(onto.as_str(), &to)?,
+            onto: onto.clone(),
+            left_out,
+        })
+    }
+
+    /// The patch of a commit against its first parent; of a merge, only of what it has otherwise
+    /// than every parent.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn of_commit(&self, commit: &OwnCommit) -> Result<Vec<u8>, FactsError> {
+        let id = commit.commit.as_str();
+        Ok(match commit.parents.as_slice() {
+            [] => self.git.diff_tree_patch(empty_tree(self.format), id)?,
+            [parent] => self.git.diff_tree_patch(parent.as_str(), id)?,
+            [first, ..] => {
+                let to = self.tree(first, &commit.entries)?;
+                self.git.diff_tree_patch(first.as_str(), &to)?
+            }
+        })
+    }
+
+    /// A commit's tree with these entries in it.
+    fn tree(&self, onto: &CommitId, entries: &Delta) -> Result<String, FactsError> {
+        let gone = "0".repeat(onto.as_str().len());
+        let mut info = Vec::new();
+        for (path, entry) in entries {
+            let held = entry.and_then(|e| Some((e.mode.git_octal()?, e.id.to_string())));
+            let (mode, id) = held.unwrap_or(("0", gone.clone()));
+            info.extend_from_slice(format!("{mode} {id}\t").as_bytes());
+            info.extend_from_slice(path.as_bstr());
+            info.push(0);
+        }
+        let git = self.git.with_index(&self.dir.path().join("index"));
+        Ok(git.tree_with(onto.as_str(), &info)?)
+    }
+
+    /// What stands at a path now, as a tree would have it.
+    fn now(&self, path: &RepoPath) -> Result<Now, FactsError> {
+        let states = &self.survey.states;
+        let manifest = &states.manifest;
+        let head = entry_in(manifest, &states.head, path);
+        let staged = states.index.deltas.first();
+        let staged = staged.map_or(head, |delta| entry_in(manifest, delta, path));
+        let there = matches!(states.disk.get(path), Some(Some(_)));
+        if !there && self.is_excluded(path) {
+            // it is absent on purpose: what is staged or committed of it is all there is
+            return Ok(Now::of(staged));
+        }
+        let Some(entry) = entry_in(manifest, &states.disk, path) else {
+            return Ok(Now::Entry(None));
+        };
+        if is_hidden_from_git(path) {
+            return Ok(Now::Unspeakable);
+        }
+        if !can_be_stored(entry) {
+            return Ok(Now::of(Some(entry)));
+        }
+        let base = manifest.base(path);
+        let mut ids = [base, head, staged].into_iter().flatten();
+        if entry.mode == Mode::Gitlink || ids.any(|known| known.id == entry.id) {
+            return Ok(Now::of(Some(entry)));
+        }
+        Ok(match self.store(path, entry.mode)? {
+            Some(id) => Now::of(Some(Entry { id, ..entry })),
+            None => Now::Converted(entry),
+        })
+    }
+
+    fn is_excluded(&self, path: &RepoPath) -> bool {
+        self.known.scope.verdict(path, EntryKind::File).access == Access::Excluded
+    }
+
+    /// Gives what was put aside the ids that git stores it under.
+    fn convert(&self, paths: &[RepoPath], now: &mut Delta) -> Result<(), FactsError> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let git = self.git.with_index(&self.dir.path().join("index"));
+        let stored = git.add_files(self.reference.as_str(), paths)?;
+        for path in paths {
+            if let (Some(Some(entry)), Some(id)) = (now.get_mut(path), stored.get(path)) {
+                entry.id = *id;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores what stands at a path on disk; none when git has to convert it, for which it is
+    /// put aside. Only where there are filters can more than line endings be converted.
+    fn store(&self, path: &RepoPath, mode: Mode) -> Result<Option<ObjectId>, FactsError> {
+        let failed = |error: std::io::Error| DiskError::new(format!("read {path}"), error);
+        let relative = path.to_os_path();
+        let relative = relative.map_err(|error| failed(std::io::Error::other(error)))?;
+        let file = self.known.record.path.as_std_path().join(&relative);
+        let id = match files::open_entry(&file).map_err(failed)? {
+            Opened::File { mut content, .. } if mode.is_regular() => {
+                let mut bytes = Vec::new();
+                std::io::Read::read_to_end(&mut content, &mut bytes).map_err(failed)?;
+                let convertible = self.known.record.conversions || bytes.contains(&b'\r');
+                // what an agent says of attributes counts for nothing here
+                if convertible && path.file_name() != ".gitattributes" {
+                    let aside = self.dir.path().join("work").into_std_path_buf();
+                    files::put(&aside.join(relative), &bytes).map_err(failed)?;
+                    return Ok(None);
+                }
+                let size = bytes.len() as u64;
+                self.objects.write_blob(size, &mut bytes.as_slice())?
+            }
+            Opened::Link(text) if mode == Mode::Link => {
+                let size = text.len() as u64;
+                self.objects.write_blob(size, &mut text.as_bytes())?
+            }
+            Opened::File { .. } | Opened::Link(_) | Opened::Other => {
+                let changing = std::io::Error::other("it changed while it was read");
+                return Err(failed(changing).into());
+            }
+        };
+        Ok(Some(id))
+    }
+}
+
+/// Says what a tree can have at a path.
+enum Now {
+    Entry(Option<Entry>),
+    /// A file, once git has converted it.
+    Converted(Entry),
+    Unspeakable,
+}
+
+impl Now {
+    fn of(entry: Option<Entry>) -> Self {
+        match entry {
+            None => Self::Entry(None),
+            // git knows no empty directories
+            Some(entry) if entry.mode == Mode::EmptyDirectory => Self::Entry(None),
+            Some(entry) if can_be_stored(entry) => Self::Entry(Some(entry)),
+            Some(_) => Self::Unspeakable,
+        }
+    }
+}
+
+/// A submodule whose files are edited has no id that says so.
+fn can_be_stored(entry: Entry) -> bool {
+    entry.mode.git_octal().is_some() && entry.id != ObjectId::none()
+}
+
+/// Git takes no path with `.git` in it, in any case of letters.
+fn is_hidden_from_git(path: &RepoPath) -> bool {
+    let mut parts = path.as_bstr().split(|byte| *byte == b'/');
+    parts.any(|part| part.eq_ignore_ascii_case(b".git"))
+}
+
+/// The tree with nothing in it, which every repository has without storing it.
+const fn empty_tree(format: ObjectFormat) -> &'static str {
+    match format {
+        ObjectFormat::Sha1 => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+        ObjectFormat::Sha256 => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+    }
+}
+
+/// The configuration of the temporary git directory. The repository's own is taken over only
+/// where `add` found filters at work, which it may define.
+fn config(repository: &Repository, known: &Known) -> Result<String, FactsError> {
+    let mut text = match repository.format {
+        ObjectFormat::Sha1 => "[core]\n\trepositoryFormatVersion = 0\n".to_owned(),
+        ObjectFormat::Sha256 => "[core]\n\trepositoryFormatVersion = 1\n\
+            [extensions]\n\tobjectFormat = sha256\n"
+            .to_owned(),
+    };
+    if known.record.conversions {
+        let path = quoted(&repository.common_dir.join("config"));
+        text.push_str(&format!("[include]\n\tpath = {path}\n"));
+    } else if repository.git.config_get("core.autocrlf")?.as_deref() == Some("input") {
+        text.push_str("[core]\n\tautocrlf = input\n");
+    }
+    Ok(text)
+}
+
+/// A path as `objects/info/alternates` and a configuration take it, whatever is in it
+/// (gitrepository-layout(5), git-config(1)).
+fn quoted(directory: &Utf8Path) -> String {
+    let text = directory.as_str();
+    let text = text.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{}\"", text.replace('\n', "\\n"))
+}

@@ -1,0 +1,75 @@
+//! Finds which changes lie outside the write roots that somebody was given.
+//!
+//! A path counts where its file really is: links in its parents are resolved, the file itself is
+//! not. A root counts in the same way where it lies inside the worktree, so that an agent cannot
+//! widen it by putting a link in the place of its directory; one outside is resolved fully.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use bstr::BString;
+
+use super::error::FactsError;
+use super::worktree::Known;
+use crate::change::Change;
+use crate::disk::DiskError;
+use crate::disk::resolve::resolve;
+use crate::path::RepoPath;
+use crate::roots::Roots;
+
+/// Resolves write roots; relative ones start in `start`.
+///
+/// # Errors
+/// Fails when the disk does.
+pub fn of(known: &Known, start: &Path, given: &[PathBuf]) -> Result<Roots, FactsError> {
+    let worktree = resolve(known.record.path.as_std_path(), &|_| true)?;
+    let inside = |path: &Path| path.starts_with(&worktree);
+    let roots = given.iter().map(|root| resolve(&start.join(root), &inside));
+    Ok(Roots::new(roots.collect::<Result<_, DiskError>>()?))
+}
+
+/// Picks the changes that no root covers; what is no path of the repository never is.
+///
+/// # Errors
+/// Fails when the disk does.
+pub fn outside(
+    known: &Known,
+    roots: &Roots,
+    changes: &[Change],
+) -> Result<Vec<Change>, FactsError> {
+    let mut parents: HashMap<BString, PathBuf> = HashMap::new();
+    let mut outside = Vec::new();
+    for change in changes {
+        let covered = match change.place.path() {
+            Some(path) => roots.cover(&place_of(known, path, &mut parents)?),
+            None => false,
+        };
+        if !covered {
+            outside.push(change.clone());
+        }
+    }
+    Ok(outside)
+}
+
+/// Where a path of the repository is on disk; each directory is resolved once.
+fn place_of(
+    known: &Known,
+    path: &RepoPath,
+    parents: &mut HashMap<BString, PathBuf>,
+) -> Result<PathBuf, FactsError> {
+    let worktree = known.record.path.as_std_path();
+    let relative = path.to_os_path().map_err(|error| odd(path, error))?;
+    let key = path.parents().next().map(ToOwned::to_owned);
+    let key = key.unwrap_or_default();
+    if !parents.contains_key(&key) {
+        let directory = worktree.join(relative.parent().unwrap_or(Path::new("")));
+        parents.insert(key.clone(), resolve(&directory, &|_| false)?);
+    }
+    let name = relative.file_name().unwrap_or_default();
+    Ok(parents[&key].join(name))
+}
+
+fn odd(path: &RepoPath, error: bstr::Utf8Error) -> FactsError {
+    let error = std::io::Error::other(error);
+    DiskError::new(format!("resolve {path}"), error).into()
+}

@@ -50,6 +50,16 @@ pub enum Error {
         /// How.
         detail: String,
     },
+    /// A restore, or its undoing, failed after it had begun; what was there is saved.
+    #[error("{error}")]
+    HalfRestored {
+        /// What failed.
+        error: Box<Error>,
+        /// The worktree's name.
+        name: String,
+        /// Where it is saved.
+        rescue: String,
+    },
     /// A signal asked to stop; everything was undone.
     #[error("interrupted by signal {0}")]
     Interrupted(u8),
@@ -86,6 +96,7 @@ impl Error {
             Self::Range(refusal) => refusal.exit_code(),
             Self::Hooks(error) => of_hooks(error),
             Self::Disagreement { .. } => ExitCode::Git,
+            Self::HalfRestored { error, .. } => error.exit_code(),
             Self::Interrupted(signal) => ExitCode::Signal(*signal),
         }
     }
@@ -100,6 +111,7 @@ impl Error {
             Self::Refused(error) => Some(error),
             Self::Range(error) => Some(error),
             Self::Hooks(error) => Some(error),
+            Self::HalfRestored { error, .. } => error.inner(),
             Self::Disagreement { .. } | Self::Interrupted(_) => None,
         }
     }
@@ -167,6 +179,9 @@ impl Diagnostic for Error {
             Self::Disagreement { .. } => Some(Box::new(
                 "this is a bug of git-agentwt: please report it with the scope (`git agentwt scope`) and the git version",
             )),
+            Self::HalfRestored { name, rescue, .. } => Some(Box::new(format!(
+                "all that was there is saved in {rescue}; to bring it back: git agentwt restore {name} --undo={rescue}; to go on: git agentwt restore {name}"
+            ))),
             Self::Interrupted(_) => Some(Box::new("everything was undone")),
             _other => self.inner().and_then(Diagnostic::help),
         }

@@ -151,7 +151,10 @@ fn session(cli: &Cli) -> Result<Session, Error> {
             .then(|| Some((name, value.into_string().ok()?)))?
     });
     let signal = Arc::new(AtomicUsize::new(0));
-    if matches!(cli.command, Command::Add(_) | Command::Remove(_)) {
+    if matches!(
+        cli.command,
+        Command::Add(_) | Command::Remove(_) | Command::Restore(_)
+    ) {
         for number in [SIGINT, SIGTERM, SIGHUP] {
             let flag = Arc::clone(&signal);
             let value = usize::try_from(number).unwrap_or(2);
@@ -245,6 +248,9 @@ fn dispatch(session: &Session, command: &Command) -> Result<Outcome<Answer>, Err
         Command::Reapply(options) => {
             with(commands::reapply::run(session, options)?, Answer::Reapply)
         }
+        Command::Restore(options) => {
+            with(commands::restore::run(session, options)?, Answer::Restore)
+        }
         Command::Remove(options) => with(commands::remove::run(session, options)?, Answer::Remove),
         Command::Hooks(options) => with(
             commands::hooks::run(session, &options.command)?,
@@ -271,6 +277,7 @@ fn form(command: &Command) -> (Format, End) {
         Command::Changed(o) => (o.output.format(), end(o.output.nul())),
         Command::Verify(o) => (o.output.format(), end(o.output.nul())),
         Command::Reapply(o) => (o.output.format(), End::Newline),
+        Command::Restore(o) => (o.output.format(), End::Newline),
         Command::Remove(o) => (o.output.format(), End::Newline),
         Command::Hooks(o) => match &o.command {
             HooksCommand::Install(o) | HooksCommand::Uninstall(o) => {

@@ -81,7 +81,7 @@ pub fn save(
 }
 
 /// This name, or, where something was saved within the same second, the next one.
-fn unused(repository: &Repository, name: &str) -> Result<String, Error> {
+pub(super) fn unused(repository: &Repository, name: &str) -> Result<String, Error> {
     let mut free = name.to_owned();
     for number in 2_u32.. {
         if repository.git.rev_parse_commit(&free)?.is_none() {
@@ -140,7 +140,11 @@ fn is_absent_on_purpose(known: &Known, path: &RepoPath) -> bool {
 }
 
 /// Writes what stands at a path into the repository; none when nothing does that git can hold.
-fn read(objects: &Objects, known: &Known, path: &RepoPath) -> Result<Option<Entry>, Error> {
+pub(super) fn read(
+    objects: &Objects,
+    known: &Known,
+    path: &RepoPath,
+) -> Result<Option<Entry>, Error> {
     let failed = |error: std::io::Error| DiskError::new(format!("save {path}"), error);
     let relative = path
         .to_os_path()

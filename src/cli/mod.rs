@@ -19,6 +19,7 @@ mod lifecycle;
 mod look;
 pub mod man;
 mod output;
+mod restore;
 mod verify;
 
 use std::path::PathBuf;
@@ -31,6 +32,7 @@ pub use self::hooks::{Completions, Hook, Hooks, HooksCommand, HooksInstall, Hook
 pub use self::lifecycle::{Init, Reapply, Remove};
 pub use self::look::{List, Path, Scope, Status};
 pub use self::output::{AnswerOutput, FindingsOutput, Format, ListOutput, VerdictOutput};
+pub use self::restore::Restore;
 pub use self::verify::Verify;
 
 /// Give each coding agent its own worktree, and prove what it touched
@@ -97,6 +99,7 @@ pub enum Command {
     Changed(Changed),
     Verify(Verify),
     Reapply(Reapply),
+    Restore(Restore),
     #[command(visible_alias = "rm")]
     Remove(Remove),
     Hooks(Hooks),

@@ -10,6 +10,7 @@ pub mod path;
 pub mod range;
 pub mod reapply;
 pub mod remove;
+pub mod restore;
 pub mod scope;
 pub mod status;
 pub mod verify;

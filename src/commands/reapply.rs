@@ -3,15 +3,12 @@
 use camino::Utf8PathBuf;
 
 use super::{Outcome, Session};
-use crate::apply::write_bits;
-use crate::disk::files::{self, Lock};
+use crate::apply::{sparse, write_bits};
 use crate::disk::mode::{Applied, Doing};
-use crate::entry::Mode;
 use crate::error::Error;
-use crate::facts::{Known, Repository};
-use crate::git::index::{IndexEntry, read_index};
+use crate::facts::Known;
+use crate::git::index::read_index;
 use crate::path::RepoPath;
-use crate::scope::{Access, EntryKind};
 
 /// Holds what was put back, or would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,15 +38,17 @@ pub fn run(session: &Session, options: &crate::cli::Reapply) -> Result<Outcome<R
     let git = known.hardened_git(&repository);
     let index_file = record.admin_dir.join("index");
     let index = read_index(&index_file, repository.format)?;
-    let patterns = patterns(&known, &index);
-    let file = record.admin_dir.join("info/sparse-checkout");
-    let is_on = git.config_get_bool("core.sparseCheckout")? == Some(true);
-    let other_patterns = !is_on || files::read(&file)?.as_deref() != Some(&patterns);
-    let before = present(&known, &index);
+    let patterns = sparse::patterns(&known, &index);
+    let other_patterns = !sparse::is_on(&repository, &known, &patterns)?;
+    let before = sparse::present(&known, &index);
     // looked for first: our own hook puts them back as soon as git has moved a file
     let mut bits = write_bits::apply(&record.path, &known.scope, &index, Doing::Look)?;
     if !options.dry_run {
-        put_patterns_back(&repository, &known, other_patterns.then_some(&patterns))?;
+        if other_patterns {
+            sparse::put_back(&repository, &known, &patterns)?;
+        } else {
+            sparse::reapply(&repository, &known)?;
+        }
         let index = read_index(&index_file, repository.format)?;
         let now = write_bits::apply(&record.path, &known.scope, &index, Doing::Change)?;
         bits.changed.extend(now.changed);
@@ -61,7 +60,7 @@ pub fn run(session: &Session, options: &crate::cli::Reapply) -> Result<Outcome<R
     let left = if options.dry_run {
         Vec::new()
     } else {
-        present(&known, &index)
+        sparse::present(&known, &index)
     };
     let mut outcome = Outcome::done(Reapplied {
         name: record.name.to_string(),
@@ -75,51 +74,4 @@ pub fn run(session: &Session, options: &crate::cli::Reapply) -> Result<Outcome<R
         format!("{path} is excluded and stays on disk, because it is changed: save or revert it")
     }));
     Ok(outcome)
-}
-
-fn patterns(known: &Known, index: &[IndexEntry]) -> Vec<u8> {
-    let gitlinks = index
-        .iter()
-        .filter(|entry| entry.entry.mode == Mode::Gitlink);
-    known
-        .scope
-        .sparse_patterns_with_gitlinks(gitlinks.map(|entry| &entry.path))
-        .to_bytes()
-}
-
-/// Excluded tracked files that are on disk.
-fn present(known: &Known, index: &[IndexEntry]) -> Vec<RepoPath> {
-    let mut classifier = known.scope.classifier();
-    let root = known.record.path.as_std_path();
-    let excluded = index.iter().filter(|entry| {
-        entry.entry.mode != Mode::Gitlink
-            && classifier.verdict(&entry.path, EntryKind::File).access == Access::Excluded
-    });
-    let there = excluded.filter(|entry| {
-        entry
-            .path
-            .to_os_path()
-            .is_ok_and(|path| files::stands(&root.join(path)))
-    });
-    there.map(|entry| entry.path.clone()).collect()
-}
-
-fn put_patterns_back(
-    repository: &Repository,
-    known: &Known,
-    patterns: Option<&Vec<u8>>,
-) -> Result<(), Error> {
-    // hooks and file watchers could have been planted in the shared configuration
-    let git = known.hardened_git(repository);
-    let _shared = Lock::wait(&repository.shared_lock())?;
-    match patterns {
-        Some(patterns) => {
-            git.sparse_checkout_set(patterns)?;
-            // `git sparse-checkout disable` leaves it behind
-            let config = known.record.admin_dir.join("config.worktree");
-            git.config_file_unset(&config, "index.sparse")?;
-        }
-        None => git.sparse_checkout_reapply()?,
-    }
-    Ok(())
 }

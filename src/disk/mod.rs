@@ -5,6 +5,7 @@
 pub mod error;
 pub mod files;
 pub mod mode;
+pub mod put;
 pub mod resolve;
 pub mod scan;
 pub mod stat;

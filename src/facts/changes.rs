@@ -65,6 +65,10 @@ pub struct States {
     pub manifest: Manifest,
     /// HEAD's tree.
     pub head: Delta,
+    /// The nearest reference of HEAD: what the base has, with the upstream work that was merged.
+    pub reference: Delta,
+    /// What a merge in progress brings from upstream.
+    pub arriving: Delta,
     /// The index.
     pub index: IndexState,
     /// The disk.
@@ -93,6 +97,8 @@ struct Sources {
     committed: Vec<Delta>,
     /// References of the index and the disk: a merge in progress brings more.
     working: Vec<Delta>,
+    /// What a merge in progress changes.
+    arriving: Delta,
     /// The recorded branch where HEAD is elsewhere, with its references.
     branch: Option<(Delta, Vec<Delta>)>,
     wrong: Vec<Change>,
@@ -106,6 +112,7 @@ struct Compared {
     head: Delta,
     committed: Vec<Delta>,
     working: Vec<Delta>,
+    arriving: Delta,
     branch: Option<(Delta, Vec<Delta>)>,
     base_lost: bool,
 }
@@ -125,6 +132,7 @@ impl Compared {
             head: Delta::new(),
             committed: checked_out.clone(),
             working: checked_out,
+            arriving: Delta::new(),
             branch: None,
             base_lost: false,
         }
@@ -230,6 +238,8 @@ pub fn collect_with(
     let states = States {
         manifest: ground.manifest,
         head: sources.head,
+        reference: sources.committed.into_iter().next().unwrap_or_default(),
+        arriving: sources.arriving,
         index,
         disk: disk.delta,
         untracked,
@@ -265,6 +275,7 @@ impl Ground<'_> {
             head: compared.head,
             committed: compared.committed,
             working: compared.working,
+            arriving: compared.arriving,
             branch: compared.branch,
             wrong,
             shared: around.shared,
@@ -293,9 +304,14 @@ impl Ground<'_> {
             committed.push(trees.delta(head)?);
         }
         let mut working = committed.clone();
+        let mut arriving = Delta::new();
         for merged in &heads.merging {
             if effort.or(upstream_has(git, merged, &tips), || false)? {
-                working.push(trees.delta(merged)?);
+                let theirs = trees.delta(merged)?;
+                let ancestors = git.merge_base_all(head, std::slice::from_ref(merged))?;
+                let before = trees.delta(ancestors.first().unwrap_or(base))?;
+                arriving.extend(self.difference(&before, &theirs));
+                working.push(theirs);
             }
         }
         let branch = match &heads.branch {
@@ -314,8 +330,18 @@ impl Ground<'_> {
             tips,
             committed,
             working,
+            arriving,
             branch,
         })
+    }
+
+    /// What one tree has where another has something else.
+    fn difference(&self, before: &Delta, after: &Delta) -> Delta {
+        let at = |delta: &Delta, path: &RepoPath| entry_in(&self.manifest, delta, path);
+        let paths: BTreeSet<&RepoPath> = before.keys().chain(after.keys()).collect();
+        let differs = |path: &&RepoPath| at(before, path) != at(after, path);
+        let other = paths.into_iter().filter(differs);
+        other.map(|path| (path.clone(), at(after, path))).collect()
     }
 
     fn disk(&self, sources: &mut Sources) -> Result<DiskState, FactsError> {

@@ -8,6 +8,7 @@ pub mod error;
 pub mod hooks;
 pub mod ignore;
 pub mod index;
+pub mod index_edit;
 pub mod objects;
 mod patch;
 pub mod quarantine;

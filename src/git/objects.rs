@@ -206,6 +206,29 @@ impl Objects {
         })
     }
 
+    /// Reads the raw bytes of a commit: its headers and its message.
+    ///
+    /// # Errors
+    /// Fails when it is missing, damaged or no commit.
+    pub fn raw_commit(&self, id: &CommitId) -> Result<Vec<u8>, GitError> {
+        let what = format!("commit {id}");
+        let oid = gix::hash::ObjectId::from_hex(id.as_str().as_bytes())
+            .map_err(|error| unreadable(&what, &error))?;
+        let mut buffer = Vec::new();
+        Ok(self.find(&what, &oid, Kind::Commit, &mut buffer)?.to_vec())
+    }
+
+    /// Writes a commit of these raw bytes, that no ref names yet.
+    ///
+    /// # Errors
+    /// Fails when writing does.
+    pub fn write_commit(&self, raw: &[u8]) -> Result<CommitId, GitError> {
+        let written = self.store.write_buf(Kind::Commit, raw);
+        written
+            .map(|id| commit_id_of(&id))
+            .map_err(|error| unreadable(&"a commit into the repository", &error))
+    }
+
     /// Reads the raw bytes of a blob.
     ///
     /// # Errors

@@ -43,14 +43,6 @@ const PATCH: &[&str] = &[
 ];
 
 impl Git {
-    /// Fills the index with a tree (`git read-tree`).
-    ///
-    /// # Errors
-    /// Fails when git does.
-    pub fn read_tree(&self, tree: &str) -> Result<(), GitError> {
-        self.output("read a tree", &["read-tree", tree]).map(drop)
-    }
-
     /// Makes a tree of another one and these differences, which are for `git update-index -z
     /// --index-info`; the index is left with it.
     ///

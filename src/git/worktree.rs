@@ -353,7 +353,12 @@ impl Git {
         self.commit_tree(&tree, message, &[parent]).map(Some)
     }
 
-    fn commit_tree(
+    /// Makes a commit of a tree, that no ref names yet; as the user, or in our own name where
+    /// nobody is configured.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn commit_tree(
         &self,
         tree: &str,
         message: &str,

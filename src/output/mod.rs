@@ -28,6 +28,7 @@ use crate::commands::list::Row;
 use crate::commands::range::RangeVerdict;
 use crate::commands::reapply::Reapplied;
 use crate::commands::remove::Removed;
+use crate::commands::restore::RestoreAnswer;
 use crate::commands::scope::ScopeAnswer;
 use crate::commands::status::StatusAnswer;
 use crate::commands::verify::Verified;
@@ -50,6 +51,7 @@ pub enum Answer {
     Verify(Vec<Verified>),
     Range(RangeVerdict),
     Reapply(Reapplied),
+    Restore(RestoreAnswer),
     Remove(Vec<Removed>),
     Hooks(HooksAnswer),
     Hook(HookAnswer),
@@ -116,6 +118,7 @@ impl Answer {
             | Self::Changed { .. }
             | Self::Reapply(_)
             | Self::Remove(_)
+            | Self::Restore(_)
             | Self::Hooks(_)
             | Self::Hook(_)
             | Self::Text(_) => Vec::new(),

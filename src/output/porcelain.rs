@@ -56,6 +56,7 @@ pub fn porcelain(answer: &Answer, end: End) -> Vec<u8> {
         Answer::Init(_)
         | Answer::Add(_)
         | Answer::Reapply(_)
+        | Answer::Restore(_)
         | Answer::Remove(_)
         | Answer::Hook(_)
         | Answer::Text(_) => {}
@@ -92,6 +93,7 @@ pub fn tsv(answer: &Answer, end: End) -> Vec<u8> {
         | Answer::Path(_)
         | Answer::Scope(_)
         | Answer::Reapply(_)
+        | Answer::Restore(_)
         | Answer::Remove(_)
         | Answer::Hooks(_)
         | Answer::Hook(_)

@@ -5,4 +5,5 @@ pub mod init;
 pub mod range;
 pub mod refusal;
 pub mod remove;
+pub mod restore;
 pub mod rules;

@@ -5,6 +5,7 @@ use std::fmt;
 use camino::Utf8PathBuf;
 use miette::Diagnostic;
 
+use super::restore::refusal::RestoreRefusal;
 use crate::exit::ExitCode;
 
 /// Says why nothing is done.
@@ -146,6 +147,15 @@ pub enum Refusal {
         name: String,
         taken_by: Utf8PathBuf,
     },
+    /// Nothing is put back.
+    #[error(transparent)]
+    Restore(Box<RestoreRefusal>),
+}
+
+impl From<RestoreRefusal> for Refusal {
+    fn from(refusal: RestoreRefusal) -> Self {
+        Self::Restore(Box::new(refusal))
+    }
 }
 
 fn list(items: &[String]) -> String {
@@ -157,6 +167,7 @@ impl Refusal {
     #[must_use]
     pub const fn exit_code(&self) -> ExitCode {
         match self {
+            Self::Restore(refusal) => refusal.exit_code(),
             Self::NoWriteList { .. } | Self::NoSuchStrategy { .. } => ExitCode::Config,
             Self::NoDefaultBase { .. }
             | Self::UnknownBase { .. }
@@ -193,6 +204,7 @@ impl Refusal {
 
     const fn code_name(&self) -> &'static str {
         match self {
+            Self::Restore(refusal) => refusal.code_name(),
             Self::NoWriteList { .. } => "agentwt::add::no_write_list",
             Self::AnotherScope { .. } => "agentwt::add::another_scope",
             Self::AnotherBase { .. } => "agentwt::add::another_base",
@@ -230,6 +242,7 @@ impl Refusal {
 
     fn advice(&self) -> String {
         match self {
+            Self::Restore(refusal) => refusal.advice(),
             Self::NoWriteList { name, config_found } => {
                 let file = crate::config::CONFIG_PATH;
                 let config = if *config_found {

@@ -23,6 +23,7 @@ mod path;
 mod range;
 mod reapply;
 mod remove;
+mod restore;
 mod rollback;
 mod runner;
 mod sarif;

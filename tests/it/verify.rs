@@ -134,6 +134,8 @@ fn each_violation_names_path_what_where_and_the_rule() {
       !  created   docs/new.md  untracked                       read-only: read ** (default)
       !  created   secrets/k    untracked                       excluded: exclude **/secrets/** (--exclude)
       -  perm      docs/api.md  disk                            read-only: read ** (default)
+    --- stderr
+    to put these paths back: git agentwt restore task
     --- status 1
     ");
 }
@@ -155,6 +157,8 @@ fn a_rule_of_the_config_is_named_by_file_and_line() {
       !  created   new.pem      untracked  excluded: exclude *.pem (.agentwt/config.toml:11)
       !  created   nowhere      untracked  excluded: no rule lets it be seen
       !  created   secrets/x    untracked  excluded: exclude secrets/** (.agentwt/config.toml:10)
+    --- stderr
+    to put these paths back: git agentwt restore task
     --- status 1
     ");
 }
@@ -343,6 +347,8 @@ fn strict_counts_notices() {
     assert_snapshot!(repo.agentwt(&["verify", "task", "--strict"]), @"
     NO task: 1 violation, 1 path changed
       !  perm  README.md  disk  read-only: read ** (default)
+    --- stderr
+    to put these paths back: git agentwt restore task
     --- status 1
     ");
 }
@@ -356,12 +362,16 @@ fn several_worktrees_are_told_apart_and_one_violation_is_enough() {
     ok clean: in scope, 0 paths changed
     NO task: 1 violation, 1 path changed
       !  created  docs/new.md  untracked  read-only: read ** (default)
+    --- stderr
+    to put these paths back: git agentwt restore task
     --- status 1
     ");
     assert_snapshot!(repo.agentwt(&["verify", "--all"]), @"
     ok clean: in scope, 0 paths changed
     NO task: 1 violation, 1 path changed
       !  created  docs/new.md  untracked  read-only: read ** (default)
+    --- stderr
+    to put these paths back: git agentwt restore task
     --- status 1
     ");
     repo.agentwt(&["verify", "clean"]).ok();

@@ -24,7 +24,7 @@ __git_agentwt_wants_name() {
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         case $word in
             path | status | changed | verify | reapply | remove | rm) return 0 ;;
-            scope | install | uninstall) return 0 ;;
+            scope | restore | install | uninstall) return 0 ;;
             init | add | list | ls | completions) return 1 ;;
         esac
     done

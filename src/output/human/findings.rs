@@ -41,7 +41,18 @@ pub fn verify(all: &[Verified], paint: Paint) -> Printed {
         text.push_str(&findings(one.report.findings.iter(), paint));
         text.push_str(&remark(one, paint));
     }
-    out(text)
+    let mut printed = out(text);
+    let has_paths = |one: &&Verified| {
+        let mut violations = one.report.violations();
+        violations.any(|finding| matches!(finding.reason, Reason::ReadOnly | Reason::Excluded))
+    };
+    for one in all.iter().filter(has_paths) {
+        let name = &one.name;
+        printed.stderr.push_str(&format!(
+            "to put these paths back: git agentwt restore {name}\n"
+        ));
+    }
+    printed
 }
 
 /// What happened beside it, which proves nothing.

@@ -3,6 +3,7 @@
 pub(super) mod changed;
 pub(super) mod findings;
 mod making;
+mod restoring;
 mod worktrees;
 
 use super::{Answer, End, Paint, Printed};
@@ -13,6 +14,7 @@ pub fn render(answer: &Answer, end: End, paint: Paint) -> Printed {
         Answer::Init(done) => making::init(done, paint),
         Answer::Add(added) => making::add(added, paint),
         Answer::Reapply(done) => making::reapply(done, paint),
+        Answer::Restore(answer) => restoring::restore(answer, paint),
         Answer::Remove(all) => making::remove(all, paint),
         Answer::Hooks(answer) => making::hooks(answer, paint),
         Answer::List(rows) => worktrees::list(rows, paint),

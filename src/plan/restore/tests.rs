@@ -1,0 +1,140 @@
+use super::*;
+use crate::entry::ObjectId;
+
+fn path(text: &str) -> RepoPath {
+    RepoPath::parse(text).expect("it is normal")
+}
+
+fn entry(mode: Mode) -> Entry {
+    let id = ObjectId::from_bytes(&[1; 20]).expect("20 bytes");
+    Entry { mode, id }
+}
+
+fn violation(text: &str, disk: Option<Mode>, target: Option<Mode>) -> Violation {
+    Violation {
+        path: path(text),
+        kind: Kind::Modified,
+        excluded: false,
+        committed: false,
+        disk: disk.map(entry),
+        target: target.map(entry),
+    }
+}
+
+fn facts(violations: Vec<Violation>) -> RestoreFacts {
+    RestoreFacts {
+        name: "t".into(),
+        path: "/w".into(),
+        admin_dir: "/g".into(),
+        standing: Standing {
+            branch: "b".into(),
+            elsewhere: None,
+            operation: None,
+        },
+        is_there: true,
+        index_damaged: false,
+        violations,
+        permissions: Vec::new(),
+        sparse: false,
+        others: BTreeSet::new(),
+        history: Vec::new(),
+    }
+}
+
+fn names(plan: &RestorePlan) -> Vec<String> {
+    plan.paths.iter().map(|v| v.path.to_string()).collect()
+}
+
+const FILE: Option<Mode> = Some(Mode::File);
+
+#[test]
+fn a_path_means_itself_and_all_below_it_and_nothing_that_only_begins_so() {
+    let all = ["docs/a", "docs/b/c", "docs2"].map(|text| violation(text, FILE, FILE));
+    let facts = facts(all.to_vec());
+    let plan = |asked: &[&str]| {
+        let asked: Vec<RepoPath> = asked.iter().map(|text| path(text)).collect();
+        super::plan(&facts, &asked, Committed::Undone).map(|plan| names(&plan))
+    };
+    assert_eq!(plan(&["docs"]).expect("ok"), ["docs/a", "docs/b/c"]);
+    assert_eq!(plan(&["docs/b/c"]).expect("ok"), ["docs/b/c"]);
+    assert_eq!(plan(&[]).expect("ok"), ["docs/a", "docs/b/c", "docs2"]);
+    let refused = plan(&["docs", "doc"]);
+    assert!(matches!(refused, Err(RestoreRefusal::NoViolation { path, .. }) if path == "doc"));
+}
+
+#[test]
+fn a_link_in_the_place_of_a_directory_goes_before_what_was_in_it() {
+    let facts = facts(vec![
+        violation("docs", Some(Mode::Link), None),
+        violation("docs/a", None, FILE),
+        violation("docs/b", None, FILE),
+    ]);
+    let plan = plan(&facts, &[path("docs/a")], Committed::Undone).expect("ok");
+    assert_eq!(names(&plan), ["docs", "docs/a"]);
+}
+
+#[test]
+fn work_in_scope_is_never_in_the_way() {
+    for other in ["README.md/notes", "README.md"] {
+        let target = if other == "README.md" {
+            "README.md/x"
+        } else {
+            "README.md"
+        };
+        let mut facts = facts(vec![violation(target, None, FILE)]);
+        facts.others.insert(path(other));
+        let refused = plan(&facts, &[], Committed::Undone);
+        assert!(
+            matches!(refused, Err(RestoreRefusal::InTheWay { .. })),
+            "{other}"
+        );
+    }
+}
+
+#[test]
+fn a_repository_is_refused_and_an_empty_directory_of_that_name_is_not() {
+    let nested = Some(Mode::NestedGit);
+    let refused = plan(
+        &facts(vec![violation("d/n/.git", nested, None)]),
+        &[],
+        Committed::Undone,
+    );
+    let items = vec!["d/n".to_owned()];
+    assert_eq!(
+        refused,
+        Err(RestoreRefusal::NestedRepository {
+            name: "t".into(),
+            path: "/w".into(),
+            items
+        })
+    );
+    let empty = Some(Mode::EmptyDirectory);
+    let empty = facts(vec![violation("d/n/.git", empty, None)]);
+    assert!(plan(&empty, &[], Committed::Undone).is_ok());
+}
+
+#[test]
+fn only_what_is_committed_needs_the_branch() {
+    let mut facts = facts(vec![violation("a", FILE, FILE), violation("b", FILE, FILE)]);
+    facts.violations[1].committed = true;
+    facts.standing.operation = Some(Operation::Merge);
+    let refused = plan(&facts, &[], Committed::Undone);
+    assert!(matches!(refused, Err(RestoreRefusal::InProgress { .. })));
+    assert!(plan(&facts, &[path("a")], Committed::Undone).is_ok());
+    facts.standing.operation = None;
+    facts.standing.elsewhere = Some("main".into());
+    let refused = plan(&facts, &[], Committed::Undone);
+    assert!(matches!(refused, Err(RestoreRefusal::Elsewhere { .. })));
+}
+
+#[test]
+fn commits_are_made_anew_only_where_one_of_them_went_out_of_scope() {
+    let mut facts = facts(vec![violation("a", FILE, FILE)]);
+    let rewrite = |facts: &RestoreFacts| {
+        let plan = plan(facts, &[], Committed::Rewritten);
+        plan.expect("nothing is in the way").rewrite
+    };
+    assert!(!rewrite(&facts));
+    facts.history.push(path("b"));
+    assert!(rewrite(&facts));
+}

@@ -1,0 +1,7 @@
+//! `restore`: puts what is out of scope back, touches nothing else, and can be undone.
+
+mod branch;
+mod kinds;
+mod stopped;
+mod undo;
+mod world;

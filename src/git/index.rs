@@ -3,7 +3,9 @@
 //! Only names, modes, ids and flags are taken: its stat data can be forged and decide nothing.
 
 use camino::Utf8Path;
+use gix::index::decode::Options;
 use gix::index::entry::{Flags, Mode as IndexMode, Stage as IndexStage};
+use gix::index::{File, State};
 
 use super::error::GitError;
 use super::objects::ObjectFormat;
@@ -45,26 +47,44 @@ pub struct IndexEntry {
 /// # Errors
 /// Fails when it is damaged, of an unknown version, or has entries that no index may have.
 pub fn read_index(file: &Utf8Path, format: ObjectFormat) -> Result<Vec<IndexEntry>, GitError> {
-    let kind = match format {
-        ObjectFormat::Sha1 => gix::hash::Kind::Sha1,
-        ObjectFormat::Sha256 => gix::hash::Kind::Sha256,
-    };
     let unreadable = |detail: String| GitError::Read {
         what: format!("the index {file}"),
         detail,
     };
-    let options = gix::index::decode::Options::default();
-    let index = gix::index::File::at_or_default(file.as_std_path(), kind, false, options)
+    let options = Options::default();
+    let index = File::at_or_default(file.as_std_path(), kind_of(format), false, options)
         .map_err(|error| unreadable(error.to_string()))?;
+    entries_of(&index).map_err(unreadable)
+}
+
+/// Parses the bytes of an index file, without the file that a split one names.
+///
+/// # Errors
+/// Says what is wrong when [`read_index`] would fail; the checksum is not looked at.
+pub fn parse_index(bytes: &[u8], format: ObjectFormat) -> Result<Vec<IndexEntry>, String> {
+    let state = State::from_bytes(
+        bytes,
+        std::time::UNIX_EPOCH.into(),
+        kind_of(format),
+        Options::default(),
+    );
+    let (state, _) = state.map_err(|error| error.to_string())?;
+    entries_of(&state)
+}
+
+const fn kind_of(format: ObjectFormat) -> gix::hash::Kind {
+    match format {
+        ObjectFormat::Sha1 => gix::hash::Kind::Sha1,
+        ObjectFormat::Sha256 => gix::hash::Kind::Sha256,
+    }
+}
+
+fn entries_of(index: &State) -> Result<Vec<IndexEntry>, String> {
     let mut entries = Vec::with_capacity(index.entries().len());
     for entry in index.entries() {
-        let raw = entry.path(&index);
-        let path = RepoPath::parse(raw).map_err(|error| unreadable(error.to_string()))?;
+        let path = RepoPath::parse(entry.path(index)).map_err(|error| error.to_string())?;
         let Some(mode) = mode_of(entry.mode) else {
-            return Err(unreadable(format!(
-                "{path} has mode {:o}",
-                entry.mode.bits()
-            )));
+            return Err(format!("{path} has mode {:o}", entry.mode.bits()));
         };
         let id = ObjectId::from_bytes(entry.id.as_bytes())
             .expect("because gix knows no other ids than these two");

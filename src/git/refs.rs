@@ -69,6 +69,34 @@ impl ReflogEntry {
     }
 }
 
+/// Parses lines of an object and the ref that names it.
+///
+/// # Errors
+/// Says what is odd about it: an id is none.
+pub fn parse_refs(output: &[u8]) -> Result<Vec<Ref>, String> {
+    let mut refs = Vec::new();
+    for line in output.lines() {
+        let (id, name) = line.split_once_str(" ").unwrap_or((line, b""));
+        let id = CommitId::parse(id.to_str_lossy().trim()).map_err(|error| error.to_string())?;
+        let name = name.into();
+        refs.push(Ref { name, id });
+    }
+    Ok(refs)
+}
+
+/// Parses lines of a commit and why a ref went there. What has no commit is passed over.
+#[must_use]
+pub fn parse_reflog(output: &[u8]) -> Vec<ReflogEntry> {
+    let text = output.to_str_lossy();
+    let entry = |line: &str| {
+        let (id, reason) = line.split_once(' ').unwrap_or((line, ""));
+        let reason = reason.to_owned();
+        let id = CommitId::parse(id).ok()?;
+        Some(ReflogEntry { id, reason })
+    };
+    text.lines().filter_map(entry).collect()
+}
+
 impl Git {
     /// Returns the commit that a user's revision names (gitrevisions(7)), none when there is none.
     ///
@@ -116,15 +144,7 @@ impl Git {
         let what = "list the refs";
         let mut args = vec!["for-each-ref", "--format=%(objectname) %(refname)"];
         args.extend(prefixes);
-        let mut refs = Vec::new();
-        for line in self.output(what, &args)?.lines() {
-            let (id, name) = line.split_once_str(" ").unwrap_or((line, b""));
-            refs.push(Ref {
-                name: name.into(),
-                id: one_id(what, &args, id)?,
-            });
-        }
-        Ok(refs)
+        parse_refs(&self.output(what, &args)?).map_err(|detail| odd_output(what, &args, &detail))
     }
 
     /// Returns the names of the refs below these prefixes that contain a commit.
@@ -289,15 +309,7 @@ impl Git {
             name,
             "--",
         ];
-        let output = self.output("read a reflog", &args)?;
-        let entry = |line: &str| {
-            let (id, reason) = line.split_once(' ').unwrap_or((line, ""));
-            let reason = reason.to_owned();
-            CommitId::parse(id)
-                .ok()
-                .map(|id| ReflogEntry { id, reason })
-        };
-        Ok(output.to_str_lossy().lines().filter_map(entry).collect())
+        Ok(parse_reflog(&self.output("read a reflog", &args)?))
     }
 
     /// Moves a ref, if it is still where it is expected to be; none expects it not to exist.

@@ -50,6 +50,39 @@ pub enum NewWorktreeBranch<'a> {
     Existing(&'a BranchName),
 }
 
+/// Parses `git worktree list --porcelain -z`.
+///
+/// # Errors
+/// Says what is odd about it: a path is not UTF-8, or an id is none.
+pub fn parse_worktree_list(output: &[u8]) -> Result<Vec<WorktreeEntry>, String> {
+    let mut entries: Vec<WorktreeEntry> = Vec::new();
+    for field in output.split_str("\0") {
+        let field = field.to_str().map_err(|_| "it is not UTF-8".to_owned())?;
+        let (key, value) = field.split_once(' ').unwrap_or((field, ""));
+        if key == "worktree" {
+            entries.push(WorktreeEntry {
+                path: value.into(),
+                ..WorktreeEntry::default()
+            });
+        }
+        let Some(entry) = entries.last_mut() else {
+            continue;
+        };
+        match key {
+            "bare" => entry.bare = true,
+            "HEAD" => {
+                let unborn = value.bytes().all(|byte| byte == b'0');
+                let id = (!unborn).then(|| CommitId::parse(value));
+                entry.head = id.transpose().map_err(|error| error.to_string())?;
+            }
+            "branch" => entry.branch = Some(value.to_owned()),
+            "locked" => entry.locked = true,
+            _ => {}
+        }
+    }
+    Ok(entries)
+}
+
 impl Git {
     /// Finds the repository of this git's directory, none when there is none.
     ///
@@ -122,34 +155,7 @@ impl Git {
         let what = "list the worktrees";
         let args = ["worktree", "list", "--porcelain", "-z"];
         let output = self.output(what, &args)?;
-        let mut entries: Vec<WorktreeEntry> = Vec::new();
-        for field in output.split_str("\0") {
-            let field = field
-                .to_str()
-                .map_err(|_| odd_output(what, &args, "it is not UTF-8"))?;
-            let (key, value) = field.split_once(' ').unwrap_or((field, ""));
-            if key == "worktree" {
-                entries.push(WorktreeEntry {
-                    path: value.into(),
-                    ..WorktreeEntry::default()
-                });
-            }
-            let Some(entry) = entries.last_mut() else {
-                continue;
-            };
-            match key {
-                "bare" => entry.bare = true,
-                "HEAD" => {
-                    let unborn = value.bytes().all(|byte| byte == b'0');
-                    let id = (!unborn).then(|| one_id(what, &args, value.as_bytes()));
-                    entry.head = id.transpose()?;
-                }
-                "branch" => entry.branch = Some(value.to_owned()),
-                "locked" => entry.locked = true,
-                _ => {}
-            }
-        }
-        Ok(entries)
+        parse_worktree_list(&output).map_err(|detail| odd_output(what, &args, &detail))
     }
 
     /// Registers a worktree without filling it. `--no-track` keeps git from writing the shared

@@ -13,6 +13,7 @@ mod changed;
 mod ci_examples;
 mod completions;
 mod floors;
+mod fuzz;
 mod hooks;
 mod hooks_install;
 mod init;

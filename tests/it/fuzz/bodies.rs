@@ -1,0 +1,289 @@
+//! What every fuzz target does with its bytes: a parser may refuse them, but it may not panic,
+//! and what it takes must be what it says; a pattern must match what git says it matches.
+//!
+//! `fuzz/` starts these with bytes of libFuzzer, `tests/it/fuzz.rs` with generated ones.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Mutex;
+
+use git_agentwt::config::Config;
+use git_agentwt::git::index::parse_index;
+use git_agentwt::git::objects::ObjectFormat;
+use git_agentwt::git::refs::{parse_reflog, parse_refs};
+use git_agentwt::git::settings_file::meaning;
+use git_agentwt::git::worktree::parse_worktree_list;
+use git_agentwt::manifest::Manifest;
+use git_agentwt::path::RepoPath;
+use git_agentwt::record::{Intent, LastVerification, Record, from_text, to_text};
+use git_agentwt::scope::{Access, Case, EntryKind, Origin, RuleList, Scope, ScopeRule};
+
+/// Every target by its name, for whoever runs all.
+pub const ALL: &[(&str, fn(&[u8]))] = &[
+    ("worktree_list", worktree_list),
+    ("refs", refs),
+    ("manifest", manifest),
+    ("record", record),
+    ("config", config),
+    ("settings_file", settings_file),
+    ("index", index),
+    ("pattern", pattern),
+    ("sparse", sparse),
+];
+
+/// `git worktree list --porcelain -z`.
+pub fn worktree_list(bytes: &[u8]) {
+    let Ok(entries) = parse_worktree_list(bytes) else {
+        return;
+    };
+    let fields = bytes.split(|byte| *byte == 0);
+    let begun = fields.filter(|field| *field == b"worktree" || field.starts_with(b"worktree "));
+    assert_eq!(entries.len(), begun.count(), "no worktree is lost");
+}
+
+/// Lines of refs, and lines of a reflog.
+pub fn refs(bytes: &[u8]) {
+    let lines = bytes.split(|byte| *byte == b'\n').count();
+    if let Ok(refs) = parse_refs(bytes) {
+        assert!(
+            refs.len() == lines || refs.len() + 1 == lines,
+            "a ref a line"
+        );
+    }
+    assert!(
+        parse_reflog(bytes).len() <= lines,
+        "at most an entry a line"
+    );
+}
+
+/// A manifest that is read is written back as the same one.
+pub fn manifest(bytes: &[u8]) {
+    if let Ok(manifest) = Manifest::from_bytes(bytes) {
+        let again = Manifest::from_bytes(&manifest.to_bytes());
+        assert_eq!(again.as_ref(), Ok(&manifest));
+        for item in manifest.items() {
+            assert!(
+                manifest.get(&item.path).is_some(),
+                "it is found by its path"
+            );
+        }
+    }
+}
+
+/// The files of a record; what is read is written back as the same.
+pub fn record(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    if let Ok(record) = from_text::<Record>(text) {
+        assert_eq!(from_text(&to_text(&record)), Ok(record));
+    }
+    if let Ok(intent) = from_text::<Intent>(text) {
+        assert_eq!(from_text(&to_text(&intent)), Ok(intent));
+    }
+    if let Ok(last) = from_text::<LastVerification>(text) {
+        assert_eq!(from_text(&to_text(&last)), Ok(last));
+    }
+}
+
+/// `.agentwt/config.toml`: what it says stands where it is said to stand.
+pub fn config(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    match Config::parse("config.toml", text) {
+        Ok(config) => {
+            let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+            for scope in config.scopes.values() {
+                let lists = [&scope.read, &scope.write, &scope.exclude];
+                for pattern in lists.into_iter().flatten().flatten() {
+                    assert!(text.get(pattern.span.clone()).is_some(), "in the text");
+                    let line = text[..pattern.span.start].matches('\n').count() + 1;
+                    assert_eq!(usize::try_from(pattern.line), Ok(line));
+                }
+            }
+        }
+        Err(error) => assert!(!error.to_string().is_empty(), "it says why"),
+    }
+}
+
+/// `config.worktree`: what a file says does not depend on how often it is asked.
+pub fn settings_file(bytes: &[u8]) {
+    assert_eq!(meaning(bytes), meaning(bytes));
+}
+
+/// An index: no path twice in one stage, and none that a tree could not have.
+pub fn index(bytes: &[u8]) {
+    for format in [ObjectFormat::Sha1, ObjectFormat::Sha256] {
+        for entry in parse_index(bytes, format).unwrap_or_default() {
+            assert!(!entry.path.as_bstr().is_empty(), "it has a name");
+        }
+    }
+}
+
+/// A pattern and a path apart by a newline, after a byte that says whether case counts: our
+/// matcher says what `git check-ignore` says.
+pub fn pattern(bytes: &[u8]) {
+    let Some((case, pattern, path)) = question(bytes) else {
+        return;
+    };
+    let rule = ScopeRule::new(RuleList::Read, pattern, Origin::Default);
+    let Ok(scope) = Scope::compile(vec![rule], case) else {
+        return;
+    };
+    let ours = scope.verdict(&path, EntryKind::File).access == Access::Read;
+    let mut gits = GITS.lock().expect("nobody panicked");
+    let git = gits.get_or_insert_with(Gits::start);
+    let theirs = git.ignores(case, &for_any_git(pattern), &path);
+    assert_eq!(ours, theirs, "{pattern:?} on {path:?} ({case:?})");
+}
+
+/// The same, as an exclude that git's sparse-checkout must leave out.
+pub fn sparse(bytes: &[u8]) {
+    let Some((case, pattern, path)) = question(bytes) else {
+        return;
+    };
+    let rules = [(RuleList::Read, "/*"), (RuleList::Exclude, pattern)];
+    let rules = rules.map(|(list, pattern)| ScopeRule::new(list, pattern, Origin::Default));
+    let Ok(scope) = Scope::compile(rules.into(), case) else {
+        return;
+    };
+    let ours = scope.verdict(&path, EntryKind::File).access != Access::Excluded;
+    let mut gits = GITS.lock().expect("nobody panicked");
+    let git = gits.get_or_insert_with(Gits::start);
+    if let Some(theirs) = git.checks_out(case, &scope.sparse_patterns().to_bytes(), &path) {
+        assert_eq!(ours, theirs, "without {pattern:?}, {path:?} ({case:?})");
+    }
+}
+
+fn question(bytes: &[u8]) -> Option<(Case, &str, RepoPath)> {
+    let (first, rest) = bytes.split_first()?;
+    let end = rest.iter().position(|byte| *byte == b'\n')?;
+    let pattern = std::str::from_utf8(&rest[..end]).ok()?;
+    let path = RepoPath::parse(&rest[end + 1..]).ok()?;
+    let odd = |part: &[u8]| part.len() > 200 || part.eq_ignore_ascii_case(b".git");
+    let parts = || path.as_bstr().split(|byte| *byte == b'/');
+    // the memory bank has rules of its own, and a very long name stands nowhere
+    let ours = parts().any(|part| part.eq_ignore_ascii_case(b".agentwt"));
+    if path.as_bstr().len() > 1000 || ours || parts().any(odd) {
+        return None;
+    }
+    let case = if first % 2 == 0 {
+        Case::Sensitive
+    } else {
+        Case::Insensitive
+    };
+    Some((case, pattern, path))
+}
+
+/// Git before 2.52 took the stars in `a**/b` for a component; see `tests/it/baseline.rs`.
+fn for_any_git(pattern: &str) -> String {
+    let mut pattern = pattern.to_owned();
+    while pattern.contains("***") {
+        pattern = pattern.replace("***", "**");
+    }
+    let special = pattern.find(['*', '?', '[', '\\']).unwrap_or(0);
+    if special > 0 && pattern[special..].starts_with("**") && !pattern[..special].ends_with('/') {
+        pattern.replace_range(special..special + 2, "*");
+    }
+    pattern
+}
+
+static GITS: Mutex<Option<Gits>> = Mutex::new(None);
+
+/// A `git check-ignore` for each kind of case, which answers as long as it is asked. Every
+/// question gets a directory of its own, with the pattern in its `.gitignore`.
+struct Gits {
+    dir: tempfile::TempDir,
+    asked: u64,
+    running: [(Child, ChildStdin, BufReader<ChildStdout>); 2],
+}
+
+impl Gits {
+    fn start() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let root = dir.path().to_owned();
+        let init = git(&root, Case::Sensitive, &["init", "-q"]).status();
+        assert!(init.expect("git starts").success());
+        let running = [Case::Sensitive, Case::Insensitive].map(|case| {
+            let args = ["check-ignore", "--no-index", "-v", "-n", "-z", "--stdin"];
+            let mut command = git(&root, case, &args);
+            command.stdin(Stdio::piped()).stdout(Stdio::piped());
+            let mut child = command.spawn().expect("git starts");
+            let stdin = child.stdin.take().expect("it was piped");
+            let stdout = BufReader::new(child.stdout.take().expect("it was piped"));
+            (child, stdin, stdout)
+        });
+        Self {
+            dir,
+            asked: 0,
+            running,
+        }
+    }
+
+    fn ignores(&mut self, case: Case, pattern: &str, path: &RepoPath) -> bool {
+        self.asked += 1;
+        let name = format!("d{}", self.asked);
+        let dir = self.dir.path().join(&name);
+        std::fs::create_dir(&dir).expect("a new directory");
+        let text = format!("# so that a byte order mark is none\n{pattern}\n");
+        std::fs::write(dir.join(".gitignore"), text).expect("a new file");
+        let (_, stdin, stdout) = &mut self.running[usize::from(case == Case::Insensitive)];
+        let question = [b"./", name.as_bytes(), b"/", &**path.as_bstr(), b"\0"].concat();
+        stdin.write_all(&question).expect("git reads");
+        stdin.flush().expect("git reads");
+        // source, line, pattern and path
+        let mut fields: [Vec<u8>; 4] = Default::default();
+        for field in &mut fields {
+            let read = stdout.read_until(0, field).expect("git answers");
+            assert!(read > 0, "git ended on {pattern:?}, {path:?}");
+        }
+        std::fs::remove_dir_all(dir).expect("it is ours");
+        fields[2] != b"\0"
+    }
+
+    /// None where this git cannot tell (`check-rules` is there since 2.41).
+    fn checks_out(&mut self, case: Case, rules: &[u8], path: &RepoPath) -> Option<bool> {
+        let file = self.dir.path().join("rules");
+        std::fs::write(&file, rules).expect("a file");
+        let args = ["sparse-checkout", "check-rules", "--no-cone", "-z"];
+        let mut command = git(&self.dir.path().to_owned(), case, &args);
+        command.arg("--rules-file").arg(file);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.stderr(Stdio::null()).spawn().expect("git starts");
+        let mut stdin = child.stdin.take().expect("it was piped");
+        // a git that does not know the command does not read
+        let _ = stdin.write_all(&[&**path.as_bstr(), b"\0"].concat());
+        drop(stdin);
+        let output = child.wait_with_output().expect("git ends");
+        output.status.success().then(|| !output.stdout.is_empty())
+    }
+}
+
+impl Drop for Gits {
+    fn drop(&mut self) {
+        for (child, _, _) in &mut self.running {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn git(dir: &PathBuf, case: Case, arguments: &[&str]) -> Command {
+    let ignore_case = match case {
+        Case::Sensitive => "core.ignoreCase=false",
+        Case::Insensitive => "core.ignoreCase=true",
+    };
+    let mut command = Command::new("git");
+    command
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", dir.join("no-home"))
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("LC_ALL", "C")
+        .args(["-c", ignore_case, "-c", "core.excludesFile=/dev/null"])
+        .args(arguments)
+        .current_dir(dir);
+    command
+}

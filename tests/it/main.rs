@@ -20,6 +20,7 @@ mod init;
 mod install;
 mod list;
 mod man;
+mod oracle;
 mod path;
 mod range;
 mod reapply;

@@ -5,15 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::effort::Effort;
 use super::error::FactsError;
 use super::repository::Repository;
+use super::submodule;
 use super::worktree::Known;
 use crate::change::{Change, Kind, Place, Seen};
 use crate::compare::{Delta, entry_in};
-use crate::disk::files;
 use crate::disk::scan::{Believe, Found, Scan, Unreadable, Walk, scan};
 use crate::entry::{Entry, Mode, ObjectId};
-use crate::git::run::Mode as GitMode;
 use crate::manifest::Manifest;
-use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::scope::{Access, EntryKind};
 
@@ -26,6 +24,8 @@ pub struct DiskState {
     pub permissions: Vec<RepoPath>,
     /// What could not be read.
     pub unreadable: Vec<Unreadable>,
+    /// What was changed inside submodules.
+    pub inside: Vec<Change>,
 }
 
 impl DiskState {
@@ -67,8 +67,7 @@ impl DiskState {
             state.take(known, manifest, found);
         }
         for path in submodules {
-            let read = state.submodule(repository, known, manifest, path);
-            effort.or(read, || ())?;
+            state.submodule(repository, known, manifest, references, path);
         }
         let undone = state.undo_filters(repository, known, manifest, references);
         effort.or(undone, || ())?;
@@ -130,35 +129,24 @@ impl DiskState {
         repository: &Repository,
         known: &Known,
         manifest: &Manifest,
+        references: &[&Delta],
         path: RepoPath,
-    ) -> Result<(), FactsError> {
-        let directory = path.to_os_path().ok().and_then(|relative| {
-            camino::Utf8PathBuf::from_path_buf(known.record.path.as_std_path().join(relative)).ok()
-        });
-        let Some(directory) = directory else {
-            let detail = "its path is not UTF-8".to_owned();
-            self.unreadable.push(Unreadable {
-                path: Some(path),
-                detail,
-            });
-            return Ok(());
-        };
-        let git = repository.git.at(&directory).with_mode(GitMode::Hardened);
-        let head = git.rev_parse_commit("HEAD")?;
-        let index = known
-            .dir
-            .join(format!("submodule-index-{}", std::process::id()));
-        let edited = head.is_some() && git.differs_from_head(&index)?;
-        files::remove_file(&index)?;
-        let id = head.as_ref().filter(|_| !edited).and_then(object_id);
+    ) {
+        let at = references
+            .iter()
+            .map(|reference| entry_in(manifest, reference, &path));
+        let all = at.chain([manifest.base(&path)]).flatten();
+        let allowed = all.filter(|e| e.mode == Mode::Gitlink).map(|e| e.id);
+        let seen = submodule::look(repository, known, &path, &allowed.collect());
+        self.inside.extend(seen.changes);
+        self.unreadable.extend(seen.unreadable);
         let entry = Entry {
             mode: Mode::Gitlink,
-            id: id.unwrap_or(ObjectId::none()),
+            id: seen.clean_head.unwrap_or(ObjectId::none()),
         };
         if manifest.base(&path) != Some(entry) {
             self.delta.insert(path, Some(entry));
         }
-        Ok(())
     }
 
     /// Where filters are at work, a file on disk differs from what git stores. One that is what
@@ -212,7 +200,8 @@ impl DiskState {
         Ok(())
     }
 
-    /// Excluded paths that are there with the very content that a reference has.
+    /// Excluded paths that are there with the very content that a reference has, and what was
+    /// changed inside submodules.
     pub fn present(
         &self,
         known: &Known,
@@ -242,7 +231,8 @@ impl DiskState {
             is_directory: entry.mode.is_directory(),
             detail: None,
         };
-        present.map(change).collect()
+        let inside = self.inside.iter().cloned();
+        present.map(change).chain(inside).collect()
     }
 }
 
@@ -257,12 +247,4 @@ pub fn kind_of(mode: Mode) -> EntryKind {
 
 fn access(known: &Known, path: &RepoPath) -> Access {
     known.scope.verdict(path, EntryKind::File).access
-}
-
-fn object_id(commit: &CommitId) -> Option<ObjectId> {
-    let digits = commit.as_str().as_bytes().chunks_exact(2);
-    let bytes: Option<Vec<u8>> = digits
-        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
-        .collect();
-    ObjectId::from_bytes(&bytes?)
 }

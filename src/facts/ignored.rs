@@ -49,23 +49,14 @@ pub fn classify(
     let rules = rules(known, manifest, objects, nearest);
     // without rules everything that is untracked counts
     let mut rules = effort.or(rules.map(Some), || None)?;
-    let mut is_ignored = |path: &RepoPath, mode: Mode| {
-        let Some(rules) = &mut rules else {
-            return false;
-        };
-        match mode {
-            Mode::EmptyDirectory => rules.ignores_directory(path),
-            Mode::NestedGit => path.parent().is_some_and(|p| rules.ignores_directory(&p)),
-            Mode::File | Mode::Executable | Mode::Link | Mode::Gitlink | Mode::Special => {
-                rules.ignores_file(path)
-            }
-        }
-    };
     let mut seen = BTreeMap::new();
     for (path, entry) in untracked {
+        let ignored = rules
+            .as_mut()
+            .is_some_and(|rules| is_ignored(rules, path, entry.mode));
         seen.insert(
             path.clone(),
-            if is_ignored(path, entry.mode) {
+            if ignored {
                 Seen::Ignored
             } else {
                 Seen::Untracked
@@ -73,6 +64,17 @@ pub fn classify(
         );
     }
     Ok(seen)
+}
+
+/// Whether the rules ignore what stands at a path on disk.
+pub fn is_ignored(rules: &mut IgnoreRules, path: &RepoPath, mode: Mode) -> bool {
+    match mode {
+        Mode::EmptyDirectory => rules.ignores_directory(path),
+        Mode::NestedGit => path.parent().is_some_and(|p| rules.ignores_directory(&p)),
+        Mode::File | Mode::Executable | Mode::Link | Mode::Gitlink | Mode::Special => {
+            rules.ignores_file(path)
+        }
+    }
 }
 
 /// The rules of one tree and those that were recorded beside it.

@@ -25,6 +25,7 @@ pub mod restore;
 pub mod roots;
 pub mod scope;
 pub mod shared;
+mod submodule;
 mod surroundings;
 mod tips;
 pub mod worktree;

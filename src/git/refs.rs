@@ -1,7 +1,6 @@
 //! Reads and moves refs and asks how commits are related, one method a git command.
 
 use bstr::{BString, ByteSlice};
-use camino::Utf8Path;
 
 use super::error::GitError;
 use super::run::{Git, odd_output};
@@ -372,19 +371,5 @@ impl Git {
             "--remotes",
         ];
         Ok(!self.output("look at a submodule", &args)?.is_empty())
-    }
-
-    /// Whether the files of this repository are not those of its HEAD, ignored ones apart. Its
-    /// own index, whose flags can hide what they like, is not asked: `index` names a file for a
-    /// new one, which is left behind.
-    ///
-    /// # Errors
-    /// Fails when git does.
-    pub fn differs_from_head(&self, index: &Utf8Path) -> Result<bool, GitError> {
-        let what = "look at a submodule";
-        let git = self.with_index(index);
-        git.output(what, &["read-tree", "HEAD"])?;
-        let status = ["status", "--porcelain", "-z", "--untracked-files=all"];
-        Ok(!git.output(what, &status)?.is_empty())
     }
 }

@@ -34,7 +34,10 @@ fn a_commit_in_a_submodule_is_found() {
     case.does(
         "git submodule --quiet update --init; cd vendor/lib; echo x >lib.c; git commit -q -a -m x",
     );
-    assert_snapshot!(case.findings(), @"vendor/lib modified read-only violation");
+    assert_snapshot!(case.findings(), @"
+    vendor/lib modified read-only violation
+    vendor/lib/lib.c modified read-only violation
+    ");
 }
 
 #[test]
@@ -84,5 +87,127 @@ fn an_edit_in_a_submodule_is_found() {
     case.does(
         "git submodule --quiet update --init; echo x >vendor/lib/lib.c; echo n >vendor/lib/n",
     );
+    assert_snapshot!(case.findings(), @"
+    vendor/lib modified read-only violation
+    vendor/lib/lib.c modified read-only violation
+    vendor/lib/n created read-only violation
+    ");
+}
+
+#[test]
+fn a_deletion_or_a_mode_in_a_submodule_is_found() {
+    let case = with_submodule();
+    case.does("git submodule --quiet update --init; rm vendor/lib/lib.c");
+    assert_snapshot!(case.findings(), @"
+    vendor/lib modified read-only violation
+    vendor/lib/lib.c deleted read-only violation
+    ");
+    case.does("git -C vendor/lib config core.fileMode false; git -C vendor/lib checkout -q .; chmod +x vendor/lib/lib.c");
+    assert_snapshot!(case.findings(), @"
+    vendor/lib modified read-only violation
+    vendor/lib/lib.c mode read-only violation
+    ");
+}
+
+/// Nothing that can be set in the submodule's own git directory hides what is on disk.
+#[test]
+fn an_edit_in_a_submodule_that_is_hidden_from_its_git_is_found() {
+    for script in [
+        "git update-index --assume-unchanged lib.c; echo evil >lib.c",
+        "git update-index --skip-worktree lib.c; echo evil >lib.c",
+        "git config filter.f.clean 'echo lib'; echo '*.c filter=f' >\"$G/info/attributes\"; echo evil >lib.c",
+        "git config filter.f.smudge 'echo evil'; echo '*.c filter=f' >\"$G/info/attributes\"; rm lib.c; git checkout -q lib.c",
+        "cp -a . ../../../copy; git config core.worktree \"$PWD/../../../copy\"; echo evil >lib.c",
+        "git config core.autocrlf true; printf 'lib\\r\\n' >lib.c",
+        "echo \"$PWD/../../../mine\" >../../../mine; git config core.attributesFile \"$PWD/../../../mine\"; echo '*.c eol=crlf' >../../../mine; printf 'lib\\r\\n' >lib.c",
+    ] {
+        let case = with_submodule();
+        case.does("git submodule --quiet update --init");
+        case.does(&format!(
+            "cd vendor/lib; G=$(git rev-parse --absolute-git-dir); mkdir -p \"$G/info\"; {script}"
+        ));
+        assert_eq!(
+            case.findings().lines().collect::<Vec<_>>(),
+            [
+                "vendor/lib modified read-only violation",
+                "vendor/lib/lib.c modified read-only violation"
+            ],
+            "{script}"
+        );
+    }
+}
+
+#[test]
+fn a_file_in_a_submodule_that_is_hidden_from_its_git_is_found() {
+    for script in [
+        "echo new >>\"$G/info/exclude\"; echo x >new",
+        "git config core.excludesFile \"$PWD/../../../mine\"; echo new >../../../mine; echo x >new",
+        "git init -q inner; echo x >inner/new",
+    ] {
+        let case = with_submodule();
+        case.does("git submodule --quiet update --init");
+        case.does(&format!(
+            "cd vendor/lib; G=$(git rev-parse --absolute-git-dir); mkdir -p \"$G/info\"; {script}"
+        ));
+        let findings = case.findings();
+        assert!(
+            findings.contains("new created read-only"),
+            "{script}: {findings}"
+        );
+    }
+}
+
+#[test]
+fn what_a_submodule_itself_ignores_is_build_output_there() {
+    let repo = TestRepo::project();
+    let script = "git init -q ../lib; echo lib >../lib/lib.c; echo '*.o' >../lib/.gitignore; git -C ../lib add .
+        git -C ../lib commit -q -m lib; git submodule --quiet add ../lib vendor/lib; git commit -q -m lib";
+    repo.sh(repo.main(), script).ok();
+    let case = Case::of(repo);
+    case.does("git submodule --quiet update --init; echo x >vendor/lib/lib.o; mkdir -p vendor/lib/sub; echo x >vendor/lib/sub/a.o");
+    assert_snapshot!(case.findings(), @"");
+}
+
+#[test]
+fn line_ends_and_filters_of_the_user_are_no_edit_of_a_submodule() {
+    let repo = TestRepo::project();
+    let script = "git init -q ../lib; echo lib >../lib/lib.c; echo up >../lib/u.up; printf '*.c eol=crlf\\n*.up filter=up\\n' >../lib/.gitattributes
+        git config --global filter.up.clean 'tr A-Z a-z'; git config --global filter.up.smudge 'tr a-z A-Z'
+        git -C ../lib add .; git -C ../lib commit -q -m lib; git submodule --quiet add ../lib vendor/lib; git commit -q -m lib";
+    repo.sh(repo.main(), script).ok();
+    let case = Case::of(repo);
+    case.does("git submodule --quiet update --init; grep -q UP vendor/lib/u.up");
+    assert_snapshot!(case.findings(), @"");
+    case.does("echo EVIL >vendor/lib/u.up");
+    assert_snapshot!(case.findings(), @"
+    vendor/lib modified read-only violation
+    vendor/lib/u.up modified read-only violation
+    ");
+}
+
+#[test]
+fn a_submodule_in_a_submodule_is_looked_into() {
+    let repo = TestRepo::project();
+    let script = "git init -q ../deep; echo deep >../deep/d.c; git -C ../deep add .; git -C ../deep commit -q -m deep
+        git init -q ../lib; echo lib >../lib/lib.c; git -C ../lib submodule --quiet add ../deep in; git -C ../lib add .
+        git -C ../lib commit -q -m lib; git submodule --quiet add ../lib vendor/lib; git commit -q -m lib";
+    repo.sh(repo.main(), script).ok();
+    let case = Case::of(repo);
+    case.does("git submodule --quiet update --init");
+    assert_snapshot!(case.findings(), @"");
+    case.does("git submodule --quiet update --init --recursive");
+    assert_snapshot!(case.findings(), @"");
+    case.does("echo evil >vendor/lib/in/d.c");
+    assert_snapshot!(case.findings(), @"
+    vendor/lib modified read-only violation
+    vendor/lib/in modified read-only violation
+    vendor/lib/in/d.c modified read-only violation
+    ");
+}
+
+#[test]
+fn a_submodule_whose_git_cannot_be_read_is_found() {
+    let case = with_submodule();
+    case.does("git submodule --quiet update --init; echo 'gitdir: /nowhere' >vendor/lib/.git");
     assert_snapshot!(case.findings(), @"vendor/lib modified read-only violation");
 }

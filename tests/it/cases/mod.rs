@@ -13,6 +13,7 @@ mod forms;
 mod ignored;
 mod index;
 mod moved_base;
+mod name_forms;
 mod names;
 mod shared;
 mod submodules;

@@ -345,10 +345,9 @@ impl Ground<'_> {
     }
 
     fn disk(&self, sources: &mut Sources) -> Result<DiskState, FactsError> {
-        let mut candidates: Vec<&Delta> = sources.working.iter().collect();
-        candidates.push(&sources.head);
+        let (references, head) = (&sources.working, &sources.head);
         let (repository, known, effort) = (self.repository, self.known, &self.terms.effort);
-        let read = DiskState::read(repository, known, &self.manifest, &candidates, effort);
+        let read = DiskState::read(repository, known, &self.manifest, references, head, effort);
         let disk = match read {
             Ok(disk) => disk,
             Err(FactsError::Disk(error)) => DiskState {

@@ -29,16 +29,18 @@ pub struct DiskState {
 }
 
 impl DiskState {
-    /// Walks the worktree and compares it with its manifest. `references` are all trees whose
-    /// entries a file may be.
+    /// Walks the worktree and compares it with its manifest. A file may be that of a reference,
+    /// or of HEAD, as a checkout writes it.
     pub fn read(
         repository: &Repository,
         known: &Known,
         manifest: &Manifest,
-        references: &[&Delta],
+        references: &[Delta],
+        head: &Delta,
         effort: &Effort,
     ) -> Result<Self, FactsError> {
-        let submodules = gitlinks(manifest, references);
+        let with_head: Vec<&Delta> = references.iter().chain([head]).collect();
+        let submodules = gitlinks(manifest, &with_head);
         let hash =
             |size, content: &mut dyn std::io::Read| repository.format.hash_blob(size, content);
         let walk = Walk {
@@ -69,7 +71,7 @@ impl DiskState {
         for path in submodules {
             state.submodule(repository, known, manifest, references, path);
         }
-        let undone = state.undo_filters(repository, known, manifest, references);
+        let undone = state.undo_filters(repository, known, manifest, &with_head);
         effort.or(undone, || ())?;
         Ok(state)
     }
@@ -129,7 +131,7 @@ impl DiskState {
         repository: &Repository,
         known: &Known,
         manifest: &Manifest,
-        references: &[&Delta],
+        references: &[Delta],
         path: RepoPath,
     ) {
         let at = references

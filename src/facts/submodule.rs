@@ -10,7 +10,7 @@ use super::error::FactsError;
 use super::ignored::is_ignored;
 use super::repository::Repository;
 use super::worktree::Known;
-use crate::change::{Change, Place, Seen};
+use crate::change::{Change, Kind, Place, Seen};
 use crate::compare::{Delta, State, compare, entry_in};
 use crate::disk::files;
 use crate::disk::scan::{Believe, Scan, Unreadable, Walk, scan};
@@ -102,6 +102,7 @@ impl<'a> Look<'a> {
         };
         let tree = self.objects.commit(&head)?.tree;
         let manifest = self.manifest(&tree)?;
+        let mut seen = Submodule::default();
         let mut references = Vec::new();
         for id in allowed {
             // one that was never fetched says nothing
@@ -112,9 +113,19 @@ impl<'a> Look<'a> {
                 references.push(delta);
             }
         }
+        if allowed.is_empty() {
+            // a new one: every file of it is, and its git directory
+            references.push(
+                manifest
+                    .items()
+                    .iter()
+                    .map(|i| (i.path.clone(), None))
+                    .collect(),
+            );
+            seen.changes.push(self.own_git());
+        }
         let own = [Delta::new()];
         let known: Vec<&Delta> = references.iter().chain(&own).collect();
-        let mut seen = Submodule::default();
         let mut delta = self.disk(&manifest, &known, &mut seen)?;
         self.undo_filters(&manifest, &known, &mut delta)?;
         self.leave_out_ignored(&manifest, &known, &mut delta)?;
@@ -332,6 +343,16 @@ impl<'a> Look<'a> {
             !entry.is_some_and(|entry| unknown && is_ignored(&mut rules, path, entry.mode))
         });
         Ok(())
+    }
+
+    fn own_git(&self) -> Change {
+        Change {
+            place: Place::Path(RepoPath::child(Some(self.path), b".git")),
+            kind: Kind::Created,
+            seen: BTreeSet::from([Seen::Disk]),
+            is_directory: true,
+            detail: None,
+        }
     }
 
     /// A path in the submodule as one of the repository around it.

@@ -5,16 +5,20 @@
 //! `src/**`, `tests/**` and `/package.json` may be edited, `**/secrets/**` is excluded, all else
 //! is read-only. A finding is a line of path, kind, reason and level.
 
+mod calm;
 mod commits;
 mod disk;
 mod excluded;
 mod filters;
 mod forms;
+mod hidden;
 mod ignored;
 mod index;
 mod moved_base;
 mod name_forms;
 mod names;
+mod nested;
+mod plumbing;
 mod shared;
 mod submodules;
 mod upstream;

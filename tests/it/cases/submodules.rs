@@ -45,6 +45,11 @@ fn a_committed_move_of_a_submodule_is_found() {
     let case = with_submodule();
     case.does("git submodule --quiet update --init; (cd vendor/lib; git commit -q --allow-empty -m x); git add -A; git commit -q -m moved");
     assert_snapshot!(case.findings(), @"vendor/lib modified read-only violation");
+    case.does("cd vendor/lib; echo x >lib.c; git commit -q -a -m x; cd ../..; git add -A; git commit -q -m moved");
+    assert_snapshot!(case.findings(), @"
+    vendor/lib modified read-only violation
+    vendor/lib/lib.c modified read-only violation
+    ");
 }
 
 #[test]

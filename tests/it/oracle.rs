@@ -13,7 +13,7 @@ use ops::{Choices, Op};
 use world::World;
 
 /// How many sequences an ordinary run tries, in all shards together.
-const ROUNDS: u64 = 12;
+const ROUNDS: u64 = 20;
 
 /// How many operations a sequence has.
 const LENGTH: usize = 24;

@@ -19,8 +19,11 @@ use git_agentwt::path::RepoPath;
 use git_agentwt::record::{Intent, LastVerification, Record, from_text, to_text};
 use git_agentwt::scope::{Access, Case, EntryKind, Origin, RuleList, Scope, ScopeRule};
 
+/// What is done with the bytes of one input.
+pub type Target = fn(&[u8]);
+
 /// Every target by its name, for whoever runs all.
-pub const ALL: &[(&str, fn(&[u8]))] = &[
+pub const ALL: &[(&str, Target)] = &[
     ("worktree_list", worktree_list),
     ("refs", refs),
     ("manifest", manifest),
@@ -257,7 +260,8 @@ impl Gits {
         let _ = stdin.write_all(&[&**path.as_bstr(), b"\0"].concat());
         drop(stdin);
         let output = child.wait_with_output().expect("git ends");
-        output.status.success().then(|| !output.stdout.is_empty())
+        let matched = !output.stdout.is_empty();
+        output.status.success().then_some(matched)
     }
 }
 

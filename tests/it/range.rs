@@ -94,8 +94,8 @@ fn each_violation_of_a_range_names_path_commit_and_rule() {
         "--porcelain",
     ];
     assert_snapshot!(repo.agentwt(&arguments).stdout, @"
-    main..work	violation	modified	read-only	commit d2ca4b73ee	default	**	README.md	net
-    main..work	violation	modified	excluded	commit 06811a0573	.agentwt/config.toml:6	**/secrets/**	app/secrets/token	net
+    main..work	violation	modified	read-only	net	commit d2ca4b73ee	default	**	README.md
+    main..work	violation	modified	excluded	net	commit 06811a0573	.agentwt/config.toml:6	**/secrets/**	app/secrets/token
     ");
 }
 

@@ -41,7 +41,7 @@ fn going_away_and_coming_back() {
     calm(&[
         "git switch -q --detach; git switch -q agentwt/task",
         "git -C \"$MAIN\" branch side; echo x >>src/main.rs; commit; git switch -q side; git switch -q agentwt/task; git -C \"$MAIN\" branch -q -D side",
-        "git checkout -q -b side; echo x >>src/main.rs; commit; git switch -q agentwt/task; git merge -q side",
+        "git checkout -q -b side; echo x >>src/main.rs; commit; git switch -q agentwt/task; git merge -q side; git branch -q -d side",
     ]);
 }
 

@@ -15,12 +15,18 @@ fn a_mode_that_file_mode_hides_is_found() {
 
 #[test]
 fn a_deletion_that_assume_unchanged_hides_is_found() {
-    assert_snapshot!(after("git update-index --assume-unchanged README.md; rm -f README.md"), @"README.md deleted read-only violation");
+    assert_snapshot!(after("git update-index --assume-unchanged README.md; rm -f README.md"), @"
+    README.md deleted read-only violation
+    @wt/index integrity integrity violation
+    ");
 }
 
 #[test]
 fn a_deletion_that_skip_worktree_hides_is_found() {
-    assert_snapshot!(after("git update-index --skip-worktree README.md; rm -f README.md"), @"README.md deleted read-only violation");
+    assert_snapshot!(after("git update-index --skip-worktree README.md; rm -f README.md"), @"
+    README.md deleted read-only violation
+    @wt/index integrity integrity violation
+    ");
 }
 
 #[test]
@@ -28,6 +34,7 @@ fn an_edit_that_skip_worktree_hides_without_sparse_checkout_is_found() {
     assert_snapshot!(after("git update-index --skip-worktree README.md; git config --worktree core.sparseCheckout false; edit README.md"), @"
     README.md modified read-only violation
     @wt/config.worktree config integrity violation
+    @wt/index integrity integrity violation
     ");
 }
 
@@ -39,6 +46,7 @@ fn an_edit_that_expected_files_outside_of_patterns_hide_is_found() {
     README.md modified read-only violation
     secrets/key.pem modified excluded violation
     @wt/config.worktree config integrity violation
+    @wt/index integrity integrity violation
     ");
 }
 
@@ -47,6 +55,7 @@ fn an_edit_that_ignored_stat_data_hide_is_found() {
     assert_snapshot!(after("git config --worktree core.ignoreStat true; git update-index --assume-unchanged README.md; edit README.md"), @"
     README.md modified read-only violation
     @wt/config.worktree config integrity violation
+    @wt/index integrity integrity violation
     ");
 }
 
@@ -76,7 +85,7 @@ fn a_file_that_was_untracked_in_a_commit_and_then_ignored_is_deleted() {
     let script = "git rm -q --cached docs/guide.md; git commit -q -m x; echo /docs/guide.md >>\"$MAIN/.git/info/exclude\"";
     assert_snapshot!(after(script), @"
     docs/guide.md deleted read-only violation
-    @git/info/exclude config shared notice
+    @git/info/exclude config shared violation
     ");
 }
 
@@ -85,7 +94,7 @@ fn line_ends_that_an_attribute_hides_are_found() {
     let script = "echo '*.md text' >>\"$MAIN/.git/info/attributes\"; chmod u+w README.md; printf 'read me\\r\\n' >README.md; git status >/dev/null";
     assert_snapshot!(after(&format!("mkdir -p \"$MAIN/.git/info\"; {script}")), @"
     README.md modified read-only violation
-    @git/info/attributes config shared notice
+    @git/info/attributes config shared violation
     ");
 }
 
@@ -111,7 +120,7 @@ fn another_encoding_that_an_attribute_hides_is_found() {
         chmod u+w README.md; printf 'r\\0e\\0a\\0d\\0 \\0m\\0e\\0\\n\\0' >README.md; git status >/dev/null";
     assert_snapshot!(after(script), @"
     README.md modified read-only violation
-    @git/info/attributes config shared notice
+    @git/info/attributes config shared violation
     ");
 }
 
@@ -138,7 +147,7 @@ fn an_edit_beside_a_clean_copy_that_git_is_pointed_at_is_found() {
 fn grafts_and_a_shallow_file_hide_no_commit() {
     assert_snapshot!(after("edit README.md; commit; mkdir -p \"$MAIN/.git/info\"; git rev-parse HEAD >\"$MAIN/.git/info/grafts\""), @"
     README.md modified read-only violation
-    @git/info/grafts integrity shared notice
+    @git/info/grafts integrity shared violation
     ");
     let findings = after("edit README.md; commit; git rev-parse HEAD >\"$MAIN/.git/shallow\"");
     assert!(

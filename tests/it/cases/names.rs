@@ -85,8 +85,8 @@ fn every_name_is_given_byte_for_byte_with_nul() {
     assert_eq!(
         paths,
         [
-            b"README.md\tnet\0".to_vec(),
-            b"docs/a\n\tb\xe9\\\tnet\0".to_vec()
+            b"README.md\0".to_vec(),
+            b"docs/a\n\tb\xe9\\\0".to_vec()
         ]
     );
 }

@@ -129,7 +129,7 @@ pub struct SharedChange {
 /// Holds every change of a worktree since its base: sorted, each path once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangeSet {
-    /// The base that was recorded.
+    /// The base that was recorded; unknown where the record is gone.
     pub base: CommitId,
     /// The commit the worktree is on.
     pub head: CommitId,

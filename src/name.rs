@@ -121,6 +121,18 @@ pub struct CommitId(String);
 pub struct CommitIdError;
 
 impl CommitId {
+    /// What stands for a commit that nobody can name any more: zeros, as git writes it.
+    #[must_use]
+    pub fn unknown() -> Self {
+        Self("0".repeat(40))
+    }
+
+    /// Whether it is a commit, and not [`CommitId::unknown`].
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.0.bytes().any(|byte| byte != b'0')
+    }
+
     /// Parses a full object id.
     ///
     /// # Errors

@@ -166,6 +166,22 @@ pub struct LastVerification {
     pub violations: u64,
     /// How many findings were notices.
     pub notices: u64,
+    /// The findings, violations first; not more than a hundred.
+    pub findings: Vec<KeptFinding>,
+}
+
+/// Holds one finding of the last verification, in the words of `--format=tsv`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeptFinding {
+    /// Where.
+    pub place: String,
+    /// What happened.
+    pub kind: String,
+    /// Why it is a finding.
+    pub reason: String,
+    /// How much it counts.
+    pub level: String,
 }
 
 /// Says that a file of ours cannot be read.

@@ -134,6 +134,33 @@ pub fn verify(scope: &Scope, changes: ChangeSet, layers: Layers, strictness: Str
             });
         }
     }
+    findings.extend(beside(&changes));
+    if strictness == Strictness::Strict {
+        findings
+            .iter_mut()
+            .for_each(|finding| finding.level = Level::Violation);
+    }
+    findings.sort_by(|a, b| (a.level, &a.change).cmp(&(b.level, &b.change)));
+    Report { changes, findings }
+}
+
+/// A lock may be held by a git that runs now.
+fn level_of_integrity(place: &Place) -> Level {
+    match place {
+        Place::Admin(name) if name == INDEX_LOCK => Level::Notice,
+        Place::Admin(_)
+        | Place::Head
+        | Place::Worktree
+        | Place::Path(_)
+        | Place::Git(_)
+        | Place::Main(_)
+        | Place::Outside(_) => Level::Violation,
+    }
+}
+
+/// What is found of all but net paths and history, which need no scope.
+fn beside(changes: &ChangeSet) -> Vec<Finding> {
+    let mut findings = Vec::new();
     for (changes, reason, level) in [
         (&changes.leaks, Reason::Excluded, Level::Violation),
         (&changes.links_out, Reason::Outside, Level::Notice),
@@ -157,27 +184,14 @@ pub fn verify(scope: &Scope, changes: ChangeSet, layers: Layers, strictness: Str
         level: level_of(one.cause),
         rule: None,
     }));
-    if strictness == Strictness::Strict {
-        findings
-            .iter_mut()
-            .for_each(|finding| finding.level = Level::Violation);
-    }
-    findings.sort_by(|a, b| (a.level, &a.change).cmp(&(b.level, &b.change)));
-    Report { changes, findings }
+    findings
 }
 
-/// A lock may be held by a git that runs now.
-fn level_of_integrity(place: &Place) -> Level {
-    match place {
-        Place::Admin(name) if name == INDEX_LOCK => Level::Notice,
-        Place::Admin(_)
-        | Place::Head
-        | Place::Worktree
-        | Place::Path(_)
-        | Place::Git(_)
-        | Place::Main(_)
-        | Place::Outside(_) => Level::Violation,
-    }
+/// The report over a worktree of whose scope nothing is known.
+#[must_use]
+pub fn without_scope(changes: ChangeSet) -> Report {
+    let findings = beside(&changes);
+    Report { changes, findings }
 }
 
 const fn level_of(cause: Cause) -> Level {

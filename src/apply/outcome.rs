@@ -2,8 +2,20 @@
 
 use crate::disk::{DiskError, files};
 use crate::facts::Known;
-use crate::record::{LastVerification, VERSION, to_text};
-use crate::verify::Report;
+use crate::record::{KeptFinding, LastVerification, VERSION, to_text};
+use crate::verify::{Finding, Report};
+
+/// How many findings are kept.
+const KEPT: usize = 100;
+
+fn kept(finding: &Finding) -> KeptFinding {
+    KeptFinding {
+        place: finding.change.place.to_tsv(),
+        kind: finding.change.kind.as_str().to_owned(),
+        reason: finding.reason.as_str().to_owned(),
+        level: finding.level.as_str().to_owned(),
+    }
+}
 
 /// Writes the outcome of a verification into the record's directory.
 ///
@@ -18,6 +30,7 @@ pub fn store(known: &Known, report: &Report, now: &str) -> Result<(), DiskError>
         changed: changed as u64,
         violations: report.violations().count() as u64,
         notices: report.notices().count() as u64,
+        findings: report.findings.iter().take(KEPT).map(kept).collect(),
     };
     files::write(
         &known.dir.join("verification.toml"),

@@ -10,7 +10,7 @@ use crate::disk::files;
 use crate::error::Error;
 use crate::facts::Repository;
 use crate::facts::shared::main_changes;
-use crate::facts::worktree::{Known, Recorded, names};
+use crate::facts::worktree::{Known, Recorded, lost, names};
 use crate::name::CommitId;
 use crate::record::{Intent, LastVerification};
 
@@ -99,6 +99,11 @@ pub fn run(session: &Session) -> Result<Outcome<Vec<Row>>, Error> {
         };
         rows.extend(row);
     }
+    for lost in lost(&repository)? {
+        let why = "its record was removed".to_owned();
+        rows.push(damaged(&repository, &lost.name, why));
+    }
+    rows.sort_by(|a, b| a.name.cmp(&b.name));
     // a remark: that it cannot be told is no reason to list nothing
     let main = main_changes(&repository, &all.iter().collect::<Vec<_>>()).unwrap_or_default();
     let details = rows.iter_mut().filter_map(|row| row.details.as_mut());

@@ -11,9 +11,9 @@ use crate::exit::ExitCode;
 use crate::facts::changes::collect;
 use crate::facts::integrity;
 use crate::facts::shared::main_changes;
-use crate::facts::worktree::{Recorded, names};
-use crate::facts::{IndexFile, Known, Repository};
-use crate::verify::{Layers, Report, Strictness, verify};
+use crate::facts::worktree::{Lost, Recorded, lost, names};
+use crate::facts::{FactsError, IndexFile, Known, Repository};
+use crate::verify::{Layers, Report, Strictness, verify, without_scope};
 
 /// Holds the verdict over one worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,8 +47,14 @@ pub fn run(
     };
     let mut outcome = Outcome::done(Vec::new());
     let chosen = chosen(&repository, options)?;
-    let main = main_changes(&repository, &chosen.iter().collect::<Vec<_>>())?;
-    for (mut known, main_changed) in chosen.into_iter().zip(main) {
+    for lost in chosen.lost {
+        let report = without_scope(integrity::without_record(&lost));
+        outcome.exit = ExitCode::Violations;
+        let (name, path) = (lost.name.to_string(), lost.path);
+        outcome.answer.push(Verified { name, path, report });
+    }
+    let main = main_changes(&repository, &chosen.known.iter().collect::<Vec<_>>())?;
+    for (mut known, main_changed) in chosen.known.into_iter().zip(main) {
         if options.accept_shared {
             let _one_at_a_time = Lock::wait(&repository.name_lock(&known.record.name))?;
             known = accept_shared(&repository, &known)?;
@@ -68,25 +74,54 @@ pub fn run(
         let (name, path) = (known.record.name.to_string(), known.record.path);
         outcome.answer.push(Verified { name, path, report });
     }
+    outcome
+        .answer
+        .sort_by(|a, b| position(options, a).cmp(&position(options, b)));
     Ok(outcome)
 }
 
-fn chosen(repository: &Repository, options: &crate::cli::Verify) -> Result<Vec<Known>, Error> {
-    let mut chosen = Vec::new();
+/// Answers come in the order in which they were asked for, all of them by name.
+fn position<'a>(options: &crate::cli::Verify, one: &'a Verified) -> (Option<usize>, &'a str) {
+    let at = options.names.iter().position(|name| *name == one.name);
+    (at, &one.name)
+}
+
+/// Holds what is to be verified.
+#[derive(Default)]
+struct Chosen {
+    known: Vec<Known>,
+    /// Those whose record was removed.
+    lost: Vec<Lost>,
+}
+
+fn chosen(repository: &Repository, options: &crate::cli::Verify) -> Result<Chosen, Error> {
+    let mut chosen = Chosen::default();
     if options.all {
         for name in names(repository)? {
             if let Recorded::Whole(known) = Recorded::read(repository, &name)? {
-                chosen.push(*known);
+                chosen.known.push(*known);
             }
         }
-    } else if options.names.is_empty() {
-        chosen.push(Known::of(repository, None)?);
-    } else {
-        for name in &options.names {
-            let known = Known::of(repository, Some(name))?;
-            if !chosen.iter().any(|other: &Known| other.dir == known.dir) {
-                chosen.push(known);
+        chosen.lost = lost(repository)?;
+        return Ok(chosen);
+    }
+    let mut names: Vec<Option<&str>> = options.names.iter().map(|n| Some(n.as_str())).collect();
+    if names.is_empty() {
+        names.push(None);
+    }
+    for name in names {
+        match Known::of(repository, name) {
+            Ok(known) if chosen.known.iter().any(|other| other.dir == known.dir) => {}
+            Ok(known) => chosen.known.push(known),
+            Err(error @ FactsError::UnknownWorktree { .. }) => {
+                let FactsError::UnknownWorktree { name, .. } = &error else {
+                    return Err(error.into());
+                };
+                let mut all = lost(repository)?.into_iter();
+                let found = all.find(|lost| lost.name.as_str() == name);
+                chosen.lost.push(found.ok_or(error)?);
             }
+            Err(error) => return Err(error.into()),
         }
     }
     Ok(chosen)

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::ByteSlice;
 
-use super::disk_state::DiskState;
+use super::disk_state::{DiskState, Filters};
 use super::effort::Effort;
 use super::error::FactsError;
 use super::heads::Heads;
@@ -103,6 +103,8 @@ struct Sources {
     branch: Option<(Delta, Vec<Delta>)>,
     wrong: Vec<Change>,
     shared: Vec<SharedChange>,
+    /// Where HEAD and the branch have been.
+    been_on: Vec<CommitId>,
 }
 
 /// Holds the trees of what a worktree is on, and what each may be without anybody's doing.
@@ -198,7 +200,7 @@ pub fn collect_with(
     )?;
     let commits = sources
         .heads
-        .new_commits(&ground.git, &sources.tips.trusted);
+        .new_commits(&ground.git, &sources.tips.trusted, &sources.been_on);
     let commits = effort.or(commits, Vec::new)?;
     let history = effort.or(History::read(&ground.objects, &commits), History::default)?;
 
@@ -279,6 +281,7 @@ impl Ground<'_> {
             branch: compared.branch,
             wrong,
             shared: around.shared,
+            been_on: around.been_on,
         })
     }
 
@@ -346,8 +349,17 @@ impl Ground<'_> {
 
     fn disk(&self, sources: &mut Sources) -> Result<DiskState, FactsError> {
         let (references, head) = (&sources.working, &sources.head);
+        let filters = Filters::after(&sources.shared);
         let (repository, known, effort) = (self.repository, self.known, &self.terms.effort);
-        let read = DiskState::read(repository, known, &self.manifest, references, head, effort);
+        let read = DiskState::read(
+            repository,
+            known,
+            &self.manifest,
+            references,
+            head,
+            filters,
+            effort,
+        );
         let disk = match read {
             Ok(disk) => disk,
             Err(FactsError::Disk(error)) => DiskState {

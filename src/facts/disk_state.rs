@@ -7,7 +7,7 @@ use super::error::FactsError;
 use super::repository::Repository;
 use super::submodule;
 use super::worktree::Known;
-use crate::change::{Change, Kind, Place, Seen};
+use crate::change::{Cause, Change, Kind, Place, Seen, SharedChange};
 use crate::compare::{Delta, entry_in};
 use crate::disk::scan::{Believe, Found, Scan, Unreadable, Walk, scan};
 use crate::entry::{Entry, Mode, ObjectId};
@@ -28,6 +28,29 @@ pub struct DiskState {
     pub inside: Vec<Change>,
 }
 
+/// Says whether filters may be started to tell what a checkout would write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filters {
+    /// They are as they were at `add`.
+    Run,
+    /// A setting that runs a program was changed since, by nobody knows whom: a filtered file
+    /// counts by its raw bytes.
+    Leave,
+}
+
+impl Filters {
+    /// What the changes of shared settings let.
+    pub fn after(shared: &[SharedChange]) -> Self {
+        let planted =
+            |one: &SharedChange| one.cause == Cause::RunsCode && one.change.kind == Kind::Config;
+        if shared.iter().any(planted) {
+            Self::Leave
+        } else {
+            Self::Run
+        }
+    }
+}
+
 impl DiskState {
     /// Walks the worktree and compares it with its manifest. A file may be that of a reference,
     /// or of HEAD, as a checkout writes it.
@@ -37,6 +60,7 @@ impl DiskState {
         manifest: &Manifest,
         references: &[Delta],
         head: &Delta,
+        filters: Filters,
         effort: &Effort,
     ) -> Result<Self, FactsError> {
         let with_head: Vec<&Delta> = references.iter().chain([head]).collect();
@@ -71,8 +95,10 @@ impl DiskState {
         for path in submodules {
             state.submodule(repository, known, manifest, references, path);
         }
-        let undone = state.undo_filters(repository, known, manifest, &with_head);
-        effort.or(undone, || ())?;
+        if filters == Filters::Run {
+            let undone = state.undo_filters(repository, known, manifest, &with_head);
+            effort.or(undone, || ())?;
+        }
         Ok(state)
     }
 }

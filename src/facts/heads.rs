@@ -116,9 +116,12 @@ impl Heads {
         &self,
         git: &Git,
         trusted: &[CommitId],
+        journaled: &[CommitId],
     ) -> Result<Vec<CommitId>, FactsError> {
         let mut tips: Vec<&CommitId> = self.head.iter().chain(&self.branch).collect();
         tips.extend(self.reflog.iter().map(|entry| &entry.id));
+        // a reflog can be made to forget
+        tips.extend(journaled);
         tips.sort_unstable();
         tips.dedup();
         tips.retain(|tip| !trusted.contains(tip));

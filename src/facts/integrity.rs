@@ -10,8 +10,9 @@ use super::error::FactsError;
 use super::heads::Heads;
 use super::index_state::IndexState;
 use super::repository::Repository;
+use super::worktree::Lost;
 use crate::change::INDEX_LOCK;
-use crate::change::{Cause, Change, IndexFlag, Kind, Place, Seen, SharedChange};
+use crate::change::{Cause, Change, ChangeSet, IndexFlag, Kind, Place, Seen, SharedChange};
 use crate::disk::{DiskError, files};
 use crate::git::hooks::journal::{self, Journal};
 use crate::git::objects::ObjectFormat;
@@ -173,6 +174,18 @@ fn shared(file: WatchedFile, name: BString, said: Option<String>) -> SharedChang
     SharedChange { change, cause }
 }
 
+/// Says of a worktree that its record was removed: what it changed can no longer be told.
+#[must_use]
+pub fn without_record(lost: &Lost) -> ChangeSet {
+    let said = "the record was removed: what was changed can no longer be told".to_owned();
+    let place = Place::Git(format!("agentwt/worktrees/{}", lost.name).into());
+    let head = lost.head.clone().unwrap_or_else(CommitId::unknown);
+    ChangeSet {
+        integrity: vec![plain(place, Kind::Integrity, Some(said))],
+        ..ChangeSet::new(CommitId::unknown(), head, Vec::new())
+    }
+}
+
 /// Whether our hooks were installed when the record was last written.
 fn has_hooks(record: &Record) -> bool {
     let config = |print: &&Fingerprint| print.file == WatchedFile::HooksConfig;
@@ -241,7 +254,7 @@ pub fn index_marks(index: &IndexState) -> Vec<Change> {
 const NOT_OURS: &str = "its .git file and its private git directory do not name each other";
 
 /// Finds what is wrong with the worktree's own `.git` file and its private git directory.
-pub fn broken_links(record: &Record) -> Vec<Change> {
+pub fn broken_links(repository: &Repository, record: &Record) -> Vec<Change> {
     let dot_git = files::read(&record.path.join(".git")).unwrap_or_default();
     let back = files::read(&record.admin_dir.join("gitdir")).unwrap_or_default();
     let names_us = back.is_some_and(|bytes| {
@@ -250,7 +263,15 @@ pub fn broken_links(record: &Record) -> Vec<Change> {
         let path = record.admin_dir.join(text);
         files::canonical(&path).is_ok_and(|path| path == record.path.join(".git"))
     });
-    let whole = dot_git.is_some_and(|bytes| bytes == record.dot_git.as_bytes()) && names_us;
+    let common = files::read(&record.admin_dir.join("commondir")).unwrap_or_default();
+    let leads_back = common.is_some_and(|bytes| {
+        let text = String::from_utf8_lossy(&bytes).trim_end().to_owned();
+        let path = files::canonical(&record.admin_dir.join(text));
+        let here = files::canonical(&repository.common_dir);
+        path.is_ok_and(|path| here.is_ok_and(|here| path == here))
+    });
+    let whole =
+        leads_back && dot_git.is_some_and(|bytes| bytes == record.dot_git.as_bytes()) && names_us;
     if whole {
         Vec::new()
     } else {

@@ -20,6 +20,8 @@ pub struct Surroundings {
     pub shared: Vec<SharedChange>,
     /// Which commits count as work of others.
     pub tips: Tips,
+    /// Where HEAD and the worktree's branch have been, as the journal says.
+    pub been_on: Vec<CommitId>,
 }
 
 impl Surroundings {
@@ -31,13 +33,18 @@ impl Surroundings {
         effort: &Effort,
     ) -> Result<Self, FactsError> {
         let record = &known.record;
-        let mut wrong = integrity::broken_links(record);
+        let mut wrong = integrity::broken_links(repository, record);
         let files = integrity::changed_files(repository, record);
         let files = effort.or(files, ChangedFiles::default)?;
         wrong.extend(files.own);
         let journal = effort.or(known.journal(), || None)?;
         wrong.extend(integrity::past_the_hooks(record, journal.as_ref(), heads));
         let journal = journal.unwrap_or_default();
+        let own = record.branch.full_ref();
+        let been_on = journal
+            .places(b"HEAD")
+            .chain(journal.places(own.as_bytes()));
+        let been_on = been_on.cloned().collect();
         let made_here = heads.made_here();
         let tips = tips::find(repository, record, &made_here, &journal);
         let tips = effort.or(tips, || recorded_tips(record))?;
@@ -51,6 +58,7 @@ impl Surroundings {
             wrong,
             shared,
             tips,
+            been_on,
         })
     }
 }

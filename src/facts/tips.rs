@@ -63,11 +63,12 @@ pub fn find(
             // the user took it over into another of these refs, and pushed it
             continue;
         }
-        if tips.moved_from_here(&git, tip, &current.id, journal)? {
+        let log = git.reflog(&tip.name)?;
+        let places = moved_here(tip, &log, journal);
+        if tips.lacks_one_that_is_in(&git, &places, &current.id)? {
             tips.untrusted.push(tip.name.clone());
             continue;
         }
-        let log = git.reflog(&tip.name)?;
         let witness = Witness::of(repository, &git, tip, created_here)?;
         if !witness.vouches_for_newest(&log, &current.id) {
             tips.untrusted.push(tip.name.clone());
@@ -93,20 +94,14 @@ pub fn find(
 const PASSED: usize = 100;
 
 impl Tips {
-    /// Whether the worktree's own journal shows that the ref was moved from there onto something
-    /// that no other trusted ref has, and that is still in it. A remote-tracking ref is moved by
-    /// every fetch: its log is asked.
-    fn moved_from_here(
+    /// Whether a commit has one of these places in it that no trusted tip has.
+    fn lacks_one_that_is_in(
         &self,
         git: &Git,
-        tip: &Tip,
+        places: &[&CommitId],
         now: &CommitId,
-        journal: &Journal,
     ) -> Result<bool, FactsError> {
-        if tip.name.starts_with("refs/remotes/") {
-            return Ok(false);
-        }
-        for place in journal.places(tip.name.as_bytes()) {
+        for place in places {
             // one that is gone is in nothing
             let mut upstream = git.rev_parse_commit(place.as_str())?.is_none();
             for trusted in &self.trusted {
@@ -124,6 +119,15 @@ impl Tips {
             self.trusted.push(commit.clone());
         }
     }
+}
+
+/// Where the worktree's own journal shows that the ref was moved from there. A remote-tracking ref
+/// is moved by every fetch: of those only where a push from there took it.
+fn moved_here<'j>(tip: &Tip, log: &[ReflogEntry], journal: &'j Journal) -> Vec<&'j CommitId> {
+    let remote = tip.name.starts_with("refs/remotes/");
+    let pushed = |place: &&CommitId| log.iter().any(|entry| entry.is_push_of(place));
+    let places = journal.places(tip.name.as_bytes());
+    places.filter(|place| !remote || pushed(place)).collect()
 }
 
 /// Says by which log a move of one ref is judged.

@@ -210,6 +210,59 @@ impl Known {
     }
 }
 
+/// Holds a worktree of ours whose record was removed: its private git directory still has our
+/// hooks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// Its name.
+    pub name: WorktreeName,
+    /// Its directory.
+    pub path: Utf8PathBuf,
+    /// The commit it is on, as far as git can tell.
+    pub head: Option<CommitId>,
+}
+
+/// Finds the worktrees whose record was removed.
+///
+/// # Errors
+/// Fails when the private git directories cannot be read.
+pub fn lost(repository: &Repository) -> Result<Vec<Lost>, FactsError> {
+    let all = repository.common_dir.join("worktrees");
+    let mut found = Vec::new();
+    for id in files::names(&all)? {
+        let admin = all.join(&id);
+        if !files::is_directory(&admin.join("agentwt")) {
+            continue;
+        }
+        let dot_git = files::read(&admin.join("gitdir"))?.unwrap_or_default();
+        let text = String::from_utf8_lossy(dot_git.trim_ascii_end()).into_owned();
+        let dot_git = admin.join(text);
+        let Some(path) = dot_git
+            .parent()
+            .filter(|_| dot_git.file_name() == Some(".git"))
+        else {
+            continue;
+        };
+        let Some(name) = path
+            .file_name()
+            .and_then(|name| WorktreeName::parse(name).ok())
+        else {
+            continue;
+        };
+        // the name of another one: somebody put the directory elsewhere
+        if files::exists(&repository.record_dir(&name).join("record.toml"))
+            || files::exists(&repository.record_dir(&name).join("intent.toml"))
+        {
+            continue;
+        }
+        let git = repository.git.on(&admin, None).with_mode(Mode::Hardened);
+        let head = git.rev_parse_commit("HEAD")?;
+        let path = path.to_owned();
+        found.push(Lost { name, path, head });
+    }
+    Ok(found)
+}
+
 /// Returns every name that has something recorded, sorted.
 ///
 /// # Errors

@@ -58,6 +58,12 @@ impl ReflogEntry {
         }
     }
 
+    /// Whether a push to a remote moved a remote-tracking ref onto this commit (git-push(1)).
+    #[must_use]
+    pub fn is_push_of(&self, commit: &CommitId) -> bool {
+        self.id == *commit && self.reason.starts_with("update by push")
+    }
+
     /// Whether HEAD went away from a commit that it named by itself, and from no branch: the
     /// entry before then names a commit that perhaps nothing else does.
     #[must_use]

@@ -153,6 +153,12 @@ fn last(last: &LastVerification) -> Value {
         "changed": last.changed,
         "violations": last.violations,
         "notices": last.notices,
+        "findings": last.findings.iter().map(|one| json!({
+            "place": one.place,
+            "kind": one.kind,
+            "reason": one.reason,
+            "level": one.level,
+        })).collect::<Vec<_>>(),
     })
 }
 
@@ -247,8 +253,8 @@ fn range(one: &RangeVerdict) -> Value {
 fn verdict(report: &Report) -> Map<String, Value> {
     let changed = report.changes.counted();
     let value = json!({
-        "base": report.changes.base,
-        "head": report.changes.head,
+        "base": Some(&report.changes.base).filter(|base| base.is_known()),
+        "head": Some(&report.changes.head).filter(|head| head.is_known()),
         "main_changed": report.changes.main_changed,
         "valid": report.valid(),
         "violations": report.violations().map(finding).collect::<Vec<_>>(),

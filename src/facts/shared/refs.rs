@@ -59,6 +59,7 @@ pub fn changes(
             name,
             before,
             current,
+            places: journal.places(name).collect(),
         };
         all.extend(one.judge(git, known, made_here, here)?);
     }
@@ -70,6 +71,8 @@ struct Moved<'a> {
     name: &'a BString,
     before: Option<&'a CommitId>,
     current: Option<&'a CommitId>,
+    /// Where it was moved from here.
+    places: Vec<&'a CommitId>,
 }
 
 impl Moved<'_> {
@@ -124,6 +127,14 @@ impl Moved<'_> {
         };
         let own = name.ends_with(&format!("/{}", known.record.branch));
         let log = git.reflog(name)?;
+        let pushed = |place: &&&CommitId| log.iter().any(|entry| entry.is_push_of(place));
+        if let Some(place) = self.places.iter().find(pushed).filter(|_| !own) {
+            let said = format!(
+                "commit {} was pushed there from this worktree",
+                place.short()
+            );
+            return Ok(Some(self.shared(&said, Cause::MadeHere)));
+        }
         let Some(newest) = log.first().filter(|newest| newest.id == *current) else {
             let silent = (own || !made_here(current)) && log.is_empty();
             let said = "it was moved from this worktree, past its log";

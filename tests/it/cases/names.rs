@@ -84,10 +84,7 @@ fn every_name_is_given_byte_for_byte_with_nul() {
     let paths: Vec<_> = records.iter().filter_map(|record| last(record)).collect();
     assert_eq!(
         paths,
-        [
-            b"README.md\0".to_vec(),
-            b"docs/a\n\tb\xe9\\\0".to_vec()
-        ]
+        [b"README.md\0".to_vec(), b"docs/a\n\tb\xe9\\\0".to_vec()]
     );
 }
 

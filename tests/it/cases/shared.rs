@@ -314,3 +314,105 @@ fn what_changes_in_the_main_worktree_is_a_remark() {
     let value: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
     assert_eq!(value["worktrees"][0]["main_changed"], 2);
 }
+
+// ---- what was found by breaking in -----------------------------------------------------------
+
+#[test]
+fn a_push_to_the_base_branch_is_not_laundered_by_a_fetch() {
+    let case = with_remote();
+    case.does(
+        "base=$(git rev-parse HEAD); edit README.md; commit; git push -q origin HEAD:main
+        git update-ref refs/remotes/origin/main $base; git fetch -q",
+    );
+    assert_snapshot!(case.findings(), @"
+    README.md modified read-only violation
+    @git/refs/remotes/origin/main ref shared violation
+    ");
+}
+
+#[test]
+fn a_planted_filter_is_not_started_to_tell_what_a_checkout_writes() {
+    let repo = TestRepo::project();
+    repo.sh(
+        repo.main(),
+        "printf '*.md text eol=crlf\\n' >.gitattributes; git add -A; git commit -q -m crlf",
+    )
+    .ok();
+    let case = Case::of(repo);
+    assert_snapshot!(case.findings(), @"");
+    case.main_does(
+        "mkdir -p .git/info; echo '*.md filter=evil' >.git/info/attributes
+        git config filter.evil.smudge 'touch \"$PWD/ran\"; cat'",
+    );
+    case.does("edit README.md");
+    case.repo.agentwt(&["verify", "task"]).fails(1);
+    let ran = case.runs(case.repo.root(), "find . -name ran").ok();
+    assert_eq!(ran, "", "it ran");
+}
+
+#[test]
+fn a_reflog_that_was_made_to_forget_hides_no_history() {
+    let case = Case::new();
+    case.does(
+        "edit README.md; commit; git reset -q --hard HEAD~
+        git reflog expire --expire=now --all",
+    );
+    assert_snapshot!(case.findings(), @"README.md modified history notice");
+}
+
+#[test]
+fn a_private_git_directory_that_leads_elsewhere_is_found() {
+    let case = Case::new();
+    case.does("git clone -q --bare $MAIN $MAIN/../copy; echo $MAIN/../copy >$(git rev-parse --absolute-git-dir)/commondir");
+    let findings = case.findings();
+    assert!(
+        findings.contains("@worktree integrity integrity violation"),
+        "{findings}"
+    );
+}
+
+#[test]
+fn a_record_that_was_removed_is_a_violation() {
+    let case = Case::new();
+    case.repo.add("other");
+    case.main_does("rm -r .git/agentwt/worktrees/task");
+    assert_snapshot!(case.repo.agentwt(&["verify", "task"]), @"
+    NO task: 1 violation, 0 paths changed
+      !  integrity  @git/agentwt/worktrees/task  disk  the record was removed: what was changed can no longer be told
+    --- status 1
+    ");
+    let inside = case
+        .repo
+        .agentwt_in(&case.worktree.join("src"), &["verify"]);
+    assert_eq!(inside.status, 1, "{inside}");
+    let all = case.repo.agentwt(&["verify", "--all", "--porcelain"]);
+    assert_eq!(all.status, 1, "{all}");
+    assert!(
+        all.stdout.starts_with("task\tviolation\tintegrity\t"),
+        "{all}"
+    );
+    let json = case
+        .repo
+        .agentwt(&["verify", "task", "other", "--json"])
+        .stdout;
+    let value: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+    assert_eq!(value["worktrees"][0]["base"], serde_json::Value::Null);
+    assert_eq!(value["worktrees"][1]["name"], "other");
+    let list = case.repo.agentwt(&["list"]).ok();
+    assert!(list.contains("its record was removed"), "{list}");
+    let unknown = case.repo.agentwt(&["verify", "nobody"]);
+    assert_eq!(unknown.status, 7, "{unknown}");
+}
+
+#[test]
+fn the_last_report_is_kept() {
+    let case = Case::new();
+    case.does("edit README.md; git tag v1");
+    case.repo.agentwt(&["verify", "task"]).fails(1);
+    let json = case.repo.agentwt(&["list", "--json"]).ok();
+    let value: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+    let findings = &value["worktrees"][0]["verification"]["findings"];
+    assert_eq!(findings[0]["place"], "README.md");
+    assert_eq!(findings[1]["place"], "@git/refs/tags/v1");
+    assert_eq!(findings[1]["level"], "notice");
+}

@@ -123,7 +123,7 @@ pub fn verify(scope: &Scope, changes: ChangeSet, layers: Layers, strictness: Str
             continue;
         };
         let verdict = classifier.verdict(path, entry_kind(change));
-        if verdict.access != Access::Write {
+        if verdict.access != Access::Write || change.kind == Kind::Leak {
             let rule = verdict.rule.cloned();
             let (reason, level) = (Reason::History, Level::Notice);
             findings.push(Finding {

@@ -224,6 +224,9 @@ fn read(
     let shown = set.changes.iter().chain(&set.integrity).chain(shared);
     let shown = shown.filter(|change| asked.ignored || !change.is_ignored());
     collected.shown = shown.cloned().collect();
+    // one file can have changed in two ways, of different weight
+    let same = |a: &mut Change, b: &mut Change| a.place == b.place && a.kind == b.kind;
+    collected.shown.dedup_by(same);
     if asked.commits {
         let objects = repository.objects()?;
         let own = effort.or(commits::read(repository, &objects, &survey), Vec::new)?;

@@ -207,7 +207,8 @@ pub fn collect_with(
     let mut changes = ground.net(&sources, &history, &index, &disk.delta, &untracked);
     let mut states = vec![&sources.head, &disk.delta];
     states.extend(&index.deltas);
-    let leaks = leaks::leaks(&known.scope, &ground.manifest, &changes, &states);
+    let contents = leaks::contents(&changes, &states);
+    let leaks = leaks::leaks(&known.scope, &ground.manifest, &contents);
     let links_out = leaks::links_out(known, &changes, &disk.delta);
     let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
     let is_known = |path: &RepoPath, entry: Option<Entry>| {
@@ -217,7 +218,10 @@ pub fn collect_with(
             .iter()
             .any(|reference| same(at(reference), entry))
     };
-    let put_back = history.put_back(&net, &is_known);
+    let is_own = |id: &CommitId| sources.been_on.contains(id) || sources.heads.was_on(id);
+    let mut put_back = history.put_back(&net, &is_known, &is_own);
+    let past = history.contents(&net);
+    put_back.extend(leaks::leaks(&known.scope, &ground.manifest, &past));
     let mut more = disk.present(known, &ground.manifest, &sources.working, &net);
     let drifted = disk.permissions.iter().filter(|path| !net.contains(path));
     more.extend(drifted.map(|path| plain(Place::Path(path.clone()), Kind::Perm, None)));

@@ -105,6 +105,11 @@ impl Heads {
         all
     }
 
+    /// Whether HEAD was ever on a commit, as far as the reflog tells.
+    pub fn was_on(&self, commit: &CommitId) -> bool {
+        self.reflog.iter().any(|entry| entry.id == *commit)
+    }
+
     /// The commits that were made here, as far as the reflog tells.
     pub fn made_here(&self) -> Vec<CommitId> {
         let made = self.reflog.iter().filter(|entry| entry.made_a_commit());

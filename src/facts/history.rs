@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::error::FactsError;
+use super::leaks::Contents;
 use crate::change::{Change, Kind, Place, Seen};
 use crate::compare::Delta;
 use crate::entry::Entry;
@@ -43,12 +44,28 @@ impl History {
         self.newest.get(path)
     }
 
+    /// What files held in commits, at paths that are not among the net changes.
+    pub fn contents(&self, net: &BTreeSet<&RepoPath>) -> Contents<'_> {
+        let mut all = Contents::new();
+        for (path, entries) in self.entries.iter().filter(|(path, _)| !net.contains(path)) {
+            for (commit, entry) in entries {
+                let Some(entry) = entry.filter(|entry| entry.mode.is_regular()) else {
+                    continue;
+                };
+                let at = all.entry(entry.id).or_default().entry(path).or_default();
+                at.insert(Seen::Commit(commit.clone()));
+            }
+        }
+        all
+    }
+
     /// What commits touched though it is as before again: paths that are not among the net
     /// changes, with an entry that no reference has.
     pub fn put_back(
         &self,
         net: &BTreeSet<&RepoPath>,
         is_known: &dyn Fn(&RepoPath, Option<Entry>) -> bool,
+        is_own: &dyn Fn(&CommitId) -> bool,
     ) -> Vec<Change> {
         let mut changes = Vec::new();
         for (path, entries) in &self.entries {
@@ -64,12 +81,15 @@ impl History {
                 let is_directory = entries
                     .iter()
                     .any(|(_, e)| e.is_some_and(|e| e.mode.is_directory()));
+                let commits = foreign.iter().filter_map(Seen::commit);
+                let brought = commits.clone().count() > 0 && !commits.clone().any(is_own);
+                let said = "by commits that were not made here, and put back";
                 changes.push(Change {
                     place: Place::Path(path.clone()),
                     kind: Kind::Modified,
                     seen: foreign,
                     is_directory,
-                    detail: None,
+                    detail: brought.then(|| said.to_owned()),
                 });
             }
         }

@@ -231,8 +231,8 @@ pub fn lock(record: &Record) -> Option<Change> {
 }
 
 /// Finds the marks with which an index hides paths from git.
-pub fn index_marks(index: &IndexState) -> Vec<Change> {
-    let mut changes = Vec::new();
+pub fn index_marks(index: &IndexState) -> Option<Change> {
+    let mut all: Vec<String> = Vec::new();
     for flag in [IndexFlag::AssumeUnchanged, IndexFlag::SkipWorktree] {
         let marked = index.hidden.iter().filter(|(_, has)| **has == flag);
         let paths: Vec<String> = marked.map(|(path, _)| path.to_string()).collect();
@@ -244,11 +244,11 @@ pub fn index_marks(index: &IndexState) -> Vec<Change> {
             1 => String::new(),
             more => format!(" and {} more", more - 1),
         };
-        let said = format!("{first}{others}: marked {}", word.as_str());
-        let place = Place::Admin("index".into());
-        changes.push(plain(place, Kind::Integrity, Some(said)));
+        all.push(format!("{first}{others}: marked {}", word.as_str()));
     }
-    changes
+    let place = Place::Admin("index".into());
+    let change = plain(place, Kind::Integrity, Some(all.join("; ")));
+    (!all.is_empty()).then_some(change)
 }
 
 const NOT_OURS: &str = "its .git file and its private git directory do not name each other";

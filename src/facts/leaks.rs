@@ -1,7 +1,7 @@
 //! Finds changes that the scope allows and that are worth a second look: the content of an excluded
 //! file in another place, and links that lead out of what may be written.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::worktree::Known;
 use crate::change::{Change, Kind, Place, Seen};
@@ -12,27 +12,36 @@ use crate::manifest::Manifest;
 use crate::path::RepoPath;
 use crate::scope::{Access, EntryKind, Scope};
 
-/// Finds files that have, byte for byte, what the base has at an excluded path and nowhere else.
-/// `states` are where a changed path may have it.
-pub fn leaks(scope: &Scope, manifest: &Manifest, net: &[Change], states: &[&Delta]) -> Vec<Change> {
-    let mut at: HashMap<ObjectId, BTreeSet<&RepoPath>> = HashMap::new();
-    for path in net.iter().filter_map(|change| change.place.path()) {
-        for entry in states
+/// Where a content was seen: at which paths, and how.
+pub type Contents<'a> = HashMap<ObjectId, BTreeMap<&'a RepoPath, BTreeSet<Seen>>>;
+
+/// The contents that net changes have in any of these states.
+pub fn contents<'a>(net: &'a [Change], states: &[&Delta]) -> Contents<'a> {
+    let mut all = Contents::new();
+    for change in net {
+        let Some(path) = change.place.path() else {
+            continue;
+        };
+        let entries = states
             .iter()
-            .filter_map(|delta| (*delta.get(path)?).as_ref())
-        {
-            if matches!(entry.mode, Mode::File | Mode::Executable) {
-                at.entry(entry.id).or_default().insert(path);
-            }
+            .filter_map(|delta| (*delta.get(path)?).as_ref());
+        for entry in entries.filter(|entry| entry.mode.is_regular()) {
+            let at = all.entry(entry.id).or_default();
+            at.insert(path, change.seen.clone());
         }
     }
-    if at.is_empty() {
+    all
+}
+
+/// Finds files that have, byte for byte, what the base has at an excluded path and nowhere else.
+pub fn leaks(scope: &Scope, manifest: &Manifest, contents: &Contents<'_>) -> Vec<Change> {
+    if contents.is_empty() {
         return Vec::new();
     }
     let access = |path: &RepoPath| scope.verdict(path, EntryKind::File).access;
     let (mut excluded, mut visible) = (HashMap::new(), HashSet::new());
     for item in manifest.items() {
-        let Some(base) = item.base.filter(|base| at.contains_key(&base.id)) else {
+        let Some(base) = item.base.filter(|base| contents.contains_key(&base.id)) else {
             continue;
         };
         if access(&item.path) == Access::Excluded {
@@ -47,12 +56,12 @@ pub fn leaks(scope: &Scope, manifest: &Manifest, net: &[Change], states: &[&Delt
         if visible.contains(&id) || empty(&id) {
             continue;
         }
-        for path in at.get(&id).into_iter().flatten().copied() {
+        for (path, seen) in contents.get(&id).into_iter().flatten() {
             if access(path) != Access::Excluded {
                 found.push(Change {
-                    place: Place::Path(path.clone()),
+                    place: Place::Path((*path).clone()),
                     kind: Kind::Leak,
-                    seen: seen_in(net, path),
+                    seen: seen.clone(),
                     is_directory: false,
                     detail: Some(format!("it has the content of {original}")),
                 });
@@ -68,11 +77,6 @@ const EMPTY: [&str; 2] = [
     "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
     "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 ];
-
-fn seen_in(net: &[Change], path: &RepoPath) -> BTreeSet<Seen> {
-    let same = net.iter().find(|change| change.place.path() == Some(path));
-    same.map(|change| change.seen.clone()).unwrap_or_default()
-}
 
 /// Finds changed links on disk, where the scope allows them, whose text leads to what it does not
 /// let the worktree write.

@@ -11,7 +11,7 @@ use camino::Utf8Path;
 
 use super::error::FactsError;
 use super::history::History;
-use super::leaks::leaks;
+use super::leaks::{contents, leaks};
 use super::references::Trees;
 use super::repository::{CONFIG, Repository};
 use super::worktree::Recorded;
@@ -125,10 +125,12 @@ impl<'a> Span<'a> {
             let mut references = self.references.iter();
             references.any(|reference| same(entry_in(&self.tree, reference, path), entry))
         };
-        let history = history.put_back(&net, &is_known);
-        let leaks = leaks(scope, &self.tree, &changes, &[&delta]);
+        // whose a commit of a range is, nothing says
+        let mut put_back = history.put_back(&net, &is_known, &|_| true);
+        put_back.extend(leaks(scope, &self.tree, &history.contents(&net)));
+        let leaks = leaks(scope, &self.tree, &contents(&changes, &[&delta]));
         Ok(ChangeSet {
-            history,
+            history: put_back,
             leaks,
             ..ChangeSet::new(self.base.clone(), self.head.clone(), changes)
         })

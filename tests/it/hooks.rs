@@ -346,6 +346,7 @@ fn what_block_says_is_this() {
       !  created  docs/it's new  index, disk  read-only: read ** (default)
     agentwt: the commit is refused; to take a path out of it:
       git rm -f --cached -- 'docs/it'\''s new'
+    or every one, after saving them: git agentwt restore task
     --- status 1
     ");
 }

@@ -120,6 +120,11 @@ fn findings<'f>(findings: impl Iterator<Item = &'f Finding>, paint: Paint) -> St
     table(&findings.map(row).collect::<Vec<_>>(), "  ")
 }
 
+fn history(finding: &Finding) -> &str {
+    let said = finding.change.detail.as_deref();
+    said.unwrap_or("touched and put back")
+}
+
 /// What the scope, or the record, says of it.
 pub fn why(finding: &Finding) -> String {
     let said = match finding.reason {
@@ -130,7 +135,7 @@ pub fn why(finding: &Finding) -> String {
             let detail = finding.change.detail.clone();
             return detail.unwrap_or_else(|| "not as `add` left it".to_owned());
         }
-        Reason::History => "touched and put back",
+        Reason::History => history(finding),
     };
     match &finding.rule {
         Some(rule) => {
@@ -153,7 +158,7 @@ pub fn hook(answer: &HookAnswer, paint: Paint) -> Printed {
         text.push_str(&format!("  … and {more} more: git agentwt verify {name}\n"));
     }
     if answer.refused {
-        text.push_str(&way_back(report));
+        text.push_str(&way_back(name, report));
     }
     Printed {
         stdout: Vec::new(),
@@ -162,7 +167,7 @@ pub fn hook(answer: &HookAnswer, paint: Paint) -> Printed {
 }
 
 /// How to take the first of the paths out of the commit, ready to be run.
-fn way_back(report: &Report) -> String {
+fn way_back(name: &str, report: &Report) -> String {
     let paths = report.violations();
     let mut paths = paths.filter_map(|f| Some((f.change.kind, f.change.place.path()?)));
     let Some((kind, path)) = paths.next() else {
@@ -175,5 +180,8 @@ fn way_back(report: &Report) -> String {
         let base = report.changes.base.short();
         format!("git restore --source={base} --staged --worktree")
     };
-    format!("agentwt: the commit is refused; to take a path out of it:\n  {command} -- '{path}'\n")
+    format!(
+        "agentwt: the commit is refused; to take a path out of it:\n  {command} -- '{path}'\n\
+         or every one, after saving them: git agentwt restore {name}\n"
+    )
 }

@@ -416,3 +416,46 @@ fn the_last_report_is_kept() {
     assert_eq!(findings[1]["place"], "@git/refs/tags/v1");
     assert_eq!(findings[1]["level"], "notice");
 }
+
+#[test]
+fn a_leak_that_was_taken_back_is_in_the_history() {
+    let repo = TestRepo::project();
+    let worktree = repo.worktree("task");
+    repo.sh(
+        repo.main(),
+        "mkdir -p a/secrets; echo key >a/secrets/k; git add -A; git commit -q -m secrets",
+    )
+    .ok();
+    repo.add("task");
+    let case = Case { repo, worktree };
+    case.does("git show HEAD:a/secrets/k >src/k; commit; git rm -q src/k; commit");
+    assert_snapshot!(case.findings(), @"src/k leak history notice");
+}
+
+#[test]
+fn commits_of_others_that_were_brought_in_and_put_back_are_told_as_such() {
+    let case = Case::new();
+    case.main_does(
+        "git switch -q -c topic; echo t >docs/t; git add -A; git commit -q -m t; git switch -q main",
+    );
+    case.does("edit src/main.rs; commit; git merge -q -s ours -m ours topic");
+    let said = case.repo.agentwt(&["verify", "task"]).stdout;
+    assert!(
+        said.contains("docs/t")
+            && said.contains("by commits that were not made here, and put back"),
+        "{said}"
+    );
+    let net = case.repo.agentwt(&["verify", "task", "--net"]).stdout;
+    assert!(!net.contains("docs/t"), "{net}");
+}
+
+#[test]
+fn changed_names_a_place_once() {
+    let case = Case::new();
+    case.main_does("git config user.name other; git config alias.x y");
+    case.does("git update-index --assume-unchanged README.md; git update-index --skip-worktree docs/api.md");
+    assert_snapshot!(case.changes(), @"
+    integrity  disk  @wt/index
+    config  disk  @git/config
+    ");
+}

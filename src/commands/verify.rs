@@ -5,6 +5,7 @@ use camino::Utf8PathBuf;
 use super::{Outcome, Session};
 use crate::apply::outcome;
 use crate::apply::register::accept_shared;
+use crate::change::ChangeSet;
 use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::exit::ExitCode;
@@ -46,38 +47,55 @@ pub fn run(
         Layers::All
     };
     let mut outcome = Outcome::done(Vec::new());
-    let chosen = chosen(&repository, options)?;
+    let mut chosen = chosen(&repository, options)?;
     for lost in chosen.lost {
         let report = without_scope(integrity::without_record(&lost));
-        outcome.exit = ExitCode::Violations;
         let (name, path) = (lost.name.to_string(), lost.path);
         outcome.answer.push(Verified { name, path, report });
     }
-    let main = main_changes(&repository, &chosen.known.iter().collect::<Vec<_>>())?;
-    for (mut known, main_changed) in chosen.known.into_iter().zip(main) {
-        if options.accept_shared {
+    if options.accept_shared {
+        for known in &mut chosen.known {
             let _one_at_a_time = Lock::wait(&repository.name_lock(&known.record.name))?;
-            known = accept_shared(&repository, &known)?;
+            *known = accept_shared(&repository, known)?;
         }
-        let mut changes = collect(&repository, &known, &IndexFile::Own)?.changes;
-        changes.main_changed = main_changed;
+    }
+    let (surveyed, main) = look(&repository, &chosen.known)?;
+    for (at, (known, mut changes)) in chosen.known.iter().zip(surveyed).enumerate() {
+        changes.main_changed = main.get(at).copied().flatten();
         changes.integrity.extend(integrity::lock(&known.record));
         let report = verify(&known.scope, changes, layers, strictness);
-        if !report.valid() {
-            outcome.exit = ExitCode::Violations;
+        if let Err(error) = outcome::store(known, &report, &Session::now()) {
+            let note = format!("the outcome is not kept for `list`: {error}");
+            outcome.notes.push(note);
         }
-        if let Err(error) = outcome::store(&known, &report, &Session::now()) {
-            outcome
-                .notes
-                .push(format!("the outcome is not kept for `list`: {error}"));
-        }
-        let (name, path) = (known.record.name.to_string(), known.record.path);
+        let (name, path) = (known.record.name.to_string(), known.record.path.clone());
         outcome.answer.push(Verified { name, path, report });
     }
-    outcome
-        .answer
-        .sort_by(|a, b| position(options, a).cmp(&position(options, b)));
+    let by_request = |a: &Verified, b: &Verified| position(options, a).cmp(&position(options, b));
+    outcome.answer.sort_by(by_request);
+    if outcome.answer.iter().any(|one| !one.report.valid()) {
+        outcome.exit = ExitCode::Violations;
+    }
     Ok(outcome)
+}
+
+/// What changed in each of the worktrees, and, looked at meanwhile, how many files of the main
+/// worktree did: a remark, without which there is a verdict all the same.
+fn look(
+    repository: &Repository,
+    all: &[Known],
+) -> Result<(Vec<ChangeSet>, Vec<Option<usize>>), FactsError> {
+    std::thread::scope(|scope| {
+        let main = scope.spawn(|| main_changes(repository, &all.iter().collect::<Vec<_>>()));
+        let surveys = all.iter().map(|known| {
+            let survey = collect(repository, known, &IndexFile::Own)?;
+            Ok(survey.changes)
+        });
+        let surveys: Result<Vec<_>, FactsError> = surveys.collect();
+        let main = main.join();
+        let main = main.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok((surveys?, main.unwrap_or_default()))
+    })
 }
 
 /// Answers come in the order in which they were asked for, all of them by name.

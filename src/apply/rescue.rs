@@ -3,9 +3,9 @@
 //! The bytes are those on disk: no filter runs, no index of the user's is touched.
 
 use bstr::ByteSlice;
-use camino::Utf8PathBuf;
 
 use crate::disk::DiskError;
+use crate::disk::below::open_below;
 use crate::disk::files;
 use crate::entry::{Entry, Mode};
 use crate::error::Error;
@@ -140,39 +140,36 @@ fn is_absent_on_purpose(known: &Known, path: &RepoPath) -> bool {
 }
 
 /// Writes what stands at a path into the repository; none when nothing does that git can hold.
+/// Nothing is read through a link on the way: what is there is not the worktree's.
 pub(super) fn read(
     objects: &Objects,
     known: &Known,
     path: &RepoPath,
 ) -> Result<Option<Entry>, Error> {
     let failed = |error: std::io::Error| DiskError::new(format!("save {path}"), error);
-    let relative = path
-        .to_os_path()
-        .map_err(|error| failed(std::io::Error::other(error)))?;
-    let file = Utf8PathBuf::from(known.record.path.as_str())
-        .into_std_path_buf()
-        .join(relative);
-    Ok(match files::open_entry(&file).map_err(failed)? {
-        files::Opened::File {
-            size,
-            executable,
-            mut content,
-        } => {
-            let id = objects.write_blob(size, &mut content)?;
-            let mode = if executable {
-                Mode::Executable
-            } else {
-                Mode::File
-            };
-            Some(Entry { mode, id })
-        }
-        files::Opened::Link(text) => {
-            let id = objects.write_blob(text.len() as u64, &mut text.as_bytes())?;
-            Some(Entry {
-                mode: Mode::Link,
-                id,
-            })
-        }
-        files::Opened::Other => None,
-    })
+    Ok(
+        match open_below(&known.record.path, path).map_err(failed)? {
+            files::Opened::File {
+                size,
+                executable,
+                mut content,
+            } => {
+                let id = objects.write_blob(size, &mut content)?;
+                let mode = if executable {
+                    Mode::Executable
+                } else {
+                    Mode::File
+                };
+                Some(Entry { mode, id })
+            }
+            files::Opened::Link(text) => {
+                let id = objects.write_blob(text.len() as u64, &mut text.as_bytes())?;
+                Some(Entry {
+                    mode: Mode::Link,
+                    id,
+                })
+            }
+            files::Opened::Other => None,
+        },
+    )
 }

@@ -127,11 +127,7 @@ fn saved_paths(bench: &Bench<'_>, plan: &RestorePlan) -> Result<Vec<SavedPath>, 
     let mut saved = Vec::new();
     for violation in &plan.paths {
         let path = &violation.path;
-        // what the walk did not find can only be read through a link, and is not ours
-        let read = match violation.disk {
-            Some(_) => read(&objects, bench.known, path)?,
-            None => None,
-        };
+        let read = read(&objects, bench.known, path)?;
         // what has no content is as the walk found it
         let without_content = violation
             .disk

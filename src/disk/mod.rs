@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows git or scopes. No symbolic link is followed anywhere below a worktree.
 
+pub mod below;
 pub mod error;
 pub mod files;
 pub mod mode;

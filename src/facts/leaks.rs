@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::worktree::Known;
 use crate::change::{Change, Kind, Place, Seen};
 use crate::compare::Delta;
-use crate::disk::files::{self, Opened};
+use crate::disk::below::open_below;
+use crate::disk::files::Opened;
 use crate::entry::{Mode, ObjectId};
 use crate::manifest::Manifest;
 use crate::path::RepoPath;
@@ -91,12 +92,10 @@ pub fn links_out(known: &Known, net: &[Change], disk: &Delta) -> Vec<Change> {
         if !is_link || !allowed() {
             continue;
         }
-        let text = path.to_os_path().ok().and_then(|relative| {
-            match files::open_entry(&known.record.path.as_std_path().join(relative)) {
-                Ok(Opened::Link(text)) => Some(text),
-                Ok(Opened::File { .. } | Opened::Other) | Err(_) => None,
-            }
-        });
+        let text = match open_below(&known.record.path, path) {
+            Ok(Opened::Link(text)) => Some(text),
+            Ok(Opened::File { .. } | Opened::Other) | Err(_) => None,
+        };
         if let Some(text) = text.filter(|text| !is_inside(known, path, text)) {
             let shown = crate::path::escape_for_terminal(&text);
             found.push(Change {

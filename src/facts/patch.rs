@@ -14,6 +14,7 @@ use super::repository::Repository;
 use super::worktree::Known;
 use crate::compare::{Delta, entry_in};
 use crate::disk::DiskError;
+use crate::disk::below::open_below;
 use crate::disk::files::{self, Opened, Temporary};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::git::objects::{ObjectFormat, Objects};
@@ -203,8 +204,8 @@ impl<'a> Patches<'a> {
         let failed = |error: std::io::Error| DiskError::new(format!("read {path}"), error);
         let relative = path.to_os_path();
         let relative = relative.map_err(|error| failed(std::io::Error::other(error)))?;
-        let file = self.known.record.path.as_std_path().join(&relative);
-        let id = match files::open_entry(&file).map_err(failed)? {
+        let root = &self.known.record.path;
+        let id = match open_below(root, path).map_err(failed)? {
             Opened::File { mut content, .. } if mode.is_regular() => {
                 let mut bytes = Vec::new();
                 std::io::Read::read_to_end(&mut content, &mut bytes).map_err(failed)?;

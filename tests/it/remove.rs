@@ -600,6 +600,33 @@ fn force_saves_byte_for_byte_what_was_on_disk() {
 }
 
 #[test]
+fn force_saves_a_link_to_a_directory_and_nothing_that_is_behind_it() {
+    // the directory was moved out, so the same names stand behind the link, and one more
+    let (repo, worktree) = after(
+        "mv docs ../../../../moved; ln -s ../../../../moved docs; echo ours >../../../../moved/api.md
+        mv tests ../../../../kept; ln -s ../../../../kept tests; echo n >src/new.rs; echo t >../../../../kept/u.rs",
+    );
+    let name = rescue(&repo.agentwt(&["remove", "task", "--force"]));
+    let head = format!("{name}^");
+    let said = repo.git(&["diff", "--name-status", "--no-renames", &head, &name]);
+    assert_snapshot!(said, @"
+    A\tdocs
+    D\tdocs/api.md
+    D\tdocs/guide.md
+    A\tsrc/new.rs
+    A\ttests
+    D\ttests/t.rs
+    ");
+    assert_eq!(
+        repo.git(&["cat-file", "blob", &format!("{name}:docs")]),
+        "../../../../moved"
+    );
+    let moved = repo.root().join("moved/api.md");
+    assert_eq!(std::fs::read(moved).expect("a file"), b"ours\n");
+    assert!(!worktree.exists());
+}
+
+#[test]
 fn the_rescue_commit_stands_on_the_head() {
     let (repo, worktree) = after("git commit -q --allow-empty -m x; echo n >src/new.rs");
     let head = repo.git_in(&worktree, &["rev-parse", "HEAD"]);

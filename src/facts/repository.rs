@@ -5,13 +5,16 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::error::FactsError;
 use crate::disk::files;
 use crate::git::objects::{ObjectFormat, Objects};
-use crate::git::worktree::WorktreeEntry;
+use crate::git::worktree::{Layout, WorktreeEntry};
 use crate::git::{Git, GitError, SharedRunner, Trace};
 use crate::name::WorktreeName;
+use crate::record::{Record, from_text};
 use crate::scope::Case;
 
 /// Where worktrees are made, below the root.
 pub const WORKTREES: &str = ".agentwt/worktrees";
+/// Where records are, below the common git directory.
+const RECORDS: &str = "agentwt/worktrees";
 /// The config, below the root.
 pub const CONFIG: &str = ".agentwt/config.toml";
 
@@ -56,51 +59,36 @@ impl Repository {
     pub fn find(start: &Utf8Path, runner: SharedRunner, trace: Trace) -> Result<Self, FactsError> {
         let start = files::canonical(start)?;
         let git = Git::find_with(&start, runner)?.with_trace(trace);
-        let mut layout = git.layout();
+        let own = git.layout();
+        let claim = claimed(&start).filter(|claim| !is_nested(own.as_ref().ok(), claim));
         let mut inside = None;
-        if let Some((root, name)) = claimed(&start) {
-            let worktree = root.join(WORKTREES).join(name.as_str());
-            let nested = |top: &Utf8Path| top.starts_with(&worktree) && top != worktree;
-            let toplevel = layout
-                .as_ref()
-                .ok()
-                .and_then(|l| l.as_ref()?.toplevel.clone());
-            if !toplevel.as_deref().is_some_and(nested) {
-                layout = git.at(&root).layout();
-                if let Ok(Some(layout)) = &mut layout {
-                    layout.toplevel = Some(worktree);
-                }
-                inside = Some(name);
+        let mut toplevel = None;
+        let found = match claim {
+            None => place(&git, own?)?,
+            Some(claim) => {
+                toplevel = Some(claim.worktree());
+                let found = around(&git, own.ok().flatten(), &claim)?;
+                inside = Some(claim.name);
+                found
             }
-        }
-        let none = || GitError::NoRepository {
+        };
+        let found = found.ok_or_else(|| GitError::NoRepository {
             dir: start.to_string(),
-        };
-        let layout = layout?.ok_or_else(none)?;
+        })?;
+        let layout = found.layout;
         let in_common = git.on(&layout.common_dir, None);
-        let main = if in_common.is_bare_repository()? {
-            Main::Bare
-        } else {
-            Main::Worktree
-        };
-        let root = match main {
-            Main::Bare => root_of_bare(&layout.common_dir),
-            Main::Worktree => {
-                root_of_main(&in_common, &layout.common_dir, layout.toplevel.as_deref())?
-            }
-        };
-        let git = match main {
+        let git = match found.main {
             Main::Bare => in_common,
-            Main::Worktree => git.on(&layout.common_dir, Some(&root)),
+            Main::Worktree => git.on(&layout.common_dir, Some(&found.root)),
         };
         Ok(Self {
             git,
             common_dir: layout.common_dir,
-            root,
-            main,
+            root: found.root,
+            main: found.main,
             format: layout.format,
             start,
-            toplevel: layout.toplevel,
+            toplevel: toplevel.or(layout.toplevel),
             inside,
         })
     }
@@ -133,7 +121,7 @@ impl Repository {
     /// The directory of all records.
     #[must_use]
     pub fn records_dir(&self) -> Utf8PathBuf {
-        self.common_dir.join("agentwt/worktrees")
+        self.common_dir.join(RECORDS)
     }
 
     /// The lock for steps in which git writes shared files.
@@ -167,8 +155,21 @@ impl Repository {
     }
 }
 
+/// Holds what a path says of where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Claim {
+    root: Utf8PathBuf,
+    name: WorktreeName,
+}
+
+impl Claim {
+    fn worktree(&self) -> Utf8PathBuf {
+        self.root.join(WORKTREES).join(self.name.as_str())
+    }
+}
+
 /// Splits a path at the first `.agentwt/worktrees/<name>` in it.
-fn claimed(path: &Utf8Path) -> Option<(Utf8PathBuf, WorktreeName)> {
+fn claimed(path: &Utf8Path) -> Option<Claim> {
     let mut above: Vec<&Utf8Path> = path.ancestors().collect();
     above.reverse();
     above.windows(4).find_map(|window| {
@@ -178,8 +179,66 @@ fn claimed(path: &Utf8Path) -> Option<(Utf8PathBuf, WorktreeName)> {
         let is_ours =
             agentwt.file_name() == Some(".agentwt") && worktrees.file_name() == Some("worktrees");
         let name = WorktreeName::parse(worktree.file_name()?).ok()?;
-        is_ours.then(|| ((*root).to_owned(), name))
+        let root = (*root).to_owned();
+        is_ours.then_some(Claim { root, name })
     })
+}
+
+/// Whether the repository that git finds is a separate one deeper inside the worktree.
+fn is_nested(own: Option<&Option<Layout>>, claim: &Claim) -> bool {
+    let toplevel = own.and_then(|layout| layout.as_ref()?.toplevel.as_deref());
+    let worktree = claim.worktree();
+    toplevel.is_some_and(|top| top.starts_with(&worktree) && top != worktree)
+}
+
+/// Holds a repository that git finds, and where its `.agentwt` is.
+struct Located {
+    layout: Layout,
+    main: Main,
+    root: Utf8PathBuf,
+}
+
+/// Finds out where the `.agentwt` of a repository is.
+fn place(git: &Git, layout: Option<Layout>) -> Result<Option<Located>, FactsError> {
+    let Some(layout) = layout else {
+        return Ok(None);
+    };
+    let in_common = git.on(&layout.common_dir, None);
+    let (main, root) = if in_common.is_bare_repository()? {
+        (Main::Bare, root_of_bare(&layout.common_dir))
+    } else {
+        let top = layout.toplevel.as_deref();
+        let root = root_of_main(&in_common, &layout.common_dir, top)?;
+        (Main::Worktree, root)
+    };
+    Ok(Some(Located { layout, main, root }))
+}
+
+/// The repository around a worktree of ours: the one that stands where the path says. Only where
+/// none does (`project/.bare` without `project/.git`), `own`, the one that the worktree's `.git`
+/// leads to, and only if its `.agentwt` is there and it has a record of this very worktree.
+fn around(git: &Git, own: Option<Layout>, claim: &Claim) -> Result<Option<Located>, FactsError> {
+    let there = place(git, git.at(&claim.root).layout()?)?;
+    let stands_there = |found: &Located| {
+        found.root == claim.root || found.layout.toplevel.as_ref() == Some(&claim.root)
+    };
+    if there.as_ref().is_some_and(stands_there) {
+        return Ok(there);
+    }
+    // what a redirected `.git` leads to may be in any state: then it is not believed
+    let own = place(git, own).ok().flatten();
+    let own = own.filter(|found| found.root == claim.root && has_record(found, claim));
+    Ok(own.or(there))
+}
+
+/// Whether a repository has recorded exactly this worktree.
+fn has_record(found: &Located, claim: &Claim) -> bool {
+    let file = found.layout.common_dir.join(RECORDS);
+    let file = file.join(claim.name.as_str()).join("record.toml");
+    let bytes = files::read(&file).ok().flatten();
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    let record = text.and_then(|text| from_text::<Record>(&text).ok());
+    record.is_some_and(|record| record.name == claim.name && record.path == claim.worktree())
 }
 
 /// A hidden git directory stands in the project's directory; any other is the project's.
@@ -217,8 +276,10 @@ mod tests {
 
     #[test]
     fn the_outermost_worktree_in_a_path_is_the_one_we_are_in() {
-        let of =
-            |path: &str| claimed(Utf8Path::new(path)).map(|(root, name)| format!("{root} {name}"));
+        let of = |path: &str| {
+            let claim = claimed(Utf8Path::new(path));
+            claim.map(|claim| format!("{} {}", claim.root, claim.name))
+        };
         assert_eq!(of("/r/.agentwt/worktrees/a/src").as_deref(), Some("/r a"));
         assert_eq!(of("/r/.agentwt/worktrees/a").as_deref(), Some("/r a"));
         assert_eq!(

@@ -985,6 +985,11 @@ mod from_where {
         let path = repo.agentwt(SRC).ok();
         assert_eq!(path, "$TMP/repo/.agentwt/worktrees/task-5");
         assert_eq!(repo.findings(&repo.worktree("task-5")), "");
+        let inside = repo.worktree("task-5").join("src");
+        let again = repo
+            .agentwt_in(&inside, &["add", "task-6", "--write", "src/**"])
+            .ok();
+        assert_eq!(again, "$TMP/repo/.agentwt/worktrees/task-6", "from inside");
     }
 
     #[test]

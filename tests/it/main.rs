@@ -7,6 +7,7 @@
 
 mod add;
 mod bad_input;
+mod bare_layout;
 mod baseline;
 mod cases;
 mod changed;

@@ -214,7 +214,7 @@ fn write_bits_do_not_stop_an_operation_of_many_steps_that_takes_seconds() {
             .run(
                 world.repo.main(),
                 "echo g >docs/guide.md; git commit -q -a -m up
-                printf '#!/bin/sh\n[ \"$1\" = 0 ] || sleep 1.1\n' >.git/hooks/post-index-change
+                printf '#!/bin/sh\n[ \"$1\" = 0 ] || perl -MTime::HiRes=time,sleep -e \"sleep(int(time) + 1.05 - time)\"\n' >.git/hooks/post-index-change
                 chmod +x .git/hooks/post-index-change",
             )
             .ok();

@@ -13,7 +13,11 @@ use ops::{Choices, Op};
 use world::World;
 
 /// How many sequences an ordinary run tries, in all shards together.
-const ROUNDS: u64 = 20;
+const ROUNDS: u64 = 10;
+
+/// The first of them: among the next ten are sequences that find a `compare` which forgets modes
+/// (19), all references but the first (14), or what is only in a reference (16).
+const FIRST: u64 = 12;
 
 /// How many operations a sequence has.
 const LENGTH: usize = 24;
@@ -66,7 +70,7 @@ fn shorter(mut ops: Vec<Op>, mut why: String) -> (Vec<Op>, String) {
 
 fn shard(shard: u64, shards: u64) {
     let rounds = number("AGENTWT_ORACLE_ROUNDS", ROUNDS);
-    let first = number("AGENTWT_ORACLE_SEED", 1);
+    let first = number("AGENTWT_ORACLE_SEED", FIRST);
     for seed in (first..first + rounds).filter(|seed| seed % shards == shard) {
         let mut choices = Choices::new(seed);
         let mut ops: Vec<Op> = (0..LENGTH).map(|_| Op::any(&mut choices)).collect();

@@ -1,20 +1,14 @@
-//! Runs a test once with every git of the machine, each in a process of its own: `PATH`, `HOME`
+//! Runs a test with the oldest and the newest git of the machine, each in a process of its own: `PATH`, `HOME`
 //! and the dates are the process's, and the library under test reads them as the program does.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const INSIDE: &str = "AGENTWT_TEST_INSIDE";
-/// Where git usually is, and where `.ci/newer-git` puts one with configured hooks.
-const PLACES: &str = concat!(
-    "/usr/bin:/usr/local/bin:",
-    env!("CARGO_MANIFEST_DIR"),
-    "/target/newer-git/bin"
-);
+use crate::support::gits;
 
-/// Calls the body, a closure of the test itself, in a child process for each distinct version of
-/// git that is found.
+const INSIDE: &str = "AGENTWT_TEST_INSIDE";
+
+/// Calls the body, a closure of the test itself, in a child process for each version of git that
+/// is tested with.
 #[track_caller]
 pub fn with_each_git<F: Fn()>(body: F) {
     // The closure's type is named `it::<modules>::<test>::{{closure}}`.
@@ -23,10 +17,8 @@ pub fn with_each_git<F: Fn()>(body: F) {
     if std::env::var_os(INSIDE).is_some() {
         return body();
     }
-    let gits = gits();
-    assert!(!gits.is_empty(), "there is no git in AGENTWT_TEST_GITS");
     let mut failed = Vec::new();
-    for (version, bin) in gits {
+    for (version, bin) in gits() {
         let home = tempfile::tempdir().expect("a temporary directory");
         let path = format!(
             "{}:{}",
@@ -63,17 +55,4 @@ pub fn with_each_git<F: Fn()>(body: F) {
         }
     }
     assert!(failed.is_empty(), "failed with {failed:?}");
-}
-
-/// The first directory for each version.
-fn gits() -> BTreeMap<String, PathBuf> {
-    let places = std::env::var("AGENTWT_TEST_GITS").unwrap_or_else(|_| PLACES.to_owned());
-    let mut found = BTreeMap::new();
-    for bin in places.split(':').map(Path::new) {
-        if let Ok(answer) = Command::new(bin.join("git")).arg("version").output() {
-            let version = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
-            found.entry(version).or_insert_with(|| bin.to_owned());
-        }
-    }
-    found
 }

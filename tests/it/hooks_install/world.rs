@@ -57,7 +57,7 @@ impl World {
         }
         world.fake("echo \"$@\" >>\"$LOGS/ours\"");
         world.git("main", &["init", "-q", "-b", "main", "."]);
-        world.git("main", &["config", "gc.auto", "0"]);
+        world.git("main", &["config", "maintenance.auto", "false"]);
         world.git("main", &["commit", "-q", "--allow-empty", "-m", "root"]);
         world.git("main", &["init", "-q", "--bare", "../remote"]);
         world.git("main", &["remote", "add", "origin", "../remote"]);

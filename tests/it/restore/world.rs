@@ -78,16 +78,12 @@ impl World {
     /// git-agentwt's own, and not compared.
     #[track_caller]
     pub fn everything(&self, below: &str) -> Everything {
-        let disk = self.sh(&format!(
-            "for top in {below}; do find $top -name .git -prune -o -print0 2>/dev/null || :; done \
-             | sort -z | xargs -0 -r sh -c 'for f; do
-                 if [ -L \"$f\" ]; then k=\"link $(readlink \"$f\")\"
-                 elif [ -d \"$f\" ]; then k=directory
-                 elif [ -p \"$f\" ]; then k=fifo
-                 elif [ -x \"$f\" ]; then k=\"x $(git hash-object --no-filters \"./$f\")\"
-                 else k=\"- $(git hash-object --no-filters \"./$f\")\"; fi
-                 printf \"%s|%s\\n\" \"$k\" \"$f\"; done' sh"
-        ));
+        let mut disk = Vec::new();
+        for top in below.split(' ') {
+            list(&self.worktree, Path::new(top), &mut disk);
+        }
+        disk.sort();
+        let disk = disk.join("\n");
         Everything {
             disk,
             index: self.sh(&format!("git ls-files -s -z -- {below} | tr '\\0' '\\n'")),
@@ -141,6 +137,44 @@ impl World {
     pub fn findings(&self) -> String {
         self.repo.findings(&self.worktree)
     }
+}
+
+/// Lists what stands at a path and below it, with kind and content. In the test itself, because a
+/// process for each file is most of the time that these tests take.
+#[track_caller]
+fn list(root: &Path, path: &Path, found: &mut Vec<String>) {
+    use std::os::unix::fs::PermissionsExt;
+    let file = root.join(path);
+    let is_git = path.file_name().is_some_and(|name| name == ".git");
+    let Some(metadata) = std::fs::symlink_metadata(&file).ok().filter(|_| !is_git) else {
+        return;
+    };
+    let kind = if metadata.is_symlink() {
+        {
+            let text = std::fs::read_link(&file).expect("a link");
+            format!(
+                "link {}",
+                text.as_os_str().as_encoded_bytes().escape_ascii()
+            )
+        }
+    } else if metadata.is_dir() {
+        for entry in std::fs::read_dir(&file).expect("a directory") {
+            let name = entry.expect("an entry").file_name();
+            list(root, &path.join(name), found);
+        }
+        "directory".to_owned()
+    } else if metadata.is_file() {
+        let executable = metadata.permissions().mode() & 0o100 != 0;
+        let bytes = std::fs::read(&file).expect("a file");
+        let text = bytes.escape_ascii();
+        format!("{} {text}", if executable { "x" } else { "-" })
+    } else {
+        "fifo".to_owned()
+    };
+    found.push(format!(
+        "{}|{kind}",
+        path.as_os_str().as_encoded_bytes().escape_ascii()
+    ));
 }
 
 /// Hides the time in a rescue ref.

@@ -10,6 +10,8 @@ pub use said::Said;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use git_agentwt::git::GitVersion;
+
 /// The program under test.
 #[must_use]
 pub fn binary() -> PathBuf {
@@ -22,8 +24,9 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// The bin directories of every distinct version of git that is there, the one on `PATH` first.
-/// `AGENTWT_TEST_GITS` (directories apart by `:`) names others.
+/// The bin directories of the oldest and the newest git that is there: between them every way to
+/// install hooks is tried, and one in the middle, if it is the one on `PATH`, has all the other
+/// tests. `AGENTWT_TEST_GITS` (directories apart by `:`) adds others, and then each is taken.
 #[must_use]
 pub fn gits() -> Vec<(String, PathBuf)> {
     let named = std::env::var("AGENTWT_TEST_GITS").unwrap_or_default();
@@ -47,6 +50,11 @@ pub fn gits() -> Vec<(String, PathBuf)> {
         }
     }
     assert!(!found.is_empty(), "there is no git to test with");
+    if named.is_empty() {
+        found.sort_by_key(|(version, _)| GitVersion::parse(version));
+        let between = 1..found.len().max(2) - 1;
+        found.drain(between);
+    }
     found
 }
 

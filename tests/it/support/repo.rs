@@ -44,7 +44,7 @@ impl TestRepo {
         std::fs::create_dir_all(&repo.main).expect("a directory");
         let config = "[user]\n\tname = Ada\n\temail = ada@example.invalid\n\
             [init]\n\tdefaultBranch = main\n[advice]\n\tdetachedHead = false\n\
-            [protocol \"file\"]\n\tallow = always\n[gc]\n\tauto = 0\n";
+            [protocol \"file\"]\n\tallow = always\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n";
         std::fs::write(repo.home().join(".gitconfig"), config).expect("a configuration");
         let mut init = vec!["init", "-q"];
         init.extend(options);
@@ -78,7 +78,8 @@ impl TestRepo {
         self.write("tools/run.sh", "#!/bin/sh\n");
         self.chmod("tools/run.sh", 0o755);
         std::os::unix::fs::symlink("README.md", self.main.join("link")).expect("a link");
-        self.commit_all("one");
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "-m", "one"]);
     }
 
     /// Uses the git of this bin directory for everything.

@@ -88,6 +88,44 @@ pub fn compare(base: &Manifest, states: &[State<'_>]) -> Vec<Change> {
     changes.map(change).collect()
 }
 
+/// Makes of several references what a merge of them would make, path by path: where only some of
+/// them differ from their common ancestor, only those count, so that a path cannot be put back to
+/// what upstream has changed since. Where they differ in different ways, each way is in one of
+/// the results.
+#[must_use]
+pub fn merge_references(references: &[Delta], ancestor: &Delta) -> Vec<Delta> {
+    let paths: BTreeSet<&RepoPath> = references
+        .iter()
+        .chain([ancestor])
+        .flat_map(Delta::keys)
+        .collect();
+    let mut merged = vec![Delta::new()];
+    for path in paths {
+        let before = ancestor.get(path);
+        let mut ways: Vec<Option<&Option<Entry>>> = Vec::new();
+        for way in references.iter().map(|reference| reference.get(path)) {
+            if way != before && !ways.contains(&way) {
+                ways.push(way);
+            }
+        }
+        if ways.is_empty() {
+            ways.push(before);
+        }
+        while merged.len() < ways.len() {
+            let last = merged.last().cloned().unwrap_or_default();
+            merged.push(last);
+        }
+        for (at, one) in merged.iter_mut().enumerate() {
+            if let Some(entry) = ways[at.min(ways.len() - 1)] {
+                one.insert(path.clone(), *entry);
+            } else {
+                one.remove(path);
+            }
+        }
+    }
+    merged
+}
+
 /// What stands at a path in a tree that is told as a difference from the base's.
 #[must_use]
 pub fn entry_in(base: &Manifest, delta: &Delta, path: &RepoPath) -> Option<Entry> {
@@ -241,6 +279,23 @@ mod tests {
         let two = delta(&[("b", Some(file(2)))]);
         let merged = delta(&[("a", Some(file(2))), ("b", Some(file(2)))]);
         assert_eq!(changes(&merged, &[one, two]), []);
+    }
+
+    #[test]
+    fn of_several_references_those_that_changed_a_path_count() {
+        let one = delta(&[("a", Some(file(2))), ("b", Some(file(2)))]);
+        let two = delta(&[("b", Some(file(3))), ("c", None)]);
+        let merged = merge_references(&[one, two], &Delta::new());
+        let first = delta(&[("a", Some(file(2))), ("b", Some(file(2))), ("c", None)]);
+        let second = delta(&[("a", Some(file(2))), ("b", Some(file(3))), ("c", None)]);
+        assert_eq!(merged, [first, second]);
+        // `a` was 2 in the ancestor already, and one of them put it back to what the base has
+        let ancestor = delta(&[("a", Some(file(2)))]);
+        let kept = ancestor.clone();
+        assert_eq!(
+            merge_references(&[Delta::new(), kept], &ancestor),
+            [Delta::new()]
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use camino::Utf8PathBuf;
 
 use super::{Outcome, Session};
-use crate::change::{Change, ChangeSet};
+use crate::change::{Change, ChangeSet, Place};
 use crate::disk::{DiskError, files};
 use crate::error::Error;
 use crate::exit::ExitCode;
@@ -13,7 +13,7 @@ use crate::facts::changes::{Survey, Terms, collect_with};
 use crate::facts::commits::{self, OwnCommit};
 use crate::facts::patch::{Patch, Patches};
 use crate::facts::{Effort, FactsError, IndexFile, Known, Repository, roots};
-use crate::git::GitMode;
+use crate::git::{GitError, GitMode};
 use crate::name::{CommitId, WorktreeName};
 use crate::plan::refusal::Refusal;
 use crate::roots::Roots;
@@ -142,8 +142,13 @@ fn collect_outside(
         if !given.is_empty() {
             let resolved = roots::of(&known, start, given);
             let roots = terms.effort.or(resolved, Roots::default)?;
-            let found = roots::outside(&known, &roots, &collected.shown);
-            let changes = terms.effort.or(found, || collected.shown.clone())?;
+            // what worktrees share is in no root, and nobody gives a lease on it
+            let mut candidates = collected.shown.clone();
+            let beside =
+                |place: &Place| matches!(place, Place::Git(_) | Place::Main(_) | Place::Outside(_));
+            candidates.retain(|change| !beside(&change.place));
+            let found = roots::outside(&known, &roots, &candidates);
+            let changes = terms.effort.or(found, || candidates)?;
             outside = Some(Outside { roots, changes });
         }
     }
@@ -219,6 +224,12 @@ fn read(
     let Some(survey) = effort.or(survey, || None)? else {
         return Ok(());
     };
+    if survey.states.index.damaged && !asked.best_effort {
+        // what is only staged cannot be told
+        let what = format!("the index of worktree {}", known.record.name);
+        let detail = "it is missing or damaged".to_owned();
+        return Err(GitError::Read { what, detail }.into());
+    }
     let set = &survey.changes;
     let shared = set.shared.iter().map(|one| &one.change);
     let shown = set.changes.iter().chain(&set.integrity).chain(shared);

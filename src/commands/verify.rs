@@ -14,6 +14,7 @@ use crate::facts::integrity;
 use crate::facts::shared::main_changes;
 use crate::facts::worktree::{Lost, Recorded, lost, names};
 use crate::facts::{FactsError, IndexFile, Known, Repository};
+use crate::plan::refusal::Refusal;
 use crate::verify::{Layers, Report, Strictness, verify, without_scope};
 
 /// Holds the verdict over one worktree.
@@ -54,6 +55,10 @@ pub fn run(
         outcome.answer.push(Verified { name, path, report });
     }
     if options.accept_shared {
+        if let Some(inside) = &repository.inside {
+            let (name, root) = (inside.to_string(), repository.root.to_string());
+            return Err(Refusal::AcceptInside { name, root }.into());
+        }
         for known in &mut chosen.known {
             let _one_at_a_time = Lock::wait(&repository.name_lock(&known.record.name))?;
             *known = accept_shared(&repository, known)?;
@@ -87,16 +92,33 @@ fn look(
 ) -> Result<(Vec<ChangeSet>, Vec<Option<usize>>), FactsError> {
     std::thread::scope(|scope| {
         let main = scope.spawn(|| main_changes(repository, &all.iter().collect::<Vec<_>>()));
-        let surveys = all.iter().map(|known| {
-            let survey = collect(repository, known, &IndexFile::Own)?;
-            Ok(survey.changes)
-        });
+        let surveys = all.iter().map(|known| settled(repository, known));
         let surveys: Result<Vec<_>, FactsError> = surveys.collect();
         let main = main.join();
         let main = main.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Ok((surveys?, main.unwrap_or_default()))
     })
 }
+
+/// What changed in a worktree. A git that works there meanwhile makes one moment be held against
+/// another: then it is looked at again, a few times.
+fn settled(repository: &Repository, known: &Known) -> Result<ChangeSet, FactsError> {
+    let mut before = known.activity(repository);
+    let mut looks = 1;
+    loop {
+        let changes = collect(repository, known, &IndexFile::Own)?.changes;
+        let after = known.activity(repository);
+        if after == before && !after.locked || looks == LOOKS {
+            return Ok(changes);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50 * looks));
+        before = known.activity(repository);
+        looks += 1;
+    }
+}
+
+/// How often a worktree is looked at in which git is at work.
+const LOOKS: u64 = 4;
 
 /// Answers come in the order in which they were asked for, all of them by name.
 fn position<'a>(options: &crate::cli::Verify, one: &'a Verified) -> (Option<usize>, &'a str) {

@@ -99,6 +99,8 @@ struct Sources {
     working: Vec<Delta>,
     /// What a merge in progress changes.
     arriving: Delta,
+    /// What the newest of upstream has: to be like that is no change, as a merge makes none of it.
+    tip: Option<Delta>,
     /// The recorded branch where HEAD is elsewhere, with its references.
     branch: Option<(Delta, Vec<Delta>)>,
     wrong: Vec<Change>,
@@ -115,6 +117,7 @@ struct Compared {
     committed: Vec<Delta>,
     working: Vec<Delta>,
     arriving: Delta,
+    tip: Option<Delta>,
     branch: Option<(Delta, Vec<Delta>)>,
     base_lost: bool,
 }
@@ -135,6 +138,7 @@ impl Compared {
             committed: checked_out.clone(),
             working: checked_out,
             arriving: Delta::new(),
+            tip: None,
             branch: None,
             base_lost: false,
         }
@@ -213,10 +217,8 @@ pub fn collect_with(
     let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
     let is_known = |path: &RepoPath, entry: Option<Entry>| {
         let at = |reference| entry_in(&ground.manifest, reference, path);
-        sources
-            .committed
-            .iter()
-            .any(|reference| same(at(reference), entry))
+        let mut known = sources.committed.iter().chain(&sources.tip);
+        known.any(|reference| same(at(reference), entry))
     };
     let is_own = |id: &CommitId| sources.been_on.contains(id) || sources.heads.was_on(id);
     let mut put_back = history.put_back(&net, &is_known, &is_own);
@@ -282,6 +284,7 @@ impl Ground<'_> {
             committed: compared.committed,
             working: compared.working,
             arriving: compared.arriving,
+            tip: compared.tip,
             branch: compared.branch,
             wrong,
             shared: around.shared,
@@ -306,21 +309,36 @@ impl Ground<'_> {
         }
         let references = References::of(git, &mut trees, head, base, &tips.trusted)?;
         let mut committed = references.deltas;
+        let mut commits = references.commits;
         let before = effort.or(self.known.recorded_refs(), BTreeSet::new)?;
         if self.terms.base.is_none() && heads.moved && before.contains(head) {
             committed.push(trees.delta(head)?);
+            commits.push(head.clone());
         }
         let mut working = committed.clone();
         let mut arriving = Delta::new();
         for merged in &heads.merging {
-            if effort.or(upstream_has(git, merged, &tips), || false)? {
+            // what HEAD has already is not being merged, whatever MERGE_HEAD says
+            let new = !git.is_ancestor(merged, head)?;
+            if new && effort.or(upstream_has(git, merged, &tips), || false)? {
+                commits.push(merged.clone());
                 let theirs = trees.delta(merged)?;
                 let ancestors = git.merge_base_all(head, std::slice::from_ref(merged))?;
                 let before = trees.delta(ancestors.first().unwrap_or(base))?;
                 arriving.extend(self.difference(&before, &theirs));
-                working.push(theirs);
+                working = if references.base_lost {
+                    [working, vec![theirs]].concat()
+                } else {
+                    trees.merged(git, &commits)?
+                };
             }
         }
+        let newest = match &self.terms.base {
+            Some(other) => Some(other.clone()),
+            None => effort.or(tips.newest(git), || None)?,
+        };
+        let tip = newest.filter(|tip| !commits.contains(tip));
+        let tip = tip.map(|tip| trees.delta(&tip)).transpose()?;
         let branch = match &heads.branch {
             Some(branch) if heads.head.as_ref() != Some(branch) => {
                 let references = References::of(git, &mut trees, branch, base, &tips.trusted);
@@ -338,6 +356,7 @@ impl Ground<'_> {
             committed,
             working,
             arriving,
+            tip,
             branch,
         })
     }
@@ -420,9 +439,12 @@ impl Ground<'_> {
         };
         let absent = |path: &RepoPath| !matches!(disk.get(path), Some(Some(_))) && excluded(path);
         let never = |_: &RepoPath| false;
+        let with_tip = |all: &[Delta]| [all, sources.tip.as_slice()].concat();
+        let committed_like = with_tip(&sources.committed);
+        let working_like = with_tip(&sources.working);
         let mut states = Vec::new();
         if sources.heads.head.is_some() {
-            let (delta, references) = (&sources.head, sources.committed.as_slice());
+            let (delta, references) = (&sources.head, committed_like.as_slice());
             states.push(State {
                 delta,
                 references,
@@ -438,7 +460,7 @@ impl Ground<'_> {
                 silent: &never,
             });
         }
-        let references = sources.working.as_slice();
+        let references = working_like.as_slice();
         for delta in &index.deltas {
             states.push(State {
                 delta,

@@ -5,6 +5,7 @@ use super::error::FactsError;
 use super::heads::Heads;
 use super::references::{References, Trees};
 use super::repository::Repository;
+use super::shared;
 use super::tips;
 use super::worktree::Known;
 use crate::change::{ChangeSet, Seen};
@@ -27,16 +28,23 @@ pub fn changes(
     let git = repository.git.with_mode(GitMode::Hardened);
     let heads = Heads::read(repository, known, &Effort::default())?;
     let journal = known.journal()?.unwrap_or_default();
-    let tips = tips::find(repository, record, &heads.made_here(), &journal)?;
+    let rewired = shared::rewired_remotes(repository, known)?;
+    let leads_elsewhere = |name: &str| tips::is_of(&rewired, name);
+    let made_here = heads.made_here();
+    let tips = tips::find(repository, record, &made_here, &journal, &leads_elsewhere)?;
     let mut trees = Trees::new(&objects, &record.checked_out)?;
     let base = &record.base.commit;
     let references = References::of(&git, &mut trees, commit, base, &tips.trusted)?;
+    let mut like = references.deltas;
+    if let Some(tip) = tips.newest(&git)? {
+        like.push(trees.delta(&tip)?);
+    }
     let delta = trees.delta(commit)?;
     let seen = |_: &RepoPath| Seen::Commit(commit.clone());
     let never = |_: &RepoPath| false;
     let state = State {
         delta: &delta,
-        references: &references.deltas,
+        references: &like,
         seen: &seen,
         silent: &never,
     };

@@ -69,10 +69,11 @@ impl<'a> Span<'a> {
         let head = commit(&git, range, &range.head)?;
         let common = common(&repository, range, &base, &head)?;
         let mut trees = Trees::new(&objects, &common[0])?;
-        let references: Result<Vec<_>, _> = common.iter().map(|one| trees.delta(one)).collect();
+        let mut references = trees.merged(&repository.git, &common)?;
+        // to be like the base side is no change: a merge makes none of it
+        references.push(trees.delta(&base)?);
         let tree = manifest(&objects, &common[0])?;
         Ok(Self {
-            references: references?,
             repository,
             range,
             objects,
@@ -80,6 +81,7 @@ impl<'a> Span<'a> {
             head,
             common,
             tree,
+            references,
         })
     }
 

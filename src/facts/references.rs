@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::error::FactsError;
-use crate::compare::Delta;
+use crate::compare::{Delta, merge_references};
 use crate::entry::ObjectId;
 use crate::git::Git;
 use crate::git::objects::Objects;
@@ -22,8 +22,10 @@ pub struct Trees<'a> {
 pub struct References {
     /// The nearest.
     pub nearest: CommitId,
-    /// Their differences from the base, the nearest first.
+    /// Their differences from the base, the nearest first; of several, what a merge makes of them.
     pub deltas: Vec<Delta>,
+    /// The commits.
+    pub commits: Vec<CommitId>,
     /// Whether the commit has left the base without following upstream: the base is no ancestor
     /// of it, and nothing newer of upstream is either.
     pub base_lost: bool,
@@ -51,13 +53,28 @@ impl<'a> Trees<'a> {
         self.known.insert(tree, delta.clone());
         Ok(delta)
     }
+
+    /// What a merge of these commits may look like: their trees, and where only some of them
+    /// changed a path since their common ancestor, only what those have.
+    pub fn merged(&mut self, git: &Git, commits: &[CommitId]) -> Result<Vec<Delta>, FactsError> {
+        let deltas: Result<Vec<_>, _> = commits.iter().map(|one| self.delta(one)).collect();
+        let deltas = deltas?;
+        if commits.len() < 2 {
+            return Ok(deltas);
+        }
+        Ok(match git.merge_base_octopus(commits)? {
+            Some(ancestor) => merge_references(&deltas, &self.delta(&ancestor)?),
+            None => deltas,
+        })
+    }
 }
 
 impl References {
     /// Finds the references of a commit.
     ///
     /// They are the best common ancestors of it and a hypothetical merge of the trusted tips,
-    /// and the base itself if it is no ancestor (it was amended, reset, or upstream rewritten).
+    /// and the base itself if it is no ancestor and nothing newer of upstream is one (it was
+    /// amended, or the branch reset).
     pub fn of(
         git: &Git,
         trees: &mut Trees<'_>,
@@ -69,6 +86,7 @@ impl References {
             return Ok(Self {
                 nearest: base.clone(),
                 deltas: vec![trees.delta(base)?],
+                commits: vec![base.clone()],
                 base_lost: false,
             });
         }
@@ -79,12 +97,21 @@ impl References {
             for ancestor in &commits {
                 base_lost &= git.is_ancestor(ancestor, base)?;
             }
-            commits.push(base.clone());
         }
-        let deltas: Result<_, _> = commits.iter().map(|commit| trees.delta(commit)).collect();
+        let deltas = if base_lost {
+            // neither of them replaces the other
+            commits.push(base.clone());
+            commits
+                .iter()
+                .map(|one| trees.delta(one))
+                .collect::<Result<_, _>>()?
+        } else {
+            trees.merged(git, &commits)?
+        };
         Ok(Self {
             nearest: commits.first().unwrap_or(base).clone(),
-            deltas: deltas?,
+            deltas,
+            commits,
             base_lost,
         })
     }

@@ -46,7 +46,9 @@ impl Surroundings {
             .chain(journal.places(own.as_bytes()));
         let been_on = been_on.cloned().collect();
         let made_here = heads.made_here();
-        let tips = tips::find(repository, record, &made_here, &journal);
+        let rewired = effort.or(shared::rewired_remotes(repository, known), Vec::new)?;
+        let leads_elsewhere = |name: &str| tips::is_of(&rewired, name);
+        let tips = tips::find(repository, record, &made_here, &journal, &leads_elsewhere);
         let tips = effort.or(tips, || recorded_tips(record))?;
         let is_made_here = |commit: &CommitId| made_here.contains(commit);
         let found = shared::changes(repository, known, &journal, &is_made_here);

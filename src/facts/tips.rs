@@ -21,6 +21,8 @@ use crate::record::{Record, Tip};
 pub struct Tips {
     /// The base, the recorded tips and the trusted tips of now; no commit twice.
     pub trusted: Vec<CommitId>,
+    /// Where the refs are now, of those that can be trusted.
+    pub current: Vec<CommitId>,
     /// Refs that moved, and not by any command that git's logs show elsewhere.
     pub untrusted: Vec<String>,
 }
@@ -31,6 +33,7 @@ pub fn find(
     record: &Record,
     created_here: &[CommitId],
     journal: &Journal,
+    rewired: &dyn Fn(&str) -> bool,
 ) -> Result<Tips, FactsError> {
     let git = repository.git.with_mode(Mode::Hardened);
     let mut tips = Tips::default();
@@ -55,17 +58,21 @@ pub fn find(
     let mut ordered: Vec<&Tip> = record.base.tips.iter().collect();
     ordered.sort_by_key(|tip| journal.places(tip.name.as_bytes()).next().is_some());
     for tip in ordered {
-        let current = now.iter().find(|current| current.name == tip.name);
-        let Some(current) = current.filter(|current| current.id != tip.commit) else {
+        let Some(current) = now.iter().find(|current| current.name == tip.name) else {
             continue;
         };
+        if current.id == tip.commit {
+            tips.current.push(current.id.clone());
+            continue;
+        }
         if tips.trusted.contains(&current.id) {
+            tips.current.push(current.id.clone());
             // the user took it over into another of these refs, and pushed it
             continue;
         }
         let log = git.reflog(&tip.name)?;
         let places = moved_here(tip, &log, journal);
-        if tips.lacks_one_that_is_in(&git, &places, &current.id)? {
+        if rewired(&tip.name) || tips.lacks_one_that_is_in(&git, &places, &current.id)? {
             tips.untrusted.push(tip.name.clone());
             continue;
         }
@@ -75,6 +82,7 @@ pub fn find(
             continue;
         }
         tips.add(&current.id);
+        tips.current.push(current.id.clone());
         // what it passed through counts too: the user may have reworded a commit since that
         // the worktree was rebased on
         let passed = log
@@ -90,10 +98,34 @@ pub fn find(
     Ok(tips)
 }
 
+/// Whether a ref tracks one of these remotes; an empty name stands for all.
+pub fn is_of(remotes: &[String], name: &str) -> bool {
+    let tracked = name.strip_prefix("refs/remotes/");
+    tracked.is_some_and(|rest| {
+        let is_of = |remote: &String| {
+            remote.is_empty()
+                || rest
+                    .strip_prefix(remote.as_str())
+                    .is_some_and(|r| r.starts_with('/'))
+        };
+        remotes.iter().any(is_of)
+    })
+}
+
 /// How many former places of a ref are looked at.
 const PASSED: usize = 100;
 
 impl Tips {
+    /// The one tip of now that has all the others in it; none where they went different ways.
+    pub fn newest(&self, git: &Git) -> Result<Option<CommitId>, FactsError> {
+        let mut newest = match self.current.as_slice() {
+            [] => return Ok(None),
+            [one] => return Ok(Some(one.clone())),
+            several => git.merge_base_independent(several)?,
+        };
+        Ok(newest.pop().filter(|_| newest.is_empty()))
+    }
+
     /// Whether a commit has one of these places in it that no trusted tip has.
     fn lacks_one_that_is_in(
         &self,
@@ -181,7 +213,7 @@ impl<'a> Witness<'a> {
             // a commit, merge or pull in the worktree that has the branch checked out is in the
             // HEAD reflog of that worktree; an update-ref from elsewhere is not
             Some(held) => held.iter().any(|logged| logged.id == entry.id),
-            None => entry.came_from_elsewhere(&|commit| self.made_here(commit)),
+            None => entry.came_from_elsewhere(&self.tip.name, &|commit| self.made_here(commit)),
         }
     }
 }

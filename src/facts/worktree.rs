@@ -31,6 +31,14 @@ pub struct Known {
     pub dir: Utf8PathBuf,
 }
 
+/// Holds how git's files stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Activity {
+    stamps: Vec<String>,
+    /// Whether a git holds the index, or left its lock behind.
+    pub locked: bool,
+}
+
 /// Says what is on disk of a name.
 #[derive(Clone, Debug)]
 pub enum Recorded {
@@ -200,6 +208,26 @@ impl Known {
     pub fn journal(&self) -> Result<Option<Journal>, FactsError> {
         let bytes = files::read(&self.record.admin_dir.join(journal::FILE))?;
         Ok(bytes.map(|bytes| Journal::parse(&bytes)))
+    }
+
+    /// How git's own files stand that move whenever git works here, or moves what the base follows.
+    #[must_use]
+    pub fn activity(&self, repository: &Repository) -> Activity {
+        let (admin, common) = (&self.record.admin_dir, &repository.common_dir);
+        let mut watched = vec![common.join("packed-refs"), common.join("logs/HEAD")];
+        for name in ["HEAD", "logs/HEAD", "index", "MERGE_HEAD", journal::FILE] {
+            watched.push(admin.join(name));
+        }
+        for tip in &self.record.base.tips {
+            watched.push(common.join("logs").join(&tip.name));
+        }
+        let stamps = watched.iter();
+        Activity {
+            stamps: stamps
+                .map(|file| files::stamp(file.as_std_path()))
+                .collect(),
+            locked: files::exists(&admin.join(crate::change::INDEX_LOCK)),
+        }
     }
 
     /// Loads the last verification, none when there was none or it cannot be read.

@@ -41,7 +41,7 @@ impl ReflogEntry {
     /// Judges a move by what the command that made it wrote into the log (`git update-ref` writes
     /// nothing, `git branch -f` "branch: Reset to …").
     #[must_use]
-    pub fn came_from_elsewhere(&self, made_here: &dyn Fn(&CommitId) -> bool) -> bool {
+    pub fn came_from_elsewhere(&self, name: &str, made_here: &dyn Fn(&CommitId) -> bool) -> bool {
         let reason = self.reason.as_str();
         let (command, words) = reason.split_once(':').unwrap_or((reason, ""));
         let mut command = command.split_whitespace();
@@ -49,6 +49,15 @@ impl ReflogEntry {
             Some("fetch" | "pull" | "clone" | "remote") => {
                 // `fetch . HEAD:…` brings what is here already; any refspec can name it
                 let is_here = |word: &str| word.starts_with(['.', '/']) || word == "file";
+                // the refspec of another remote can name this ref as well
+                let is_word = |word: &&str| {
+                    !word.starts_with('-') && !word.bytes().all(|byte| byte.is_ascii_digit())
+                };
+                let of_another = |word: &str| !name.starts_with(&format!("refs/remotes/{word}/"));
+                let remote = command.clone().find(is_word);
+                if name.starts_with("refs/remotes/") && remote.is_some_and(of_another) {
+                    return false;
+                }
                 let mut words = command.chain(words.split_whitespace());
                 let named = |word: &str| word.contains("refs/") || word.contains(':');
                 !(words.clone().any(is_here) || made_here(&self.id) && words.any(named))
@@ -212,6 +221,35 @@ impl Git {
         let Some(output) = self.maybe(what, &args)? else {
             return Ok(Vec::new());
         };
+        output
+            .lines()
+            .map(|line| one_id(what, &args, line))
+            .collect()
+    }
+
+    /// Returns a best common ancestor of all these commits (`git merge-base --octopus`); none when
+    /// there is none.
+    ///
+    /// # Errors
+    /// Fails when git fails.
+    pub fn merge_base_octopus(&self, commits: &[CommitId]) -> Result<Option<CommitId>, GitError> {
+        let what = "find the common ancestor";
+        let mut args = vec!["merge-base", "--octopus"];
+        args.extend(commits.iter().map(CommitId::as_str));
+        let output = self.maybe(what, &args)?.unwrap_or_default();
+        let line = output.lines().next();
+        line.map(|line| one_id(what, &args, line)).transpose()
+    }
+
+    /// Returns those of these commits that no other of them has (`git merge-base --independent`).
+    ///
+    /// # Errors
+    /// Fails when git fails.
+    pub fn merge_base_independent(&self, commits: &[CommitId]) -> Result<Vec<CommitId>, GitError> {
+        let what = "find the newest commits";
+        let mut args = vec!["merge-base", "--independent"];
+        args.extend(commits.iter().map(CommitId::as_str));
+        let output = self.maybe(what, &args)?.unwrap_or_default();
         output
             .lines()
             .map(|line| one_id(what, &args, line))

@@ -15,6 +15,9 @@ use crate::exit::ExitCode;
     reason = "the fields are the names that the messages show"
 )]
 pub enum Refusal {
+    /// Shared hooks and settings are not taken for right from where an agent works.
+    #[error("cannot accept what `{name}` shares from inside an agent's worktree")]
+    AcceptInside { name: String, root: String },
     /// Nobody said what may be edited.
     #[error("nothing says what `{name}` may edit")]
     NoWriteList { name: String, config_found: bool },
@@ -195,6 +198,7 @@ impl Refusal {
             | Self::Unreadable { .. }
             | Self::Locked { .. }
             | Self::Moved { .. }
+            | Self::AcceptInside { .. }
             | Self::NotOurs { .. }
             | Self::Inside { .. }
             | Self::Detached { .. }
@@ -232,6 +236,7 @@ impl Refusal {
             Self::Unreadable { .. } => "agentwt::remove::unreadable",
             Self::Locked { .. } => "agentwt::remove::locked",
             Self::Moved { .. } => "agentwt::remove::moved",
+            Self::AcceptInside { .. } => "agentwt::verify::accept_inside",
             Self::NotOurs { .. } => "agentwt::remove::not_ours",
             Self::Inside { .. } => "agentwt::remove::inside",
             Self::NotLinked { .. } => "agentwt::hooks::not_linked",
@@ -329,6 +334,9 @@ impl Refusal {
             Self::Inside { name, root } => {
                 format!("cd {root} && git agentwt remove {name}")
             }
+            Self::AcceptInside { root, name } => format!(
+                "look at what was changed with `git agentwt verify {name}`; then: git agentwt -C {root} verify --accept-shared {name}"
+            ),
             Self::NotLinked { .. } => "see what there is: git worktree list".to_owned(),
             Self::Detached { path } => format!("git -C {path} switch -c <branch>"),
             Self::NameTaken { path, .. } => {

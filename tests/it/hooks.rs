@@ -305,7 +305,7 @@ fn block_refuses_a_commit_with_a_violation_and_says_how_to_undo() {
                 world.version
             );
             assert!(
-                said.stderr.contains("git restore --source="),
+                said.stderr.contains("git agentwt restore task"),
                 "{}: {commit}: {said}",
                 world.version
             );
@@ -320,7 +320,7 @@ fn block_refuses_a_commit_with_a_violation_and_says_how_to_undo() {
         let advice = said
             .stderr
             .lines()
-            .find(|line| line.contains("git restore"))
+            .find(|line| line.contains("git agentwt restore"))
             .unwrap_or_default()
             .to_owned();
         world.does(&advice);
@@ -344,9 +344,8 @@ fn what_block_says_is_this() {
     --- stderr
     agentwt: NO task: 1 violation, 1 path changed
       !  created  docs/it's new  index, disk  read-only: read ** (default)
-    agentwt: the commit is refused; to take a path out of it:
-      git rm -f --cached -- 'docs/it'\''s new'
-    or every one, after saving them: git agentwt restore task
+    agentwt: the commit is refused; to put these paths back, saving them first:
+      git agentwt restore task
     --- status 1
     ");
 }
@@ -599,7 +598,7 @@ fn block_keeps_the_branch_from_a_commit_that_skips_pre_commit() {
             let said = world.run(&world.worktree, &format!("git {commit}"));
             assert_eq!(said.status, 128, "{}: {commit}: {said}", world.version);
             assert!(said.stderr.contains("README.md"), "{commit}: {said}");
-            assert!(said.stderr.contains("git restore --source="), "{said}");
+            assert!(said.stderr.contains("git agentwt restore task"), "{said}");
             assert_eq!(world.run(&world.worktree, head).ok(), before, "{commit}");
         }
         world.does("git restore --staged --worktree README.md");

@@ -62,6 +62,18 @@ pub fn changes(
     Ok(all)
 }
 
+/// Lists the remotes that lead elsewhere than at `add`, by name; an empty one stands for all.
+///
+/// # Errors
+/// Fails when git does, or the record is damaged.
+pub fn rewired_remotes(repository: &Repository, known: &Known) -> Result<Vec<String>, FactsError> {
+    let recorded = known.shared()?;
+    Ok(settings::rewired(
+        &settings::all(repository)?,
+        &recorded.settings,
+    ))
+}
+
 /// Counts, for each of these worktrees, the files of the main worktree that changed since it began,
 /// by whomever: nothing tells. Git's own status is asked, once, which may start a filter: where a
 /// setting that runs a program was changed since, nothing is asked and nothing said.

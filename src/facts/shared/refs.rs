@@ -144,7 +144,7 @@ impl Moved<'_> {
         let everyday = if reason.starts_with("update by push") {
             own
         } else {
-            newest.came_from_elsewhere(made_here)
+            newest.came_from_elsewhere(name, made_here)
         };
         let said = format!("it was moved from this worktree ({reason})");
         Ok((!everyday).then(|| self.shared(&said, Cause::MadeHere)))

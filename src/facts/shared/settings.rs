@@ -55,7 +55,8 @@ pub fn changes(now: &[Setting], recorded: &[Setting]) -> Vec<SharedChange> {
             Some(name) => ("config.worktree", name),
             None => ("config", key.as_str()),
         };
-        if let Some(cause) = cause_of(name) {
+        let had = before.contains_key(key);
+        if let Some(cause) = cause_of(name).or(had.then_some(()).and_then(|()| rewiring(name))) {
             found.entry((file, cause)).or_default().push(name);
         }
     }
@@ -71,6 +72,36 @@ pub fn changes(now: &[Setting], recorded: &[Setting]) -> Vec<SharedChange> {
         shared(plain(place, Kind::Config, Some(detail)), cause)
     };
     found.into_iter().map(change).collect()
+}
+
+/// What it means that a key which was there says something else: a remote that leads elsewhere is
+/// worth knowing, a new one is everyday work.
+fn rewiring(key: &str) -> Option<Cause> {
+    remote_of(key).map(|_| Cause::Unknown)
+}
+
+/// The remote of a key that says where it is and what is fetched from there.
+fn remote_of(key: &str) -> Option<&str> {
+    let (name, last) = key.strip_prefix("remote.")?.rsplit_once('.')?;
+    matches!(last, "url" | "fetch" | "pushurl").then_some(name)
+}
+
+/// Lists the remotes of which it was changed where they are or what is fetched; all of them where
+/// URLs are rewritten by another rule.
+pub fn rewired(now: &[Setting], recorded: &[Setting]) -> Vec<String> {
+    let changed = |one: &&Setting| !recorded.contains(one);
+    let gone = |one: &&Setting| !now.contains(one);
+    let keys = now
+        .iter()
+        .filter(changed)
+        .chain(recorded.iter().filter(gone));
+    let mut remotes: Vec<String> = Vec::new();
+    for key in keys.map(|one| one.key.as_str()) {
+        let rewritten = key.starts_with("url.") && key.ends_with(".insteadof");
+        let remote = if rewritten { Some("") } else { remote_of(key) };
+        remotes.extend(remote.map(ToOwned::to_owned));
+    }
+    remotes
 }
 
 /// What a change of a key means; none for those that git itself writes in everyday commands: what

@@ -166,22 +166,17 @@ pub fn hook(answer: &HookAnswer, paint: Paint) -> Printed {
     }
 }
 
-/// How to take the first of the paths out of the commit, ready to be run.
+/// How to take the paths out of the commit, ready to be run: it saves them first, and knows what
+/// upstream has brought since the base.
 fn way_back(name: &str, report: &Report) -> String {
-    let paths = report.violations();
-    let mut paths = paths.filter_map(|f| Some((f.change.kind, f.change.place.path()?)));
-    let Some((kind, path)) = paths.next() else {
+    if report
+        .violations()
+        .all(|one| one.change.place.path().is_none())
+    {
         return "agentwt: the commit is refused\n".to_owned();
-    };
-    let path = path.to_string().replace('\'', r"'\''");
-    let command = if kind == Kind::Created {
-        "git rm -f --cached".to_owned()
-    } else {
-        let base = report.changes.base.short();
-        format!("git restore --source={base} --staged --worktree")
-    };
+    }
     format!(
-        "agentwt: the commit is refused; to take a path out of it:\n  {command} -- '{path}'\n\
-         or every one, after saving them: git agentwt restore {name}\n"
+        "agentwt: the commit is refused; to put these paths back, saving them first:\n  \
+         git agentwt restore {name}\n"
     )
 }

@@ -459,3 +459,19 @@ fn changed_names_a_place_once() {
     config  disk  @git/config
     ");
 }
+
+#[test]
+fn an_agent_does_not_accept_for_the_user() {
+    let case = Case::new();
+    case.main_does("git config alias.x y");
+    let said = case
+        .repo
+        .agentwt_in(&case.worktree, &["verify", "--accept-shared"]);
+    assert_snapshot!(said, @"
+    --- stderr
+    error: cannot accept what `task` shares from inside an agent's worktree
+    help: look at what was changed with `git agentwt verify task`; then: git agentwt -C $TMP/repo verify --accept-shared task
+    --- status 4
+    ");
+    assert_snapshot!(case.findings(), @"@git/config config shared violation");
+}

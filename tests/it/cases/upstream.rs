@@ -163,19 +163,6 @@ fn a_merge_of_a_foreign_branch_is_found() {
 }
 
 #[test]
-fn a_cherry_pick_of_what_is_on_the_base_branch_is_found_until_it_is_merged() {
-    let case = diverged();
-    case.does("git cherry-pick main~ >/dev/null");
-    assert_snapshot!(case.findings(), @"
-    docs/api.md modified read-only violation
-    docs/up.md created read-only violation
-    tools/run.sh deleted read-only violation
-    ");
-    case.does("git merge -q -m merge main");
-    assert_snapshot!(case.findings(), @"");
-}
-
-#[test]
 fn a_merge_in_progress_is_no_change() {
     let case = diverged();
     case.does("git merge -q --no-commit --no-ff main");
@@ -247,4 +234,98 @@ fn what_other_worktrees_do_is_no_finding() {
     let other = case.repo.add("other");
     case.runs(&other, "edit README.md; commit").ok();
     assert_snapshot!(case.findings(), @"");
+}
+
+// ---- several references ----------------------------------------------------------------------
+
+const REVERT: &str = "git commit -q -n -m revert-the-fix";
+
+#[test]
+fn after_a_criss_cross_merge_upstreams_fix_cannot_be_put_back() {
+    let case = Case::new();
+    case.does("edit src/main.rs; commit");
+    case.main_does("echo fix >>docs/api.md; git commit -q -a -m fix; git tag fix; git merge -q agentwt/task -m m1");
+    case.does("git merge -q fix -m m2");
+    assert_snapshot!(case.findings(), @"");
+    case.does(&format!("git checkout -q HEAD~ -- docs/api.md; {REVERT}"));
+    assert_snapshot!(case.findings(), @"docs/api.md modified read-only violation");
+    let range = ["verify", "--range", "main..agentwt/task", "--write=src/**"];
+    let said = case.repo.agentwt(&range);
+    assert_eq!(said.status, 1, "{said}");
+    case.repo.agentwt(&["restore", "task"]).ok();
+    assert_snapshot!(case.findings(), @"docs/api.md modified history notice");
+    let fixed = case.runs(&case.worktree, "tail -n 1 docs/api.md").ok();
+    assert_eq!(fixed, "fix");
+}
+
+#[test]
+fn the_old_base_is_no_excuse_once_upstream_was_rewritten() {
+    let case = Case::new();
+    case.main_does("echo fix >>docs/api.md; git commit -q --amend -a -m fix");
+    case.does(
+        "old=$(git rev-parse HEAD); git reset -q --hard main; git checkout -q $old -- docs/api.md",
+    );
+    assert_snapshot!(case.findings(), @"docs/api.md modified read-only violation");
+    case.does(REVERT);
+    assert_snapshot!(case.findings(), @"docs/api.md modified read-only violation");
+}
+
+#[test]
+fn where_main_and_its_upstream_went_apart_both_count() {
+    let case = with_remote();
+    case.main_does(
+        "git clone -q ../origin.git ../clone; (cd ../clone; echo fix >>docs/guide.md; git commit -q -a -m fix; git push -q)
+        echo local >>README.md; git commit -q -a -m local; git fetch -q",
+    );
+    case.does("git merge -q main -m one; git merge -q origin/main -m two");
+    assert_snapshot!(case.findings(), @"");
+    case.does(&format!("git checkout -q HEAD~ -- docs/guide.md; {REVERT}"));
+    assert_snapshot!(case.findings(), @"docs/guide.md modified read-only violation");
+}
+
+#[test]
+fn a_merge_head_that_is_merged_already_is_no_merge() {
+    let case = Case::new();
+    case.main_does("echo fix >>docs/api.md; git commit -q -a -m fix; echo g >>docs/api.md; git commit -q -a -m g");
+    case.does(
+        "git reset -q --hard main; git rev-parse main~ >\"$(git rev-parse --git-dir)/MERGE_HEAD\"
+        git checkout -q main~ -- docs/api.md",
+    );
+    assert_snapshot!(case.findings(), @"docs/api.md modified read-only violation");
+}
+
+#[test]
+fn picking_or_squashing_what_main_has_is_no_change() {
+    let case = diverged();
+    case.does("git cherry-pick main~ >/dev/null");
+    assert_snapshot!(case.findings(), @"");
+    case.does("git reset -q --hard HEAD~; git merge -q --squash main; git commit -q -m squash");
+    assert_snapshot!(case.findings(), @"");
+    // a file of upstream's that is not as upstream has it now
+    case.does("echo older >docs/api.md; git commit -q -a -m older");
+    assert_snapshot!(case.findings(), @"docs/api.md modified read-only violation");
+}
+
+#[test]
+fn a_fetch_from_an_invented_remote_is_not_believed() {
+    let case = with_remote();
+    case.does(
+        "edit README.md; commit; git config remote.evil.url $MAIN
+        git config remote.evil.fetch +refs/heads/agentwt/task:refs/remotes/origin/main; git fetch -q evil",
+    );
+    assert!(
+        case.findings()
+            .starts_with("README.md modified read-only violation\n")
+    );
+    let case = with_remote();
+    case.does("edit README.md; commit; git config remote.origin.url $MAIN; git config remote.origin.fetch +refs/heads/agentwt/task:refs/remotes/origin/main; git fetch -q");
+    let findings = case.findings();
+    assert!(
+        findings.starts_with("README.md modified read-only violation\n"),
+        "{findings}"
+    );
+    assert!(
+        findings.contains("@git/config config shared notice"),
+        "{findings}"
+    );
 }

@@ -106,16 +106,23 @@ fn violations(world: &World) -> (BTreeSet<Name>, BTreeSet<Name>) {
     let git = Reader::new(world);
     let head = git.commit("HEAD");
     let branch = git.commit("refs/heads/agentwt/task");
-    let committed = git.references(head.as_deref());
+    let (committed, mut commits, lost) = git.references(head.as_deref());
     let mut working = committed.clone();
     if let Ok(merged) = fs::read_to_string(world.admin.join("MERGE_HEAD")) {
-        let merged = merged.lines().map(str::to_owned);
-        working.extend(
-            merged
-                .filter(|id| git.upstream.contains(id))
-                .map(|id| git.tree(&id)),
-        );
+        let below = head.as_deref().map(|head| git.ancestors(head));
+        let is_new = |id: &&str| !below.as_ref().is_some_and(|all| all.contains(*id));
+        let upstream = |id: &&str| git.upstream.contains(*id);
+        let merged: Vec<&str> = merged.lines().filter(upstream).filter(is_new).collect();
+        commits.extend(merged.iter().map(|id| (*id).to_owned()));
+        if lost {
+            working.extend(merged.iter().map(|id| git.tree(id)));
+        } else if !merged.is_empty() {
+            working = git.merged(&commits);
+        }
     }
+    // to be like main is now is no change: a merge makes none of it
+    let tip = git.commit("refs/heads/main").map(|id| git.tree(&id));
+    let like = |trees: &[Tree]| -> Vec<Tree> { trees.iter().chain(&tip).cloned().collect() };
     let head_tree = head.as_deref().map(|id| git.tree(id));
     let indexes = git.indexes();
     let mut disk = Tree::new();
@@ -140,13 +147,13 @@ fn violations(world: &World) -> (BTreeSet<Name>, BTreeSet<Name>) {
         }
     };
     if let Some(tree) = &head_tree {
-        compare(tree, &committed, &|_| true);
+        compare(tree, &like(&committed), &|_| true);
     }
     if let Some(branch) = branch.filter(|branch| head.as_ref() != Some(branch)) {
-        compare(&git.tree(&branch), &git.references_of(&branch), &|_| true);
+        compare(&git.tree(&branch), &git.references_of(&branch).0, &|_| true);
     }
     for index in &indexes {
-        compare(index, &working, &|_| true);
+        compare(index, &like(&working), &|_| true);
     }
     let tracked = |name: &Name| {
         let mut trees = working.iter().chain(&head_tree).chain(&indexes);
@@ -154,7 +161,7 @@ fn violations(world: &World) -> (BTreeSet<Name>, BTreeSet<Name>) {
     };
     compare(
         &disk,
-        &working,
+        &like(&working),
         &|name| match (disk.get(name), access(name)) {
             (None, Access::Excluded) => false,
             (Some(entry), Access::Read) => tracked(name) || !ignored(name, entry),
@@ -324,11 +331,12 @@ impl<'w> Reader<'w> {
     }
 
     /// The trees that HEAD may look like without anybody's doing.
-    fn references(&self, head: Option<&str>) -> Vec<Tree> {
+    fn references(&self, head: Option<&str>) -> (Vec<Tree>, Vec<String>, bool) {
+        let base = &self.world.base;
         let Some(head) = head else {
-            return vec![self.tree(&self.world.base)];
+            return (vec![self.tree(base)], vec![base.clone()], false);
         };
-        let mut trees = self.references_of(head);
+        let (mut trees, mut commits, lost) = self.references_of(head);
         let symbolic = fs::read_to_string(self.world.admin.join("HEAD")).expect("HEAD");
         let on_branch = symbolic.trim() == "ref: refs/heads/agentwt/task";
         let rebasing = !symbolic.starts_with("ref:")
@@ -338,13 +346,14 @@ impl<'w> Reader<'w> {
             });
         if !on_branch && !rebasing && self.world.foreign.iter().any(|id| id == head) {
             trees.push(self.tree(head));
+            commits.push(head.to_owned());
         }
-        trees
+        (trees, commits, lost)
     }
 
-    /// The nearest common ancestors of a commit and upstream, and the base if it is none of its
-    /// ancestors.
-    fn references_of(&self, commit: &str) -> Vec<Tree> {
+    /// The nearest common ancestors of a commit and upstream, merged; and the base if it is none of
+    /// its ancestors and nothing newer of upstream is (which is the last that is said).
+    fn references_of(&self, commit: &str) -> (Vec<Tree>, Vec<String>, bool) {
         let own = self.ancestors(commit);
         let common: Vec<&String> = own
             .iter()
@@ -355,11 +364,49 @@ impl<'w> Reader<'w> {
             others.any(|other| self.ancestors(other).contains(id))
         };
         let best = common.iter().filter(|id| !above(id));
-        let mut trees: Vec<Tree> = best.map(|id| self.tree(id)).collect();
-        if !own.contains(&self.world.base) {
-            trees.push(self.tree(&self.world.base));
+        let mut best: Vec<String> = best.map(|id| (*id).clone()).collect();
+        let before = self.ancestors(&self.world.base);
+        let lost = !own.contains(&self.world.base) && best.iter().all(|id| before.contains(id));
+        if lost {
+            best.push(self.world.base.clone());
+            return (best.iter().map(|id| self.tree(id)).collect(), best, lost);
         }
-        trees
+        (self.merged(&best), best, lost)
+    }
+
+    /// The trees of commits, each with what only others changed since their common ancestor.
+    fn merged(&self, commits: &[String]) -> Vec<Tree> {
+        let trees: Vec<Tree> = commits.iter().map(|id| self.tree(id)).collect();
+        let mut shared = commits.iter().map(|id| self.ancestors(id));
+        let first = shared.next().unwrap_or_default();
+        let shared = shared.fold(first, |all, one| all.intersection(&one).cloned().collect());
+        let above = |id: &String| {
+            let mut others = shared.iter().filter(|other| *other != id);
+            others.any(|other| self.ancestors(other).contains(id))
+        };
+        let Some(ancestor) = shared.iter().find(|id| !above(id)) else {
+            return trees;
+        };
+        let old = self.tree(ancestor);
+        let names: BTreeSet<&Name> = trees
+            .iter()
+            .flat_map(Tree::keys)
+            .chain(old.keys())
+            .collect();
+        let mut merged = trees.clone();
+        for name in names {
+            let changed = trees.iter().find(|tree| tree.get(name) != old.get(name));
+            let Some(changed) = changed else { continue };
+            for tree in &mut merged {
+                if tree.get(name) == old.get(name) {
+                    match changed.get(name) {
+                        Some(entry) => tree.insert(name.clone(), entry.clone()),
+                        None => tree.remove(name),
+                    };
+                }
+            }
+        }
+        merged
     }
 }
 

@@ -6,8 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bstr::ByteSlice;
-
+use super::compared::Compared;
 use super::disk_state::{DiskState, Filters};
 use super::effort::Effort;
 use super::error::FactsError;
@@ -17,7 +16,6 @@ use super::ignored;
 use super::index_state::{IndexFile, IndexState};
 use super::integrity::{self, plain};
 use super::leaks;
-use super::references::{References, Trees};
 use super::repository::Repository;
 use super::surroundings::Surroundings;
 use super::tips::Tips;
@@ -31,8 +29,9 @@ use crate::git::{Git, GitMode};
 use crate::manifest::Manifest;
 use crate::name::CommitId;
 use crate::path::RepoPath;
-use crate::record::Record;
 use crate::scope::{Access, EntryKind};
+
+pub use super::survey::{States, Survey};
 
 /// Says what a worktree is compared with, and what a failure to read means.
 #[derive(Debug, Default)]
@@ -43,49 +42,14 @@ pub struct Terms {
     pub effort: Effort,
 }
 
-/// Holds what is true of a worktree now.
-pub struct Survey {
-    /// What changed since the base.
-    pub changes: ChangeSet,
-    /// Every state in full, for who must not lose work.
-    pub states: States,
-    /// What it is on.
-    pub heads: Heads,
-    /// The reference that its files on disk are nearest to; none when it cannot be told.
-    pub nearest: Option<CommitId>,
-    /// The commits of its own, the newest first.
-    pub commits: Vec<CommitId>,
-    /// The commits that count as work of others, with all that they have.
-    pub trusted: Vec<CommitId>,
-}
-
-/// Holds the states of a worktree, each as its difference from the base.
-pub struct States {
-    /// What was recorded at `add`.
+/// Holds what everything is read from.
+pub struct Ground<'a> {
+    pub repository: &'a Repository,
+    pub known: &'a Known,
     pub manifest: Manifest,
-    /// HEAD's tree.
-    pub head: Delta,
-    /// The nearest reference of HEAD: what the base has, with the upstream work that was merged.
-    pub reference: Delta,
-    /// What a merge in progress brings from upstream.
-    pub arriving: Delta,
-    /// The index.
-    pub index: IndexState,
-    /// The disk.
-    pub disk: Delta,
-    /// Untracked and ignored files.
-    pub untracked: BTreeMap<RepoPath, Seen>,
-    /// What of the disk could not be read: nobody knows what it holds.
-    pub unreadable: Vec<Unreadable>,
-}
-
-struct Ground<'a> {
-    repository: &'a Repository,
-    known: &'a Known,
-    manifest: Manifest,
-    objects: Objects,
-    git: Git,
-    terms: &'a Terms,
+    pub objects: Objects,
+    pub git: Git,
+    pub terms: &'a Terms,
 }
 
 struct Sources {
@@ -107,42 +71,6 @@ struct Sources {
     shared: Vec<SharedChange>,
     /// Where HEAD and the branch have been.
     been_on: Vec<CommitId>,
-}
-
-/// Holds the trees of what a worktree is on, and what each may be without anybody's doing.
-struct Compared {
-    tips: Tips,
-    nearest: Option<CommitId>,
-    head: Delta,
-    committed: Vec<Delta>,
-    working: Vec<Delta>,
-    arriving: Delta,
-    tip: Option<Delta>,
-    branch: Option<(Delta, Vec<Delta>)>,
-    base_lost: bool,
-}
-
-impl Compared {
-    /// Where no commit can be read, the disk and the index can still be held against what was
-    /// checked out; against another base they cannot.
-    fn with_nothing_but(ground: &Ground<'_>) -> Self {
-        let record = &ground.known.record;
-        let (nearest, checked_out) = match &ground.terms.base {
-            None => (Some(record.checked_out.clone()), vec![Delta::new()]),
-            Some(_) => (None, Vec::new()),
-        };
-        Self {
-            tips: recorded_tips(record),
-            nearest,
-            head: Delta::new(),
-            committed: checked_out.clone(),
-            working: checked_out,
-            arriving: Delta::new(),
-            tip: None,
-            branch: None,
-            base_lost: false,
-        }
-    }
 }
 
 /// Collects everything.
@@ -292,84 +220,6 @@ impl Ground<'_> {
         })
     }
 
-    /// Finds the trees of what the worktree is on, and their references.
-    fn compared(&self, heads: &Heads, found: &Tips) -> Result<Compared, FactsError> {
-        let (record, effort, git) = (&self.known.record, &self.terms.effort, &self.git);
-        let recorded = &record.base.commit;
-        let mut trees = Trees::new(&self.objects, &record.checked_out)?;
-        let head = heads.head.as_ref().unwrap_or(recorded);
-        let mut tips = found.clone();
-        let mut base = recorded;
-        let mut base_lost = None;
-        if let Some(other) = &self.terms.base {
-            let own = References::of(git, &mut trees, head, recorded, &found.trusted);
-            base_lost = Some(effort.or(own.map(|own| own.base_lost), || false)?);
-            tips.trusted = vec![other.clone()];
-            base = other;
-        }
-        let references = References::of(git, &mut trees, head, base, &tips.trusted)?;
-        let mut committed = references.deltas;
-        let mut commits = references.commits;
-        let before = effort.or(self.known.recorded_refs(), BTreeSet::new)?;
-        if self.terms.base.is_none() && heads.moved && before.contains(head) {
-            committed.push(trees.delta(head)?);
-            commits.push(head.clone());
-        }
-        let mut working = committed.clone();
-        let mut arriving = Delta::new();
-        for merged in &heads.merging {
-            // what HEAD has already is not being merged, whatever MERGE_HEAD says
-            let new = !git.is_ancestor(merged, head)?;
-            if new && effort.or(upstream_has(git, merged, &tips), || false)? {
-                commits.push(merged.clone());
-                let theirs = trees.delta(merged)?;
-                let ancestors = git.merge_base_all(head, std::slice::from_ref(merged))?;
-                let before = trees.delta(ancestors.first().unwrap_or(base))?;
-                arriving.extend(self.difference(&before, &theirs));
-                working = if references.base_lost {
-                    [working, vec![theirs]].concat()
-                } else {
-                    trees.merged(git, &commits)?
-                };
-            }
-        }
-        let newest = match &self.terms.base {
-            Some(other) => Some(other.clone()),
-            None => effort.or(tips.newest(git), || None)?,
-        };
-        let tip = newest.filter(|tip| !commits.contains(tip));
-        let tip = tip.map(|tip| trees.delta(&tip)).transpose()?;
-        let branch = match &heads.branch {
-            Some(branch) if heads.head.as_ref() != Some(branch) => {
-                let references = References::of(git, &mut trees, branch, base, &tips.trusted);
-                let both = references.and_then(|found| Ok((trees.delta(branch)?, found.deltas)));
-                effort.or(both.map(Some), || None)?
-            }
-            Some(_) | None => None,
-        };
-        let unchanged = || committed.first().cloned().unwrap_or_default();
-        Ok(Compared {
-            head: effort.or(trees.delta(head), unchanged)?,
-            nearest: Some(references.nearest),
-            base_lost: base_lost.unwrap_or(references.base_lost),
-            tips,
-            committed,
-            working,
-            arriving,
-            tip,
-            branch,
-        })
-    }
-
-    /// What one tree has where another has something else.
-    fn difference(&self, before: &Delta, after: &Delta) -> Delta {
-        let at = |delta: &Delta, path: &RepoPath| entry_in(&self.manifest, delta, path);
-        let paths: BTreeSet<&RepoPath> = before.keys().chain(after.keys()).collect();
-        let differs = |path: &&RepoPath| at(before, path) != at(after, path);
-        let other = paths.into_iter().filter(differs);
-        other.map(|path| (path.clone(), at(after, path))).collect()
-    }
-
     fn disk(&self, sources: &mut Sources) -> Result<DiskState, FactsError> {
         let (references, head) = (&sources.working, &sources.head);
         let filters = Filters::after(&sources.shared);
@@ -477,93 +327,4 @@ impl Ground<'_> {
         });
         compare(&self.manifest, &states)
     }
-}
-
-impl Survey {
-    /// Paths whose index or disk is not what HEAD has, ignored files apart: what nobody has
-    /// committed.
-    #[must_use]
-    pub fn uncommitted(&self, known: &Known) -> Vec<RepoPath> {
-        let states = &self.states;
-        let mut paths: BTreeSet<&RepoPath> = states.disk.keys().chain(states.head.keys()).collect();
-        paths.extend(states.index.deltas.iter().flat_map(Delta::keys));
-        let differs = |path: &&RepoPath| {
-            let at = |delta: &Delta| entry_in(&states.manifest, delta, path);
-            let head = at(&states.head);
-            let staged = states.index.deltas.iter().any(|delta| at(delta) != head);
-            let kind = EntryKind::File;
-            let on_disk = matches!(states.disk.get(path), Some(Some(_)));
-            let silent = !on_disk && known.scope.verdict(path, kind).access == Access::Excluded;
-            let ignored = states.untracked.get(*path) == Some(&Seen::Ignored);
-            staged || !silent && !ignored && !same(head, at(&states.disk))
-        };
-        paths.into_iter().filter(differs).cloned().collect()
-    }
-
-    /// Paths of which something is staged that is neither in HEAD nor on disk.
-    #[must_use]
-    pub fn staged_only(&self) -> Vec<RepoPath> {
-        let states = &self.states;
-        let at = |delta: &Delta, path: &RepoPath| entry_in(&states.manifest, delta, path);
-        let mut paths: Vec<RepoPath> = Vec::new();
-        for delta in &states.index.deltas {
-            let only = delta.iter().filter(|(path, entry)| {
-                entry.is_some()
-                    && **entry != at(&states.head, path)
-                    && **entry != at(&states.disk, path)
-            });
-            paths.extend(only.map(|(path, _)| path.clone()));
-        }
-        paths.sort_unstable();
-        paths.dedup();
-        paths
-    }
-
-    /// How many ignored files are there, that were not when the worktree was made.
-    #[must_use]
-    pub fn ignored(&self) -> usize {
-        self.states
-            .untracked
-            .values()
-            .filter(|seen| **seen == Seen::Ignored)
-            .count()
-    }
-
-    /// Directories with something named `.git` inside: no commit of ours can hold that, as git
-    /// takes no such path, and it may be a repository with a history of its own.
-    #[must_use]
-    pub fn nested(&self) -> Vec<RepoPath> {
-        let there = self.states.disk.iter().filter(|(_, entry)| entry.is_some());
-        let mut found = Vec::new();
-        for (path, _) in there {
-            let below = path.as_bstr().find("/.git").filter(|at| {
-                let rest = &path.as_bstr()[at + "/.git".len()..];
-                rest.is_empty() || rest.starts_with(b"/")
-            });
-            if let Some(at) = below {
-                found.extend(RepoPath::parse(&path.as_bstr()[..at]).ok());
-            }
-        }
-        found.dedup();
-        found
-    }
-}
-
-/// What may be trusted of the tips when nothing is known of now.
-pub(super) fn recorded_tips(record: &Record) -> Tips {
-    let base = std::iter::once(&record.base.commit);
-    let all = base.chain(record.base.tips.iter().map(|tip| &tip.commit));
-    Tips {
-        trusted: all.cloned().collect(),
-        ..Tips::default()
-    }
-}
-
-fn upstream_has(git: &Git, commit: &CommitId, tips: &Tips) -> Result<bool, FactsError> {
-    for tip in &tips.trusted {
-        if git.is_ancestor(commit, tip)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }

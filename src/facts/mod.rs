@@ -4,6 +4,7 @@ pub mod add;
 pub mod adopt;
 pub mod changes;
 pub mod commits;
+mod compared;
 mod config;
 mod disk_state;
 pub mod effort;
@@ -27,6 +28,7 @@ pub mod scope;
 pub mod shared;
 mod submodule;
 mod surroundings;
+mod survey;
 mod tips;
 pub mod worktree;
 

@@ -6,9 +6,9 @@ use super::error::FactsError;
 use super::heads::Heads;
 use super::integrity::{self, ChangedFiles, plain};
 use super::repository::Repository;
-use super::tips::{self, Tips};
+use super::shared;
+use super::tips::{self, Tips, recorded_tips};
 use super::worktree::Known;
-use super::{changes::recorded_tips, shared};
 use crate::change::{Cause, Change, Kind, Place, SharedChange};
 use crate::name::CommitId;
 

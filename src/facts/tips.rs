@@ -112,6 +112,16 @@ pub fn is_of(remotes: &[String], name: &str) -> bool {
     })
 }
 
+/// What may be trusted of the tips when nothing is known of now.
+pub fn recorded_tips(record: &Record) -> Tips {
+    let base = std::iter::once(&record.base.commit);
+    let all = base.chain(record.base.tips.iter().map(|tip| &tip.commit));
+    Tips {
+        trusted: all.cloned().collect(),
+        ..Tips::default()
+    }
+}
+
 /// How many former places of a ref are looked at.
 const PASSED: usize = 100;
 

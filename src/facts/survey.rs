@@ -1,0 +1,123 @@
+//! Holds what is true of a worktree now: [`Survey`], and what those ask of it who must not lose
+//! work.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bstr::ByteSlice;
+
+use super::heads::Heads;
+use super::index_state::IndexState;
+use super::worktree::Known;
+use crate::change::{ChangeSet, Seen};
+use crate::compare::{Delta, entry_in, same};
+use crate::disk::scan::Unreadable;
+use crate::manifest::Manifest;
+use crate::name::CommitId;
+use crate::path::RepoPath;
+use crate::scope::{Access, EntryKind};
+
+/// Holds what is true of a worktree now.
+pub struct Survey {
+    /// What changed since the base.
+    pub changes: ChangeSet,
+    /// Every state in full, for who must not lose work.
+    pub states: States,
+    /// What it is on.
+    pub heads: Heads,
+    /// The reference that its files on disk are nearest to; none when it cannot be told.
+    pub nearest: Option<CommitId>,
+    /// The commits of its own, the newest first.
+    pub commits: Vec<CommitId>,
+    /// The commits that count as work of others, with all that they have.
+    pub trusted: Vec<CommitId>,
+}
+
+/// Holds the states of a worktree, each as its difference from the base.
+pub struct States {
+    /// What was recorded at `add`.
+    pub manifest: Manifest,
+    /// HEAD's tree.
+    pub head: Delta,
+    /// The nearest reference of HEAD: what the base has, with the upstream work that was merged.
+    pub reference: Delta,
+    /// What a merge in progress brings from upstream.
+    pub arriving: Delta,
+    /// The index.
+    pub index: IndexState,
+    /// The disk.
+    pub disk: Delta,
+    /// Untracked and ignored files.
+    pub untracked: BTreeMap<RepoPath, Seen>,
+    /// What of the disk could not be read: nobody knows what it holds.
+    pub unreadable: Vec<Unreadable>,
+}
+
+impl Survey {
+    /// Paths whose index or disk is not what HEAD has, ignored files apart: what nobody has
+    /// committed.
+    #[must_use]
+    pub fn uncommitted(&self, known: &Known) -> Vec<RepoPath> {
+        let states = &self.states;
+        let mut paths: BTreeSet<&RepoPath> = states.disk.keys().chain(states.head.keys()).collect();
+        paths.extend(states.index.deltas.iter().flat_map(Delta::keys));
+        let differs = |path: &&RepoPath| {
+            let at = |delta: &Delta| entry_in(&states.manifest, delta, path);
+            let head = at(&states.head);
+            let staged = states.index.deltas.iter().any(|delta| at(delta) != head);
+            let kind = EntryKind::File;
+            let on_disk = matches!(states.disk.get(path), Some(Some(_)));
+            let silent = !on_disk && known.scope.verdict(path, kind).access == Access::Excluded;
+            let ignored = states.untracked.get(*path) == Some(&Seen::Ignored);
+            staged || !silent && !ignored && !same(head, at(&states.disk))
+        };
+        paths.into_iter().filter(differs).cloned().collect()
+    }
+
+    /// Paths of which something is staged that is neither in HEAD nor on disk.
+    #[must_use]
+    pub fn staged_only(&self) -> Vec<RepoPath> {
+        let states = &self.states;
+        let at = |delta: &Delta, path: &RepoPath| entry_in(&states.manifest, delta, path);
+        let mut paths: Vec<RepoPath> = Vec::new();
+        for delta in &states.index.deltas {
+            let only = delta.iter().filter(|(path, entry)| {
+                entry.is_some()
+                    && **entry != at(&states.head, path)
+                    && **entry != at(&states.disk, path)
+            });
+            paths.extend(only.map(|(path, _)| path.clone()));
+        }
+        paths.sort_unstable();
+        paths.dedup();
+        paths
+    }
+
+    /// How many ignored files are there, that were not when the worktree was made.
+    #[must_use]
+    pub fn ignored(&self) -> usize {
+        self.states
+            .untracked
+            .values()
+            .filter(|seen| **seen == Seen::Ignored)
+            .count()
+    }
+
+    /// Directories with something named `.git` inside: no commit of ours can hold that, as git
+    /// takes no such path, and it may be a repository with a history of its own.
+    #[must_use]
+    pub fn nested(&self) -> Vec<RepoPath> {
+        let there = self.states.disk.iter().filter(|(_, entry)| entry.is_some());
+        let mut found = Vec::new();
+        for (path, _) in there {
+            let below = path.as_bstr().find("/.git").filter(|at| {
+                let rest = &path.as_bstr()[at + "/.git".len()..];
+                rest.is_empty() || rest.starts_with(b"/")
+            });
+            if let Some(at) = below {
+                found.extend(RepoPath::parse(&path.as_bstr()[..at]).ok());
+            }
+        }
+        found.dedup();
+        found
+    }
+}

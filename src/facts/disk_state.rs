@@ -1,7 +1,8 @@
 //! Turns a walk of the disk into a difference from the base, as trees and the index are told.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use super::converted::Converted;
 use super::effort::Effort;
 use super::error::FactsError;
 use super::repository::Repository;
@@ -89,16 +90,25 @@ impl DiskState {
                 state.delta.insert(path, None);
             }
         }
+        let mut stored = BTreeSet::new();
         for found in found {
+            if may_be_as_stored(manifest, &found) {
+                stored.insert(found.path.clone());
+            }
             state.take(known, manifest, found);
         }
         for path in submodules {
             state.submodule(repository, known, manifest, references, path);
         }
-        if filters == Filters::Run {
-            let undone = state.undo_filters(repository, known, manifest, &with_head);
-            effort.or(undone, || ())?;
-        }
+        let converted = Converted {
+            repository,
+            known,
+            manifest,
+            references,
+            head,
+            filters,
+        };
+        effort.or(converted.settle(&mut state.delta, &stored), || ())?;
         Ok(state)
     }
 }
@@ -177,57 +187,6 @@ impl DiskState {
         }
     }
 
-    /// Where filters are at work, a file on disk differs from what git stores. One that is what
-    /// a checkout of a reference would write is that reference's.
-    fn undo_filters(
-        &mut self,
-        repository: &Repository,
-        known: &Known,
-        manifest: &Manifest,
-        references: &[&Delta],
-    ) -> Result<(), FactsError> {
-        let attributes = |path: &RepoPath| path.file_name() == ".gitattributes";
-        let at_work = known.record.conversions
-            || references
-                .iter()
-                .any(|reference| reference.keys().any(attributes));
-        if !at_work {
-            return Ok(());
-        }
-        let mut wanted: BTreeMap<(RepoPath, ObjectId), Mode> = BTreeMap::new();
-        for (path, entry) in self.delta.iter().filter_map(|(p, e)| Some((p, (*e)?))) {
-            for reference in references {
-                let other = entry_in(manifest, reference, path).filter(|e| e.mode.is_regular());
-                if let Some(other) = other.filter(|o| entry.mode.is_regular() && o.id != entry.id) {
-                    wanted.insert((path.clone(), other.id), entry.mode);
-                }
-            }
-        }
-        if wanted.is_empty() {
-            return Ok(());
-        }
-        let asked: Vec<(String, Vec<u8>)> = wanted
-            .keys()
-            .map(|(path, id)| (id.to_string(), path.as_bstr().to_vec()))
-            .collect();
-        // filters are programs: those of the main worktree are the user's own, those that the
-        // worktree's configuration and attributes name could have been planted there
-        let answers = repository.git.cat_file_filters(&asked)?;
-        for (((path, id), mode), content) in wanted.into_iter().zip(answers) {
-            let Some(content) = content else { continue };
-            let raw = repository
-                .format
-                .hash_blob(content.len() as u64, &mut content.as_slice());
-            let now = self.delta.get(&path).copied().flatten();
-            if let (Ok(raw), Some(now)) = (raw, now)
-                && raw == now.id
-            {
-                self.delta.insert(path, Some(Entry { mode, id }));
-            }
-        }
-        Ok(())
-    }
-
     /// Excluded paths that are there with the very content that a reference has, and what was
     /// changed inside submodules.
     pub fn present(
@@ -262,6 +221,19 @@ impl DiskState {
         let inside = self.inside.iter().cloned();
         present.map(change).chain(inside).collect()
     }
+}
+
+/// Whether a file was converted at `add` and has other bytes now: those that git stores, perhaps.
+fn may_be_as_stored(manifest: &Manifest, found: &Found) -> bool {
+    let item = manifest.get(&found.path);
+    let both = item.and_then(|item| Some((item.base?, item.disk?.entry)));
+    found.entry.mode.is_regular()
+        && both.is_some_and(|(base, recorded)| {
+            base.mode.is_regular()
+                && recorded.mode.is_regular()
+                && recorded.id != base.id
+                && recorded.id != found.entry.id
+        })
 }
 
 /// How a path of this kind is matched.

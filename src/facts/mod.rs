@@ -6,6 +6,7 @@ pub mod changes;
 pub mod commits;
 mod compared;
 mod config;
+mod converted;
 mod disk_state;
 pub mod effort;
 pub mod error;

@@ -252,9 +252,9 @@ impl Now {
     }
 }
 
-/// A submodule whose files are edited has no id that says so.
+/// A submodule whose files are edited has no id that says so; a file is read again.
 fn can_be_stored(entry: Entry) -> bool {
-    entry.mode.git_octal().is_some() && entry.id != ObjectId::none()
+    entry.mode.git_octal().is_some() && (entry.mode.is_regular() || entry.id != ObjectId::none())
 }
 
 /// Git takes no path with `.git` in it, in any case of letters.

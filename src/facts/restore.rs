@@ -11,7 +11,7 @@ use super::worktree::Known;
 use crate::change::{Change, Kind, Place, Seen};
 use crate::compare::entry_in;
 use crate::disk::files;
-use crate::entry::Entry;
+use crate::entry::{Entry, ObjectId};
 use crate::git::index::{IndexEntry, Stage, read_index};
 use crate::git::objects::Objects;
 use crate::name::CommitId;
@@ -306,7 +306,8 @@ pub fn read_undo(
             change.is_some_and(|change| change.seen.iter().any(at))
         };
         Now {
-            disk: on_disk(survey, path, is_excluded(known, path)),
+            disk: on_disk(survey, path, is_excluded(known, path))
+                .map(|entry| with_raw_id(repository, known, path, entry)),
             index: stages.get(path).cloned().unwrap_or_default(),
             disk_changed: seen(is_on_disk),
             index_changed: seen(|seen| *seen == Seen::Index),
@@ -333,6 +334,29 @@ pub fn read_undo(
         others: others.collect(),
         saved,
     })
+}
+
+/// The entry of a file with the id of its raw bytes, as it was saved: where git converts files,
+/// it otherwise has that of the blob it was written from, or none.
+fn with_raw_id(repository: &Repository, known: &Known, path: &RepoPath, entry: Entry) -> Entry {
+    let is_raw = !known.record.conversions && entry.id != ObjectId::none();
+    if is_raw || !entry.mode.is_regular() {
+        return entry;
+    }
+    let relative = path.to_os_path().ok();
+    let file = relative.map(|relative| known.record.path.as_std_path().join(relative));
+    let opened = file.and_then(|file| files::open_entry(&file).ok());
+    let Some(files::Opened::File {
+        size, mut content, ..
+    }) = opened
+    else {
+        return entry;
+    };
+    let id = repository.format.hash_blob(size, &mut content);
+    Entry {
+        id: id.unwrap_or(entry.id),
+        ..entry
+    }
 }
 
 fn is_on_disk(seen: &Seen) -> bool {

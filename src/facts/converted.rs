@@ -1,0 +1,199 @@
+//! Tells whose a file on disk is where git converts what it writes: by filters, line endings or
+//! an encoding.
+//!
+//! Such a file differs from the blob that git stores. One that is what a checkout of a reference
+//! would write is that reference's. One that was converted at `add` and now has the very bytes
+//! that git stores (a pointer in place of what it points to) is nobody's, unless a checkout
+//! writes just these now, because attributes changed upstream.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::disk_state::Filters;
+use super::error::FactsError;
+use super::repository::Repository;
+use super::worktree::Known;
+use crate::compare::{Delta, entry_in};
+use crate::disk::DiskError;
+use crate::disk::files::{self, Temporary};
+use crate::entry::{Entry, Mode, ObjectId};
+use crate::git::Git;
+use crate::manifest::Manifest;
+use crate::path::RepoPath;
+
+/// Holds what files are held against.
+pub(super) struct Converted<'a> {
+    pub repository: &'a Repository,
+    pub known: &'a Known,
+    pub manifest: &'a Manifest,
+    /// The trees that may have been taken over.
+    pub references: &'a [Delta],
+    /// The tree of HEAD.
+    pub head: &'a Delta,
+    /// Whether programs may be started.
+    pub filters: Filters,
+}
+
+impl Converted<'_> {
+    /// Gives every file in `delta` the id of the blob that it was written from. `stored` are
+    /// those that were converted at `add`, and have other bytes now.
+    pub fn settle(&self, delta: &mut Delta, stored: &BTreeSet<RepoPath>) -> Result<(), FactsError> {
+        let mut trees = self.references.iter().chain([self.head]);
+        if !self.known.record.conversions && !trees.any(changes_attributes) {
+            return Ok(());
+        }
+        let untouched = self.take_untouched(delta);
+        let mut settled = BTreeSet::new();
+        let asked = match self.filters {
+            Filters::Run => self.ask_all(delta, stored, &mut settled),
+            Filters::Leave => Ok(()),
+        };
+        for path in stored.difference(&settled) {
+            if let Some(Some(entry)) = delta.get_mut(path)
+                && self.is_stored(path, *entry)
+            {
+                entry.id = ObjectId::none();
+            }
+        }
+        for path in untouched.difference(&settled) {
+            let now = delta.get(path).copied().flatten();
+            if !now.is_some_and(|entry| self.is_stored(path, entry)) {
+                delta.remove(path);
+            }
+        }
+        asked
+    }
+
+    /// Takes in what is as it was at `add` while every reference has another blob there: upstream
+    /// may have changed the blob and its conversion so that the same bytes come of it.
+    fn take_untouched(&self, delta: &mut Delta) -> BTreeSet<RepoPath> {
+        let changed: BTreeSet<&RepoPath> = self.references.iter().flatten().map(|p| p.0).collect();
+        let mut taken = BTreeSet::new();
+        for path in changed {
+            let item = self.manifest.get(path);
+            let Some((base, disk)) = item.and_then(|item| Some((item.base?, item.disk?))) else {
+                continue;
+            };
+            let regular = base.mode.is_regular() && disk.entry.mode.is_regular();
+            let at = |tree| entry_in(self.manifest, tree, path);
+            let is_base = self.references.iter().any(|tree| at(tree) == Some(base));
+            if regular && !is_base && !delta.contains_key(path) {
+                let id = disk.entry.id;
+                delta.insert(path.clone(), Some(Entry { id, ..base }));
+                taken.insert(path.clone());
+            }
+        }
+        taken
+    }
+
+    /// Whether a reference has a blob of these very bytes there.
+    fn is_stored(&self, path: &RepoPath, entry: Entry) -> bool {
+        let at = |tree| entry_in(self.manifest, tree, path);
+        let mut there = self.references.iter().filter_map(at);
+        there.any(|other| other.mode.is_regular() && other.id == entry.id)
+    }
+
+    /// By the attributes of the main worktree, and by those that upstream has changed, which may
+    /// not have come there yet. Never by those of the worktree itself: filters are programs, and
+    /// what its configuration and attributes name could have been planted there.
+    fn ask_all(
+        &self,
+        delta: &mut Delta,
+        stored: &BTreeSet<RepoPath>,
+        settled: &mut BTreeSet<RepoPath>,
+    ) -> Result<(), FactsError> {
+        self.ask(&self.repository.git, delta, stored, settled)?;
+        for reference in self.references.iter().filter(|r| changes_attributes(r)) {
+            if self.wanted(delta, stored, settled).is_empty() {
+                break;
+            }
+            let dir = Temporary::new()?;
+            self.write_attributes(reference, &dir)?;
+            let common_dir = &self.repository.common_dir;
+            let git = self.repository.git.on(common_dir, Some(dir.path()));
+            self.ask(&git, delta, stored, settled)?;
+        }
+        Ok(())
+    }
+
+    /// The attributes of a tree, as a checkout has them.
+    fn write_attributes(&self, reference: &Delta, dir: &Temporary) -> Result<(), FactsError> {
+        let objects = self.repository.objects()?;
+        let base = self.manifest.items().iter().map(|item| &item.path);
+        let all: BTreeSet<&RepoPath> = base.chain(reference.keys()).collect();
+        for path in all.into_iter().filter(|path| is_attributes(path)) {
+            let entry = entry_in(self.manifest, reference, path);
+            let Some(entry) = entry.filter(|entry| entry.mode.is_regular()) else {
+                continue;
+            };
+            let failed = |error| DiskError::new(format!("write {path} aside"), error);
+            let relative = path.to_os_path();
+            let relative = relative.map_err(|error| failed(std::io::Error::other(error)))?;
+            let file = dir.path().as_std_path().join(relative);
+            files::put(&file, &objects.blob(&entry.id)?).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// What could be a file of a reference's, and is not known to be.
+    fn wanted(
+        &self,
+        delta: &Delta,
+        stored: &BTreeSet<RepoPath>,
+        settled: &BTreeSet<RepoPath>,
+    ) -> BTreeMap<(RepoPath, ObjectId), Mode> {
+        let mut wanted = BTreeMap::new();
+        let there = delta.iter().filter_map(|(p, e)| Some((p, (*e)?)));
+        let open = there.filter(|(path, e)| e.mode.is_regular() && !settled.contains(*path));
+        for (path, entry) in open {
+            for reference in self.references.iter().chain([self.head]) {
+                let other = entry_in(self.manifest, reference, path);
+                let other = other.filter(|other| other.mode.is_regular());
+                let in_doubt = |other: &Entry| other.id != entry.id || stored.contains(path);
+                if let Some(other) = other.filter(in_doubt) {
+                    wanted.insert((path.clone(), other.id), entry.mode);
+                }
+            }
+        }
+        wanted
+    }
+
+    /// Lets git write everything in doubt as a checkout does.
+    fn ask(
+        &self,
+        git: &Git,
+        delta: &mut Delta,
+        stored: &BTreeSet<RepoPath>,
+        settled: &mut BTreeSet<RepoPath>,
+    ) -> Result<(), FactsError> {
+        let wanted = self.wanted(delta, stored, settled);
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let asked: Vec<(String, Vec<u8>)> = wanted
+            .keys()
+            .map(|(path, id)| (id.to_string(), path.as_bstr().to_vec()))
+            .collect();
+        let answers = git.cat_file_filters(&asked)?;
+        for (((path, id), mode), content) in wanted.into_iter().zip(answers) {
+            let Some(content) = content else { continue };
+            let format = self.repository.format;
+            let raw = format.hash_blob(content.len() as u64, &mut content.as_slice());
+            let now = delta.get(&path).copied().flatten();
+            if let (Ok(raw), Some(now)) = (raw, now)
+                && raw == now.id
+            {
+                delta.insert(path.clone(), Some(Entry { mode, id }));
+                settled.insert(path);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn changes_attributes(tree: &Delta) -> bool {
+    tree.keys().any(is_attributes)
+}
+
+fn is_attributes(path: &RepoPath) -> bool {
+    path.file_name() == ".gitattributes"
+}

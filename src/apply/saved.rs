@@ -5,7 +5,7 @@
 //! paths (`plan/restore/saved.rs`) and, under `index/<stage>/`, what was staged.
 
 use super::rescue::{Rescue, read, unused};
-use crate::disk::{DiskError, files};
+use crate::disk::{DiskError, files, put};
 use crate::entry::{Entry, Mode};
 use crate::error::Error;
 use crate::facts::changes::Survey;
@@ -135,6 +135,7 @@ fn saved_paths(bench: &Bench<'_>, plan: &RestorePlan) -> Result<Vec<SavedPath>, 
         saved.push(SavedPath {
             path: path.clone(),
             disk: read.or(without_content),
+            permissions: put::permissions(&bench.known.record.path, path)?,
             index: stages.get(path).cloned().unwrap_or_default(),
         });
     }

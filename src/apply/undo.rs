@@ -42,7 +42,7 @@ fn change(repository: &Repository, known: &Known, plan: &UndoPlan) -> Result<(),
     }
     for saved in &plan.paths {
         if let Some(content) = content(&objects, saved.disk)? {
-            put::put_entry(root, &saved.path, &content)?;
+            put::put_entry(root, &saved.path, &content, saved.permissions)?;
         }
     }
     let bench = Bench::new(repository, known);

@@ -74,17 +74,53 @@ pub fn make_way(root: &Utf8Path, path: &RepoPath) -> Result<(), DiskError> {
     }
 }
 
-/// Puts something where nothing stands; the directories above it are made.
+/// The permission bits of the file that stands at a path; none when no file does.
+///
+/// # Errors
+/// Fails when the disk refuses to tell.
+pub fn permissions(root: &Utf8Path, path: &RepoPath) -> Result<Option<u32>, DiskError> {
+    let look = || -> Result<Option<u32>, Errno> {
+        let mut above = openat(CWD, root.as_std_path(), DIRECTORY, Mode::empty())?;
+        let mut directories: Vec<&[u8]> = path.as_bstr().split(|byte| *byte == b'/').collect();
+        directories.pop();
+        for directory in directories {
+            above = openat(&above, directory, DIRECTORY, Mode::empty())?;
+        }
+        let name = path.file_name().as_bytes();
+        let stat = statat(&above, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        let bits = Mode::from_raw_mode(stat.st_mode).bits() & 0o777;
+        Ok(is_file.then_some(bits as _))
+    };
+    match look() {
+        Ok(bits) => Ok(bits),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
+        Err(error) => Err(DiskError::new(format!("look at {path}"), error)),
+    }
+}
+
+/// Puts something where nothing stands; the directories above it are made. A file gets exactly
+/// these permission bits, if any are given, and never has others: it may be a key.
 ///
 /// # Errors
 /// Fails when something stands there or on the way, or the disk refuses.
-pub fn put_entry(root: &Utf8Path, path: &RepoPath, content: &Content) -> Result<(), DiskError> {
+pub fn put_entry(
+    root: &Utf8Path,
+    path: &RepoPath,
+    content: &Content,
+    permissions: Option<u32>,
+) -> Result<(), DiskError> {
     let failed = |error: std::io::Error| DiskError::new(format!("write {path}"), error);
     let above = parent_of(root, path.as_bstr(), Missing::Make).map_err(|e| failed(e.into()))?;
     let name = path.file_name().as_bytes();
-    let create = |bytes: &[u8], bits: u32| -> std::io::Result<()> {
+    let create = |bytes: &[u8], usual: u32| -> std::io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let file = openat(&above, name, flags, Mode::from_raw_mode(bits as _))?;
+        let mode = Mode::from_raw_mode(permissions.unwrap_or(usual) as _);
+        let file = openat(&above, name, flags, mode)?;
+        if permissions.is_some() {
+            // what the umask has taken off
+            fchmod(&file, mode)?;
+        }
         std::fs::File::from(file).write_all(bytes)
     };
     match content {

@@ -2,6 +2,7 @@
 
 mod branch;
 mod kinds;
+mod permissions;
 mod stopped;
 mod undo;
 mod world;

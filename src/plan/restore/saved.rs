@@ -1,8 +1,9 @@
 //! Writes down how paths were before a restore, for `restore --undo`: [`SavedPath`].
 //!
 //! The list is a blob in the rescue commit's last parent. Three fields a path, each ended by NUL:
-//! the path; what stood on disk (`<mode> <id>`, `directory`, `special` or `-`); and its index
-//! entries (`<mode> <id> <stage>`, comma-separated). Nothing else in git can say of a path that
+//! the path; what stood on disk (`<mode> <id>`, and for files ` <permission bits>`, in octal, which
+//! older lists have not; or `directory`, `special` or `-`); and its index entries
+//! (`<mode> <id> <stage>`, comma-separated). Nothing else in git can say of a path that
 //! it was *absent*, or that nothing was staged there.
 
 use crate::entry::{Entry, Mode, ObjectId};
@@ -15,6 +16,8 @@ pub struct SavedPath {
     pub path: RepoPath,
     /// What stood on disk: the raw bytes.
     pub disk: Option<Entry>,
+    /// The permission bits of the file that stood there, if they are known.
+    pub permissions: Option<u32>,
     /// Its entries in the index, with their stages.
     pub index: Vec<(u8, Entry)>,
 }
@@ -31,14 +34,22 @@ pub fn to_bytes(paths: &[SavedPath]) -> Vec<u8> {
             .collect();
         let disk = match saved.disk {
             None => "-".to_owned(),
-            Some(entry) => in_git(entry).unwrap_or_else(|| {
-                let empty = entry.mode == Mode::EmptyDirectory;
-                if empty { "directory" } else { "special" }.to_owned()
-            }),
+            Some(entry) => on_disk(entry, saved.permissions),
         };
         bytes.extend_from_slice(format!("\0{disk}\0{}\0", index.join(",")).as_bytes());
     }
     bytes
+}
+
+fn on_disk(entry: Entry, permissions: Option<u32>) -> String {
+    let Some(text) = in_git(entry) else {
+        let empty = entry.mode == Mode::EmptyDirectory;
+        return if empty { "directory" } else { "special" }.to_owned();
+    };
+    match permissions.filter(|_| entry.mode.is_regular()) {
+        Some(bits) => format!("{text} {bits:04o}"),
+        None => text,
+    }
 }
 
 fn in_git(entry: Entry) -> Option<String> {
@@ -65,11 +76,16 @@ fn saved_path([path, disk, index]: &[&[u8]; 3]) -> Option<SavedPath> {
         mode,
         id: ObjectId::none(),
     };
+    let mut permissions = None;
     let disk = match std::str::from_utf8(disk).ok()? {
         "-" => None,
         "directory" => Some(none(Mode::EmptyDirectory)),
         "special" => Some(none(Mode::Special)),
-        text => Some(entry(text)?),
+        text => {
+            let (text, bits) = with_permissions(text)?;
+            permissions = bits;
+            Some(entry(text)?)
+        }
     };
     let index = std::str::from_utf8(index).ok()?;
     let staged = index
@@ -83,8 +99,20 @@ fn saved_path([path, disk, index]: &[&[u8]; 3]) -> Option<SavedPath> {
     Some(SavedPath {
         path: RepoPath::parse(*path).ok()?,
         disk,
+        permissions,
         index: staged.collect::<Option<_>>()?,
     })
+}
+
+/// Takes the permission bits off, if there are any.
+fn with_permissions(text: &str) -> Option<(&str, Option<u32>)> {
+    let (rest, bits) = text.rsplit_once(' ')?;
+    if !rest.contains(' ') {
+        return Some((text, None));
+    }
+    let bits = u32::from_str_radix(bits, 8).ok();
+    let bits = bits.filter(|bits| *bits <= 0o777)?;
+    Some((rest, Some(bits)))
 }
 
 fn entry(text: &str) -> Option<Entry> {
@@ -118,6 +146,7 @@ mod tests {
         let saved = |path: &[u8], disk, index: &[(u8, Entry)]| SavedPath {
             path: RepoPath::parse(path).expect("it is normal"),
             disk,
+            permissions: None,
             index: index.to_vec(),
         };
         let list = [
@@ -128,6 +157,20 @@ mod tests {
         ];
         assert_eq!(from_bytes(&to_bytes(&list)).as_deref(), Some(&list[..]));
         assert_eq!(from_bytes(b""), Some(Vec::new()));
+    }
+
+    #[test]
+    fn permissions_are_kept_and_older_lists_have_none() {
+        let id = "01".repeat(20);
+        let read = |text: String| Some(from_bytes(text.as_bytes())?.first()?.permissions);
+        assert_eq!(read(format!("a\0100644 {id} 0600\0\0")), Some(Some(0o600)));
+        assert_eq!(read(format!("a\0100644 {id}\0\0")), Some(None));
+        for odd in ["9", "1777", "-1", "", "0600 0600"] {
+            assert_eq!(read(format!("a\0100644 {id} {odd}\0\0")), None, "{odd}");
+        }
+        let bytes = format!("a\0100755 {id} 0700\0100644 {id} 0\0");
+        let list = from_bytes(bytes.as_bytes()).expect("it is one");
+        assert_eq!(to_bytes(&list), bytes.as_bytes());
     }
 
     #[test]

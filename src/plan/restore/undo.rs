@@ -187,6 +187,7 @@ mod tests {
             saved: SavedPath {
                 path: path("a"),
                 disk: Some(file(1)),
+                permissions: None,
                 index: Vec::new(),
             },
             disk,

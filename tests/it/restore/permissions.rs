@@ -1,0 +1,21 @@
+//! Who may read a file is as before, once a restore is undone.
+
+use super::world::World;
+
+const FILES: &str = "stat -c '%a %n' README.md docs/key docs/shared docs/tool docs/guide.md";
+
+#[test]
+fn permission_bits_come_back() {
+    let world = World::after(
+        "umask 022; rm README.md; echo x >README.md; echo key >docs/key
+        git add docs/key; git commit -qm key docs/key; chmod 600 README.md docs/key
+        echo s >docs/shared; chmod 666 docs/shared; echo t >docs/tool; chmod 710 docs/tool
+        git rm -q --cached docs/guide.md; chmod 640 docs/guide.md",
+    );
+    let before = world.sh(FILES);
+    assert!(before.contains("600 docs/key"), "{before}");
+    world.restore(&[]).ok();
+    assert_ne!(world.sh(&format!("{FILES} 2>&1 || :")), before);
+    world.restore(&["--undo"]).ok();
+    assert_eq!(world.sh(FILES), before);
+}

@@ -30,7 +30,9 @@ pub struct Patch {
     pub onto: CommitId,
     /// The patch, as git prints it; empty when nothing differs.
     pub text: Vec<u8>,
-    /// Paths that no patch can hold: FIFOs, what is below a `.git`, edited submodules.
+    /// Paths that are not in it: those that no patch can hold (FIFOs, what is below a `.git`,
+    /// edited submodules), and those that are on disk as in the commit, whatever is staged or
+    /// committed.
     pub left_out: Vec<RepoPath>,
 }
 
@@ -107,6 +109,12 @@ impl<'a> Patches<'a> {
             }
         }
         self.convert(&converted, &mut now)?;
+        let before = self.tree_of(onto);
+        let same =
+            |path: &RepoPath, entry| entry_in(&self.survey.states.manifest, before, path) == entry;
+        let unchanged = now.iter().filter(|(path, entry)| same(path, **entry));
+        left_out.extend(unchanged.map(|(path, _)| path.clone()));
+        left_out.sort_unstable();
         let to = self.tree(onto, &now)?;
         Ok(Patch {
             text: self.git.diff_tree_patch(onto.as_str(), &to)?,
@@ -130,6 +138,16 @@ impl<'a> Patches<'a> {
                 self.git.diff_tree_patch(first.as_str(), &to)?
             }
         })
+    }
+
+    /// The tree of the reference, or of HEAD.
+    fn tree_of(&self, onto: &CommitId) -> &Delta {
+        let states = &self.survey.states;
+        if *onto == self.reference {
+            &states.reference
+        } else {
+            &states.head
+        }
     }
 
     /// A commit's tree with these entries in it.

@@ -4,6 +4,7 @@ mod base;
 mod commits;
 mod decision;
 mod effort;
+mod left_out;
 mod library;
 mod patch;
 mod roots;

@@ -153,7 +153,10 @@ check format cargo fmt --check
 check clippy cargo clippy --all-targets --locked --quiet -- -D warnings
 check shellcheck shell_scripts
 if command -v cargo-nextest >/dev/null 2>&1; then
-    tests tests cargo nextest run --locked --no-fail-fast --status-level fail --final-status-level fail
+    # a test waits for the git that it started half of its time
+    threads=$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 2))
+    tests tests cargo nextest run --locked --no-fail-fast --test-threads "$threads" \
+        --status-level fail --final-status-level fail
 else
     tests tests cargo test --locked --no-fail-fast --tests
 fi

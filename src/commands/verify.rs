@@ -153,13 +153,11 @@ fn chosen(repository: &Repository, options: &crate::cli::Verify) -> Result<Chose
         match Known::of(repository, name) {
             Ok(known) if chosen.known.iter().any(|other| other.dir == known.dir) => {}
             Ok(known) => chosen.known.push(known),
-            Err(error @ FactsError::UnknownWorktree { .. }) => {
-                let FactsError::UnknownWorktree { name, .. } = &error else {
-                    return Err(error.into());
-                };
+            Err(FactsError::UnknownWorktree { name, known }) => {
                 let mut all = lost(repository)?.into_iter();
                 let found = all.find(|lost| lost.name.as_str() == name);
-                chosen.lost.push(found.ok_or(error)?);
+                let unknown = FactsError::UnknownWorktree { name, known };
+                chosen.lost.push(found.ok_or(unknown)?);
             }
             Err(error) => return Err(error.into()),
         }

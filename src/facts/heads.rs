@@ -1,6 +1,8 @@
 //! Reads what a worktree is on: HEAD, its branch, its reflog, an operation in progress.
 
 use super::effort::Effort;
+use std::collections::BTreeSet;
+
 use super::error::FactsError;
 use super::repository::Repository;
 use super::worktree::Known;
@@ -116,24 +118,39 @@ impl Heads {
         made.map(|entry| entry.id.clone()).collect()
     }
 
-    /// The commits that can be reached from here and are no work of others, the newest first.
+    /// The commits that can be reached from here and are no work of others, the newest first; then
+    /// those that could be once.
     pub fn new_commits(
         &self,
         git: &Git,
         trusted: &[CommitId],
         journaled: &[CommitId],
     ) -> Result<Vec<CommitId>, FactsError> {
-        let mut tips: Vec<&CommitId> = self.head.iter().chain(&self.branch).collect();
-        tips.extend(self.reflog.iter().map(|entry| &entry.id));
-        // a reflog can be made to forget
-        tips.extend(journaled);
-        tips.sort_unstable();
-        tips.dedup();
-        tips.retain(|tip| !trusted.contains(tip));
-        if tips.is_empty() {
-            return Ok(Vec::new());
+        let known: Vec<&CommitId> = trusted.iter().collect();
+        let foreign = |tip: &&CommitId| !trusted.contains(tip);
+        let now: Vec<&CommitId> = self
+            .head
+            .iter()
+            .chain(&self.branch)
+            .filter(foreign)
+            .collect();
+        let mut commits = if now.is_empty() {
+            Vec::new()
+        } else {
+            git.rev_list(&now, &known)?
+        };
+        let own: BTreeSet<CommitId> = commits.iter().cloned().collect();
+        // what was abandoned comes last; a reflog can be made to forget it, the journal cannot
+        let before = self.reflog.iter().map(|entry| &entry.id).chain(journaled);
+        let left: Vec<&CommitId> = before
+            .filter(foreign)
+            .filter(|id| !own.contains(id))
+            .collect();
+        if !left.is_empty() {
+            let abandoned = git.rev_list(&left, &known)?;
+            commits.extend(abandoned.into_iter().filter(|id| !own.contains(id)));
         }
-        Ok(git.rev_list(&tips, &trusted.iter().collect::<Vec<_>>())?)
+        Ok(commits)
     }
 }
 

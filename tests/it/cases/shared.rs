@@ -475,3 +475,19 @@ fn an_agent_does_not_accept_for_the_user() {
     ");
     assert_snapshot!(case.findings(), @"@git/config config shared violation");
 }
+
+#[test]
+fn a_change_is_told_by_the_commit_that_has_it_and_not_by_an_abandoned_one() {
+    let case = Case::new();
+    case.does(
+        "edit README.md; commit first; edit README.md; commit second; git reset -q --hard HEAD~",
+    );
+    let head = case
+        .runs(&case.worktree, "git rev-parse --short=10 HEAD")
+        .ok();
+    let changes = case.changes();
+    assert!(
+        changes.contains(&format!("commit {head},")),
+        "{head}: {changes}"
+    );
+}

@@ -76,6 +76,8 @@ pub enum Seen {
     Untracked,
     /// On disk, untracked and ignored by the ignore rules of the base.
     Ignored,
+    /// On disk, where we placed it: not as it was placed.
+    Synced,
     /// On disk, hidden from git by this flag in the index.
     Hidden(IndexFlag),
 }
@@ -231,6 +233,7 @@ impl fmt::Display for Seen {
             Self::Disk => f.write_str("disk"),
             Self::Untracked => f.write_str("untracked"),
             Self::Ignored => f.write_str("ignored"),
+            Self::Synced => f.write_str("synced"),
             Self::Hidden(IndexFlag::AssumeUnchanged) => f.write_str("hidden by assume-unchanged"),
             Self::Hidden(IndexFlag::SkipWorktree) => f.write_str("hidden by skip-worktree"),
         }
@@ -248,6 +251,7 @@ impl Seen {
             Self::Disk => "disk",
             Self::Untracked => "untracked",
             Self::Ignored => "ignored",
+            Self::Synced => "synced",
             Self::Hidden(IndexFlag::AssumeUnchanged) => "assume-unchanged",
             Self::Hidden(IndexFlag::SkipWorktree) => "skip-worktree",
         }
@@ -263,6 +267,7 @@ impl Seen {
             | Self::Disk
             | Self::Untracked
             | Self::Ignored
+            | Self::Synced
             | Self::Hidden(_) => None,
         }
     }

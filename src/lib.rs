@@ -17,8 +17,8 @@
 //!
 //! | floor | modules | what they are |
 //! |---|---|---|
-//! | 0 words | [`path`], [`name`], [`exit`], [`entry`] | types that are parsed once and trusted afterwards |
-//! | 1 rules | [`scope`], [`change`], [`manifest`], [`roots`] | pure: access of a path; what happened to which path; what was on disk; what was let to whom |
+//! | 0 words | [`path`], [`name`], [`exit`], [`entry`], [`packed`] | types that are parsed once and trusted afterwards |
+//! | 1 rules | [`scope`], [`change`], [`manifest`], [`placed`], [`sync`], [`roots`] | pure: access of a path; what happened to which path; what was on disk; what we put there, and what is chosen for that; what was let to whom |
 //! | 2 decisions | [`config`], [`cli`], [`record`], [`compare`], [`verify`], [`plan`] | pure: facts in, one plan, report or refusal out |
 //! | 3 world | [`git`], [`disk`] | the only places that start git, read its files, and touch the disk; they do not know each other |
 //! | 4 commands | [`facts`], [`apply`], [`commands`], [`error`] | the read half, the shared write half, one file a command |
@@ -50,12 +50,15 @@ pub mod library;
 pub mod manifest;
 pub mod name;
 pub mod output;
+pub mod packed;
 pub mod path;
+pub mod placed;
 pub mod plan;
 pub mod record;
 pub mod roots;
 mod run;
 pub mod scope;
+pub mod sync;
 pub mod verify;
 
 pub use run::run;

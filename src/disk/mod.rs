@@ -3,9 +3,11 @@
 //! Nothing here knows git or scopes. No symbolic link is followed anywhere below a worktree.
 
 pub mod below;
+pub mod copy;
 pub mod error;
 pub mod files;
 pub mod mode;
+pub mod progress;
 pub mod put;
 pub mod resolve;
 pub mod scan;

@@ -361,7 +361,7 @@ fn with_raw_id(repository: &Repository, known: &Known, path: &RepoPath, entry: E
 
 fn is_on_disk(seen: &Seen) -> bool {
     match seen {
-        Seen::Disk | Seen::Untracked | Seen::Ignored | Seen::Hidden(_) => true,
+        Seen::Disk | Seen::Untracked | Seen::Ignored | Seen::Synced | Seen::Hidden(_) => true,
         Seen::Commit(_) | Seen::Committed | Seen::Index => false,
     }
 }

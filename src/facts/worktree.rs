@@ -17,8 +17,12 @@ use crate::git::run::Mode;
 use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::name::{CommitId, WorktreeName};
 use crate::path::RepoPath;
+use crate::placed::Placed;
 use crate::record::{Intent, LastVerification, Record, Shared, from_text};
 use crate::scope::{Access, Case, Scope};
+
+/// The file of the record with the list of placed files ([`Placed`]).
+pub const PLACED: &str = "placed";
 
 /// Represents a worktree of ours: its record and its scope.
 #[derive(Clone, Debug)]
@@ -138,6 +142,21 @@ impl Known {
         let bytes = files::read(&self.dir.join("manifest"))?;
         let bytes = bytes.ok_or_else(|| damaged("it is missing".to_owned()))?;
         Manifest::from_bytes(&bytes).map_err(|error| damaged(error.to_string()))
+    }
+
+    /// Loads what was placed; nothing where nothing ever was.
+    ///
+    /// # Errors
+    /// Fails when the list is damaged or cannot be read.
+    pub fn placed(&self) -> Result<Placed, FactsError> {
+        let Some(bytes) = files::read(&self.dir.join(PLACED))? else {
+            return Ok(Placed::default());
+        };
+        Placed::from_bytes(&bytes).map_err(|error| FactsError::Damaged {
+            name: self.record.name.to_string(),
+            file: "the list of placed files".to_owned(),
+            detail: error.to_string(),
+        })
     }
 
     /// Makes a manifest of the tree that was checked out, which proves nothing: every file is

@@ -1,12 +1,11 @@
 //! Writes a manifest to bytes and reads it back.
 //!
 //! Version 1: the line `agentwt-manifest 1`, then `settled` and the number of items, then the
-//! items in order of their paths, then `end`. Numbers are LEB128 (zigzag where they can be
-//! negative). A path is the length that it shares with the one before it, and the rest. An id
-//! that disk and base share is written once.
+//! items in order of their paths, then `end`. An id that disk and base share is written once.
 
 use super::{Item, Manifest, OnDisk, Stat};
 use crate::entry::{Entry, Mode, ObjectId};
+use crate::packed::{self, Input, put, put_path, put_signed};
 use crate::path::RepoPath;
 
 const HEAD: &[u8] = b"agentwt-manifest 1\n";
@@ -27,6 +26,42 @@ pub enum ManifestError {
     Damaged,
 }
 
+impl From<packed::Damaged> for ManifestError {
+    fn from(_: packed::Damaged) -> Self {
+        Self::Damaged
+    }
+}
+
+impl Stat {
+    /// Writes stat data densely.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        put(out, self.size);
+        put_signed(out, self.mtime);
+        put_signed(out, self.ctime.wrapping_sub(self.mtime));
+        put(out, self.inode);
+        put(out, u64::from(self.mode));
+    }
+
+    /// Reads what [`Stat::put`] wrote.
+    ///
+    /// # Errors
+    /// Fails when it is damaged.
+    pub fn take(input: &mut Input<'_>) -> Result<Self, packed::Damaged> {
+        let size = input.number()?;
+        let mtime = input.signed()?;
+        let ctime = input.signed()?.wrapping_add(mtime);
+        let inode = input.number()?;
+        let mode = u32::try_from(input.number()?).map_err(|_| packed::Damaged)?;
+        Ok(Self {
+            size,
+            mtime,
+            ctime,
+            inode,
+            mode,
+        })
+    }
+}
+
 impl Manifest {
     /// Writes the manifest.
     #[must_use]
@@ -35,15 +70,11 @@ impl Manifest {
         out.extend_from_slice(HEAD);
         put_signed(&mut out, self.settled);
         put(&mut out, self.items.len() as u64);
-        let mut before: &[u8] = b"";
+        let mut before = None;
         for item in &self.items {
-            let path: &[u8] = item.path.as_bstr();
-            let shared = before.iter().zip(path).take_while(|(a, b)| a == b).count();
-            put(&mut out, shared as u64);
-            put(&mut out, (path.len() - shared) as u64);
-            out.extend_from_slice(&path[shared..]);
+            put_path(&mut out, before, &item.path);
             put_item(&mut out, item);
-            before = path;
+            before = Some(&item.path);
         }
         out.extend_from_slice(END);
         out
@@ -54,49 +85,21 @@ impl Manifest {
     /// # Errors
     /// Fails on anything that [`Manifest::to_bytes`] of this version would not have written.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ManifestError> {
-        let mut input = Input(bytes.strip_prefix(HEAD).ok_or(ManifestError::Version)?);
-        let settled = input.signed()?;
-        let count = input.size()?;
-        let mut items = Vec::with_capacity(count.min(input.0.len()));
-        let mut path: Vec<u8> = Vec::new();
+        let bytes = bytes.strip_prefix(HEAD).ok_or(ManifestError::Version)?;
+        let mut input = Reader(Input::new(bytes));
+        let settled = input.0.signed()?;
+        let count = input.0.size()?;
+        let mut items: Vec<Item> = Vec::with_capacity(count.min(bytes.len()));
         for _ in 0..count {
-            let shared = input.size()?;
-            let rest = input.size()?;
-            if shared > path.len() {
-                return Err(ManifestError::Damaged);
-            }
-            path.truncate(shared);
-            path.extend_from_slice(input.take(rest)?);
-            let name = RepoPath::parse(path.clone()).map_err(|_| ManifestError::Damaged)?;
-            if items
-                .last()
-                .is_some_and(|before: &Item| before.path >= name)
-            {
-                return Err(ManifestError::Damaged);
-            }
-            items.push(input.item(name)?);
+            let path = input.0.path(items.last().map(|item| &item.path))?;
+            items.push(input.item(path)?);
         }
-        if input.0 == END {
+        if input.0.rest() == END {
             Ok(Self { items, settled })
         } else {
             Err(ManifestError::Damaged)
         }
     }
-}
-
-fn put(out: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        out.push(number.to_le_bytes()[0] | 0x80);
-        number >>= 7;
-    }
-    out.push(number.to_le_bytes()[0]);
-}
-
-fn put_signed(out: &mut Vec<u8>, number: i64) {
-    put(
-        out,
-        (number.cast_unsigned() << 1) ^ (number >> 63).cast_unsigned(),
-    );
 }
 
 fn put_entry(out: &mut Vec<u8>, entry: &Entry) {
@@ -119,62 +122,24 @@ fn put_item(out: &mut Vec<u8>, item: &Item) {
         if !same {
             put_entry(out, &disk.entry);
         }
-        put(out, disk.stat.size);
-        put_signed(out, disk.stat.mtime);
-        put_signed(out, disk.stat.ctime.wrapping_sub(disk.stat.mtime));
-        put(out, disk.stat.inode);
-        put(out, u64::from(disk.stat.mode));
+        disk.stat.put(out);
     }
 }
 
-struct Input<'b>(&'b [u8]);
+/// Reads the parts of a manifest.
+struct Reader<'b>(Input<'b>);
 
-impl<'b> Input<'b> {
-    fn take(&mut self, length: usize) -> Result<&'b [u8], ManifestError> {
-        let (taken, rest) = self
-            .0
-            .split_at_checked(length)
-            .ok_or(ManifestError::Damaged)?;
-        self.0 = rest;
-        Ok(taken)
-    }
-
-    fn byte(&mut self) -> Result<u8, ManifestError> {
-        self.take(1).map(|bytes| bytes[0])
-    }
-
-    fn number(&mut self) -> Result<u64, ManifestError> {
-        let mut number = 0u64;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Ok(number);
-            }
-        }
-        Err(ManifestError::Damaged)
-    }
-
-    fn size(&mut self) -> Result<usize, ManifestError> {
-        self.number()
-            .and_then(|n| usize::try_from(n).map_err(|_| ManifestError::Damaged))
-    }
-
-    fn signed(&mut self) -> Result<i64, ManifestError> {
-        let number = self.number()?;
-        Ok((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
-    }
-
+impl Reader<'_> {
     fn entry(&mut self) -> Result<Entry, ManifestError> {
-        let code = self.byte()?;
+        let code = self.0.byte()?;
         let mode = Mode::from_code(code >> 1).ok_or(ManifestError::Damaged)?;
-        let raw = self.take(if code & 1 == 1 { 32 } else { 20 })?;
+        let raw = self.0.take(if code & 1 == 1 { 32 } else { 20 })?;
         let id = ObjectId::from_bytes(raw).ok_or(ManifestError::Damaged)?;
         Ok(Entry { mode, id })
     }
 
     fn item(&mut self, path: RepoPath) -> Result<Item, ManifestError> {
-        let flags = self.byte()?;
+        let flags = self.0.byte()?;
         let base = if flags & HAS_BASE == 0 {
             None
         } else {
@@ -191,18 +156,7 @@ impl<'b> Input<'b> {
             Some(base) if flags & SAME_ENTRY != 0 => base,
             Some(_) | None => self.entry()?,
         };
-        let size = self.number()?;
-        let mtime = self.signed()?;
-        let ctime = self.signed()?.wrapping_add(mtime);
-        let inode = self.number()?;
-        let mode = u32::try_from(self.number()?).map_err(|_| ManifestError::Damaged)?;
-        let stat = Stat {
-            size,
-            mtime,
-            ctime,
-            inode,
-            mode,
-        };
+        let stat = Stat::take(&mut self.0)?;
         Ok(Item {
             path,
             base,

@@ -16,6 +16,9 @@ const HOMES: &[(&str, &[&str])] = &[
     ("gix_glob", &["git"]),
     ("serde_json", &["output"]),
     ("rustix", &["disk", "run"]),
+    ("blake3", &["disk"]),
+    ("globset", &["sync"]),
+    ("indicatif", &["output"]),
 ];
 
 /// The table of `lib.rs`: module → floor.

@@ -1,0 +1,143 @@
+//! Holds [`Placed`]: every file that we put into a worktree, with what it was then.
+//!
+//! A *placed file* was synced from the main worktree, or is context for the client. It lives in
+//! the record as `placed`, beside the manifest and apart from it: `sync` writes it anew, the
+//! manifest is of `add`. A placed file is unchanged while its stat data or its digest say so.
+//!
+//! The digest is BLAKE3 of the content (of a link, of its text). It is absent where a large file
+//! was cloned by the file system, which reads nothing: such a file is unchanged while its stat
+//! data prove it, or while it is equal to its source and that is as it was.
+
+mod codec;
+
+use std::fmt;
+
+use crate::manifest::Stat;
+use crate::path::RepoPath;
+
+pub use codec::PlacedError;
+
+/// Holds a BLAKE3 digest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest(pub [u8; 32]);
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Digest({self})")
+    }
+}
+
+/// Says why a file was placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Origin {
+    /// It is a copy of the main worktree's.
+    Synced,
+    /// It tells the client about its task.
+    Context,
+}
+
+/// Says what was placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PlacedKind {
+    /// A regular file.
+    File,
+    /// A symbolic link.
+    Link,
+    /// A directory that we made; what is in it stands beside it in the list.
+    Directory,
+}
+
+/// Holds one placed file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacedFile {
+    /// Its path, the same in the main worktree.
+    pub path: RepoPath,
+    /// Why it was placed.
+    pub origin: Origin,
+    /// What it is.
+    pub kind: PlacedKind,
+    /// Its content; none for a directory, and for a large file that was cloned.
+    pub digest: Option<Digest>,
+    /// Its stat data once it was in its place.
+    pub stat: Stat,
+    /// The stat data of what it was copied from; none for context.
+    pub source: Option<Stat>,
+}
+
+/// Represents all that was placed in one worktree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Placed {
+    /// The globs of `add --sync`, which a later `sync` goes by as well.
+    pub globs: Vec<String>,
+    /// Whether `add --no-sync` left the patterns of the config out.
+    pub without_config: bool,
+    files: Vec<PlacedFile>,
+    settled: i64,
+}
+
+impl Placed {
+    /// Takes the files in any order; two of one path are not allowed. `settled` is the file
+    /// system's time at which all of them were there.
+    #[must_use]
+    pub fn new(mut files: Vec<PlacedFile>, settled: i64) -> Self {
+        files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        debug_assert!(
+            files.windows(2).all(|w| w[0].path < w[1].path),
+            "a path stands once"
+        );
+        Self {
+            files,
+            settled,
+            ..Self::default()
+        }
+    }
+
+    /// All of them, directories too, sorted by path.
+    #[must_use]
+    pub fn files(&self) -> &[PlacedFile] {
+        &self.files
+    }
+
+    /// The time up to which stat data prove nothing, nanoseconds since the epoch.
+    #[must_use]
+    pub const fn settled(&self) -> i64 {
+        self.settled
+    }
+
+    /// What was placed at a path.
+    #[must_use]
+    pub fn get(&self, path: &RepoPath) -> Option<&PlacedFile> {
+        let at = self.files.binary_search_by(|file| file.path.cmp(path));
+        at.ok().map(|at| &self.files[at])
+    }
+
+    /// Whether these stat data prove that a file is what was placed (see [`crate::manifest`]).
+    #[must_use]
+    pub fn proves(&self, file: &PlacedFile, now: &Stat) -> bool {
+        file.stat == *now && file.stat.ctime < self.settled
+    }
+
+    /// The same list with other files. What the stat data of a kept file did not prove, the later
+    /// time does not prove either.
+    #[must_use]
+    pub fn with_files(&self, kept: Vec<PlacedFile>, new: Vec<PlacedFile>, settled: i64) -> Self {
+        let before = self.settled;
+        let kept = kept.into_iter().map(|mut file| {
+            if file.stat.ctime >= before {
+                file.stat.ctime = i64::MAX;
+            }
+            file
+        });
+        Self {
+            globs: self.globs.clone(),
+            without_config: self.without_config,
+            ..Self::new(kept.chain(new).collect(), settled)
+        }
+    }
+}

@@ -17,7 +17,7 @@
 //!
 //! | floor | modules | what they are |
 //! |---|---|---|
-//! | 0 words | [`path`], [`name`], [`exit`], [`entry`], [`packed`] | types that are parsed once and trusted afterwards |
+//! | 0 words | [`path`], [`name`], [`exit`], [`entry`], [`packed`], [`size`] | types that are parsed once and trusted afterwards |
 //! | 1 rules | [`scope`], [`change`], [`manifest`], [`placed`], [`sync`], [`roots`] | pure: access of a path; what happened to which path; what was on disk; what we put there, and what is chosen for that; what was let to whom |
 //! | 2 decisions | [`config`], [`cli`], [`record`], [`compare`], [`verify`], [`plan`] | pure: facts in, one plan, report or refusal out |
 //! | 3 world | [`git`], [`disk`] | the only places that start git, read its files, and touch the disk; they do not know each other |
@@ -58,6 +58,7 @@ pub mod record;
 pub mod roots;
 mod run;
 pub mod scope;
+pub mod size;
 pub mod sync;
 pub mod verify;
 

@@ -31,6 +31,20 @@ pub struct Stat {
     pub mode: u32,
 }
 
+impl Stat {
+    /// Whether they are those of a directory.
+    #[must_use]
+    pub const fn is_directory(&self) -> bool {
+        self.mode & 0o170_000 == 0o040_000
+    }
+
+    /// The permission bits.
+    #[must_use]
+    pub const fn permissions(&self) -> u32 {
+        self.mode & 0o7777
+    }
+}
+
 /// Holds what was on disk at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnDisk {

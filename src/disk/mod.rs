@@ -11,6 +11,7 @@ pub mod progress;
 pub mod put;
 pub mod resolve;
 pub mod scan;
+pub mod standing;
 pub mod stat;
 
 pub use error::DiskError;

@@ -130,13 +130,6 @@ impl RepoPath {
     }
 }
 
-/// Ordered and hashed as its bytes are.
-impl std::borrow::Borrow<BStr> for RepoPath {
-    fn borrow(&self) -> &BStr {
-        self.as_bstr()
-    }
-}
-
 impl fmt::Display for RepoPath {
     /// Writes the path escaped for a terminal: bytes outside printable ASCII that are not valid
     /// UTF-8, control characters and `\` are written as `\ooo`.

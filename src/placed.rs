@@ -9,6 +9,7 @@
 //! data prove it, or while it is equal to its source and that is as it was.
 
 mod codec;
+mod drift;
 
 use std::fmt;
 
@@ -16,6 +17,7 @@ use crate::manifest::Stat;
 use crate::path::RepoPath;
 
 pub use codec::PlacedError;
+pub use drift::{Drift, DriftCounts, Here, There};
 
 /// Holds a BLAKE3 digest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

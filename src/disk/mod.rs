@@ -4,6 +4,8 @@
 
 pub mod below;
 pub mod copy;
+mod directories;
+pub mod drift;
 pub mod error;
 pub mod files;
 pub mod mode;

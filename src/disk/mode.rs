@@ -3,12 +3,11 @@
 //! A read-only directory would stop git itself in the middle of a checkout
 //! (`docs/decisions/0005-write-bits.md`).
 
-use std::os::fd::OwnedFd;
-
-use bstr::{BStr, BString, ByteSlice};
+use bstr::ByteSlice;
 use camino::Utf8Path;
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, chmodat, openat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, chmodat, statat};
 
+use super::directories::Directories;
 use super::error::DiskError;
 use crate::path::RepoPath;
 
@@ -81,7 +80,7 @@ fn set_in_order(
     let mut directories = Directories::open(root)?;
     let mut applied = Applied::default();
     for (path, bits) in files {
-        let Some(directory) = directories.of(path) else {
+        let Ok(directory) = directories.of(path) else {
             continue;
         };
         let name = path.file_name().as_bytes();
@@ -109,56 +108,6 @@ fn set_in_order(
         }
     }
     Ok(applied)
-}
-
-/// Holds open directories on the way to the last path, for paths that come sorted. Each is
-/// opened from the one above it without following a link.
-struct Directories {
-    root: OwnedFd,
-    open: Vec<(BString, Option<OwnedFd>)>,
-}
-
-const DIRECTORY: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
-
-impl Directories {
-    fn open(root: &Utf8Path) -> Result<Self, DiskError> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = openat(CWD, root.as_std_path(), flags, Mode::empty())
-            .map_err(|error| DiskError::new(format!("open {root}"), error))?;
-        Ok(Self {
-            root,
-            open: Vec::new(),
-        })
-    }
-
-    /// The directory of a path, none when it is not one or cannot be opened.
-    fn of(&mut self, path: &RepoPath) -> Option<&OwnedFd> {
-        let mut wanted: Vec<&BStr> = path.parents().collect();
-        wanted.reverse();
-        let shared = self
-            .open
-            .iter()
-            .zip(&wanted)
-            .take_while(|((have, _), want)| have == *want);
-        let shared = shared.count();
-        self.open.truncate(shared);
-        for directory in &wanted[shared..] {
-            let above = match self.open.last() {
-                Some((_, above)) => above.as_ref(),
-                None => Some(&self.root),
-            };
-            let name = directory.rsplit(|b| *b == b'/').next().unwrap_or(directory);
-            let fd = above.and_then(|fd| openat(fd, name, DIRECTORY, Mode::empty()).ok());
-            self.open.push(((*directory).to_owned(), fd));
-        }
-        match self.open.last() {
-            Some((_, fd)) => fd.as_ref(),
-            None => Some(&self.root),
-        }
-    }
 }
 
 /// Makes every directory below this one, and itself, readable and writable for its owner, so

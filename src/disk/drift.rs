@@ -1,0 +1,307 @@
+//! Tells whether placed files are as they were placed, and whether their sources are.
+//!
+//! Stat data prove most of it; what they do not prove is read and hashed. Write bits are ours and
+//! count for nothing, the owner's executable bit counts. What cannot be read is never called the
+//! same. Nothing is read through a link.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bstr::ByteSlice;
+use camino::Utf8Path;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, readlinkat, statat};
+use rustix::io::Errno;
+
+use super::below::open_below;
+use super::directories::Directories;
+use super::error::DiskError;
+use super::files::Opened;
+use super::stat::stat_from;
+use crate::manifest::Stat;
+use crate::path::RepoPath;
+use crate::placed::{Digest, Placed, PlacedFile, PlacedKind};
+
+pub use crate::placed::{Drift, Here, There};
+
+/// How many files a thread takes at once.
+const BLOCK: usize = 16;
+
+/// Returns what stands at a path below a root, with its digest; none where nothing with content
+/// does.
+///
+/// # Errors
+/// Fails when it is there and cannot be read.
+pub fn digest_below(root: &Utf8Path, path: &RepoPath) -> io::Result<Option<(PlacedKind, Digest)>> {
+    Ok(match open_below(root, path)? {
+        Opened::File { content, .. } => Some((PlacedKind::File, digest_of(content)?)),
+        Opened::Link(text) => Some((PlacedKind::Link, digest_of(text.as_bytes())?)),
+        Opened::Other => None,
+    })
+}
+
+/// Hashes everything that can be read.
+///
+/// # Errors
+/// Fails when it cannot be read.
+pub fn digest_of(content: impl io::Read) -> io::Result<Digest> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(content)?;
+    Ok(Digest(*hasher.finalize().as_bytes()))
+}
+
+/// Looks at every placed file; the answers are in the order of the list. `source` is the root of
+/// the main worktree, if there is one.
+///
+/// # Errors
+/// Fails when one of the roots cannot be opened.
+pub fn drift(
+    worktree: &Utf8Path,
+    source: Option<&Utf8Path>,
+    placed: &Placed,
+) -> Result<Vec<Drift>, DiskError> {
+    let blocks = placed.files().len().div_ceil(BLOCK);
+    let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8));
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<Vec<(usize, Vec<Drift>)>, DiskError> {
+        let mut here = Directories::open(worktree)?;
+        let mut there = source.map(Directories::open).transpose()?;
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(block) = placed.files().chunks(BLOCK).nth(at) else {
+                return Ok(done);
+            };
+            let look = |file: &PlacedFile| of(placed, file, &mut here, there.as_mut());
+            done.push((at, block.iter().map(look).collect()));
+        }
+    };
+    let mut parts = Vec::new();
+    if blocks > 1 {
+        let join = |handle: std::thread::ScopedJoinHandle<'_, _>| {
+            handle
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        let all: Vec<Result<_, DiskError>> = std::thread::scope(|scope| {
+            let handles = (0..threads.min(blocks)).map(|_| scope.spawn(work));
+            let handles: Vec<_> = handles.collect();
+            handles.into_iter().map(join).collect()
+        });
+        for part in all {
+            parts.extend(part?);
+        }
+    } else {
+        parts = work()?;
+    }
+    parts.sort_unstable_by_key(|(at, _)| *at);
+    Ok(parts.into_iter().flat_map(|(_, drifts)| drifts).collect())
+}
+
+/// Whether what stands at the path of a placed file is what was placed, by its content: for who
+/// is about to replace or remove it. Only of a large file without a digest the stat data count.
+///
+/// # Errors
+/// Fails when it is there and cannot be read.
+pub fn is_unchanged(
+    root: &Utf8Path,
+    source: Option<&Utf8Path>,
+    file: &PlacedFile,
+) -> io::Result<bool> {
+    let opened = |root| Directories::open(root).map_err(io::Error::other);
+    let mut here = opened(root)?;
+    let Some(spot) = Spot::at(&mut here, &file.path)? else {
+        return Ok(false);
+    };
+    let proven = file.digest.is_none() && spot.stat == file.stat;
+    is_same(file, &spot, proven, source)
+}
+
+/// Holds what was placed in a worktree, for whoever comes across its files.
+#[derive(Clone, Copy, Debug)]
+pub struct Proof<'a> {
+    /// The list.
+    pub placed: &'a Placed,
+    /// The root of the main worktree, if there is one.
+    pub source: Option<&'a Utf8Path>,
+}
+
+impl Proof<'_> {
+    /// Whether the entry of an open directory is what was placed at this path.
+    pub(super) fn holds(
+        &self,
+        path: &RepoPath,
+        above: &OwnedFd,
+        name: &[u8],
+        stat: &Stat,
+    ) -> io::Result<bool> {
+        let Some(file) = self.placed.get(path) else {
+            return Ok(false);
+        };
+        let stat = *stat;
+        let spot = Spot { above, name, stat };
+        let proven = self.placed.proves(file, &spot.stat);
+        is_same(file, &spot, proven, self.source)
+    }
+}
+
+/// Holds an entry of an open directory.
+struct Spot<'d> {
+    above: &'d OwnedFd,
+    name: &'d [u8],
+    stat: Stat,
+}
+
+impl<'d> Spot<'d> {
+    /// What stands at a path; none when nothing does, or a link or a file is on the way.
+    fn at(directories: &'d mut Directories, path: &'d RepoPath) -> io::Result<Option<Self>> {
+        let nothing = |error: &Errno| matches!(*error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP);
+        let above = match directories.of(path) {
+            Err(error) if nothing(&error) => return Ok(None),
+            other => other?,
+        };
+        let name = path.file_name().as_bytes();
+        match statat(above, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(error) if nothing(&error) => Ok(None),
+            other => {
+                let stat = stat_from(&other?);
+                Ok(Some(Self { above, name, stat }))
+            }
+        }
+    }
+
+    fn is(&self, kind: PlacedKind) -> bool {
+        let wanted = match kind {
+            PlacedKind::File => FileType::RegularFile,
+            PlacedKind::Link => FileType::Symlink,
+            PlacedKind::Directory => FileType::Directory,
+        };
+        FileType::from_raw_mode(self.stat.mode as _) == wanted
+    }
+
+    fn digest(&self) -> io::Result<Digest> {
+        if self.is(PlacedKind::Link) {
+            let text = readlinkat(self.above, self.name, Vec::new())?;
+            return digest_of(text.to_bytes());
+        }
+        // a FIFO put there since must not block us
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = openat(self.above, self.name, flags, Mode::empty())?;
+        let file = std::fs::File::from(file);
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("it changed while it was read"));
+        }
+        digest_of(file)
+    }
+
+    /// Whether it can be what was placed: kind, executable bit and size.
+    fn resembles(&self, kind: PlacedKind, recorded: &Stat) -> bool {
+        let bit = |stat: &Stat| stat.mode & 0o100;
+        self.is(kind)
+            && match kind {
+                PlacedKind::Directory => true,
+                PlacedKind::Link => self.stat.size == recorded.size,
+                PlacedKind::File => {
+                    self.stat.size == recorded.size && bit(&self.stat) == bit(recorded)
+                }
+            }
+    }
+}
+
+/// Whether what stands there is what was placed. `proven` says that stat data prove it.
+fn is_same(
+    file: &PlacedFile,
+    spot: &Spot<'_>,
+    proven: bool,
+    source: Option<&Utf8Path>,
+) -> io::Result<bool> {
+    if !spot.resembles(file.kind, &file.stat) {
+        return Ok(false);
+    }
+    if proven || file.kind == PlacedKind::Directory {
+        return Ok(true);
+    }
+    if let Some(digest) = file.digest {
+        return Ok(spot.digest()? == digest);
+    }
+    let (Some(source), Some(recorded)) = (source, file.source) else {
+        return Ok(false);
+    };
+    let mut there = Directories::open(source).map_err(io::Error::other)?;
+    Ok(match Spot::at(&mut there, &file.path)? {
+        Some(there) if there.stat == recorded => there.digest()? == spot.digest()?,
+        Some(_) | None => false,
+    })
+}
+
+/// Whether the source is what was placed. `proven` is what stands in the worktree, where stat
+/// data prove that it is that.
+fn is_same_there(
+    file: &PlacedFile,
+    recorded: &Stat,
+    settled: i64,
+    there: &Spot<'_>,
+    proven: Option<&Spot<'_>>,
+) -> io::Result<bool> {
+    if !there.resembles(file.kind, recorded) {
+        return Ok(false);
+    }
+    let as_recorded = there.stat == *recorded && recorded.ctime < settled;
+    if as_recorded || file.kind == PlacedKind::Directory {
+        return Ok(true);
+    }
+    match (file.digest, proven) {
+        (Some(digest), _) => Ok(there.digest()? == digest),
+        (None, Some(here)) => Ok(there.digest()? == here.digest()?),
+        (None, None) => Ok(there.stat == *recorded),
+    }
+}
+
+/// What cannot be read is taken for something else: then nobody overwrites it unasked.
+fn of(
+    placed: &Placed,
+    file: &PlacedFile,
+    here: &mut Directories,
+    there: Option<&mut Directories>,
+) -> Drift {
+    let at_here = Spot::at(here, &file.path);
+    let at = at_here.as_ref().ok().and_then(Option::as_ref);
+    let proven = at.filter(|spot| placed.proves(file, &spot.stat));
+    let without_digest = file.digest.is_none() && file.kind != PlacedKind::Directory;
+    let source = match (file.source, there) {
+        (Some(recorded), Some(there)) => Some((recorded, there)),
+        (_, _) => None,
+    };
+    let mut is_here = None;
+    let there = match source {
+        None => There::None,
+        Some((recorded, directories)) => match Spot::at(directories, &file.path) {
+            Ok(None) => There::Gone,
+            Err(_) => There::Newer,
+            Ok(Some(spot)) => {
+                if let (true, None, Some(at)) = (without_digest, proven, at) {
+                    let same = spot.stat == recorded && at.resembles(file.kind, &file.stat);
+                    let equal = || Ok::<_, io::Error>(spot.digest()? == at.digest()?);
+                    is_here = Some(same && equal().unwrap_or(false));
+                }
+                match is_same_there(file, &recorded, placed.settled(), &spot, proven) {
+                    Ok(true) => There::Same,
+                    Ok(false) | Err(_) => There::Newer,
+                }
+            }
+        },
+    };
+    let here = match (&at_here, is_here) {
+        (Ok(None), _) => Here::Missing,
+        (Err(_), _) | (Ok(Some(_)), Some(false)) => Here::Edited,
+        (Ok(Some(_)), Some(true)) => Here::Same,
+        (Ok(Some(spot)), None) => match is_same(file, spot, proven.is_some(), None) {
+            Ok(true) => Here::Same,
+            Ok(false) | Err(_) => Here::Edited,
+        },
+    };
+    Drift { here, there }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! Holds [`Drift`]: how a placed file has moved away from what was placed, here and at its source.
+
+use super::PlacedFile;
+
+/// Says how a placed file is in the worktree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Here {
+    /// It is what was placed.
+    Same,
+    /// Something else stands there: other content, another kind, or another executable bit.
+    Edited,
+    /// Nothing stands there.
+    Missing,
+}
+
+/// Says how the source of a placed file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum There {
+    /// It is what was placed.
+    Same,
+    /// It is something else by now.
+    Newer,
+    /// There is nothing any more.
+    Gone,
+    /// It has none: it is context, or there is no main worktree.
+    None,
+}
+
+/// Says how a placed file is on both sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Drift {
+    /// In the worktree.
+    pub here: Here,
+    /// In the main worktree.
+    pub there: There,
+}
+
+impl Here {
+    /// The word, for people and for programs.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Edited => "edited here",
+            Self::Missing => "missing",
+        }
+    }
+}
+
+impl There {
+    /// The word, for people and for programs; none where there is no source.
+    #[must_use]
+    pub const fn as_str(self) -> Option<&'static str> {
+        match self {
+            Self::Same => Some("same"),
+            Self::Newer => Some("source newer"),
+            Self::Gone => Some("gone at source"),
+            Self::None => None,
+        }
+    }
+}
+
+impl Drift {
+    /// Every word that a state is made of, in the order in which they are shown.
+    pub const WORDS: [&'static str; 5] = [
+        "same",
+        "edited here",
+        "missing",
+        "source newer",
+        "gone at source",
+    ];
+
+    /// Whether nothing moved.
+    #[must_use]
+    pub const fn is_same(self) -> bool {
+        matches!(self.here, Here::Same) && matches!(self.there, There::Same | There::None)
+    }
+
+    /// The words for it: `same`, or what moved, here first.
+    #[must_use]
+    pub fn words(self) -> Vec<&'static str> {
+        let here = Some(self.here.as_str()).filter(|_| self.here != Here::Same);
+        let there = self.there.as_str().filter(|_| self.there != There::Same);
+        let moved: Vec<_> = here.into_iter().chain(there).collect();
+        if moved.is_empty() {
+            vec![Here::Same.as_str()]
+        } else {
+            moved
+        }
+    }
+
+    /// The words in one: `edited here, source newer`.
+    #[must_use]
+    pub fn state(self) -> String {
+        self.words().join(", ")
+    }
+}
+
+/// Counts placed files by their state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DriftCounts {
+    /// All of them, without the directories.
+    pub files: usize,
+    /// Those that are edited here.
+    pub edited: usize,
+    /// Those that are missing here.
+    pub missing: usize,
+    /// Those whose source has other content by now.
+    pub source_newer: usize,
+    /// Those whose source is gone.
+    pub source_gone: usize,
+}
+
+impl DriftCounts {
+    /// Counts files with their drift.
+    pub fn of<'f>(all: impl Iterator<Item = (&'f PlacedFile, Drift)>) -> Self {
+        let mut counts = Self::default();
+        for (file, drift) in all {
+            if file.kind == super::PlacedKind::Directory {
+                continue;
+            }
+            counts.files += 1;
+            match drift.here {
+                Here::Same => {}
+                Here::Edited => counts.edited += 1,
+                Here::Missing => counts.missing += 1,
+            }
+            match drift.there {
+                There::Same | There::None => {}
+                There::Newer => counts.source_newer += 1,
+                There::Gone => counts.source_gone += 1,
+            }
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_sides_are_named_and_nothing_twice() {
+        let said = |here, there| Drift { here, there }.state();
+        for (here, there, state) in [
+            (Here::Same, There::Same, "same"),
+            (Here::Same, There::None, "same"),
+            (Here::Same, There::Newer, "source newer"),
+            (Here::Same, There::Gone, "gone at source"),
+            (Here::Edited, There::Same, "edited here"),
+            (Here::Edited, There::Newer, "edited here, source newer"),
+            (Here::Missing, There::Gone, "missing, gone at source"),
+            (Here::Missing, There::None, "missing"),
+        ] {
+            assert_eq!(said(here, there), state);
+            let drift = Drift { here, there };
+            assert!(drift.words().iter().all(|word| Drift::WORDS.contains(word)));
+            assert_eq!(drift.is_same(), state == "same");
+        }
+    }
+}

@@ -5,7 +5,26 @@
 //! where the destination has none of that name. So whatever is killed leaves no half file: at
 //! worst a staging directory, which is ours to remove.
 
+mod content;
+mod entry;
+mod error;
+mod queue;
+mod remove;
+mod rename;
+mod settle;
+mod stage;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod undo;
+
 use camino::Utf8Path;
+
+pub use error::{Cause, CopyError};
+pub use remove::{Expected, Removed, remove_placed};
+pub use settle::settle;
+pub use stage::stage;
+pub use undo::Settled;
 
 use super::progress::Progress;
 use crate::manifest::Stat;

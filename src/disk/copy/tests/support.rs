@@ -1,0 +1,196 @@
+//! Makes a source, a destination and a place to stage in.
+
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::disk::copy::{CopyError, From as Origin, Item, Settled, Staged, Staging, settle, stage};
+use crate::disk::progress::Progress;
+use crate::disk::stat::stat_of;
+use crate::manifest::Stat;
+use crate::path::RepoPath;
+use crate::placed::PlacedKind;
+
+/// Represents two worktrees in a temporary directory, which is removed with it.
+pub struct Ground {
+    _held: tempfile::TempDir,
+    root: Utf8PathBuf,
+}
+
+impl Ground {
+    #[must_use]
+    pub fn new() -> Self {
+        Self::within(&std::env::temp_dir())
+    }
+
+    #[must_use]
+    pub fn within(directory: &Path) -> Self {
+        let held = tempfile::tempdir_in(directory).expect("a directory");
+        let root = held.path().canonicalize().expect("it is there");
+        let root = Utf8PathBuf::from_path_buf(root).expect("it is UTF-8");
+        for directory in ["from", "to", "own"] {
+            std::fs::create_dir(root.join(directory)).expect("a directory");
+        }
+        Self { _held: held, root }
+    }
+
+    #[must_use]
+    pub fn from(&self) -> Utf8PathBuf {
+        self.root.join("from")
+    }
+
+    #[must_use]
+    pub fn to(&self) -> Utf8PathBuf {
+        self.root.join("to")
+    }
+
+    #[must_use]
+    pub fn staging(&self) -> Utf8PathBuf {
+        self.root.join("own/.placing")
+    }
+
+    /// Writes a file of the source, and the directories above it.
+    #[track_caller]
+    pub fn put(&self, path: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        put(&self.from().join(path), bytes)
+    }
+
+    /// Writes a file of the destination, and the directories above it.
+    #[track_caller]
+    pub fn put_there(&self, path: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        put(&self.to().join(path), bytes)
+    }
+
+    /// Everything below the source but these, as items.
+    #[must_use]
+    pub fn items(&self) -> Vec<Item> {
+        let mut items = Vec::new();
+        collect(
+            self.from().as_std_path(),
+            self.from().as_std_path(),
+            &mut items,
+        );
+        items
+    }
+
+    pub fn stage(&self, items: &[Item]) -> Result<Vec<Staged>, CopyError> {
+        self.stage_until(items, &|| false)
+    }
+
+    pub fn stage_until(
+        &self,
+        items: &[Item],
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Vec<Staged>, CopyError> {
+        let staging = Staging {
+            source: &self.from(),
+            directory: &self.staging(),
+            progress: &Progress::default(),
+            stop,
+        };
+        stage(&staging, items)
+    }
+
+    pub fn settle(&self, staged: Vec<Staged>) -> Result<Settled, CopyError> {
+        self.settle_over(staged, &[])
+    }
+
+    /// Settles, and may replace these paths as they are now.
+    pub fn settle_over(&self, staged: Vec<Staged>, over: &[&str]) -> Result<Settled, CopyError> {
+        let over = over.iter();
+        let over: BTreeMap<RepoPath, Stat> = over
+            .map(|path| (repo_path(path), lstat(self.to().join(path))))
+            .collect();
+        settle(&self.staging(), &self.to(), staged, &over)
+    }
+
+    /// Copies all of the source into the destination.
+    #[track_caller]
+    pub fn place(&self) -> Settled {
+        let staged = self.stage(&self.items()).expect("it is staged");
+        self.settle(staged).expect("it is settled")
+    }
+
+    /// Whether nothing of the staging is left.
+    #[track_caller]
+    pub fn require_no_staging(&self) {
+        let own = std::fs::read_dir(self.root.join("own")).expect("a directory");
+        let left: Vec<_> = own.map(|entry| entry.expect("an entry").path()).collect();
+        assert!(left.is_empty(), "the staging directory is left: {left:?}");
+    }
+}
+
+#[track_caller]
+pub fn put(file: &Utf8Path, bytes: impl AsRef<[u8]>) -> PathBuf {
+    let directory = file.parent().expect("it is in a directory");
+    std::fs::create_dir_all(directory).expect("a directory");
+    std::fs::write(file, bytes).expect("a file");
+    file.as_std_path().to_owned()
+}
+
+#[must_use]
+pub fn repo_path(path: &str) -> RepoPath {
+    RepoPath::parse(path).expect("a path")
+}
+
+#[must_use]
+#[track_caller]
+pub fn lstat(path: impl AsRef<Path>) -> Stat {
+    stat_of(&std::fs::symlink_metadata(path).expect("it is there"))
+}
+
+fn collect(root: &Path, directory: &Path, items: &mut Vec<Item>) {
+    for entry in std::fs::read_dir(directory).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        let metadata = std::fs::symlink_metadata(&path).expect("it is there");
+        let kind = if metadata.is_dir() {
+            collect(root, &path, items);
+            PlacedKind::Directory
+        } else if metadata.is_symlink() {
+            PlacedKind::Link
+        } else {
+            PlacedKind::File
+        };
+        let below = path.strip_prefix(root).expect("it is below");
+        items.push(Item {
+            path: RepoPath::parse(below.as_os_str().as_bytes()).expect("a path"),
+            from: Origin::Source(kind, stat_of(&metadata)),
+            bits: metadata.mode() & 0o7777,
+        });
+    }
+}
+
+/// Everything below a directory, a line each: path, kind and bits, time, content.
+#[must_use]
+pub fn listing(root: &Utf8Path) -> String {
+    let mut lines = Vec::new();
+    list(root.as_std_path(), root.as_std_path(), &mut lines);
+    lines.sort();
+    lines.concat()
+}
+
+fn list(root: &Path, directory: &Path, lines: &mut Vec<String>) {
+    for entry in std::fs::read_dir(directory).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        let stat = lstat(&path);
+        let content = match stat.mode >> 12 {
+            0o12 => std::fs::read_link(&path)
+                .expect("a link")
+                .display()
+                .to_string(),
+            0o10 => blake3::hash(&std::fs::read(&path).expect("a file")).to_string(),
+            _ => String::new(),
+        };
+        let below = path.strip_prefix(root).expect("it is below").display();
+        lines.push(format!(
+            "{below} {:o} {} {content}\n",
+            stat.mode, stat.mtime
+        ));
+        if stat.mode >> 12 == 0o4 {
+            list(root, &path, lines);
+        }
+    }
+}

@@ -14,6 +14,7 @@ use crate::git::hooks::HooksError;
 use crate::plan::range::RangeRefusal;
 use crate::plan::refusal::Refusal;
 use crate::scope::ScopeError;
+use crate::sync::PatternError;
 
 /// Says why a command did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +34,9 @@ pub enum Error {
     /// Rules of the scope are wrong: the first, and the others.
     #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
     Scope(Vec<ScopeError>),
+    /// A sync pattern on the command line is wrong.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
     /// It was refused.
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -91,7 +95,7 @@ impl Error {
             Self::Facts(error) => of_facts(error),
             Self::Git(error) => of_git(error),
             Self::Disk(_) => ExitCode::Disk,
-            Self::Config(_) | Self::Scope(_) => ExitCode::Config,
+            Self::Config(_) | Self::Scope(_) | Self::Pattern(_) => ExitCode::Config,
             Self::Refused(refusal) => refusal.exit_code(),
             Self::Range(refusal) => refusal.exit_code(),
             Self::Hooks(error) => of_hooks(error),
@@ -108,6 +112,7 @@ impl Error {
             Self::Disk(error) => Some(error),
             Self::Config(error) => Some(error),
             Self::Scope(errors) => errors.first().map(|error| error as &dyn Diagnostic),
+            Self::Pattern(error) => Some(error),
             Self::Refused(error) => Some(error),
             Self::Range(error) => Some(error),
             Self::Hooks(error) => Some(error),
@@ -124,6 +129,7 @@ fn of_facts(error: &FactsError) -> ExitCode {
         FactsError::UnknownWorktree { .. } => ExitCode::UnknownWorktree,
         FactsError::NotInWorktree { .. } => ExitCode::Usage,
         FactsError::Incomplete { .. } => ExitCode::Refused,
+        FactsError::SyncThroughLink { .. } => ExitCode::Config,
     }
 }
 

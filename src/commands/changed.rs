@@ -181,7 +181,8 @@ fn find(
                 FactsError::Git(_)
                 | FactsError::Disk(_)
                 | FactsError::Damaged { .. }
-                | FactsError::Incomplete { .. } => false,
+                | FactsError::Incomplete { .. }
+                | FactsError::SyncThroughLink { .. } => false,
             };
             if wrong_name {
                 return Err(error.into());

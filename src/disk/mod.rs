@@ -3,6 +3,7 @@
 //! Nothing here knows git or scopes. No symbolic link is followed anywhere below a worktree.
 
 pub mod below;
+pub mod candidates;
 pub mod copy;
 mod directories;
 pub mod drift;

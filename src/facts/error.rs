@@ -6,6 +6,8 @@ use miette::Diagnostic;
 
 use crate::disk::DiskError;
 use crate::git::GitError;
+use crate::path::{RepoPath, escape_for_terminal};
+use crate::sync::PatternOrigin;
 
 /// Says why facts cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +48,16 @@ pub enum FactsError {
         /// The worktree.
         name: String,
     },
+    /// A sync pattern names a directory that is a link.
+    #[error("cannot sync `{}` ({origin}): {link} is a symbolic link, and links are not followed", escape_for_terminal(pattern.as_bytes()))]
+    SyncThroughLink {
+        /// The pattern.
+        pattern: String,
+        /// Who wrote it.
+        origin: PatternOrigin,
+        /// The link.
+        link: RepoPath,
+    },
 }
 
 impl Diagnostic for FactsError {
@@ -57,6 +69,7 @@ impl Diagnostic for FactsError {
             Self::NotInWorktree { .. } => Some(Box::new("agentwt::facts::not_in_worktree")),
             Self::Damaged { .. } => Some(Box::new("agentwt::facts::damaged")),
             Self::Incomplete { .. } => Some(Box::new("agentwt::facts::incomplete")),
+            Self::SyncThroughLink { .. } => Some(Box::new("agentwt::sync::through_link")),
         }
     }
 
@@ -84,6 +97,9 @@ impl Diagnostic for FactsError {
                     "wait for it, or run `git agentwt add {name}` again: it finishes or clears what is left"
                 )
             }
+            Self::SyncThroughLink { link, .. } => format!(
+                "write `{link}` to sync the link itself, or the path of the directory it leads to, if that is in the repository: `readlink {link}` shows it"
+            ),
         };
         Some(Box::new(text))
     }

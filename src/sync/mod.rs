@@ -4,8 +4,22 @@
 //! repository's root. `.worktreeinclude` selects as well, among ignored files, and the memory
 //! bank's untracked files always. What is selected is looked for by `facts/candidates.rs`.
 
+mod braces;
+mod component;
+mod fault;
+mod pattern;
+mod search;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
 use crate::manifest::Stat;
 use crate::path::RepoPath;
+
+pub use fault::{PatternError, PatternFault};
+pub use pattern::Pattern;
+pub use search::{Kind, Search, State, Step};
 
 /// Says who wrote a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,6 +32,17 @@ pub enum PatternOrigin {
     Record,
     /// Nobody: it is the memory bank's.
     BuiltIn,
+}
+
+impl fmt::Display for PatternOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(line) => write!(f, ".agentwt/config.toml:{line}"),
+            Self::Flag(flag) => f.write_str(flag),
+            Self::Record => f.write_str("of `add --sync`"),
+            Self::BuiltIn => f.write_str("built-in"),
+        }
+    }
 }
 
 /// Says what it means that a pattern selects nothing.

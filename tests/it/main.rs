@@ -9,6 +9,7 @@ mod add;
 mod bad_input;
 mod bare_layout;
 mod baseline;
+mod candidates;
 mod cases;
 mod changed;
 mod ci_examples;

@@ -91,6 +91,12 @@ impl Manifest {
         &self.items
     }
 
+    /// All items, to make another manifest of.
+    #[must_use]
+    pub fn into_items(self) -> Vec<Item> {
+        self.items
+    }
+
     /// The file system's time at which everything recorded here was already there, nanoseconds
     /// since the epoch.
     #[must_use]

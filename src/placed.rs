@@ -10,6 +10,7 @@
 
 mod codec;
 mod drift;
+mod overlay;
 
 use std::fmt;
 

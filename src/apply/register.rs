@@ -115,6 +115,7 @@ impl Registration<'_> {
         let walk = Walk {
             root,
             manifest: &expected,
+            placed: None,
             submodules: &submodules,
             believe,
             hash: &hash,

@@ -17,6 +17,7 @@ use camino::Utf8Path;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode as Bits, OFlags, openat, statat};
 use rustix::io::Errno;
 
+use super::drift::Proof;
 use super::error::DiskError;
 use super::stat::{is_regular, is_repository, mode_of_file, read_entry, stat_from};
 use crate::entry::{Entry, Mode, ObjectId};
@@ -44,6 +45,8 @@ pub struct Walk<'a> {
     pub root: &'a Utf8Path,
     /// What it is held against.
     pub manifest: &'a Manifest,
+    /// What of it was placed, if anything: known by another digest than its id.
+    pub placed: Option<Proof<'a>>,
     /// Paths at which a submodule stands: not entered when there is a repository in them.
     pub submodules: &'a BTreeSet<RepoPath>,
     /// What need not be read.
@@ -232,6 +235,8 @@ impl Worker<'_> {
             && let Some(path) = path
         {
             self.empty_directory(path, &fd)?;
+        } else if let Some(path) = path {
+            self.mark_directory(path);
         }
         if let Some(path) = path
             && self.walk.submodules.contains(path)
@@ -303,6 +308,18 @@ impl Worker<'_> {
         Ok(())
     }
 
+    /// A directory that was empty is there also with something in it; that of a submodule which
+    /// was not filled is something else then.
+    fn mark_directory(&self, path: &RepoPath) {
+        let item = self.walk.manifest.get(path);
+        let known = item
+            .filter(|item| item.base.is_none())
+            .and_then(|item| item.disk);
+        if known.is_some_and(|disk| disk.entry.mode == Mode::EmptyDirectory) {
+            self.mark(path);
+        }
+    }
+
     /// Notes that what the manifest says of a path is there, and gives it.
     fn mark(&self, path: &RepoPath) -> Option<&Item> {
         let at = self.walk.manifest.position(path.as_bstr()).ok()?;
@@ -339,7 +356,12 @@ impl Worker<'_> {
                 })
             }
             (Believe::Checkout | Believe::Manifest | Believe::Nothing, _) => {
-                read_entry(above, name, stat, self.walk.hash)
+                let proof = self.walk.placed.filter(|_| base.is_none());
+                match (proof.map(|p| p.holds(&path, above, name, stat)), disk) {
+                    (Some(Ok(true)), Some(disk)) => Ok(disk.entry),
+                    (Some(Err(error)), _) => Err(error),
+                    (Some(Ok(_)) | None, _) => read_entry(above, name, stat, self.walk.hash),
+                }
             }
         };
         match entry {

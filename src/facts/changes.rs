@@ -22,6 +22,7 @@ use super::tips::Tips;
 use super::worktree::Known;
 use crate::change::{Change, ChangeSet, Kind, Place, Seen, SharedChange};
 use crate::compare::{Delta, State, compare, entry_in, same};
+use crate::disk::drift::Proof;
 use crate::disk::scan::Unreadable;
 use crate::entry::Entry;
 use crate::git::objects::Objects;
@@ -29,6 +30,7 @@ use crate::git::{Git, GitMode};
 use crate::manifest::Manifest;
 use crate::name::CommitId;
 use crate::path::RepoPath;
+use crate::placed::Placed;
 use crate::scope::{Access, EntryKind};
 
 pub use super::survey::{States, Survey};
@@ -102,7 +104,7 @@ pub fn collect_with(
         Some(manifest) => manifest,
         None => known.unproven_manifest(&objects)?,
     };
-    let ground = Ground {
+    let mut ground = Ground {
         repository,
         known,
         manifest,
@@ -119,10 +121,13 @@ pub fn collect_with(
         sources.wrong.push(plain(place, Kind::Integrity, detail));
     }
     sources.wrong.extend(integrity::index_marks(&index));
-    let disk = ground.disk(&mut sources)?;
+    let placed = effort.or(known.placed(), Placed::default)?;
+    let placed = ground.lay(placed, &sources, &index);
+    let disk = ground.disk(&mut sources, &placed)?;
     let untracked = ignored::classify(
         known,
         &ground.manifest,
+        &placed,
         &ground.objects,
         &sources.working,
         &disk.delta,
@@ -136,7 +141,9 @@ pub fn collect_with(
     let commits = effort.or(commits, Vec::new)?;
     let history = effort.or(History::read(&ground.objects, &commits), History::default)?;
 
-    let mut changes = ground.net(&sources, &history, &index, &disk.delta, &untracked);
+    let mut changes = ground.net(&sources, &history, &index, &disk, &untracked);
+    changes.extend(disk.of_placed());
+    changes.sort();
     let mut states = vec![&sources.head, &disk.delta];
     states.extend(&index.deltas);
     let contents = leaks::contents(&changes, &states);
@@ -179,6 +186,7 @@ pub fn collect_with(
         index,
         disk: disk.delta,
         untracked,
+        placed,
         unreadable: disk.unreadable,
     };
     Ok(Survey {
@@ -220,14 +228,34 @@ impl Ground<'_> {
         })
     }
 
-    fn disk(&self, sources: &mut Sources) -> Result<DiskState, FactsError> {
+    /// Lays the list of placed files over the manifest; what of it is untracked. What upstream
+    /// has and was not merged is in nothing that the worktree answers for.
+    fn lay(&mut self, placed: Placed, sources: &Sources, index: &IndexState) -> Placed {
+        let mut states: Vec<&Delta> = vec![&sources.head];
+        states.extend(sources.committed.iter().chain(&sources.working));
+        states.extend(sources.branch.iter().map(|(branch, _)| branch));
+        states.extend(&index.deltas);
+        let is_tracked = |path: &RepoPath| {
+            let mut states = states.iter();
+            states.any(|delta| matches!(delta.get(path), Some(Some(_))))
+        };
+        let manifest = std::mem::take(&mut self.manifest);
+        let (manifest, placed) = placed.laid_over(manifest, &is_tracked);
+        self.manifest = manifest;
+        placed
+    }
+
+    fn disk(&self, sources: &mut Sources, placed: &Placed) -> Result<DiskState, FactsError> {
         let (references, head) = (&sources.working, &sources.head);
         let filters = Filters::after(&sources.shared);
+        let source = Some(self.repository.root.as_path());
+        let proof = Proof { placed, source };
         let (repository, known, effort) = (self.repository, self.known, &self.terms.effort);
         let read = DiskState::read(
             repository,
             known,
             &self.manifest,
+            proof,
             references,
             head,
             filters,
@@ -272,7 +300,7 @@ impl Ground<'_> {
         sources: &Sources,
         history: &History,
         index: &IndexState,
-        disk: &Delta,
+        disk: &DiskState,
         untracked: &BTreeMap<RepoPath, Seen>,
     ) -> Vec<Change> {
         let committed = |path: &RepoPath| match history.newest(path) {
@@ -287,7 +315,10 @@ impl Ground<'_> {
         let excluded = |path: &RepoPath| {
             self.known.scope.verdict(path, EntryKind::File).access == Access::Excluded
         };
-        let absent = |path: &RepoPath| !matches!(disk.get(path), Some(Some(_))) && excluded(path);
+        let stands = |path: &RepoPath| matches!(disk.delta.get(path), Some(Some(_)));
+        // what was placed is not compared with any reference
+        let silent =
+            |path: &RepoPath| disk.placed.contains_key(path) || !stands(path) && excluded(path);
         let never = |_: &RepoPath| false;
         let with_tip = |all: &[Delta]| [all, sources.tip.as_slice()].concat();
         let committed_like = with_tip(&sources.committed);
@@ -320,10 +351,10 @@ impl Ground<'_> {
             });
         }
         states.push(State {
-            delta: disk,
+            delta: &disk.delta,
             references,
             seen: &on_disk,
-            silent: &absent,
+            silent: &silent,
         });
         compare(&self.manifest, &states)
     }

@@ -115,6 +115,8 @@ pub fn uncommitted(known: &Known, survey: &Survey, with_ignored: bool) -> Vec<Ch
         paths.sort_unstable();
         paths.dedup();
     }
+    let placed = survey.placed_changes();
+    paths.retain(|path| states.placed.get(path).is_none());
     let changes = paths.iter().filter_map(|path| {
         let head = entry_in(manifest, &states.head, path);
         let disk = entry_in(manifest, &states.disk, path);
@@ -144,7 +146,9 @@ pub fn uncommitted(known: &Known, survey: &Survey, with_ignored: bool) -> Vec<Ch
         found.seen = seen;
         Some(found)
     });
-    changes.collect()
+    let mut changes: Vec<Change> = changes.chain(placed.cloned()).collect();
+    changes.sort();
+    changes
 }
 
 /// Whether a tree that is told as a difference has something below a path.

@@ -1,6 +1,6 @@
 //! Turns a walk of the disk into a difference from the base, as trees and the index are told.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::converted::Converted;
 use super::effort::Effort;
@@ -10,10 +10,12 @@ use super::submodule;
 use super::worktree::Known;
 use crate::change::{Cause, Change, Kind, Place, Seen, SharedChange};
 use crate::compare::{Delta, entry_in};
+use crate::disk::drift::{Proof, digest_below};
 use crate::disk::scan::{Believe, Found, Scan, Unreadable, Walk, scan};
 use crate::entry::{Entry, Mode, ObjectId};
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, Stat};
 use crate::path::RepoPath;
+use crate::placed::{PlacedFile, PlacedKind};
 use crate::scope::{Access, EntryKind};
 
 /// Holds what the disk says.
@@ -23,6 +25,8 @@ pub struct DiskState {
     pub delta: Delta,
     /// Read-only files that were made writable, with their content as it was.
     pub permissions: Vec<RepoPath>,
+    /// Placed files that are not as they were placed. What stands there now is in `delta`.
+    pub placed: BTreeMap<RepoPath, Kind>,
     /// What could not be read.
     pub unreadable: Vec<Unreadable>,
     /// What was changed inside submodules.
@@ -53,12 +57,17 @@ impl Filters {
 }
 
 impl DiskState {
-    /// Walks the worktree and compares it with its manifest. A file may be that of a reference,
-    /// or of HEAD, as a checkout writes it.
+    /// Walks the worktree and compares it with its manifest, over which the list of placed files
+    /// was laid. A file may be that of a reference, or of HEAD, as a checkout writes it.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each is one fact that it rests on"
+    )]
     pub fn read(
         repository: &Repository,
         known: &Known,
         manifest: &Manifest,
+        proof: Proof<'_>,
         references: &[Delta],
         head: &Delta,
         filters: Filters,
@@ -71,6 +80,7 @@ impl DiskState {
         let walk = Walk {
             root: &known.record.path,
             manifest,
+            placed: Some(proof),
             submodules: &submodules,
             believe: Believe::Manifest,
             hash: &hash,
@@ -86,12 +96,18 @@ impl DiskState {
             ..Self::default()
         };
         for path in missing {
-            if manifest.base(&path).is_some() {
+            if proof.placed.get(&path).is_some() {
+                state.placed.insert(path, Kind::Deleted);
+            } else if manifest.base(&path).is_some() {
                 state.delta.insert(path, None);
             }
         }
         let mut stored = BTreeSet::new();
         for found in found {
+            if let Some(file) = proof.placed.get(&found.path) {
+                state.take_placed(known, manifest, file, found);
+                continue;
+            }
             if may_be_as_stored(manifest, &found) {
                 stored.insert(found.path.clone());
             }
@@ -140,11 +156,8 @@ impl DiskState {
                 && (entry.mode == recorded.entry.mode
                     || entry.mode.is_regular() && recorded.entry.mode.is_regular());
             if entry == recorded.entry {
-                let opened = found.stat.mode & 0o222 & !recorded.stat.mode != 0;
-                // git's own rewrite of a file has another mtime or inode, and is no drift
-                let untouched = found.stat.mtime == recorded.stat.mtime
-                    && found.stat.inode == recorded.stat.inode;
-                if opened && untouched && access(known, &found.path) == Access::Read {
+                let is_read = || access(known, &found.path) == Access::Read;
+                if was_opened(&recorded.stat, &found.stat) && is_read() {
                     self.permissions.push(found.path);
                 }
                 return;
@@ -159,6 +172,49 @@ impl DiskState {
         }
         // what an `add` hook left there untracked and somebody edited is a new file to git
         self.delta.insert(found.path, Some(entry));
+    }
+
+    /// The walk gives what was recorded for a placed file that is as it was placed.
+    fn take_placed(&mut self, known: &Known, manifest: &Manifest, file: &PlacedFile, found: Found) {
+        let recorded = manifest.get(&found.path).and_then(|item| item.disk);
+        let path = &found.path;
+        if let Some(recorded) = recorded.filter(|recorded| recorded.entry == found.entry) {
+            let opened = was_opened(&recorded.stat, &found.stat);
+            if opened && access(known, path) != Access::Write {
+                self.permissions.push(found.path);
+            }
+            return;
+        }
+        let now = found.entry.mode;
+        let kind = match file.kind {
+            PlacedKind::File if now.is_regular() => {
+                let now = digest_below(&known.record.path, path).ok().flatten();
+                if file.digest.is_some() && now.map(|(_, digest)| digest) == file.digest {
+                    Kind::Mode
+                } else {
+                    Kind::Modified
+                }
+            }
+            PlacedKind::Link if now == Mode::Link => Kind::Modified,
+            PlacedKind::Directory if now == Mode::EmptyDirectory => return,
+            PlacedKind::File | PlacedKind::Link | PlacedKind::Directory => Kind::Typechange,
+        };
+        self.placed.insert(path.clone(), kind);
+        self.delta.insert(found.path, Some(found.entry));
+    }
+
+    /// The changes of placed files.
+    pub fn of_placed(&self) -> impl Iterator<Item = Change> {
+        self.placed.iter().map(|(path, kind)| {
+            let now = self.delta.get(path).copied().flatten();
+            Change {
+                place: Place::Path(path.clone()),
+                kind: *kind,
+                seen: BTreeSet::from([Seen::Synced]),
+                is_directory: now.is_some_and(|entry| entry.mode.is_directory()),
+                detail: None,
+            }
+        })
     }
 
     /// A submodule is what its HEAD says, if its files are those of its HEAD.
@@ -221,6 +277,13 @@ impl DiskState {
         let inside = self.inside.iter().cloned();
         present.map(change).chain(inside).collect()
     }
+}
+
+/// Whether a file got a write bit, and nothing else: git's own rewrite of a file has another mtime
+/// or inode.
+fn was_opened(recorded: &Stat, now: &Stat) -> bool {
+    let opened = now.mode & 0o222 & !recorded.mode != 0;
+    opened && now.mtime == recorded.mtime && now.inode == recorded.inode
 }
 
 /// Whether a file was converted at `add` and has other bytes now: those that git stores, perhaps.

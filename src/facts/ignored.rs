@@ -15,8 +15,10 @@ use crate::git::ignore::{IgnoreRules, NameCase};
 use crate::git::objects::Objects;
 use crate::manifest::Manifest;
 use crate::path::RepoPath;
+use crate::placed::Placed;
 
-/// Says of every path on disk that git does not know whether it is ignored.
+/// Says of every path on disk that git does not know whether it is ignored, or was placed and is
+/// not as it was.
 #[expect(
     clippy::too_many_arguments,
     reason = "each is one fact that it rests on"
@@ -24,6 +26,7 @@ use crate::path::RepoPath;
 pub fn classify(
     known: &Known,
     manifest: &Manifest,
+    placed: &Placed,
     objects: &Objects,
     references: &[Delta],
     disk: &Delta,
@@ -40,16 +43,20 @@ pub fn classify(
     let there = disk
         .iter()
         .filter_map(|(path, entry)| entry.map(|entry| (path, entry)));
-    let untracked: Vec<_> = there.filter(|(path, _)| unknown(path)).collect();
+    let untracked = there.filter(|(path, _)| unknown(path));
+    let (ours, untracked): (Vec<_>, Vec<_>) =
+        untracked.partition(|(path, _)| placed.get(path).is_some());
+    let ours = ours.into_iter();
+    let mut seen: BTreeMap<RepoPath, Seen> =
+        ours.map(|(path, _)| (path.clone(), Seen::Synced)).collect();
     if untracked.is_empty() {
-        return Ok(BTreeMap::new());
+        return Ok(seen);
     }
     let nothing = Delta::new();
     let nearest = references.first().unwrap_or(&nothing);
     let rules = rules(known, manifest, objects, nearest);
     // without rules everything that is untracked counts
     let mut rules = effort.or(rules.map(Some), || None)?;
-    let mut seen = BTreeMap::new();
     for (path, entry) in untracked {
         let ignored = rules
             .as_mut()

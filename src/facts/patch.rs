@@ -31,7 +31,7 @@ pub struct Patch {
     /// The patch, as git prints it; empty when nothing differs.
     pub text: Vec<u8>,
     /// Paths that are not in it: those that no patch can hold (FIFOs, what is below a `.git`,
-    /// edited submodules), and those that are on disk as in the commit, whatever is staged or
+    /// edited submodules), those that we placed, and those that are on disk as in the commit, whatever is staged or
     /// committed.
     pub left_out: Vec<RepoPath>,
 }
@@ -168,6 +168,10 @@ impl<'a> Patches<'a> {
     /// What stands at a path now, as a tree would have it.
     fn now(&self, path: &RepoPath) -> Result<Now, FactsError> {
         let states = &self.survey.states;
+        // it is nothing that a commit is to have
+        if states.placed.get(path).is_some() {
+            return Ok(Now::Unspeakable);
+        }
         let manifest = &states.manifest;
         let head = entry_in(manifest, &states.head, path);
         let staged = states.index.deltas.first();

@@ -42,6 +42,10 @@ pub fn read(
     };
     let is_untracked =
         |path: &&RepoPath| survey.states.untracked.get(*path) == Some(&Seen::Untracked);
+    let origin = |path: &RepoPath| {
+        let file = survey.states.placed.get(path)?;
+        Some((file.path.clone(), file.origin))
+    };
     let branch_tip = repository.git.rev_parse_commit(&record.branch.full_ref())?;
     let worktrees = repository.worktrees()?;
     let entry = worktrees.iter().find(|entry| entry.path == record.path);
@@ -70,6 +74,7 @@ pub fn read(
         root: repository.root.clone(),
         locked: entry.is_some_and(|entry| entry.locked),
         untracked: uncommitted.iter().filter(is_untracked).cloned().collect(),
+        placed: uncommitted.iter().filter_map(origin).collect(),
         uncommitted,
         nested: nested(known, survey),
         unreadable: if there {

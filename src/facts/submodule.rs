@@ -193,6 +193,7 @@ impl<'a> Look<'a> {
         } = scan(&Walk {
             root: &self.directory,
             manifest,
+            placed: None,
             submodules: &submodules,
             believe: Believe::Nothing,
             hash: &|size, content| format.hash_blob(size, content),

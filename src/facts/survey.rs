@@ -8,12 +8,13 @@ use bstr::ByteSlice;
 use super::heads::Heads;
 use super::index_state::IndexState;
 use super::worktree::Known;
-use crate::change::{ChangeSet, Seen};
+use crate::change::{Change, ChangeSet, Seen};
 use crate::compare::{Delta, entry_in, same};
 use crate::disk::scan::Unreadable;
 use crate::manifest::Manifest;
 use crate::name::CommitId;
 use crate::path::RepoPath;
+use crate::placed::Placed;
 use crate::scope::{Access, EntryKind};
 
 /// Holds what is true of a worktree now.
@@ -46,8 +47,10 @@ pub struct States {
     pub index: IndexState,
     /// The disk.
     pub disk: Delta,
-    /// Untracked and ignored files.
+    /// Untracked and ignored files, and placed ones that are not as they were placed.
     pub untracked: BTreeMap<RepoPath, Seen>,
+    /// What was placed and is not tracked by now.
+    pub placed: Placed,
     /// What of the disk could not be read: nobody knows what it holds.
     pub unreadable: Vec<Unreadable>,
 }
@@ -71,6 +74,12 @@ impl Survey {
             staged || !silent && !ignored && !same(head, at(&states.disk))
         };
         paths.into_iter().filter(differs).cloned().collect()
+    }
+
+    /// The changes of placed files.
+    pub fn placed_changes(&self) -> impl Iterator<Item = &Change> {
+        let all = self.changes.changes.iter();
+        all.filter(|change| change.seen.contains(&Seen::Synced))
     }
 
     /// Paths of which something is staged that is neither in HEAD nor on disk.

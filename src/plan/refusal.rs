@@ -7,6 +7,7 @@ use miette::Diagnostic;
 
 use super::restore::refusal::RestoreRefusal;
 use crate::exit::ExitCode;
+use crate::path::RepoPath;
 
 /// Says why nothing is done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -103,6 +104,7 @@ pub enum Refusal {
         name: String,
         summary: String,
         items: Vec<String>,
+        synced: Vec<RepoPath>,
     },
     /// A repository inside the worktree would be lost, which no commit can save.
     #[error("cannot remove worktree `{name}`: a repository is inside it: {}", items.join(", "))]
@@ -317,9 +319,12 @@ impl Refusal {
             Self::Bare => {
                 "make a worktree and go there: git worktree add ../main && cd ../main".to_owned()
             }
-            Self::WouldLose { name, .. } => format!(
-                "commit and merge it, or let `git agentwt remove --force {name}` save it under refs/agentwt/rescue/{name}/ first"
-            ),
+            Self::WouldLose { name, synced, .. } => {
+                let keep = pull(name, synced);
+                format!(
+                    "{keep}commit and merge it, or let `git agentwt remove --force {name}` save it under refs/agentwt/rescue/{name}/ first"
+                )
+            }
             Self::NestedRepository { path, .. } => {
                 format!("no commit can save its history: move it out of {path} first")
             }
@@ -353,5 +358,19 @@ impl Diagnostic for Refusal {
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         Some(Box::new(self.advice()))
+    }
+}
+
+/// The command that keeps edited synced files, if there are any.
+fn pull(name: &str, synced: &[RepoPath]) -> String {
+    const SHOWN: usize = 8;
+    let shown = synced.iter().take(SHOWN).map(|path| format!(" {path}"));
+    let more = if synced.len() > SHOWN { " …" } else { "" };
+    match synced {
+        [] => String::new(),
+        [_, ..] => format!(
+            "git agentwt sync {name} --pull{}{more}, to keep what was synced; ",
+            shown.collect::<String>()
+        ),
     }
 }

@@ -5,6 +5,7 @@ use camino::Utf8PathBuf;
 use super::refusal::Refusal;
 use crate::name::CommitId;
 use crate::path::RepoPath;
+use crate::placed::Origin;
 use crate::record::{MadeBy, Record};
 
 /// Holds what `remove` looks at.
@@ -22,6 +23,8 @@ pub struct RemoveFacts {
     pub uncommitted: Vec<RepoPath>,
     /// Which of these git does not know.
     pub untracked: Vec<RepoPath>,
+    /// Which of these were placed, and are edited.
+    pub placed: Vec<(RepoPath, Origin)>,
     /// Directories with a repository of their own inside.
     pub nested: Vec<RepoPath>,
     /// What could not be read, and may hold work.
@@ -164,13 +167,8 @@ pub fn plan(facts: &RemoveFacts, options: RemoveOptions) -> Result<RemovePlan, R
 
 fn would_lose(facts: &RemoveFacts, unmerged: u64) -> Refusal {
     const SHOWN: usize = 20;
-    let is_untracked = |path: &RepoPath| facts.untracked.contains(path);
-    let changed = facts
-        .uncommitted
-        .iter()
-        .filter(|path| !is_untracked(path))
-        .count();
-    let untracked = facts.uncommitted.len() - changed;
+    let (untracked, placed) = (facts.untracked.len(), facts.placed.len());
+    let changed = facts.uncommitted.len().saturating_sub(untracked + placed);
     let mut parts = Vec::new();
     let count = |n: usize, one: &str, many: &str| {
         if n == 1 {
@@ -189,6 +187,10 @@ fn would_lose(facts: &RemoveFacts, unmerged: u64) -> Refusal {
     if untracked > 0 {
         parts.push(count(untracked, "file is untracked", "files are untracked"));
     }
+    if placed > 0 {
+        let (one, many) = ("placed file is edited", "placed files are edited");
+        parts.push(count(placed, one, many));
+    }
     if unmerged > 0 {
         let unmerged = usize::try_from(unmerged).unwrap_or(usize::MAX);
         parts.push(count(
@@ -197,19 +199,21 @@ fn would_lose(facts: &RemoveFacts, unmerged: u64) -> Refusal {
             "commits are on no other branch",
         ));
     }
-    let mut items: Vec<String> = facts
-        .uncommitted
-        .iter()
-        .take(SHOWN)
-        .map(ToString::to_string)
-        .collect();
+    // what git shows nobody is named first
+    let is_placed = |path: &&RepoPath| facts.placed.iter().any(|(placed, _)| placed == *path);
+    let edited = facts.placed.iter().map(|(path, _)| path);
+    let others = facts.uncommitted.iter().filter(|path| !is_placed(path));
+    let all = edited.chain(others);
+    let mut items: Vec<String> = all.take(SHOWN).map(ToString::to_string).collect();
     if facts.uncommitted.len() > SHOWN {
         items.push(format!("… and {} more", facts.uncommitted.len() - SHOWN));
     }
-    let name = facts.record.name.to_string();
+    let synced = facts.placed.iter();
+    let synced = synced.filter(|(_, origin)| *origin == Origin::Synced);
     Refusal::WouldLose {
-        name,
+        name: facts.record.name.to_string(),
         summary: parts.join(", "),
         items,
+        synced: synced.map(|(path, _)| path.clone()).collect(),
     }
 }

@@ -24,6 +24,7 @@ mod list;
 mod man;
 mod oracle;
 mod path;
+mod placed;
 mod range;
 mod reapply;
 mod remove;

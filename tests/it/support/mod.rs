@@ -1,9 +1,11 @@
 //! Gives every test its own world: a home, a configuration, fixed dates, repositories below a
 //! temporary directory, and the program as a user starts it.
 
+mod placed;
 mod repo;
 mod said;
 
+pub use placed::Digests;
 pub use repo::{TestRepo, chmod, write};
 pub use said::Said;
 

@@ -19,7 +19,7 @@
 //! |---|---|---|
 //! | 0 words | [`path`], [`name`], [`exit`], [`entry`], [`packed`], [`size`] | types that are parsed once and trusted afterwards |
 //! | 1 rules | [`scope`], [`change`], [`manifest`], [`placed`], [`sync`], [`roots`] | pure: access of a path; what happened to which path; what was on disk; what we put there, and what is chosen for that; what was let to whom |
-//! | 2 decisions | [`config`], [`cli`], [`record`], [`compare`], [`verify`], [`plan`] | pure: facts in, one plan, report or refusal out |
+//! | 2 decisions | [`client`], [`config`], [`cli`], [`record`], [`compare`], [`verify`], [`plan`] | pure: facts in, one plan, report or refusal out |
 //! | 3 world | [`git`], [`disk`] | the only places that start git, read its files, and touch the disk; they do not know each other |
 //! | 4 commands | [`facts`], [`apply`], [`commands`], [`error`] | the read half, the shared write half, one file a command |
 //! | 5 edge | [`output`], [`run`], [`library`] | prints, and maps every error to a status; answers programs with values |
@@ -37,6 +37,7 @@
 pub mod apply;
 pub mod change;
 pub mod cli;
+pub mod client;
 pub mod commands;
 pub mod compare;
 pub mod config;

@@ -2,10 +2,13 @@
 //!
 //! ```
 //! use git_agentwt::config::{Choice, Client};
-//! assert_eq!(Client::parse("codex"), Some(Client::Codex));
+//! assert_eq!(Client::parse("codex").map(Client::as_str), Some("codex"));
+//! assert_eq!(Client::parse("none"), Some(Client::NONE));
 //! ```
 
 use serde::{Deserialize, Serialize};
+
+use crate::client;
 
 /// Is implemented by a setting whose value is one of a few words.
 pub trait Choice: Copy + Sized + 'static {
@@ -50,40 +53,46 @@ impl Choice for Strategy {
     }
 }
 
-/// Names the agent program that will work in the directory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Client {
-    /// Claude Code.
-    ClaudeCode,
-    /// Codex CLI.
-    Codex,
-    /// Gemini CLI.
-    Gemini,
-    /// Aider.
-    Aider,
-    /// opencode.
-    Opencode,
+/// Names the agent program that will work in the directory: one of [`client::ALL`], or `none`,
+/// which takes back what a lower layer of the settings says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Client(usize);
+
+impl Client {
+    /// No program: no context is written.
+    pub const NONE: Self = Self(client::ALL.len());
+
+    /// The program.
+    #[must_use]
+    pub fn program(self) -> Option<&'static dyn client::Client> {
+        client::ALL.get(self.0).copied()
+    }
 }
+
+/// Every value: those of the registry, then [`Client::NONE`].
+const CLIENTS: [Client; client::ALL.len() + 1] = {
+    let mut all = [Client::NONE; client::ALL.len() + 1];
+    let mut at = 0;
+    while at < all.len() {
+        all[at] = Client(at);
+        at += 1;
+    }
+    all
+};
 
 impl Choice for Client {
     const NOUN: &'static str = "client";
-    const ALL: &'static [Self] = &[
-        Self::ClaudeCode,
-        Self::Codex,
-        Self::Gemini,
-        Self::Aider,
-        Self::Opencode,
-    ];
+    const ALL: &'static [Self] = &CLIENTS;
 
     fn as_str(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::Aider => "aider",
-            Self::Opencode => "opencode",
-        }
+        self.program()
+            .map_or("none", |program| program.about().name)
+    }
+}
+
+impl Serialize for Client {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }
 

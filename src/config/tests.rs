@@ -73,7 +73,7 @@ fn the_config_of_the_product_page_is_read_with_its_lines() {
     assert_eq!((base.value.as_str(), base.line), ("main", 5));
     assert_eq!(&PRODUCT_PAGE[base.span], "\"main\"");
     let client = config.worktree.client.map(|client| client.value);
-    assert_eq!(client, Some(Client::ClaudeCode));
+    assert_eq!(client, Client::parse("claude-code"));
     assert_eq!(config.file_sync.max_file_bytes(), 104_857_600);
     assert_eq!(config.file_sync.patterns[1].value, "config/local.json");
     let docs = &config.scopes["docs"];
@@ -424,7 +424,7 @@ fn an_unknown_word_is_shown_with_the_words_there_are() {
        ·              ╰── not one of the values
        ╰────
       help: did you mean `claude-code`? write `claude-code`, `codex`, `gemini`,
-            `aider` or `opencode`
+            `aider`, `opencode` or `none`
     "#);
     assert_snapshot!(shown("[worktree]\non_violation = \"explode\""), @r#"
     agentwt::config::unknown_value

@@ -58,7 +58,7 @@ fn every_layer_beats_the_ones_below_it() {
             }
             _ => {
                 flags.branch_prefix = Some("flag/".into());
-                flags.client = Some(Client::Opencode);
+                flags.client = Client::parse("opencode");
             }
         }
         let settings = Settings::resolve(&flags, &env, &git, &config).expect("all are valid");
@@ -100,7 +100,7 @@ fn every_setting_has_a_variable_in_every_layer() {
         let client = s.client.map(|c| c.value);
         assert_eq!(
             (s.base.map(|b| b.value).as_deref(), client),
-            (Some("b"), Some(Client::Codex))
+            (Some("b"), Client::parse("codex"))
         );
         assert_eq!(
             (s.branch_prefix.value.as_str(), s.scope.value.as_str()),
@@ -134,7 +134,7 @@ fn an_empty_variable_is_not_set_and_the_last_git_value_counts() {
 #[test]
 fn a_value_that_a_flag_overrides_does_not_matter() {
     let mut flags = flags();
-    flags.client = Some(Client::Codex);
+    flags.client = Client::parse("codex");
     let env = pairs(&[("AGENTWT_CLIENT", "nonsense")]);
     assert!(Settings::resolve(&flags, &env, &[], &Config::default()).is_ok());
 }
@@ -175,8 +175,8 @@ fn invalid_values_name_their_variables_all_at_once() {
     Error: agentwt::config::unknown_value
 
       × unknown client `\033x` in AGENTWT_CLIENT
-      help: write `claude-code`, `codex`, `gemini`, `aider` or `opencode`; for
-            example `AGENTWT_CLIENT=claude-code`
+      help: write `claude-code`, `codex`, `gemini`, `aider`, `opencode` or `none`;
+            for example `AGENTWT_CLIENT=claude-code`
 
     Error: agentwt::config::unknown_value
 

@@ -40,9 +40,10 @@ schema_version = "{SCHEMA_VERSION}"
 fn worktree() -> String {
     let strategy = Strategy::default().as_str();
     let on_violation = OnViolation::default().as_str();
-    let client = Client::ClaudeCode.as_str();
+    let client = Client::ALL[0].as_str();
     let clients: Vec<_> = Client::ALL
         .iter()
+        .filter(|c| c.program().is_some())
         .map(|c| toml_string(c.as_str()))
         .collect();
     let clients = clients.join(", ");

@@ -7,6 +7,7 @@ use miette::Diagnostic;
 use crate::config::ConfigError;
 use crate::disk::DiskError;
 use crate::exit::ExitCode;
+use crate::facts::prompt::PromptError;
 use crate::facts::scope::ProfileError;
 use crate::facts::{FactsError, LoadError};
 use crate::git::GitError;
@@ -74,6 +75,15 @@ impl From<ProfileError> for Error {
         match error {
             ProfileError::Scope(errors) => Self::Scope(errors),
             ProfileError::Facts(error) => Self::Facts(error),
+        }
+    }
+}
+
+impl From<PromptError> for Error {
+    fn from(error: PromptError) -> Self {
+        match error {
+            PromptError::Refused(refusal) => Self::Refused(refusal),
+            PromptError::Disk(error) => Self::Disk(error),
         }
     }
 }

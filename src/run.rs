@@ -14,6 +14,7 @@ use clap::Parser;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::cli::{Cli, Command, Format, man};
+use crate::client;
 use crate::commands::{self, Outcome, Session};
 use crate::disk::DiskError;
 use crate::error::Error;
@@ -166,7 +167,7 @@ fn session(cli: &Cli) -> Result<Session, Error> {
         start,
         environment: ours.collect(),
         hook_index: std::env::var("GIT_INDEX_FILE").ok().map(Utf8PathBuf::from),
-        hook_input: hook_input(&cli.command)?,
+        input: input(&cli.command)?,
         quarantine: std::env::var("GIT_QUARANTINE_PATH")
             .ok()
             .map(Utf8PathBuf::from),
@@ -178,11 +179,13 @@ fn session(cli: &Cli) -> Result<Session, Error> {
     })
 }
 
-/// Reads what git tells a hook. Only the scripts of ours that have something to hand on leave it
-/// open, so this never waits for a terminal.
-fn hook_input(command: &Command) -> Result<Vec<u8>, Error> {
+/// Reads what git tells a hook, or a prompt that was promised there. Only the scripts of ours that
+/// have something to hand on leave it open, so a hook never waits for a terminal.
+fn input(command: &Command) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
-    if matches!(command, Command::Hook(hook) if hook.event == "ref-update") {
+    let by_hook = matches!(command, Command::Hook(hook) if hook.event == "ref-update");
+    let as_prompt = matches!(command, Command::Add(add) if add.context.reads_stdin());
+    if by_hook || as_prompt {
         std::io::stdin()
             .read_to_end(&mut bytes)
             .map_err(|error| DiskError::new("read standard input", error))?;
@@ -257,6 +260,10 @@ fn dispatch(session: &Session, command: &Command) -> Result<Outcome<Answer>, Err
             Answer::Hooks,
         ),
         Command::Hook(options) => with(commands::hook::run(session, options)?, Answer::Hook),
+        Command::Clients(_) => {
+            let about = client::ALL.iter().map(|client| client.about());
+            Outcome::done(Answer::Clients(about.collect()))
+        }
         Command::Completions(options) => Outcome::done(Answer::Text(
             crate::cli::completions::completions(options.shell),
         )),
@@ -285,6 +292,7 @@ fn form(command: &Command) -> (Format, End) {
             }
             HooksCommand::Status(o) => (o.output.format(), end(o.output.nul())),
         },
+        Command::Clients(o) => (o.output.format(), end(o.output.nul())),
         Command::Completions(_) | Command::Hook(_) => (Format::Human, End::Newline),
     }
 }

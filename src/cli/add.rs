@@ -1,8 +1,10 @@
 //! Defines `git agentwt add`.
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 
 use super::AnswerOutput;
+use crate::config::{Choice, Client};
 
 /// Create a scoped worktree and print its path
 ///
@@ -42,9 +44,45 @@ pub struct Add {
     /// The scope: the profile, and the lists that replace its own or are added to them.
     #[command(flatten)]
     pub scope: ScopeLists,
+    /// The agent program, and what it is told.
+    #[command(flatten)]
+    pub context: ContextOptions,
     /// How to print the answer.
     #[command(flatten)]
     pub output: AnswerOutput,
+}
+
+/// Holds the options that say which program will work there, and what it is told.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+#[command(next_help_heading = "Context")]
+pub struct ContextOptions {
+    /// Write the context where this program reads it by itself [default: config]
+    ///
+    /// The context is the prompt, and then the scope in short. A file that is tracked or synced is
+    /// never rewritten: a variant that the program reads as well is taken, or the command is
+    /// refused. `none` writes nothing, whatever the config says. See git-agentwt-clients(1).
+    #[arg(
+        long,
+        value_name = "name",
+        value_parser = PossibleValuesParser::new(Client::ALL.iter().map(|client| client.as_str()))
+    )]
+    pub client: Option<String>,
+    /// Give the program this task; '-' reads it from stdin
+    ///
+    /// It is written as it is, byte for byte, before the part that says the scope.
+    #[arg(long, value_name = "text", conflicts_with = "prompt_file")]
+    pub prompt: Option<String>,
+    /// Give the program the task in this file; '-' is stdin
+    #[arg(long, value_name = "file")]
+    pub prompt_file: Option<String>,
+}
+
+impl ContextOptions {
+    /// Whether the prompt comes from stdin.
+    #[must_use]
+    pub fn reads_stdin(&self) -> bool {
+        self.prompt.as_deref() == Some("-") || self.prompt_file.as_deref() == Some("-")
+    }
 }
 
 /// Holds the options that make a scope. A list that is absent was not given; an empty text in it
@@ -106,6 +144,10 @@ Examples:
 
   A task that only reads:
       git agentwt add review-7 --write ''
+
+  For an agent, with its task:
+      git agentwt add task-8 --client codex --prompt 'Make the tests green'
+      git agentwt add task-9 --client claude-code --prompt-file task.md
 
   See first what would be done:
       git agentwt add task-8 -n";

@@ -1,4 +1,4 @@
-//! Defines the commands that only look: `list`, `status`, `path` and `scope`.
+//! Defines the commands that only look: `list`, `status`, `path`, `scope` and `clients`.
 
 use std::ffi::OsString;
 
@@ -89,6 +89,19 @@ pub struct Scope {
     pub output: ListOutput,
 }
 
+/// List the agent programs, and where each reads its context
+///
+/// These are the names for `git agentwt add --client` and for `client` in the config. For each,
+/// the files that are written for it, in the order in which they are tried, what is known of how
+/// it reads them, and which version or date of its documentation says so. No repository is needed.
+#[derive(Args, Debug)]
+#[command(after_long_help = CLIENTS_EXAMPLES)]
+pub struct Clients {
+    /// How to print the answer.
+    #[command(flatten)]
+    pub output: ListOutput,
+}
+
 const LIST_EXAMPLES: &str = "\
 Examples:
   See them all:
@@ -112,6 +125,14 @@ Examples:
 
   Open it in an editor:
       code \"$(git agentwt path task-5)\"";
+
+const CLIENTS_EXAMPLES: &str = "\
+Examples:
+  See them all:
+      git agentwt clients
+
+  Their names, for a script:
+      git agentwt clients --porcelain | cut -f1 | sort -u";
 
 const SCOPE_EXAMPLES: &str = "\
 Examples:

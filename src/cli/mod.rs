@@ -26,11 +26,11 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand};
 
-pub use self::add::{Add, ScopeLists};
+pub use self::add::{Add, ContextOptions, ScopeLists};
 pub use self::changed::Changed;
 pub use self::hooks::{Completions, Hook, Hooks, HooksCommand, HooksInstall, HooksStatus};
 pub use self::lifecycle::{Init, Reapply, Remove};
-pub use self::look::{List, Path, Scope, Status};
+pub use self::look::{Clients, List, Path, Scope, Status};
 pub use self::output::{AnswerOutput, FindingsOutput, Format, ListOutput, VerdictOutput};
 pub use self::restore::Restore;
 pub use self::verify::Verify;
@@ -103,6 +103,7 @@ pub enum Command {
     #[command(visible_alias = "rm")]
     Remove(Remove),
     Hooks(Hooks),
+    Clients(Clients),
     Completions(Completions),
     #[command(hide = true)]
     Hook(Hook),

@@ -36,7 +36,8 @@ const ABOUT: About = About {
     known: &[
         "It reads its files of the directory it is started in and of those above, up to the \
          first with a .git: the main worktree's GEMINI.md is not read.",
-        "A context.fileName in ~/.gemini/settings.json replaces GEMINI.md, and ours replaces that.",
+        "A context.fileName of your own in ~/.gemini/settings.json adds to GEMINI.md (in older \
+         versions it replaced it); ours takes its place.",
         "Where it does not trust the folder it leaves .gemini/settings.json unread.",
         "Lines such as `@path.md` in a prompt import that file.",
     ],

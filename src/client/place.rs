@@ -11,8 +11,8 @@ pub enum PathState {
     Free,
     /// Something that is not ours, which is never rewritten.
     Held(Held),
-    /// Nothing may: the scope keeps it away. The text names the rule.
-    Excluded(String),
+    /// Nothing may: the scope keeps it away. The text names the rule; none where no list has it.
+    Excluded(Option<String>),
 }
 
 /// Says what holds a path.

@@ -22,15 +22,14 @@ impl ClientRefusal {
         let Self {
             client, worktree, ..
         } = self;
-        let excluded = self
-            .places
-            .iter()
-            .find(|(_, state)| matches!(state, PathState::Excluded(_)));
-        let free = excluded.map_or_else(String::new, |(path, _)| {
-            format!("let the scope show {path}, or ")
+        let shown = self.places.iter().find_map(|(path, state)| match state {
+            PathState::Excluded(None) => Some(format!("let it be seen (--add-read /{path}), or ")),
+            PathState::Excluded(Some(_)) => Some(format!("let the scope show {path}, or ")),
+            PathState::Free | PathState::Held(_) => None,
         });
+        let shown = shown.unwrap_or_default();
         format!(
-            "{free}make it without context (git agentwt add {worktree} --client none) and give {} its task yourself: {}",
+            "{shown}make it without context (git agentwt add {worktree} --client none) and give {} its task yourself: {}",
             client.name, client.by_hand
         )
     }
@@ -57,6 +56,7 @@ fn reason(state: &PathState) -> String {
         PathState::Held(Held::Synced) => "is synced from the main worktree".to_owned(),
         PathState::Held(Held::Directory) => "is a directory".to_owned(),
         PathState::Held(Held::Above(path)) => format!("cannot be below {path}, which is a file"),
-        PathState::Excluded(rule) => format!("is kept away by {rule}"),
+        PathState::Excluded(Some(rule)) => format!("is kept away by {rule}"),
+        PathState::Excluded(None) => "is in no list of the scope".to_owned(),
     }
 }

@@ -16,7 +16,7 @@ const TRACKED: PathState = PathState::Held(Held::Tracked);
 const SYNCED: PathState = PathState::Held(Held::Synced);
 
 fn excluded() -> PathState {
-    PathState::Excluded("the exclude pattern `*.md`".to_owned())
+    PathState::Excluded(Some("the exclude pattern `*.md`".to_owned()))
 }
 
 fn rules() -> Vec<ScopeRule> {
@@ -386,6 +386,16 @@ fn a_refusal_says_what_to_do_instead() {
         refusal
             .advice()
             .starts_with("let the scope show AGENTS.md, or make")
+    );
+    let unlisted: Around<'_> = &[
+        ("AGENTS.md", PathState::Excluded(None)),
+        ("AGENTS.override.md", PathState::Excluded(None)),
+    ];
+    let refusal = laid_out("codex", b"", unlisted).expect_err("neither is free");
+    assert!(
+        refusal
+            .advice()
+            .starts_with("let it be seen (--add-read /AGENTS.md), or")
     );
     let above = PathState::Held(Held::Above(RepoPath::parse(".claude").expect("a path")));
     let around: Around<'_> = &[

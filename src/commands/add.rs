@@ -6,19 +6,21 @@ use super::{Outcome, Session};
 use crate::apply::made::Made;
 use crate::apply::register::{Fresh, Registration, check_sparse, dot_git};
 use crate::apply::{made, write_bits};
-use crate::config::{OnViolation, SettingFlags, Strategy};
+use crate::client::{Layout, Root};
+use crate::config::{Choice, Client, OnViolation, SettingFlags, Strategy};
 use crate::disk::files::{self, Lock};
 use crate::disk::mode::Doing;
 use crate::entry::Mode;
 use crate::error::Error;
 use crate::facts::add::{self as facts, Asked, Counts, Listing};
 use crate::facts::worktree::Recorded;
-use crate::facts::{FactsError, Known, Repository, load_config};
+use crate::facts::{FactsError, Known, Main, Repository, load_config, prompt};
 use crate::git::hooks::{Hooks, PreCommit};
 use crate::git::index::read_index;
 use crate::git::worktree::NewWorktreeBranch;
 use crate::name::WorktreeName;
 use crate::plan::add::{AddFacts, AddPlan, Decision, PlannedBranch, plan};
+use crate::plan::context::{self, Around};
 use crate::plan::refusal::Refusal;
 use crate::record::{Base, MadeBy, Record, VERSION};
 use crate::scope::{Case, Scope};
@@ -77,15 +79,19 @@ pub fn run(session: &Session, options: &crate::cli::Add) -> Result<Outcome<Added
         }
     };
     let (facts, mut notes) = read_facts(session, &repository, options, &name, known.as_ref())?;
-    let plan = match plan(&facts)? {
+    let told = facts.prompt.as_deref();
+    let mut plan = match plan(&facts)? {
         Decision::Make(plan) => *plan,
-        Decision::Keep(plan) => return kept(&repository, *plan, known.as_ref()),
+        Decision::Keep(plan) => return kept(&repository, *plan, known.as_ref(), options, told),
     };
     let scope = Scope::compile(plan.rules.clone(), repository.case()?);
     let scope = scope.map_err(Error::Scope)?;
     let listing = Listing::of(&repository, plan.checkout())?;
     let (files, advice) = facts::count(&scope, &listing);
     notes.extend(advice);
+    let layout = layout(&repository, &plan, told, &scope, &listing)?;
+    plan.context = layout.files;
+    notes.extend(layout.notes);
     notes.extend(facts::behind_upstream(
         &repository,
         &plan.revision,
@@ -111,6 +117,26 @@ pub fn run(session: &Session, options: &crate::cli::Add) -> Result<Outcome<Added
     })
 }
 
+/// What is written for the client, before anything is made.
+fn layout(
+    repository: &Repository,
+    plan: &AddPlan,
+    prompt: Option<&[u8]>,
+    scope: &Scope,
+    listing: &Listing,
+) -> Result<Layout, Refusal> {
+    let around = Around {
+        scope,
+        tracked: &listing.entries,
+        synced: &[],
+        root: match repository.main {
+            Main::Worktree => Root::MainWorktree(&repository.root),
+            Main::Bare => Root::Bare(&repository.root),
+        },
+    };
+    context::plan(plan, prompt.unwrap_or_default(), &around)
+}
+
 const AS_ROOT: &str = "you are root, whom read-only bits do not stop; \
     `git agentwt verify` sees every change all the same";
 
@@ -124,6 +150,7 @@ fn read_facts(
     let flags = SettingFlags {
         base: options.base.clone(),
         scope: options.scope.profile.clone(),
+        client: options.context.client.as_deref().and_then(Client::parse),
         ..SettingFlags::default()
     };
     let loaded = load_config(repository, &flags, &session.environment)?;
@@ -145,6 +172,7 @@ fn read_facts(
         branch,
         lists: &options.scope,
         profile,
+        prompt: prompt::read(&options.context, &session.start, &session.input)?,
     };
     let facts = facts::read(repository, &loaded, &asked, known)?;
     Ok((facts, facts::notes_on_config(&loaded)))
@@ -154,16 +182,22 @@ fn kept(
     repository: &Repository,
     plan: AddPlan,
     known: Option<&Known>,
+    options: &crate::cli::Add,
+    told: Option<&[u8]>,
 ) -> Result<Outcome<Added>, Error> {
+    let note = match known {
+        Some(known) => prompt::of_kept(known, &options.context, told)?,
+        None => None,
+    };
     let files = match known {
         Some(known) => facts::count(&known.scope, &Listing::of(repository, plan.checkout())?).0,
         None => Counts::default(),
     };
-    Ok(Outcome::done(Added {
-        done: Done::Kept,
-        plan,
-        files,
-    }))
+    let done = Done::Kept;
+    Ok(Outcome {
+        notes: note.into_iter().collect(),
+        ..Outcome::done(Added { done, plan, files })
+    })
 }
 
 /// Makes what the plan says; undoes all of it when a step fails.

@@ -147,7 +147,7 @@ fn before_ref_update(
     known: &Known,
 ) -> Result<Outcome<HookAnswer>, Error> {
     let own = known.record.branch.full_ref();
-    let moved = Journal::parse(&session.hook_input);
+    let moved = Journal::parse(&session.input);
     let Some(commit) = moved.places(own.as_bytes()).last() else {
         return Ok(Outcome::done(HookAnswer {
             report: None,

@@ -35,8 +35,8 @@ pub struct Session {
     pub environment: Environment,
     /// The index that a hook was given (`GIT_INDEX_FILE`, githooks(5)).
     pub hook_index: Option<Utf8PathBuf>,
-    /// What a hook was given on its standard input (githooks(5)); empty elsewhere.
-    pub hook_input: Vec<u8>,
+    /// What came on standard input for a hook (githooks(5)) or as a prompt; empty elsewhere.
+    pub input: Vec<u8>,
     /// Where the objects of a push are that waits for a hook (`GIT_QUARANTINE_PATH`, githooks(5)).
     pub quarantine: Option<Utf8PathBuf>,
     /// Our own executable, for the hooks.

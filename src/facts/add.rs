@@ -28,6 +28,8 @@ pub struct Asked<'a> {
     pub lists: &'a ScopeLists,
     /// The profile that the settings name.
     pub profile: Option<(String, ScopeProfile)>,
+    /// What the client is to be told.
+    pub prompt: Option<Vec<u8>>,
 }
 
 /// Reads everything.
@@ -57,6 +59,8 @@ pub fn read(
         branch,
         base,
         on_violation: loaded.settings.on_violation.clone(),
+        client: loaded.settings.client.clone(),
+        prompt: asked.prompt.clone(),
     })
 }
 

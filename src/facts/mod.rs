@@ -19,6 +19,7 @@ mod index_state;
 pub(crate) mod integrity;
 mod leaks;
 pub mod patch;
+pub mod prompt;
 pub mod proposed;
 pub mod range;
 mod references;

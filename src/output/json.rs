@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Answer, changed};
 use crate::change::{Change, Place, Seen};
+use crate::client::{About, ContextFile, Reads};
 use crate::commands::add::{Added, Done};
 use crate::commands::hooks::{HooksAnswer, HooksDone};
 use crate::commands::list::{Row, State};
@@ -16,7 +17,7 @@ use crate::commands::restore::{RestoreAnswer, Restored, Undone};
 use crate::commands::scope::ScopeAnswer;
 use crate::commands::status::StatusAnswer;
 use crate::commands::verify::Verified;
-use crate::config::Choice;
+use crate::config::{Choice, Client};
 use crate::git::hooks::{Binary, HooksStatus, Installed, Method, PreCommit};
 use crate::path::RepoPath;
 use crate::plan::add::PlannedBranch;
@@ -47,6 +48,10 @@ pub fn render(answer: &Answer, notes: &[String]) -> Vec<u8> {
         Answer::Status(all) => (
             "status",
             json!({ "worktrees": all.iter().map(status).collect::<Vec<_>>() }),
+        ),
+        Answer::Clients(all) => (
+            "clients",
+            json!({ "clients": all.iter().map(|about| client(about)).collect::<Vec<_>>() }),
         ),
         Answer::Path(path) => ("path", json!({ "path": path })),
         Answer::Scope(answer) => ("scope", scope(answer)),
@@ -113,13 +118,25 @@ fn paths<'p>(paths: impl IntoIterator<Item = &'p RepoPath>) -> Vec<Value> {
     paths.into_iter().map(object).collect()
 }
 
+fn client(about: &About) -> Value {
+    let file = |file: &Reads| json!({ "path": file.path, "when": file.when });
+    json!({
+        "name": about.name,
+        "title": about.title,
+        "files": about.files.iter().map(file).collect::<Vec<_>>(),
+        "known": about.known,
+        "read_in": about.read_in,
+        "by_hand": about.by_hand,
+    })
+}
+
 fn add(added: &Added) -> Value {
     let plan = &added.plan;
     let list = |list: RuleList| -> Vec<&str> {
         let rules = plan.rules.iter().filter(|rule| rule.list == list);
         rules.map(|rule| rule.pattern.as_str()).collect()
     };
-    json!({
+    let mut body = json!({
         "done": match added.done {
             Done::Made => "made",
             Done::Kept => "kept",
@@ -143,7 +160,21 @@ fn add(added: &Added) -> Value {
             "read": added.files.read,
             "excluded": added.files.excluded,
         },
-    })
+    });
+    if plan.client != Client::NONE
+        && let Some(body) = body.as_object_mut()
+    {
+        let file = |file: &ContextFile| {
+            let mut object = Map::new();
+            put_path(&mut object, file.path.as_bstr());
+            object.insert("size".to_owned(), json!(file.content.len()));
+            Value::Object(object)
+        };
+        let files: Vec<Value> = plan.context.iter().map(file).collect();
+        body.insert("client".to_owned(), json!(plan.client));
+        body.insert("context".to_owned(), json!(files));
+    }
+    body
 }
 
 fn last(last: &LastVerification) -> Value {

@@ -19,6 +19,7 @@ pub use errors::render as render_error;
 pub use paint::Paint;
 
 use crate::cli::Format;
+use crate::client::About;
 use crate::commands::add::Added;
 use crate::commands::changed::ChangedAnswer;
 use crate::commands::hook::HookAnswer;
@@ -43,6 +44,7 @@ pub enum Answer {
     List(Vec<Row>),
     Status(Vec<StatusAnswer>),
     Path(Utf8PathBuf),
+    Clients(Vec<&'static About>),
     Scope(ScopeAnswer),
     Changed {
         answer: Box<ChangedAnswer>,
@@ -114,6 +116,7 @@ impl Answer {
             | Self::List(_)
             | Self::Status(_)
             | Self::Path(_)
+            | Self::Clients(_)
             | Self::Scope(_)
             | Self::Changed { .. }
             | Self::Reapply(_)

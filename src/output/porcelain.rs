@@ -2,6 +2,7 @@
 
 use super::{Answer, End, changed};
 use crate::change::{Change, Place};
+use crate::client::About;
 use crate::commands::hooks::{HooksAnswer, HooksDone};
 use crate::commands::list::{Row, State};
 use crate::commands::scope::{Decided, ScopeAnswer};
@@ -52,6 +53,7 @@ pub fn porcelain(answer: &Answer, end: End) -> Vec<u8> {
         Answer::Range(one) => verify(&mut records, &one.range, &one.report),
         Answer::Changed { answer, shown } => changed::porcelain(&mut records, answer, *shown),
         Answer::Hooks(answer) => hooks(&mut records, answer),
+        Answer::Clients(all) => all.iter().for_each(|about| client(&mut records, about)),
         Answer::Path(path) => records.push(&[path.as_str().as_bytes()]),
         Answer::Init(_)
         | Answer::Add(_)
@@ -91,6 +93,7 @@ pub fn tsv(answer: &Answer, end: End) -> Vec<u8> {
         | Answer::List(_)
         | Answer::Status(_)
         | Answer::Path(_)
+        | Answer::Clients(_)
         | Answer::Scope(_)
         | Answer::Reapply(_)
         | Answer::Restore(_)
@@ -105,6 +108,13 @@ pub fn tsv(answer: &Answer, end: End) -> Vec<u8> {
         .map(|line| line + end)
         .collect::<String>()
         .into_bytes()
+}
+
+fn client(records: &mut Records, about: &About) {
+    for file in about.files {
+        let fields = [about.name, file.path, file.when];
+        records.push(&fields.map(str::as_bytes));
+    }
 }
 
 fn list(records: &mut Records, row: &Row) {

@@ -5,7 +5,8 @@ use camino::Utf8PathBuf;
 use super::refusal::Refusal;
 use super::rules::rules_of;
 use crate::cli::ScopeLists;
-use crate::config::{OnViolation, ScopeProfile, SetBy, Setting};
+use crate::client::ContextFile;
+use crate::config::{Client, OnViolation, ScopeProfile, SetBy, Setting};
 use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::record::Record;
 use crate::scope::ScopeRule;
@@ -37,6 +38,10 @@ pub struct AddFacts {
     pub base: BaseFacts,
     /// What the hooks do about a violation.
     pub on_violation: Setting<OnViolation>,
+    /// The agent program, if one was named.
+    pub client: Option<Setting<Client>>,
+    /// What it is to be told; none when nobody said.
+    pub prompt: Option<Vec<u8>>,
 }
 
 /// Says what stands where the worktree would be.
@@ -111,6 +116,10 @@ pub struct AddPlan {
     pub rules: Vec<ScopeRule>,
     /// What the hooks do about a violation.
     pub on_violation: OnViolation,
+    /// The agent program that the context is for; none for a worktree that is there.
+    pub client: Client,
+    /// What is written for it: see [`super::context`].
+    pub context: Vec<ContextFile>,
 }
 
 /// Says which branch the worktree gets.
@@ -169,6 +178,8 @@ impl AddPlan {
             profile: record.profile.clone(),
             rules: record.scope.clone(),
             on_violation: record.on_violation,
+            client: Client::NONE,
+            context: Vec::new(),
         }
     }
 }
@@ -190,6 +201,7 @@ impl PlannedBranch {
 pub fn plan(facts: &AddFacts) -> Result<Decision, Refusal> {
     let name = facts.name.to_string();
     let rules = rules(facts)?;
+    let client = client(facts)?;
     if let Some(record) = &facts.record {
         return keep(facts, record, &rules);
     }
@@ -225,7 +237,21 @@ pub fn plan(facts: &AddFacts) -> Result<Decision, Refusal> {
         profile: facts.profile.as_ref().map(|(name, _)| name.clone()),
         rules,
         on_violation: facts.on_violation.value,
+        client,
+        context: Vec::new(),
     })))
+}
+
+/// A prompt that no program reads would be lost without a word.
+fn client(facts: &AddFacts) -> Result<Client, Refusal> {
+    let client = facts.client.as_ref().map_or(Client::NONE, |set| set.value);
+    if client == Client::NONE && facts.prompt.is_some() {
+        return Err(Refusal::NoClient {
+            name: facts.name.to_string(),
+            set_by: facts.client.as_ref().map(|set| set.set_by.to_string()),
+        });
+    }
+    Ok(client)
 }
 
 /// The same name and scope again is no error; anything else under the name is.

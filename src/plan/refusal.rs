@@ -6,6 +6,7 @@ use camino::Utf8PathBuf;
 use miette::Diagnostic;
 
 use super::restore::refusal::RestoreRefusal;
+use crate::client::ClientRefusal;
 use crate::exit::ExitCode;
 use crate::path::RepoPath;
 
@@ -22,6 +23,21 @@ pub enum Refusal {
     /// Nobody said what may be edited.
     #[error("nothing says what `{name}` may edit")]
     NoWriteList { name: String, config_found: bool },
+    /// A prompt was given, and no program to read it.
+    #[error("a prompt was given for `{name}`, and no client that reads it{}", set_by.as_ref().map(|by| format!(": it is `none` ({by})")).unwrap_or_default())]
+    NoClient {
+        name: String,
+        set_by: Option<String>,
+    },
+    /// The file of the prompt is not there.
+    #[error("there is no file {path} to read the prompt from")]
+    NoPromptFile { path: String },
+    /// The prompt is no text.
+    #[error("the prompt from {from} has a NUL byte: it is no text")]
+    NoText { from: String },
+    /// No file that the client reads is free.
+    #[error(transparent)]
+    Client(Box<ClientRefusal>),
     /// The name is there with another scope.
     #[error("worktree `{name}` exists with another scope:\n{}", difference.join("\n"))]
     AnotherScope {
@@ -157,6 +173,12 @@ pub enum Refusal {
     Restore(Box<RestoreRefusal>),
 }
 
+impl From<ClientRefusal> for Refusal {
+    fn from(refusal: ClientRefusal) -> Self {
+        Self::Client(Box::new(refusal))
+    }
+}
+
 impl From<RestoreRefusal> for Refusal {
     fn from(refusal: RestoreRefusal) -> Self {
         Self::Restore(Box::new(refusal))
@@ -182,6 +204,9 @@ impl Refusal {
             | Self::NoDirectory { .. }
             | Self::NotLinked { .. }
             | Self::NoSuchCommit { .. }
+            | Self::NoClient { .. }
+            | Self::NoPromptFile { .. }
+            | Self::NoText { .. }
             | Self::Bare => ExitCode::Usage,
             Self::AnotherScope { .. }
             | Self::AnotherBase { .. }
@@ -204,6 +229,7 @@ impl Refusal {
             | Self::NotOurs { .. }
             | Self::Inside { .. }
             | Self::Detached { .. }
+            | Self::Client(_)
             | Self::NameTaken { .. } => ExitCode::Refused,
         }
     }
@@ -212,6 +238,10 @@ impl Refusal {
         match self {
             Self::Restore(refusal) => refusal.code_name(),
             Self::NoWriteList { .. } => "agentwt::add::no_write_list",
+            Self::NoClient { .. } => "agentwt::add::no_client",
+            Self::NoPromptFile { .. } => "agentwt::add::no_prompt_file",
+            Self::NoText { .. } => "agentwt::add::no_text",
+            Self::Client(_) => "agentwt::client::no_place",
             Self::AnotherScope { .. } => "agentwt::add::another_scope",
             Self::AnotherBase { .. } => "agentwt::add::another_base",
             Self::AnotherBranch { .. } => "agentwt::add::another_branch",
@@ -263,6 +293,14 @@ impl Refusal {
                     "{config}, or give one here: git agentwt add {name} --write 'src/**' (--write '' for a task that only reads)"
                 )
             }
+            Self::NoClient { name, .. } => format!(
+                "name one, here or in the config (see them: git agentwt clients): git agentwt add {name} --client claude-code"
+            ),
+            Self::NoPromptFile { .. } => {
+                "paths are relative to where you stand; for stdin: --prompt-file -".to_owned()
+            }
+            Self::NoText { .. } => "give a text file: --prompt-file task.md".to_owned(),
+            Self::Client(refusal) => refusal.advice(),
             Self::AnotherScope { name, .. } => format!(
                 "`-` is what it has, `+` what was asked for; take another name, or remove it first: git agentwt remove {name}"
             ),

@@ -136,6 +136,8 @@ fn bash_completes_flags_and_their_values() {
     assert_offers(offered, &["--add-read", "--add-write", "--add-exclude"]);
     let offered = place.bash(&["git-agentwt", "verify", "--format", ""]);
     assert_offers(offered, &["human", "json", "porcelain", "tsv"]);
+    let offered = place.bash(&["git", "agentwt", "add", "task-5", "--client", ""]);
+    assert_offers(offered, &["claude-code", "codex", "none"]);
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod candidates;
 mod cases;
 mod changed;
 mod ci_examples;
+mod clients;
 mod completions;
 mod floors;
 mod fuzz;

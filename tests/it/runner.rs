@@ -63,7 +63,7 @@ fn session(dir: &Path, runner: impl Runner + 'static) -> Session {
         start: Utf8PathBuf::from_path_buf(dir.to_owned()).expect("it is UTF-8"),
         environment: Vec::new(),
         hook_index: None,
-        hook_input: Vec::new(),
+        input: Vec::new(),
         quarantine: None,
         binary: Utf8PathBuf::from_path_buf(binary()).expect("it is UTF-8"),
         is_root: is_root(),
@@ -92,7 +92,7 @@ fn run(session: &Session, arguments: &[&str]) -> Result<(), Error> {
         Command::Remove(o) => commands::remove::run(session, &o).map(drop),
         Command::Hooks(o) => commands::hooks::run(session, &o.command).map(drop),
         Command::Hook(o) => commands::hook::run(session, &o).map(drop),
-        Command::Completions(_) => Ok(()),
+        Command::Clients(_) | Command::Completions(_) => Ok(()),
     }
 }
 

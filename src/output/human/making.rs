@@ -6,6 +6,7 @@ use crate::commands::hooks::{HooksAnswer, HooksDone};
 use crate::commands::init::Initialised;
 use crate::commands::reapply::Reapplied;
 use crate::commands::remove::Removed;
+use crate::config::{Choice, Client};
 use crate::git::hooks::{Binary, HooksStatus, Installed, Method, PreCommit};
 use crate::output::{Paint, Printed};
 use crate::plan::add::PlannedBranch;
@@ -95,13 +96,18 @@ pub fn add(added: &Added, paint: Paint) -> Printed {
                     patterns.join("  ")
                 }
             };
-            let stdout = format!(
+            let mut stdout = format!(
                 "would make {}\n  branch   {branch}\n  base     {base}\n  write    {}\n  read     {}\n  exclude  {}\n  files    {files}\n",
                 paint.name(plan.path.as_str()),
                 list(RuleList::Write),
                 list(RuleList::Read),
                 list(RuleList::Exclude),
             );
+            if plan.client != Client::NONE {
+                let files: Vec<_> = plan.context.iter().map(|f| f.path.to_string()).collect();
+                let (files, client) = (files.join("  "), plan.client.as_str());
+                stdout.push_str(&format!("  context  {files} (for {client})\n"));
+            }
             Printed {
                 stdout: stdout.into_bytes(),
                 stderr: String::new(),

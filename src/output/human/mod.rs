@@ -1,6 +1,7 @@
 //! Shows answers to people: aligned, coloured on a terminal, and free to change.
 
 pub(super) mod changed;
+mod clients;
 pub(super) mod findings;
 mod making;
 mod restoring;
@@ -24,6 +25,7 @@ pub fn render(answer: &Answer, end: End, paint: Paint) -> Printed {
         Answer::Verify(all) => findings::verify(all, paint),
         Answer::Range(one) => findings::range(one, paint),
         Answer::Hook(answer) => findings::hook(answer, paint),
+        Answer::Clients(all) => clients::clients(all, paint),
         // for `cd "$(…)"`: as it is, whatever is in it
         Answer::Path(path) => out(match end {
             End::Newline => format!("{path}\n"),

@@ -32,7 +32,7 @@ const ABOUT: About = About {
         "Lines such as `@path` in a prompt import that file; HTML comments are not shown to it.",
     ],
     read_in: &[
-        "code.claude.com/docs/en/memory (stored copies up to 2026-11)",
+        "code.claude.com/docs/en/memory (stored copies of 2026; its change of 2025-12-02)",
         "CHANGELOG.md up to 2.1.240 (2026-08-22)",
         "mods/agents-md/README.md of 2.1.277",
     ],

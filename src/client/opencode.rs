@@ -6,6 +6,8 @@ use super::{About, Client, ClientRefusal, Context, Layout, Places, Reads};
 pub struct Opencode;
 
 const USUAL: &str = "AGENTS.md";
+/// What version 1 reads where there is no `AGENTS.md`.
+const CLAUDE: &str = "CLAUDE.md";
 const LOCAL: &str = "AGENTS.local.md";
 const CONFIG: &str = "opencode.json";
 const INSTRUCTIONS: &str = r#"{
@@ -34,12 +36,13 @@ const ABOUT: About = About {
     known: &[
         "It joins AGENTS.md of the directory it is started in and of those above; version 2 goes \
          up to the home directory, and so reads the main worktree's AGENTS.md as well.",
+        "Version 1 reads CLAUDE.md where there is no AGENTS.md: ours then says to read it too.",
         "Version 2 accepts `instructions` and does not read what they name yet: there, tell it to \
          read AGENTS.local.md.",
     ],
     read_in: &[
         "opencode.ai/v2/docs/instructions, /config and /migrate-v1 (version 2.0, stored copies of 2026-09)",
-        "opencode.ai/docs/rules (version 1, stored copy of 2026)",
+        "opencode.ai/docs/rules and packages/opencode/src/session/instruction.ts (version 1, 2026)",
     ],
     by_hand: "opencode run \"$(cat <prompt file>)\"",
 };
@@ -50,10 +53,14 @@ impl Client for Opencode {
     }
 
     fn layout(&self, context: &Context<'_>, places: Places<'_>) -> Result<Layout, ClientRefusal> {
-        let text = context.render(None);
         if places.state(USUAL).is_free() {
+            let hides = places.state(CLAUDE).is_read();
+            let pointer = "Read `CLAUDE.md` now, and follow it as well: it has the repository's own \
+                instructions, and opencode reads this file in its stead.";
+            let text = context.render(hides.then_some(pointer));
             return Ok(Layout::default().with(USUAL, text));
         }
+        let text = context.render(None);
         let variant = [LOCAL, CONFIG];
         if variant.iter().any(|path| !places.state(path).is_free()) {
             return Err(places.refusal(&[USUAL, LOCAL, CONFIG], &ABOUT, context));

@@ -191,6 +191,25 @@ fn rules_say_what_is_read_only_and_cannot_end_our_part() {
 }
 
 #[test]
+fn a_bare_repository_has_no_main_worktree_to_leave_alone() {
+    let context = Context {
+        prompt: b"",
+        name: &WorktreeName::parse("task-5").expect("a name"),
+        branch: &BranchName::from_git("task-5"),
+        base: &CommitId::parse(&"a1".repeat(20)).expect("an id"),
+        revision: "main",
+        rules: &[],
+        root: Root::Bare("/home/ada/project".into()),
+    };
+    let text = String::from_utf8(context.render(None)).expect("it is text");
+    let line = "- Never touch another worktree of the repository at `/home/ada/project`.\n";
+    assert!(
+        text.contains(line) && !text.contains("main worktree"),
+        "{text}"
+    );
+}
+
+#[test]
 fn claude_code_has_a_variant_and_imports_what_it_would_hide() {
     let cases: [(Around<'_>, &str); 6] = [
         (&[], ".claude/CLAUDE.md"),
@@ -372,6 +391,14 @@ fn opencode_is_given_instructions_where_its_file_is_taken() {
         read["instructions"][0].as_str(),
         Some(files(&layout)[0].0.as_str())
     );
+    let points = |around: Around<'_>| {
+        let layout = laid_out("opencode", b"", around).expect("it is free");
+        let (_, ours) = at_markers(&layout.files[0].content);
+        ours.iter()
+            .any(|line| line.contains("Read `CLAUDE.md` now"))
+    };
+    assert!(points(&[("CLAUDE.md", TRACKED)]), "version 1 would not");
+    assert!(!points(&[("CLAUDE.md", excluded())]) && !points(&[]));
     assert_eq!(layout.notes.len(), 1, "version 2 does not read them");
 }
 

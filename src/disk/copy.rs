@@ -5,7 +5,9 @@
 //! where the destination has none of that name. So whatever is killed leaves no half file: at
 //! worst a staging directory, which is ours to remove.
 
+mod clone;
 mod content;
+mod digest;
 mod entry;
 mod error;
 mod queue;

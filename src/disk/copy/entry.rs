@@ -11,16 +11,15 @@ use rustix::fs::{
     openat, readlinkat, statat, symlinkat, utimensat,
 };
 
+use super::clone::{Clones, clone};
+use super::content::{CHUNK, Large};
 use super::error::{Cause, CopyError};
 use super::stage::Pair;
-use super::{From as Origin, Item, Staged, Staging, content};
+use super::{From as Origin, Item, Staged, Staging};
 use crate::disk::stat::stat_from;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
 use crate::placed::{Digest, PlacedKind};
-
-/// What is read at once and held in memory; a larger file goes through [`content`].
-pub(super) const SMALL: u64 = 1 << 20;
 
 const READ: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
@@ -28,7 +27,7 @@ const READ: OFlags = OFlags::RDONLY
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
-const CREATE: OFlags = OFlags::RDWR
+pub(super) const CREATE: OFlags = OFlags::RDWR
     .union(OFlags::CREATE)
     .union(OFlags::EXCL)
     .union(OFlags::NOFOLLOW)
@@ -37,6 +36,7 @@ const CREATE: OFlags = OFlags::RDWR
 /// Holds what all threads of a copy share.
 pub(super) struct Copier<'a> {
     pub staging: &'a Staging<'a>,
+    clones: Clones,
 }
 
 /// Holds what one thread of a copy has.
@@ -47,7 +47,10 @@ pub(super) struct Thread<'a> {
 
 impl<'a> Copier<'a> {
     pub fn new(staging: &'a Staging<'a>) -> Self {
-        Self { staging }
+        Self {
+            staging,
+            clones: Clones::default(),
+        }
     }
 
     pub fn thread(&'a self) -> Thread<'a> {
@@ -67,6 +70,11 @@ impl<'a> Copier<'a> {
 }
 
 impl Thread<'_> {
+    /// Fails when somebody asked to stop.
+    pub fn go_on(&self) -> Result<(), CopyError> {
+        self.shared.go_on()
+    }
+
     /// Makes one item, no directory, in the directory that is open.
     pub fn item(&mut self, pair: &Pair, item: &Item) -> Result<Staged, CopyError> {
         self.shared.go_on()?;
@@ -105,41 +113,69 @@ impl Thread<'_> {
         let path = &item.path;
         let file = openat(source, path.file_name().as_bytes(), READ, Mode::empty());
         let file = File::from(file.map_err(|error| Cause::source(path, error))?);
-        let still = || {
-            let stat = fstat(&file).map_err(|error| Cause::source(path, error))?;
-            require_same(path, chosen, &stat_from(&stat))
+        let on_disk = require_still(&file, path, chosen)?;
+        let (copy, digest) = if chosen.size <= CHUNK as u64 {
+            self.small(&file, staged, item, chosen)?
+        } else {
+            self.large(&file, staged, item, chosen.size, on_disk < chosen.size)?
         };
-        still()?;
-        if chosen.size <= SMALL {
-            let bytes = self.read(&file, path, chosen.size)?;
-            still()?;
-            let digest = Digest(blake3::hash(&self.buffer[..bytes]).into());
-            let copy = create(staged, item)?;
-            self.write(&copy, path, bytes)?;
-            return Ok((Some(digest), finish(&copy, item, Some(chosen))?));
-        }
-        let copy = create(staged, item)?;
-        let digest = content::copy(&content::Large {
-            copier: self.shared,
-            path,
-            from: &file,
-            to: &copy,
-            size: chosen.size,
-        })?;
-        still()?;
+        require_still(&file, path, chosen)?;
         Ok((digest, finish(&copy, item, Some(chosen))?))
+    }
+
+    fn small(
+        &mut self,
+        file: &File,
+        staged: &OwnedFd,
+        item: &Item,
+        chosen: &Stat,
+    ) -> Result<(File, Option<Digest>), CopyError> {
+        let bytes = self.read(file, &item.path, chosen.size)?;
+        let digest = Digest(blake3::hash(&self.buffer[..bytes]).into());
+        let copy = create(staged, item)?;
+        self.write(&copy, &item.path, bytes)?;
+        Ok((copy, Some(digest)))
+    }
+
+    fn large(
+        &mut self,
+        file: &File,
+        staged: &OwnedFd,
+        item: &Item,
+        size: u64,
+        sparse: bool,
+    ) -> Result<(File, Option<Digest>), CopyError> {
+        let clone = clone(file, staged, item, &self.shared.clones)?;
+        let (copy, cloned) = match clone {
+            Some(copy) => (copy, true),
+            None => (create(staged, item)?, false),
+        };
+        let large = Large {
+            copier: self.shared,
+            path: &item.path,
+            from: file,
+            to: &copy,
+            size,
+            sparse,
+        };
+        let digest = if cloned {
+            large.read_clone(&mut self.buffer)?
+        } else {
+            Some(large.copy(&mut self.buffer)?)
+        };
+        Ok((copy, digest))
     }
 
     /// Reads a small file whole into the buffer.
     fn read(&mut self, file: &File, path: &RepoPath, size: u64) -> Result<usize, CopyError> {
         let size = usize::try_from(size).expect("a small file fits into memory");
-        if self.buffer.len() <= size {
-            // one more byte would show that it has grown
-            self.buffer.resize(size.next_power_of_two() + 1, 0);
+        if self.buffer.len() < size {
+            self.buffer.resize(CHUNK, 0);
         }
         let mut have = 0;
-        while have <= size {
-            match file.read_at(&mut self.buffer[have..=size], have as u64) {
+        // what is read at once is all that there is; that it has not grown is seen by its size
+        while have < size {
+            match file.read_at(&mut self.buffer[have..size], have as u64) {
                 Ok(0) => break,
                 Ok(more) => have += more,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
@@ -177,7 +213,15 @@ impl Thread<'_> {
     }
 }
 
-/// Fails when a source is not, or no longer, what was chosen.
+/// Fails when a source that is open is not, or no longer, what was chosen. Returns the bytes that
+/// it takes on the disk.
+fn require_still(file: &File, path: &RepoPath, chosen: &Stat) -> Result<u64, CopyError> {
+    let stat = fstat(file).map_err(|error| Cause::source(path, error))?;
+    require_same(path, chosen, &stat_from(&stat))?;
+    // in units of 512 bytes, whatever the block size (stat(2))
+    Ok(u64::try_from(stat.st_blocks).unwrap_or(0) * 512)
+}
+
 fn require_same(path: &RepoPath, chosen: &Stat, now: &Stat) -> Result<(), CopyError> {
     let kind = |stat: &Stat| FileType::from_raw_mode(stat.mode);
     let same = chosen.size == now.size
@@ -192,11 +236,11 @@ fn require_same(path: &RepoPath, chosen: &Stat, now: &Stat) -> Result<(), CopyEr
 }
 
 /// The bits of a file. A copy belongs to who copies, so it never lends rights (setuid, setgid).
-fn bits(item: &Item) -> Mode {
+pub(super) fn bits(item: &Item) -> Mode {
     Mode::from_raw_mode((item.bits & 0o777) as _)
 }
 
-fn create(staged: &OwnedFd, item: &Item) -> Result<File, CopyError> {
+pub(super) fn create(staged: &OwnedFd, item: &Item) -> Result<File, CopyError> {
     let file = openat(staged, item.path.file_name().as_bytes(), CREATE, bits(item));
     let file = file.map_err(|error| Cause::disk("copy", &item.path, error))?;
     Ok(file.into())

@@ -11,6 +11,7 @@ pub(super) struct Queue<T> {
 struct State<T> {
     waiting: Vec<T>,
     busy: usize,
+    idle: usize,
     closed: bool,
 }
 
@@ -20,6 +21,7 @@ impl<T> Queue<T> {
             state: Mutex::new(State {
                 waiting: vec![first],
                 busy: 0,
+                idle: 0,
                 closed: false,
             }),
             changed: Condvar::new(),
@@ -37,8 +39,12 @@ impl<T> Queue<T> {
 
     /// Adds tasks.
     pub fn add(&self, tasks: impl IntoIterator<Item = T>) {
-        self.lock().waiting.extend(tasks);
-        self.changed.notify_all();
+        let mut state = self.lock();
+        state.waiting.extend(tasks);
+        // to wake nobody is a system call as well
+        let wake = state.idle.min(state.waiting.len());
+        drop(state);
+        (0..wake).for_each(|_| self.changed.notify_one());
     }
 
     /// Throws away what waits.
@@ -63,10 +69,12 @@ impl<T> Queue<T> {
             if state.busy == 0 {
                 return None;
             }
+            state.idle += 1;
             state = self
                 .changed
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
+            state.idle -= 1;
         }
     }
 
@@ -81,7 +89,7 @@ impl<T> Drop for Done<'_, T> {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.busy -= 1;
-        if state.busy == 0 {
+        if state.busy == 0 && state.idle > 0 {
             self.0.changed.notify_all();
         }
     }

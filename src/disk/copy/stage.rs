@@ -206,6 +206,7 @@ impl Work<'_> {
         let (pair, part) = match task.part {
             Some(part) => (task.pair, part),
             None => {
+                copy.go_on()?;
                 let pair = Arc::new(self.open(&task.pair, task.node)?);
                 let rest = self.spread(queue, &pair, task.node)?;
                 (pair, rest)

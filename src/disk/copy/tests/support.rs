@@ -16,7 +16,7 @@ use crate::placed::PlacedKind;
 
 /// Represents two worktrees in a temporary directory, which is removed with it.
 pub struct Ground {
-    _held: tempfile::TempDir,
+    _held: Option<tempfile::TempDir>,
     root: Utf8PathBuf,
 }
 
@@ -34,7 +34,21 @@ impl Ground {
         for directory in ["from", "to", "own"] {
             std::fs::create_dir(root.join(directory)).expect("a directory");
         }
-        Self { _held: held, root }
+        Self {
+            _held: Some(held),
+            root,
+        }
+    }
+
+    /// One that another process made.
+    #[must_use]
+    pub fn at(root: Utf8PathBuf) -> Self {
+        Self { _held: None, root }
+    }
+
+    #[must_use]
+    pub fn root(&self) -> &Utf8Path {
+        &self.root
     }
 
     #[must_use]
@@ -64,7 +78,7 @@ impl Ground {
         put(&self.to().join(path), bytes)
     }
 
-    /// Everything below the source but these, as items.
+    /// Everything below the source, as items.
     #[must_use]
     pub fn items(&self) -> Vec<Item> {
         let mut items = Vec::new();
@@ -193,4 +207,11 @@ fn list(root: &Path, directory: &Path, lines: &mut Vec<String>) {
             list(root, &path, lines);
         }
     }
+}
+
+/// The paths of a listing.
+#[must_use]
+pub fn names(listing: &str) -> Vec<String> {
+    let names = listing.lines().filter_map(|line| line.split(' ').next());
+    names.map(str::to_owned).collect()
 }

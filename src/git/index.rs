@@ -9,6 +9,7 @@ use gix::index::{File, State};
 
 use super::error::GitError;
 use super::objects::ObjectFormat;
+use super::run::Git;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::path::RepoPath;
 
@@ -55,6 +56,32 @@ pub fn read_index(file: &Utf8Path, format: ObjectFormat) -> Result<Vec<IndexEntr
     let index = File::at_or_default(file.as_std_path(), kind_of(format), false, options)
         .map_err(|error| unreadable(error.to_string()))?;
     entries_of(&index).map_err(unreadable)
+}
+
+/// Reads the paths of an index file; none when whole directories stand in it as one entry
+/// (`index.sparse`, git-config(1)), so that only git knows them.
+///
+/// # Errors
+/// Fails as [`read_index`] does.
+pub fn read_paths(
+    file: &Utf8Path,
+    format: ObjectFormat,
+) -> Result<Option<Vec<RepoPath>>, GitError> {
+    let unreadable = |detail: String| GitError::Read {
+        what: format!("the index {file}"),
+        detail,
+    };
+    let options = Options::default();
+    let index = File::at_or_default(file.as_std_path(), kind_of(format), false, options)
+        .map_err(|error| unreadable(error.to_string()))?;
+    if index.is_sparse() {
+        return Ok(None);
+    }
+    let path = |entry: &gix::index::Entry| RepoPath::parse(entry.path(&index));
+    let paths: Result<Vec<_>, _> = index.entries().iter().map(path).collect();
+    paths
+        .map(Some)
+        .map_err(|error| unreadable(error.to_string()))
 }
 
 /// Parses the bytes of an index file, without the file that a split one names.
@@ -120,5 +147,19 @@ fn mode_of(mode: IndexMode) -> Option<Mode> {
         Some(Mode::Gitlink)
     } else {
         None
+    }
+}
+
+impl Git {
+    /// Returns the paths of the index, sorted.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn ls_files(&self) -> Result<Vec<RepoPath>, GitError> {
+        let output = self.output("list what is tracked", &["ls-files", "-z"])?;
+        let names = output.split(|byte| *byte == 0);
+        Ok(names
+            .filter_map(|name| RepoPath::parse(name).ok())
+            .collect())
     }
 }

@@ -7,6 +7,7 @@ mod config;
 pub mod error;
 pub mod hooks;
 pub mod ignore;
+pub mod include;
 pub mod index;
 pub mod index_edit;
 pub mod objects;

@@ -10,7 +10,7 @@ use git_agentwt::facts::{FactsError, Repository};
 use git_agentwt::git::{SharedRunner, Trace};
 use git_agentwt::sync::{CandidateKind, Candidates, Need, Pattern, PatternOrigin};
 
-use crate::support::{TestRepo, write};
+use crate::support::{TestRepo, chmod, is_root, write};
 
 #[track_caller]
 fn patterns(globs: &[&str]) -> Vec<Pattern> {
@@ -119,10 +119,7 @@ fn no_other_worktree_or_repository_is_entered() {
         "wt",
         "wt/a/deep",
     ] {
-        repo.write(
-            &format!("{place}/.env").trim_start_matches('/').to_owned(),
-            "secret",
-        );
+        repo.write(format!("{place}/.env").trim_start_matches('/'), "secret");
     }
     let all = ".agentwt/memory/.env .env wt/.env";
     let closed = "!.claude/worktrees/b !src/c !vendor/bare.git !vendor/nested !wt/a !wt/gone";
@@ -248,4 +245,271 @@ fn a_pattern_through_a_link_is_refused_with_both_names() {
         &[Pattern::memory_bank()],
     );
     assert_eq!(shown(&found.expect("found")), "!.agentwt");
+}
+
+#[test]
+fn a_worktreeinclude_selects_among_ignored_files_only() {
+    let repo = TestRepo::project();
+    repo.write(
+        ".gitignore",
+        "target/\n*.log\n.env*\nconf/*.local\n/data/\n:odd\n",
+    );
+    repo.commit_all("more is ignored");
+    for path in [
+        ".env",
+        ".env.example",
+        "src/.env",
+        "src/deep/.env",
+        "target/debug/.env",
+        "target/x",
+        "a.log",
+        "logs/b.log",
+        "logs/c.txt",
+        "conf/a.local",
+        "conf/a.json",
+        "data/1/2",
+        "data/3",
+        "free.txt",
+        ":odd",
+    ] {
+        repo.write(path, "x");
+    }
+    std::fs::create_dir_all(repo.main().join("data/empty")).expect("a directory");
+    symlink("gone", repo.main().join("dangling.log")).expect("a link");
+    assert_eq!(selected(&repo, &[]), "", "there is none");
+    for (rules, expected) in [
+        (".env\n", ".env src/.env src/deep/.env target/debug/.env"),
+        ("/.env\n", ".env"),
+        (
+            ".env*\n!.env.example\n",
+            ".env src/.env src/deep/.env target/debug/.env",
+        ),
+        ("*.log\n", "a.log dangling.log@ logs/b.log"),
+        ("logs/\n", "logs/b.log"),
+        ("# a comment\n\n   \nconf/*\n", "conf/a.local"),
+        ("/data/\n", "data/ data/1/ data/1/2 data/3 data/empty/"),
+        ("data/*\n!data/3\n", "data/1/ data/1/2 data/empty/"),
+        (
+            "data\n!data/3\n",
+            "data/ data/1/ data/1/2 data/3 data/empty/",
+        ),
+        ("target/**/.env\n", "target/debug/.env"),
+        ("free.txt\nREADME.md\nsrc/\n", "src/.env src/deep/.env"),
+        (".env/\n", ""),
+        ("\\:odd\n", ":odd"),
+        ("none\n", ""),
+        ("", ""),
+    ] {
+        repo.write(".worktreeinclude", rules);
+        assert_eq!(selected(&repo, &[]), expected, "{rules:?}");
+    }
+    repo.write(".worktreeinclude", ".env\n");
+    let found = find_in(repo.main(), &["src/**", "free.txt"]).expect("found");
+    let by: Vec<String> = found
+        .entries
+        .iter()
+        .map(|one| format!("{} {:?}", one.path, one.by))
+        .collect();
+    assert_eq!(
+        by,
+        [
+            ".env WorktreeInclude",
+            "free.txt Pattern(1)",
+            "src/.env Pattern(0)",
+            "src/deep/ Pattern(0)",
+            "src/deep/.env Pattern(0)",
+            "target/debug/.env WorktreeInclude",
+        ]
+        .map(|line| line.replace("deep/ ", "deep "))
+    );
+}
+
+#[test]
+fn a_worktreeinclude_enters_no_other_worktree() {
+    let repo = TestRepo::project();
+    repo.add("ours");
+    repo.git(&["worktree", "add", "-q", "-b", "b", "wt/b"]);
+    repo.git(&["init", "-q", "target/nested"]);
+    repo.write(".gitignore", ".env\ntarget/\nwt/\n");
+    for place in [
+        ".",
+        "wt/b",
+        ".agentwt/worktrees/ours",
+        "target/nested",
+        ".git",
+        "target",
+    ] {
+        repo.write(&format!("{place}/.env"), "x");
+    }
+    repo.write(".worktreeinclude", ".env\nwt/\nconfig\nHEAD\n");
+    assert_eq!(
+        selected(&repo, &[]),
+        ".env target/.env wt/ !target/nested !wt/b"
+    );
+}
+
+#[test]
+fn what_is_no_file_is_named_by_its_kind() {
+    let repo = TestRepo::project();
+    let place = repo.main().join("run");
+    std::fs::create_dir(&place).expect("a directory");
+    repo.sh(&place, "mkfifo pipe").ok();
+    let _socket = std::os::unix::net::UnixListener::bind(place.join("socket")).expect("a socket");
+    assert_eq!(
+        selected(&repo, &["run/*"]),
+        "run/pipe (a FIFO) run/socket (a socket)"
+    );
+}
+
+#[test]
+fn names_are_bytes() {
+    let repo = TestRepo::project();
+    for name in [
+        &b"local/a\nb"[..],
+        b"local/\xff\xfe",
+        b"local/ -x",
+        b"local/{a,b}",
+        b"local/\"q\"",
+    ] {
+        write(repo.main(), name, b"x");
+    }
+    repo.write(".gitignore", "/local/\n");
+    let expected = "local/ local/ -x local/\"q\" local/a\\012b local/{a,b} local/\\377\\376";
+    assert_eq!(selected(&repo, &["local"]), expected);
+    repo.write(".worktreeinclude", "local/\n");
+    assert_eq!(selected(&repo, &[]), expected);
+    repo.git(&["add", "-f", "local"]);
+    assert_eq!(selected(&repo, &["local"]), "");
+}
+
+#[test]
+fn what_is_tracked_is_read_from_any_index() {
+    let repo = TestRepo::project();
+    repo.write("docs/deep/x.md", "x");
+    repo.commit_all("deep");
+    repo.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "src"]);
+    let sparse = repo.git(&["ls-files", "--sparse"]);
+    assert!(sparse.contains("docs/\n"), "the index is sparse: {sparse}");
+    repo.write("docs/.env", "x");
+    repo.write("docs/guide.md", "it is tracked");
+    repo.write("docs/deep/.env", "x");
+    assert_eq!(selected(&repo, &["docs/**"]), "docs/.env docs/deep/.env");
+    repo.git(&["sparse-checkout", "disable"]);
+    repo.git(&["update-index", "--split-index"]);
+    repo.write("docs/new.md", "x");
+    repo.git(&["add", "docs/new.md"]);
+    assert_eq!(selected(&repo, &["docs/**"]), "docs/.env docs/deep/.env");
+}
+
+#[test]
+fn a_conflict_and_an_announced_file_are_tracked() {
+    let repo = TestRepo::project();
+    repo.git(&["checkout", "-qb", "other"]);
+    repo.write("src/main.rs", "other\n");
+    repo.commit_all("other");
+    repo.git(&["checkout", "-q", "main"]);
+    repo.write("src/main.rs", "main\n");
+    repo.commit_all("main");
+    let merge = repo.try_git(repo.main(), &["merge", "other"]);
+    assert_eq!(merge.status, 1, "{merge}");
+    repo.write("src/soon.rs", "x");
+    repo.git(&["add", "-N", "src/soon.rs"]);
+    assert_eq!(selected(&repo, &["src/**"]), "");
+}
+
+#[test]
+fn a_kind_that_git_has_otherwise_is_not_selected() {
+    let repo = TestRepo::project();
+    let main = repo.main();
+    std::fs::remove_dir_all(main.join("docs")).expect("a directory");
+    repo.write("docs", "a file where git has a directory");
+    std::fs::remove_file(main.join("README.md")).expect("a file");
+    repo.write("README.md/x", "a directory where git has a file");
+    assert_eq!(selected(&repo, &["docs", "README.md/**"]), "!README.md");
+}
+
+#[test]
+fn case_is_that_of_the_repository() {
+    let repo = TestRepo::project();
+    repo.write("Local/.ENV", "x");
+    repo.write("readme.MD", "tracked under another case");
+    assert_eq!(selected(&repo, &["local/.env"]), "");
+    repo.git(&["config", "core.ignoreCase", "true"]);
+    assert_eq!(selected(&repo, &["local/.env"]), "Local/.ENV");
+    assert_eq!(selected(&repo, &["*.md"]), "");
+    symlink("Local", repo.main().join("Link")).expect("a link");
+    let error = find_in(repo.main(), &["link/.env"]).expect_err("through a link");
+    assert!(
+        error.to_string().contains(": Link is a symbolic link"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_bare_repository_has_nothing_to_sync() {
+    let repo = TestRepo::empty_with(&["--bare"]);
+    write(repo.main(), b".env", b"x");
+    let found = find_in(repo.main(), &[".env"]).expect("found");
+    assert_eq!((found.entries.len(), found.matches.len()), (0, 1));
+}
+
+#[test]
+fn a_directory_that_cannot_be_read_is_an_error_that_names_it() {
+    let repo = TestRepo::project();
+    if is_root() {
+        return again_as_an_ordinary_user(
+            &repo,
+            "candidates::a_directory_that_cannot_be_read_is_an_error_that_names_it",
+        );
+    }
+    repo.write("data/closed/x", "x");
+    repo.write("data/open/x", "x");
+    let closed = repo.main().join("data/closed");
+    chmod(&closed, 0o000);
+    let error = find_in(repo.main(), &["data/**"]).map_err(Error::from);
+    let error = error.expect_err("it is closed");
+    let expected = format!(
+        "cannot look for files to sync in {}: Permission denied",
+        closed.display()
+    );
+    assert!(error.to_string().starts_with(&expected), "{error}");
+    assert_eq!(error.exit_code().code(), 6);
+    // it is not looked at where nothing can match in it
+    assert_eq!(selected(&repo, &["data/open/*"]), "data/open/x");
+    chmod(&closed, 0o755);
+}
+
+/// Runs a test of this file as uid 65534, whom permissions stop.
+#[track_caller]
+fn again_as_an_ordinary_user(repo: &TestRepo, test: &str) {
+    // the tests themselves may stand where only root can go
+    let copy = repo.root().join("tests");
+    std::fs::copy(std::env::current_exe().expect("we run"), &copy).expect("a copy");
+    chmod(repo.root(), 0o755);
+    let said = repo
+        .command("setpriv", Path::new("/"))
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(&copy)
+        .args(["--exact", test])
+        .output()
+        .expect("setpriv starts");
+    let said = repo.said(&said);
+    assert!(said.ok().contains("1 passed"), "it ran: {test}");
+}
+
+#[test]
+fn names_that_cannot_be_are_not_there() {
+    let repo = TestRepo::project();
+    repo.write(".env", "x");
+    let long = "a".repeat(4000);
+    for glob in [
+        long.as_str(),
+        &format!("{long}/x"),
+        ".env/x",
+        "src/main.rs/x/y",
+        "a\u{2215}..\u{2215}b",
+        "..\u{ff0f}..\u{ff0f}etc",
+    ] {
+        assert_eq!(selected(&repo, &[glob]), "", "{glob}");
+    }
 }

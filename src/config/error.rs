@@ -70,11 +70,13 @@ pub enum MistakeKind {
     UnknownProfile,
     /// A branch prefix that git would refuse.
     BranchPrefix,
+    /// A glob of files to sync that is none, or could leave the repository.
+    SyncPattern,
 }
 
 impl MistakeKind {
     /// Every sort, for the documentation tests.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Syntax,
         Self::DuplicateKey,
         Self::MissingSchemaVersion,
@@ -87,6 +89,7 @@ impl MistakeKind {
         Self::ProfileName,
         Self::UnknownProfile,
         Self::BranchPrefix,
+        Self::SyncPattern,
     ];
 
     /// The code that is shown and that programs may compare.
@@ -105,6 +108,7 @@ impl MistakeKind {
             Self::ProfileName => "agentwt::config::profile_name",
             Self::UnknownProfile => "agentwt::config::unknown_profile",
             Self::BranchPrefix => "agentwt::config::branch_prefix",
+            Self::SyncPattern => "agentwt::config::sync_pattern",
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Reads `.agentwt/config.toml` into a valid [`Config`], or tells every mistake in it at once.
 //!
-//! It reads text, never a file, and it does not judge patterns: it carries each with its line, and
-//! `scope` and `file_sync` know their languages. [`Settings`] puts the layers above the file on it.
+//! It reads text, never a file. It carries the patterns of a scope with their lines and does not
+//! judge them, `scope` does; those of `file_sync` are checked here, by `sync`. [`Settings`] puts
+//! the layers above the file on it.
 //!
 //! ```
 //! use git_agentwt::config::Config;
@@ -251,14 +252,14 @@ impl FileSyncConfig {
         reader.check_keys(table);
         let default = Self::default();
         let enabled = reader.boolean(table, "enabled");
+        let patterns = reader.checked_strings(table, "patterns", value::sync_pattern);
+        let optional = reader.checked_strings(table, "optional_patterns", value::sync_pattern);
         let max_file = reader.limit(table, "max_file_size_mb");
         let max_total = reader.limit(table, "max_total_size_mb");
         Self {
             enabled: enabled.unwrap_or(default.enabled),
-            patterns: reader.strings(table, "patterns").unwrap_or_default(),
-            optional_patterns: reader
-                .strings(table, "optional_patterns")
-                .unwrap_or_default(),
+            patterns: patterns.unwrap_or_default(),
+            optional_patterns: optional.unwrap_or_default(),
             max_file_size_mb: max_file.unwrap_or(default.max_file_size_mb),
             max_total_size_mb: max_total.unwrap_or(default.max_total_size_mb),
         }

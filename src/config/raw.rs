@@ -175,6 +175,16 @@ impl<'t> Reader<'t> {
 
     /// A list of strings, each with its own line.
     pub(super) fn strings(&mut self, table: Table<'_>, key: &str) -> Option<Vec<Located<String>>> {
+        self.checked_strings(table, key, |text| Ok(text.to_owned()))
+    }
+
+    /// A list of strings that each pass the check.
+    pub(super) fn checked_strings(
+        &mut self,
+        table: Table<'_>,
+        key: &str,
+        check: impl Fn(&str) -> Result<String, Fault>,
+    ) -> Option<Vec<Located<String>>> {
         let value = table.value(key)?;
         let DeValue::Array(items) = value.get_ref() else {
             self.wrong_type(table, key, value, LIST);
@@ -183,7 +193,10 @@ impl<'t> Reader<'t> {
         let mut strings = Vec::with_capacity(items.len());
         for item in items {
             if let DeValue::String(text) = item.get_ref() {
-                strings.push(self.located(text.clone().into_owned(), item.span()));
+                match check(text) {
+                    Ok(text) => strings.push(self.located(text, item.span())),
+                    Err(fault) => self.fault(&fault, table.section, item.span()),
+                }
             } else {
                 let type_name = type_name(item.get_ref());
                 let place = table.section.place();

@@ -96,6 +96,197 @@ fn what_the_file_does_not_say_stays_unsaid() {
 }
 
 #[test]
+fn every_bad_sync_pattern_is_shown_with_the_other_mistakes() {
+    assert_snapshot!(shown(
+        "[worktree.file_sync]
+patterns = [\".env*\", \"../secrets\", \"**/{a,./b}\"]
+optional_patterns = [
+  \"~/.aws/*\",
+  \"/etc/hosts\",
+]
+max_file_size_mb = -1
+max_total_size_mb = 17592186044416"
+    ), @r#"
+    agentwt::config::several
+
+      × cannot read .agentwt/config.toml: 6 mistakes
+
+    Error: agentwt::config::sync_pattern
+
+      × bad sync pattern `../secrets` in [worktree.file_sync]: it has a `..`
+      │ component, with which it could leave the repository
+       ╭─[.agentwt/config.toml:3:22]
+     2 │ [worktree.file_sync]
+     3 │ patterns = [".env*", "../secrets", "**/{a,./b}"]
+       ·                      ──────┬─────
+       ·                            ╰── not a sync pattern
+     4 │ optional_patterns = [
+       ╰────
+      help: write the path from the repository's root; a name such as `a..b` is
+            fine
+
+    Error: agentwt::config::sync_pattern
+
+      × bad sync pattern `**/{a,./b}` in [worktree.file_sync]: it has a `.`
+      │ component, which no path has
+       ╭─[.agentwt/config.toml:3:36]
+     2 │ [worktree.file_sync]
+     3 │ patterns = [".env*", "../secrets", "**/{a,./b}"]
+       ·                                    ──────┬─────
+       ·                                          ╰── not a sync pattern
+     4 │ optional_patterns = [
+       ╰────
+      help: write the path from the repository's root
+
+    Error: agentwt::config::sync_pattern
+
+      × bad sync pattern `~/.aws/*` in [worktree.file_sync]: it begins with `~`,
+      │ and files outside the repository are not synced
+       ╭─[.agentwt/config.toml:5:3]
+     4 │ optional_patterns = [
+     5 │   "~/.aws/*",
+       ·   ─────┬────
+       ·        ╰── not a sync pattern
+     6 │   "/etc/hosts",
+       ╰────
+      help: write the path from the repository's root
+
+    Error: agentwt::config::sync_pattern
+
+      × bad sync pattern `/etc/hosts` in [worktree.file_sync]: it begins with `/`,
+      │ and files outside the repository are not synced
+       ╭─[.agentwt/config.toml:6:3]
+     5 │   "~/.aws/*",
+     6 │   "/etc/hosts",
+       ·   ──────┬─────
+       ·         ╰── not a sync pattern
+     7 │ ]
+       ╰────
+      help: write the path from the repository's root: `etc/hosts`
+
+    Error: agentwt::config::limit
+
+      × `max_file_size_mb` in [worktree.file_sync] is -1, not a positive number of
+      │ megabytes
+       ╭─[.agentwt/config.toml:8:20]
+     7 │ ]
+     8 │ max_file_size_mb = -1
+       ·                    ─┬
+       ·                     ╰── not a limit
+     9 │ max_total_size_mb = 17592186044416
+       ╰────
+      help: write 1 to 17592186044415, for example `max_file_size_mb = 100`
+
+    Error: agentwt::config::limit
+
+      × `max_total_size_mb` in [worktree.file_sync] is 17592186044416, not a
+      │ positive number of megabytes
+       ╭─[.agentwt/config.toml:9:21]
+     8 │ max_file_size_mb = -1
+     9 │ max_total_size_mb = 17592186044416
+       ·                     ───────┬──────
+       ·                            ╰── not a limit
+       ╰────
+      help: write 1 to 17592186044415, for example `max_total_size_mb = 500`
+    "#);
+    assert_snapshot!(shown("[worktree.file_sync]\npatterns = [\"a[b\"]"), @r#"
+    agentwt::config::sync_pattern
+
+      × cannot read .agentwt/config.toml: bad sync pattern `a[b` in
+      │ [worktree.file_sync]: it is no glob: unclosed character class; missing ']'
+       ╭─[.agentwt/config.toml:3:13]
+     2 │ [worktree.file_sync]
+     3 │ patterns = ["a[b"]
+       ·             ──┬──
+       ·               ╰── not a sync pattern
+       ╰────
+      help: `\` before `*`, `?`, `[`, `{` or `\` makes it stand for itself
+    "#);
+    assert_snapshot!(shown("[worktree.file_sync]\npatterns = [\".git/hooks/*\"]"), @r#"
+    agentwt::config::sync_pattern
+
+      × cannot read .agentwt/config.toml: bad sync pattern `.git/hooks/*` in
+      │ [worktree.file_sync]: it names `.git`, which is git's own and never copied
+       ╭─[.agentwt/config.toml:3:13]
+     2 │ [worktree.file_sync]
+     3 │ patterns = [".git/hooks/*"]
+       ·             ───────┬──────
+       ·                    ╰── not a sync pattern
+       ╰────
+      help: remove it: each worktree has git's files of its own
+    "#);
+}
+
+#[test]
+fn each_sync_pattern_that_could_leave_the_repository_is_a_mistake() {
+    for (written, reason) in [
+        ("../x", "`..` component"),
+        ("a/../../x", "`..` component"),
+        ("{..,a}/x", "`..` component"),
+        ("{a,../b}", "`..` component"),
+        ("{a,.{.,x}}/y", "`..` component"),
+        ("\\\\.\\\\./x", "`..` component"),
+        ("[.][.]/x", "`..` component"),
+        ("/etc/x", "begins with `/`"),
+        ("{,a}/x", "begins with `/`"),
+        ("~/x", "begins with `~`"),
+        ("~root/x", "begins with `~`"),
+        ("", "is empty"),
+        ("a\\u0000b", "NUL"),
+        ("./x", "`.` component"),
+        ("a//b", "empty component"),
+        ("!x", "begins with `!`"),
+        (".git/config", "names `.git`"),
+        (".agentwt/config.toml", "only `memory`"),
+        ("[a/b]", "a `/` stands"),
+        ("{a", "unclosed alternate group"),
+    ] {
+        for key in ["patterns", "optional_patterns"] {
+            let text = format!(
+                "schema_version = \"1.0\"\n[worktree.file_sync]\n{key} = [\"ok\", \"{written}\"]\n"
+            );
+            let error = error_of(&text);
+            let [mistake] = error.mistakes() else {
+                panic!("{written}: {error:?}");
+            };
+            assert_eq!(mistake.kind, MistakeKind::SyncPattern, "{written}");
+            assert!(mistake.message.contains(reason), "{written}: {mistake}");
+            let place = mistake.place.as_ref().expect("it has a place");
+            let underlined = &text[place.span.offset()..place.span.offset() + place.span.len()];
+            assert_eq!(underlined, format!("\"{written}\""));
+        }
+    }
+    let long = format!(
+        "schema_version = \"1.0\"\n[worktree.file_sync]\npatterns = [\"{}\"]",
+        "a".repeat(4097)
+    );
+    assert!(error_of(&long).to_string().len() < 500, "it is shortened");
+}
+
+#[test]
+fn a_limit_is_a_positive_number_that_can_be_counted_in_bytes() {
+    for (written, ok) in [
+        ("1", true),
+        ("100", true),
+        ("0x10", true),
+        ("17592186044415", true),
+        ("17592186044416", false),
+        ("9223372036854775807", false),
+        ("18446744073709551616", false),
+        ("0", false),
+        ("-1", false),
+        ("-0", false),
+    ] {
+        for key in ["max_file_size_mb", "max_total_size_mb"] {
+            let text =
+                format!("schema_version = \"1.0\"\n[worktree.file_sync]\n{key} = {written}\n");
+            let read = Config::parse(CONFIG_PATH, &text);
+            assert_eq!(read.is_ok(), ok, "{key} = {written}: {read:?}");
+        }
+    }
+}
+
+#[test]
 fn every_way_to_write_a_table_is_read() {
     for text in [
         "scope.default.write = [\"a\"]",

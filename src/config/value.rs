@@ -1,9 +1,12 @@
 //! Checks single values, wherever they were written: in the file, a variable or a flag.
 
+use std::borrow::Cow;
+
 use super::choice::Choice;
 use super::error::MistakeKind;
 use super::nearest::nearest;
 use crate::path::escape_for_terminal;
+use crate::sync::{Need, Pattern, PatternOrigin, shown_pattern};
 
 /// Says what is wrong with a value, before it is known where the value stands.
 pub(super) struct Fault {
@@ -11,7 +14,7 @@ pub(super) struct Fault {
     /// What the value is (``unknown strategy `clon` ``).
     pub(super) subject: String,
     /// Why that is wrong, if the subject does not say it.
-    pub(super) reason: Option<&'static str>,
+    pub(super) reason: Option<Cow<'static, str>>,
     /// What stands under the underline.
     pub(super) label: &'static str,
     /// What may be written.
@@ -25,7 +28,7 @@ pub(super) struct Fault {
 impl Fault {
     /// The message, once the place is known.
     pub(super) fn message(&self, place: &str) -> String {
-        let reason = self.reason.map(|reason| format!(": {reason}"));
+        let reason = self.reason.as_ref().map(|reason| format!(": {reason}"));
         format!("{} {place}{}", self.subject, reason.unwrap_or_default())
     }
 
@@ -136,7 +139,7 @@ pub(super) fn profile_name(text: &str) -> Result<String, Fault> {
     Err(Fault {
         kind: MistakeKind::ProfileName,
         subject: format!("bad profile name {}", quoted(text)),
-        reason: Some(reason),
+        reason: Some(reason.into()),
         label: "not a name",
         allowed: "write for example `[scope.docs]`".into(),
         example: "docs".into(),
@@ -152,10 +155,27 @@ pub(super) fn branch_prefix(text: &str) -> Result<String, Fault> {
     Err(Fault {
         kind: MistakeKind::BranchPrefix,
         subject: format!("bad branch prefix {}", quoted(text)),
-        reason: Some(reason),
+        reason: Some(reason.into()),
         label: "git would refuse the branch",
         allowed: "write a prefix like `agentwt/`, or an empty one".into(),
         example: "agentwt/".into(),
+        meant: false,
+    })
+}
+
+/// Checks a glob of `[worktree.file_sync]`.
+pub(super) fn sync_pattern(text: &str) -> Result<String, Fault> {
+    // where it stands and what it needs changes nothing
+    let Err(fault) = Pattern::parse(text, PatternOrigin::File(0), Need::Optional) else {
+        return Ok(text.into());
+    };
+    Err(Fault {
+        kind: MistakeKind::SyncPattern,
+        subject: format!("bad sync pattern `{}`", shown_pattern(text)),
+        reason: Some(fault.to_string().into()),
+        label: "not a sync pattern",
+        allowed: fault.help(text),
+        example: ".env*".into(),
         meant: false,
     })
 }

@@ -12,7 +12,10 @@ pub(super) const MOST_ALTERNATIVES: usize = 1000;
 
 /// Says which sync pattern is refused and why; whoever knows the file can underline it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("cannot use `{}` as a sync pattern ({origin}): {fault}", shown(text))]
+#[error(
+    "cannot use `{}` as a sync pattern ({origin}): {fault}",
+    shown_pattern(text)
+)]
 pub struct PatternError {
     /// The pattern as it was written.
     pub text: String,
@@ -68,7 +71,7 @@ pub enum PatternFault {
     #[error("its braces stand for more than {MOST_ALTERNATIVES} patterns")]
     Alternatives,
     /// It is no glob, in the words of globset.
-    #[error("it is no glob: {}", shown(.0))]
+    #[error("it is no glob: {}", shown_pattern(.0))]
     Glob(String),
 }
 
@@ -106,7 +109,7 @@ impl PatternFault {
             Self::Long(_) => "split it into several patterns".into(),
             Self::Negation => format!(
                 "to keep files out of a worktree, put `{}` into `exclude` of the scope; `\\!` is a `!` in a name",
-                shown(pattern.trim_start_matches('!'))
+                shown_pattern(pattern.trim_start_matches('!'))
             ),
             Self::Home => "write the path from the repository's root".into(),
             Self::Absolute => format!(
@@ -114,7 +117,7 @@ impl PatternFault {
                 better(pattern.trim_start_matches('/'))
             ),
             Self::Parent => {
-                "write the path from the repository's root; a name such as `a..b` may stand".into()
+                "write the path from the repository's root; a name such as `a..b` is fine".into()
             }
             Self::Current | Self::EmptyComponent => better(pattern).strip_prefix(": ").map_or_else(
                 || "write the path from the repository's root".into(),
@@ -154,10 +157,12 @@ fn better(pattern: &str) -> String {
     if parts.is_empty() || parts.iter().any(odd) {
         return String::new();
     }
-    format!(": `{}`", shown(&parts.join("/")))
+    format!(": `{}`", shown_pattern(&parts.join("/")))
 }
 
-fn shown(text: &str) -> String {
+/// Shows a pattern in a message, not more than people read.
+#[must_use]
+pub fn shown_pattern(text: &str) -> String {
     let most = text
         .char_indices()
         .nth(200)

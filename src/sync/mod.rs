@@ -17,7 +17,7 @@ use std::fmt;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
 
-pub use fault::{PatternError, PatternFault};
+pub use fault::{PatternError, PatternFault, shown_pattern};
 pub use pattern::Pattern;
 pub use search::{Kind, Search, State, Step};
 

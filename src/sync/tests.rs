@@ -209,7 +209,7 @@ fn each_fault_says_what_to_write() {
     ");
     insta::assert_snapshot!(shown("../.env"), @r"
     cannot use `../.env` as a sync pattern (.agentwt/config.toml:7): it has a `..` component, with which it could leave the repository
-      help: write the path from the repository's root; a name such as `a..b` may stand
+      help: write the path from the repository's root; a name such as `a..b` is fine
     ");
     insta::assert_snapshot!(shown("!*.log"), @r"
     cannot use `!*.log` as a sync pattern (.agentwt/config.toml:7): it begins with `!`, and a sync pattern only selects

@@ -568,6 +568,10 @@ mod config {
                 "schema_version = \"1.0\"\n[worktree.file_sync]\nmax_file_size_mb = 0\n",
             ),
             (
+                "sync_pattern",
+                "schema_version = \"1.0\"\n[worktree.file_sync]\npatterns = [\"../x\"]\n",
+            ),
+            (
                 "profile_name",
                 "schema_version = \"1.0\"\n[scope.\"\"]\nwrite = []\n",
             ),

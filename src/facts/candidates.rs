@@ -6,11 +6,11 @@
 mod chooser;
 mod tracked;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Mutex, PoisonError};
 
-use bstr::{BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use camino::Utf8Path;
 
 use self::chooser::Chooser;
@@ -136,12 +136,23 @@ fn refuse_links(
     Ok(())
 }
 
-/// Drops what only `.worktreeinclude` selects and git does not ignore.
+/// Drops what only `.worktreeinclude` selects and git does not ignore. Git is asked of what is
+/// not in a selected directory first: all in a directory that is ignored is ignored too
+/// (gitignore(5)), and git is not quick to say so of each.
 fn keep_ignored(repository: &Repository, found: &mut Found<Vec<usize>>) -> Result<(), FactsError> {
     let by_pattern = |one: &Selected<Vec<usize>>| !one.mark.is_empty();
     let asked = found.selected.iter().filter(|one| !by_pattern(one));
     let asked: Vec<&RepoPath> = asked.map(|one| &one.path).collect();
-    let ignored = repository.git.check_ignore(&asked)?;
+    let all: HashSet<&BStr> = asked.iter().map(|path| path.as_bstr()).collect();
+    let first = |path: &&RepoPath| !path.parents().any(|above| all.contains(above));
+    let (first, rest): (Vec<_>, Vec<_>) = asked.into_iter().partition(first);
+    let mut ignored = repository.git.check_ignore(&first)?;
+    let whole: HashSet<&BStr> = ignored.iter().map(RepoPath::as_bstr).collect();
+    let below = |path: &&RepoPath| path.parents().any(|above| whole.contains(above));
+    let (known, rest): (Vec<_>, Vec<_>) = rest.into_iter().partition(below);
+    let known: Vec<RepoPath> = known.into_iter().cloned().collect();
+    ignored.extend(repository.git.check_ignore(&rest)?);
+    ignored.extend(known);
     found
         .selected
         .retain(|one| by_pattern(one) || ignored.contains(&one.path));

@@ -6,6 +6,7 @@ mod bodies;
 use git_agentwt::entry::{Entry, Mode, ObjectId};
 use git_agentwt::manifest::{Item, Manifest, OnDisk, Stat};
 use git_agentwt::path::RepoPath;
+use git_agentwt::placed::{Digest, Origin, Placed, PlacedFile, PlacedKind};
 
 use crate::support::TestRepo;
 
@@ -135,6 +136,7 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("refs", git(&["log", "-g", "--format=%H %gs"])),
         ("manifest", manifest().to_bytes()),
         ("manifest", read(&format!("{record}/manifest"))),
+        ("placed", placed().to_bytes()),
         ("record", read(&format!("{record}/record.toml"))),
         ("config", config.stdout.into_bytes()),
         ("config", CONFIG.as_bytes().to_vec()),
@@ -149,6 +151,34 @@ const CONFIG: &str = "schema_version = \"1.0\"\n[worktree]\nbase = \"main\"\n\
 
 const SETTINGS: &str = "[core]\n\tsparseCheckout = true ; so\n\tbare\n\
     [filter \"a\\\"b\"]\n\tclean = \"x # y\" \\\n z\n";
+
+fn placed() -> Placed {
+    let stat = Stat {
+        size: 1 << 40,
+        mtime: -5,
+        ctime: i64::MAX,
+        inode: 12,
+        mode: 0o100_444,
+    };
+    let file = |path: &str, kind, digest, source: Option<Stat>| PlacedFile {
+        path: RepoPath::parse(path).expect("it is normal"),
+        origin: source.map_or(Origin::Context, |_| Origin::Synced),
+        kind,
+        digest,
+        stat,
+        source,
+    };
+    let digest = Some(Digest([7; 32]));
+    let files = vec![
+        file("a", PlacedKind::Directory, None, Some(stat)),
+        file("a/b", PlacedKind::File, digest, Some(stat)),
+        file("a/b.c", PlacedKind::File, None, Some(stat)),
+        file("a\nz", PlacedKind::Link, digest, None),
+    ];
+    let mut placed = Placed::new(files, 1_700_000_000_000_000_000);
+    placed.globs = vec![".env*".to_owned(), "**/\u{e9}".to_owned()];
+    placed
+}
 
 fn manifest() -> Manifest {
     let id = ObjectId::from_bytes(&[7; 20]).expect("20 bytes");

@@ -16,6 +16,7 @@ use git_agentwt::git::settings_file::meaning;
 use git_agentwt::git::worktree::parse_worktree_list;
 use git_agentwt::manifest::Manifest;
 use git_agentwt::path::RepoPath;
+use git_agentwt::placed::Placed;
 use git_agentwt::record::{Intent, LastVerification, Record, from_text, to_text};
 use git_agentwt::scope::{Access, Case, EntryKind, Origin, RuleList, Scope, ScopeRule};
 
@@ -27,6 +28,7 @@ pub const ALL: &[(&str, Target)] = &[
     ("worktree_list", worktree_list),
     ("refs", refs),
     ("manifest", manifest),
+    ("placed", placed),
     ("record", record),
     ("config", config),
     ("settings_file", settings_file),
@@ -68,6 +70,21 @@ pub fn manifest(bytes: &[u8]) {
         for item in manifest.items() {
             assert!(
                 manifest.get(&item.path).is_some(),
+                "it is found by its path"
+            );
+        }
+    }
+}
+
+/// A list of placed files that is read is written back as the same one.
+pub fn placed(bytes: &[u8]) {
+    if let Ok(placed) = Placed::from_bytes(bytes) {
+        let again = Placed::from_bytes(&placed.to_bytes());
+        assert_eq!(again.as_ref(), Ok(&placed));
+        for file in placed.files() {
+            assert_eq!(
+                placed.get(&file.path),
+                Some(file),
                 "it is found by its path"
             );
         }

@@ -45,6 +45,29 @@ pub enum Origin {
     Context,
 }
 
+impl Origin {
+    /// The word in every output format.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Synced => "synced",
+            Self::Context => "context",
+        }
+    }
+}
+
+impl PlacedKind {
+    /// The word in every output format.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Link => "link",
+            Self::Directory => "directory",
+        }
+    }
+}
+
 /// Says what was placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PlacedKind {

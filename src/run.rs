@@ -226,7 +226,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Outcome<Answer>, Err
     Ok(match command {
         Command::Init(options) => with(commands::init::run(session, options)?, Answer::Init),
         Command::Add(options) => with(commands::add::run(session, options)?, Answer::Add),
-        Command::List(_) => with(commands::list::run(session)?, Answer::List),
+        Command::List(options) => with(commands::list::run(session, options)?, Answer::List),
         Command::Status(options) => with(commands::status::run(session, options)?, Answer::Status),
         Command::Path(options) => with(commands::path::run(session, &options.name)?, Answer::Path),
         Command::Scope(options) => with(commands::scope::run(session, options)?, Answer::Scope),

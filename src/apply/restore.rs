@@ -9,14 +9,17 @@ use super::saved::{Bench, check_unchanged, save, targets};
 use super::{sparse, write_bits};
 use crate::disk::DiskError;
 use crate::disk::mode::Doing;
+use crate::disk::put_back::put_back;
 use crate::disk::{files, put};
 use crate::error::Error;
 use crate::facts::changes::Survey;
 use crate::facts::restore as facts;
+use crate::facts::worktree::PLACED;
 use crate::facts::{Known, Repository};
 use crate::git::index_edit::nul_ended;
 use crate::name::CommitId;
 use crate::path::RepoPath;
+use crate::placed::PlacedFile;
 use crate::plan::restore::saved::SavedPath;
 use crate::plan::restore::{RestorePlan, Violation};
 
@@ -129,12 +132,19 @@ fn change(
         sparse::put_back(repository, known, &sparse::patterns(known, &index))?;
     }
     write_files(bench, head, plan, saved)?;
+    replace(bench, plan)?;
     set_index(bench, plan)?;
     let restored = |path: &RepoPath| plan.paths.binary_search_by(|v| v.path.cmp(path)).is_ok();
     let drifted = |path: &RepoPath| plan.permissions.binary_search(path).is_ok();
     let mut index = facts::index(repository, known)?;
     index.retain(|entry| restored(&entry.path) || drifted(&entry.path));
-    write_bits::apply(&known.record.path, &known.scope, &index, Doing::Change)?;
+    let (root, scope) = (&known.record.path, &known.scope);
+    write_bits::apply(root, scope, &index, Doing::Change)?;
+    if !plan.permissions.is_empty() {
+        let placed = known.placed()?;
+        let placed = placed.files().iter().filter(|file| drifted(&file.path));
+        write_bits::apply_to_placed(root, scope, placed, Doing::Change)?;
+    }
     Ok(known.hardened_git(repository).update_index_refresh()?)
 }
 
@@ -149,13 +159,19 @@ fn write_files(
     let root = &bench.known.record.path;
     let objects = bench.repository.objects()?;
     let pairs = plan.paths.iter().zip(saved);
-    let pairs: Vec<_> = pairs.filter(|(v, _)| v.disk != v.wanted()).collect();
+    let differs = |v: &Violation| v.disk != v.wanted();
+    let pairs: Vec<_> = pairs.filter(|(v, _)| differs(v)).collect();
     for (violation, saved) in pairs.iter().rev().filter(|(v, _)| v.disk.is_some()) {
         // git may have taken away what the sparse patterns leave out
         if !(plan.sparse && violation.excluded) {
             check_unchanged(bench, &objects, saved)?;
         }
-        put::remove_entry(root, &violation.path)?;
+        if violation.from_source() {
+            // the directory that it is in has its own permissions
+            put::remove_alone(root, &violation.path)?;
+        } else {
+            put::remove_entry(root, &violation.path)?;
+        }
     }
     let different = pairs.into_iter().map(|(violation, _)| violation);
     let wanted: Vec<&Violation> = different.filter(|v| v.wanted().is_some()).collect();
@@ -191,6 +207,34 @@ fn write_files(
         }
     }
     Ok(())
+}
+
+/// Puts placed files back from their sources, and writes the list anew with their stat data.
+fn replace(bench: &Bench<'_>, plan: &RestorePlan) -> Result<(), Error> {
+    if !plan.paths.iter().any(Violation::from_source) {
+        return Ok(());
+    }
+    let (known, source) = (bench.known, &bench.repository.root);
+    let root = &known.record.path;
+    let placed = known.placed()?;
+    let mut renewed = Vec::new();
+    let back = plan
+        .paths
+        .iter()
+        .filter(|violation| violation.from_source());
+    for file in back.filter_map(|violation| placed.get(&violation.path)) {
+        let stat = put_back(root, source, &placed, file)?;
+        renewed.push(PlacedFile {
+            stat,
+            ..file.clone()
+        });
+    }
+    let newest = renewed.iter().map(|file| file.stat.ctime).max();
+    let settled = files::settled_time(root, newest.unwrap_or(0))?;
+    let is_kept = |file: &&PlacedFile| !renewed.iter().any(|new| new.path == file.path);
+    let kept = placed.files().iter().filter(is_kept).cloned().collect();
+    let placed = placed.with_files(kept, renewed, settled);
+    Ok(files::write(&known.dir.join(PLACED), &placed.to_bytes())?)
 }
 
 /// Gives the index what the paths get back, and nothing else. Their flags go with the old

@@ -41,8 +41,8 @@ pub struct Reapply {
 
 /// Remove worktrees, never losing work
 ///
-/// Refused (exit 4), with a list, when there is uncommitted work, an untracked file, or a commit
-/// that is on no other branch. The branch is deleted only when it is merged. A worktree that
+/// Refused (exit 4), with a list, when there is uncommitted work, an untracked file, an edited
+/// placed file, or a commit that is on no other branch. The branch is deleted only when it is merged. A worktree that
 /// `git agentwt add` did not make is never touched.
 #[derive(Args, Debug)]
 #[command(after_long_help = REMOVE_EXAMPLES)]

@@ -20,7 +20,8 @@ pub struct List {
 
 /// Show one worktree in full
 ///
-/// Its branch, base, scope, hooks, what changed since the base and the last verification.
+/// Its branch, base, scope, hooks, what was placed and has moved since, what changed since the
+/// base, and the last verification.
 /// Nothing is verified anew: that is `git agentwt verify`.
 #[derive(Args, Debug)]
 #[command(after_long_help = STATUS_EXAMPLES)]

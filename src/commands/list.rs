@@ -1,17 +1,21 @@
 //! `git agentwt list`: every worktree, with what is known of it without looking inside.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bstr::ByteSlice;
 use camino::Utf8PathBuf;
 
 use super::{Outcome, Session};
+use crate::cli::Format;
+use crate::disk::drift::drift;
 use crate::disk::files;
 use crate::error::Error;
 use crate::facts::Repository;
 use crate::facts::shared::main_changes;
 use crate::facts::worktree::{Known, Recorded, lost, names};
+use crate::git::index::read_index;
 use crate::name::CommitId;
+use crate::placed::{DriftCounts, Here};
 use crate::record::{Intent, LastVerification};
 
 /// Holds one worktree.
@@ -62,6 +66,8 @@ pub struct Details {
     /// How many files of the main worktree changed since, by whomever; none where that is not
     /// known.
     pub main_changed: Option<usize>,
+    /// What was placed, by its state; none where nobody asked or it cannot be told.
+    pub placed: Option<DriftCounts>,
 }
 
 impl Details {
@@ -76,7 +82,9 @@ impl Details {
 ///
 /// # Errors
 /// Fails when the records cannot be listed; a damaged one is a row.
-pub fn run(session: &Session) -> Result<Outcome<Vec<Row>>, Error> {
+pub fn run(session: &Session, options: &crate::cli::List) -> Result<Outcome<Vec<Row>>, Error> {
+    // only there they are shown
+    let counts_placed = options.output.format() == Format::Json;
     let repository = session.repository()?;
     let heads = repository.git.for_each_ref(&["refs/heads/"])?;
     let heads: HashMap<_, _> = heads.into_iter().map(|head| (head.name, head.id)).collect();
@@ -89,7 +97,10 @@ pub fn run(session: &Session) -> Result<Outcome<Vec<Row>>, Error> {
     for name in names(&repository)? {
         let row = match Recorded::read(&repository, &name) {
             Ok(Recorded::Whole(known)) => {
-                let row = whole(&known, head_of(&known));
+                let mut row = whole(&known, head_of(&known));
+                if let Some(details) = row.details.as_mut().filter(|_| counts_placed) {
+                    details.placed = placed(&repository, &known);
+                }
                 all.push(*known);
                 Some(row)
             }
@@ -134,8 +145,25 @@ fn whole(known: &Known, head: Option<CommitId>) -> Row {
             created: record.created.clone(),
             committed,
             main_changed: None,
+            placed: None,
         }),
     }
+}
+
+/// Counts placed files, by their stat data wherever these suffice. What git tracks by now is a
+/// file like any other.
+fn placed(repository: &Repository, known: &Known) -> Option<DriftCounts> {
+    let record = &known.record;
+    let placed = known.placed().ok()?;
+    let drifts = drift(&record.path, Some(&repository.root), &placed).ok()?;
+    if drifts.iter().any(|drift| drift.here != Here::Same) {
+        let index = read_index(&record.admin_dir.join("index"), repository.format).ok()?;
+        let tracked: HashSet<_> = index.into_iter().map(|entry| entry.path).collect();
+        let both = placed.files().iter().zip(drifts);
+        let both = both.filter(|(file, _)| !tracked.contains(&file.path));
+        return Some(DriftCounts::of(both));
+    }
+    Some(DriftCounts::of(placed.files().iter().zip(drifts)))
 }
 
 fn incomplete(name: &str, intent: &Intent) -> Row {

@@ -7,7 +7,7 @@ use crate::apply::{sparse, write_bits};
 use crate::disk::mode::{Applied, Doing};
 use crate::error::Error;
 use crate::facts::Known;
-use crate::git::index::read_index;
+use crate::git::index::{IndexEntry, read_index};
 use crate::path::RepoPath;
 
 /// Holds what was put back, or would be.
@@ -42,7 +42,17 @@ pub fn run(session: &Session, options: &crate::cli::Reapply) -> Result<Outcome<R
     let other_patterns = !sparse::is_on(&repository, &known, &patterns)?;
     let before = sparse::present(&known, &index);
     // looked for first: our own hook puts them back as soon as git has moved a file
-    let mut bits = write_bits::apply(&record.path, &known.scope, &index, Doing::Look)?;
+    let placed = known.placed()?;
+    let set_bits = |index: &[IndexEntry], doing| -> Result<Applied, Error> {
+        let mut bits = write_bits::apply(&record.path, &known.scope, index, doing)?;
+        let files = placed.files().iter();
+        let more = write_bits::apply_to_placed(&record.path, &known.scope, files, doing)?;
+        bits.changed.extend(more.changed);
+        bits.refused.extend(more.refused);
+        bits.refused.dedup();
+        Ok(bits)
+    };
+    let mut bits = set_bits(&index, Doing::Look)?;
     if !options.dry_run {
         if other_patterns {
             sparse::put_back(&repository, &known, &patterns)?;
@@ -50,13 +60,13 @@ pub fn run(session: &Session, options: &crate::cli::Reapply) -> Result<Outcome<R
             sparse::reapply(&repository, &known)?;
         }
         let index = read_index(&index_file, repository.format)?;
-        let now = write_bits::apply(&record.path, &known.scope, &index, Doing::Change)?;
+        let now = set_bits(&index, Doing::Change)?;
         bits.changed.extend(now.changed);
-        bits.changed.sort_unstable();
-        bits.changed.dedup();
         bits.refused = now.refused;
         git.update_index_refresh()?;
     }
+    bits.changed.sort_unstable();
+    bits.changed.dedup();
     let left = if options.dry_run {
         Vec::new()
     } else {

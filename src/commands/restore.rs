@@ -13,10 +13,11 @@ use crate::exit::ExitCode;
 use crate::facts::changes::collect;
 use crate::facts::{IndexFile, Known, Repository, given, restore as facts};
 use crate::path::RepoPath;
+use crate::placed::There;
 use crate::plan::refusal::Refusal;
 use crate::plan::restore::refusal::RestoreRefusal;
 use crate::plan::restore::undo::{self, UndoPlan};
-use crate::plan::restore::{self as plan, Committed, RestorePlan};
+use crate::plan::restore::{self as plan, Committed, RestorePlan, Violation};
 use crate::verify::{Layers, Strictness, verify};
 
 /// Ends the note on a path that is not in order although it was put back.
@@ -110,7 +111,7 @@ fn run_restore(
     } else {
         Committed::Undone
     };
-    let facts = facts::read(known, &survey);
+    let facts = facts::read(repository, known, &survey);
     let plan = plan::plan(&facts, asked, committed).map_err(Refusal::from)?;
     session.check()?;
     let mut notes = Vec::new();
@@ -124,11 +125,13 @@ fn run_restore(
             vec![format!("{error}; to verify it: git agentwt verify {name}")]
         }));
     }
+    notes.extend(plan.stays.iter().map(|v| stays(known, v)));
     let lost = plan.paths.iter().filter(|v| v.cannot_be_saved());
     notes.extend(lost.map(|v| {
         let path = &v.path;
         format!("{path} is no file: it has no content to save, and --undo does not make it again")
     }));
+    let all = plan.stays.is_empty();
     let restored = Restored {
         name: known.record.name.to_string(),
         path: known.record.path.clone(),
@@ -136,7 +139,7 @@ fn run_restore(
         plan,
         done,
     };
-    let exit = if notes.iter().any(|note| note.ends_with(STILL)) {
+    let exit = if !all || notes.iter().any(|note| note.ends_with(STILL)) {
         ExitCode::Violations
     } else {
         ExitCode::Success
@@ -146,6 +149,30 @@ fn run_restore(
         notes,
         exit,
     })
+}
+
+/// Says why a placed file was left as it is, and what to do about it.
+fn stays(known: &Known, violation: &Violation) -> String {
+    let (name, path) = (&known.record.name, &violation.path);
+    let is = if violation.disk.is_some() {
+        "is edited and stays as it is"
+    } else {
+        "is gone and cannot be put back"
+    };
+    match (violation.source, violation.disk) {
+        (Some(There::Same | There::Newer), _) => format!(
+            "{path} {is}: its source has changed since; to take that: git agentwt sync {name} --force {path}"
+        ),
+        (Some(There::Gone), Some(_)) => format!(
+            "{path} {is}: its source is gone; to make it the source: git agentwt sync {name} --pull {path}"
+        ),
+        (Some(There::Gone), None) => {
+            format!("{path} {is}: its source is gone as well: git agentwt sync {name} --status")
+        }
+        (Some(There::None) | None, _) => {
+            format!("{path} {is}: it is context, which nothing else holds")
+        }
+    }
 }
 
 /// Verifies again, for `list` and for what is still not in order.

@@ -4,12 +4,15 @@ use camino::Utf8PathBuf;
 
 use super::{Outcome, Session};
 use crate::change::Change;
+use crate::disk::drift::drift;
+use crate::disk::files;
 use crate::error::Error;
-use crate::facts::changes::collect;
+use crate::facts::changes::{Survey, collect};
 use crate::facts::worktree::Known;
 use crate::facts::{IndexFile, Repository};
 use crate::git::hooks::{Hooks, HooksStatus};
 use crate::name::CommitId;
+use crate::placed::{Drift, PlacedFile, PlacedKind};
 use crate::record::{LastVerification, Record};
 
 /// Holds all that is known of one worktree.
@@ -29,6 +32,9 @@ pub struct StatusAnswer {
     pub ignored: usize,
     /// The hooks; none when they cannot be looked at.
     pub hooks: Option<HooksStatus>,
+    /// What was placed, with how it has moved; none when its directory is gone. Directories only
+    /// if they have.
+    pub placed: Option<Vec<(PlacedFile, Drift)>>,
     /// The last verification.
     pub last: Option<LastVerification>,
     /// Its directory.
@@ -65,6 +71,7 @@ fn of(repository: &Repository, known: Known) -> Result<StatusAnswer, Error> {
     let hooks = hooks.and_then(|hooks| hooks.status()).ok();
     let uncommitted = survey.uncommitted(&known).len();
     let ignored = survey.ignored();
+    let placed = placed(repository, &known, &survey)?;
     let set = survey.changes;
     let commits = repository
         .git
@@ -77,8 +84,27 @@ fn of(repository: &Repository, known: Known) -> Result<StatusAnswer, Error> {
         uncommitted,
         ignored,
         hooks,
+        placed,
         last: known.last_verification(),
         path: record.path.clone(),
         record: Box::new(known.record),
     })
+}
+
+/// What was placed and is not tracked by now.
+fn placed(
+    repository: &Repository,
+    known: &Known,
+    survey: &Survey,
+) -> Result<Option<Vec<(PlacedFile, Drift)>>, Error> {
+    let (root, placed) = (&known.record.path, &survey.states.placed);
+    if !files::is_directory(root) {
+        return Ok(None);
+    }
+    let drifts = drift(root, Some(&repository.root), placed)?;
+    let all = placed.files().iter().cloned().zip(drifts);
+    let counts = |(file, drift): &(PlacedFile, Drift)| {
+        file.kind != PlacedKind::Directory || !drift.is_same()
+    };
+    Ok(Some(all.filter(counts).collect()))
 }

@@ -117,6 +117,24 @@ pub fn is_unchanged(
     is_same(file, &spot, proven, source)
 }
 
+/// Whether the source of a placed file still is what was placed, by its content. What cannot be
+/// read is something else.
+#[must_use]
+pub fn at_source(source: &Utf8Path, file: &PlacedFile) -> There {
+    let Some(recorded) = file.source else {
+        return There::None;
+    };
+    let look = || -> io::Result<There> {
+        let mut directories = Directories::open(source).map_err(io::Error::other)?;
+        let Some(spot) = Spot::at(&mut directories, &file.path)? else {
+            return Ok(There::Gone);
+        };
+        let same = is_same_there(file, &recorded, i64::MIN, &spot, None)?;
+        Ok(if same { There::Same } else { There::Newer })
+    };
+    look().unwrap_or(There::Newer)
+}
+
 /// Holds what was placed in a worktree, for whoever comes across its files.
 #[derive(Clone, Copy, Debug)]
 pub struct Proof<'a> {

@@ -12,6 +12,7 @@ pub mod files;
 pub mod mode;
 pub mod progress;
 pub mod put;
+pub mod put_back;
 pub mod resolve;
 pub mod scan;
 pub mod standing;

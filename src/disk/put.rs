@@ -37,9 +37,21 @@ pub enum Content {
 
 /// Says what to do with directories that are not there.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Missing {
+pub(super) enum Missing {
     Make,
     Leave,
+}
+
+/// Removes what stands at a path, and leaves the directories above. Nothing there, or a link or
+/// file on the way, is fine.
+///
+/// # Errors
+/// As [`remove_entry`].
+pub fn remove_alone(root: &Utf8Path, path: &RepoPath) -> Result<(), DiskError> {
+    match unlink(root, path.as_bstr()) {
+        Ok(()) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
+        Err(error) => Err(DiskError::new(format!("remove {path}"), error)),
+    }
 }
 
 /// Removes what stands at a path, and the directories above that are empty then. Nothing there,
@@ -145,7 +157,7 @@ fn unlink(root: &Utf8Path, path: &[u8]) -> Result<(), Errno> {
 }
 
 /// Opens the directory that a path is in, and makes it writable for its owner.
-fn parent_of(root: &Utf8Path, path: &[u8], missing: Missing) -> Result<OwnedFd, Errno> {
+pub(super) fn parent_of(root: &Utf8Path, path: &[u8], missing: Missing) -> Result<OwnedFd, Errno> {
     let mut directory = openat(CWD, root.as_std_path(), DIRECTORY, Mode::empty())?;
     let mut components: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
     components.pop();

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::ByteSlice;
+use camino::Utf8Path;
 
 use super::changes::Survey;
 use super::error::FactsError;
@@ -10,6 +11,7 @@ use super::repository::Repository;
 use super::worktree::Known;
 use crate::change::{Change, Kind, Place, Seen};
 use crate::compare::entry_in;
+use crate::disk::drift::at_source;
 use crate::disk::files;
 use crate::entry::{Entry, ObjectId};
 use crate::git::index::{IndexEntry, Stage, read_index};
@@ -32,7 +34,7 @@ pub const LIST: &str = "list";
 
 /// Reads what `restore` decides on.
 #[must_use]
-pub fn read(known: &Known, survey: &Survey) -> RestoreFacts {
+pub fn read(repository: &Repository, known: &Known, survey: &Survey) -> RestoreFacts {
     let record = &known.record;
     let report = verify(
         &known.scope,
@@ -53,7 +55,7 @@ pub fn read(known: &Known, survey: &Survey) -> RestoreFacts {
             (Reason::History, _) => history.push(path.clone()),
             (Reason::ReadOnly | Reason::Excluded, Kind::Perm) => permissions.push(path.clone()),
             (Reason::ReadOnly | Reason::Excluded, _) if finding.layer() == Layer::Net => {
-                violations.push(violation(survey, finding, path));
+                violations.push(violation(&repository.root, survey, finding, path));
             }
             (
                 Reason::ReadOnly
@@ -91,7 +93,7 @@ pub fn read(known: &Known, survey: &Survey) -> RestoreFacts {
     }
 }
 
-fn violation(survey: &Survey, finding: &Finding, path: &RepoPath) -> Violation {
+fn violation(root: &Utf8Path, survey: &Survey, finding: &Finding, path: &RepoPath) -> Violation {
     let states = &survey.states;
     let excluded = finding.reason == Reason::Excluded;
     let committed = |seen: &Seen| matches!(seen, Seen::Commit(_) | Seen::Committed);
@@ -112,12 +114,16 @@ fn violation(survey: &Survey, finding: &Finding, path: &RepoPath) -> Violation {
         committed,
         disk: on_disk(survey, path, excluded),
         target,
+        source: states.placed.get(path).map(|file| at_source(root, file)),
     }
 }
 
 /// What stands on disk. What is excluded and absent is in no difference from the base.
 fn on_disk(survey: &Survey, path: &RepoPath, excluded: bool) -> Option<Entry> {
     let states = &survey.states;
+    if states.placed.get(path).is_some() {
+        return survey.placed_entry(path);
+    }
     if excluded {
         states.disk.get(path).copied().flatten()
     } else {
@@ -289,7 +295,7 @@ pub fn read_undo(
     survey: &Survey,
     saved: SavedRestore,
 ) -> Result<UndoFacts, FactsError> {
-    let facts = read(known, survey);
+    let facts = read(repository, known, survey);
     let index = index(repository, known)?;
     let stages = stages(&index);
     let mut changed: BTreeMap<&RepoPath, &Change> = BTreeMap::new();

@@ -11,6 +11,7 @@ use super::worktree::Known;
 use crate::change::{Change, ChangeSet, Seen};
 use crate::compare::{Delta, entry_in, same};
 use crate::disk::scan::Unreadable;
+use crate::entry::Entry;
 use crate::manifest::Manifest;
 use crate::name::CommitId;
 use crate::path::RepoPath;
@@ -80,6 +81,20 @@ impl Survey {
     pub fn placed_changes(&self) -> impl Iterator<Item = &Change> {
         let all = self.changes.changes.iter();
         all.filter(|change| change.seen.contains(&Seen::Synced))
+    }
+
+    /// What stands at the path of a placed file; what is as it was placed has no id.
+    #[must_use]
+    pub fn placed_entry(&self, path: &RepoPath) -> Option<Entry> {
+        if let Some(entry) = self.states.disk.get(path) {
+            return *entry;
+        }
+        let is_it = |change: &Change| change.place.path() == Some(path);
+        if self.placed_changes().any(is_it) {
+            return None;
+        }
+        let item = self.states.manifest.get(path)?;
+        item.disk.map(|disk| disk.entry)
     }
 
     /// Paths of which something is staged that is neither in HEAD nor on disk.

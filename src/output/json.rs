@@ -20,6 +20,7 @@ use crate::commands::verify::Verified;
 use crate::config::{Choice, Client};
 use crate::git::hooks::{Binary, HooksStatus, Installed, Method, PreCommit};
 use crate::path::RepoPath;
+use crate::placed::{Drift, PlacedFile};
 use crate::plan::add::PlannedBranch;
 use crate::plan::init::ConfigPlan;
 use crate::plan::remove::BranchFate;
@@ -213,6 +214,18 @@ fn row(row: &Row) -> Value {
         object.insert("created".into(), json!(details.created));
         object.insert("hooks_silent".into(), json!(details.hooks_silent()));
         object.insert("main_changed".into(), json!(details.main_changed));
+        if row.state == State::Ready {
+            let counts = details.placed.as_ref().map(|placed| {
+                json!({
+                    "files": placed.files,
+                    "edited": placed.edited,
+                    "missing": placed.missing,
+                    "source_newer": placed.source_newer,
+                    "source_gone": placed.source_gone,
+                })
+            });
+            object.insert("placed".into(), json!(counts));
+        }
         object.insert(
             "verification".into(),
             details.last.as_ref().map_or(Value::Null, last),
@@ -320,6 +333,10 @@ fn restored(done: &Restored) -> Value {
     let Some(fields) = object.as_object_mut() else {
         return object;
     };
+    if !plan.stays.is_empty() {
+        let stays = plan.stays.iter().map(|violation| &violation.path);
+        fields.insert("stays".to_owned(), json!(paths(stays)));
+    }
     if let Some(rescue) = &done.done.rescue {
         let rescue = json!({ "ref": rescue.name, "commit": rescue.commit });
         fields.insert("rescue".to_owned(), rescue);
@@ -375,8 +392,18 @@ fn status(one: &StatusAnswer) -> Value {
         "uncommitted": one.uncommitted,
         "ignored": one.ignored,
         "hooks": one.hooks.as_ref().map_or(Value::Null, hooks_status),
+        "placed": one.placed.as_ref().map(|all| all.iter().map(placed).collect::<Vec<_>>()),
         "verification": one.last.as_ref().map_or(Value::Null, last),
     })
+}
+
+pub(super) fn placed((file, drift): &(PlacedFile, Drift)) -> Value {
+    let mut object = Map::new();
+    put_path(&mut object, file.path.as_bstr());
+    object.insert("origin".to_owned(), json!(file.origin.as_str()));
+    object.insert("kind".to_owned(), json!(file.kind.as_str()));
+    object.insert("state".to_owned(), json!(drift.words()));
+    Value::Object(object)
 }
 
 fn scope(answer: &ScopeAnswer) -> Value {

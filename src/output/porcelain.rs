@@ -161,6 +161,10 @@ fn status(records: &mut Records, one: &StatusAnswer) {
         field("violations", last.violations.to_string().as_bytes());
         field("notices", last.notices.to_string().as_bytes());
     }
+    for (file, drift) in one.placed.iter().flatten() {
+        let (state, path) = (drift.state(), file.path.as_bstr());
+        records.push(&[name, b"placed", state.as_bytes(), path]);
+    }
     for change in &one.changes {
         let place = place(&change.place);
         records.push(&[name, b"change", change.kind.as_str().as_bytes(), &place]);

@@ -17,6 +17,7 @@ use self::refusal::RestoreRefusal;
 use crate::change::Kind;
 use crate::entry::{Entry, Mode};
 use crate::path::RepoPath;
+use crate::placed::There;
 
 /// Holds what `restore` looks at.
 #[derive(Clone, Debug)]
@@ -83,6 +84,9 @@ pub struct Violation {
     pub disk: Option<Entry>,
     /// What it gets back.
     pub target: Option<Entry>,
+    /// How the source of what was placed there is; none where nothing was. Only from one that is
+    /// the same can it be put back.
+    pub source: Option<There>,
 }
 
 /// Says whether commits are undone by a new one, or made anew.
@@ -99,6 +103,8 @@ pub enum Committed {
 pub struct RestorePlan {
     /// The paths that are put back, sorted.
     pub paths: Vec<Violation>,
+    /// Placed files that stay as they are, as nobody has any more what was placed.
+    pub stays: Vec<Violation>,
     /// Read-only files that lose their write bits.
     pub permissions: Vec<RepoPath>,
     /// Whether the sparse patterns are put back.
@@ -125,6 +131,16 @@ impl Violation {
     #[must_use]
     pub fn wanted(&self) -> Option<Entry> {
         self.target.filter(|_| !self.excluded)
+    }
+
+    /// Whether it gets back what was placed there, from its source.
+    #[must_use]
+    pub fn from_source(&self) -> bool {
+        self.source == Some(There::Same)
+    }
+
+    fn stays(&self) -> bool {
+        self.source.is_some() && !self.from_source()
     }
 
     /// Whether it holds something that no commit of ours can: a FIFO, a socket, a device.
@@ -169,7 +185,9 @@ pub fn plan(
             there: there.collect(),
         });
     }
-    let paths = selected(facts, asked);
+    let (stays, paths): (Vec<_>, Vec<_>) = selected(facts, asked)
+        .into_iter()
+        .partition(Violation::stays);
     let rewrite = committed == Committed::Rewritten
         && (paths.iter().any(|violation| violation.committed)
             || facts.history.iter().any(|path| is_asked(asked, path)));
@@ -185,6 +203,7 @@ pub fn plan(
             .collect(),
         sparse: facts.sparse && asked.is_empty(),
         paths,
+        stays,
         rewrite,
     })
 }
@@ -249,7 +268,8 @@ fn check_disk(facts: &RestoreFacts, paths: &[Violation]) -> Result<(), RestoreRe
         });
     }
     let chosen: BTreeSet<&RepoPath> = paths.iter().map(|v| &v.path).collect();
-    for violation in paths.iter().filter(|v| v.target.is_some()) {
+    let comes = |v: &&Violation| v.target.is_some() || v.from_source();
+    for violation in paths.iter().filter(comes) {
         let other = facts.others.iter();
         let in_the_way = other.filter(|other| !chosen.contains(other)).find(|other| {
             other.is_below(violation.path.as_bstr()) || violation.path.is_below(other.as_bstr())

@@ -1,7 +1,10 @@
 //! Files that were placed: never a finding while unchanged, always one when edited outside of the
 //! write scope, and never lost.
 
+mod bits;
 mod remove;
+mod restore;
+mod shown;
 mod tracked;
 mod verify;
 
@@ -77,6 +80,15 @@ impl World {
     #[track_caller]
     pub fn agentwt(&self, arguments: &[&str]) -> Said {
         self.repo.agentwt(arguments)
+    }
+
+    /// Every entry with its kind, permissions and content, apart from git's.
+    #[must_use]
+    #[track_caller]
+    pub fn everything(&self) -> String {
+        let find = "find . -name .git -prune -o -printf '%p %y %m %l ' -exec sh -c '
+            [ -f \"$0\" ] && [ ! -L \"$0\" ] && cat \"$0\"; echo' {} ';' | sort";
+        self.sh(find)
     }
 
     /// The words after each path of `changed`'s JSON: where it was seen.

@@ -27,7 +27,12 @@ fn restored_paths(restored: &Restored, paint: Paint) -> Printed {
     let name = paint.name(&restored.name);
     let mut stderr = String::new();
     if plan.is_empty() {
-        stderr.push_str(&format!("{name}: nothing to restore\n"));
+        let nothing = if plan.stays.is_empty() {
+            "nothing to restore"
+        } else {
+            "nothing can be put back"
+        };
+        stderr.push_str(&format!("{name}: {nothing}\n"));
     } else {
         let would = if restored.dry_run {
             "would put back"

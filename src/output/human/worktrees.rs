@@ -1,5 +1,7 @@
 //! Shows worktrees and scopes.
 
+use std::collections::BTreeMap;
+
 use super::making::{made_by, status_lines};
 use super::{age, count, out};
 use crate::commands::list::{Details, Row, State};
@@ -8,6 +10,8 @@ use crate::commands::status::StatusAnswer;
 use crate::facts::scope::Counted;
 use crate::output::table::{Cell, table};
 use crate::output::{Paint, Printed};
+use crate::path::RepoPath;
+use crate::placed::{Drift, Here, PlacedFile, PlacedKind};
 use crate::record::LastVerification;
 use crate::scope::{Access, RuleList, ScopeRule};
 
@@ -151,6 +155,7 @@ fn one_status(one: &StatusAnswer, paint: Paint) -> String {
         .as_ref()
         .map_or_else(|| "never".to_owned(), outcome);
     text.push_str(&format!("  verified {last}\n"));
+    text.push_str(&placed_lines(one.placed.as_deref().unwrap_or_default()));
     let ignored = match one.ignored {
         0 => String::new(),
         n => format!(", {}", count(n, "ignored file", "ignored files")),
@@ -171,6 +176,39 @@ fn one_status(one: &StatusAnswer, paint: Paint) -> String {
         })
         .collect();
     text.push_str(&table(&rows, "    "));
+    text
+}
+
+/// How many files were placed, and for each state that is not the same a line with the names.
+fn placed_lines(placed: &[(PlacedFile, Drift)]) -> String {
+    const SHOWN: usize = 8;
+    let mut moved: BTreeMap<String, Vec<&RepoPath>> = BTreeMap::new();
+    for (file, drift) in placed.iter().filter(|(_, drift)| !drift.is_same()) {
+        moved.entry(drift.state()).or_default().push(&file.path);
+    }
+    let files = placed.iter();
+    let files = files.filter(|(file, _)| file.kind != PlacedKind::Directory);
+    let (same, all) = (
+        files.clone().filter(|(_, drift)| drift.is_same()).count(),
+        files.count(),
+    );
+    if placed.is_empty() {
+        return String::new();
+    }
+    let same = match same {
+        same if same == all => Here::Same.as_str().to_owned(),
+        same => format!("{same} {}", Here::Same.as_str()),
+    };
+    let mut text = format!("  placed   {}, {same}\n", count(all, "file", "files"));
+    for (state, paths) in moved {
+        let names: Vec<_> = paths.iter().take(SHOWN).map(ToString::to_string).collect();
+        let more = match paths.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            n => format!(", … and {n} more"),
+        };
+        let names = names.join(", ");
+        text.push_str(&format!("    {} {state}: {names}{more}\n", paths.len()));
+    }
     text
 }
 

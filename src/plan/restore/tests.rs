@@ -18,6 +18,7 @@ fn violation(text: &str, disk: Option<Mode>, target: Option<Mode>) -> Violation 
         committed: false,
         disk: disk.map(entry),
         target: target.map(entry),
+        source: None,
     }
 }
 
@@ -137,4 +138,35 @@ fn commits_are_made_anew_only_where_one_of_them_went_out_of_scope() {
     assert!(!rewrite(&facts));
     facts.history.push(path("b"));
     assert!(rewrite(&facts));
+}
+
+#[test]
+fn a_placed_file_is_put_back_from_a_source_that_is_the_same_and_stays_otherwise() {
+    let placed = |text, source| Violation {
+        source: Some(source),
+        ..violation(text, FILE, None)
+    };
+    let facts = facts(vec![
+        placed("a", There::Same),
+        placed("b", There::Newer),
+        placed("c", There::Gone),
+        placed("d", There::None),
+    ]);
+    let both = plan(&facts, &[], Committed::Undone).expect("ok");
+    assert_eq!(names(&both), ["a"]);
+    let stays: Vec<_> = both.stays.iter().map(|v| v.path.to_string()).collect();
+    assert_eq!(stays, ["b", "c", "d"]);
+    let nothing = plan(&facts, &[path("b")], Committed::Undone).expect("ok");
+    assert!(nothing.is_empty() && nothing.stays.len() == 1);
+}
+
+#[test]
+fn ignored_work_in_the_place_of_a_placed_file_is_in_its_way() {
+    let mut facts = facts(vec![Violation {
+        source: Some(There::Same),
+        ..violation("a", None, None)
+    }]);
+    facts.others.insert(path("a/built.log"));
+    let refused = plan(&facts, &[], Committed::Undone);
+    assert!(matches!(refused, Err(RestoreRefusal::InTheWay { .. })));
 }

@@ -84,14 +84,14 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
 fn put_bits_back(repository: &Repository, known: &Known) -> Result<(), Error> {
     let index = read_index(&known.record.admin_dir.join("index"), repository.format)?;
     let applied = write_bits::apply(&known.record.path, &known.scope, &index, Doing::Change)?;
-    let placed = known.placed()?;
-    let placed = placed.files().iter();
-    write_bits::apply_to_placed(&known.record.path, &known.scope, placed, Doing::Change)?;
     if !applied.changed.is_empty() {
         // a write bit changes the ctime, by which git takes the file for an edited one and reads
         // it again. If the index is locked, git is not done with it.
         let _ = known.git(repository).update_index_refresh();
     }
+    let placed = known.placed()?;
+    let placed = placed.files().iter();
+    write_bits::apply_to_placed(&known.record.path, &known.scope, placed, Doing::Change)?;
     Ok(())
 }
 

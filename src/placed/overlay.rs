@@ -21,6 +21,9 @@ impl Placed {
         manifest: Manifest,
         is_tracked: &dyn Fn(&RepoPath) -> bool,
     ) -> (Manifest, Self) {
+        if self.files.is_empty() && manifest.items().iter().all(|item| item.base.is_some()) {
+            return (manifest, self);
+        }
         let has_base = |path: &RepoPath| manifest.base(path).is_some();
         self.files
             .retain(|file| !has_base(&file.path) && !is_tracked(&file.path));

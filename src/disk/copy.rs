@@ -7,9 +7,10 @@
 
 mod clone;
 mod content;
-mod digest;
+
 mod entry;
 mod error;
+mod parts;
 mod queue;
 mod remove;
 mod rename;

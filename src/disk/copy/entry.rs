@@ -154,12 +154,12 @@ impl Thread<'_> {
             copier: self.shared,
             path: &item.path,
             from: file,
-            to: &copy,
+            to: Some(&copy),
             size,
             sparse,
         };
         let digest = if cloned {
-            large.read_clone(&mut self.buffer)?
+            large.read_clone(&copy, &mut self.buffer)?
         } else {
             Some(large.copy(&mut self.buffer)?)
         };

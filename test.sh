@@ -148,10 +148,27 @@ documentation() {
     RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" cargo doc --no-deps --locked --quiet
 }
 
+# Tests make thousands of small repositories: in memory, where that has room and runs programs
+# (containers mount it without), they are a fifth faster.
+in_memory() {
+    local dir=/dev/shm free probe
+    [[ -z ${TMPDIR:-} && -d $dir && -w $dir ]] || return 1
+    free=$(df -Pk "$dir" 2>/dev/null | awk 'NR == 2 { print $4 }')
+    [[ ${free:-0} -ge 4194304 ]] || return 1
+    probe=$(mktemp "$dir/agentwt-XXXXXX") || return 1
+    printf '#!/bin/sh\n' >"$probe"
+    chmod +x "$probe"
+    "$probe" 2>/dev/null
+    local runs=$?
+    rm -f "$probe"
+    return "$runs"
+}
+
 check tools tools
 check format cargo fmt --check
 check clippy cargo clippy --all-targets --locked --quiet -- -D warnings
 check shellcheck shell_scripts
+in_memory && export TMPDIR=/dev/shm
 if command -v cargo-nextest >/dev/null 2>&1; then
     # a test waits for the git that it started half of its time
     threads=$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 2))

@@ -3,6 +3,7 @@
 use clap::{ArgGroup, Args};
 
 use super::{ScopeLists, VerdictOutput};
+use crate::verify::{Layers, Strictness};
 
 /// Compare what changed with the scope
 ///
@@ -47,6 +48,24 @@ pub struct Verify {
     /// How to print the answer.
     #[command(flatten)]
     pub output: VerdictOutput,
+}
+
+impl Verify {
+    /// What notices count as.
+    #[must_use]
+    pub const fn strictness(&self) -> Strictness {
+        if self.strict {
+            Strictness::Strict
+        } else {
+            Strictness::Normal
+        }
+    }
+
+    /// Which layers are looked at.
+    #[must_use]
+    pub const fn layers(&self) -> Layers {
+        if self.net { Layers::Net } else { Layers::All }
+    }
 }
 
 /// The scope of a worktree was frozen when it was made.

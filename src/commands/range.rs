@@ -9,7 +9,7 @@ use crate::facts::range::Span;
 use crate::plan::range::{Range, RangeRefusal};
 use crate::plan::rules::rules_of;
 use crate::scope::Scope;
-use crate::verify::{Layers, Report, Strictness, verify};
+use crate::verify::{Report, verify};
 
 /// Holds the verdict over a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,16 +34,7 @@ pub fn run(
     let range = Range::parse(range)?;
     let span = Span::find(session.repository()?, &range, session.quarantine.as_deref())?;
     let (scope, profile) = scope(session, options, &range, &span)?;
-    let strictness = if options.strict {
-        Strictness::Strict
-    } else {
-        Strictness::Normal
-    };
-    let layers = if options.net {
-        Layers::Net
-    } else {
-        Layers::All
-    };
+    let (strictness, layers) = (options.strictness(), options.layers());
     let report = verify(&scope, span.changes(&scope)?, layers, strictness);
     let exit = if report.valid() {
         ExitCode::Success

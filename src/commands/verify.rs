@@ -15,7 +15,7 @@ use crate::facts::shared::main_changes;
 use crate::facts::worktree::{Lost, Recorded, lost, names};
 use crate::facts::{FactsError, IndexFile, Known, Repository};
 use crate::plan::refusal::Refusal;
-use crate::verify::{Layers, Report, Strictness, verify, without_scope};
+use crate::verify::{Report, verify, without_scope};
 
 /// Holds the verdict over one worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,16 +37,7 @@ pub fn run(
     options: &crate::cli::Verify,
 ) -> Result<Outcome<Vec<Verified>>, Error> {
     let repository = session.repository()?;
-    let strictness = if options.strict {
-        Strictness::Strict
-    } else {
-        Strictness::Normal
-    };
-    let layers = if options.net {
-        Layers::Net
-    } else {
-        Layers::All
-    };
+    let (strictness, layers) = (options.strictness(), options.layers());
     let mut outcome = Outcome::done(Vec::new());
     let mut chosen = chosen(&repository, options)?;
     for lost in chosen.lost {

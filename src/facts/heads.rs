@@ -1,8 +1,8 @@
 //! Reads what a worktree is on: HEAD, its branch, its reflog, an operation in progress.
 
-use super::effort::Effort;
 use std::collections::BTreeSet;
 
+use super::effort::Effort;
 use super::error::FactsError;
 use super::repository::Repository;
 use super::worktree::Known;

@@ -6,6 +6,7 @@ use miette::Diagnostic;
 
 use crate::config::ConfigError;
 use crate::disk::DiskError;
+use crate::disk::copy::CopyError;
 use crate::exit::ExitCode;
 use crate::facts::prompt::PromptError;
 use crate::facts::scope::ProfileError;
@@ -65,6 +66,17 @@ pub enum Error {
         /// Where it is saved.
         rescue: String,
     },
+    /// Files could not be copied or moved in.
+    #[error(transparent)]
+    Copy(#[from] CopyError),
+    /// It failed, and not all could be undone.
+    #[error("{error}; what is left: {}", left.join("; "))]
+    Left {
+        /// What failed.
+        error: Box<Error>,
+        /// What could not be undone.
+        left: Vec<String>,
+    },
     /// A signal asked to stop; everything was undone.
     #[error("interrupted by signal {0}")]
     Interrupted(u8),
@@ -104,15 +116,26 @@ impl Error {
         match self {
             Self::Facts(error) => of_facts(error),
             Self::Git(error) => of_git(error),
-            Self::Disk(_) => ExitCode::Disk,
             Self::Config(_) | Self::Scope(_) | Self::Pattern(_) => ExitCode::Config,
             Self::Refused(refusal) => refusal.exit_code(),
             Self::Range(refusal) => refusal.exit_code(),
             Self::Hooks(error) => of_hooks(error),
             Self::Disagreement { .. } => ExitCode::Git,
-            Self::HalfRestored { error, .. } => error.exit_code(),
+            Self::HalfRestored { error, .. } | Self::Left { error, .. } => error.exit_code(),
+            Self::Copy(error) if error.is_refusal() => ExitCode::Refused,
+            Self::Disk(_) | Self::Copy(_) => ExitCode::Disk,
             Self::Interrupted(signal) => ExitCode::Signal(*signal),
         }
+    }
+
+    /// The same error, with what could not be undone after it.
+    #[must_use]
+    pub fn leaving(self, left: Vec<String>) -> Self {
+        if left.is_empty() {
+            return self;
+        }
+        let error = Box::new(self);
+        Self::Left { error, left }
     }
 
     fn inner(&self) -> Option<&dyn Diagnostic> {
@@ -126,7 +149,8 @@ impl Error {
             Self::Refused(error) => Some(error),
             Self::Range(error) => Some(error),
             Self::Hooks(error) => Some(error),
-            Self::HalfRestored { error, .. } => error.inner(),
+            Self::Copy(error) => Some(error),
+            Self::HalfRestored { error, .. } | Self::Left { error, .. } => error.inner(),
             Self::Disagreement { .. } | Self::Interrupted(_) => None,
         }
     }
@@ -173,6 +197,7 @@ fn is_disk(words: &str) -> bool {
         "Read-only file system",
         "Disk quota exceeded",
         "unable to write",
+        "ould not write",
         "failed to write",
         "couldn't write",
         "couldn't close",

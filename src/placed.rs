@@ -108,6 +108,16 @@ pub struct Placed {
 }
 
 impl Placed {
+    /// Nothing is placed yet in a worktree that was made with these options.
+    #[must_use]
+    pub fn nothing(globs: Vec<String>, without_config: bool) -> Self {
+        Self {
+            globs,
+            without_config,
+            ..Self::default()
+        }
+    }
+
     /// Takes the files in any order; two of one path are not allowed. `settled` is the file
     /// system's time at which all of them were there.
     #[must_use]

@@ -7,7 +7,7 @@
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read, Write};
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use camino::Utf8PathBuf;
 use clap::Parser;
@@ -20,7 +20,7 @@ use crate::disk::DiskError;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::git::{Asked, Git, SharedRunner, Trace};
-use crate::output::{Answer, End, Paint, Shown, render, render_error};
+use crate::output::{Answer, End, Paint, Shown, progress, render, render_error};
 use crate::plan::refusal::Refusal;
 
 /// Runs a command line, the program's name first, and returns the status to end with.
@@ -55,7 +55,10 @@ fn run_command_line(arguments: Vec<OsString>) -> ExitCode {
         }
     };
     let (format, end) = form(&cli.command);
-    let result = session(&cli).and_then(|session| dispatch(&session, &cli.command));
+    let result = session(&cli).and_then(|session| {
+        let _drawing = draws(&cli).then(|| progress::draw(Arc::clone(&session.progress)));
+        dispatch(&session, &cli.command)
+    });
     match result {
         Ok(outcome) => print(&cli, &outcome, format, end),
         Err(error) => {
@@ -69,6 +72,12 @@ fn run_command_line(arguments: Vec<OsString>) -> ExitCode {
             error.exit_code()
         }
     }
+}
+
+/// Whether a long copy is drawn as it goes on.
+fn draws(cli: &Cli) -> bool {
+    let copies = matches!(cli.command, Command::Add(_) | Command::Sync(_));
+    copies && !cli.common.quiet && std::io::stderr().is_terminal()
 }
 
 /// Writes to stderr. `eprint!` would panic when its reader is gone.
@@ -151,14 +160,19 @@ fn session(cli: &Cli) -> Result<Session, Error> {
         name.starts_with("AGENTWT_")
             .then(|| Some((name, value.into_string().ok()?)))?
     });
+    let input = input(&cli.command)?;
     let signal = Arc::new(AtomicUsize::new(0));
+    let idle = Arc::new(AtomicBool::new(false));
     if matches!(
         cli.command,
-        Command::Add(_) | Command::Remove(_) | Command::Restore(_)
+        Command::Add(_) | Command::Remove(_) | Command::Restore(_) | Command::Sync(_)
     ) {
         for number in [SIGINT, SIGTERM, SIGHUP] {
             let flag = Arc::clone(&signal);
             let value = usize::try_from(number).unwrap_or(2);
+            // before the flag: while something is waited for, nothing has to be undone
+            signal_hook::flag::register_conditional_default(number, Arc::clone(&idle))
+                .map_err(|error| DiskError::new("listen for signals", error))?;
             signal_hook::flag::register_usize(number, flag, value)
                 .map_err(|error| DiskError::new("listen for signals", error))?;
         }
@@ -167,15 +181,17 @@ fn session(cli: &Cli) -> Result<Session, Error> {
         start,
         environment: ours.collect(),
         hook_index: std::env::var("GIT_INDEX_FILE").ok().map(Utf8PathBuf::from),
-        input: input(&cli.command)?,
+        input,
         quarantine: std::env::var("GIT_QUARANTINE_PATH")
             .ok()
             .map(Utf8PathBuf::from),
         binary,
         runner: SharedRunner::default(),
         trace: trace(cli.common.verbose),
+        progress: Arc::default(),
         is_root: rustix::process::geteuid().is_root(),
         signal,
+        idle,
     })
 }
 
@@ -255,6 +271,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Outcome<Answer>, Err
             with(commands::restore::run(session, options)?, Answer::Restore)
         }
         Command::Remove(options) => with(commands::remove::run(session, options)?, Answer::Remove),
+        Command::Sync(options) => with(commands::sync::run(session, options)?, Answer::Sync),
         Command::Hooks(options) => with(
             commands::hooks::run(session, &options.command)?,
             Answer::Hooks,
@@ -286,6 +303,7 @@ fn form(command: &Command) -> (Format, End) {
         Command::Reapply(o) => (o.output.format(), End::Newline),
         Command::Restore(o) => (o.output.format(), End::Newline),
         Command::Remove(o) => (o.output.format(), End::Newline),
+        Command::Sync(o) => (o.output.format(), end(o.output.nul())),
         Command::Hooks(o) => match &o.command {
             HooksCommand::Install(o) | HooksCommand::Uninstall(o) => {
                 (o.output.format(), End::Newline)

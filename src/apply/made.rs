@@ -3,6 +3,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::ignore_rules::{self, IgnoreRules};
+use super::place;
 use crate::disk::files::{self, Lock};
 use crate::error::Error;
 use crate::facts::Repository;
@@ -162,6 +163,11 @@ fn take_back(
         return;
     };
     let ours = path.starts_with(repository.root.join(WORKTREES));
+    if ours {
+        let _ = files::remove_directory(&place::staging(path));
+        // git cannot remove what is in a directory that was copied without its write bit
+        let _ = crate::disk::mode::make_directories_writable(path);
+    }
     if ours && git.worktree_remove_force(path).is_err() {
         let _ = files::remove_directory(path);
         // git keeps the entry of a worktree that is "initializing" for ever (git-worktree(1))

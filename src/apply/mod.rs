@@ -2,14 +2,19 @@
 //!
 //! Each does one thing and says how to undo it, or leaves nothing when it fails.
 
+pub mod clean;
+pub mod hide;
 pub mod ignore_rules;
 pub mod made;
 pub mod outcome;
+pub mod place;
+pub mod pull;
 pub mod register;
 pub mod rescue;
 pub mod restore;
 pub mod rewrite;
 mod saved;
+pub mod shown;
 pub mod sparse;
 pub mod undo;
 pub mod write_bits;

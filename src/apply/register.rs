@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::disk::drift::Proof;
 use crate::disk::files;
-use crate::disk::scan::{Believe, Walk, scan};
+use crate::disk::scan::{Believe, Found, Walk, scan};
 use crate::entry::Entry;
 use crate::error::Error;
 use crate::facts::add::Listing;
@@ -16,6 +17,7 @@ use crate::git::index::IndexEntry;
 use crate::git::objects::Objects;
 use crate::manifest::{Item, Manifest, OnDisk};
 use crate::path::RepoPath;
+use crate::placed::Placed;
 use crate::record::{Record, WatchedFile, to_text};
 use crate::scope::{Access, EntryKind, Scope};
 
@@ -29,6 +31,8 @@ pub struct Registration<'a> {
     pub record: Record,
     /// The commit that is checked out.
     pub head: Listing,
+    /// What was placed there, which has a list of its own.
+    pub placed: Placed,
     /// Whether git has just written the files, so that they need not be read.
     pub fresh: Fresh,
 }
@@ -104,6 +108,12 @@ impl Registration<'_> {
 
     fn manifest(&self) -> Result<Manifest, Error> {
         let expected = Manifest::new(items_of(&self.head), 0);
+        let (expected, placed) = self.placed.clone().laid_over(expected, &|_| false);
+        let source = Some(self.repository.root.as_path());
+        let proof = Proof {
+            placed: &placed,
+            source,
+        };
         let format = self.repository.format;
         let hash = |size, content: &mut dyn std::io::Read| format.hash_blob(size, content);
         let believe = match (self.fresh, self.record.conversions) {
@@ -115,7 +125,7 @@ impl Registration<'_> {
         let walk = Walk {
             root,
             manifest: &expected,
-            placed: None,
+            placed: Some(proof),
             submodules: &submodules,
             believe,
             hash: &hash,
@@ -130,7 +140,8 @@ impl Registration<'_> {
         let settled = files::settled_time(root, newest)?;
         let mut items = items_of(&self.head);
         let tracked = items.len();
-        for found in scan.found {
+        let ours = |found: &Found| placed.get(&found.path).is_some();
+        for found in scan.found.into_iter().filter(|found| !ours(found)) {
             let disk = Some(OnDisk {
                 entry: found.entry,
                 stat: found.stat,
@@ -244,6 +255,15 @@ pub fn accept_shared(repository: &Repository, known: &Known) -> Result<Known, Er
 /// Fails when the disk refuses.
 pub fn renew_fingerprints(repository: &Repository, known: &Known) -> Result<(), Error> {
     renew(repository, known, WatchedFile::is_of_our_hooks).map(drop)
+}
+
+/// Takes the digest of the worktree's own configuration anew, after we changed it.
+///
+/// # Errors
+/// Fails when the disk refuses.
+pub fn renew_config(repository: &Repository, known: &Known) -> Result<(), Error> {
+    let is_config = |file: WatchedFile| file == WatchedFile::ConfigWorktree;
+    renew(repository, known, is_config).map(drop)
 }
 
 fn renew(

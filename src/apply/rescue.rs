@@ -3,6 +3,7 @@
 //! The bytes are those on disk: no filter runs, no index of the user's is touched.
 
 use bstr::ByteSlice;
+use camino::Utf8Path;
 
 use crate::disk::DiskError;
 use crate::disk::below::open_below;
@@ -52,7 +53,7 @@ pub fn save(
             parents.extend(&staged);
             // of a directory that is gone only what was staged is left
             let info = if files::is_directory(&known.record.path) {
-                differences(repository, known, &plan.save)?
+                differences(repository, known, &known.record.path, &plan.save)?
             } else {
                 Vec::new()
             };
@@ -78,6 +79,40 @@ pub fn save(
         .git
         .update_ref(&name, &commit, None, "agentwt: saved before removal")?;
     Ok(Some(Rescue { name, commit }))
+}
+
+/// Saves these files of a root, the worktree's or the main one's, before they are replaced.
+///
+/// # Errors
+/// Fails when a file cannot be read or git fails; no ref is then written.
+pub fn save_files(
+    repository: &Repository,
+    known: &Known,
+    root: &Utf8Path,
+    paths: &[RepoPath],
+    time: &str,
+) -> Result<Rescue, Error> {
+    let base = &known.record.base.commit;
+    let info = differences(repository, known, root, paths)?;
+    let index = known.dir.join("rescue-index");
+    let git = repository
+        .git
+        .with_mode(GitMode::Hardened)
+        .with_index(&index);
+    let message = format!("git-agentwt: what `sync --force` replaced in {root}\n");
+    let made = git.commit_differences(base, &info, &message, &[base]);
+    files::remove_file(&index)?;
+    let commit = made?;
+    let name = format!("refs/agentwt/rescue/{}/{time}", known.record.name);
+    let name = unused(repository, &name)?;
+    let git = &repository.git;
+    git.update_ref(
+        &name,
+        &commit,
+        None,
+        "agentwt: saved before it was replaced",
+    )?;
+    Ok(Rescue { name, commit })
 }
 
 /// This name, or, where something was saved within the same second, the next one.
@@ -113,12 +148,13 @@ fn staged(
 fn differences(
     repository: &Repository,
     known: &Known,
+    root: &Utf8Path,
     paths: &[RepoPath],
 ) -> Result<Vec<u8>, Error> {
     let objects = repository.objects()?;
     let mut info = Vec::new();
     for path in paths {
-        let entry = match read(&objects, known, path)? {
+        let entry = match read(&objects, root, path)? {
             // an excluded path is absent on purpose, not deleted
             None if is_absent_on_purpose(known, path) => continue,
             other => other,
@@ -140,36 +176,34 @@ fn is_absent_on_purpose(known: &Known, path: &RepoPath) -> bool {
 }
 
 /// Writes what stands at a path into the repository; none when nothing does that git can hold.
-/// Nothing is read through a link on the way: what is there is not the worktree's.
+/// Nothing is read through a link on the way: what is there is not the root's.
 pub(super) fn read(
     objects: &Objects,
-    known: &Known,
+    root: &Utf8Path,
     path: &RepoPath,
 ) -> Result<Option<Entry>, Error> {
     let failed = |error: std::io::Error| DiskError::new(format!("save {path}"), error);
-    Ok(
-        match open_below(&known.record.path, path).map_err(failed)? {
-            files::Opened::File {
-                size,
-                executable,
-                mut content,
-            } => {
-                let id = objects.write_blob(size, &mut content)?;
-                let mode = if executable {
-                    Mode::Executable
-                } else {
-                    Mode::File
-                };
-                Some(Entry { mode, id })
-            }
-            files::Opened::Link(text) => {
-                let id = objects.write_blob(text.len() as u64, &mut text.as_bytes())?;
-                Some(Entry {
-                    mode: Mode::Link,
-                    id,
-                })
-            }
-            files::Opened::Other => None,
-        },
-    )
+    Ok(match open_below(root, path).map_err(failed)? {
+        files::Opened::File {
+            size,
+            executable,
+            mut content,
+        } => {
+            let id = objects.write_blob(size, &mut content)?;
+            let mode = if executable {
+                Mode::Executable
+            } else {
+                Mode::File
+            };
+            Some(Entry { mode, id })
+        }
+        files::Opened::Link(text) => {
+            let id = objects.write_blob(text.len() as u64, &mut text.as_bytes())?;
+            Some(Entry {
+                mode: Mode::Link,
+                id,
+            })
+        }
+        files::Opened::Other => None,
+    })
 }

@@ -214,7 +214,7 @@ fn replace(bench: &Bench<'_>, plan: &RestorePlan) -> Result<(), Error> {
     if !plan.paths.iter().any(Violation::from_source) {
         return Ok(());
     }
-    let (known, source) = (bench.known, &bench.repository.root);
+    let known = bench.known;
     let root = &known.record.path;
     let placed = known.placed()?;
     let mut renewed = Vec::new();
@@ -223,7 +223,8 @@ fn replace(bench: &Bench<'_>, plan: &RestorePlan) -> Result<(), Error> {
         .iter()
         .filter(|violation| violation.from_source());
     for file in back.filter_map(|violation| placed.get(&violation.path)) {
-        let stat = put_back(root, source, &placed, file)?;
+        let source = known.source_of(bench.repository, file);
+        let stat = put_back(root, &source, &placed, file)?;
         renewed.push(PlacedFile {
             stat,
             ..file.clone()

@@ -112,7 +112,7 @@ pub(super) fn check_unchanged(
     let has_content = saved
         .disk
         .is_some_and(|entry| entry.mode.git_octal().is_some());
-    if has_content && read(objects, bench.known, &saved.path)? != saved.disk {
+    if has_content && read(objects, &bench.known.record.path, &saved.path)? != saved.disk {
         let error = std::io::Error::other("it was changed while it was put away");
         return Err(DiskError::new(format!("put back {}", saved.path), error).into());
     }
@@ -127,7 +127,7 @@ fn saved_paths(bench: &Bench<'_>, plan: &RestorePlan) -> Result<Vec<SavedPath>, 
     let mut saved = Vec::new();
     for violation in &plan.paths {
         let path = &violation.path;
-        let read = read(&objects, bench.known, path)?;
+        let read = read(&objects, &bench.known.record.path, path)?;
         // what has no content is as the walk found it
         let without_content = violation
             .disk

@@ -44,12 +44,33 @@ pub struct Add {
     /// The scope: the profile, and the lists that replace its own or are added to them.
     #[command(flatten)]
     pub scope: ScopeLists,
+    /// Which untracked files come along.
+    #[command(flatten)]
+    pub sync: SyncOptions,
     /// The agent program, and what it is told.
     #[command(flatten)]
     pub context: ContextOptions,
     /// How to print the answer.
     #[command(flatten)]
     pub output: AnswerOutput,
+}
+
+/// Holds the options that say which untracked files are copied from the main worktree.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+#[command(next_help_heading = "File sync")]
+pub struct SyncOptions {
+    /// Copy these untracked files too
+    ///
+    /// A glob relative to the repository's root, added to the patterns of the config; the option
+    /// may be repeated. It must match something. `git agentwt sync` goes by it as well.
+    #[arg(long = "sync", value_name = "glob")]
+    pub globs: Vec<String>,
+    /// Leave the config's file sync out
+    ///
+    /// Neither its patterns nor `.worktreeinclude` count for this worktree; with --sync only the
+    /// files of that are copied.
+    #[arg(long)]
+    pub no_sync: bool,
 }
 
 /// Holds the options that say which program will work there, and what it is told.

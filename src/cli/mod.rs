@@ -20,19 +20,21 @@ mod look;
 pub mod man;
 mod output;
 mod restore;
+mod sync;
 mod verify;
 
 use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand};
 
-pub use self::add::{Add, ContextOptions, ScopeLists};
+pub use self::add::{Add, ContextOptions, ScopeLists, SyncOptions};
 pub use self::changed::Changed;
 pub use self::hooks::{Completions, Hook, Hooks, HooksCommand, HooksInstall, HooksStatus};
 pub use self::lifecycle::{Init, Reapply, Remove};
 pub use self::look::{Clients, List, Path, Scope, Status};
 pub use self::output::{AnswerOutput, FindingsOutput, Format, ListOutput, VerdictOutput};
 pub use self::restore::Restore;
+pub use self::sync::Sync;
 pub use self::verify::Verify;
 
 /// Give each coding agent its own worktree, and prove what it touched
@@ -102,6 +104,7 @@ pub enum Command {
     Restore(Restore),
     #[command(visible_alias = "rm")]
     Remove(Remove),
+    Sync(Sync),
     Hooks(Hooks),
     Clients(Clients),
     Completions(Completions),

@@ -1,29 +1,27 @@
 //! `git agentwt add`: makes a scoped worktree, or nothing.
 
-use camino::{Utf8Path, Utf8PathBuf};
+mod files;
+mod making;
 
 use super::{Outcome, Session};
-use crate::apply::made::Made;
-use crate::apply::register::{Fresh, Registration, check_sparse, dot_git};
-use crate::apply::{made, write_bits};
+use crate::apply::made;
 use crate::client::{Layout, Root};
-use crate::config::{Choice, Client, OnViolation, SettingFlags, Strategy};
-use crate::disk::files::{self, Lock};
-use crate::disk::mode::Doing;
-use crate::entry::Mode;
+use crate::config::{Choice, Client, SettingFlags, Strategy};
+use crate::disk::files::Lock;
 use crate::error::Error;
-use crate::facts::add::{self as facts, Asked, Counts, Listing};
+use crate::facts::add::{self as facts, Asked as AskedFor, Counts, Listing};
+use crate::facts::sync::InWorktree;
 use crate::facts::worktree::Recorded;
-use crate::facts::{FactsError, Known, Main, Repository, load_config, prompt};
-use crate::git::hooks::{Hooks, PreCommit};
-use crate::git::index::read_index;
-use crate::git::worktree::NewWorktreeBranch;
+use crate::facts::{FactsError, Known, Loaded, Main, Repository, load_config, prompt};
 use crate::name::WorktreeName;
-use crate::plan::add::{AddFacts, AddPlan, Decision, PlannedBranch, plan};
+use crate::path::RepoPath;
+use crate::plan::add::{AddFacts, AddPlan, Decision, plan};
 use crate::plan::context::{self, Around};
 use crate::plan::refusal::Refusal;
-use crate::record::{Base, MadeBy, Record, VERSION};
-use crate::scope::{Case, Scope};
+use crate::plan::sync::SyncPlan;
+use crate::scope::Scope;
+use files::Files;
+use making::{Making, WithHooks};
 
 /// Holds what `add` made, found or would make.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +32,8 @@ pub struct Added {
     pub plan: AddPlan,
     /// How many tracked files have which access.
     pub files: Counts,
+    /// What is synced; none for a worktree that was there.
+    pub synced: Option<SyncPlan>,
 }
 
 /// Says what was done.
@@ -45,13 +45,6 @@ pub enum Done {
     Kept,
     /// It would be made (`-n`).
     Planned,
-}
-
-/// Says whether hooks are installed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WithHooks {
-    Yes,
-    No,
 }
 
 /// Makes the worktree.
@@ -78,7 +71,7 @@ pub fn run(session: &Session, options: &crate::cli::Add) -> Result<Outcome<Added
             None
         }
     };
-    let (facts, mut notes) = read_facts(session, &repository, options, &name, known.as_ref())?;
+    let Asked { facts, loaded } = read_facts(session, &repository, options, &name, known.as_ref())?;
     let told = facts.prompt.as_deref();
     let mut plan = match plan(&facts)? {
         Decision::Make(plan) => *plan,
@@ -87,11 +80,14 @@ pub fn run(session: &Session, options: &crate::cli::Add) -> Result<Outcome<Added
     let scope = Scope::compile(plan.rules.clone(), repository.case()?);
     let scope = scope.map_err(Error::Scope)?;
     let listing = Listing::of(&repository, plan.checkout())?;
-    let (files, advice) = facts::count(&scope, &listing);
-    notes.extend(advice);
-    let layout = layout(&repository, &plan, told, &scope, &listing)?;
+    let (files, mut notes) = facts::count(&scope, &listing);
+    let files_to_sync = Files::select(session, &repository, &loaded, &options.sync)?;
+    let there = InWorktree::to_be(&listing.entries);
+    let mut synced = files_to_sync.plan(&repository, &plan, &scope, &there)?;
+    let layout = layout(&repository, &plan, told, &scope, &listing, &synced)?;
     plan.context = layout.files;
     notes.extend(layout.notes);
+    notes.extend(files_to_sync.note());
     notes.extend(facts::behind_upstream(
         &repository,
         &plan.revision,
@@ -108,12 +104,25 @@ pub fn run(session: &Session, options: &crate::cli::Add) -> Result<Outcome<Added
         } else {
             WithHooks::Yes
         };
-        apply(session, &repository, &plan, &scope, listing, hooks)?;
+        let making = Making {
+            session,
+            repository: &repository,
+            plan: &plan,
+            scope: &scope,
+            files: &files_to_sync,
+            hooks,
+        };
+        synced = making.apply(listing, &mut notes)?;
         Done::Made
     };
     Ok(Outcome {
         notes,
-        ..Outcome::done(Added { done, plan, files })
+        ..Outcome::done(Added {
+            done,
+            plan,
+            files,
+            synced: Some(synced),
+        })
     })
 }
 
@@ -124,17 +133,25 @@ fn layout(
     prompt: Option<&[u8]>,
     scope: &Scope,
     listing: &Listing,
+    synced: &SyncPlan,
 ) -> Result<Layout, Refusal> {
+    let synced: Vec<RepoPath> = synced.copy.iter().map(|one| one.path.clone()).collect();
     let around = Around {
         scope,
         tracked: &listing.entries,
-        synced: &[],
+        synced: &synced,
         root: match repository.main {
             Main::Worktree => Root::MainWorktree(&repository.root),
             Main::Bare => Root::Bare(&repository.root),
         },
     };
     context::plan(plan, prompt.unwrap_or_default(), &around)
+}
+
+/// Holds what was read before anything is decided.
+struct Asked {
+    facts: AddFacts,
+    loaded: Loaded,
 }
 
 const AS_ROOT: &str = "you are root, whom read-only bits do not stop; \
@@ -146,7 +163,7 @@ fn read_facts(
     options: &crate::cli::Add,
     name: &WorktreeName,
     known: Option<&Known>,
-) -> Result<(AddFacts, Vec<String>), Error> {
+) -> Result<Asked, Error> {
     let flags = SettingFlags {
         base: options.base.clone(),
         scope: options.scope.profile.clone(),
@@ -167,15 +184,16 @@ fn read_facts(
     let profile = loaded.settings.profile(&loaded.config)?.cloned();
     let profile = profile.map(|profile| (loaded.settings.scope.value.clone(), profile));
     let branch = options.branch.as_deref();
-    let asked = Asked {
+    let asked = AskedFor {
         name,
         branch,
         lists: &options.scope,
         profile,
-        prompt: prompt::read(&options.context, &session.start, &session.input)?,
+        prompt: session
+            .waiting(|| prompt::read(&options.context, &session.start, &session.input))?,
     };
     let facts = facts::read(repository, &loaded, &asked, known)?;
-    Ok((facts, facts::notes_on_config(&loaded)))
+    Ok(Asked { facts, loaded })
 }
 
 fn kept(
@@ -193,149 +211,17 @@ fn kept(
         Some(known) => facts::count(&known.scope, &Listing::of(repository, plan.checkout())?).0,
         None => Counts::default(),
     };
-    let done = Done::Kept;
+    let of_sync = (!options.sync.globs.is_empty()).then(|| {
+        let name = &plan.name;
+        format!("--sync only counts when a worktree is made; to have what this one was made with: git agentwt sync {name}")
+    });
     Ok(Outcome {
-        notes: note.into_iter().collect(),
-        ..Outcome::done(Added { done, plan, files })
-    })
-}
-
-/// Makes what the plan says; undoes all of it when a step fails.
-fn apply(
-    session: &Session,
-    repository: &Repository,
-    plan: &AddPlan,
-    scope: &Scope,
-    listing: Listing,
-    hooks: WithHooks,
-) -> Result<(), Error> {
-    let mut made = Made::nothing(repository, plan);
-    let result = steps(session, repository, plan, scope, listing, hooks, &mut made);
-    if let Err(error) = result {
-        made.undo();
-        // a signal that reached git first looks like git's own failure
-        session.check()?;
-        return Err(error);
-    }
-    Ok(())
-}
-
-fn steps(
-    session: &Session,
-    repository: &Repository,
-    plan: &AddPlan,
-    scope: &Scope,
-    listing: Listing,
-    hooks: WithHooks,
-    made: &mut Made<'_>,
-) -> Result<(), Error> {
-    made.ignore_rules()?;
-    made.intent(Session::now())?;
-    session.check()?;
-    let admin_dir = register_with_git(repository, plan, scope, &listing, made)?;
-    let git = repository.git.on(&admin_dir, Some(&plan.path));
-    session.check()?;
-    git.reset_hard()?;
-    let index = read_index(&admin_dir.join("index"), repository.format)?;
-    check_sparse(scope, &index)?;
-    session.check()?;
-    // by the directory alone, as git starts it after `worktree add`
-    let in_worktree = repository.git.at(&plan.path);
-    in_worktree.hook_run_post_checkout(&listing.commit)?;
-    session.check()?;
-    write_bits::apply(&plan.path, scope, &index, Doing::Change)?;
-    git.update_index_refresh()?;
-    if hooks == WithHooks::Yes {
-        let ask = match plan.on_violation {
-            OnViolation::Block => PreCommit::Blocks,
-            OnViolation::Report => PreCommit::Absent,
-        };
-        let _shared = Lock::wait(&repository.shared_lock())?;
-        Hooks::of(&repository.git, &admin_dir, &plan.path)?.install(&session.binary, ask)?;
-    }
-    session.check()?;
-    let record = record(repository, plan, scope, &admin_dir)?;
-    let dir = repository.record_dir(&plan.name);
-    Registration {
-        repository,
-        dir,
-        record,
-        head: listing,
-        fresh: Fresh::Yes,
-    }
-    .write()?;
-    session.check()
-}
-
-/// The steps in which git writes shared files, under the shared lock: the worktree and its
-/// branch, and the sparse patterns, which may switch `extensions.worktreeConfig` on.
-fn register_with_git(
-    repository: &Repository,
-    plan: &AddPlan,
-    scope: &Scope,
-    listing: &Listing,
-    made: &mut Made<'_>,
-) -> Result<Utf8PathBuf, Error> {
-    let gitlinks = listing
-        .entries
-        .iter()
-        .filter(|(_, entry)| entry.mode == Mode::Gitlink);
-    let patterns = scope.sparse_patterns_with_gitlinks(gitlinks.map(|(path, _)| path));
-    let _shared = Lock::wait(&repository.shared_lock())?;
-    made.before_git()?;
-    let registered = register(repository, plan, &patterns.to_bytes());
-    // also when it failed: git may have switched the extension on by then
-    made.after_git()?;
-    registered
-}
-
-fn register(
-    repository: &Repository,
-    plan: &AddPlan,
-    patterns: &[u8],
-) -> Result<Utf8PathBuf, Error> {
-    let branch = match &plan.branch {
-        PlannedBranch::Make(name) => NewWorktreeBranch::Make(name, &plan.base),
-        PlannedBranch::Existing(name, _) => NewWorktreeBranch::Existing(name),
-    };
-    repository
-        .git
-        .worktree_add_no_checkout(&plan.path, branch)?;
-    let git = repository.git.at(&plan.path);
-    let admin_dir = git.absolute_git_dir()?;
-    // git copies the caller's own patterns into a new worktree: ours replace them
-    git.sparse_checkout_set(patterns)?;
-    Ok(admin_dir)
-}
-
-fn record(
-    repository: &Repository,
-    plan: &AddPlan,
-    scope: &Scope,
-    admin_dir: &Utf8Path,
-) -> Result<Record, Error> {
-    Ok(Record {
-        version: VERSION,
-        name: plan.name.clone(),
-        created: Session::now(),
-        made_by: MadeBy::Add,
-        path: files::canonical(&plan.path)?,
-        admin_dir: admin_dir.to_owned(),
-        dot_git: dot_git(&plan.path)?,
-        branch: plan.branch.name().clone(),
-        branch_made: matches!(plan.branch, PlannedBranch::Make(_)),
-        checked_out: plan.checkout().clone(),
-        base: Base {
-            commit: plan.base.clone(),
-            revision: plan.revision.clone(),
-            tips: facts::base_tips(repository, &plan.revision, &plan.base)?,
-        },
-        ignore_case: scope.case() == Case::Insensitive,
-        file_mode: repository.git.config_get_bool("core.fileMode")? != Some(false),
-        conversions: false,
-        profile: plan.profile.clone(),
-        on_violation: plan.on_violation,
-        integrity: Vec::new(),
-        scope: plan.rules.clone(),
+        notes: note.into_iter().chain(of_sync).collect(),
+        ..Outcome::done(Added {
+            done: Done::Kept,
+            plan,
+            files,
+            synced: None,
+        })
     })
 }

@@ -216,6 +216,7 @@ fn install(
         dir: dir.clone(),
         record,
         head: Listing::of(repository, &head)?,
+        placed: crate::placed::Placed::default(),
         fresh: Fresh::No,
     }
     .write();

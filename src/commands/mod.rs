@@ -13,18 +13,23 @@ pub mod remove;
 pub mod restore;
 pub mod scope;
 pub mod status;
+pub mod sync;
 pub mod verify;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::disk::progress::Progress;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::{Environment, Main, Repository};
-use crate::git::{SharedRunner, Trace};
+use crate::git::{Asked, SharedRunner, Trace};
+use crate::placed::PlacedKind;
 use crate::plan::refusal::Refusal;
+use crate::plan::sync::SyncPlan;
+use crate::sync::Candidates;
 
 /// Holds what the edge knows of this run: where, under which variables, and what was signalled.
 #[derive(Clone, Debug)]
@@ -47,8 +52,12 @@ pub struct Session {
     pub runner: SharedRunner,
     /// Who is told what git is asked.
     pub trace: Trace,
+    /// How far a long copy is.
+    pub progress: Arc<Progress>,
     /// The signal that asked to stop; 0 for none.
     pub signal: Arc<AtomicUsize>,
+    /// Whether a signal ends the program at once, as nothing has to be undone.
+    pub idle: Arc<AtomicBool>,
 }
 
 /// Holds what a command answers.
@@ -104,6 +113,33 @@ impl Session {
         match self.signal.load(Ordering::SeqCst) {
             0 => Ok(()),
             signal => Err(Error::Interrupted(u8::try_from(signal).unwrap_or(2))),
+        }
+    }
+
+    /// Waits for something that may never come: a signal ends it.
+    pub fn waiting<T>(&self, wait: impl FnOnce() -> T) -> T {
+        self.idle.store(true, Ordering::SeqCst);
+        let came = wait();
+        self.idle.store(false, Ordering::SeqCst);
+        came
+    }
+
+    /// Names directories in which nothing was looked for (`-v`).
+    pub fn tell_not_entered(&self, candidates: &Candidates) {
+        for path in &candidates.not_entered {
+            self.trace
+                .tell(&Asked::Step(&format!("not entered: {path}")));
+        }
+    }
+
+    /// Names what is about to be copied (`-v`).
+    pub fn tell_copies(&self, plan: &SyncPlan) {
+        for one in plan
+            .copy
+            .iter()
+            .filter(|one| one.kind != PlacedKind::Directory)
+        {
+            self.trace.tell(&Asked::Step(&format!("copy {}", one.path)));
         }
     }
 

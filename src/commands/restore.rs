@@ -161,7 +161,7 @@ fn stays(known: &Known, violation: &Violation) -> String {
     };
     match (violation.source, violation.disk) {
         (Some(There::Same | There::Newer), _) => format!(
-            "{path} {is}: its source has changed since; to take that: git agentwt sync {name} --force {path}"
+            "{path} {is}: its source has changed since; to take that: git agentwt sync {name} --force"
         ),
         (Some(There::Gone), Some(_)) => format!(
             "{path} {is}: its source is gone; to make it the source: git agentwt sync {name} --pull {path}"

@@ -20,7 +20,7 @@ use super::files::Opened;
 use super::stat::stat_from;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
-use crate::placed::{Digest, Placed, PlacedFile, PlacedKind};
+use crate::placed::{Digest, Origin, Placed, PlacedFile, PlacedKind};
 
 pub use crate::placed::{Drift, Here, There};
 
@@ -121,8 +121,11 @@ pub fn is_unchanged(
 /// read is something else.
 #[must_use]
 pub fn at_source(source: &Utf8Path, file: &PlacedFile) -> There {
-    let Some(recorded) = file.source else {
-        return There::None;
+    let recorded = match (file.source, file.origin) {
+        (Some(recorded), _) => recorded,
+        // what we keep of context has the same size and digest, and other times
+        (None, Origin::Context) => file.stat,
+        (None, Origin::Synced) => return There::None,
     };
     let look = || -> io::Result<There> {
         let mut directories = Directories::open(source).map_err(io::Error::other)?;

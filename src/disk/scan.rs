@@ -342,9 +342,10 @@ impl Worker<'_> {
             self.seen[range.start + at].store(true, Ordering::Relaxed);
         }
         let disk = item.and_then(|item| item.disk);
-        if self.walk.believe == Believe::Manifest
-            && disk.is_some_and(|disk| self.walk.manifest.proves(&disk.stat, stat))
-        {
+        // of what is tracked nothing may be proven yet; of what was placed it is
+        let believes =
+            self.walk.believe == Believe::Manifest || item.is_some_and(|i| i.base.is_none());
+        if believes && disk.is_some_and(|disk| self.walk.manifest.proves(&disk.stat, stat)) {
             return;
         }
         let base = item.and_then(|item| item.base);

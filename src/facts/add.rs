@@ -302,15 +302,3 @@ pub fn count_rules(scope: &Scope, listing: &Listing) -> (Counts, Vec<usize>, Vec
     let advice = coverage.advice.iter().map(ToString::to_string).collect();
     (counts, matches, advice)
 }
-
-/// Says what of the config this version does not act on.
-#[must_use]
-pub fn notes_on_config(loaded: &Loaded) -> Vec<String> {
-    let sync = &loaded.config.file_sync;
-    let patterns = sync.patterns.len() + sync.optional_patterns.len();
-    if sync.enabled && patterns > 0 {
-        vec!["[worktree.file_sync] is read by a later version: no file was copied".to_owned()]
-    } else {
-        Vec::new()
-    }
-}

@@ -32,6 +32,7 @@ pub mod shared;
 mod submodule;
 mod surroundings;
 mod survey;
+pub mod sync;
 mod tips;
 pub mod worktree;
 

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::ByteSlice;
-use camino::Utf8Path;
 
 use super::changes::Survey;
 use super::error::FactsError;
@@ -18,6 +17,7 @@ use crate::git::index::{IndexEntry, Stage, read_index};
 use crate::git::objects::Objects;
 use crate::name::CommitId;
 use crate::path::RepoPath;
+use crate::placed::{Origin, PlacedFile, There};
 use crate::plan::restore::saved::from_bytes;
 use crate::plan::restore::undo::{Now, SavedRestore, UndoFacts};
 use crate::plan::restore::{Operation, RestoreFacts, Standing, Violation};
@@ -45,6 +45,13 @@ pub fn read(repository: &Repository, known: &Known, survey: &Survey) -> RestoreF
     let mut violations = Vec::new();
     let mut permissions = Vec::new();
     let mut history = Vec::new();
+    let source = |file: &PlacedFile| {
+        let there = at_source(&known.source_of(repository, file), file);
+        match file.origin {
+            Origin::Context if there != There::Same => There::None,
+            Origin::Context | Origin::Synced => there,
+        }
+    };
     for finding in &report.findings {
         let Place::Path(path) = &finding.change.place else {
             continue;
@@ -55,7 +62,7 @@ pub fn read(repository: &Repository, known: &Known, survey: &Survey) -> RestoreF
             (Reason::History, _) => history.push(path.clone()),
             (Reason::ReadOnly | Reason::Excluded, Kind::Perm) => permissions.push(path.clone()),
             (Reason::ReadOnly | Reason::Excluded, _) if finding.layer() == Layer::Net => {
-                violations.push(violation(&repository.root, survey, finding, path));
+                violations.push(violation(&source, survey, finding, path));
             }
             (
                 Reason::ReadOnly
@@ -93,7 +100,12 @@ pub fn read(repository: &Repository, known: &Known, survey: &Survey) -> RestoreF
     }
 }
 
-fn violation(root: &Utf8Path, survey: &Survey, finding: &Finding, path: &RepoPath) -> Violation {
+fn violation(
+    source: &dyn Fn(&PlacedFile) -> There,
+    survey: &Survey,
+    finding: &Finding,
+    path: &RepoPath,
+) -> Violation {
     let states = &survey.states;
     let excluded = finding.reason == Reason::Excluded;
     let committed = |seen: &Seen| matches!(seen, Seen::Commit(_) | Seen::Committed);
@@ -114,7 +126,7 @@ fn violation(root: &Utf8Path, survey: &Survey, finding: &Finding, path: &RepoPat
         committed,
         disk: on_disk(survey, path, excluded),
         target,
-        source: states.placed.get(path).map(|file| at_source(root, file)),
+        source: states.placed.get(path).map(source),
     }
 }
 

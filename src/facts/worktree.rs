@@ -8,6 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::disk_state::kind_of;
 use super::error::FactsError;
 use super::repository::Repository;
+use crate::disk::drift::is_unchanged;
 use crate::disk::files;
 use crate::entry::Entry;
 use crate::git::Git;
@@ -17,12 +18,19 @@ use crate::git::run::Mode;
 use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::name::{CommitId, WorktreeName};
 use crate::path::RepoPath;
-use crate::placed::Placed;
+use crate::placed::{Origin, Placed, PlacedFile};
 use crate::record::{Intent, LastVerification, Record, Shared, from_text};
 use crate::scope::{Access, Case, Scope};
 
 /// The file of the record with the list of placed files ([`Placed`]).
 pub const PLACED: &str = "placed";
+
+/// The file of the record with what is being moved in: there only while that is done, or when it
+/// was killed.
+pub const PLACING: &str = "placing";
+
+/// The directory of the record in which the text of placed context is kept, by path.
+pub const CONTEXT: &str = "context";
 
 /// Represents a worktree of ours: its record and its scope.
 #[derive(Clone, Debug)]
@@ -144,19 +152,51 @@ impl Known {
         Manifest::from_bytes(&bytes).map_err(|error| damaged(error.to_string()))
     }
 
-    /// Loads what was placed; nothing where nothing ever was.
+    /// Loads what was placed; nothing where nothing ever was. What is being moved in counts as
+    /// far as it is there.
     ///
     /// # Errors
     /// Fails when the list is damaged or cannot be read.
     pub fn placed(&self) -> Result<Placed, FactsError> {
-        let Some(bytes) = files::read(&self.dir.join(PLACED))? else {
-            return Ok(Placed::default());
+        let placed = self.placed_list(PLACED)?.unwrap_or_default();
+        let Some(placing) = self.placed_list(PLACING)? else {
+            return Ok(placed);
         };
-        Placed::from_bytes(&bytes).map_err(|error| FactsError::Damaged {
+        let arrived =
+            |file: &&PlacedFile| is_unchanged(&self.record.path, None, file).unwrap_or(false);
+        let new: Vec<PlacedFile> = placing.files().iter().filter(arrived).cloned().collect();
+        let is_new = |path: &RepoPath| new.binary_search_by(|file| file.path.cmp(path)).is_ok();
+        let kept = placed.files().iter();
+        let kept = kept.filter(|file| !is_new(&file.path)).cloned().collect();
+        let settled = placed.settled();
+        let unproven = new.iter().cloned().map(|mut file| {
+            file.stat.ctime = i64::MAX;
+            file
+        });
+        let unproven = unproven.collect();
+        Ok(placed.with_files(kept, unproven, settled))
+    }
+
+    fn placed_list(&self, name: &str) -> Result<Option<Placed>, FactsError> {
+        let Some(bytes) = files::read(&self.dir.join(name))? else {
+            return Ok(None);
+        };
+        let placed = Placed::from_bytes(&bytes).map_err(|error| FactsError::Damaged {
             name: self.record.name.to_string(),
             file: "the list of placed files".to_owned(),
             detail: error.to_string(),
-        })
+        });
+        placed.map(Some)
+    }
+
+    /// Where what was placed at a path can be had again: in the main worktree, or, for context,
+    /// in the record.
+    #[must_use]
+    pub fn source_of(&self, repository: &Repository, file: &PlacedFile) -> Utf8PathBuf {
+        match file.origin {
+            Origin::Synced => repository.root.clone(),
+            Origin::Context => self.dir.join(CONTEXT),
+        }
     }
 
     /// Makes a manifest of the tree that was checked out, which proves nothing: every file is
@@ -236,6 +276,9 @@ impl Known {
         let mut watched = vec![common.join("packed-refs"), common.join("logs/HEAD")];
         for name in ["HEAD", "logs/HEAD", "index", "MERGE_HEAD", journal::FILE] {
             watched.push(admin.join(name));
+        }
+        for name in [PLACED, PLACING] {
+            watched.push(self.dir.join(name));
         }
         for tip in &self.record.base.tips {
             watched.push(common.join("logs").join(&tip.name));

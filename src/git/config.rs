@@ -150,7 +150,8 @@ impl Git {
         Ok(self.config_get_all_paths(key)?.pop().map(|(_, path)| path))
     }
 
-    /// Sets a key in one configuration file to one value.
+    /// Sets a key in one configuration file to one value. A git that holds the file's lock for the
+    /// moment (one that outlives a killed program of ours, for one) is waited for, up to a second.
     ///
     /// # Errors
     /// Fails when git fails (the file is locked, the disk is full).
@@ -163,7 +164,18 @@ impl Git {
             key,
             value,
         ];
-        self.output("write git's configuration", &args).map(drop)
+        let mut tries = 0;
+        loop {
+            match self.output("write git's configuration", &args) {
+                Err(GitError::Failed { words, .. })
+                    if tries < 40 && words.contains("could not lock config file") =>
+                {
+                    tries += 1;
+                    std::thread::sleep(std::time::Duration::from_millis(25));
+                }
+                other => return other.map(drop),
+            }
+        }
     }
 
     /// Removes every value of a key from one configuration file; one that is not there is fine.

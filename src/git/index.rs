@@ -48,14 +48,22 @@ pub struct IndexEntry {
 /// # Errors
 /// Fails when it is damaged, of an unknown version, or has entries that no index may have.
 pub fn read_index(file: &Utf8Path, format: ObjectFormat) -> Result<Vec<IndexEntry>, GitError> {
-    let unreadable = |detail: String| GitError::Read {
-        what: format!("the index {file}"),
-        detail,
-    };
+    let index = open(file, format)?;
+    entries_of(&index).map_err(unreadable(file))
+}
+
+fn open(file: &Utf8Path, format: ObjectFormat) -> Result<File, GitError> {
     let options = Options::default();
-    let index = File::at_or_default(file.as_std_path(), kind_of(format), false, options)
-        .map_err(|error| unreadable(error.to_string()))?;
-    entries_of(&index).map_err(unreadable)
+    File::at_or_default(file.as_std_path(), kind_of(format), false, options)
+        .map_err(|error| unreadable(file)(error.to_string()))
+}
+
+fn unreadable(file: &Utf8Path) -> impl Fn(String) -> GitError {
+    let what = format!("the index {file}");
+    move |detail| {
+        let what = what.clone();
+        GitError::Read { what, detail }
+    }
 }
 
 /// Reads the paths of an index file; none when whole directories stand in it as one entry
@@ -67,13 +75,7 @@ pub fn read_paths(
     file: &Utf8Path,
     format: ObjectFormat,
 ) -> Result<Option<Vec<RepoPath>>, GitError> {
-    let unreadable = |detail: String| GitError::Read {
-        what: format!("the index {file}"),
-        detail,
-    };
-    let options = Options::default();
-    let index = File::at_or_default(file.as_std_path(), kind_of(format), false, options)
-        .map_err(|error| unreadable(error.to_string()))?;
+    let index = open(file, format)?;
     if index.is_sparse() {
         return Ok(None);
     }
@@ -81,7 +83,7 @@ pub fn read_paths(
     let paths: Result<Vec<_>, _> = index.entries().iter().map(path).collect();
     paths
         .map(Some)
-        .map_err(|error| unreadable(error.to_string()))
+        .map_err(|error| unreadable(file)(error.to_string()))
 }
 
 /// Parses the bytes of an index file, without the file that a split one names.

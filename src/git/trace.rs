@@ -26,7 +26,8 @@ impl Trace {
         Self(Some(Arc::new(tell)))
     }
 
-    pub(super) fn tell(&self, asked: &Asked<'_>) {
+    /// Tells it.
+    pub fn tell(&self, asked: &Asked<'_>) {
         if let Some(tell) = &self.0 {
             tell(asked);
         }

@@ -5,6 +5,7 @@
 use bstr::ByteSlice;
 use serde_json::{Map, Value, json};
 
+use super::sync;
 use super::{Answer, changed};
 use crate::change::{Change, Place, Seen};
 use crate::client::{About, ContextFile, Reads};
@@ -83,6 +84,10 @@ pub fn render(answer: &Answer, notes: &[String]) -> Vec<u8> {
             "remove",
             json!({ "worktrees": all.iter().map(removed).collect::<Vec<_>>() }),
         ),
+        Answer::Sync(all) => (
+            "sync",
+            json!({ "worktrees": all.iter().map(sync::json).collect::<Vec<_>>() }),
+        ),
         Answer::Hooks(answer) => ("hooks", hooks(answer)),
         Answer::Hook(answer) => ("hook", json!({ "refused": answer.refused })),
         Answer::Text(text) => ("text", json!({ "text": text })),
@@ -110,7 +115,7 @@ pub(super) fn put_path(object: &mut Map<String, Value>, bytes: &[u8]) {
     }
 }
 
-fn paths<'p>(paths: impl IntoIterator<Item = &'p RepoPath>) -> Vec<Value> {
+pub(super) fn paths<'p>(paths: impl IntoIterator<Item = &'p RepoPath>) -> Vec<Value> {
     let object = |path: &RepoPath| {
         let mut object = Map::new();
         put_path(&mut object, path.as_bstr());
@@ -162,6 +167,9 @@ fn add(added: &Added) -> Value {
             "excluded": added.files.excluded,
         },
     });
+    if let (Some(synced), Some(body)) = (&added.synced, body.as_object_mut()) {
+        body.insert("synced".to_owned(), sync::plan_json(synced));
+    }
     if plan.client != Client::NONE
         && let Some(body) = body.as_object_mut()
     {

@@ -10,7 +10,9 @@ mod human;
 mod json;
 mod paint;
 mod porcelain;
+pub mod progress;
 mod sarif;
+mod sync;
 mod table;
 
 use camino::Utf8PathBuf;
@@ -32,6 +34,7 @@ use crate::commands::remove::Removed;
 use crate::commands::restore::RestoreAnswer;
 use crate::commands::scope::ScopeAnswer;
 use crate::commands::status::StatusAnswer;
+use crate::commands::sync::Synced;
 use crate::commands::verify::Verified;
 use crate::verify::Report;
 
@@ -55,6 +58,7 @@ pub enum Answer {
     Reapply(Reapplied),
     Restore(RestoreAnswer),
     Remove(Vec<Removed>),
+    Sync(Vec<Synced>),
     Hooks(HooksAnswer),
     Hook(HookAnswer),
     Text(String),
@@ -121,6 +125,7 @@ impl Answer {
             | Self::Changed { .. }
             | Self::Reapply(_)
             | Self::Remove(_)
+            | Self::Sync(_)
             | Self::Restore(_)
             | Self::Hooks(_)
             | Self::Hook(_)

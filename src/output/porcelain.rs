@@ -1,6 +1,6 @@
 //! Prints records for programs: one a line, fields apart by a tab, in an order that only grows.
 
-use super::{Answer, End, changed};
+use super::{Answer, End, changed, sync};
 use crate::change::{Change, Place};
 use crate::client::About;
 use crate::commands::hooks::{HooksAnswer, HooksDone};
@@ -55,6 +55,9 @@ pub fn porcelain(answer: &Answer, end: End) -> Vec<u8> {
         Answer::Hooks(answer) => hooks(&mut records, answer),
         Answer::Clients(all) => all.iter().for_each(|about| client(&mut records, about)),
         Answer::Path(path) => records.push(&[path.as_str().as_bytes()]),
+        Answer::Sync(all) => all
+            .iter()
+            .for_each(|one| sync::porcelain(&mut records, one)),
         Answer::Init(_)
         | Answer::Add(_)
         | Answer::Reapply(_)
@@ -98,6 +101,7 @@ pub fn tsv(answer: &Answer, end: End) -> Vec<u8> {
         | Answer::Reapply(_)
         | Answer::Restore(_)
         | Answer::Remove(_)
+        | Answer::Sync(_)
         | Answer::Hooks(_)
         | Answer::Hook(_)
         | Answer::Text(_) => {}

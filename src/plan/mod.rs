@@ -8,3 +8,4 @@ pub mod refusal;
 pub mod remove;
 pub mod restore;
 pub mod rules;
+pub mod sync;

@@ -6,6 +6,7 @@ use camino::Utf8PathBuf;
 use miette::Diagnostic;
 
 use super::restore::refusal::RestoreRefusal;
+use super::sync::refusal::SyncRefusal;
 use crate::client::ClientRefusal;
 use crate::exit::ExitCode;
 use crate::path::RepoPath;
@@ -171,6 +172,15 @@ pub enum Refusal {
     /// Nothing is put back.
     #[error(transparent)]
     Restore(Box<RestoreRefusal>),
+    /// A sync is refused.
+    #[error(transparent)]
+    Sync(Box<SyncRefusal>),
+}
+
+impl From<SyncRefusal> for Refusal {
+    fn from(refusal: SyncRefusal) -> Self {
+        Self::Sync(Box::new(refusal))
+    }
 }
 
 impl From<ClientRefusal> for Refusal {
@@ -195,6 +205,7 @@ impl Refusal {
     pub const fn exit_code(&self) -> ExitCode {
         match self {
             Self::Restore(refusal) => refusal.exit_code(),
+            Self::Sync(refusal) => refusal.exit_code(),
             Self::NoWriteList { .. } | Self::NoSuchStrategy { .. } => ExitCode::Config,
             Self::NoDefaultBase { .. }
             | Self::UnknownBase { .. }
@@ -237,6 +248,7 @@ impl Refusal {
     const fn code_name(&self) -> &'static str {
         match self {
             Self::Restore(refusal) => refusal.code_name(),
+            Self::Sync(refusal) => refusal.code_name(),
             Self::NoWriteList { .. } => "agentwt::add::no_write_list",
             Self::NoClient { .. } => "agentwt::add::no_client",
             Self::NoPromptFile { .. } => "agentwt::add::no_prompt_file",
@@ -280,6 +292,7 @@ impl Refusal {
     fn advice(&self) -> String {
         match self {
             Self::Restore(refusal) => refusal.advice(),
+            Self::Sync(refusal) => refusal.advice(),
             Self::NoWriteList { name, config_found } => {
                 let file = crate::config::CONFIG_PATH;
                 let config = if *config_found {

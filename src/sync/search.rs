@@ -100,6 +100,25 @@ impl<'p> Search<'p> {
         Some(names)
     }
 
+    /// Whether a pattern matches a path that is no directory, or a directory above it.
+    #[must_use]
+    pub fn selects(&self, path: &RepoPath) -> bool {
+        let mut state = self.start();
+        let mut parents: Vec<_> = path.parents().collect();
+        parents.reverse();
+        for parent in parents {
+            let Ok(parent) = RepoPath::parse(parent) else {
+                return false;
+            };
+            let step = self.step(&state, &parent, Kind::Directory);
+            if !step.matched.is_empty() {
+                return true;
+            }
+            state = step.below;
+        }
+        !self.step(&state, path, Kind::Other).matched.is_empty()
+    }
+
     /// What an entry of a directory is.
     #[must_use]
     pub fn step(&self, state: &State, path: &RepoPath, kind: Kind) -> Step {

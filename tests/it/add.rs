@@ -102,7 +102,15 @@ mod what_is_made {
               "src/**"
             ]
           },
-          "strategy": "worktree"
+          "strategy": "worktree",
+          "synced": {
+            "bytes": 0,
+            "copied": [],
+            "excluded": [],
+            "files": 0,
+            "kept": 0,
+            "tracked": []
+          }
         }
         --- status 0
         "#);

@@ -482,3 +482,33 @@ fn the_memory_bank_is_readable_whatever_the_lists_say() {
 //   another `--client`.
 // - Killed at any point of the placing, a second `add` finishes, and no half file is there.
 // - `restore` puts an edited one back as it was placed, and never deletes an unchanged one.
+
+#[test]
+fn a_signal_ends_the_wait_for_a_prompt() {
+    use std::os::unix::process::ExitStatusExt;
+    let repo = TestRepo::project();
+    repo.sh(repo.root(), "mkfifo fifo").ok();
+    let fifo = repo.root().join("fifo");
+    let fifo = fifo.to_str().expect("UTF-8");
+    for prompt in [["--prompt-file", fifo], ["--prompt", "-"]] {
+        let mut command = repo.command(crate::support::binary(), repo.main());
+        command.args(["add", "task", "--write", "src/**", "--client", "codex"]);
+        command.args(prompt).stdin(std::process::Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        let began = std::time::Instant::now();
+        // long enough for it to wait
+        std::thread::sleep(std::time::Duration::from_millis(400));
+        let status = loop {
+            let pid = rustix::process::Pid::from_child(&child);
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+            if let Some(status) = child.try_wait().expect("it runs") {
+                break status;
+            }
+            assert!(began.elapsed().as_secs() < 20, "{prompt:?}: it still waits");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        };
+        let ended = status.signal() == Some(15) || status.code() == Some(143);
+        assert!(ended, "{prompt:?}: {status:?}");
+        assert!(!repo.worktree("task").exists());
+    }
+}

@@ -99,6 +99,8 @@ fn the_fuzz_targets_hold_on_generated_bytes() {
         for _ in 0..inputs {
             let bytes = match *name {
                 "pattern" | "sparse" => choices.question(),
+                // without the digit that says which list a pattern is in
+                "sync_pattern" => choices.question().split_off(1),
                 _ => {
                     let mine: Vec<_> = seeds.iter().filter(|(of, _)| of == name).collect();
                     assert!(!mine.is_empty(), "{name} has no seed");

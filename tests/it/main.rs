@@ -37,4 +37,5 @@ mod scope;
 mod shared_cases;
 mod status;
 mod support;
+mod sync;
 mod verify;

@@ -69,7 +69,9 @@ fn session(dir: &Path, runner: impl Runner + 'static) -> Session {
         is_root: is_root(),
         runner: SharedRunner::new(runner),
         trace: Trace::default(),
+        progress: Arc::default(),
         signal: Arc::default(),
+        idle: Arc::default(),
     }
 }
 
@@ -90,6 +92,7 @@ fn run(session: &Session, arguments: &[&str]) -> Result<(), Error> {
         Command::Restore(o) => commands::restore::run(session, &o).map(drop),
         Command::Reapply(o) => commands::reapply::run(session, &o).map(drop),
         Command::Remove(o) => commands::remove::run(session, &o).map(drop),
+        Command::Sync(o) => commands::sync::run(session, &o).map(drop),
         Command::Hooks(o) => commands::hooks::run(session, &o.command).map(drop),
         Command::Hook(o) => commands::hook::run(session, &o).map(drop),
         Command::Clients(_) | Command::Completions(_) => Ok(()),
@@ -112,6 +115,7 @@ fn every_command(dir: &Path) {
         "verify --range HEAD..HEAD --write=src/**",
         "restore task",
         "reapply task",
+        "sync task",
         "hooks status task",
         "hook post-commit",
         "remove --force task",

@@ -8,7 +8,7 @@ use crate::commands::reapply::Reapplied;
 use crate::commands::remove::Removed;
 use crate::config::{Choice, Client};
 use crate::git::hooks::{Binary, HooksStatus, Installed, Method, PreCommit};
-use crate::output::{Paint, Printed};
+use crate::output::{Paint, Printed, sync};
 use crate::plan::add::PlannedBranch;
 use crate::plan::init::{ConfigPlan, EXCLUDE_RULE, WORKTREES_GITIGNORE_PATH};
 use crate::plan::remove::BranchFate;
@@ -73,7 +73,13 @@ pub fn add(added: &Added, paint: Paint) -> Printed {
     match added.done {
         Done::Made => {
             let name = paint.name(plan.name.as_str());
-            let stderr = format!("{name}: {branch} at {base}; {files}\n");
+            let mut stderr = format!("{name}: {branch} at {base}; {files}\n");
+            if let Some(plan) = &added.synced {
+                if plan.files() > 0 {
+                    stderr.push_str(&sync::summary(added.plan.name.as_str(), plan, false, paint));
+                }
+                stderr.push_str(&sync::left_out(added.plan.name.as_str(), plan));
+            }
             Printed {
                 stdout: path,
                 stderr,
@@ -103,6 +109,11 @@ pub fn add(added: &Added, paint: Paint) -> Printed {
                 list(RuleList::Read),
                 list(RuleList::Exclude),
             );
+            if let Some(synced) = added.synced.as_ref().filter(|plan| plan.files() > 0) {
+                let files = count(synced.files(), "file", "files");
+                let size = crate::size::Size(synced.bytes());
+                stdout.push_str(&format!("  sync     {files} ({size})\n"));
+            }
             if plan.client != Client::NONE {
                 let files: Vec<_> = plan.context.iter().map(|f| f.path.to_string()).collect();
                 let (files, client) = (files.join("  "), plan.client.as_str());

@@ -7,7 +7,7 @@ mod making;
 mod restoring;
 mod worktrees;
 
-use super::{Answer, End, Paint, Printed};
+use super::{Answer, End, Paint, Printed, sync};
 
 /// Renders an answer.
 pub fn render(answer: &Answer, end: End, paint: Paint) -> Printed {
@@ -17,6 +17,7 @@ pub fn render(answer: &Answer, end: End, paint: Paint) -> Printed {
         Answer::Reapply(done) => making::reapply(done, paint),
         Answer::Restore(answer) => restoring::restore(answer, paint),
         Answer::Remove(all) => making::remove(all, paint),
+        Answer::Sync(all) => sync::human(all, paint),
         Answer::Hooks(answer) => making::hooks(answer, paint),
         Answer::List(rows) => worktrees::list(rows, paint),
         Answer::Status(all) => worktrees::status(all, paint),
@@ -43,7 +44,7 @@ fn out(text: String) -> Printed {
 }
 
 /// `1 file`, `2 files`.
-fn count(number: usize, one: &str, many: &str) -> String {
+pub(super) fn count(number: usize, one: &str, many: &str) -> String {
     if number == 1 {
         format!("1 {one}")
     } else {

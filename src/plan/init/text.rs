@@ -72,24 +72,30 @@ fn worktree() -> String {
 }
 
 fn file_sync(worktreeinclude: Presence) -> String {
+    match worktreeinclude {
+        Presence::Present => INCLUDED.to_owned(),
+        Presence::Absent => file_sync_section(),
+    }
+}
+
+/// Stands in place of the section in a repository that names its files already.
+const INCLUDED: &str = "\
+# Untracked files (.env and the like): this repository has a .worktreeinclude, and each new
+# worktree gets a copy of the ignored files that it names. Never of one that the scope
+# excludes. A [worktree.file_sync] here can add patterns and limits: git-agentwt-config(5).
+";
+
+fn file_sync_section() -> String {
     let FileSyncConfig {
         enabled,
         max_file_size_mb,
         max_total_size_mb,
         ..
     } = FileSyncConfig::default();
-    let include = match worktreeinclude {
-        Presence::Present => {
-            "#\n\
-             # This repository has a .worktreeinclude: the ignored files that it names are\n\
-             # copied without being named here. Patterns here add to them.\n"
-        }
-        Presence::Absent => "",
-    };
     format!(
         r#"# Untracked files (.env and the like) that each new worktree gets a copy of. Never
 # tracked ones, and never one that the scope excludes.
-{include}[worktree.file_sync]
+[worktree.file_sync]
 # `false` copies nothing.
 #enabled = {enabled}
 

@@ -19,6 +19,7 @@ use git_agentwt::path::RepoPath;
 use git_agentwt::placed::Placed;
 use git_agentwt::record::{Intent, LastVerification, Record, from_text, to_text};
 use git_agentwt::scope::{Access, Case, EntryKind, Origin, RuleList, Scope, ScopeRule};
+use git_agentwt::sync::{Kind, Need, Pattern, PatternOrigin, Search};
 
 /// What is done with the bytes of one input.
 pub type Target = fn(&[u8]);
@@ -35,6 +36,7 @@ pub const ALL: &[(&str, Target)] = &[
     ("index", index),
     ("pattern", pattern),
     ("sparse", sparse),
+    ("sync_pattern", sync_pattern),
 ];
 
 /// `git worktree list --porcelain -z`.
@@ -89,6 +91,46 @@ pub fn placed(bytes: &[u8]) {
             );
         }
     }
+}
+
+/// A sync pattern, and after a newline a path: what is taken cannot leave the repository, and the
+/// walk enters every directory on the way to what the pattern selects.
+pub fn sync_pattern(bytes: &[u8]) {
+    let cut = bytes.iter().position(|byte| *byte == b'\n');
+    let (glob, path) = bytes.split_at(cut.unwrap_or(bytes.len()));
+    let Ok(glob) = std::str::from_utf8(glob) else {
+        return;
+    };
+    let Ok(pattern) = Pattern::parse(glob, PatternOrigin::BuiltIn, Need::Required) else {
+        return;
+    };
+    let parents = glob.split('/').any(|part| part == "..");
+    assert!(!parents && !glob.starts_with(['/', '~']), "{glob}");
+    let patterns = [pattern];
+    let search = Search::new(&patterns, Case::Sensitive);
+    let Ok(path) = RepoPath::parse(path.get(1..).unwrap_or_default().to_vec()) else {
+        return;
+    };
+    let mut state = search.start();
+    let mut above: Vec<RepoPath> = path
+        .parents()
+        .filter_map(|parent| RepoPath::parse(parent).ok())
+        .collect();
+    above.reverse();
+    let mut entered = true;
+    let mut whole = false;
+    for directory in &above {
+        let step = search.step(&state, directory, Kind::Directory);
+        whole |= !step.matched.is_empty();
+        state = step.below;
+        entered &= !state.is_empty();
+    }
+    let last = !search.step(&state, &path, Kind::Other).matched.is_empty();
+    assert_eq!(search.selects(&path), whole || last, "{glob} {path}");
+    assert!(
+        !(whole || last) || entered,
+        "{glob} {path}: it is on the way"
+    );
 }
 
 /// The files of a record; what is read is written back as the same.

@@ -1,0 +1,256 @@
+//! Makes a worktree as it was planned, or takes everything back.
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::files::Files;
+use crate::apply::made::Made;
+use crate::apply::place::{Destination, Hand, Placing, place};
+use crate::apply::register::{Fresh, Registration, check_sparse, dot_git};
+use crate::apply::{shown, write_bits};
+use crate::commands::Session;
+use crate::config::OnViolation;
+use crate::disk::copy::{Cause, CopyError};
+use crate::disk::files::{self, Lock};
+use crate::disk::mode::Doing;
+use crate::entry::Mode;
+use crate::error::Error;
+use crate::facts::Repository;
+use crate::facts::add::{Listing, base_tips};
+use crate::facts::sync::{self, FromConfig};
+use crate::git::hooks::{Hooks, PreCommit};
+use crate::git::index::read_index;
+use crate::git::worktree::NewWorktreeBranch;
+use crate::placed::Placed;
+use crate::plan::add::{AddPlan, PlannedBranch};
+use crate::plan::refusal::Refusal;
+use crate::plan::sync::SyncPlan;
+use crate::plan::sync::refusal::SyncRefusal;
+use crate::record::{Base, MadeBy, Record, VERSION};
+use crate::scope::{Case, Scope};
+
+/// Says whether hooks are installed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WithHooks {
+    Yes,
+    No,
+}
+
+/// Holds what a worktree is made from.
+pub(super) struct Making<'a> {
+    pub session: &'a Session,
+    pub repository: &'a Repository,
+    pub plan: &'a AddPlan,
+    pub scope: &'a Scope,
+    pub files: &'a Files,
+    pub hooks: WithHooks,
+}
+
+impl Making<'_> {
+    /// Makes what the plan says; undoes all of it when a step fails.
+    pub fn apply(&self, listing: Listing, notes: &mut Vec<String>) -> Result<SyncPlan, Error> {
+        let mut made = Made::nothing(self.repository, self.plan);
+        self.steps(listing, &mut made, notes).or_else(|error| {
+            made.undo();
+            // a signal that reached git first looks like git's own failure
+            self.session.check()?;
+            Err(error)
+        })
+    }
+
+    fn steps(
+        &self,
+        listing: Listing,
+        made: &mut Made<'_>,
+        notes: &mut Vec<String>,
+    ) -> Result<SyncPlan, Error> {
+        let (session, repository, plan, scope) =
+            (self.session, self.repository, self.plan, self.scope);
+        made.ignore_rules()?;
+        made.intent(Session::now())?;
+        session.check()?;
+        let admin_dir = register_with_git(repository, plan, scope, &listing, made)?;
+        let git = repository.git.on(&admin_dir, Some(&plan.path));
+        session.check()?;
+        git.reset_hard()?;
+        let index = read_index(&admin_dir.join("index"), repository.format)?;
+        check_sparse(scope, &index)?;
+        session.check()?;
+        // by the directory alone, as git starts it after `worktree add`
+        let in_worktree = repository.git.at(&plan.path);
+        in_worktree.hook_run_post_checkout(&listing.commit)?;
+        session.check()?;
+        let (synced, placed) = self.place(&admin_dir, notes)?;
+        write_bits::apply(&plan.path, scope, &index, Doing::Change)?;
+        git.update_index_refresh()?;
+        if self.hooks == WithHooks::Yes {
+            let ask = match plan.on_violation {
+                OnViolation::Block => PreCommit::Blocks,
+                OnViolation::Report => PreCommit::Absent,
+            };
+            let _shared = Lock::wait(&repository.shared_lock())?;
+            Hooks::of(&repository.git, &admin_dir, &plan.path)?.install(&session.binary, ask)?;
+        }
+        session.check()?;
+        let record = record(repository, plan, scope, &admin_dir)?;
+        let dir = repository.record_dir(&plan.name);
+        Registration {
+            repository,
+            dir,
+            record,
+            head: listing,
+            placed,
+            fresh: Fresh::Yes,
+        }
+        .write()?;
+        session.check()?;
+        Ok(synced)
+    }
+
+    /// Nobody but a hook of the user's can have edited what is in a worktree that is being made.
+    fn by_hook(&self, refusal: Refusal) -> Refusal {
+        match refusal {
+            Refusal::Sync(sync) => match *sync {
+                SyncRefusal::Edited { paths, .. } => {
+                    self.made_by_hook(paths.iter().map(ToString::to_string).collect())
+                }
+                other => other.into(),
+            },
+            other => other,
+        }
+    }
+
+    fn appeared(&self, error: Error) -> Error {
+        match error {
+            Error::Copy(CopyError {
+                cause: Cause::Appeared(path),
+                ..
+            }) => self.made_by_hook(vec![path.to_string()]).into(),
+            other => other,
+        }
+    }
+
+    fn made_by_hook(&self, paths: Vec<String>) -> Refusal {
+        let name = self.plan.name.to_string();
+        SyncRefusal::MadeByHook { name, paths }.into()
+    }
+
+    /// Syncs files and writes context. What a hook of the user's has put there meanwhile is
+    /// looked at first.
+    fn place(
+        &self,
+        admin_dir: &Utf8Path,
+        notes: &mut Vec<String>,
+    ) -> Result<(SyncPlan, Placed), Error> {
+        let (repository, plan, files) = (self.repository, self.plan, self.files);
+        let without_config = files.from_config == FromConfig::LeftOut;
+        let before = Placed::nothing(files.globs.clone(), without_config);
+        let candidates = &files.selected.candidates;
+        let there = sync::look_at(
+            repository,
+            &plan.path,
+            admin_dir,
+            before.clone(),
+            candidates,
+        )?;
+        let synced = files.plan(repository, plan, self.scope, &there);
+        let synced = synced.map_err(|refusal| self.by_hook(refusal))?;
+        let mut placing = Placing::of(&synced, before);
+        placing.add_context(&plan.context, self.scope);
+        if placing.is_empty() {
+            return Ok((synced, Placed::default()));
+        }
+        self.session.tell_copies(&synced);
+        let record_dir = repository.record_dir(&plan.name);
+        let to = Destination {
+            repository,
+            path: &plan.path,
+            admin_dir,
+            record_dir: &record_dir,
+        };
+        let stop = || self.session.check().is_err();
+        let hand = Hand {
+            progress: &self.session.progress,
+            stop: &stop,
+        };
+        let done = place(&to, &placing, &hand).map_err(|error| self.appeared(error))?;
+        let placed = done.placed.clone();
+        notes.extend(done.keep());
+        let mut paths = synced.paths();
+        paths.extend(plan.context.iter().map(|file| &file.path));
+        notes.extend(shown::note(repository, &plan.path, admin_dir, &paths)?);
+        Ok((synced, placed))
+    }
+}
+
+/// The steps in which git writes shared files, under the shared lock: the worktree and its
+/// branch, and the sparse patterns, which may switch `extensions.worktreeConfig` on.
+fn register_with_git(
+    repository: &Repository,
+    plan: &AddPlan,
+    scope: &Scope,
+    listing: &Listing,
+    made: &mut Made<'_>,
+) -> Result<Utf8PathBuf, Error> {
+    let gitlinks = listing
+        .entries
+        .iter()
+        .filter(|(_, entry)| entry.mode == Mode::Gitlink);
+    let patterns = scope.sparse_patterns_with_gitlinks(gitlinks.map(|(path, _)| path));
+    let _shared = Lock::wait(&repository.shared_lock())?;
+    made.before_git()?;
+    let registered = register(repository, plan, &patterns.to_bytes());
+    // also when it failed: git may have switched the extension on by then
+    made.after_git()?;
+    registered
+}
+
+fn register(
+    repository: &Repository,
+    plan: &AddPlan,
+    patterns: &[u8],
+) -> Result<Utf8PathBuf, Error> {
+    let branch = match &plan.branch {
+        PlannedBranch::Make(name) => NewWorktreeBranch::Make(name, &plan.base),
+        PlannedBranch::Existing(name, _) => NewWorktreeBranch::Existing(name),
+    };
+    repository
+        .git
+        .worktree_add_no_checkout(&plan.path, branch)?;
+    let git = repository.git.at(&plan.path);
+    let admin_dir = git.absolute_git_dir()?;
+    // git copies the caller's own patterns into a new worktree: ours replace them
+    git.sparse_checkout_set(patterns)?;
+    Ok(admin_dir)
+}
+
+fn record(
+    repository: &Repository,
+    plan: &AddPlan,
+    scope: &Scope,
+    admin_dir: &Utf8Path,
+) -> Result<Record, Error> {
+    Ok(Record {
+        version: VERSION,
+        name: plan.name.clone(),
+        created: Session::now(),
+        made_by: MadeBy::Add,
+        path: files::canonical(&plan.path)?,
+        admin_dir: admin_dir.to_owned(),
+        dot_git: dot_git(&plan.path)?,
+        branch: plan.branch.name().clone(),
+        branch_made: matches!(plan.branch, PlannedBranch::Make(_)),
+        checked_out: plan.checkout().clone(),
+        base: Base {
+            commit: plan.base.clone(),
+            revision: plan.revision.clone(),
+            tips: base_tips(repository, &plan.revision, &plan.base)?,
+        },
+        ignore_case: scope.case() == Case::Insensitive,
+        file_mode: repository.git.config_get_bool("core.fileMode")? != Some(false),
+        conversions: false,
+        profile: plan.profile.clone(),
+        on_violation: plan.on_violation,
+        integrity: Vec::new(),
+        scope: plan.rules.clone(),
+    })
+}

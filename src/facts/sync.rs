@@ -1,0 +1,338 @@
+//! Reads what `sync` decides on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use camino::Utf8Path;
+
+use super::candidates::{Include, candidates_of};
+use super::config::Loaded;
+use super::error::FactsError;
+use super::repository::{Main, Repository};
+use super::worktree::Known;
+use crate::config::FileSyncConfig;
+use crate::disk::DiskError;
+use crate::disk::drift::{digest_below, drift};
+use crate::disk::files;
+use crate::disk::standing::standing;
+use crate::entry::Entry;
+use crate::git::index::{read_index, read_paths};
+use crate::name::WorktreeName;
+use crate::path::RepoPath;
+use crate::placed::{Here, Placed, PlacedKind};
+use crate::plan::sync::refusal::SyncRefusal;
+use crate::plan::sync::{self as plan, Compared, Force, Standing, SyncFacts, SyncPlan};
+use crate::scope::Scope;
+use crate::sync::{Candidates, Matches, Need, Pattern, PatternError, PatternOrigin};
+
+/// Holds the patterns that count, and what they select in the main worktree.
+#[derive(Debug)]
+pub struct Selected {
+    /// The patterns.
+    pub patterns: Vec<Pattern>,
+    /// The limits.
+    pub limits: FileSyncConfig,
+    /// What they select.
+    pub candidates: Candidates,
+}
+
+/// Says whether the config and `.worktreeinclude` count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FromConfig {
+    /// They do, unless the config says `enabled = false`.
+    Taken,
+    /// They do not (`--no-sync`).
+    LeftOut,
+}
+
+/// Makes the list of patterns: those of the config, then these globs, then the memory bank.
+///
+/// # Errors
+/// Fails when a glob is refused. Those of the config were looked at when it was read.
+pub fn patterns(
+    loaded: &Loaded,
+    from_config: FromConfig,
+    globs: &[String],
+    origin: &PatternOrigin,
+) -> Result<Vec<Pattern>, PatternError> {
+    let sync = &loaded.config.file_sync;
+    let mut patterns = Vec::new();
+    if sync.enabled && from_config == FromConfig::Taken {
+        let lists = [
+            (&sync.patterns, Need::Required),
+            (&sync.optional_patterns, Need::Optional),
+        ];
+        for (list, need) in lists {
+            for glob in list {
+                let origin = PatternOrigin::File(glob.line);
+                patterns.push(parse(&glob.value, origin, need)?);
+            }
+        }
+    }
+    for glob in globs {
+        patterns.push(parse(glob, origin.clone(), Need::Required)?);
+    }
+    patterns.push(Pattern::memory_bank());
+    Ok(patterns)
+}
+
+fn parse(glob: &str, origin: PatternOrigin, need: Need) -> Result<Pattern, PatternError> {
+    Pattern::parse(glob, origin.clone(), need).map_err(|fault| PatternError {
+        text: glob.to_owned(),
+        origin,
+        fault,
+    })
+}
+
+/// Looks for what the patterns select.
+///
+/// # Errors
+/// Fails when the main worktree cannot be read.
+pub fn select(
+    repository: &Repository,
+    loaded: &Loaded,
+    from_config: FromConfig,
+    patterns: Vec<Pattern>,
+) -> Result<Selected, FactsError> {
+    let limits = loaded.config.file_sync.clone();
+    let include = if limits.enabled && from_config == FromConfig::Taken {
+        Include::Read
+    } else {
+        Include::Leave
+    };
+    let candidates = match repository.main {
+        Main::Worktree if is_idle(repository, include, &patterns) => nothing(&patterns),
+        Main::Worktree => candidates_of(repository, &patterns, include)?,
+        Main::Bare => nothing(&patterns),
+    };
+    Ok(Selected {
+        patterns,
+        limits,
+        candidates,
+    })
+}
+
+fn nothing(patterns: &[Pattern]) -> Candidates {
+    Candidates {
+        matches: vec![Matches::default(); patterns.len()],
+        ..Candidates::default()
+    }
+}
+
+/// Whether nobody named a file: then git need not be asked what is tracked.
+fn is_idle(repository: &Repository, include: Include, patterns: &[Pattern]) -> bool {
+    let there = |name: &str| files::exists(&repository.root.join(name));
+    let includes = include == Include::Read && there(".worktreeinclude");
+    let is_built_in = |pattern: &Pattern| *pattern.origin() == PatternOrigin::BuiltIn;
+    !includes && patterns.iter().all(is_built_in) && !there(".agentwt/memory")
+}
+
+impl Selected {
+    /// Whether there is nothing to look for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.candidates.entries.is_empty() && self.patterns.len() <= 1
+    }
+
+    /// Decides what of it is copied into a worktree.
+    ///
+    /// # Errors
+    /// As [`plan::plan`].
+    pub fn plan(
+        &self,
+        repository: &Repository,
+        into: &Into<'_>,
+        there: &InWorktree,
+        force: Force,
+    ) -> Result<SyncPlan, SyncRefusal> {
+        let facts = SyncFacts {
+            name: into.name.as_str(),
+            path: into.path,
+            root: &repository.root,
+            patterns: &self.patterns,
+            limits: &self.limits,
+            candidates: &self.candidates,
+            scope: into.scope,
+            is_tracked: &|path| there.tracks(path),
+            placed: &there.placed,
+            standing: &there.standing,
+            in_the_way: &there.in_the_way,
+        };
+        plan::plan(&facts, force)
+    }
+}
+
+/// Names the worktree that files are copied into.
+#[derive(Clone, Copy, Debug)]
+pub struct Into<'a> {
+    /// Its name.
+    pub name: &'a WorktreeName,
+    /// Its directory.
+    pub path: &'a Utf8Path,
+    /// Its scope.
+    pub scope: &'a Scope,
+}
+
+/// Holds what is in a worktree at the paths of the candidates.
+#[derive(Debug, Default)]
+pub struct InWorktree {
+    /// What was placed.
+    pub placed: Placed,
+    /// What stands there.
+    pub standing: BTreeMap<RepoPath, Standing>,
+    /// What is no directory and would have to be one.
+    pub in_the_way: BTreeSet<RepoPath>,
+    /// What its branch tracks.
+    pub tracked: Vec<RepoPath>,
+}
+
+impl InWorktree {
+    /// A worktree that is not made yet, of which it is only known what its branch tracks.
+    #[must_use]
+    pub fn to_be(tracked: &[(RepoPath, Entry)]) -> Self {
+        Self {
+            tracked: tracked.iter().map(|(path, _)| path.clone()).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Directories in which a killed sync left what this one takes over: nothing else than that
+    /// sync can have made them there, and nothing of the branch is in them.
+    #[must_use]
+    pub fn left_behind(&self, plan: &SyncPlan) -> Vec<RepoPath> {
+        let taken_over = plan
+            .copy
+            .iter()
+            .filter(|one| one.over.is_some() && self.placed.get(&one.path).is_none());
+        let above = taken_over.flat_map(|one| one.path.parents());
+        let above: BTreeSet<RepoPath> = above.filter_map(|at| RepoPath::parse(at).ok()).collect();
+        let ours = |path: &RepoPath| self.placed.get(path).is_none() && !self.tracks_below(path);
+        above.into_iter().filter(ours).collect()
+    }
+
+    fn tracks_below(&self, directory: &RepoPath) -> bool {
+        let first = RepoPath::child(Some(directory), b"");
+        let at = self.tracked.partition_point(|path| *path < first);
+        let next = self.tracked.get(at);
+        next.is_some_and(|path| path.is_below(directory.as_bstr()))
+    }
+
+    /// Whether its branch tracks a path.
+    #[must_use]
+    pub fn tracks(&self, path: &RepoPath) -> bool {
+        self.tracked.binary_search(path).is_ok()
+    }
+}
+
+/// Looks at a worktree that is known.
+///
+/// # Errors
+/// Fails when it cannot be read.
+pub fn look(
+    repository: &Repository,
+    known: &Known,
+    candidates: &Candidates,
+) -> Result<InWorktree, FactsError> {
+    let record = &known.record;
+    look_at(
+        repository,
+        &record.path,
+        &record.admin_dir,
+        known.placed()?,
+        candidates,
+    )
+}
+
+/// Looks at a worktree, also at one that is being made.
+///
+/// # Errors
+/// Fails when it cannot be read.
+pub fn look_at(
+    repository: &Repository,
+    path: &Utf8Path,
+    admin_dir: &Utf8Path,
+    placed: Placed,
+    candidates: &Candidates,
+) -> Result<InWorktree, FactsError> {
+    if candidates.entries.is_empty() {
+        return Ok(InWorktree {
+            placed,
+            ..InWorktree::default()
+        });
+    }
+    let index = read_index(&admin_dir.join("index"), repository.format)?;
+    let mut tracked: Vec<RepoPath> = index.into_iter().map(|entry| entry.path).collect();
+    tracked.dedup();
+    let stands = standing(path, candidates.entries.iter().map(|one| &one.path))?;
+    let drift = drift(path, None, &placed)?;
+    let mut found = BTreeMap::new();
+    for (at, stat) in stands.entries {
+        let here = placed.files().binary_search_by(|file| file.path.cmp(&at));
+        let here = here.ok().map(|at| drift[at].here);
+        let compared = match here {
+            Some(Here::Same) => Compared::AsPlaced,
+            Some(Here::Edited | Here::Missing) | None if stat.is_directory() => Compared::Other,
+            Some(Here::Edited | Here::Missing) | None => {
+                if same_content(path, &repository.root, &at)? {
+                    Compared::Same
+                } else {
+                    Compared::Other
+                }
+            }
+        };
+        found.insert(at, Standing { stat, compared });
+    }
+    Ok(InWorktree {
+        placed,
+        standing: found,
+        in_the_way: stands.in_the_way,
+        tracked,
+    })
+}
+
+/// Whether a file or link has the same content in both.
+fn same_content(here: &Utf8Path, there: &Utf8Path, path: &RepoPath) -> Result<bool, DiskError> {
+    let digest = |root: &Utf8Path| {
+        let failed = |error| DiskError::new(format!("read {root}/{path}"), error);
+        digest_below(root, path).map_err(failed)
+    };
+    let here = digest(here)?;
+    Ok(here.is_some() && here == digest(there)?)
+}
+
+/// Holds what pulling is decided on beside the list.
+#[derive(Debug, Default)]
+pub struct Pulling {
+    /// What stands in the worktree where something was placed.
+    pub kinds: BTreeMap<RepoPath, PlacedKind>,
+    /// What the main worktree tracks.
+    pub tracked_there: Vec<RepoPath>,
+}
+
+/// Looks at both sides of what was placed.
+///
+/// # Errors
+/// Fails when one cannot be read.
+pub fn pull_facts(
+    repository: &Repository,
+    known: &Known,
+    placed: &Placed,
+) -> Result<Pulling, FactsError> {
+    let files = placed.files().iter().map(|file| &file.path);
+    let stands = standing(&known.record.path, files)?;
+    let kinds = stands.entries.into_iter();
+    let kinds = kinds.map(|(path, stat)| {
+        let kind = match stat.mode & 0o170_000 {
+            0o040_000 => PlacedKind::Directory,
+            0o120_000 => PlacedKind::Link,
+            _ => PlacedKind::File,
+        };
+        (path, kind)
+    });
+    let index = repository.common_dir.join("index");
+    let tracked = read_paths(&index, repository.format)?;
+    Ok(Pulling {
+        kinds: kinds.collect(),
+        // of a sparse index only git knows; what is in it as a directory is not on disk
+        tracked_there: tracked.unwrap_or_default(),
+    })
+}

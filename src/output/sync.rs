@@ -1,0 +1,284 @@
+//! Prints what was synced: for people, as records, and in JSON.
+
+use serde_json::{Map, Value, json};
+
+use super::human::count;
+use super::json::{paths, put_path};
+use super::porcelain::Records;
+use super::{Paint, Printed};
+use crate::commands::sync::{PlacedState, SyncDone, Synced};
+use crate::path::RepoPath;
+use crate::placed::{Origin, PlacedKind};
+use crate::plan::sync::SyncPlan;
+use crate::size::Size;
+
+/// How many paths of one kind people are shown.
+const SHOWN: usize = 20;
+
+/// The answer for people.
+pub fn human(all: &[Synced], paint: Paint) -> Printed {
+    let mut text = String::new();
+    for one in all {
+        match &one.done {
+            SyncDone::Copied(plan) => text.push_str(&copied(one, plan, paint)),
+            SyncDone::Status(states) => text.push_str(&status(one, states, all.len() > 1, paint)),
+            SyncDone::Pulled(plan) => {
+                let verb = if one.dry_run { "would pull" } else { "pulled" };
+                let name = paint.name(&one.name);
+                let files = count(plan.pull.len(), "file", "files");
+                text.push_str(&format!("{verb} {files} from {name}\n"));
+                text.push_str(&listed("  ", &plan.pull));
+            }
+            SyncDone::Cleaned(cleaned) => {
+                let verb = if one.dry_run {
+                    "would remove"
+                } else {
+                    "removed"
+                };
+                let name = paint.name(&one.name);
+                let files = count(cleaned.removed.len(), "file", "files");
+                text.push_str(&format!("{verb} {files} from {name}\n"));
+                let edited = paint.warning("kept, edited here  ");
+                text.push_str(&listed(&format!("  {edited}"), &cleaned.edited));
+                let last = paint.warning("kept, gone at source  ");
+                text.push_str(&listed(&format!("  {last}"), &cleaned.last));
+                for (path, why) in &cleaned.stayed {
+                    text.push_str(&format!("  {} {path}: {why}\n", paint.warning("kept")));
+                }
+            }
+        }
+        if let Some(rescue) = &one.rescue {
+            text.push_str(&format!(
+                "  what was replaced is saved in {}\n",
+                rescue.name
+            ));
+        }
+    }
+    Printed {
+        stdout: text.into_bytes(),
+        stderr: String::new(),
+    }
+}
+
+/// `copied 3 files (2.5 MB) into task-5`.
+pub fn summary(name: &str, plan: &SyncPlan, dry_run: bool, paint: Paint) -> String {
+    let verb = if dry_run { "would copy" } else { "copied" };
+    let files = count(plan.files(), "file", "files");
+    let size = Size(plan.bytes());
+    format!("{verb} {files} ({size}) into {}\n", paint.name(name))
+}
+
+/// What was selected and is not copied, a line each.
+pub fn left_out(name: &str, plan: &SyncPlan) -> String {
+    let mut text = String::new();
+    let mut excluded = plan.excluded.iter();
+    for (path, rule) in excluded.by_ref().take(SHOWN) {
+        text.push_str(&format!("  {path} is not copied: {rule}\n"));
+    }
+    if excluded.len() > 0 {
+        let rest = count(excluded.len(), "file", "files");
+        text.push_str(&format!("  and {rest} more that the scope excludes\n"));
+    }
+    let tracked = plan.tracked.iter().take(SHOWN);
+    for path in tracked {
+        text.push_str(&format!(
+            "  {path} is not copied: it is tracked in {name}\n"
+        ));
+    }
+    text
+}
+
+fn copied(one: &Synced, plan: &SyncPlan, paint: Paint) -> String {
+    let mut text = match (plan.files(), plan.kept) {
+        (0, 0) => format!("{}: there is nothing to copy\n", paint.name(&one.name)),
+        (0, kept) => format!(
+            "{}: {} as in the main worktree\n",
+            paint.name(&one.name),
+            count(kept, "file is", "files are")
+        ),
+        _ => summary(&one.name, plan, one.dry_run, paint),
+    };
+    text.push_str(&left_out(&one.name, plan));
+    if one.dry_run {
+        let files = plan
+            .copy
+            .iter()
+            .filter(|one| one.kind != PlacedKind::Directory);
+        let files: Vec<RepoPath> = files.map(|one| one.path.clone()).collect();
+        text.push_str(&listed("  ", &files));
+    }
+    text
+}
+
+fn listed(before: &str, paths: &[RepoPath]) -> String {
+    paths
+        .iter()
+        .map(|path| format!("{before}{path}\n"))
+        .collect()
+}
+
+fn status(one: &Synced, states: &[PlacedState], headed: bool, paint: Paint) -> String {
+    let mut text = String::new();
+    if headed {
+        text.push_str(&format!("{}\n", paint.heading(&one.name)));
+    }
+    if states.is_empty() {
+        text.push_str(&format!(
+            "nothing was placed in {}\n",
+            paint.name(&one.name)
+        ));
+        return text;
+    }
+    let words: Vec<String> = states.iter().map(|one| one.drift.state()).collect();
+    let width = words.iter().map(String::len).max().unwrap_or(0);
+    for (state, word) in states.iter().zip(&words) {
+        let shown = format!("{word:width$}");
+        let shown = if state.drift.is_same() {
+            paint.faint(&shown)
+        } else {
+            paint.warning(&shown)
+        };
+        let context = match state.origin {
+            Origin::Synced => String::new(),
+            Origin::Context => paint.faint("  (context)"),
+        };
+        text.push_str(&format!("{shown}  {}{context}\n", state.path));
+    }
+    text
+}
+
+/// The records: name, what became of it or how it is, path, and what more there is to say.
+pub fn porcelain(records: &mut Records, one: &Synced) {
+    let name = one.name.as_bytes();
+    let would = |done: &str, would: &str| {
+        if one.dry_run {
+            would.to_owned()
+        } else {
+            done.to_owned()
+        }
+    };
+    let mut push = |word: &str, path: &RepoPath, more: &str| {
+        records.push(&[name, word.as_bytes(), path.as_bstr(), more.as_bytes()]);
+    };
+    match &one.done {
+        SyncDone::Copied(plan) => {
+            for file in plan
+                .copy
+                .iter()
+                .filter(|one| one.kind != PlacedKind::Directory)
+            {
+                let size = file.stat.size.to_string();
+                push(&would("copied", "would-copy"), &file.path, &size);
+            }
+            plan.excluded
+                .iter()
+                .for_each(|(path, rule)| push("excluded", path, rule));
+            plan.tracked
+                .iter()
+                .for_each(|path| push("tracked", path, ""));
+        }
+        SyncDone::Status(states) => {
+            for state in states {
+                push(&state.drift.state(), &state.path, state.origin.as_str());
+            }
+        }
+        SyncDone::Pulled(plan) => {
+            let word = would("pulled", "would-pull");
+            plan.pull.iter().for_each(|path| push(&word, path, ""));
+        }
+        SyncDone::Cleaned(cleaned) => {
+            let word = would("removed", "would-remove");
+            cleaned
+                .removed
+                .iter()
+                .for_each(|path| push(&word, path, ""));
+            cleaned
+                .edited
+                .iter()
+                .for_each(|path| push("edited", path, ""));
+            cleaned
+                .last
+                .iter()
+                .for_each(|path| push("gone at source", path, ""));
+            cleaned
+                .stayed
+                .iter()
+                .for_each(|(path, why)| push("stayed", path, why));
+        }
+    }
+}
+
+/// One worktree in JSON.
+pub fn json(one: &Synced) -> Value {
+    let mut object = Map::new();
+    let mut put = |key: &str, value: Value| object.insert(key.to_owned(), value);
+    put("name", json!(one.name));
+    put("path", json!(one.path));
+    put("dry_run", json!(one.dry_run));
+    match &one.done {
+        SyncDone::Copied(plan) => {
+            put("done", json!("copied"));
+            let Value::Object(plan) = plan_json(plan) else {
+                return Value::Object(object);
+            };
+            object.extend(plan);
+        }
+        SyncDone::Status(states) => {
+            put("done", json!("status"));
+            put("placed", states.iter().map(state).collect());
+        }
+        SyncDone::Pulled(plan) => {
+            put("done", json!("pulled"));
+            put("pulled", json!(paths(&plan.pull)));
+            put("unchanged", json!(plan.unchanged));
+        }
+        SyncDone::Cleaned(cleaned) => {
+            put("done", json!("cleaned"));
+            put("removed", json!(paths(&cleaned.removed)));
+            put("edited", json!(paths(&cleaned.edited)));
+            put("last", json!(paths(&cleaned.last)));
+            put(
+                "stayed",
+                json!(paths(cleaned.stayed.iter().map(|(path, _)| path))),
+            );
+        }
+    }
+    if let Some(rescue) = &one.rescue {
+        let rescue = json!({ "ref": rescue.name, "commit": rescue.commit });
+        object.insert("rescue".to_owned(), rescue);
+    }
+    Value::Object(object)
+}
+
+/// What is copied, in JSON; sizes in bytes.
+pub fn plan_json(plan: &SyncPlan) -> Value {
+    let with = |path: &RepoPath, key: &str, value: Value| {
+        let mut object = Map::new();
+        put_path(&mut object, path.as_bstr());
+        object.insert(key.to_owned(), value);
+        Value::Object(object)
+    };
+    let files = plan
+        .copy
+        .iter()
+        .filter(|one| one.kind != PlacedKind::Directory);
+    let files = files.map(|one| with(&one.path, "bytes", json!(one.stat.size)));
+    let excluded = plan.excluded.iter();
+    let excluded = excluded.map(|(path, rule)| with(path, "rule", json!(rule)));
+    json!({
+        "files": plan.files(),
+        "bytes": plan.bytes(),
+        "copied": files.collect::<Vec<_>>(),
+        "kept": plan.kept,
+        "excluded": excluded.collect::<Vec<_>>(),
+        "tracked": paths(&plan.tracked),
+    })
+}
+
+fn state(one: &PlacedState) -> Value {
+    let mut object = Map::new();
+    put_path(&mut object, one.path.as_bstr());
+    object.insert("origin".to_owned(), json!(one.origin.as_str()));
+    object.insert("state".to_owned(), json!(one.drift.words()));
+    Value::Object(object)
+}

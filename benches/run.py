@@ -19,6 +19,9 @@ of them fails, or when `changed` does not name as many paths as were changed.
     commit   `git commit` with the hooks of `add` and without
     list     `git agentwt list` and `path` with many worktrees, against `git worktree list`
     patterns `add` and `verify` with many patterns in the scope
+    sync     `git agentwt sync` of untracked files (trees.py) into a worktree without them, and
+             once more with nothing to do, against `cp -a`; one large file also on btrfs, which
+             copies on write (root mounts it on a loop device); the memory for 100,000 files
 
 On ext4, deleting a tree slows down the making of files for minutes (`recently_deleted` in the
 kernel's fs/ext4/ialloc.c). So each run creates into fresh paths, and everything is deleted at
@@ -39,6 +42,7 @@ import time
 from pathlib import Path
 
 import generate
+import trees
 
 HERE = Path(__file__).resolve().parent
 READ_ALL = ["--read", "**", "--write", "src/**"]
@@ -318,12 +322,132 @@ def patterns(bench):
     table(f"verify, {files:,} files, more patterns", times, files)
 
 
+SYNCED = {
+    "10,000 small files": (trees.small, 10_000),
+    "`node_modules` with 30,000 entries": (trees.modules, 30_000),
+}
+LARGE_MB = 500
+MANY = 100_000
+
+
+def with_untracked(bench, place, make, count, worktrees):
+    """A repository with ignored files in `files/`, and worktrees from before they were synced."""
+    repository = place / f"s{bench.fresh()}"
+    (repository / "src").mkdir(parents=True)
+    (repository / "src/main.rs").write_text("fn main() {}\n")
+    (repository / ".gitignore").write_text("/files/\n")
+    bench.call(["git", "init", "-q", "-b", "main"], repository)
+    bench.call(["git", "add", "."], repository)
+    bench.call(["git", "commit", "-qm", "first"], repository)
+    print(f"making {count} in {make.__name__}", file=sys.stderr)
+    make(str(repository / "files"), count)
+    names = [bench.fresh() for _ in range(worktrees)]
+    for name in names:
+        bench.call(["git", "agentwt", "add", "-q", name, *READ_ALL], repository)
+    config = repository / ".agentwt/config.toml"
+    config.write_text("""schema_version = "1.0"
+[worktree.file_sync]
+patterns = ["files/**"]
+max_file_size_mb = 1000
+max_total_size_mb = 1000
+""")
+    return repository, names
+
+
+def require_synced(bench, repository, name):
+    """What was timed must have been the copy: what is there is what is in the main worktree."""
+    copied = repository / ".agentwt/worktrees" / name / "files"
+    bench.call(["diff", "-r", "--no-dereference", "files", str(copied)], repository)
+
+
+def sync(bench):
+    rounds = 3 if bench.options.quick else max(7, bench.options.rounds)
+    for title, (make, count) in SYNCED.items():
+        repository, names = with_untracked(bench, bench.place, make, count, rounds + 1)
+        left = iter(names)
+        current = []
+
+        def copy():
+            return [["cp", "-a", "files", str(bench.place / bench.fresh())]], repository
+
+        def ours():
+            current.append(next(left))
+            return [["git", "agentwt", "sync", current[-1]]], repository
+
+        def again():
+            return [["git", "agentwt", "sync", current[-1]]], repository
+
+        variants = {
+            "`cp -a`": copy,
+            "`git agentwt sync`": ours,
+            "`git agentwt sync`, nothing to do": again,
+        }
+        times = bench.rounds(variants, rounds, settle=True)
+        require_synced(bench, repository, names[-1])
+        table(f"sync, {title}", times)
+    large(bench, bench.place, rounds, "")
+    on_btrfs(bench, rounds)
+    memory(bench)
+
+
+def large(bench, place, rounds, where):
+    repository, [name] = with_untracked(bench, place, trees.large, LARGE_MB, 1)
+    copied = place / bench.fresh()
+
+    def copy():
+        copied.unlink(missing_ok=True)
+        return [["cp", "files/large.bin", str(copied)]], repository
+
+    def ours():
+        bench.call(["git", "agentwt", "sync", name, "--clean"], repository)
+        return [["git", "agentwt", "sync", name]], repository
+
+    times = bench.rounds({"`cp`": copy, "`git agentwt sync`": ours}, rounds, settle=True)
+    require_synced(bench, repository, name)
+    table(f"sync, one file of {LARGE_MB} MB{where}", times)
+
+
+def on_btrfs(bench, rounds):
+    if os.geteuid() != 0 or not shutil.which("mkfs.btrfs"):
+        print("\nskipped: copy-on-write needs root and mkfs.btrfs")
+        return
+    image, mounted = bench.place / "btrfs.img", bench.place / "btrfs"
+    mounted.mkdir()
+    with open(image, "wb") as file:
+        file.truncate(4 << 30)
+    bench.call(["mkfs.btrfs", "-q", str(image)], bench.place)
+    mount = ["mount", "-o", "loop", str(image), str(mounted)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        print("\nskipped: copy-on-write needs a loop device and btrfs in the kernel")
+        return
+    try:
+        large(bench, mounted, rounds, ", btrfs")
+    finally:
+        bench.call(["umount", str(mounted)], bench.place)
+
+
+def memory(bench):
+    """The most memory that a process of the sync had (`ru_maxrss`, getrusage(2))."""
+    repository, [name] = with_untracked(bench, bench.place, trees.small, MANY, 1)
+    print(f"\n**sync, {MANY:,} files: memory**\n\n| | MB |\n|---|---|")
+    for what in ["`git agentwt sync`", "`git agentwt sync`, nothing to do"]:
+        command = ["git", "agentwt", "sync", name]
+        child = subprocess.Popen(command, cwd=repository, env=bench.environment,
+                                 stdout=subprocess.DEVNULL)
+        _, status, used = os.wait4(child.pid, 0)
+        if status:
+            raise SystemExit(f"{command} ended with {status}")
+        print(f"| {what} | {used.ru_maxrss / 1024:.0f} |", flush=True)
+    require_synced(bench, repository, name)
+
+
 GROUPS = {
     "add": add,
     "verify": verify,
     "commit": commit,
     "list": listing,
     "patterns": patterns,
+    "sync": sync,
 }
 
 

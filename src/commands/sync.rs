@@ -213,7 +213,7 @@ impl Work<'_> {
             notes.push("[worktree.file_sync] says `enabled = false`".to_owned());
         }
         self.session.tell_not_entered(&selected.candidates);
-        let there = look(self.repository, known, &selected.candidates)?;
+        let there = look(self.repository, known, placed, &selected.candidates)?;
         let into = Into {
             name: &known.record.name,
             path: &known.record.path,
@@ -232,8 +232,9 @@ impl Work<'_> {
             stop: &stop,
         };
         self.session.tell_copies(&plan);
-        let mut placing = Placing::of(&plan, placed);
-        placing.left_behind = there.left_behind(&plan);
+        let left_behind = there.left_behind(&plan);
+        let mut placing = Placing::of(&plan, there.placed);
+        placing.left_behind = left_behind;
         let done = place(&self.destination(known), &placing, &hand);
         let done = self.unless_stopped(done)?;
         if done.changed_config

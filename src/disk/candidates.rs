@@ -3,12 +3,13 @@
 //! What is entered and selected is said by [`Rules`]; this knows neither patterns nor git, but it
 //! enters no directory in which another repository is. Directories are opened from the one above
 //! without following links, and only what is selected is looked at with `lstat`. Several threads
-//! share one stack of directories.
+//! take directories from each other.
 
 mod directory;
 
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use camino::Utf8Path;
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -106,13 +107,71 @@ struct Directory<P, M> {
 
 struct Queue<P, M> {
     waiting: Vec<Directory<P, M>>,
-    busy: usize,
+    /// How many threads have nothing to do; when all have, it is done.
+    idle: usize,
     failed: Option<(Option<RepoPath>, DiskError)>,
+}
+
+/// What the threads share. Each has directories of its own, and gives some away when another has
+/// none.
+struct Shared<P, M> {
+    queue: Mutex<Queue<P, M>>,
+    wake: Condvar,
+    threads: usize,
+    /// How many threads want a directory and none waits for them.
+    hungry: AtomicUsize,
+    stopped: AtomicBool,
 }
 
 type Entered<R> = Directory<<R as Rules>::Place, <R as Rules>::Mark>;
 type Below<R> = Vec<Entered<R>>;
-type Shared<P, M> = (Mutex<Queue<P, M>>, Condvar);
+
+impl<P, M> Shared<P, M> {
+    fn lock(&self) -> MutexGuard<'_, Queue<P, M>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a directory; none when there will be no more.
+    fn next(&self) -> Option<Directory<P, M>> {
+        let mut queue = self.lock();
+        queue.idle += 1;
+        loop {
+            if queue.failed.is_none()
+                && let Some(directory) = queue.waiting.pop()
+            {
+                queue.idle -= 1;
+                self.note_hungry(&queue);
+                return Some(directory);
+            }
+            if queue.idle == self.threads || queue.failed.is_some() {
+                drop(queue);
+                self.wake.notify_all();
+                return None;
+            }
+            self.note_hungry(&queue);
+            queue = self
+                .wake
+                .wait(queue)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Gives half of a thread's directories, those nearest to the root, to the others.
+    fn give(&self, own: &mut Vec<Directory<P, M>>) {
+        let mut queue = self.lock();
+        let half = own.len() / 2;
+        queue.waiting.extend(own.drain(..half).rev());
+        self.note_hungry(&queue);
+        let wake = half.min(queue.idle);
+        drop(queue);
+        (0..wake).for_each(|_| self.wake.notify_one());
+    }
+
+    fn note_hungry(&self, queue: &Queue<P, M>) {
+        let hungry = queue.idle.saturating_sub(queue.waiting.len());
+        self.hungry.store(hungry, Ordering::Relaxed);
+    }
+}
 
 /// Walks the tree at a root.
 ///
@@ -131,13 +190,18 @@ pub fn walk<R: Rules>(
         place: start,
         select: None,
     };
-    let queue = Queue {
-        waiting: vec![first],
-        busy: 0,
-        failed: None,
-    };
-    let shared = (Mutex::new(queue), Condvar::new());
     let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8));
+    let shared = Shared {
+        queue: Mutex::new(Queue {
+            waiting: vec![first],
+            idle: 0,
+            failed: None,
+        }),
+        wake: Condvar::new(),
+        threads,
+        hungry: AtomicUsize::new(0),
+        stopped: AtomicBool::new(false),
+    };
     let worker = || {
         let found = Found {
             selected: Vec::new(),
@@ -156,10 +220,8 @@ pub fn walk<R: Rules>(
         parts.extend(others.into_iter().map(join));
         parts
     });
-    let queue = shared
-        .0
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
+    let queue = shared.queue.into_inner();
+    let queue = queue.unwrap_or_else(PoisonError::into_inner);
     if let Some((_, error)) = queue.failed {
         return Err(error);
     }
@@ -187,31 +249,27 @@ struct Worker<'a, R: Rules> {
 type Stopped = (Option<RepoPath>, Errno);
 
 impl<R: Rules> Worker<'_, R> {
-    fn run(mut self, (queue, wake): &Shared<R::Place, R::Mark>) -> Found<R::Mark> {
-        let mut state = queue.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if let Some(directory) = state.waiting.pop() {
-                state.busy += 1;
-                drop(state);
-                let below = self.directory(directory);
-                state = queue.lock().unwrap_or_else(PoisonError::into_inner);
-                match below {
-                    Ok(below) if state.failed.is_none() => state.waiting.extend(below),
-                    Ok(_) => {}
-                    Err(stopped) => self.stop(&mut state, stopped),
-                }
-                state.busy -= 1;
-                wake.notify_all();
-            } else if state.busy == 0 {
-                return self.found;
-            } else {
-                state = wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+    fn run(mut self, shared: &Shared<R::Place, R::Mark>) -> Found<R::Mark> {
+        let mut own: Below<R> = Vec::new();
+        while let Some(directory) = own.pop().or_else(|| shared.next()) {
+            match self.directory(directory) {
+                Ok(below) => own.extend(below),
+                Err(stopped) => self.stop(shared, stopped),
+            }
+            if shared.stopped.load(Ordering::Relaxed) {
+                own.clear();
+            }
+            if own.len() > 1 && shared.hungry.load(Ordering::Relaxed) > 0 {
+                shared.give(&mut own);
             }
         }
+        self.found
     }
 
     /// Ends the walk; of several errors that of the first path is told.
-    fn stop(&self, queue: &mut Queue<R::Place, R::Mark>, (path, error): Stopped) {
+    fn stop(&self, shared: &Shared<R::Place, R::Mark>, (path, error): Stopped) {
+        shared.stopped.store(true, Ordering::Relaxed);
+        let mut queue = shared.lock();
         queue.waiting.clear();
         if queue.failed.as_ref().is_none_or(|(other, _)| path < *other) {
             let shown = path

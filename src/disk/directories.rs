@@ -5,7 +5,7 @@
 
 use std::os::fd::OwnedFd;
 
-use bstr::{BStr, BString};
+use bstr::{BStr, BString, ByteSlice};
 use camino::Utf8Path;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
@@ -37,6 +37,18 @@ impl Directories {
 
     /// The directory that a path is in; why not, where it is none or cannot be opened.
     pub fn of(&mut self, path: &RepoPath) -> Result<&OwnedFd, Errno> {
+        let open = self.open.last().map(|(open, _)| open.as_bstr());
+        if open != path.parents().next() {
+            self.go_to(path);
+        }
+        match self.open.last() {
+            Some((_, fd)) => fd.as_ref().map_err(|error| *error),
+            None => Ok(&self.root),
+        }
+    }
+
+    /// Opens what is missing on the way, and closes what is not on it.
+    fn go_to(&mut self, path: &RepoPath) {
         let mut wanted: Vec<&BStr> = path.parents().collect();
         wanted.reverse();
         let shared = self
@@ -54,10 +66,6 @@ impl Directories {
             let name = directory.rsplit(|b| *b == b'/').next().unwrap_or(directory);
             let fd = above.and_then(|fd| openat(fd, name, DIRECTORY, Mode::empty()));
             self.open.push(((*directory).to_owned(), fd));
-        }
-        match self.open.last() {
-            Some((_, fd)) => fd.as_ref().map_err(|error| *error),
-            None => Ok(&self.root),
         }
     }
 }

@@ -60,7 +60,21 @@ pub fn drift(
     source: Option<&Utf8Path>,
     placed: &Placed,
 ) -> Result<Vec<Drift>, DiskError> {
-    let blocks = placed.files().len().div_ceil(BLOCK);
+    let files: Vec<&PlacedFile> = placed.files().iter().collect();
+    drift_of(worktree, source, placed, &files)
+}
+
+/// As [`drift`], of some of the placed files.
+///
+/// # Errors
+/// As [`drift`].
+pub fn drift_of(
+    worktree: &Utf8Path,
+    source: Option<&Utf8Path>,
+    placed: &Placed,
+    files: &[&PlacedFile],
+) -> Result<Vec<Drift>, DiskError> {
+    let blocks = files.len().div_ceil(BLOCK);
     let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8));
     let next = AtomicUsize::new(0);
     let work = || -> Result<Vec<(usize, Vec<Drift>)>, DiskError> {
@@ -69,10 +83,10 @@ pub fn drift(
         let mut done = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(block) = placed.files().chunks(BLOCK).nth(at) else {
+            let Some(block) = files.chunks(BLOCK).nth(at) else {
                 return Ok(done);
             };
-            let look = |file: &PlacedFile| of(placed, file, &mut here, there.as_mut());
+            let look = |file: &&PlacedFile| of(placed, file, &mut here, there.as_mut());
             done.push((at, block.iter().map(look).collect()));
         }
     };
@@ -96,6 +110,14 @@ pub fn drift(
     }
     parts.sort_unstable_by_key(|(at, _)| *at);
     Ok(parts.into_iter().flat_map(|(_, drifts)| drifts).collect())
+}
+
+/// Whether these stat data of what stands at the path of a placed file prove that it is what was
+/// placed. Of a directory only that it is one.
+#[must_use]
+pub fn is_proven(placed: &Placed, file: &PlacedFile, now: &Stat) -> bool {
+    let proven = file.kind == PlacedKind::Directory || placed.proves(file, now);
+    proven && resembles(file.kind, &file.stat, now)
 }
 
 /// Whether what stands at the path of a placed file is what was placed, by its content: for who
@@ -192,12 +214,7 @@ impl<'d> Spot<'d> {
     }
 
     fn is(&self, kind: PlacedKind) -> bool {
-        let wanted = match kind {
-            PlacedKind::File => FileType::RegularFile,
-            PlacedKind::Link => FileType::Symlink,
-            PlacedKind::Directory => FileType::Directory,
-        };
-        FileType::from_raw_mode(self.stat.mode as _) == wanted
+        is(&self.stat, kind)
     }
 
     fn digest(&self) -> io::Result<Digest> {
@@ -215,18 +232,29 @@ impl<'d> Spot<'d> {
         digest_of(file)
     }
 
-    /// Whether it can be what was placed: kind, executable bit and size.
     fn resembles(&self, kind: PlacedKind, recorded: &Stat) -> bool {
-        let bit = |stat: &Stat| stat.mode & 0o100;
-        self.is(kind)
-            && match kind {
-                PlacedKind::Directory => true,
-                PlacedKind::Link => self.stat.size == recorded.size,
-                PlacedKind::File => {
-                    self.stat.size == recorded.size && bit(&self.stat) == bit(recorded)
-                }
-            }
+        resembles(kind, recorded, &self.stat)
     }
+}
+
+fn is(stat: &Stat, kind: PlacedKind) -> bool {
+    let wanted = match kind {
+        PlacedKind::File => FileType::RegularFile,
+        PlacedKind::Link => FileType::Symlink,
+        PlacedKind::Directory => FileType::Directory,
+    };
+    FileType::from_raw_mode(stat.mode as _) == wanted
+}
+
+/// Whether something can be what was placed: kind, executable bit and size.
+fn resembles(kind: PlacedKind, recorded: &Stat, now: &Stat) -> bool {
+    let bit = |stat: &Stat| stat.mode & 0o100;
+    is(now, kind)
+        && match kind {
+            PlacedKind::Directory => true,
+            PlacedKind::Link => now.size == recorded.size,
+            PlacedKind::File => now.size == recorded.size && bit(now) == bit(recorded),
+        }
 }
 
 /// Whether what stands there is what was placed. `proven` says that stat data prove it.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bstr::{BStr, ByteSlice};
 use camino::Utf8Path;
@@ -34,7 +35,11 @@ enum Below {
     InTheWay,
 }
 
-/// Looks at every path; it is fast when they are sorted.
+/// How many paths a thread takes at once.
+const BLOCK: usize = 512;
+
+/// Looks at every path, with several threads where there are many; it is fast when they are
+/// sorted.
 ///
 /// # Errors
 /// Fails when the root, or something on the way, cannot be looked at.
@@ -42,6 +47,51 @@ pub fn standing<'p>(
     root: &Utf8Path,
     paths: impl Iterator<Item = &'p RepoPath>,
 ) -> Result<Stands, DiskError> {
+    let paths: Vec<&RepoPath> = paths.collect();
+    let blocks = paths.len().div_ceil(BLOCK);
+    let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8));
+    let next = AtomicUsize::new(0);
+    let work = || -> Vec<(usize, Result<Block, DiskError>)> {
+        let take = || {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            Some((at, look(root, paths.chunks(BLOCK).nth(at)?)))
+        };
+        std::iter::from_fn(take).collect()
+    };
+    let mut found = if blocks > 1 {
+        std::thread::scope(|scope| {
+            let others = (1..threads.min(blocks)).map(|_| scope.spawn(work));
+            let others: Vec<_> = others.collect();
+            let mut found = work();
+            for other in others {
+                let other = other.join();
+                found.extend(other.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            found
+        })
+    } else {
+        work()
+    };
+    found.sort_unstable_by_key(|(at, _)| *at);
+    let mut stands = Stands::default();
+    let mut entries = Vec::with_capacity(paths.len());
+    for (_, block) in found {
+        let block = block?;
+        entries.extend(block.entries);
+        stands.in_the_way.extend(block.in_the_way);
+    }
+    stands.entries = entries.into_iter().collect();
+    Ok(stands)
+}
+
+/// What stands at some of the paths, in their order.
+#[derive(Default)]
+struct Block {
+    entries: Vec<(RepoPath, Stat)>,
+    in_the_way: Vec<RepoPath>,
+}
+
+fn look(root: &Utf8Path, paths: &[&RepoPath]) -> Result<Block, DiskError> {
     let failed = |path: &dyn std::fmt::Display, error: Errno| {
         DiskError::new(format!("look at {root}/{path}"), error)
     };
@@ -50,32 +100,26 @@ pub fn standing<'p>(
         root: fd.map_err(|error| DiskError::new(format!("open {root}"), error))?,
         open: Vec::new(),
     };
-    let mut stands = Stands::default();
+    let mut block = Block::default();
     for path in paths {
-        way.go_to(path.parents())
-            .map_err(|error| failed(path, error))?;
+        way.go_to(path).map_err(|error| failed(path, error))?;
         let above = match way.open.last() {
             None => &way.root,
             Some((_, Below::Directory(fd))) => fd,
             Some((_, Below::Nothing)) => continue,
             Some((parent, Below::InTheWay)) => {
-                stands.in_the_way.insert(parent.clone());
+                block.in_the_way.push(parent.clone());
                 continue;
             }
         };
-        match statat(
-            above,
-            path.file_name().as_bytes(),
-            AtFlags::SYMLINK_NOFOLLOW,
-        ) {
-            Ok(stat) => {
-                stands.entries.insert(path.clone(), stat_from(&stat));
-            }
+        let name = path.file_name().as_bytes();
+        match statat(above, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => block.entries.push(((*path).clone(), stat_from(&stat))),
             Err(Errno::NOENT) => {}
             Err(error) => return Err(failed(path, error)),
         }
     }
-    Ok(stands)
+    Ok(block)
 }
 
 const DIRECTORY: OFlags = OFlags::RDONLY
@@ -86,8 +130,12 @@ const DIRECTORY: OFlags = OFlags::RDONLY
 impl Way {
     /// Opens the directories above a path, the nearest first, as far as they are not open. It
     /// stops at the first that is not there, or is no directory.
-    fn go_to<'b>(&mut self, parents: impl Iterator<Item = &'b BStr>) -> Result<(), Errno> {
-        let mut parents: Vec<&BStr> = parents.collect();
+    fn go_to(&mut self, path: &RepoPath) -> Result<(), Errno> {
+        let open = self.open.last().map(|(open, _)| open.as_bstr());
+        if open == path.parents().next() {
+            return Ok(());
+        }
+        let mut parents: Vec<&BStr> = path.parents().collect();
         parents.reverse();
         let same = self.open.iter().zip(&parents);
         let same = same.take_while(|((open, _), parent)| open.as_bstr() == **parent);

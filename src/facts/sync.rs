@@ -11,11 +11,12 @@ use super::repository::{Main, Repository};
 use super::worktree::Known;
 use crate::config::FileSyncConfig;
 use crate::disk::DiskError;
-use crate::disk::drift::{digest_below, drift};
+use crate::disk::drift::{digest_below, drift_of, is_proven};
 use crate::disk::files;
 use crate::disk::standing::standing;
 use crate::entry::Entry;
 use crate::git::index::{read_index, read_paths};
+use crate::manifest::Stat;
 use crate::name::WorktreeName;
 use crate::path::RepoPath;
 use crate::placed::{Here, Placed, PlacedKind};
@@ -223,13 +224,14 @@ impl InWorktree {
     }
 }
 
-/// Looks at a worktree that is known.
+/// Looks at a worktree that is known, with what was placed in it.
 ///
 /// # Errors
 /// Fails when it cannot be read.
 pub fn look(
     repository: &Repository,
     known: &Known,
+    placed: Placed,
     candidates: &Candidates,
 ) -> Result<InWorktree, FactsError> {
     let record = &known.record;
@@ -237,7 +239,7 @@ pub fn look(
         repository,
         &record.path,
         &record.admin_dir,
-        known.placed()?,
+        placed,
         candidates,
     )
 }
@@ -263,11 +265,9 @@ pub fn look_at(
     let mut tracked: Vec<RepoPath> = index.into_iter().map(|entry| entry.path).collect();
     tracked.dedup();
     let stands = standing(path, candidates.entries.iter().map(|one| &one.path))?;
-    let drift = drift(path, None, &placed)?;
-    let mut found = BTreeMap::new();
-    for (at, stat) in stands.entries {
-        let here = placed.files().binary_search_by(|file| file.path.cmp(&at));
-        let here = here.ok().map(|at| drift[at].here);
+    let here = compare_placed(path, &placed, &stands.entries)?;
+    let mut found = Vec::with_capacity(stands.entries.len());
+    for ((at, stat), here) in stands.entries.into_iter().zip(here) {
         let compared = match here {
             Some(Here::Same) => Compared::AsPlaced,
             Some(Here::Edited | Here::Missing) | None if stat.is_directory() => Compared::Other,
@@ -279,14 +279,41 @@ pub fn look_at(
                 }
             }
         };
-        found.insert(at, Standing { stat, compared });
+        found.push((at, Standing { stat, compared }));
     }
     Ok(InWorktree {
         placed,
-        standing: found,
+        standing: found.into_iter().collect(),
         in_the_way: stands.in_the_way,
         tracked,
     })
+}
+
+/// Says of all that stands whether it is as it was placed; none of what was not. Only what its
+/// stat data do not prove is looked at again.
+fn compare_placed(
+    path: &Utf8Path,
+    placed: &Placed,
+    stands: &BTreeMap<RepoPath, Stat>,
+) -> Result<Vec<Option<Here>>, DiskError> {
+    let mut files = placed.files().iter().peekable();
+    let mut compared = Vec::with_capacity(stands.len());
+    let (mut unproven, mut at_index) = (Vec::new(), Vec::new());
+    for (at, stat) in stands {
+        // both are sorted
+        while files.next_if(|file| file.path < *at).is_some() {}
+        let file = files.next_if(|file| file.path == *at);
+        compared.push(file.map(|_| Here::Same));
+        if let Some(file) = file.filter(|file| !is_proven(placed, file, stat)) {
+            unproven.push(file);
+            at_index.push(compared.len() - 1);
+        }
+    }
+    let drift = drift_of(path, None, placed, &unproven)?;
+    for (at, drift) in at_index.into_iter().zip(drift) {
+        compared[at] = Some(drift.here);
+    }
+    Ok(compared)
 }
 
 /// Whether a file or link has the same content in both.

@@ -8,14 +8,16 @@ mod allowed;
 pub mod pull;
 pub mod refusal;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, btree_map};
+use std::iter::Peekable;
+use std::slice;
 
 use camino::Utf8Path;
 
 use crate::config::FileSyncConfig;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
-use crate::placed::{Placed, PlacedKind};
+use crate::placed::{Placed, PlacedFile, PlacedKind};
 use crate::scope::{Access, Scope};
 use crate::sync::{Candidate, Candidates, Pattern};
 use allowed::{allowed, within_limits};
@@ -157,6 +159,7 @@ pub fn plan(facts: &SyncFacts<'_>, force: Force) -> Result<SyncPlan, SyncRefusal
     };
     let mut edited = Vec::new();
     let mut blocked: BTreeMap<RepoPath, SyncRefusal> = BTreeMap::new();
+    let mut before = Before::of(facts);
     for (candidate, kind, access) in allowed.candidates {
         let copying = |over| Copying {
             path: candidate.path.clone(),
@@ -168,7 +171,7 @@ pub fn plan(facts: &SyncFacts<'_>, force: Force) -> Result<SyncPlan, SyncRefusal
             },
             over,
         };
-        match next(facts, candidate, kind) {
+        match next(facts, &mut before, candidate, kind) {
             Next::Keep => plan.kept += usize::from(kind != PlacedKind::Directory),
             Next::Copy(over) => plan.copy.push(copying(over)),
             Next::Edited(over) if force == Force::Yes => {
@@ -215,12 +218,46 @@ enum Next {
     AnotherKind(&'static str, &'static str),
 }
 
-fn next(facts: &SyncFacts<'_>, candidate: &Candidate, kind: PlacedKind) -> Next {
+/// Finds what stands in the worktree and what was placed, for candidates that come sorted.
+struct Before<'a> {
+    standing: Peekable<btree_map::Iter<'a, RepoPath, Standing>>,
+    placed: Peekable<slice::Iter<'a, PlacedFile>>,
+}
+
+impl<'a> Before<'a> {
+    fn of(facts: &SyncFacts<'a>) -> Self {
+        Self {
+            standing: facts.standing.iter().peekable(),
+            placed: facts.placed.files().iter().peekable(),
+        }
+    }
+
+    fn standing(&mut self, path: &RepoPath) -> Option<&'a Standing> {
+        while self.standing.next_if(|(at, _)| *at < path).is_some() {}
+        let found = self.standing.next_if(|(at, _)| *at == path);
+        found.map(|(_, standing)| standing)
+    }
+
+    /// Whether what was placed was copied from just what the main worktree has.
+    fn is_from(&mut self, candidate: &Candidate) -> bool {
+        let path = &candidate.path;
+        while self.placed.next_if(|file| file.path < *path).is_some() {}
+        let placed = self.placed.next_if(|file| file.path == *path);
+        placed.is_some_and(|file| file.source == Some(candidate.stat))
+    }
+}
+
+fn next(
+    facts: &SyncFacts<'_>,
+    before: &mut Before<'_>,
+    candidate: &Candidate,
+    kind: PlacedKind,
+) -> Next {
     let mut in_the_way = facts.in_the_way.iter();
     if let Some(above) = in_the_way.find(|above| candidate.path.is_below(above.as_bstr())) {
         return Next::Blocked(above.clone());
     }
-    let Some(standing) = facts.standing.get(&candidate.path) else {
+    let Some(standing) = before.standing(&candidate.path) else {
         return Next::Copy(None);
     };
     let is_directory = standing.stat.is_directory();
@@ -229,17 +266,11 @@ fn next(facts: &SyncFacts<'_>, candidate: &Candidate, kind: PlacedKind) -> Next 
         // no directory is replaced by a file, and no file by a directory
         (_, true) => Next::AnotherKind("a file or a link", "a directory"),
         (_, false) if is_directory => Next::AnotherKind("a directory", "a file or a link"),
-        (Compared::AsPlaced, _) if is_from(facts, candidate) => Next::Keep,
+        (Compared::AsPlaced, _) if before.is_from(candidate) => Next::Keep,
         // nothing of the worktree's own is in it
         (Compared::AsPlaced | Compared::Same, _) => Next::Copy(Some(standing.stat)),
         (Compared::Other, _) => Next::Edited(standing.stat),
     }
-}
-
-/// Whether what was placed was copied from just what the main worktree has.
-fn is_from(facts: &SyncFacts<'_>, candidate: &Candidate) -> bool {
-    let placed = facts.placed.get(&candidate.path);
-    placed.is_some_and(|file| file.source == Some(candidate.stat))
 }
 
 #[cfg(test)]

@@ -33,12 +33,19 @@ impl<R: Rules> Worker<'_, R> {
             Err(Errno::NOENT) => return Ok(Vec::new()),
             other => Arc::new(other.map_err(stopped)?),
         };
-        let entries = match self.rules.names(&directory.place) {
-            Some(names) => names.into_iter().map(unlisted).collect(),
-            None => list(&fd).map_err(stopped)?,
+        let (entries, is_repository) = match self.rules.names(&directory.place) {
+            Some(names) => (
+                names.into_iter().map(unlisted).collect(),
+                is_repository(&fd),
+            ),
+            None => {
+                let entries = list(&fd).map_err(stopped)?;
+                let is_repository = may_be_repository(&entries) && is_repository(&fd);
+                (entries, is_repository)
+            }
         };
         if let Some(path) = path {
-            if is_repository(&fd) {
+            if is_repository {
                 self.found.closed.push(path.clone());
                 return Ok(Vec::new());
             }
@@ -147,9 +154,10 @@ fn unlisted(name: Vec<u8>) -> Listed {
     (name, FileType::Unknown)
 }
 
+/// Lists a directory that was just opened: the second descriptor shares its position.
 fn list(fd: &OwnedFd) -> Result<Vec<Listed>, Errno> {
     let mut names = Vec::new();
-    for entry in Dir::read_from(fd)? {
+    for entry in Dir::new(rustix::io::fcntl_dupfd_cloexec(fd, 0)?)? {
         let entry = entry?;
         let name = entry.file_name().to_bytes();
         if !matches!(name, b"." | b"..") {
@@ -157,6 +165,15 @@ fn list(fd: &OwnedFd) -> Result<Vec<Listed>, Errno> {
         }
     }
     Ok(names)
+}
+
+/// Whether a listing leaves it possible that a directory is a repository. A file system may find
+/// a name that is written otherwise, at least with other letters.
+fn may_be_repository(entries: &[Listed]) -> bool {
+    let may_be = |name: &[u8], one: &[u8]| !name.is_ascii() || name.eq_ignore_ascii_case(one);
+    entries
+        .iter()
+        .any(|(name, _)| may_be(name, b".git") || may_be(name, b"HEAD"))
 }
 
 /// Whether a directory is another repository's: it has a `.git` of any kind, or is a bare one

@@ -267,7 +267,10 @@ impl Work<'_> {
         let node = &self.tree.nodes()[at];
         for below in &node.directories {
             let below = &self.tree.nodes()[*below];
-            mkdirat(&pair.staged, below.name(), Mode::RWXU)
+            // with its own bits it need not get them later; nobody else comes this far
+            let bits = below.item.map_or(0, |item| self.items[item].bits & 0o777);
+            let mode = Mode::from_raw_mode(bits as _) | Mode::RWXU;
+            mkdirat(&pair.staged, below.name(), mode)
                 .map_err(|error| Cause::disk("make the directory", below.repo_path(), error))?;
         }
         let task = |node, part| Task {
@@ -320,8 +323,12 @@ fn finish_directory(root: &OwnedFd, item: &Item) -> rustix::io::Result<Staged> {
         utimensat(root, path, &mtime(stat), AtFlags::SYMLINK_NOFOLLOW)?;
     }
     let mode = Mode::from_raw_mode((item.bits & 0o3777) as _);
-    chmodat(root, path, mode, AtFlags::empty())?;
-    let stat = stat_from(&statat(root, path, AtFlags::SYMLINK_NOFOLLOW)?);
+    let mut stat = statat(root, path, AtFlags::SYMLINK_NOFOLLOW)?;
+    if Mode::from_raw_mode(stat.st_mode) != mode {
+        chmodat(root, path, mode, AtFlags::empty())?;
+        stat = statat(root, path, AtFlags::SYMLINK_NOFOLLOW)?;
+    }
+    let stat = stat_from(&stat);
     Ok(Staged {
         path: item.path.clone(),
         kind: PlacedKind::Directory,

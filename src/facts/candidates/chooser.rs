@@ -133,8 +133,7 @@ impl Chooser<'_> {
         if self.is_own(path, IsDirectory::No) || step.matched.is_empty() && !included() {
             return SKIPPED;
         }
-        let own = folded(path.as_bstr(), self.case);
-        if place.tracked && (self.tracked.has(&own) || self.tracked.has_below(&own)) {
+        if place.tracked && self.is_tracked(path) {
             for pattern in step.matched {
                 self.counts[pattern].fetch_add(1, Ordering::Relaxed);
             }
@@ -144,6 +143,11 @@ impl Chooser<'_> {
             select: Some(step.matched),
             enter: Enter::No,
         }
+    }
+
+    fn is_tracked(&self, path: &RepoPath) -> bool {
+        let own = folded(path.as_bstr(), self.case);
+        self.tracked.has(&own) || self.tracked.has_below(&own)
     }
 
     /// Whether `.worktreeinclude` selects an entry.

@@ -162,7 +162,12 @@ impl Placed {
     /// The same list with other files. What the stat data of a kept file did not prove, the later
     /// time does not prove either.
     #[must_use]
-    pub fn with_files(&self, kept: Vec<PlacedFile>, new: Vec<PlacedFile>, settled: i64) -> Self {
+    pub fn with_files(
+        &self,
+        kept: Vec<PlacedFile>,
+        mut new: Vec<PlacedFile>,
+        settled: i64,
+    ) -> Self {
         let before = self.settled;
         let kept = kept.into_iter().map(|mut file| {
             if file.stat.ctime >= before {
@@ -170,10 +175,12 @@ impl Placed {
             }
             file
         });
+        // many thousands are held twice otherwise
+        new.extend(kept);
         Self {
             globs: self.globs.clone(),
             without_config: self.without_config,
-            ..Self::new(kept.chain(new).collect(), settled)
+            ..Self::new(new, settled)
         }
     }
 }

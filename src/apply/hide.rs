@@ -38,6 +38,19 @@ pub fn hide(
     admin_dir: &Utf8Path,
     placed: &Placed,
 ) -> Result<Hidden, Error> {
+    hide_with(repository, admin_dir, placed, || users_own(repository))
+}
+
+/// As [`hide`], where what [`users_own`] returns is known already.
+///
+/// # Errors
+/// As [`hide`].
+pub fn hide_with(
+    repository: &Repository,
+    admin_dir: &Utf8Path,
+    placed: &Placed,
+    own: impl FnOnce() -> Result<Vec<u8>, Error>,
+) -> Result<Hidden, Error> {
     let file = admin_dir.join(EXCLUDE);
     let before = files::read(&file)?;
     let mut hidden = Hidden {
@@ -49,7 +62,7 @@ pub fn hide(
     if lines.is_empty() && hidden.before.is_none() {
         return Ok(hidden);
     }
-    let mut text = users_own(repository)?;
+    let mut text = own()?;
     if !text.is_empty() && !text.ends_with(b"\n") {
         text.push(b'\n');
     }
@@ -96,17 +109,17 @@ impl Hidden {
 /// # Errors
 /// Fails when it cannot be read.
 pub fn config_is_as_recorded(repository: &Repository, record: &Record) -> Result<bool, Error> {
-    let now =
-        integrity::fingerprints(&repository.common_dir, &record.admin_dir, repository.format)?;
-    let of = |all: &[crate::record::Fingerprint]| {
-        let mut all = all.iter();
-        let found = all.find(|one| one.file == WatchedFile::ConfigWorktree);
-        found.map(|one| one.digest.clone())
-    };
-    Ok(of(&now) == of(&record.integrity))
+    let file = WatchedFile::ConfigWorktree;
+    let (common_dir, admin_dir) = (&repository.common_dir, &record.admin_dir);
+    let now = integrity::fingerprint(file, common_dir, admin_dir, repository.format)?;
+    Ok(record.integrity.contains(&now))
 }
 
-fn users_own(repository: &Repository) -> Result<Vec<u8>, Error> {
+/// What the user's own file says.
+///
+/// # Errors
+/// Fails when git does, or it cannot be read.
+pub fn users_own(repository: &Repository) -> Result<Vec<u8>, Error> {
     let file = match repository.git.config_get_path("core.excludesFile")? {
         Some(path) => Some(path),
         None => Git::default_excludes_file(),

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::hide::{Hidden, hide};
+use super::hide::{Hidden, hide_with, users_own};
 use crate::client::ContextFile;
 use crate::disk::copy::{From, Item, Settled, Staged, Staging, settle, stage};
 use crate::disk::files;
@@ -150,7 +150,16 @@ pub fn place(to: &Destination<'_>, placing: &Placing, hand: &Hand<'_>) -> Result
     };
     let bytes = placing.items.iter().map(size);
     hand.progress.begin(placing.items.len() as u64, bytes.sum());
-    let staged = stage(&staging, &placing.items);
+    // git is asked meanwhile what is needed then
+    let (staged, own) = std::thread::scope(|scope| {
+        let own = scope.spawn(|| users_own(to.repository));
+        let staged = stage(&staging, &placing.items);
+        let own = own.join();
+        (
+            staged,
+            own.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        )
+    });
     hand.progress.end();
     let staged = staged?;
     announce(to, placing, &staged)?;
@@ -158,7 +167,7 @@ pub fn place(to: &Destination<'_>, placing: &Placing, hand: &Hand<'_>) -> Result
     let settled = settled.inspect_err(|_| {
         let _ = files::remove_file(&to.record_dir.join(PLACING));
     })?;
-    match write_down(to, placing, &settled) {
+    match write_down(to, placing, &settled, own) {
         Ok((placed, hidden, list, list_before)) => Ok(Done {
             placed,
             changed_config: hidden.changed_config(),
@@ -215,10 +224,11 @@ fn write_down(
     to: &Destination<'_>,
     placing: &Placing,
     settled: &Settled,
+    own: Result<Vec<u8>, Error>,
 ) -> Result<Written, Error> {
     let placed = list(to, placing, settled)?;
     keep_context(to, placing)?;
-    let hidden = hide(to.repository, to.admin_dir, &placed)?;
+    let hidden = hide_with(to.repository, to.admin_dir, &placed, || own)?;
     let list = to.record_dir.join(PLACED);
     let written = files::read(&list).and_then(|before| {
         files::write(&list, &placed.to_bytes())?;
@@ -278,12 +288,10 @@ fn list(to: &Destination<'_>, placing: &Placing, settled: &Settled) -> Result<Pl
         stat,
         source: None,
     }));
-    let replaced: BTreeSet<&RepoPath> = new.iter().map(|file| &file.path).collect();
+    new.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    let is_new = |path: &RepoPath| new.binary_search_by(|file| file.path.cmp(path)).is_ok();
     let before = placing.before.files().iter();
-    let kept = before
-        .filter(|file| !replaced.contains(&file.path))
-        .cloned()
-        .collect();
+    let kept = before.filter(|file| !is_new(&file.path)).cloned().collect();
     let newest = new.iter().map(|file| file.stat.ctime).max().unwrap_or(0);
     let settled = files::settled_time(to.path, newest)?;
     Ok(placing.before.with_files(kept, new, settled))

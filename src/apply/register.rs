@@ -272,9 +272,9 @@ fn renew(
     which: fn(WatchedFile) -> bool,
 ) -> Result<Known, Error> {
     let mut record = known.record.clone();
-    let now =
-        integrity::fingerprints(&repository.common_dir, &record.admin_dir, repository.format)?;
-    for now in now.into_iter().filter(|now| which(now.file)) {
+    for file in WatchedFile::ALL.into_iter().filter(|file| which(*file)) {
+        let (common_dir, admin_dir) = (&repository.common_dir, &record.admin_dir);
+        let now = integrity::fingerprint(file, common_dir, admin_dir, repository.format)?;
         record
             .integrity
             .retain(|recorded| recorded.file != now.file);

@@ -16,11 +16,12 @@ use camino::Utf8Path;
 use self::chooser::Chooser;
 use self::tracked::{Tracked, folded};
 use super::error::FactsError;
-use super::repository::{Main, Repository};
+use super::repository::{Main, Repository, joined};
 use crate::disk::candidates::{Found, Selected, walk};
 use crate::disk::files;
 use crate::git::ignore::NameCase;
 use crate::git::include::IncludeRules;
+use crate::git::worktree::WorktreeEntry;
 use crate::path::RepoPath;
 use crate::scope::Case;
 use crate::sync::{Candidate, Candidates, Matches, Pattern, PatternOrigin, Search, SelectedBy};
@@ -59,10 +60,14 @@ pub fn candidates_of(
         matches: vec![Matches::default(); patterns.len()],
         ..Candidates::default()
     };
-    let case = match repository.main {
-        Main::Bare => return Ok(nothing()),
-        Main::Worktree => repository.case()?,
-    };
+    if repository.main == Main::Bare {
+        return Ok(nothing());
+    }
+    let (case, worktrees) = std::thread::scope(|scope| {
+        let worktrees = scope.spawn(|| repository.worktrees());
+        (repository.case(), joined(worktrees))
+    });
+    let (case, worktrees) = (case?, worktrees?);
     let include = include_rules(repository, include, case)?;
     if patterns.is_empty() && include.is_none() {
         return Ok(nothing());
@@ -71,7 +76,7 @@ pub fn candidates_of(
         search: Search::new(patterns, case),
         include,
         tracked: Tracked::read(repository, case)?,
-        closed: worktrees(repository, case)?,
+        closed: below(repository, &worktrees, case),
         case,
         counts: patterns.iter().map(|_| AtomicUsize::new(0)).collect(),
         through: Mutex::default(),
@@ -103,13 +108,12 @@ fn include_rules(
 }
 
 /// The worktrees of git that are below the root.
-fn worktrees(repository: &Repository, case: Case) -> Result<BTreeSet<BString>, FactsError> {
-    let list = repository.worktrees()?;
+fn below(repository: &Repository, list: &[WorktreeEntry], case: Case) -> BTreeSet<BString> {
     let below = |path: &Utf8Path| {
         let path = path.strip_prefix(&repository.root).ok()?.as_str();
         (!path.is_empty()).then(|| folded(path.as_bytes().as_bstr(), case))
     };
-    Ok(list.iter().filter_map(|entry| below(&entry.path)).collect())
+    list.iter().filter_map(|entry| below(&entry.path)).collect()
 }
 
 /// Refuses what a pattern names behind a link. Nobody wrote the memory bank's pattern, so a link

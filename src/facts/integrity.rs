@@ -26,25 +26,31 @@ pub fn fingerprints(
     admin_dir: &Utf8Path,
     format: ObjectFormat,
 ) -> Result<Vec<Fingerprint>, FactsError> {
-    let take = |file: WatchedFile| {
-        let directory = if file.is_shared() {
-            common_dir
-        } else {
-            admin_dir
-        };
-        let path = directory.join(name_of(file));
-        let digest = content(file, &path)?.map(|bytes| {
-            format
-                .hash_blob(bytes.len() as u64, &mut bytes.as_slice())
-                .map(|id| id.to_string())
-                .map_err(|error| DiskError::new(format!("read {path}"), error))
-        });
-        Ok(Fingerprint {
-            file,
-            digest: digest.transpose()?,
-        })
-    };
+    let take = |file: WatchedFile| fingerprint(file, common_dir, admin_dir, format);
     WatchedFile::ALL.into_iter().map(take).collect()
+}
+
+/// Takes the digest of one watched file as it is now.
+pub fn fingerprint(
+    file: WatchedFile,
+    common_dir: &Utf8Path,
+    admin_dir: &Utf8Path,
+    format: ObjectFormat,
+) -> Result<Fingerprint, FactsError> {
+    let directory = if file.is_shared() {
+        common_dir
+    } else {
+        admin_dir
+    };
+    let path = directory.join(name_of(file));
+    let digest = content(file, &path)?.map(|bytes| {
+        format
+            .hash_blob(bytes.len() as u64, &mut bytes.as_slice())
+            .map(|id| id.to_string())
+            .map_err(|error| DiskError::new(format!("read {path}"), error))
+    });
+    let digest = digest.transpose()?;
+    Ok(Fingerprint { file, digest })
 }
 
 /// What counts of a watched file; none when it is not there.

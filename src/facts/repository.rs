@@ -58,8 +58,13 @@ impl Repository {
     /// Fails when there is none, git refuses it, or a path is not UTF-8.
     pub fn find(start: &Utf8Path, runner: SharedRunner, trace: Trace) -> Result<Self, FactsError> {
         let start = files::canonical(start)?;
-        let git = Git::find_with(&start, runner)?.with_trace(trace);
-        let own = git.layout();
+        let unchecked = Git::unchecked(&start, runner);
+        let (git, own) = std::thread::scope(|scope| {
+            let git = scope.spawn(|| unchecked.clone().checked());
+            let own = unchecked.with_trace(trace.clone()).layout();
+            (joined(git), own)
+        });
+        let git = git?.with_trace(trace);
         let claim = claimed(&start).filter(|claim| !is_nested(own.as_ref().ok(), claim));
         let mut inside = None;
         let mut toplevel = None;
@@ -204,11 +209,15 @@ fn place(git: &Git, layout: Option<Layout>) -> Result<Option<Located>, FactsErro
         return Ok(None);
     };
     let in_common = git.on(&layout.common_dir, None);
-    let (main, root) = if in_common.is_bare_repository()? {
+    let (is_bare, worktree) = std::thread::scope(|scope| {
+        let worktree = scope.spawn(|| in_common.config_get("core.worktree"));
+        (in_common.is_bare_repository(), joined(worktree))
+    });
+    let (main, root) = if is_bare? {
         (Main::Bare, root_of_bare(&layout.common_dir))
     } else {
         let top = layout.toplevel.as_deref();
-        let root = root_of_main(&in_common, &layout.common_dir, top)?;
+        let root = root_of_main(&in_common, &layout.common_dir, worktree?, top)?;
         (Main::Worktree, root)
     };
     Ok(Some(Located { layout, main, root }))
@@ -249,14 +258,21 @@ fn root_of_bare(common_dir: &Utf8Path) -> Utf8PathBuf {
     }
 }
 
+/// What a thread has returned.
+pub(super) fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    let joined = thread.join();
+    joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
 /// The main worktree: `core.worktree` (a submodule has it), or where `.git` stands, or, with a
 /// separate git directory, the worktree that we are in if it is the main one.
 fn root_of_main(
     in_common: &Git,
     common_dir: &Utf8Path,
+    worktree: Option<String>,
     toplevel: Option<&Utf8Path>,
 ) -> Result<Utf8PathBuf, FactsError> {
-    if let Some(worktree) = in_common.config_get("core.worktree")? {
+    if let Some(worktree) = worktree {
         return Ok(files::canonical(&common_dir.join(worktree))?);
     }
     if common_dir.file_name() == Some(".git")

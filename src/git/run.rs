@@ -112,27 +112,39 @@ impl Git {
     /// # Errors
     /// Fails when the runner does, or the git it runs is older than [`GitVersion::OLDEST`].
     pub fn find_with(dir: &Utf8Path, runner: SharedRunner) -> Result<Self, GitError> {
-        let unknown = GitVersion(0, 0, 0);
-        let git = Self {
+        Self::unchecked(dir, runner).checked()
+    }
+
+    /// Git, whose version nobody has looked at: for what is asked while [`Git::checked`] does.
+    #[must_use]
+    pub fn unchecked(dir: &Utf8Path, runner: SharedRunner) -> Self {
+        Self {
             dir: dir.to_owned(),
             target: Target::Discover,
             mode: Mode::User,
             index: None,
             quarantine: None,
             identity: Identity::User,
-            version: unknown,
+            version: GitVersion(0, 0, 0),
             trace: Trace::default(),
             runner,
-        };
-        let answer = git.run(&["version"], None)?;
+        }
+    }
+
+    /// The same git once it is known not to be too old.
+    ///
+    /// # Errors
+    /// As [`Git::find`].
+    pub fn checked(self) -> Result<Self, GitError> {
+        let answer = self.run(&["version"], None)?;
         let text = String::from_utf8_lossy(&answer.stdout);
-        let found = GitVersion::parse(text.trim()).unwrap_or(unknown);
+        let found = GitVersion::parse(text.trim()).unwrap_or(self.version);
         if found < GitVersion::OLDEST {
             return Err(GitError::TooOld { found });
         }
         Ok(Self {
             version: found,
-            ..git
+            ..self
         })
     }
 

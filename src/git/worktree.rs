@@ -83,6 +83,20 @@ pub fn parse_worktree_list(output: &[u8]) -> Result<Vec<WorktreeEntry>, String> 
     Ok(entries)
 }
 
+/// Reads what git says of a directory that is in a work tree, each in a line of its own.
+fn in_work_tree(text: &str) -> Option<Layout> {
+    let lines: Vec<&str> = text.split('\n').collect();
+    let [format, "true", shallow, common_dir, toplevel] = lines[..] else {
+        return None;
+    };
+    Some(Layout {
+        common_dir: common_dir.into(),
+        format: ObjectFormat::parse(format)?,
+        toplevel: Some(toplevel.into()),
+        shallow: shallow == "true",
+    })
+}
+
 impl Git {
     /// Finds the repository of this git's directory, none when there is none.
     ///
@@ -97,18 +111,29 @@ impl Git {
             "--is-inside-work-tree",
             "--is-shallow-repository",
             "--git-common-dir",
+            "--show-toplevel",
         ];
-        let text = match self.line(what, &args) {
+        // git refuses the last word outside of a work tree; and a path may have several lines
+        if let Some(layout) = self
+            .line(what, &args)
+            .ok()
+            .as_deref()
+            .and_then(in_work_tree)
+        {
+            return Ok(Some(layout));
+        }
+        let args = &args[..args.len() - 1];
+        let text = match self.line(what, args) {
             Ok(text) => text,
             Err(error) if error.mentions("not a git repository") => return Ok(None),
             Err(error) => return Err(error),
         };
         let lines: Vec<&str> = text.splitn(4, '\n').collect();
         let [format, inside, shallow, common_dir] = lines[..] else {
-            return Err(odd_output(what, &args, "it has not four lines"));
+            return Err(odd_output(what, args, "it has not four lines"));
         };
         let format = ObjectFormat::parse(format)
-            .ok_or_else(|| odd_output(what, &args, "an unknown object format"))?;
+            .ok_or_else(|| odd_output(what, args, "an unknown object format"))?;
         let toplevel = match inside {
             "true" => Some(self.line(
                 what,

@@ -37,7 +37,7 @@ impl Placed {
     /// Writes the list.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(64 + self.files.len() * 96);
+        let mut out = Vec::with_capacity(64 + self.files.len() * 160);
         out.extend_from_slice(HEAD);
         out.push(u8::from(self.without_config));
         put(&mut out, self.globs.len() as u64);

@@ -163,7 +163,7 @@ pub fn place(to: &Destination<'_>, placing: &Placing, hand: &Hand<'_>) -> Result
     hand.progress.end();
     let staged = staged?;
     announce(to, placing, &staged)?;
-    let settled = settle(&directory, to.path, staged, &placing.over);
+    let settled = settle(&directory, to.path, staged, &placing.over, &placing.before);
     let settled = settled.inspect_err(|_| {
         let _ = files::remove_file(&to.record_dir.join(PLACING));
     })?;

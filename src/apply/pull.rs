@@ -57,7 +57,8 @@ pub fn pull(
     hand.progress.begin(items.len() as u64, bytes);
     let staged = stage(&staging, &items);
     hand.progress.end();
-    let settled = settle(&directory, root, staged?, &there)?;
+    // in the main worktree nothing is ours
+    let settled = settle(&directory, root, staged?, &there, &Placed::default())?;
     match write_down(from, placed, &here, &settled.staged) {
         Ok(()) => Ok(settled.done()),
         Err(error) => Err(error.leaving(settled.take_back())),

@@ -3,11 +3,16 @@
 //! Whatever fails or is killed, what was there is on disk or in the rescue commit. A second
 //! restore goes on from there, `restore --undo` goes back.
 
+use std::collections::BTreeSet;
+
+use bstr::BStr;
+
 use super::rescue::Rescue;
 use super::rewrite::{self, Rewritten};
 use super::saved::{Bench, check_unchanged, save, targets};
 use super::{sparse, write_bits};
 use crate::disk::DiskError;
+use crate::disk::directory_modes::DirectoryModes;
 use crate::disk::mode::Doing;
 use crate::disk::put_back::put_back;
 use crate::disk::{files, put};
@@ -19,7 +24,7 @@ use crate::facts::{Known, Repository};
 use crate::git::index_edit::nul_ended;
 use crate::name::CommitId;
 use crate::path::RepoPath;
-use crate::placed::PlacedFile;
+use crate::placed::{PlacedFile, PlacedKind};
 use crate::plan::restore::saved::SavedPath;
 use crate::plan::restore::{RestorePlan, Violation};
 
@@ -131,8 +136,13 @@ fn change(
         let index = facts::index(repository, known)?;
         sparse::put_back(repository, known, &sparse::patterns(known, &index))?;
     }
-    write_files(bench, head, plan, saved)?;
-    replace(bench, plan)?;
+    let directories = directories(known, plan.paths.iter().map(|violation| &violation.path))?;
+    let written = write_files(bench, head, plan, saved).and_then(|()| replace(bench, plan));
+    let left_open = directories.close(&known.record.path);
+    written?;
+    if let Some(what) = left_open.into_iter().next() {
+        return Err(DiskError::new("put all back", std::io::Error::other(what)).into());
+    }
     set_index(bench, plan)?;
     let restored = |path: &RepoPath| plan.paths.binary_search_by(|v| v.path.cmp(path)).is_ok();
     let drifted = |path: &RepoPath| plan.permissions.binary_search(path).is_ok();
@@ -146,6 +156,27 @@ fn change(
         write_bits::apply_to_placed(root, scope, placed, Doing::Change)?;
     }
     Ok(known.hardened_git(repository).update_index_refresh()?)
+}
+
+/// The permissions that the placed directories above these paths have, or get back: they are
+/// opened on the way.
+pub(super) fn directories<'p>(
+    known: &Known,
+    paths: impl Iterator<Item = &'p RepoPath>,
+) -> Result<DirectoryModes, Error> {
+    let placed = known.placed()?;
+    let above = paths.flat_map(RepoPath::parents);
+    let above: BTreeSet<&BStr> = above.collect();
+    let all = placed.files().iter();
+    let all = all.filter(|file| file.kind == PlacedKind::Directory);
+    let ours: Vec<&PlacedFile> = all
+        .filter(|file| above.contains(file.path.as_bstr()))
+        .collect();
+    let mut modes = DirectoryModes::of(&known.record.path, ours.iter().map(|file| &file.path))?;
+    for file in ours {
+        modes.add(file.path.clone(), file.stat.permissions());
+    }
+    Ok(modes)
 }
 
 /// Takes away what is there, and lets git write what is to be there: with the conversions that a
@@ -218,11 +249,16 @@ fn replace(bench: &Bench<'_>, plan: &RestorePlan) -> Result<(), Error> {
     let root = &known.record.path;
     let placed = known.placed()?;
     let mut renewed = Vec::new();
-    let back = plan
-        .paths
-        .iter()
-        .filter(|violation| violation.from_source());
-    for file in back.filter_map(|violation| placed.get(&violation.path)) {
+    let back = plan.paths.iter().filter(|v| v.from_source());
+    let back: BTreeSet<&RepoPath> = back.map(|violation| &violation.path).collect();
+    // a directory comes back with the empty ones in it
+    let comes = |file: &&PlacedFile| {
+        let mut above = file.path.parents();
+        back.contains(&file.path)
+            || file.kind == PlacedKind::Directory
+                && above.any(|above| back.iter().any(|path| path.as_bstr() == above))
+    };
+    for file in placed.files().iter().filter(comes) {
         let source = known.source_of(bench.repository, file);
         let stat = put_back(root, &source, &placed, file)?;
         renewed.push(PlacedFile {

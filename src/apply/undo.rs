@@ -1,13 +1,19 @@
 //! Brings back what a restore put away: the branch, the disk and the index, in this order.
 
+use camino::Utf8Path;
+
+use super::restore::directories;
 use super::saved::Bench;
+use crate::disk::DiskError;
 use crate::disk::put::{self, Content};
+use crate::disk::standing::standing;
 use crate::entry::{Entry, Mode};
 use crate::error::Error;
 use crate::facts::restore::is_excluded;
 use crate::facts::{Known, Repository};
 use crate::git::index_edit::{index_info, nul_ended};
 use crate::git::objects::Objects;
+use crate::placed::{PlacedFile, PlacedKind};
 use crate::plan::restore::saved::SavedPath;
 use crate::plan::restore::undo::UndoPlan;
 
@@ -37,13 +43,12 @@ fn change(repository: &Repository, known: &Known, plan: &UndoPlan) -> Result<(),
     }
     let objects = repository.objects()?;
     let root = &known.record.path;
-    for saved in plan.paths.iter().rev() {
-        put::remove_entry(root, &saved.path)?;
-    }
-    for saved in &plan.paths {
-        if let Some(content) = content(&objects, saved.disk)? {
-            put::put_entry(root, &saved.path, &content, saved.permissions)?;
-        }
+    let directories = directories(known, plan.paths.iter().map(|saved| &saved.path))?;
+    let written = remove_empty(known, plan).and_then(|()| write_files(&objects, root, plan));
+    let left_open = directories.close(root);
+    written?;
+    if let Some(what) = left_open.into_iter().next() {
+        return Err(DiskError::new("bring all back", std::io::Error::other(what)).into());
     }
     let bench = Bench::new(repository, known);
     let git = known.hardened_git(repository);
@@ -57,6 +62,37 @@ fn change(repository: &Repository, known: &Known, plan: &UndoPlan) -> Result<(),
         git.update_index_skip_worktree(&absent)?;
     }
     Ok(git.update_index_refresh()?)
+}
+
+/// Removes the empty directories that came back with the one that they are in.
+fn remove_empty(known: &Known, plan: &UndoPlan) -> Result<(), Error> {
+    let root = &known.record.path;
+    let placed = known.placed()?;
+    let inside = |file: &&PlacedFile| {
+        let mut above = file.path.parents();
+        file.kind == PlacedKind::Directory
+            && above.any(|above| plan.paths.iter().any(|saved| saved.path.as_bstr() == above))
+    };
+    let inside = placed.files().iter().filter(inside);
+    let stands = standing(root, inside.map(|file| &file.path))?.entries;
+    let directories = stands.iter().filter(|(_, stat)| stat.is_directory());
+    for (path, _) in directories.rev() {
+        // one with something in it goes once that has gone, or tells why not
+        let _ = put::remove_alone(root, path);
+    }
+    Ok(())
+}
+
+fn write_files(objects: &Objects, root: &Utf8Path, plan: &UndoPlan) -> Result<(), Error> {
+    for saved in plan.paths.iter().rev() {
+        put::remove_entry(root, &saved.path)?;
+    }
+    for saved in &plan.paths {
+        if let Some(content) = content(objects, saved.disk)? {
+            put::put_entry(root, &saved.path, &content, saved.permissions)?;
+        }
+    }
+    Ok(())
 }
 
 fn staged(paths: &[SavedPath], digits: usize) -> Vec<u8> {

@@ -6,6 +6,7 @@ pub mod below;
 pub mod candidates;
 pub mod copy;
 mod directories;
+pub mod directory_modes;
 pub mod drift;
 pub mod error;
 pub mod files;

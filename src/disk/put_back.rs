@@ -23,8 +23,13 @@ use crate::manifest::Stat;
 use crate::path::RepoPath;
 use crate::placed::{Placed, PlacedFile, PlacedKind};
 
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
 /// Puts what was placed where nothing stands; its stat data then. It is read-only: what may be
-/// edited is nobody's to put back.
+/// edited is nobody's to put back. A directory may stand there already.
 ///
 /// # Errors
 /// Fails when something stands there, the source is not what was placed, or the disk refuses.
@@ -40,7 +45,13 @@ pub fn put_back(
     let above = above.map_err(|error| failed(error.into()))?;
     let name = file.path.file_name().as_bytes();
     let made = match file.kind {
-        PlacedKind::Directory => make_directory(&above, name, file.stat.mode),
+        PlacedKind::Directory => match make_directory(&above, name, file.stat.mode) {
+            // git has made it for what is tracked in it
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                open_directory(&above, name)
+            }
+            other => other,
+        },
         PlacedKind::Link => make_link(&above, name, source, file),
         PlacedKind::File => copy(&above, name, source, file),
     };
@@ -72,8 +83,16 @@ fn make_directory(above: &OwnedFd, name: &[u8], mode: u32) -> io::Result<()> {
     // another umask than that of the source's owner must not open it
     let bits = Mode::from_raw_mode((mode & 0o777) as _);
     mkdirat(above, name, bits)?;
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(fchmod(openat(above, name, flags, Mode::empty())?, bits)?)
+    Ok(fchmod(
+        openat(above, name, DIRECTORY, Mode::empty())?,
+        bits,
+    )?)
+}
+
+/// Fails when something else stands there.
+fn open_directory(above: &OwnedFd, name: &[u8]) -> io::Result<()> {
+    openat(above, name, DIRECTORY, Mode::empty())?;
+    Ok(())
 }
 
 fn make_link(above: &OwnedFd, name: &[u8], source: &Utf8Path, file: &PlacedFile) -> io::Result<()> {

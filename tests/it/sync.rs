@@ -2,6 +2,7 @@
 
 mod adding;
 mod interrupted;
+mod read_only_directory;
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};

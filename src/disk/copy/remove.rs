@@ -9,6 +9,7 @@ use rustix::io::Errno;
 
 use super::stage::DIRECTORY;
 use crate::disk::DiskError;
+use crate::disk::directory_modes::DirectoryModes;
 use crate::disk::stat::stat_from;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
@@ -35,7 +36,8 @@ pub struct Removed {
 }
 
 /// Removes placed files that are as expected, what is in a directory before it; a directory only
-/// when it is empty then. Never through a link.
+/// when it is empty then, and with the permissions that it had where it is not. Never through a
+/// link.
 ///
 /// # Errors
 /// Fails when the destination cannot be opened; what stays is in the answer.
@@ -47,13 +49,16 @@ pub fn remove_placed(destination: &Utf8Path, files: &[Expected<'_>]) -> Result<R
     let root = open.map_err(|error| DiskError::new(format!("open {destination}"), error))?;
     let mut way = Way::new(root);
     let mut done = Removed::default();
+    let mut opened = Vec::new();
     for file in &files {
-        match remove(&mut way, file, &files) {
+        match remove(&mut way, file, &files, &mut opened) {
             Ok(()) => done.removed.push(file.path.clone()),
             Err(Stays::Gone) => {}
             Err(Stays::Because(reason)) => done.stayed.push((file.path.clone(), reason)),
         }
     }
+    // one that cannot be closed is somebody else's by now
+    let _ = DirectoryModes::new(opened.into_iter()).close(destination);
     Ok(done)
 }
 
@@ -76,7 +81,13 @@ impl From<Errno> for Stays {
     }
 }
 
-fn remove(way: &mut Way, file: &Expected<'_>, ours: &[Expected<'_>]) -> Result<(), Stays> {
+/// Removes one; `opened` gets the directory that it is in where that had to be made writable.
+fn remove(
+    way: &mut Way,
+    file: &Expected<'_>,
+    ours: &[Expected<'_>],
+    opened: &mut Vec<(RepoPath, u32)>,
+) -> Result<(), Stays> {
     let name = file.path.file_name().as_bytes();
     let above = way.to(file.path)?;
     let found = stat_from(&statat(above, name, AtFlags::SYMLINK_NOFOLLOW)?);
@@ -90,7 +101,8 @@ fn remove(way: &mut Way, file: &Expected<'_>, ours: &[Expected<'_>]) -> Result<(
     }
     match unlinkat(above, name, flags) {
         Err(Errno::ACCESS) if is_ours(file.path, ours) => {
-            make_writable(above)?;
+            let before = make_writable(above)?;
+            opened.extend(file.path.parent().map(|parent| (parent, before)));
             unlinkat(above, name, flags)?;
         }
         other => other?,
@@ -106,9 +118,11 @@ fn is_ours(path: &RepoPath, ours: &[Expected<'_>]) -> bool {
     })
 }
 
-fn make_writable(directory: &OwnedFd) -> Result<(), Errno> {
+/// Returns the permissions that it had.
+fn make_writable(directory: &OwnedFd) -> Result<u32, Errno> {
     let mode = Mode::from_raw_mode(fstat(directory)?.st_mode);
-    fchmod(directory, mode | Mode::RWXU)
+    fchmod(directory, mode | Mode::RWXU)?;
+    Ok(mode.bits() as u32)
 }
 
 /// Holds open directories on the way to the last path, each opened from the one above it without

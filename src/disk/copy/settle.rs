@@ -5,11 +5,11 @@
 //! from the one above it without following a link, and nothing is replaced that is not exactly
 //! what the caller has seen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
-use bstr::ByteSlice;
+use bstr::{BStr, ByteSlice};
 use camino::Utf8Path;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, chmodat, openat, statat};
 use rustix::io::Errno;
@@ -17,17 +17,20 @@ use rustix::io::Errno;
 use super::Staged;
 use super::error::{Cause, CopyError};
 use super::rename::{Between, exchange, move_new};
-use super::stage::DIRECTORY;
+use super::stage::{DIRECTORY, drop_staging};
 use super::tree::{Is, Node, Tree};
 use super::undo::Settled;
+use crate::disk::DiskError;
+use crate::disk::directory_modes::DirectoryModes;
 use crate::disk::stat::stat_from;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
-use crate::placed::PlacedKind;
+use crate::placed::{Placed, PlacedKind};
 
 /// Moves everything from the staging directory into the destination. What stands there is only
 /// replaced when `over` has its path with exactly these stat data, and is kept in the staging
-/// directory until the answer is [done](Settled::done).
+/// directory until the answer is [done](Settled::done). Directories in `ours`, which we placed,
+/// are opened for it where they are read-only, and have their permissions again in the end.
 ///
 /// # Errors
 /// Fails when something else stands where a file or directory is to be, or the disk refuses;
@@ -37,8 +40,14 @@ pub fn settle(
     destination: &Utf8Path,
     mut staged: Vec<Staged>,
     over: &BTreeMap<RepoPath, Stat>,
+    ours: &Placed,
 ) -> Result<Settled, CopyError> {
     staged.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    let closed = match closed(destination, &staged, ours) {
+        Ok(closed) => closed,
+        Err(error) => return Err(CopyError::from(error).with(drop_staging(staged_in))),
+    };
+    closed.open(destination);
     let moved = move_all(staged_in, destination, &staged, over);
     let mut places = moved.places.into_iter();
     staged.retain_mut(|staged| {
@@ -56,11 +65,28 @@ pub fn settle(
         staged_in: staged_in.to_owned(),
         destination: destination.to_owned(),
         replaced: moved.replaced,
+        closed,
+        not_closed: Vec::new(),
     };
     match moved.failed {
-        None => Ok(settled),
+        None => Ok(settled.closing()),
         Some(error) => Err(error.with(settled.take_back())),
     }
+}
+
+/// The read-only directories of ours into which something is moved.
+fn closed(
+    destination: &Utf8Path,
+    staged: &[Staged],
+    ours: &Placed,
+) -> Result<DirectoryModes, DiskError> {
+    let above = staged.iter().flat_map(|staged| staged.path.parents());
+    let above: BTreeSet<&BStr> = above.collect();
+    let placed = ours.files().iter();
+    let directories = placed.filter(|file| file.kind == PlacedKind::Directory);
+    let paths = directories.map(|file| &file.path);
+    let paths = paths.filter(|path| above.contains(path.as_bstr()));
+    Ok(DirectoryModes::of(destination, paths)?.closed())
 }
 
 /// Holds what was moved, also when a later one failed.

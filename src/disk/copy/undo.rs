@@ -8,6 +8,7 @@ use super::Staged;
 use super::remove::{Expected, Way, remove_placed};
 use super::rename::{Between, move_new};
 use super::stage::{DIRECTORY, drop_staging};
+use crate::disk::directory_modes::DirectoryModes;
 use crate::path::RepoPath;
 
 /// Represents everything that was moved in. Until it is [done](Settled::done), what was replaced
@@ -23,6 +24,10 @@ pub struct Settled {
     pub(super) staged_in: Utf8PathBuf,
     pub(super) destination: Utf8PathBuf,
     pub(super) replaced: Vec<RepoPath>,
+    /// Read-only directories that were opened for it, with their permissions.
+    pub(super) closed: DirectoryModes,
+    /// Why some of them could not be closed again.
+    pub(super) not_closed: Vec<String>,
 }
 
 impl Settled {
@@ -31,6 +36,19 @@ impl Settled {
     /// could not be done, a sentence each.
     #[must_use = "they are warnings for the user"]
     pub fn take_back(self) -> Vec<String> {
+        self.closed.open(&self.destination);
+        let mut warnings = self.move_back();
+        warnings.extend(self.closed.close(&self.destination));
+        warnings
+    }
+
+    /// Closes the directories again.
+    pub(super) fn closing(mut self) -> Self {
+        self.not_closed = self.closed.close(&self.destination);
+        self
+    }
+
+    fn move_back(&self) -> Vec<String> {
         let ours = self.staged.iter().chain(&self.made);
         let expected: Vec<Expected<'_>> = ours
             .map(|staged| Expected {
@@ -68,7 +86,9 @@ impl Settled {
     /// done, a sentence each.
     #[must_use = "they are warnings for the user"]
     pub fn done(self) -> Vec<String> {
-        drop_staging(&self.staged_in)
+        let mut warnings = self.not_closed;
+        warnings.extend(drop_staging(&self.staged_in));
+        warnings
     }
 }
 

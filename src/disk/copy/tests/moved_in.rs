@@ -107,7 +107,8 @@ fn what_was_changed_since_it_was_seen_is_not_replaced() {
     let seen = lstat(ground.to().join("f"));
     ground.put_there("f", "edited");
     let over = [(super::support::repo_path("f"), seen)].into();
-    let error = crate::disk::copy::settle(&ground.staging(), &ground.to(), staged, &over)
+    let ours = crate::placed::Placed::default();
+    let error = crate::disk::copy::settle(&ground.staging(), &ground.to(), staged, &over, &ours)
         .expect_err("it is refused");
     assert_eq!(
         error.to_string(),

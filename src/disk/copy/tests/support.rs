@@ -12,7 +12,7 @@ use crate::disk::progress::Progress;
 use crate::disk::stat::stat_of;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
-use crate::placed::PlacedKind;
+use crate::placed::{Placed, PlacedKind};
 
 /// Represents two worktrees in a temporary directory, which is removed with it.
 pub struct Ground {
@@ -118,7 +118,13 @@ impl Ground {
         let over: BTreeMap<RepoPath, Stat> = over
             .map(|path| (repo_path(path), lstat(self.to().join(path))))
             .collect();
-        settle(&self.staging(), &self.to(), staged, &over)
+        settle(
+            &self.staging(),
+            &self.to(),
+            staged,
+            &over,
+            &Placed::default(),
+        )
     }
 
     /// Copies all of the source into the destination.

@@ -1,7 +1,8 @@
 //! Tells whether placed files are as they were placed, and whether their sources are.
 //!
 //! Stat data prove most of it; what they do not prove is read and hashed. Write bits are ours and
-//! count for nothing, the owner's executable bit counts. What cannot be read is never called the
+//! count for nothing, every other permission bit counts; at the source only the owner's executable
+//! bit does. A hard link to the source is nobody's copy. What cannot be read is never called the
 //! same. Nothing is read through a link.
 
 use std::io;
@@ -117,7 +118,7 @@ pub fn drift_of(
 #[must_use]
 pub fn is_proven(placed: &Placed, file: &PlacedFile, now: &Stat) -> bool {
     let proven = file.kind == PlacedKind::Directory || placed.proves(file, now);
-    proven && resembles(file.kind, &file.stat, now)
+    proven && resembles(file.kind, &file.stat, now, OF_COPY)
 }
 
 /// Whether what stands at the path of a placed file is what was placed, by its content: for who
@@ -143,6 +144,10 @@ pub fn is_unchanged(
 /// read is something else.
 #[must_use]
 pub fn at_source(source: &Utf8Path, file: &PlacedFile) -> There {
+    if file.kind == PlacedKind::Directory {
+        // it can always be made again
+        return There::Same;
+    }
     let recorded = match (file.source, file.origin) {
         (Some(recorded), _) => recorded,
         // what we keep of context has the same size and digest, and other times
@@ -186,6 +191,38 @@ impl Proof<'_> {
         let proven = self.placed.proves(file, &spot.stat);
         is_same(file, &spot, proven, self.source)
     }
+
+    /// What of a regular file is not as it was placed. What cannot be read is other content.
+    #[must_use]
+    pub fn difference(&self, worktree: &Utf8Path, file: &PlacedFile) -> Difference {
+        let look = || -> io::Result<Difference> {
+            let mut here = Directories::open(worktree).map_err(io::Error::other)?;
+            let Some(spot) = Spot::at(&mut here, &file.path)? else {
+                return Ok(Difference::Content);
+            };
+            if is_linked(file, &spot, self.source)? {
+                return Ok(Difference::Linked);
+            }
+            let same = spot.stat.size == file.stat.size && has_content(file, &spot, self.source)?;
+            Ok(if same {
+                Difference::Mode
+            } else {
+                Difference::Content
+            })
+        };
+        look().unwrap_or(Difference::Content)
+    }
+}
+
+/// Says what of a placed file is not as it was placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// It is another name of its source.
+    Linked,
+    /// Only its permissions.
+    Mode,
+    /// Its content.
+    Content,
 }
 
 /// Holds an entry of an open directory.
@@ -232,9 +269,36 @@ impl<'d> Spot<'d> {
         digest_of(file)
     }
 
-    fn resembles(&self, kind: PlacedKind, recorded: &Stat) -> bool {
-        resembles(kind, recorded, &self.stat)
+    /// Whether it can be what was placed: kind, size, and those of the permissions that count.
+    fn resembles(&self, kind: PlacedKind, recorded: &Stat, counting: u32) -> bool {
+        resembles(kind, recorded, &self.stat, counting)
     }
+
+    /// Whether it is the same file as another, under two names.
+    fn is_also(&self, other: &Spot<'_>) -> io::Result<bool> {
+        if self.stat.inode != other.stat.inode || !self.is(PlacedKind::File) {
+            return Ok(false);
+        }
+        let device = |spot: &Spot<'_>| -> io::Result<_> {
+            Ok(statat(spot.above, spot.name, AtFlags::SYMLINK_NOFOLLOW)?.st_dev)
+        };
+        Ok(device(self)? == device(other)?)
+    }
+}
+
+/// The permissions that count of a copy: all that are not ours.
+const OF_COPY: u32 = 0o7777 & !0o222;
+/// Those that count of a source.
+const OF_SOURCE: u32 = 0o100;
+
+/// Whether what stands there is another name of its source.
+fn is_linked(file: &PlacedFile, spot: &Spot<'_>, source: Option<&Utf8Path>) -> io::Result<bool> {
+    let Some(source) = source.filter(|_| file.source.is_some() && spot.is(PlacedKind::File)) else {
+        return Ok(false);
+    };
+    let mut there = Directories::open(source).map_err(io::Error::other)?;
+    let there = Spot::at(&mut there, &file.path)?;
+    there.map_or(Ok(false), |there| spot.is_also(&there))
 }
 
 fn is(stat: &Stat, kind: PlacedKind) -> bool {
@@ -246,14 +310,14 @@ fn is(stat: &Stat, kind: PlacedKind) -> bool {
     FileType::from_raw_mode(stat.mode as _) == wanted
 }
 
-/// Whether something can be what was placed: kind, executable bit and size.
-fn resembles(kind: PlacedKind, recorded: &Stat, now: &Stat) -> bool {
-    let bit = |stat: &Stat| stat.mode & 0o100;
+/// Whether something can be what was placed: kind, size, and those of the permissions that count.
+fn resembles(kind: PlacedKind, recorded: &Stat, now: &Stat, counting: u32) -> bool {
+    let bits = |stat: &Stat| stat.mode & counting;
     is(now, kind)
         && match kind {
             PlacedKind::Directory => true,
             PlacedKind::Link => now.size == recorded.size,
-            PlacedKind::File => now.size == recorded.size && bit(now) == bit(recorded),
+            PlacedKind::File => now.size == recorded.size && bits(now) == bits(recorded),
         }
 }
 
@@ -264,12 +328,17 @@ fn is_same(
     proven: bool,
     source: Option<&Utf8Path>,
 ) -> io::Result<bool> {
-    if !spot.resembles(file.kind, &file.stat) {
+    if !spot.resembles(file.kind, &file.stat, OF_COPY) {
         return Ok(false);
     }
     if proven || file.kind == PlacedKind::Directory {
         return Ok(true);
     }
+    Ok(!is_linked(file, spot, source)? && has_content(file, spot, source)?)
+}
+
+/// Whether what stands there has the content of what was placed.
+fn has_content(file: &PlacedFile, spot: &Spot<'_>, source: Option<&Utf8Path>) -> io::Result<bool> {
     if let Some(digest) = file.digest {
         return Ok(spot.digest()? == digest);
     }
@@ -292,7 +361,7 @@ fn is_same_there(
     there: &Spot<'_>,
     proven: Option<&Spot<'_>>,
 ) -> io::Result<bool> {
-    if !there.resembles(file.kind, recorded) {
+    if !there.resembles(file.kind, recorded, OF_SOURCE) {
         return Ok(false);
     }
     let as_recorded = there.stat == *recorded && recorded.ctime < settled;
@@ -316,7 +385,6 @@ fn of(
     let at_here = Spot::at(here, &file.path);
     let at = at_here.as_ref().ok().and_then(Option::as_ref);
     let proven = at.filter(|spot| placed.proves(file, &spot.stat));
-    let without_digest = file.digest.is_none() && file.kind != PlacedKind::Directory;
     let source = match (file.source, there) {
         (Some(recorded), Some(there)) => Some((recorded, there)),
         (_, _) => None,
@@ -328,10 +396,8 @@ fn of(
             Ok(None) => There::Gone,
             Err(_) => There::Newer,
             Ok(Some(spot)) => {
-                if let (true, None, Some(at)) = (without_digest, proven, at) {
-                    let same = spot.stat == recorded && at.resembles(file.kind, &file.stat);
-                    let equal = || Ok::<_, io::Error>(spot.digest()? == at.digest()?);
-                    is_here = Some(same && equal().unwrap_or(false));
+                if let (None, Some(at)) = (proven, at) {
+                    is_here = beside(file, at, &spot, &recorded);
                 }
                 match is_same_there(file, &recorded, placed.settled(), &spot, proven) {
                     Ok(true) => There::Same,
@@ -350,6 +416,20 @@ fn of(
         },
     };
     Drift { here, there }
+}
+
+/// Whether what stat data do not prove is what was placed, where its source says so.
+fn beside(file: &PlacedFile, at: &Spot<'_>, there: &Spot<'_>, recorded: &Stat) -> Option<bool> {
+    // what cannot be told is read
+    if at.is_also(there).unwrap_or(false) {
+        return Some(false);
+    }
+    let without_digest = file.digest.is_none() && file.kind != PlacedKind::Directory;
+    without_digest.then(|| {
+        let same = there.stat == *recorded && at.resembles(file.kind, &file.stat, OF_COPY);
+        let equal = || Ok::<_, io::Error>(there.digest()? == at.digest()?);
+        same && equal().unwrap_or(false)
+    })
 }
 
 #[cfg(test)]

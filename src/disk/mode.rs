@@ -25,7 +25,8 @@ pub enum WriteBits {
 pub struct Applied {
     /// Files whose bits were changed.
     pub changed: Vec<RepoPath>,
-    /// Files that refused, with what the system said.
+    /// Files that keep their bits, and why: what the system said, or that they have other names,
+    /// which may be files of the user's.
     pub refused: Vec<(RepoPath, String)>,
 }
 
@@ -37,6 +38,8 @@ pub enum Doing {
     /// Only list the files whose bits would change.
     Look,
 }
+
+const OTHER_NAMES: &str = "it has other names (hard links), and they share its mode";
 
 /// Gives each of these files, sorted by path, its write bits. What is absent, no regular file,
 /// or behind a link is passed over.
@@ -96,6 +99,11 @@ fn set_in_order(
             WriteBits::Owner => now | Mode::WUSR,
         };
         if wanted == now {
+            continue;
+        }
+        if stat.st_nlink > 1 && bits == &WriteBits::Cleared {
+            // its mode is that of its other names
+            applied.refused.push((path.clone(), OTHER_NAMES.to_owned()));
             continue;
         }
         let done = match doing {

@@ -10,7 +10,7 @@ use super::submodule;
 use super::worktree::Known;
 use crate::change::{Cause, Change, Kind, Place, Seen, SharedChange};
 use crate::compare::{Delta, entry_in};
-use crate::disk::drift::{Proof, digest_below};
+use crate::disk::drift::{Difference, Proof};
 use crate::disk::scan::{Believe, Found, Scan, Unreadable, Walk, scan};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::manifest::{Manifest, Stat};
@@ -26,12 +26,27 @@ pub struct DiskState {
     /// Read-only files that were made writable, with their content as it was.
     pub permissions: Vec<RepoPath>,
     /// Placed files that are not as they were placed. What stands there now is in `delta`.
-    pub placed: BTreeMap<RepoPath, Kind>,
+    pub placed: BTreeMap<RepoPath, PlacedChange>,
     /// What could not be read.
     pub unreadable: Vec<Unreadable>,
     /// What was changed inside submodules.
     pub inside: Vec<Change>,
 }
+
+/// Holds what became of a placed file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlacedChange {
+    kind: Kind,
+    detail: Option<&'static str>,
+}
+
+impl From<Kind> for PlacedChange {
+    fn from(kind: Kind) -> Self {
+        Self { kind, detail: None }
+    }
+}
+
+const LINKED: &str = "it is a hard link to the main worktree's file";
 
 /// Says whether filters may be started to tell what a checkout would write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,8 +111,11 @@ impl DiskState {
             ..Self::default()
         };
         for path in missing {
-            if proof.placed.get(&path).is_some() {
-                state.placed.insert(path, Kind::Deleted);
+            if let Some(file) = proof.placed.get(&path) {
+                // git itself takes an empty directory away with what was in it
+                if file.kind != PlacedKind::Directory {
+                    state.placed.insert(path, Kind::Deleted.into());
+                }
             } else if manifest.base(&path).is_some() {
                 state.delta.insert(path, None);
             }
@@ -105,7 +123,7 @@ impl DiskState {
         let mut stored = BTreeSet::new();
         for found in found {
             if let Some(file) = proof.placed.get(&found.path) {
-                state.take_placed(known, manifest, file, found);
+                state.take_placed(known, manifest, proof, file, found);
                 continue;
             }
             if may_be_as_stored(manifest, &found) {
@@ -175,44 +193,57 @@ impl DiskState {
     }
 
     /// The walk gives what was recorded for a placed file that is as it was placed.
-    fn take_placed(&mut self, known: &Known, manifest: &Manifest, file: &PlacedFile, found: Found) {
+    fn take_placed(
+        &mut self,
+        known: &Known,
+        manifest: &Manifest,
+        proof: Proof<'_>,
+        file: &PlacedFile,
+        found: Found,
+    ) {
         let recorded = manifest.get(&found.path).and_then(|item| item.disk);
         let path = &found.path;
-        if let Some(recorded) = recorded.filter(|recorded| recorded.entry == found.entry) {
-            let opened = was_opened(&recorded.stat, &found.stat);
+        let now = found.entry.mode;
+        let is_same = recorded.is_some_and(|recorded| recorded.entry == found.entry);
+        let change = match file.kind {
+            _ if is_same => None,
+            PlacedKind::File if now.is_regular() => {
+                match proof.difference(&known.record.path, file) {
+                    Difference::Linked => Some(PlacedChange {
+                        kind: Kind::Modified,
+                        detail: Some(LINKED),
+                    }),
+                    Difference::Mode => known.record.file_mode.then(|| Kind::Mode.into()),
+                    Difference::Content => Some(Kind::Modified.into()),
+                }
+            }
+            PlacedKind::Link if now == Mode::Link => Some(Kind::Modified.into()),
+            PlacedKind::Directory if now == Mode::EmptyDirectory => return,
+            PlacedKind::File | PlacedKind::Link | PlacedKind::Directory => {
+                Some(Kind::Typechange.into())
+            }
+        };
+        let Some(change) = change else {
+            let opened = recorded.is_some_and(|then| was_opened(&then.stat, &found.stat));
             if opened && access(known, path) != Access::Write {
                 self.permissions.push(found.path);
             }
             return;
-        }
-        let now = found.entry.mode;
-        let kind = match file.kind {
-            PlacedKind::File if now.is_regular() => {
-                let now = digest_below(&known.record.path, path).ok().flatten();
-                if file.digest.is_some() && now.map(|(_, digest)| digest) == file.digest {
-                    Kind::Mode
-                } else {
-                    Kind::Modified
-                }
-            }
-            PlacedKind::Link if now == Mode::Link => Kind::Modified,
-            PlacedKind::Directory if now == Mode::EmptyDirectory => return,
-            PlacedKind::File | PlacedKind::Link | PlacedKind::Directory => Kind::Typechange,
         };
-        self.placed.insert(path.clone(), kind);
+        self.placed.insert(path.clone(), change);
         self.delta.insert(found.path, Some(found.entry));
     }
 
     /// The changes of placed files.
     pub fn of_placed(&self) -> impl Iterator<Item = Change> {
-        self.placed.iter().map(|(path, kind)| {
+        self.placed.iter().map(|(path, change)| {
             let now = self.delta.get(path).copied().flatten();
             Change {
                 place: Place::Path(path.clone()),
-                kind: *kind,
+                kind: change.kind,
                 seen: BTreeSet::from([Seen::Synced]),
                 is_directory: now.is_some_and(|entry| entry.mode.is_directory()),
-                detail: None,
+                detail: change.detail.map(str::to_owned),
             }
         })
     }

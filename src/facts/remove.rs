@@ -12,6 +12,7 @@ use crate::entry::Mode;
 use crate::git::GitMode;
 use crate::name::{BranchName, CommitId};
 use crate::path::RepoPath;
+use crate::placed::PlacedKind;
 use crate::plan::remove::{RemoveFacts, Unmerged};
 
 /// Surveys a worktree. Where its directory is gone, what was staged is still in its index.
@@ -40,11 +41,15 @@ pub fn read(
     } else {
         survey.staged_only()
     };
-    let is_untracked =
-        |path: &&RepoPath| survey.states.untracked.get(*path) == Some(&Seen::Untracked);
-    let origin = |path: &RepoPath| {
+    // what stands in the place of a directory that we made is nobody's placed file
+    let placed = |path: &RepoPath| {
         let file = survey.states.placed.get(path)?;
-        Some((file.path.clone(), file.origin))
+        (file.kind != PlacedKind::Directory).then(|| (file.path.clone(), file.origin))
+    };
+    let is_untracked = |path: &&RepoPath| match survey.states.untracked.get(*path) {
+        Some(Seen::Untracked) => true,
+        Some(Seen::Synced) => placed(path).is_none(),
+        Some(_) | None => false,
     };
     let branch_tip = repository.git.rev_parse_commit(&record.branch.full_ref())?;
     let worktrees = repository.worktrees()?;
@@ -74,7 +79,7 @@ pub fn read(
         root: repository.root.clone(),
         locked: entry.is_some_and(|entry| entry.locked),
         untracked: uncommitted.iter().filter(is_untracked).cloned().collect(),
-        placed: uncommitted.iter().filter_map(origin).collect(),
+        placed: uncommitted.iter().filter_map(placed).collect(),
         uncommitted,
         nested: nested(known, survey),
         unreadable: if there {

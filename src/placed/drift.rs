@@ -7,7 +7,8 @@ use super::PlacedFile;
 pub enum Here {
     /// It is what was placed.
     Same,
-    /// Something else stands there: other content, another kind, or another executable bit.
+    /// Something else stands there: other content, another kind, other permissions, or another
+    /// name of its source.
     Edited,
     /// Nothing stands there.
     Missing,

@@ -2,6 +2,9 @@
 //! write scope, and never lost.
 
 mod bits;
+mod hard_links;
+mod modes;
+mod parents;
 mod remove;
 mod restore;
 mod shown;

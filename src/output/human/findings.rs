@@ -1,7 +1,7 @@
 //! Shows changes and findings.
 
 use super::{count, out};
-use crate::change::{Change, Kind};
+use crate::change::{Change, Kind, Seen};
 use crate::commands::hook::HookAnswer;
 use crate::commands::range::RangeVerdict;
 use crate::commands::verify::Verified;
@@ -136,6 +136,12 @@ pub fn why(finding: &Finding) -> String {
             return detail.unwrap_or_else(|| "not as `add` left it".to_owned());
         }
         Reason::History => history(finding),
+    };
+    let said = match &finding.change.detail {
+        Some(detail) if finding.change.seen.contains(&Seen::Synced) => {
+            format!("{detail}; {said}")
+        }
+        Some(_) | None => said.to_owned(),
     };
     match &finding.rule {
         Some(rule) => {

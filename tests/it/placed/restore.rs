@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use super::World;
 
 const EDITED: &str = "
-    chmod u+w .env; echo A=2 >.env; rm certs/a.log; rmdir certs/empty
+    chmod u+w .env; echo A=2 >.env; rm certs/a.log; rmdir certs/empty; echo no >certs/empty
     rm run.sh; ln -s /etc run.sh; echo '{1}' >src/local.json";
 
 #[test]
@@ -26,7 +26,7 @@ fn edited_and_deleted_ones_are_saved_and_put_back_and_the_undo_brings_them_back(
     assert_snapshot!(said.stdout, @"
     modified    .env
     deleted     certs/a.log
-    deleted     certs/empty
+    typechange  certs/empty
     typechange  run.sh
     ");
     assert_eq!(world.findings(), "");
@@ -50,6 +50,8 @@ fn a_whole_directory_comes_back_with_its_permissions() {
         world.sh("cat certs/link; ls certs"),
         "CERT\na.log\nempty\nlink"
     );
+    world.agentwt(&["restore", "task", "--undo"]).ok();
+    assert_eq!(world.sh("readlink certs"), "/etc");
 }
 
 #[test]

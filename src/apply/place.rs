@@ -180,6 +180,12 @@ pub fn place(to: &Destination<'_>, placing: &Placing, hand: &Hand<'_>) -> Result
     }
 }
 
+/// Whether a killed call left something that has to be written down, or removed.
+#[must_use]
+pub fn is_unfinished(to: &Destination<'_>) -> bool {
+    files::exists(&to.record_dir.join(PLACING)) || files::exists(&staging(to.path))
+}
+
 /// Writes down what is about to be moved in, for who looks at the worktree meanwhile, or after a
 /// kill: it is ours as far as it has arrived.
 fn announce(to: &Destination<'_>, placing: &Placing, staged: &[Staged]) -> Result<(), Error> {

@@ -4,7 +4,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{Outcome, Session};
 use crate::apply::clean::{Cleaned, Doing, clean};
-use crate::apply::place::{Destination, Hand, Placing, place};
+use crate::apply::place::{Destination, Hand, Placing, is_unfinished, place};
 use crate::apply::register::renew_config;
 use crate::apply::rescue::{self, Rescue};
 use crate::apply::{hide, pull, shown};
@@ -221,7 +221,8 @@ impl Work<'_> {
         };
         let plan = selected.plan(self.repository, &into, &there, self.force());
         let plan = plan.map_err(Refusal::from)?;
-        if self.options.dry_run || plan.copy.is_empty() {
+        let is_unfinished = is_unfinished(&self.destination(known));
+        if self.options.dry_run || plan.copy.is_empty() && !is_unfinished {
             return Ok((SyncDone::Copied(plan), None));
         }
         let rescue = self.save(known, &known.record.path, &plan.save)?;

@@ -265,7 +265,7 @@ pub fn look_at(
     let mut tracked: Vec<RepoPath> = index.into_iter().map(|entry| entry.path).collect();
     tracked.dedup();
     let stands = standing(path, candidates.entries.iter().map(|one| &one.path))?;
-    let here = compare_placed(path, &placed, &stands.entries)?;
+    let here = compare_placed(path, &repository.root, &placed, &stands.entries)?;
     let mut found = Vec::with_capacity(stands.entries.len());
     for ((at, stat), here) in stands.entries.into_iter().zip(here) {
         let compared = match here {
@@ -293,6 +293,7 @@ pub fn look_at(
 /// stat data do not prove is looked at again.
 fn compare_placed(
     path: &Utf8Path,
+    source: &Utf8Path,
     placed: &Placed,
     stands: &BTreeMap<RepoPath, Stat>,
 ) -> Result<Vec<Option<Here>>, DiskError> {
@@ -309,7 +310,7 @@ fn compare_placed(
             at_index.push(compared.len() - 1);
         }
     }
-    let drift = drift_of(path, None, placed, &unproven)?;
+    let drift = drift_of(path, Some(source), placed, &unproven)?;
     for (at, drift) in at_index.into_iter().zip(drift) {
         compared[at] = Some(drift.here);
     }

@@ -1,6 +1,6 @@
 //! Chooses which untracked files a new worktree gets, before anything is made.
 
-use crate::commands::Session;
+use super::super::Session;
 use crate::error::Error;
 use crate::facts::sync::{self, FromConfig, InWorktree, Into, Selected};
 use crate::facts::{Loaded, Main, Repository};

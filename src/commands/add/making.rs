@@ -2,12 +2,12 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::super::Session;
 use super::files::Files;
 use crate::apply::made::Made;
 use crate::apply::place::{Destination, Hand, Placing, place};
 use crate::apply::register::{Fresh, Registration, check_sparse, dot_git};
 use crate::apply::{shown, write_bits};
-use crate::commands::Session;
 use crate::config::OnViolation;
 use crate::disk::copy::{Cause, CopyError};
 use crate::disk::files::{self, Lock};

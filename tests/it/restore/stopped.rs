@@ -1,7 +1,7 @@
 //! Whatever fails, whoever kills it, at whichever call of git: nothing is lost.
 
 use super::world::{Everything, World};
-use crate::support::{Said, binary, chmod};
+use crate::support::{Said, Shim};
 
 const SCRIPT: &str = "
     rm README.md; echo staged >README.md; git add README.md; echo edited >README.md
@@ -11,28 +11,7 @@ const SCRIPT: &str = "
 /// Runs `restore` with a `git` that does something else at its n-th call; what it said, and the
 /// call, none when there were fewer.
 fn tampered(world: &World, at: usize, act: &str) -> (Said, Option<String>) {
-    let dir = world.repo.root().join("shim");
-    std::fs::create_dir_all(&dir).expect("a directory");
-    let path = std::env::var("PATH").expect("a search path");
-    let script = format!(
-        "#!/bin/sh\necho \"$*\" >> '{dir}/calls'\n\
-         if [ \"$(wc -l < '{dir}/calls')\" -eq {at} ]; then {act}; fi\n\
-         PATH='{path}' exec git \"$@\"\n",
-        dir = dir.display()
-    );
-    std::fs::write(dir.join("git"), script).expect("a script");
-    chmod(&dir.join("git"), 0o755);
-    let _ = std::fs::remove_file(dir.join("calls"));
-    let output = world
-        .repo
-        .command(binary(), world.repo.main())
-        .args(["restore", "task"])
-        .env("PATH", format!("{}:{path}", dir.display()))
-        .output()
-        .expect("it starts");
-    let calls = std::fs::read_to_string(dir.join("calls")).expect("there were calls");
-    let call = calls.lines().nth(at - 1).map(ToOwned::to_owned);
-    (world.repo.said(&output), call)
+    Shim::new(world.repo.root(), act).run(&world.repo, &["restore", "task"], at)
 }
 
 /// That all is there: as it was, or in a restore that can be undone.

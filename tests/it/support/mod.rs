@@ -4,10 +4,12 @@
 mod placed;
 mod repo;
 mod said;
+mod shim;
 
 pub use placed::Digests;
 pub use repo::{TestRepo, chmod, write};
 pub use said::Said;
+pub use shim::Shim;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

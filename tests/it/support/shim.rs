@@ -1,0 +1,49 @@
+//! Stands in for git and does something else at one call: [`Shim`].
+
+use std::path::{Path, PathBuf};
+
+use super::{Said, TestRepo, binary, chmod};
+
+/// Represents a `git` earlier on the search path that numbers its calls. Some run side by side:
+/// each has the number that it was the first to take.
+pub struct Shim {
+    dir: PathBuf,
+    path: String,
+}
+
+impl Shim {
+    /// At the call that is chosen later, `act` is done instead of git's work.
+    #[must_use]
+    pub fn new(root: &Path, act: &str) -> Self {
+        let dir = root.join("shim");
+        std::fs::create_dir_all(&dir).expect("a directory");
+        let path = std::env::var("PATH").expect("a search path");
+        let script = format!(
+            "#!/bin/sh\nn=1; mkdir -p '{dir}/calls'\n\
+             until mkdir \"{dir}/calls/$n\" 2>/dev/null; do n=$((n + 1)); done\n\
+             echo \"$*\" > \"{dir}/calls/$n/call\"\n\
+             if [ \"$n\" -eq \"$SHIM_AT\" ]; then {act}; fi\n\
+             PATH='{path}' exec git \"$@\"\n",
+            dir = dir.display()
+        );
+        std::fs::write(dir.join("git"), script).expect("a script");
+        chmod(&dir.join("git"), 0o755);
+        Self { dir, path }
+    }
+
+    /// Runs the program; what it said, and the call that was tampered with, none when there were
+    /// fewer.
+    pub fn run(&self, repo: &TestRepo, arguments: &[&str], at: usize) -> (Said, Option<String>) {
+        let _ = std::fs::remove_dir_all(self.dir.join("calls"));
+        let output = repo
+            .command(binary(), repo.main())
+            .args(arguments)
+            .env("PATH", format!("{}:{}", self.dir.display(), self.path))
+            .env("SHIM_AT", at.to_string())
+            .output()
+            .expect("it starts");
+        let call = std::fs::read_to_string(self.dir.join(format!("calls/{at}/call")));
+        let call = call.ok().map(|call| call.trim_end().to_owned());
+        (repo.said(&output), call)
+    }
+}

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::sync::{FromConfig, Into, Selected, look, patterns, pull_facts, select};
 use crate::facts::worktree::names;
-use crate::facts::{Known, Loaded, Main, Repository, given, load_config};
+use crate::facts::{FactsError, Known, Loaded, Main, Repository, given, load_config};
 use crate::name::WorktreeName;
 use crate::path::RepoPath;
 use crate::placed::{Drift, Origin, Placed, PlacedFile, PlacedKind};
@@ -106,9 +106,14 @@ pub fn run(session: &Session, options: &crate::cli::Sync) -> Result<Outcome<Vec<
 fn chosen(repository: &Repository, options: &crate::cli::Sync) -> Result<Vec<WorktreeName>, Error> {
     if options.all {
         let all = names(repository)?.into_iter();
-        // an `add` that is under way copies by itself
-        let known = all.filter(|name| Known::load(repository, name).is_ok());
-        return Ok(known.collect());
+        // an `add` that is under way copies by itself; what is damaged is said of each
+        let is_under_way = |name: &WorktreeName| {
+            matches!(
+                Known::load(repository, name),
+                Err(FactsError::Incomplete { .. })
+            )
+        };
+        return Ok(all.filter(|name| !is_under_way(name)).collect());
     }
     if options.names.is_empty() {
         return Ok(vec![Known::of(repository, None)?.record.name]);

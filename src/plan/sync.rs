@@ -31,7 +31,7 @@ pub struct SyncFacts<'a> {
     pub path: &'a Utf8Path,
     /// The main worktree.
     pub root: &'a Utf8Path,
-    /// The patterns, in the order that [`SelectedBy::Pattern`] counts.
+    /// The patterns, in the order that [`SelectedBy::Pattern`](crate::sync::SelectedBy) counts.
     pub patterns: &'a [Pattern],
     /// The limits.
     pub limits: &'a FileSyncConfig,

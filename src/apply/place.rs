@@ -1,8 +1,8 @@
 //! Puts files into a worktree and writes down what they are, or does nothing.
 //!
-//! Everything is staged whole beside the worktrees and then moved in (`disk/copy.rs`). The list
-//! of placed files is written last: what a killed call moved in before is, to the next one, there
-//! already with the same content.
+//! Everything is staged whole beside the worktree, announced in the record, moved in
+//! (`disk/copy.rs`), and listed last: of what a killed call announced, that counts as placed which
+//! has arrived (`Known::placed`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,8 +52,6 @@ pub struct Placing {
     pub over: BTreeMap<RepoPath, Stat>,
     /// What was placed before.
     pub before: Placed,
-    /// Directories that a killed call made.
-    pub left_behind: Vec<RepoPath>,
 }
 
 impl Placing {
@@ -88,7 +86,6 @@ impl Placing {
             items: plan.copy.iter().map(item).collect(),
             over: over.collect(),
             before,
-            left_behind: Vec::new(),
         }
     }
 }
@@ -162,11 +159,16 @@ pub fn place(to: &Destination<'_>, placing: &Placing, hand: &Hand<'_>) -> Result
     });
     hand.progress.end();
     let staged = staged?;
-    announce(to, placing, &staged)?;
-    let settled = settle(&directory, to.path, staged, &placing.over, &placing.before);
-    let settled = settled.inspect_err(|_| {
+    // whatever fails from here on, nothing stays announced or staged
+    let withdraw = || {
         let _ = files::remove_file(&to.record_dir.join(PLACING));
+    };
+    announce(to, placing, &staged).inspect_err(|_| {
+        withdraw();
+        let _ = files::remove_directory(&directory);
     })?;
+    let settled = settle(&directory, to.path, staged, &placing.over, &placing.before);
+    let settled = settled.inspect_err(|_| withdraw())?;
     match write_down(to, placing, &settled, own) {
         Ok((placed, hidden, list, list_before)) => Ok(Done {
             placed,
@@ -176,7 +178,11 @@ pub fn place(to: &Destination<'_>, placing: &Placing, hand: &Hand<'_>) -> Result
             list,
             list_before,
         }),
-        Err(error) => Err(error.leaving(settled.take_back())),
+        Err(error) => {
+            let left = settled.take_back();
+            withdraw();
+            Err(error.leaving(left))
+        }
     }
 }
 
@@ -189,8 +195,15 @@ pub fn is_unfinished(to: &Destination<'_>) -> bool {
 /// Writes down what is about to be moved in, for who looks at the worktree meanwhile, or after a
 /// kill: it is ours as far as it has arrived.
 fn announce(to: &Destination<'_>, placing: &Placing, staged: &[Staged]) -> Result<(), Error> {
-    let above = staged.iter().flat_map(|staged| staged.path.parents());
-    let above: BTreeSet<RepoPath> = above.filter_map(|at| RepoPath::parse(at).ok()).collect();
+    let mut above: BTreeSet<RepoPath> = BTreeSet::new();
+    for staged in staged {
+        let mut next = staged.path.parent();
+        // what is above a directory that was met was met too
+        while let Some(directory) = next.filter(|directory| !above.contains(directory)) {
+            next = directory.parent();
+            above.insert(directory);
+        }
+    }
     let is_staged = |path: &RepoPath| {
         staged
             .binary_search_by(|staged| staged.path.cmp(path))
@@ -285,15 +298,6 @@ fn as_placed(placing: &Placing, staged: &Staged) -> PlacedFile {
 fn list(to: &Destination<'_>, placing: &Placing, settled: &Settled) -> Result<Placed, Error> {
     let new = settled.staged.iter().chain(&settled.made);
     let mut new: Vec<PlacedFile> = new.map(|staged| as_placed(placing, staged)).collect();
-    let left_behind = standing(to.path, placing.left_behind.iter())?.entries;
-    new.extend(left_behind.into_iter().map(|(path, stat)| PlacedFile {
-        path,
-        origin: Origin::Synced,
-        kind: PlacedKind::Directory,
-        digest: None,
-        stat,
-        source: None,
-    }));
     new.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     let is_new = |path: &RepoPath| new.binary_search_by(|file| file.path.cmp(path)).is_ok();
     let before = placing.before.files().iter();

@@ -238,9 +238,7 @@ impl Work<'_> {
             stop: &stop,
         };
         self.session.tell_copies(&plan);
-        let left_behind = there.left_behind(&plan);
-        let mut placing = Placing::of(&plan, there.placed);
-        placing.left_behind = left_behind;
+        let placing = Placing::of(&plan, there.placed);
         let done = place(&self.destination(known), &placing, &hand);
         let done = self.unless_stopped(done)?;
         if done.changed_config

@@ -196,27 +196,6 @@ impl InWorktree {
         }
     }
 
-    /// Directories in which a killed sync left what this one takes over: nothing else than that
-    /// sync can have made them there, and nothing of the branch is in them.
-    #[must_use]
-    pub fn left_behind(&self, plan: &SyncPlan) -> Vec<RepoPath> {
-        let taken_over = plan
-            .copy
-            .iter()
-            .filter(|one| one.over.is_some() && self.placed.get(&one.path).is_none());
-        let above = taken_over.flat_map(|one| one.path.parents());
-        let above: BTreeSet<RepoPath> = above.filter_map(|at| RepoPath::parse(at).ok()).collect();
-        let ours = |path: &RepoPath| self.placed.get(path).is_none() && !self.tracks_below(path);
-        above.into_iter().filter(ours).collect()
-    }
-
-    fn tracks_below(&self, directory: &RepoPath) -> bool {
-        let first = RepoPath::child(Some(directory), b"");
-        let at = self.tracked.partition_point(|path| *path < first);
-        let next = self.tracked.get(at);
-        next.is_some_and(|path| path.is_below(directory.as_bstr()))
-    }
-
     /// Whether its branch tracks a path.
     #[must_use]
     pub fn tracks(&self, path: &RepoPath) -> bool {

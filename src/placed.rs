@@ -57,6 +57,16 @@ impl Origin {
 }
 
 impl PlacedKind {
+    /// What these are the stat data of.
+    #[must_use]
+    pub const fn of(stat: &Stat) -> Self {
+        match stat.mode & 0o170_000 {
+            0o040_000 => Self::Directory,
+            0o120_000 => Self::Link,
+            _other => Self::File,
+        }
+    }
+
     /// The word in every output format.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -157,6 +167,16 @@ impl Placed {
     #[must_use]
     pub fn proves(&self, file: &PlacedFile, now: &Stat) -> bool {
         file.stat == *now && file.stat.ctime < self.settled
+    }
+
+    /// The same list, in which these stand for what was at their paths.
+    #[must_use]
+    pub fn replaced_by(&self, mut new: Vec<PlacedFile>, settled: i64) -> Self {
+        new.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        let is_new = |path: &RepoPath| new.binary_search_by(|file| file.path.cmp(path)).is_ok();
+        let kept = self.files.iter().filter(|file| !is_new(&file.path));
+        let kept = kept.cloned().collect();
+        self.with_files(kept, new, settled)
     }
 
     /// The same list with other files. What the stat data of a kept file did not prove, the later

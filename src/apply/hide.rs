@@ -49,7 +49,7 @@ pub fn hide_with(
     repository: &Repository,
     admin_dir: &Utf8Path,
     placed: &Placed,
-    own: impl FnOnce() -> Result<Vec<u8>, Error>,
+    own: impl FnOnce() -> Result<Option<Vec<u8>>, Error>,
 ) -> Result<Hidden, Error> {
     let file = admin_dir.join(EXCLUDE);
     let before = files::read(&file)?;
@@ -62,7 +62,7 @@ pub fn hide_with(
     if lines.is_empty() && hidden.before.is_none() {
         return Ok(hidden);
     }
-    let mut text = own()?;
+    let mut text = own()?.unwrap_or_default();
     if !text.is_empty() && !text.ends_with(b"\n") {
         text.push(b'\n');
     }
@@ -115,17 +115,18 @@ pub fn config_is_as_recorded(repository: &Repository, record: &Record) -> Result
     Ok(record.integrity.contains(&now))
 }
 
-/// What the user's own file says.
+/// What the user's own file says (`core.excludesFile`, gitignore(5)); none where there is none.
 ///
 /// # Errors
 /// Fails when git does, or it cannot be read.
-pub fn users_own(repository: &Repository) -> Result<Vec<u8>, Error> {
+pub fn users_own(repository: &Repository) -> Result<Option<Vec<u8>>, Error> {
+    // the default place is `$XDG_CONFIG_HOME/git/ignore` (gitignore(5))
     let file = match repository.git.config_get_path("core.excludesFile")? {
         Some(path) => Some(path),
         None => Git::default_excludes_file(),
     };
     let text = file.map(|file| files::read(&file)).transpose()?;
-    Ok(text.flatten().unwrap_or_default())
+    Ok(text.flatten())
 }
 
 /// A line for each placed file, or, where these would be too many, for each directory of ours.

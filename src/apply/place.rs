@@ -243,7 +243,7 @@ fn write_down(
     to: &Destination<'_>,
     placing: &Placing,
     settled: &Settled,
-    own: Result<Vec<u8>, Error>,
+    own: Result<Option<Vec<u8>>, Error>,
 ) -> Result<Written, Error> {
     let placed = list(to, placing, settled)?;
     keep_context(to, placing)?;
@@ -297,12 +297,8 @@ fn as_placed(placing: &Placing, staged: &Staged) -> PlacedFile {
 /// The list of all that is placed now.
 fn list(to: &Destination<'_>, placing: &Placing, settled: &Settled) -> Result<Placed, Error> {
     let new = settled.staged.iter().chain(&settled.made);
-    let mut new: Vec<PlacedFile> = new.map(|staged| as_placed(placing, staged)).collect();
-    new.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    let is_new = |path: &RepoPath| new.binary_search_by(|file| file.path.cmp(path)).is_ok();
-    let before = placing.before.files().iter();
-    let kept = before.filter(|file| !is_new(&file.path)).cloned().collect();
+    let new: Vec<PlacedFile> = new.map(|staged| as_placed(placing, staged)).collect();
     let newest = new.iter().map(|file| file.stat.ctime).max().unwrap_or(0);
     let settled = files::settled_time(to.path, newest)?;
-    Ok(placing.before.with_files(kept, new, settled))
+    Ok(placing.before.replaced_by(new, settled))
 }

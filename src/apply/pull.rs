@@ -1,6 +1,6 @@
 //! Brings edited files of a worktree back to the main worktree.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::place::{Destination, Hand, staging};
 use crate::disk::copy::{From, Item, Staging, settle, stage};
@@ -33,7 +33,7 @@ pub fn pull(
         .filter_map(|path| Some((path, placed.get(path)?, here.get(path)?)))
         .map(|(path, file, stat)| Item {
             path: path.clone(),
-            from: From::Source(kind(stat), *stat),
+            from: From::Source(PlacedKind::of(stat), *stat),
             bits: permissions(file, there.get(path), stat),
         })
         .collect();
@@ -65,14 +65,6 @@ pub fn pull(
     }
 }
 
-fn kind(stat: &Stat) -> PlacedKind {
-    if stat.mode & 0o170_000 == 0o120_000 {
-        PlacedKind::Link
-    } else {
-        PlacedKind::File
-    }
-}
-
 /// Those that the main worktree's file has, or had, with the execute bits that were changed since it
 /// was placed: who else may read or write it is the user's to say.
 fn permissions(file: &PlacedFile, there: Option<&Stat>, here: &Stat) -> u32 {
@@ -100,12 +92,9 @@ fn write_down(
         })
     };
     let new: Vec<PlacedFile> = staged.iter().filter_map(now).collect();
-    let pulled: BTreeSet<&RepoPath> = new.iter().map(|file| &file.path).collect();
-    let kept = placed.files().iter();
-    let kept = kept.filter(|file| !pulled.contains(&file.path)).cloned();
     let newest = new.iter().map(|file| file.stat.ctime).max().unwrap_or(0);
     let settled = files::settled_time(from.path, newest)?;
-    let list = placed.with_files(kept.collect(), new.clone(), settled);
+    let list = placed.replaced_by(new, settled);
     Ok(files::write(
         &from.record_dir.join(PLACED),
         &list.to_bytes(),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::hide::users_own;
 use crate::disk::drift::Proof;
 use crate::disk::files;
 use crate::disk::scan::{Believe, Found, Walk, scan};
@@ -12,7 +13,6 @@ use crate::entry::Entry;
 use crate::error::Error;
 use crate::facts::add::Listing;
 use crate::facts::{Known, Repository, integrity, shared};
-use crate::git::Git;
 use crate::git::index::IndexEntry;
 use crate::git::objects::Objects;
 use crate::manifest::{Item, Manifest, OnDisk};
@@ -160,18 +160,12 @@ impl Registration<'_> {
 
     /// Keeps the ignore rules that are outside the tree, as the worktree could change them.
     fn ignore_rules(&self) -> Result<(), Error> {
-        let git = &self.repository.git;
         let directory = self.dir.join("ignore");
         let rules = files::read(&self.repository.common_dir.join("info/exclude"))?;
         if let Some(rules) = rules {
             files::write(&directory.join("info-exclude"), &rules)?;
         }
-        // the default place is `$XDG_CONFIG_HOME/git/ignore` (gitignore(5))
-        let file = match git.config_get_path("core.excludesFile")? {
-            Some(path) => Some(path),
-            None => Git::default_excludes_file(),
-        };
-        if let Some(rules) = file.map(|file| files::read(&file)).transpose()?.flatten() {
+        if let Some(rules) = users_own(self.repository)? {
             files::write(&directory.join("excludes-file"), &rules)?;
         }
         Ok(())

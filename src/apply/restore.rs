@@ -268,9 +268,7 @@ fn replace(bench: &Bench<'_>, plan: &RestorePlan) -> Result<(), Error> {
     }
     let newest = renewed.iter().map(|file| file.stat.ctime).max();
     let settled = files::settled_time(root, newest.unwrap_or(0))?;
-    let is_kept = |file: &&PlacedFile| !renewed.iter().any(|new| new.path == file.path);
-    let kept = placed.files().iter().filter(is_kept).cloned().collect();
-    let placed = placed.with_files(kept, renewed, settled);
+    let placed = placed.replaced_by(renewed, settled);
     Ok(files::write(&known.dir.join(PLACED), &placed.to_bytes())?)
 }
 

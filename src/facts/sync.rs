@@ -15,7 +15,8 @@ use crate::disk::drift::{digest_below, drift_of, is_proven};
 use crate::disk::files;
 use crate::disk::standing::standing;
 use crate::entry::Entry;
-use crate::git::index::{read_index, read_paths};
+use crate::git::GitError;
+use crate::git::index::{IndexEntry, read_index, read_paths};
 use crate::manifest::Stat;
 use crate::name::WorktreeName;
 use crate::path::RepoPath;
@@ -214,23 +215,20 @@ pub fn look(
     candidates: &Candidates,
 ) -> Result<InWorktree, FactsError> {
     let record = &known.record;
-    look_at(
-        repository,
-        &record.path,
-        &record.admin_dir,
-        placed,
-        candidates,
-    )
+    let index = record.admin_dir.join("index");
+    let tracked = || Ok(paths_of(&read_index(&index, repository.format)?));
+    look_at(repository, &record.path, tracked, placed, candidates)
 }
 
-/// Looks at a worktree, also at one that is being made.
+/// Looks at a worktree, also at one that is being made. What its branch tracks is
+/// only asked for where there are candidates.
 ///
 /// # Errors
 /// Fails when it cannot be read.
 pub fn look_at(
     repository: &Repository,
     path: &Utf8Path,
-    admin_dir: &Utf8Path,
+    tracked: impl FnOnce() -> Result<Vec<RepoPath>, GitError>,
     placed: Placed,
     candidates: &Candidates,
 ) -> Result<InWorktree, FactsError> {
@@ -240,9 +238,7 @@ pub fn look_at(
             ..InWorktree::default()
         });
     }
-    let index = read_index(&admin_dir.join("index"), repository.format)?;
-    let mut tracked: Vec<RepoPath> = index.into_iter().map(|entry| entry.path).collect();
-    tracked.dedup();
+    let tracked = tracked()?;
     let stands = standing(path, candidates.entries.iter().map(|one| &one.path))?;
     let here = compare_placed(path, &repository.root, &placed, &stands.entries)?;
     let mut found = Vec::with_capacity(stands.entries.len());
@@ -266,6 +262,14 @@ pub fn look_at(
         in_the_way: stands.in_the_way,
         tracked,
     })
+}
+
+/// The paths of an index, each once.
+#[must_use]
+pub fn paths_of(index: &[IndexEntry]) -> Vec<RepoPath> {
+    let mut paths: Vec<RepoPath> = index.iter().map(|entry| entry.path.clone()).collect();
+    paths.dedup();
+    paths
 }
 
 /// Says of all that stands whether it is as it was placed; none of what was not. Only what its
@@ -327,14 +331,7 @@ pub fn pull_facts(
     let files = placed.files().iter().map(|file| &file.path);
     let stands = standing(&known.record.path, files)?;
     let kinds = stands.entries.into_iter();
-    let kinds = kinds.map(|(path, stat)| {
-        let kind = match stat.mode & 0o170_000 {
-            0o040_000 => PlacedKind::Directory,
-            0o120_000 => PlacedKind::Link,
-            _ => PlacedKind::File,
-        };
-        (path, kind)
-    });
+    let kinds = kinds.map(|(path, stat)| (path, PlacedKind::of(&stat)));
     let index = repository.common_dir.join("index");
     let tracked = read_paths(&index, repository.format)?;
     Ok(Pulling {

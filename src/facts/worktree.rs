@@ -164,17 +164,12 @@ impl Known {
         };
         let arrived =
             |file: &&PlacedFile| is_unchanged(&self.record.path, None, file).unwrap_or(false);
-        let new: Vec<PlacedFile> = placing.files().iter().filter(arrived).cloned().collect();
-        let is_new = |path: &RepoPath| new.binary_search_by(|file| file.path.cmp(path)).is_ok();
-        let kept = placed.files().iter();
-        let kept = kept.filter(|file| !is_new(&file.path)).cloned().collect();
-        let settled = placed.settled();
-        let unproven = new.iter().cloned().map(|mut file| {
+        let new = placing.files().iter().filter(arrived).cloned();
+        let unproven = new.map(|mut file| {
             file.stat.ctime = i64::MAX;
             file
         });
-        let unproven = unproven.collect();
-        Ok(placed.with_files(kept, unproven, settled))
+        Ok(placed.replaced_by(unproven.collect(), placed.settled()))
     }
 
     fn placed_list(&self, name: &str) -> Result<Option<Placed>, FactsError> {

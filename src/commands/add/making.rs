@@ -18,7 +18,7 @@ use crate::facts::Repository;
 use crate::facts::add::{Listing, base_tips};
 use crate::facts::sync::{self, FromConfig};
 use crate::git::hooks::{Hooks, PreCommit};
-use crate::git::index::read_index;
+use crate::git::index::{IndexEntry, read_index};
 use crate::git::worktree::NewWorktreeBranch;
 use crate::placed::Placed;
 use crate::plan::add::{AddPlan, PlannedBranch};
@@ -79,7 +79,7 @@ impl Making<'_> {
         let in_worktree = repository.git.at(&plan.path);
         in_worktree.hook_run_post_checkout(&listing.commit)?;
         session.check()?;
-        let (synced, placed) = self.place(&admin_dir, notes)?;
+        let (synced, placed) = self.place(&admin_dir, &index, notes)?;
         write_bits::apply(&plan.path, scope, &index, Doing::Change)?;
         git.update_index_refresh()?;
         if self.hooks == WithHooks::Yes {
@@ -139,6 +139,7 @@ impl Making<'_> {
     fn place(
         &self,
         admin_dir: &Utf8Path,
+        index: &[IndexEntry],
         notes: &mut Vec<String>,
     ) -> Result<(SyncPlan, Placed), Error> {
         let (repository, plan, files) = (self.repository, self.plan, self.files);
@@ -148,7 +149,7 @@ impl Making<'_> {
         let there = sync::look_at(
             repository,
             &plan.path,
-            admin_dir,
+            || Ok(sync::paths_of(index)),
             before.clone(),
             candidates,
         )?;

@@ -21,6 +21,8 @@ pub enum ExitCode {
     Disk,
     /// There is no such worktree of ours.
     UnknownWorktree,
+    /// Somebody else holds what this program took for its own.
+    OwnershipLost,
     /// Something could not be read, and the rest was given (`--best-effort`).
     Incomplete,
     /// A bug of ours.
@@ -31,7 +33,7 @@ pub enum ExitCode {
 
 impl ExitCode {
     /// All that do not carry a number, for the documentation tests.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Success,
         Self::Violations,
         Self::Usage,
@@ -40,6 +42,7 @@ impl ExitCode {
         Self::Git,
         Self::Disk,
         Self::UnknownWorktree,
+        Self::OwnershipLost,
         Self::Incomplete,
         Self::Bug,
     ];
@@ -56,6 +59,7 @@ impl ExitCode {
             Self::Git => 5,
             Self::Disk => 6,
             Self::UnknownWorktree => 7,
+            Self::OwnershipLost => 8,
             Self::Incomplete => 10,
             Self::Bug => 101,
             Self::Signal(signal) => 128 + signal,

@@ -13,8 +13,10 @@ use serde::{Deserialize, Serialize};
 use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::scope::ScopeRule;
 
+mod owner;
 mod shared;
 
+pub use owner::{Alive, HeldClaim, Owner, OwnerProcess};
 pub use shared::{HookFile, MainFile, Setting, Shared};
 
 /// The version of the record's form.
@@ -32,6 +34,15 @@ pub struct Record {
     pub created: String,
     /// Who made it.
     pub made_by: MadeBy,
+    /// What the directory is: a linked worktree, or a repository of its own.
+    #[serde(default)]
+    pub strategy: crate::config::Strategy,
+    /// Who works there, if anybody said.
+    #[serde(default)]
+    pub owner: Option<Owner>,
+    /// What is held of it on a server, if anything is.
+    #[serde(default)]
+    pub claim: Option<HeldClaim>,
     /// Its directory, absolute.
     pub path: Utf8PathBuf,
     /// Its private git directory, absolute: never looked up again.
@@ -277,6 +288,21 @@ mod tests {
             name: WorktreeName::parse("task-5").expect("a name"),
             created: "2026-11-21T10:00:00Z".into(),
             made_by: MadeBy::Add,
+            strategy: crate::config::Strategy::Clone,
+            owner: Some(Owner {
+                id: "scheduler-3".into(),
+                host: "host-1".into(),
+                process: Some(OwnerProcess {
+                    pid: 17,
+                    started: "boot 4711".into(),
+                }),
+                since: "2026-11-21T10:00:00Z".into(),
+            }),
+            claim: Some(HeldClaim {
+                remote: "origin".into(),
+                commit: commit.clone(),
+                lease: 600,
+            }),
             path: "/r/.agentwt/worktrees/task-5".into(),
             admin_dir: "/r/.git/worktrees/task-5".into(),
             dot_git: "gitdir: /r/.git/worktrees/task-5\n".into(),
@@ -313,6 +339,17 @@ mod tests {
     fn a_record_is_read_back_as_it_was_written() {
         let record = sample();
         assert_eq!(from_text(&to_text(&record)), Ok(record));
+    }
+
+    #[test]
+    fn a_record_from_before_there_were_owners_is_of_a_worktree_that_nobody_owns() {
+        let mut record = sample();
+        record.owner = None;
+        record.claim = None;
+        record.strategy = crate::config::Strategy::Worktree;
+        let text = to_text(&record).replace("strategy = \"worktree\"\n", "");
+        assert!(!text.contains("strategy"), "{text}");
+        assert_eq!(from_text(&text), Ok(record));
     }
 
     #[test]

@@ -133,6 +133,7 @@ Exit status:
     5    git failed, is missing or is too old
     6    the disk failed
     7    there is no such worktree of ours
+    8    ownership lost: somebody else holds the worktree or its claim
    10    incomplete: the best effort that was asked for (--best-effort)
   101    a bug in git-agentwt: please report it
 128+n    ended by signal n, after everything was undone

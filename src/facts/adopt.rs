@@ -7,7 +7,7 @@ use super::config::{Environment, load_config};
 use super::repository::Repository;
 use super::worktree::Recorded;
 use crate::cli::ScopeLists;
-use crate::config::SettingFlags;
+use crate::config::{SettingFlags, Strategy};
 use crate::disk::files;
 use crate::error::Error;
 use crate::name::{BranchName, CommitId, WorktreeName};
@@ -55,6 +55,9 @@ pub fn record(
         name,
         created,
         made_by: MadeBy::Git,
+        strategy: Strategy::Worktree,
+        owner: None,
+        claim: None,
         path: path.to_owned(),
         admin_dir: admin_dir.to_owned(),
         dot_git: String::from_utf8_lossy(&dot_git).into_owned(),

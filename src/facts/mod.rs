@@ -18,6 +18,7 @@ mod ignored;
 mod index_state;
 pub(crate) mod integrity;
 mod leaks;
+pub mod owner;
 pub mod patch;
 pub mod prompt;
 pub mod proposed;

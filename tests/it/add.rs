@@ -248,6 +248,7 @@ mod what_is_made {
             name = "task-5"
             created = [time]
             made_by = "add"
+            strategy = "worktree"
             path = "$TMP/repo/.agentwt/worktrees/task-5"
             admin_dir = "$TMP/repo/.git/worktrees/task-5"
             dot_git = """

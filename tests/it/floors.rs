@@ -4,18 +4,25 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What may not be imported although the floor would allow it.
-const STRANGERS: &[(&str, &str)] = &[("git", "disk"), ("disk", "git")];
+const STRANGERS: &[(&str, &str)] = &[
+    ("git", "disk"),
+    ("git", "process"),
+    ("disk", "git"),
+    ("disk", "process"),
+    ("process", "git"),
+    ("process", "disk"),
+];
 
 /// Where each border crate is at home.
 const HOMES: &[(&str, &[&str])] = &[
     ("clap", &["cli", "run"]),
     ("toml", &["config", "record", "scope"]),
-    ("duct", &["git"]),
+    ("duct", &["git", "process"]),
     ("gix", &["git"]),
     ("gix_ignore", &["git"]),
     ("gix_glob", &["git"]),
     ("serde_json", &["output"]),
-    ("rustix", &["disk", "run"]),
+    ("rustix", &["disk", "process", "run"]),
     ("blake3", &["disk"]),
     ("globset", &["sync"]),
     ("indicatif", &["output"]),

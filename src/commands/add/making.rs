@@ -8,7 +8,7 @@ use crate::apply::made::Made;
 use crate::apply::place::{Destination, Hand, Placing, place};
 use crate::apply::register::{Fresh, Registration, check_sparse, dot_git};
 use crate::apply::{shown, write_bits};
-use crate::config::OnViolation;
+use crate::config::{OnViolation, Strategy};
 use crate::disk::copy::{Cause, CopyError};
 use crate::disk::files::{self, Lock};
 use crate::disk::mode::Doing;
@@ -235,6 +235,9 @@ fn record(
         name: plan.name.clone(),
         created: Session::now(),
         made_by: MadeBy::Add,
+        strategy: Strategy::Worktree,
+        owner: None,
+        claim: None,
         path: files::canonical(&plan.path)?,
         admin_dir: admin_dir.to_owned(),
         dot_git: dot_git(&plan.path)?,

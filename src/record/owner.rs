@@ -1,0 +1,53 @@
+//! Holds who works in a worktree, and what is held of it on a server.
+
+use serde::{Deserialize, Serialize};
+
+use crate::name::CommitId;
+
+/// Names who works in a worktree: what `add --owner` said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Owner {
+    /// The name it goes by: the scheduler's own word.
+    pub id: String,
+    /// The host it runs on.
+    pub host: String,
+    /// Its process there, if it named one: what tells whether it is alive.
+    pub process: Option<OwnerProcess>,
+    /// Since when, RFC 3339 in UTC.
+    pub since: String,
+}
+
+/// Names one process for ever: its number, which the system gives out again, with what only this
+/// one has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnerProcess {
+    /// Its number.
+    pub pid: u32,
+    /// When it started, in the system's own words: equal for the same process only.
+    pub started: String,
+}
+
+/// Holds what a claim on a server was when we last wrote it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeldClaim {
+    /// The remote, as the user named it.
+    pub remote: String,
+    /// The commit that `refs/agentwt/claims/<name>` named there.
+    pub commit: CommitId,
+    /// For how many seconds without a change it counts.
+    pub lease: u64,
+}
+
+/// Says whether an owner is alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alive {
+    /// Its process runs on this host.
+    Yes,
+    /// Its process has ended.
+    No,
+    /// It named no process, or is on another host.
+    Unknown,
+}

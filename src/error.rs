@@ -7,6 +7,7 @@ use miette::Diagnostic;
 use crate::config::ConfigError;
 use crate::disk::DiskError;
 use crate::disk::copy::CopyError;
+use crate::disk::lock::LockError;
 use crate::exit::ExitCode;
 use crate::facts::prompt::PromptError;
 use crate::facts::scope::ProfileError;
@@ -87,6 +88,16 @@ impl From<ProfileError> for Error {
         match error {
             ProfileError::Scope(errors) => Self::Scope(errors),
             ProfileError::Facts(error) => Self::Facts(error),
+        }
+    }
+}
+
+impl From<LockError> for Error {
+    fn from(error: LockError) -> Self {
+        match error {
+            LockError::Disk(error) => Self::Disk(error),
+            LockError::Held { name, pid } => Self::Refused(Refusal::Busy { name, pid }),
+            LockError::Interrupted(signal) => Self::Interrupted(signal),
         }
     }
 }

@@ -17,9 +17,11 @@ use crate::cli::{Cli, Command, Format, man};
 use crate::client;
 use crate::commands::{self, Outcome, Session};
 use crate::disk::DiskError;
+use crate::disk::lock::Patience;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::git::{Asked, Git, SharedRunner, Trace};
+use crate::log::Log;
 use crate::output::{Answer, End, Paint, Shown, progress, render, render_error};
 use crate::plan::refusal::Refusal;
 
@@ -192,6 +194,8 @@ fn session(cli: &Cli) -> Result<Session, Error> {
         is_root: rustix::process::geteuid().is_root(),
         signal,
         idle,
+        patience: patience(&cli.command),
+        log: log(cli.common.quiet),
     })
 }
 
@@ -207,6 +211,30 @@ fn input(command: &Command) -> Result<Vec<u8>, Error> {
             .map_err(|error| DiskError::new("read standard input", error))?;
     }
     Ok(bytes)
+}
+
+/// Whether another that works on the same worktree is waited for.
+fn patience(command: &Command) -> Patience {
+    let no_wait = matches!(command, Command::Add(options) if options.waiting.no_wait)
+        || matches!(command, Command::Remove(options) if options.waiting.no_wait)
+        || matches!(command, Command::Restore(options) if options.waiting.no_wait)
+        || matches!(command, Command::Sync(options) if options.waiting.no_wait);
+    if no_wait {
+        Patience::Refuse
+    } else {
+        Patience::Wait
+    }
+}
+
+/// What goes on is told on stderr as it happens.
+fn log(quiet: bool) -> Log {
+    if quiet {
+        return Log::default();
+    }
+    Log::to(|line| {
+        let paint = paint(std::io::stderr().is_terminal());
+        tell(&format!("{} {line}\n", paint.warning("note:")));
+    })
 }
 
 /// `-v` names each step as it is done, `-vv` every git command with its time.

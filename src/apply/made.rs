@@ -159,7 +159,7 @@ fn take_back(
     branch_at: Option<&CommitId>,
 ) {
     let git = &repository.git;
-    let Ok(_shared) = Lock::wait(&repository.shared_lock()) else {
+    let Ok(_shared) = Lock::wait_to_undo(&repository.shared_lock()) else {
         return;
     };
     let ours = path.starts_with(repository.root.join(WORKTREES));

@@ -3,7 +3,7 @@
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use super::AnswerOutput;
+use super::{AnswerOutput, WaitOption};
 use crate::config::{Choice, Client};
 
 /// Create a scoped worktree and print its path
@@ -21,6 +21,9 @@ pub struct Add {
     /// The worktree's name: letters, digits, '.', '_' and '-'
     #[arg(id = "new-name", value_name = "name")]
     pub name: String,
+    /// Whether to wait for another that works on the same worktree.
+    #[command(flatten)]
+    pub waiting: WaitOption,
     /// Start from this commit [default: config, else the main worktree's branch]
     ///
     /// Any name of a commit that git understands. With --branch it must be an ancestor of that

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::AnswerOutput;
+use super::{AnswerOutput, WaitOption};
 
 /// Write .agentwt/config.toml, and ignore .agentwt/worktrees/
 ///
@@ -54,6 +54,9 @@ pub struct Remove {
     /// The worktrees
     #[arg(value_name = "name", required = true)]
     pub names: Vec<String>,
+    /// Whether to wait for another that works on the same worktree.
+    #[command(flatten)]
+    pub waiting: WaitOption,
     /// Remove it with its work, after saving that
     ///
     /// What would be lost, tracked and untracked files, is first committed under

@@ -22,6 +22,7 @@ mod output;
 mod restore;
 mod sync;
 mod verify;
+mod waiting;
 
 use std::path::PathBuf;
 
@@ -36,6 +37,7 @@ pub use self::output::{AnswerOutput, FindingsOutput, Format, ListOutput, Verdict
 pub use self::restore::Restore;
 pub use self::sync::Sync;
 pub use self::verify::Verify;
+pub use self::waiting::WaitOption;
 
 /// Give each coding agent its own worktree, and prove what it touched
 ///

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::Args;
 
-use super::AnswerOutput;
+use super::{AnswerOutput, WaitOption};
 
 /// Put out-of-scope changes back, after saving them
 ///
@@ -34,6 +34,9 @@ pub struct Restore {
     /// Paths, whatever they look like
     #[arg(value_name = "path", last = true)]
     pub paths: Vec<OsString>,
+    /// Whether to wait for another that works on the same worktree.
+    #[command(flatten)]
+    pub waiting: WaitOption,
     /// Print what would be put back, and do nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::Args;
 
-use super::ListOutput;
+use super::{ListOutput, WaitOption};
 
 /// Copy untracked files into a worktree again, or say how they are
 ///
@@ -28,6 +28,9 @@ pub struct Sync {
     /// The worktrees [default: the one you stand in]
     #[arg(value_name = "name")]
     pub names: Vec<String>,
+    /// Whether to wait for another that works on the same worktree.
+    #[command(flatten)]
+    pub waiting: WaitOption,
     /// Take every worktree of this repository
     ///
     /// Each is synced for itself: one that is refused does not stop the others, and the exit

@@ -21,11 +21,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::disk::lock::{Patience, Waiting};
 use crate::disk::progress::Progress;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::{Environment, Main, Repository};
 use crate::git::{Asked, SharedRunner, Trace};
+use crate::log::Log;
 use crate::placed::PlacedKind;
 use crate::plan::refusal::Refusal;
 use crate::plan::sync::SyncPlan;
@@ -58,6 +60,10 @@ pub struct Session {
     pub signal: Arc<AtomicUsize>,
     /// Whether a signal ends the program at once, as nothing has to be undone.
     pub idle: Arc<AtomicBool>,
+    /// Whether to wait for a worktree that somebody else works on.
+    pub patience: Patience,
+    /// Who is told what goes on, line by line.
+    pub log: Log,
 }
 
 /// Holds what a command answers.
@@ -90,7 +96,13 @@ impl Session {
     /// Fails when there is none.
     pub fn repository(&self) -> Result<Repository, Error> {
         let (runner, trace) = (self.runner.clone(), self.trace.clone());
-        Ok(Repository::find(&self.start, runner, trace)?)
+        let mut repository = Repository::find(&self.start, runner, trace)?;
+        repository.waiting = Waiting {
+            signal: Arc::clone(&self.signal),
+            patience: self.patience,
+            log: self.log.clone(),
+        };
+        Ok(repository)
     }
 
     /// Finds the repository, for what is made from a checkout and its config.

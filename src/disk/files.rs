@@ -4,12 +4,13 @@
     reason = "the one place that reads and writes our files"
 )]
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{ErrorKind, Write};
 
 use camino::Utf8Path;
 
 use super::error::DiskError;
+pub use super::lock::Lock;
 
 /// Reads a file, none when there is none.
 ///
@@ -154,64 +155,6 @@ pub fn is_directory(path: &Utf8Path) -> bool {
 pub fn canonical(path: &Utf8Path) -> Result<camino::Utf8PathBuf, DiskError> {
     path.canonicalize_utf8()
         .map_err(|error| DiskError::new(format!("find {path}"), error))
-}
-
-/// Represents a lock that the system releases when the process ends (flock(2)). Its file is
-/// removed with it, and the directories that were made for it, so that nothing is left behind.
-#[derive(Debug)]
-pub struct Lock {
-    _held: File,
-    file: camino::Utf8PathBuf,
-}
-
-impl Lock {
-    /// Waits for the lock on this file and takes it.
-    ///
-    /// # Errors
-    /// Fails when the disk refuses.
-    pub fn wait(file: &Utf8Path) -> Result<Self, DiskError> {
-        let failed = |error| DiskError::new(format!("lock {file}"), error);
-        loop {
-            // whoever had it may remove the file, or its directory, at any moment until we have it
-            match Self::try_file(file) {
-                Ok(Some(lock)) => return Ok(lock),
-                Ok(None) => {}
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => return Err(failed(error)),
-            }
-        }
-    }
-
-    /// Locks the file that is there now; none when it is no longer there once we have it.
-    fn try_file(file: &Utf8Path) -> std::io::Result<Option<Self>> {
-        use std::os::unix::fs::MetadataExt;
-        if let Some(directory) = file.parent() {
-            std::fs::create_dir_all(directory)?;
-        }
-        let mut options = OpenOptions::new();
-        let open = options
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(file)?;
-        open.lock()?;
-        let (ours, there) = (open.metadata()?, std::fs::metadata(file)?);
-        let same = ours.dev() == there.dev() && ours.ino() == there.ino();
-        Ok(same.then(|| Self {
-            _held: open,
-            file: file.to_owned(),
-        }))
-    }
-}
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        // still locked: nobody else can have taken this very file
-        let _ = std::fs::remove_file(&self.file);
-        for directory in self.file.ancestors().skip(1).take(2) {
-            remove_if_empty(directory);
-        }
-    }
 }
 
 /// Writes a new file of a temporary directory; its path need not be UTF-8. Its directory is made.

@@ -10,6 +10,7 @@ pub mod directory_modes;
 pub mod drift;
 pub mod error;
 pub mod files;
+pub mod lock;
 pub mod mode;
 pub mod progress;
 pub mod put;

@@ -4,6 +4,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::error::FactsError;
 use crate::disk::files;
+use crate::disk::lock::{LockFile, LockOf, Waiting};
 use crate::git::objects::{ObjectFormat, Objects};
 use crate::git::worktree::{Layout, WorktreeEntry};
 use crate::git::{Git, GitError, SharedRunner, Trace};
@@ -47,6 +48,8 @@ pub struct Repository {
     pub toplevel: Option<Utf8PathBuf>,
     /// The worktrees of ours that the path says we are in.
     pub inside: Option<WorktreeName>,
+    /// How locks are waited for.
+    pub waiting: Waiting,
 }
 
 impl Repository {
@@ -95,6 +98,7 @@ impl Repository {
             start,
             toplevel: toplevel.or(layout.toplevel),
             inside,
+            waiting: Waiting::default(),
         })
     }
 
@@ -131,16 +135,23 @@ impl Repository {
 
     /// The lock for steps in which git writes shared files.
     #[must_use]
-    pub fn shared_lock(&self) -> Utf8PathBuf {
-        self.common_dir.join("agentwt/lock")
+    pub fn shared_lock(&self) -> LockFile {
+        LockFile {
+            path: self.common_dir.join("agentwt/lock"),
+            of: LockOf::Shared,
+            waiting: self.waiting.clone(),
+        }
     }
 
     /// The lock of one name.
     #[must_use]
-    pub fn name_lock(&self, name: &WorktreeName) -> Utf8PathBuf {
-        self.common_dir
-            .join("agentwt/locks")
-            .join(name.as_str().to_ascii_lowercase())
+    pub fn name_lock(&self, name: &WorktreeName) -> LockFile {
+        let locks = self.common_dir.join("agentwt/locks");
+        LockFile {
+            path: locks.join(name.as_str().to_ascii_lowercase()),
+            of: LockOf::Name(name.to_string()),
+            waiting: self.waiting.clone(),
+        }
     }
 
     /// Opens the object database.

@@ -100,6 +100,9 @@ pub enum Refusal {
         strategy: String,
         set_by: String,
     },
+    /// Somebody else works on the worktree, and that was not to be waited for.
+    #[error("worktree `{name}` is being worked on by another git agentwt{}", pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default())]
+    Busy { name: String, pid: Option<u32> },
     /// The name cannot be one.
     #[error("cannot use `{text}` as a name: {why}")]
     BadName { text: String, why: String },
@@ -231,6 +234,7 @@ impl Refusal {
             | Self::BranchBlocked { .. }
             | Self::BranchHeld { .. }
             | Self::BaseNotAncestor { .. }
+            | Self::Busy { .. }
             | Self::WouldLose { .. }
             | Self::NestedRepository { .. }
             | Self::Unreadable { .. }
@@ -270,6 +274,7 @@ impl Refusal {
             Self::BranchHeld { .. } => "agentwt::add::branch_held",
             Self::BaseNotAncestor { .. } => "agentwt::add::base_not_ancestor",
             Self::NoSuchStrategy { .. } => "agentwt::add::no_such_strategy",
+            Self::Busy { .. } => "agentwt::lock::busy",
             Self::BadName { .. } => "agentwt::name::bad",
             Self::BadPath { .. } => "agentwt::scope::bad_path",
             Self::NoDirectory { .. } => "agentwt::cli::no_directory",
@@ -360,6 +365,14 @@ impl Refusal {
             Self::NoSuchStrategy { name, .. } => {
                 format!("take the other one: AGENTWT_STRATEGY=worktree git agentwt add {name}")
             }
+            Self::Busy { name, pid } => match pid {
+                Some(pid) => format!(
+                    "leave --no-wait out to wait for it; to see it: ps -p {pid}; how the worktree is: git agentwt status {name}"
+                ),
+                None => format!(
+                    "leave --no-wait out to wait for it; how the worktree is: git agentwt status {name}"
+                ),
+            },
             Self::BadName { .. } => "for example: git agentwt add task-1".to_owned(),
             Self::BadPath { .. } => {
                 "paths are relative to where you stand: git agentwt scope -- src/main.rs".to_owned()

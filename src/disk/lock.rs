@@ -1,0 +1,330 @@
+//! Lets one process at a time do something: [`Lock`], which the system releases when it ends.
+//!
+//! Who has to wait says so after a second, with the number of the process that it waits for, and
+//! stops waiting at a signal. `flock(2)` itself would go on after a signal handler, so it is never
+//! asked to wait: the lock is tried again and again, some fifty times a second.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "lock files are made, read and removed here only"
+)]
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::error::DiskError;
+use super::files::remove_if_empty;
+use crate::log::Log;
+
+/// Nobody is told of a shorter wait.
+const QUIET: Duration = Duration::from_secs(1);
+/// The first pause between two tries.
+const SHORTEST: Duration = Duration::from_millis(1);
+/// The longest.
+const LONGEST: Duration = Duration::from_millis(20);
+
+/// Names a lock, and says how one waits for it.
+#[derive(Clone, Debug)]
+pub struct LockFile {
+    /// The file.
+    pub path: Utf8PathBuf,
+    /// What it is for.
+    pub of: LockOf,
+    /// How to wait.
+    pub waiting: Waiting,
+}
+
+/// Says what a lock is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LockOf {
+    /// The worktree of this name: one operation at a time.
+    Name(String),
+    /// The short steps in which git writes files that all worktrees share.
+    Shared,
+}
+
+/// Says how one waits for a lock.
+#[derive(Clone, Debug, Default)]
+pub struct Waiting {
+    /// The signal that asks to stop; 0 for none.
+    pub signal: Arc<AtomicUsize>,
+    /// Whether to wait for a worktree that somebody works on.
+    pub patience: Patience,
+    /// Who is told of a long wait.
+    pub log: Log,
+}
+
+/// Says what to do when somebody else works on the same worktree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Patience {
+    /// Wait until it is done.
+    #[default]
+    Wait,
+    /// Refuse at once (`--no-wait`).
+    Refuse,
+}
+
+/// Says why there is no lock.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// The disk refuses.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// Somebody else has it, and nobody wants to wait.
+    #[error("worktree `{name}` is being worked on")]
+    Held {
+        /// The worktree.
+        name: String,
+        /// The process, if it said.
+        pid: Option<u32>,
+    },
+    /// A signal ended the waiting.
+    #[error("interrupted by signal {0}")]
+    Interrupted(u8),
+}
+
+/// Represents a lock that the system releases when the process ends (flock(2)). Its file is
+/// removed with it, and the directories that were made for it, so that nothing is left behind.
+#[derive(Debug)]
+pub struct Lock {
+    _held: File,
+    file: Utf8PathBuf,
+}
+
+/// Says what one try came to.
+enum Tried {
+    /// It is ours.
+    Ours(Lock),
+    /// Somebody has it.
+    Held,
+    /// Whoever had it removed the file before it was ours.
+    Gone,
+}
+
+/// Says whether a signal ends a wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum AtSignal {
+    Stop,
+    GoOn,
+}
+
+impl Lock {
+    /// Waits for a lock and takes it.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses, a signal comes, or somebody has it and that is not waited for.
+    pub fn wait(file: &LockFile) -> Result<Self, LockError> {
+        Self::take(file, AtSignal::Stop)
+    }
+
+    /// As [`Lock::wait`], but no signal ends it: for undoing what a signal has stopped.
+    ///
+    /// # Errors
+    /// As [`Lock::wait`].
+    pub fn wait_to_undo(file: &LockFile) -> Result<Self, LockError> {
+        Self::take(file, AtSignal::GoOn)
+    }
+
+    fn take(file: &LockFile, at_signal: AtSignal) -> Result<Self, LockError> {
+        let began = Instant::now();
+        let mut pause = SHORTEST;
+        let mut is_told = false;
+        loop {
+            // whoever had it may remove the file, or its directory, at any moment until we have it
+            match Self::try_file(&file.path) {
+                Ok(Tried::Ours(lock)) => return Ok(lock),
+                Ok(Tried::Held) => file.may_wait()?,
+                Ok(Tried::Gone) => continue,
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => {
+                    let attempt = format!("lock {}", file.path);
+                    return Err(DiskError::new(attempt, error).into());
+                }
+            }
+            let signal = file.waiting.signal.load(Ordering::SeqCst);
+            if signal != 0 && at_signal == AtSignal::Stop {
+                return Err(LockError::Interrupted(u8::try_from(signal).unwrap_or(2)));
+            }
+            if !is_told && began.elapsed() >= QUIET {
+                file.waiting.log.tell(&file.told());
+                is_told = true;
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST);
+        }
+    }
+
+    /// Tries the file that is there now, or a new one.
+    fn try_file(file: &Utf8Path) -> std::io::Result<Tried> {
+        use std::os::unix::fs::MetadataExt;
+        if let Some(directory) = file.parent() {
+            std::fs::create_dir_all(directory)?;
+        }
+        let mut options = OpenOptions::new();
+        let mut open = options
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(file)?;
+        match open.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(Tried::Held),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        let ours = open.metadata()?;
+        let there = match std::fs::metadata(file) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Tried::Gone),
+            other => other?,
+        };
+        if ours.dev() != there.dev() || ours.ino() != there.ino() {
+            return Ok(Tried::Gone);
+        }
+        // for those who wait, and no more than that: a full disk is no reason not to go on
+        let _ = open.set_len(0);
+        let _ = writeln!(open, "{}", std::process::id());
+        Ok(Tried::Ours(Self {
+            _held: open,
+            file: file.to_owned(),
+        }))
+    }
+}
+
+impl LockFile {
+    fn may_wait(&self) -> Result<(), LockError> {
+        match (&self.of, self.waiting.patience) {
+            (LockOf::Name(name), Patience::Refuse) => Err(LockError::Held {
+                name: name.clone(),
+                pid: self.holder(),
+            }),
+            (LockOf::Name(_) | LockOf::Shared, Patience::Wait)
+            | (LockOf::Shared, Patience::Refuse) => Ok(()),
+        }
+    }
+
+    /// The process that has it, as far as it said.
+    fn holder(&self) -> Option<u32> {
+        let text = std::fs::read_to_string(&self.path).ok()?;
+        text.trim().parse().ok()
+    }
+
+    fn told(&self) -> String {
+        let does = match &self.of {
+            LockOf::Name(name) => format!("works on `{name}`"),
+            LockOf::Shared => "lets git write what all worktrees share".to_owned(),
+        };
+        let pid = self.holder();
+        let pid = pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
+        format!("waiting for another git agentwt that {does}{pid} …")
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // still locked: nobody else can have taken this very file
+        let _ = std::fs::remove_file(&self.file);
+        for directory in self.file.ancestors().skip(1).take(2) {
+            remove_if_empty(directory);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    fn lock_of(directory: &tempfile::TempDir, waiting: Waiting) -> LockFile {
+        let path = directory.path().join("agentwt/locks/task-5");
+        LockFile {
+            path: Utf8PathBuf::from_path_buf(path).expect("it is UTF-8"),
+            of: LockOf::Name("task-5".to_owned()),
+            waiting,
+        }
+    }
+
+    #[test]
+    fn a_lock_leaves_nothing_behind() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = lock_of(&directory, Waiting::default());
+        let lock = Lock::wait(&file).expect("it is free");
+        assert_eq!(file.holder(), Some(std::process::id()));
+        drop(lock);
+        let left = std::fs::read_dir(directory.path()).expect("it is there");
+        assert_eq!(left.count(), 0);
+    }
+
+    #[test]
+    fn two_never_have_it_and_all_get_it() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = lock_of(&directory, Waiting::default());
+        let inside = AtomicUsize::new(0);
+        let rounds = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..25 {
+                        let _lock = Lock::wait(&file).expect("it comes");
+                        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "we are alone");
+                        std::thread::yield_now();
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                        rounds.fetch_add(1, Ordering::SeqCst);
+                    }
+                });
+            }
+        });
+        assert_eq!(rounds.into_inner(), 200);
+    }
+
+    #[test]
+    fn who_does_not_want_to_wait_hears_whom_for() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let _held = Lock::wait(&lock_of(&directory, Waiting::default())).expect("it is free");
+        let patience = Patience::Refuse;
+        let impatient = Waiting {
+            patience,
+            ..Waiting::default()
+        };
+        let refused = Lock::wait(&lock_of(&directory, impatient)).map(drop);
+        let Err(LockError::Held { name, pid }) = refused else {
+            panic!("it was taken: {refused:?}");
+        };
+        assert_eq!((name.as_str(), pid), ("task-5", Some(std::process::id())));
+    }
+
+    #[test]
+    fn a_signal_ends_the_waiting_but_not_that_of_an_undo() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let held = Lock::wait(&lock_of(&directory, Waiting::default())).expect("it is free");
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&said);
+        let waiting = Waiting {
+            log: Log::to(move |line| heard.lock().expect("unhurt").push(line.to_owned())),
+            ..Waiting::default()
+        };
+        let file = lock_of(&directory, waiting.clone());
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| Lock::wait(&file).map(drop));
+            let undoes = scope.spawn(|| Lock::wait_to_undo(&file).map(drop));
+            while said.lock().expect("unhurt").len() < 2 {
+                std::thread::yield_now();
+                std::thread::sleep(LONGEST);
+            }
+            waiting.signal.store(15, Ordering::SeqCst);
+            let ended = waits.join().expect("no panic");
+            assert!(
+                matches!(ended, Err(LockError::Interrupted(15))),
+                "{ended:?}"
+            );
+            drop(held);
+            undoes.join().expect("no panic").expect("it comes");
+        });
+        let own = std::process::id();
+        let line = format!("waiting for another git agentwt that works on `task-5` (pid {own}) …");
+        assert_eq!(*said.lock().expect("unhurt"), [line.clone(), line]);
+    }
+}

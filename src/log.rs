@@ -1,0 +1,28 @@
+//! Holds [`Log`]: who is told, line by line, what a command does while it does it.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Represents whoever listens; the default is nobody.
+#[derive(Clone, Default)]
+pub struct Log(Option<Arc<dyn Fn(&str) + Send + Sync>>);
+
+impl Log {
+    /// Tells everything to this function, a line at a time, without its newline.
+    pub fn to(listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(listener)))
+    }
+
+    /// Tells one line.
+    pub fn tell(&self, line: &str) {
+        if let Some(listener) = &self.0 {
+            listener(line);
+        }
+    }
+}
+
+impl fmt::Debug for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Log(..)" } else { "Log" })
+    }
+}

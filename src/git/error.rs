@@ -4,6 +4,7 @@ use std::fmt;
 
 use miette::Diagnostic;
 
+use super::contention;
 use super::run::GitVersion;
 
 /// Says why git gave no usable answer.
@@ -97,6 +98,7 @@ impl GitError {
                 Some("install git, or put it on PATH, then try `git --version`".to_owned())
             }
             Self::TooOld { .. } => Some("upgrade git, then check with `git --version`".to_owned()),
+            Self::Failed { words, .. } if holder(words).is_some() => holder(words),
             Self::Failed { argv, status, .. } => {
                 let status =
                     status.map_or_else(|| "a signal".to_owned(), |s| format!("status {s}"));
@@ -117,6 +119,15 @@ impl GitError {
             ),
         }
     }
+}
+
+/// How to find who holds the lock that git named; none when it named none.
+fn holder(words: &str) -> Option<String> {
+    let file = contention::lock_file(words)?;
+    let word = shell_word(&file);
+    Some(format!(
+        "another git holds {file}: see which with `fuser -v {word}`, then try again; if none does, one was killed and left it, and it may go once no git runs here: rm {word}"
+    ))
 }
 
 /// A word as a shell reads it.

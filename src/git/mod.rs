@@ -4,6 +4,7 @@
 //! knows what a scope is.
 
 mod config;
+mod contention;
 pub mod error;
 pub mod hooks;
 pub mod ignore;

@@ -15,6 +15,7 @@ use std::time::Instant;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::contention;
 use super::error::GitError;
 use super::quarantine::Quarantine;
 use super::runner::{Call, Duct, Output, Runner, SharedRunner};
@@ -300,7 +301,12 @@ impl Git {
         }
     }
 
+    /// Runs a command, and again while only another git's lock stops it.
     pub(super) fn run(&self, args: &[&str], input: Option<&[u8]>) -> Result<Output, GitError> {
+        contention::patiently(args, || self.run_once(args, input))
+    }
+
+    fn run_once(&self, args: &[&str], input: Option<&[u8]>) -> Result<Output, GitError> {
         let mut words: Vec<OsString> = Vec::with_capacity(args.len() + 2 * HARDENED.len());
         let settings = match self.mode {
             Mode::User => ALWAYS,

@@ -6,6 +6,7 @@ use std::hash::{BuildHasher, Hasher};
 use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::contention;
 use super::error::GitError;
 use super::objects::ObjectFormat;
 use super::refs::one_id;
@@ -184,11 +185,32 @@ impl Git {
     }
 
     /// Registers a worktree without filling it. `--no-track` keeps git from writing the shared
-    /// configuration, whose lock does not wait.
+    /// configuration, whose lock does not wait. Where the lock of another git stops it, it is tried
+    /// again; the branch may be there by then (git makes it first), and is taken as it is.
     ///
     /// # Errors
     /// Fails when the path or the branch is taken, or git fails; the branch may then be there.
     pub fn worktree_add_no_checkout(
+        &self,
+        path: &Utf8Path,
+        branch: NewWorktreeBranch<'_>,
+    ) -> Result<(), GitError> {
+        let mut branch = branch;
+        for pause in contention::pauses() {
+            match self.worktree_add_once(path, branch) {
+                Err(GitError::Failed { words, .. }) if contention::is_contention(&words) => pause(),
+                other => return other,
+            }
+            if let NewWorktreeBranch::Make(name, commit) = branch
+                && self.rev_parse_commit(&name.full_ref())?.as_ref() == Some(commit)
+            {
+                branch = NewWorktreeBranch::Existing(name);
+            }
+        }
+        self.worktree_add_once(path, branch)
+    }
+
+    fn worktree_add_once(
         &self,
         path: &Utf8Path,
         branch: NewWorktreeBranch<'_>,

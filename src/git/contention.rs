@@ -1,0 +1,237 @@
+//! Tries again what failed because another git held one of git's own lock files.
+//!
+//! Git waits for hardly any of its locks: of twenty `git config` at once three to eleven fail, and
+//! a `git worktree` that lists can meet an entry that another is just making. The words are git's
+//! own in the C locale. Only commands that have done nothing when they fail so are repeated, and
+//! no lock file is ever removed here: whose it is cannot be known.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::Duration;
+
+use super::error::GitError;
+use super::runner::Output;
+
+/// The pauses before each repetition, in milliseconds; each is shortened by up to a half, so that
+/// those who collided once do not do so again.
+const PAUSES: [u64; 5] = [40, 80, 200, 500, 800];
+
+/// Runs a command, and again while it fails only because of a lock.
+pub(super) fn patiently(
+    args: &[&str],
+    run: impl FnMut() -> Result<Output, GitError>,
+) -> Result<Output, GitError> {
+    if is_repeatable(args) {
+        repeat(run, pause)
+    } else {
+        let mut run = run;
+        run()
+    }
+}
+
+fn repeat(
+    mut run: impl FnMut() -> Result<Output, GitError>,
+    mut pause: impl FnMut(u64),
+) -> Result<Output, GitError> {
+    let mut pauses = PAUSES.iter();
+    loop {
+        let output = run()?;
+        let failed = output.status != Some(0);
+        let again = failed && is_contention(&String::from_utf8_lossy(&output.stderr));
+        match pauses.next().filter(|_| again) {
+            Some(longest) => pause(*longest),
+            None => return Ok(output),
+        }
+    }
+}
+
+/// The pauses between the tries of what has to look around before each: see
+/// [`super::Git::worktree_add_no_checkout`].
+pub(super) fn pauses() -> impl Iterator<Item = impl FnOnce()> {
+    PAUSES.iter().map(|longest| || pause(*longest))
+}
+
+fn pause(longest: u64) {
+    let random = RandomState::new().build_hasher().finish();
+    let shorter = random % (longest / 2 + 1);
+    std::thread::sleep(Duration::from_millis(longest - shorter));
+}
+
+/// Whether git says that another git holds a lock, or is half-way through making a worktree.
+///
+/// ```text
+/// error: could not lock config file .git/config: File exists
+/// fatal: Unable to create '/r/.git/index.lock': File exists.
+/// fatal: failed to read .git/worktrees/task-5/commondir: Success
+/// ```
+/// `cannot lock ref …: is at X but expected Y` is none: somebody else has won.
+pub(super) fn is_contention(words: &str) -> bool {
+    words.lines().any(|line| {
+        locked(line).is_some()
+            || (line.contains("failed to read ") && line.contains("/commondir: "))
+    })
+}
+
+/// The lock file that git could not make as it is there.
+pub(super) fn lock_file(words: &str) -> Option<String> {
+    words.lines().find_map(locked)
+}
+
+fn locked(line: &str) -> Option<String> {
+    if let Some((_, rest)) = line.split_once("could not lock config file ") {
+        let (file, _) = rest.rsplit_once(": File exists")?;
+        return Some(format!("{file}.lock"));
+    }
+    let (_, rest) = line.split_once("nable to create '")?;
+    let (file, _) = rest.rsplit_once("': File exists")?;
+    file.ends_with(".lock").then(|| file.to_owned())
+}
+
+/// Whether a command has done nothing when a lock stops it, or does the same once more. `hook run`
+/// is the user's own program, and `worktree add -b` may have made the branch.
+fn is_repeatable(args: &[&str]) -> bool {
+    const ALWAYS: [&str; 24] = [
+        "cat-file",
+        "check-ignore",
+        "check-ref-format",
+        "checkout-index",
+        "commit-tree",
+        "config",
+        "diff",
+        "diff-tree",
+        "for-each-ref",
+        "ls-files",
+        "ls-tree",
+        "merge-base",
+        "read-tree",
+        "reflog",
+        "reset",
+        "rev-list",
+        "rev-parse",
+        "sparse-checkout",
+        "status",
+        "symbolic-ref",
+        "update-index",
+        "update-ref",
+        "var",
+        "write-tree",
+    ];
+    match args {
+        ["worktree", verb, ..] => *verb != "add",
+        [verb, ..] => ALWAYS.contains(verb),
+        [] => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_passes_by_itself_is_told_from_what_does_not() {
+        for (words, is) in [
+            (
+                "error: could not lock config file .git/config: File exists",
+                true,
+            ),
+            (
+                "fatal: Unable to create '/r/.git/index.lock': File exists.\n\nAnother git process",
+                true,
+            ),
+            (
+                "fatal: cannot lock ref 'refs/heads/a': Unable to create '/r/.git/refs/heads/a.lock': File exists.",
+                true,
+            ),
+            (
+                "error: unable to create '/r/.git/packed-refs.lock': File exists",
+                true,
+            ),
+            (
+                "fatal: failed to read .git/worktrees/x/commondir: Success",
+                true,
+            ),
+            (
+                "fatal: failed to read .git/worktrees/x/commondir: No such file or directory",
+                true,
+            ),
+            // a lost compare-and-swap
+            (
+                "fatal: cannot lock ref 'refs/x': is at aa but expected bb",
+                false,
+            ),
+            (
+                "fatal: cannot lock ref 'refs/x': reference already exists",
+                false,
+            ),
+            (
+                "fatal: cannot lock ref 'refs/a/b': 'refs/a' exists; cannot create 'refs/a/b'",
+                false,
+            ),
+            // what stays
+            (
+                "error: could not lock config file .git/config: Permission denied",
+                false,
+            ),
+            (
+                "fatal: Unable to create '/r/.git/index.lock': No space left on device",
+                false,
+            ),
+            ("error: unable to create file src/a: File exists", false),
+            (
+                "fatal: Unable to create '/r/.git/index': File exists.",
+                false,
+            ),
+            ("fatal: a branch named 'x' already exists", false),
+            ("", false),
+        ] {
+            assert_eq!(is_contention(words), is, "{words}");
+        }
+    }
+
+    #[test]
+    fn the_lock_file_is_found_in_the_words() {
+        let of = |words: &str| lock_file(words);
+        let index = "fatal: Unable to create '/a b/it's/.git/index.lock': File exists.\nmore";
+        assert_eq!(of(index).as_deref(), Some("/a b/it's/.git/index.lock"));
+        let config = "error: could not lock config file .git/config: File exists";
+        assert_eq!(of(config).as_deref(), Some(".git/config.lock"));
+        assert_eq!(
+            of("fatal: failed to read .git/worktrees/x/commondir: Success"),
+            None
+        );
+    }
+
+    #[test]
+    fn only_what_is_harmless_twice_is_done_twice() {
+        assert!(is_repeatable(&["update-ref", "-d", "refs/x"]));
+        assert!(is_repeatable(&["worktree", "list", "--porcelain"]));
+        assert!(!is_repeatable(&["worktree", "add", "-b", "x"]));
+        assert!(!is_repeatable(&["hook", "run", "post-checkout"]));
+        assert!(!is_repeatable(&["push", "origin"]));
+    }
+
+    fn answers(words: &'static str, wins_at: u32) -> (u32, u32, Output) {
+        let (mut runs, mut pauses) = (0, 0);
+        let run = || {
+            runs += 1;
+            let status = Some(i32::from(runs != wins_at) * 128);
+            Ok(Output {
+                status,
+                stdout: Vec::new(),
+                stderr: words.as_bytes().to_vec(),
+            })
+        };
+        let output = repeat(run, |_| pauses += 1).expect("it ran");
+        (runs, pauses, output)
+    }
+
+    #[test]
+    fn it_ends_with_the_lock_or_after_five_more_tries() {
+        const LOCKED: &str = "fatal: Unable to create '/r/.git/index.lock': File exists.";
+        let (runs, pauses, output) = answers(LOCKED, 3);
+        assert_eq!((runs, pauses, output.status), (3, 2, Some(0)));
+        let (runs, pauses, output) = answers(LOCKED, 100);
+        assert_eq!((runs, pauses, output.status), (6, 5, Some(128)));
+        let (runs, pauses, _) = answers("fatal: cannot lock ref 'x': is at a but expected b", 100);
+        assert_eq!((runs, pauses), (1, 0));
+    }
+}

@@ -78,6 +78,14 @@ pub enum Error {
         /// What could not be undone.
         left: Vec<String>,
     },
+    /// What was tried for belongs to somebody else by now; nothing of it is left behind.
+    #[error("ownership of `{name}` is lost, says {by}")]
+    LostOwnership {
+        /// The worktree's name.
+        name: String,
+        /// Who said so.
+        by: String,
+    },
     /// A signal asked to stop; everything was undone.
     #[error("interrupted by signal {0}")]
     Interrupted(u8),
@@ -135,6 +143,7 @@ impl Error {
             Self::HalfRestored { error, .. } | Self::Left { error, .. } => error.exit_code(),
             Self::Copy(error) if error.is_refusal() => ExitCode::Refused,
             Self::Disk(_) | Self::Copy(_) => ExitCode::Disk,
+            Self::LostOwnership { .. } => ExitCode::OwnershipLost,
             Self::Interrupted(signal) => ExitCode::Signal(*signal),
         }
     }
@@ -162,7 +171,7 @@ impl Error {
             Self::Hooks(error) => Some(error),
             Self::Copy(error) => Some(error),
             Self::HalfRestored { error, .. } | Self::Left { error, .. } => error.inner(),
-            Self::Disagreement { .. } | Self::Interrupted(_) => None,
+            Self::Disagreement { .. } | Self::LostOwnership { .. } | Self::Interrupted(_) => None,
         }
     }
 }
@@ -221,6 +230,7 @@ impl Diagnostic for Error {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         match self {
             Self::Disagreement { .. } => Some(Box::new("agentwt::sparse::disagreement")),
+            Self::LostOwnership { .. } => Some(Box::new("agentwt::add::lost_ownership")),
             Self::Interrupted(_) => None,
             _other => self.inner().and_then(Diagnostic::code),
         }
@@ -233,6 +243,9 @@ impl Diagnostic for Error {
             )),
             Self::HalfRestored { name, rescue, .. } => Some(Box::new(format!(
                 "all that was there is saved in {rescue}; to bring it back: git agentwt restore {name} --undo={rescue}; to go on: git agentwt restore {name}"
+            ))),
+            Self::LostOwnership { name, .. } => Some(Box::new(format!(
+                "nothing more was tried, and nothing is left behind; to see who has it: git agentwt status {name}"
             ))),
             Self::Interrupted(_) => Some(Box::new("everything was undone")),
             _other => self.inner().and_then(Diagnostic::help),

@@ -3,9 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+type Listener = dyn Fn(&str) + Send + Sync;
+
 /// Represents whoever listens; the default is nobody.
 #[derive(Clone, Default)]
-pub struct Log(Option<Arc<dyn Fn(&str) + Send + Sync>>);
+pub struct Log(Option<Arc<Listener>>);
 
 impl Log {
     /// Tells everything to this function, a line at a time, without its newline.

@@ -153,6 +153,9 @@ pub struct Intent {
     pub process: u32,
     /// When it began, RFC 3339 in UTC.
     pub began: String,
+    /// Who will work there, if anybody said.
+    #[serde(default)]
+    pub owner: Option<Owner>,
     /// The directory.
     pub path: Utf8PathBuf,
     /// The branch.

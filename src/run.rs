@@ -196,6 +196,8 @@ fn session(cli: &Cli) -> Result<Session, Error> {
         idle,
         patience: patience(&cli.command),
         log: log(cli.common.quiet),
+        prober: None,
+        parent_dir: None,
     })
 }
 

@@ -61,6 +61,7 @@ impl<'a> Made<'a> {
             version: VERSION,
             process: std::process::id(),
             began,
+            owner: self.plan.owner.clone(),
             path: self.plan.path.clone(),
             branch: self.plan.branch.name().clone(),
             branch_at: self.branch_at().cloned(),

@@ -12,13 +12,14 @@ use crate::disk::scan::{Believe, Found, Walk, scan};
 use crate::entry::Entry;
 use crate::error::Error;
 use crate::facts::add::Listing;
+use crate::facts::worktree::Recorded;
 use crate::facts::{Known, Repository, integrity, shared};
 use crate::git::index::IndexEntry;
 use crate::git::objects::Objects;
 use crate::manifest::{Item, Manifest, OnDisk};
 use crate::path::RepoPath;
 use crate::placed::Placed;
-use crate::record::{Record, WatchedFile, to_text};
+use crate::record::{Owner, Record, WatchedFile, to_text};
 use crate::scope::{Access, EntryKind, Scope};
 
 /// Holds what is to be registered; the record's digests and `conversions` are filled in here.
@@ -54,6 +55,9 @@ impl Registration<'_> {
     /// Fails when git or the disk does; the caller removes the directory.
     pub fn write(mut self) -> Result<Record, Error> {
         let repository = self.repository;
+        if let Recorded::Incomplete(intent) = Recorded::read(repository, &self.record.name)? {
+            self.record.owner = intent.owner;
+        }
         self.record.conversions = self.conversions(&repository.objects()?)?;
         let manifest = self.manifest()?;
         files::write(&self.dir.join("manifest"), &manifest.to_bytes())?;
@@ -241,6 +245,17 @@ pub fn accept_shared(repository: &Repository, known: &Known) -> Result<Known, Er
     let shared = shared::accept(repository, known.shared()?)?;
     files::write(&known.dir.join("shared.toml"), to_text(&shared).as_bytes())?;
     renew(repository, known, WatchedFile::is_shared)
+}
+
+/// Writes down who works there from now on.
+///
+/// # Errors
+/// Fails when the disk refuses.
+pub fn renew_owner(known: &Known, owner: Owner) -> Result<(), Error> {
+    let mut record = known.record.clone();
+    record.owner = Some(owner);
+    let file = known.dir.join("record.toml");
+    Ok(files::write(&file, to_text(&record).as_bytes())?)
 }
 
 /// Takes the digests of the watched files anew, after a change that we made ourselves.

@@ -3,7 +3,7 @@
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use super::{AnswerOutput, WaitOption};
+use super::{AnswerOutput, ProgramOptions, WaitOption};
 use crate::config::{Choice, Client};
 
 /// Create a scoped worktree and print its path
@@ -50,6 +50,9 @@ pub struct Add {
     /// Which untracked files come along.
     #[command(flatten)]
     pub sync: SyncOptions,
+    /// Retries, the owner and its probe.
+    #[command(flatten)]
+    pub programs: ProgramOptions,
     /// The agent program, and what it is told.
     #[command(flatten)]
     pub context: ContextOptions,

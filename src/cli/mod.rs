@@ -19,6 +19,7 @@ mod lifecycle;
 mod look;
 pub mod man;
 mod output;
+mod programs;
 mod restore;
 mod sync;
 mod verify;
@@ -34,6 +35,7 @@ pub use self::hooks::{Completions, Hook, Hooks, HooksCommand, HooksInstall, Hook
 pub use self::lifecycle::{Init, Reapply, Remove};
 pub use self::look::{Clients, List, Path, Scope, Status};
 pub use self::output::{AnswerOutput, FindingsOutput, Format, ListOutput, VerdictOutput};
+pub use self::programs::ProgramOptions;
 pub use self::restore::Restore;
 pub use self::sync::Sync;
 pub use self::verify::Verify;
@@ -92,6 +94,7 @@ pub struct Common {
 /// on the variant would replace that.
 #[derive(Debug, Subcommand)]
 #[expect(missing_docs, reason = "the type of each variant documents it")]
+#[expect(clippy::large_enum_variant, reason = "a run has one")]
 pub enum Command {
     Init(Init),
     Add(Add),

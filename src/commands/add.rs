@@ -1,10 +1,11 @@
 //! `git agentwt add`: makes a scoped worktree, or nothing.
 
+mod attempts;
 mod files;
 mod making;
 
 use super::{Outcome, Session};
-use crate::apply::made;
+use crate::apply::{made, register};
 use crate::client::{Layout, Root};
 use crate::config::{Choice, Client, SettingFlags, Strategy};
 use crate::disk::files::Lock;
@@ -12,14 +13,16 @@ use crate::error::Error;
 use crate::facts::add::{self as facts, Asked as AskedFor, Counts, Listing};
 use crate::facts::sync::InWorktree;
 use crate::facts::worktree::Recorded;
-use crate::facts::{FactsError, Known, Loaded, Main, Repository, load_config, prompt};
+use crate::facts::{FactsError, Known, Loaded, Main, Repository, load_config, owner, prompt};
 use crate::name::WorktreeName;
 use crate::path::RepoPath;
 use crate::plan::add::{AddFacts, AddPlan, Decision, plan};
 use crate::plan::context::{self, Around};
 use crate::plan::refusal::Refusal;
 use crate::plan::sync::SyncPlan;
+use crate::record::Owner;
 use crate::scope::Scope;
+use attempts::Attempts;
 use files::Files;
 use making::{Making, WithHooks};
 
@@ -34,6 +37,10 @@ pub struct Added {
     pub files: Counts,
     /// What is synced; none for a worktree that was there.
     pub synced: Option<SyncPlan>,
+    /// How many attempts it took.
+    pub attempts: u32,
+    /// Who owns it, if anybody said.
+    pub owner: Option<Owner>,
 }
 
 /// Says what was done.
@@ -47,18 +54,37 @@ pub enum Done {
     Planned,
 }
 
-/// Makes the worktree.
+/// Makes the worktree, in as many attempts as are asked for.
 ///
 /// # Errors
-/// Fails when the plan refuses, or a step fails: everything that was made is then undone.
+/// Fails when the plan refuses, or a step fails: everything that was made is then undone. Fails
+/// when ownership is lost between two attempts.
 pub fn run(session: &Session, options: &crate::cli::Add) -> Result<Outcome<Added>, Error> {
     let name = WorktreeName::parse(&options.name).map_err(|error| Refusal::BadName {
         text: crate::path::escape_for_terminal(options.name.as_bytes()),
         why: error.to_string(),
     })?;
+    // once: it may come from a pipe
+    let prompt =
+        session.waiting(|| prompt::read(&options.context, &session.start, &session.input))?;
+    let attempts = Attempts::of(session, &name, &options.programs);
+    // what is held of the name elsewhere is taken here, and given back when all attempts failed
+    let (mut outcome, number) =
+        attempts.run(|| attempt(session, options, &name, prompt.as_deref()))?;
+    outcome.answer.attempts = number;
+    Ok(outcome)
+}
+
+/// Makes the worktree, with facts of its own: whatever an earlier attempt saw may have changed.
+fn attempt(
+    session: &Session,
+    options: &crate::cli::Add,
+    name: &WorktreeName,
+    prompt: Option<&[u8]>,
+) -> Result<Outcome<Added>, Error> {
     let repository = session.repository_with_checkout()?;
-    let _one_at_a_time = Lock::wait(&repository.name_lock(&name))?;
-    let known = match Recorded::read(&repository, &name)? {
+    let _one_at_a_time = Lock::wait(&repository.name_lock(name))?;
+    let known = match Recorded::read(&repository, name)? {
         Recorded::Whole(known) => Some(*known),
         Recorded::Nothing => None,
         Recorded::Incomplete(intent) => {
@@ -67,15 +93,15 @@ pub fn run(session: &Session, options: &crate::cli::Add) -> Result<Outcome<Added
                 let name = name.to_string();
                 return Err(FactsError::Incomplete { name }.into());
             }
-            made::clear(&repository, &name, &intent);
+            made::clear(&repository, name, &intent);
             None
         }
     };
-    let Asked { facts, loaded } = read_facts(session, &repository, options, &name, known.as_ref())?;
-    let told = facts.prompt.as_deref();
+    let asked = read_facts(session, &repository, options, name, known.as_ref(), prompt)?;
+    let Asked { facts, loaded } = asked;
     let mut plan = match plan(&facts)? {
         Decision::Make(plan) => *plan,
-        Decision::Keep(plan) => return kept(&repository, *plan, known.as_ref(), options, told),
+        Decision::Keep(plan) => return kept(&repository, *plan, known.as_ref(), options, prompt),
     };
     let scope = Scope::compile(plan.rules.clone(), repository.case()?);
     let scope = scope.map_err(Error::Scope)?;
@@ -84,7 +110,7 @@ pub fn run(session: &Session, options: &crate::cli::Add) -> Result<Outcome<Added
     let files_to_sync = Files::select(session, &repository, &loaded, &options.sync)?;
     let there = InWorktree::to_be(&listing.entries);
     let mut synced = files_to_sync.plan(&repository, &plan, &scope, &there)?;
-    let layout = layout(&repository, &plan, told, &scope, &listing, &synced)?;
+    let layout = layout(&repository, &plan, prompt, &scope, &listing, &synced)?;
     plan.context = layout.files;
     notes.extend(layout.notes);
     notes.extend(files_to_sync.note());
@@ -115,6 +141,7 @@ pub fn run(session: &Session, options: &crate::cli::Add) -> Result<Outcome<Added
         synced = making.apply(listing, &mut notes)?;
         Done::Made
     };
+    let owner = plan.owner.clone();
     Ok(Outcome {
         notes,
         ..Outcome::done(Added {
@@ -122,6 +149,8 @@ pub fn run(session: &Session, options: &crate::cli::Add) -> Result<Outcome<Added
             plan,
             files,
             synced: Some(synced),
+            attempts: 1,
+            owner,
         })
     })
 }
@@ -163,6 +192,7 @@ fn read_facts(
     options: &crate::cli::Add,
     name: &WorktreeName,
     known: Option<&Known>,
+    prompt: Option<&[u8]>,
 ) -> Result<Asked, Error> {
     let flags = SettingFlags {
         base: options.base.clone(),
@@ -189,8 +219,8 @@ fn read_facts(
         branch,
         lists: &options.scope,
         profile,
-        prompt: session
-            .waiting(|| prompt::read(&options.context, &session.start, &session.input))?,
+        prompt: prompt.map(ToOwned::to_owned),
+        owner: owner::read(&options.programs, known, Session::now())?,
     };
     let facts = facts::read(repository, &loaded, &asked, known)?;
     Ok(Asked { facts, loaded })
@@ -207,6 +237,10 @@ fn kept(
         Some(known) => prompt::of_kept(known, &options.context, told)?,
         None => None,
     };
+    let of_owner = match known {
+        Some(known) => owned(known, plan.owner.as_ref(), options)?,
+        None => None,
+    };
     let files = match known {
         Some(known) => facts::count(&known.scope, &Listing::of(repository, plan.checkout())?).0,
         None => Counts::default(),
@@ -215,13 +249,37 @@ fn kept(
         let name = &plan.name;
         format!("--sync only counts when a worktree is made; to have what this one was made with: git agentwt sync {name}")
     });
+    let recorded = known.and_then(|known| known.record.owner.clone());
+    let owner = plan.owner.clone().or(recorded);
     Ok(Outcome {
-        notes: note.into_iter().chain(of_sync).collect(),
+        notes: note.into_iter().chain(of_sync).chain(of_owner).collect(),
         ..Outcome::done(Added {
             done: Done::Kept,
             plan,
             files,
             synced: None,
+            attempts: 1,
+            owner,
         })
     })
+}
+
+/// Writes down a new owner of a worktree that is there; what is to be said of owners.
+fn owned(
+    known: &Known,
+    new: Option<&Owner>,
+    options: &crate::cli::Add,
+) -> Result<Option<String>, Error> {
+    let recorded = known.record.owner.as_ref();
+    let Some(new) = new else {
+        let is_asked = options.programs.owner.is_some();
+        return Ok(recorded
+            .filter(|_| !is_asked)
+            .map(|owner| format!("it belongs to {owner}")));
+    };
+    if !options.dry_run {
+        register::renew_owner(known, new.clone())?;
+    }
+    let other = recorded.filter(|recorded| recorded.id != new.id);
+    Ok(other.map(|other| format!("it belonged to {other} until now")))
 }

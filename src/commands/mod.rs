@@ -31,6 +31,7 @@ use crate::log::Log;
 use crate::placed::PlacedKind;
 use crate::plan::refusal::Refusal;
 use crate::plan::sync::SyncPlan;
+use crate::process::SharedProber;
 use crate::sync::Candidates;
 
 /// Holds what the edge knows of this run: where, under which variables, and what was signalled.
@@ -64,6 +65,10 @@ pub struct Session {
     pub patience: Patience,
     /// Who is told what goes on, line by line.
     pub log: Log,
+    /// Who is asked before each retry, beside the command that an option names.
+    pub prober: Option<SharedProber>,
+    /// Where a worktree is made that has no repository around it.
+    pub parent_dir: Option<Utf8PathBuf>,
 }
 
 /// Holds what a command answers.

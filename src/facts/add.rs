@@ -15,6 +15,7 @@ use crate::git::worktree::WorktreeEntry;
 use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::path::RepoPath;
 use crate::plan::add::{AddFacts, BaseFacts, BranchFacts, PathState};
+use crate::plan::owner::OwnerFacts;
 use crate::record::Tip;
 use crate::scope::{Access, EntryKind, Scope};
 
@@ -30,6 +31,8 @@ pub struct Asked<'a> {
     pub profile: Option<(String, ScopeProfile)>,
     /// What the client is to be told.
     pub prompt: Option<Vec<u8>>,
+    /// Who owns the worktree, and who asks for it.
+    pub owner: OwnerFacts,
 }
 
 /// Reads everything.
@@ -61,6 +64,7 @@ pub fn read(
         on_violation: loaded.settings.on_violation.clone(),
         client: loaded.settings.client.clone(),
         prompt: asked.prompt.clone(),
+        owner: asked.owner.clone(),
     })
 }
 

@@ -1,5 +1,9 @@
-//! Finds out whether an owner is alive, and writes down a new one.
+//! Finds out whether an owner is alive, and who asks to be one.
 
+use super::worktree::Known;
+use crate::cli::ProgramOptions;
+use crate::plan::owner::{Other, OwnerFacts};
+use crate::plan::refusal::Refusal;
 use crate::process;
 use crate::record::{Alive, Owner, OwnerProcess};
 
@@ -35,4 +39,47 @@ pub fn owner(id: &str, pid: Option<u32>, since: String) -> Option<Owner> {
         process,
         since,
     })
+}
+
+/// Reads who owns a worktree, if it is there, and who asks for it; `now` is RFC 3339 in UTC.
+///
+/// # Errors
+/// Refuses an owner whose process does not run.
+pub fn read(
+    options: &ProgramOptions,
+    known: Option<&Known>,
+    now: String,
+) -> Result<OwnerFacts, Refusal> {
+    let asked = match (&options.owner, options.owner_pid) {
+        (None, _) => None,
+        (Some(id), pid) => match (owner(id, pid, now), pid) {
+            (None, Some(pid)) => return Err(Refusal::NoSuchProcess { pid }),
+            (asked, _) => asked,
+        },
+    };
+    let recorded = known.and_then(|known| known.record.owner.clone());
+    let recorded = recorded.map(|owner| {
+        let alive = alive(&owner);
+        (owner, alive)
+    });
+    Ok(OwnerFacts {
+        inside: known
+            .filter(|_| asked.is_some())
+            .map_or_else(Vec::new, |known| inside(known, options)),
+        asked,
+        other: if options.take_over {
+            Other::GivesWay
+        } else {
+            Other::Stays
+        },
+        recorded,
+    })
+}
+
+/// The processes that work in a worktree: without those that started us, and the one that asks.
+fn inside(known: &Known, options: &ProgramOptions) -> Vec<u32> {
+    let found = process::working_in(&known.record.path).into_iter();
+    found
+        .filter(|pid| options.owner_pid != Some(*pid))
+        .collect()
 }

@@ -83,7 +83,8 @@ fn locked(line: &str) -> Option<String> {
     }
     let (_, rest) = line.split_once("nable to create '")?;
     let (file, _) = rest.rsplit_once("': File exists")?;
-    file.ends_with(".lock").then(|| file.to_owned())
+    let name = file.strip_suffix(".lock")?;
+    (!name.is_empty()).then(|| file.to_owned())
 }
 
 /// Whether a command has done nothing when a lock stops it, or does the same once more. `hook run`

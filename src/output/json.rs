@@ -25,7 +25,7 @@ use crate::placed::{Drift, PlacedFile};
 use crate::plan::add::PlannedBranch;
 use crate::plan::init::ConfigPlan;
 use crate::plan::remove::BranchFate;
-use crate::record::LastVerification;
+use crate::record::{LastVerification, Owner};
 use crate::scope::{RuleList, ScopeRule};
 use crate::verify::{Finding, Report};
 
@@ -155,6 +155,7 @@ fn add(added: &Added) -> Value {
         "base": { "commit": plan.base, "revision": plan.revision },
         "profile": plan.profile,
         "strategy": "worktree",
+        "attempts": added.attempts,
         "on_violation": plan.on_violation.as_str(),
         "scope": {
             "read": list(RuleList::Read),
@@ -167,6 +168,9 @@ fn add(added: &Added) -> Value {
             "excluded": added.files.excluded,
         },
     });
+    if let (Some(owner), Some(body)) = (&added.owner, body.as_object_mut()) {
+        body.insert("owner".to_owned(), self::owner(owner));
+    }
     if let (Some(synced), Some(body)) = (&added.synced, body.as_object_mut()) {
         body.insert("synced".to_owned(), sync::plan_json(synced));
     }
@@ -182,6 +186,14 @@ fn add(added: &Added) -> Value {
         let files: Vec<Value> = plan.context.iter().map(file).collect();
         body.insert("client".to_owned(), json!(plan.client));
         body.insert("context".to_owned(), json!(files));
+    }
+    body
+}
+
+fn owner(owner: &Owner) -> Value {
+    let mut body = json!({ "id": owner.id, "host": owner.host, "since": owner.since });
+    if let (Some(process), Some(body)) = (&owner.process, body.as_object_mut()) {
+        body.insert("pid".to_owned(), json!(process.pid));
     }
     body
 }

@@ -41,6 +41,7 @@ use crate::verify::Report;
 /// Holds the answer of a command.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "each is the answer of the command of its name")]
+#[expect(clippy::large_enum_variant, reason = "a run has one")]
 pub enum Answer {
     Init(Initialised),
     Add(Added),

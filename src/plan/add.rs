@@ -2,13 +2,14 @@
 
 use camino::Utf8PathBuf;
 
+use super::owner::{self, OwnerFacts};
 use super::refusal::Refusal;
 use super::rules::rules_of;
 use crate::cli::ScopeLists;
 use crate::client::ContextFile;
 use crate::config::{Client, OnViolation, ScopeProfile, SetBy, Setting};
 use crate::name::{BranchName, CommitId, WorktreeName};
-use crate::record::Record;
+use crate::record::{Owner, Record};
 use crate::scope::ScopeRule;
 
 /// Holds what `add` looks at.
@@ -42,6 +43,8 @@ pub struct AddFacts {
     pub client: Option<Setting<Client>>,
     /// What it is to be told; none when nobody said.
     pub prompt: Option<Vec<u8>>,
+    /// Who owns the worktree, and who asks for it.
+    pub owner: OwnerFacts,
 }
 
 /// Says what stands where the worktree would be.
@@ -116,6 +119,8 @@ pub struct AddPlan {
     pub rules: Vec<ScopeRule>,
     /// What the hooks do about a violation.
     pub on_violation: OnViolation,
+    /// Who is written down as its owner; for a worktree that is there, if that is new.
+    pub owner: Option<Owner>,
     /// The agent program that the context is for; none for a worktree that is there.
     pub client: Client,
     /// What is written for it: see [`super::context`].
@@ -178,6 +183,7 @@ impl AddPlan {
             profile: record.profile.clone(),
             rules: record.scope.clone(),
             on_violation: record.on_violation,
+            owner: None,
             client: Client::NONE,
             context: Vec::new(),
         }
@@ -237,6 +243,7 @@ pub fn plan(facts: &AddFacts) -> Result<Decision, Refusal> {
         profile: facts.profile.as_ref().map(|(name, _)| name.clone()),
         rules,
         on_violation: facts.on_violation.value,
+        owner: facts.owner.asked.clone(),
         client,
         context: Vec::new(),
     })))
@@ -263,6 +270,7 @@ fn keep(facts: &AddFacts, record: &Record, rules: &[ScopeRule]) -> Result<Decisi
             path: facts.path.clone(),
         });
     }
+    let owner = owner::decide(&name, &facts.path, &facts.owner)?;
     let asked_base = matches!(facts.base.set_by, SetBy::Flag(_)).then_some(&facts.base.commit);
     if let Some(commit) = asked_base
         && commit.as_ref() != Some(&record.base.commit)
@@ -280,7 +288,10 @@ fn keep(facts: &AddFacts, record: &Record, rules: &[ScopeRule]) -> Result<Decisi
     }
     let difference = difference(&record.scope, rules);
     if difference.is_empty() {
-        Ok(Decision::Keep(Box::new(AddPlan::of(record))))
+        Ok(Decision::Keep(Box::new(AddPlan {
+            owner,
+            ..AddPlan::of(record)
+        })))
     } else {
         Err(Refusal::AnotherScope { name, difference })
     }

@@ -3,9 +3,11 @@
 pub mod add;
 pub mod context;
 pub mod init;
+pub mod owner;
 pub mod range;
 pub mod refusal;
 pub mod remove;
 pub mod restore;
+pub mod retry;
 pub mod rules;
 pub mod sync;

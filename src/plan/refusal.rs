@@ -10,6 +10,7 @@ use super::sync::refusal::SyncRefusal;
 use crate::client::ClientRefusal;
 use crate::exit::ExitCode;
 use crate::path::RepoPath;
+use crate::record::{Alive, Owner};
 
 /// Says why nothing is done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -100,6 +101,27 @@ pub enum Refusal {
         strategy: String,
         set_by: String,
     },
+    /// Another owner has it.
+    #[error("worktree `{name}` belongs to {owner}{}", match alive { Alive::Yes => ", and that agent is still running", Alive::No => "", Alive::Unknown => ", and nobody here can tell whether that agent is still running" })]
+    OwnedByAnother {
+        name: String,
+        owner: Box<Owner>,
+        alive: Alive,
+        asked: String,
+    },
+    /// Nobody owns it, or nobody alive, and yet somebody works there.
+    #[error(
+        "an agent is still running in worktree `{name}`: {} works in {path}",
+        numbers(pids)
+    )]
+    StillRunning {
+        name: String,
+        path: Utf8PathBuf,
+        pids: Vec<u32>,
+    },
+    /// The process that was named as the owner does not run.
+    #[error("there is no process {pid} that could be the owner")]
+    NoSuchProcess { pid: u32 },
     /// Somebody else works on the worktree, and that was not to be waited for.
     #[error("worktree `{name}` is being worked on by another git agentwt{}", pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default())]
     Busy { name: String, pid: Option<u32> },
@@ -198,6 +220,16 @@ impl From<RestoreRefusal> for Refusal {
     }
 }
 
+fn numbers(pids: &[u32]) -> String {
+    let word = if pids.len() == 1 {
+        "process"
+    } else {
+        "processes"
+    };
+    let pids: Vec<String> = pids.iter().map(ToString::to_string).collect();
+    format!("{word} {}", pids.join(", "))
+}
+
 fn list(items: &[String]) -> String {
     items.iter().map(|item| format!("\n  {item}")).collect()
 }
@@ -213,6 +245,7 @@ impl Refusal {
             Self::NoDefaultBase { .. }
             | Self::UnknownBase { .. }
             | Self::InvalidBranch { .. }
+            | Self::NoSuchProcess { .. }
             | Self::BadName { .. }
             | Self::BadPath { .. }
             | Self::NoDirectory { .. }
@@ -234,6 +267,8 @@ impl Refusal {
             | Self::BranchBlocked { .. }
             | Self::BranchHeld { .. }
             | Self::BaseNotAncestor { .. }
+            | Self::OwnedByAnother { .. }
+            | Self::StillRunning { .. }
             | Self::Busy { .. }
             | Self::WouldLose { .. }
             | Self::NestedRepository { .. }
@@ -274,6 +309,9 @@ impl Refusal {
             Self::BranchHeld { .. } => "agentwt::add::branch_held",
             Self::BaseNotAncestor { .. } => "agentwt::add::base_not_ancestor",
             Self::NoSuchStrategy { .. } => "agentwt::add::no_such_strategy",
+            Self::OwnedByAnother { .. } => "agentwt::add::owned_by_another",
+            Self::StillRunning { .. } => "agentwt::add::still_running",
+            Self::NoSuchProcess { .. } => "agentwt::add::no_such_process",
             Self::Busy { .. } => "agentwt::lock::busy",
             Self::BadName { .. } => "agentwt::name::bad",
             Self::BadPath { .. } => "agentwt::scope::bad_path",
@@ -364,6 +402,19 @@ impl Refusal {
             }
             Self::NoSuchStrategy { name, .. } => {
                 format!("take the other one: AGENTWT_STRATEGY=worktree git agentwt add {name}")
+            }
+            Self::OwnedByAnother { name, asked, .. } => format!(
+                "wait for it (--retries=<attempts>), or, if it is to give way: git agentwt add {name} --owner {asked} --take-over"
+            ),
+            Self::StillRunning { name, pids, .. } => format!(
+                "see what it is: ps -p {}; once it has ended: git agentwt add {name}",
+                pids.iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+                    .join(",")
+            ),
+            Self::NoSuchProcess { .. } => {
+                "name one that runs (a shell's own is $$): --owner-pid $$".to_owned()
             }
             Self::Busy { name, pid } => match pid {
                 Some(pid) => format!(

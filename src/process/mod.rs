@@ -2,6 +2,10 @@
 //!
 //! Git is started in `git/run.rs`, and nowhere here.
 
+mod probe;
 mod running;
+mod working;
 
+pub use probe::{CommandProber, Ownership, Prober, Question, SharedProber};
 pub use running::{host, is_alive, started};
+pub use working::working_in;

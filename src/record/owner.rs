@@ -1,5 +1,7 @@
 //! Holds who works in a worktree, and what is held of it on a server.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::name::CommitId;
@@ -50,4 +52,16 @@ pub enum Alive {
     No,
     /// It named no process, or is on another host.
     Unknown,
+}
+
+/// For people: `` `scheduler-3` (process 4711 on host-1, since 2026-11-21T10:00:00Z) ``.
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let escape = |text: &str| crate::path::escape_for_terminal(text.as_bytes());
+        write!(f, "`{}` (", escape(&self.id))?;
+        if let Some(process) = &self.process {
+            write!(f, "process {} ", process.pid)?;
+        }
+        write!(f, "on {}, since {})", escape(&self.host), self.since)
+    }
 }

@@ -76,6 +76,8 @@ fn session(dir: &Path, runner: impl Runner + 'static) -> Session {
         idle: Arc::default(),
         patience: Patience::default(),
         log: Log::default(),
+        prober: None,
+        parent_dir: None,
     }
 }
 

@@ -1,0 +1,127 @@
+//! Tries again what may pass, as long as what is tried for is still ours.
+
+use std::time::{Duration, Instant};
+
+use super::super::Session;
+use crate::cli::ProgramOptions;
+use crate::error::Error;
+use crate::facts::FactsError;
+use crate::git::GitError;
+use crate::name::WorktreeName;
+use crate::plan::retry;
+use crate::process::{CommandProber, Ownership, Prober, Question, SharedProber};
+
+/// How often a signal is looked for while nothing else is done.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Holds how often something is tried, and who is asked before each retry.
+pub(super) struct Attempts<'a> {
+    session: &'a Session,
+    name: &'a WorktreeName,
+    owner: Option<&'a str>,
+    count: u32,
+    delay: Duration,
+    probers: Vec<SharedProber>,
+}
+
+impl<'a> Attempts<'a> {
+    /// Makes of the options what they ask for.
+    pub fn of(session: &'a Session, name: &'a WorktreeName, options: &'a ProgramOptions) -> Self {
+        let mut probers: Vec<SharedProber> = session.prober.iter().cloned().collect();
+        if let Some(command) = &options.owner_probe {
+            probers.push(SharedProber::new(CommandProber {
+                command: command.clone(),
+                directory: session.start.clone(),
+                timeout: options.probe_timeout(),
+                signal: session.signal.clone(),
+            }));
+        }
+        Self {
+            session,
+            name,
+            owner: options.owner.as_deref(),
+            count: options.attempts(),
+            delay: options.retry_delay(),
+            probers,
+        }
+    }
+
+    /// Makes attempts until one succeeds, fails for good, or was the last; what came of it, and
+    /// how many there were.
+    ///
+    /// # Errors
+    /// The error of the last attempt; that ownership is lost, or the signal that came meanwhile.
+    pub fn run<A>(&self, mut attempt: impl FnMut() -> Result<A, Error>) -> Result<(A, u32), Error> {
+        let mut number = 1;
+        loop {
+            let error = match attempt() {
+                Ok(answer) => return Ok((answer, number)),
+                Err(error) => error,
+            };
+            if number >= self.count || !passes(&error) {
+                return Err(error);
+            }
+            let (count, delay) = (self.count, self.delay);
+            self.session.log.tell(&format!(
+                "attempt {number} of {count} failed: {error}; the next one in {delay:?}"
+            ));
+            self.pause()?;
+            number += 1;
+            self.ask(number)?;
+        }
+    }
+
+    fn pause(&self) -> Result<(), Error> {
+        let began = Instant::now();
+        loop {
+            self.session.check()?;
+            let left = self.delay.saturating_sub(began.elapsed());
+            if left.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(left.min(TICK));
+        }
+    }
+
+    /// Asks everyone who knows, right before an attempt: what is lost while we wait must not be
+    /// touched again.
+    fn ask(&self, attempt: u32) -> Result<(), Error> {
+        let question = Question {
+            name: self.name.to_string(),
+            owner: self.owner.map(ToOwned::to_owned),
+            attempt,
+        };
+        for prober in &self.probers {
+            let answer = prober.ask(&question);
+            self.session.check()?;
+            match answer {
+                Ownership::Ours => {}
+                Ownership::Lost => {
+                    return Err(Error::LostOwnership {
+                        name: self.name.to_string(),
+                        by: prober.title(),
+                    });
+                }
+                Ownership::Unknown(why) => self.session.log.tell(&format!(
+                    "{} cannot say whether `{}` is still ours ({why}); it is tried on",
+                    prober.title(),
+                    self.name
+                )),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a later attempt may do better.
+fn passes(error: &Error) -> bool {
+    if let Error::Refused(refusal) = error {
+        return retry::passes(refusal);
+    }
+    matches!(
+        error,
+        Error::Git(GitError::Failed { words, .. })
+            | Error::Facts(FactsError::Git(GitError::Failed { words, .. }))
+            if retry::words_pass(words)
+    )
+}

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Stands for every hook while core.hooksPath is this directory (git before 2.54): runs the user's
 # hook of this name where git would have found it, then ours; the user's status is git's.
+[ -n "$GIT_DIR" ] || [ ! -d .git/agentwt ] || GIT_DIR=.git # a clone: git does not say
 agentwt_hook=${0##*/}
 unset -v agentwt_dir
 while IFS= read -r agentwt_line; do # scope<TAB>path; the last that is not ours would have won
@@ -14,14 +15,16 @@ EOF
 # path from the root of the worktree in which it was called: the one that this script is for.
 agentwt_admin=${GIT_DIR:-${0%/agentwt/hooks/*}}
 if [ -z "${agentwt_dir+set}" ]; then
-    IFS= read -r agentwt_dir <"$agentwt_admin/commondir" # ../.. unless somebody moved it
+    agentwt_dir=. # of a clone; else ../.. unless somebody moved it
+    [ ! -e "$agentwt_admin/commondir" ] || IFS= read -r agentwt_dir <"$agentwt_admin/commondir"
     case $agentwt_dir:$agentwt_admin in
     ../..:/*[!/]) agentwt_dir=${agentwt_admin%/*/*}/hooks ;;
     /*) agentwt_dir=$agentwt_dir/hooks ;;
     *) agentwt_dir=$agentwt_admin/$agentwt_dir/hooks ;;
     esac
 elif [ -z "$GIT_DIR" ] && [ "${agentwt_dir#/}" = "$agentwt_dir" ]; then
-    IFS= read -r agentwt_line <"$agentwt_admin/gitdir" && agentwt_dir=${agentwt_line%.git}$agentwt_dir
+    [ -e "$agentwt_admin/gitdir" ] && IFS= read -r agentwt_line <"$agentwt_admin/gitdir" &&
+        agentwt_dir=${agentwt_line%.git}$agentwt_dir
 fi
 if [ -z "$GIT_DIR" ] && [ "$agentwt_hook" = post-checkout ] && [ -d "$agentwt_admin/agentwt" ]; then
     echo "worktree $PWD" >>"$agentwt_admin/agentwt/journal" # made from this worktree

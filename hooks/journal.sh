@@ -4,6 +4,7 @@
 # hundred times. A commit on its way (prepare-commit-msg has just been here, in the same git) is
 # asked about first where a violation blocks; inside a rebase or a pick a "no" would leave git
 # half-way.
+[ -n "$GIT_DIR" ] || [ ! -d .git/agentwt ] || GIT_DIR=.git # a clone: git does not say
 state=$GIT_DIR/agentwt
 [ -n "$GIT_DIR" ] && [ -d "$state" ] || exit 0
 case $1 in

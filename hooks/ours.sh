@@ -1,7 +1,8 @@
 #!/bin/sh
 # Starts `git-agentwt hook <name of this file> <arguments>`. No fault of ours becomes git's: only
 # status 1 ("violations found") of the two that ask first counts. Its state is found from GIT_DIR
-# alone.
+# alone, which git sets in a linked worktree; a clone has it in `.git`.
+[ -n "$GIT_DIR" ] || [ ! -d .git/agentwt ] || GIT_DIR=.git # a clone: git does not say
 event=${0##*/} state=$GIT_DIR/agentwt bin='' last=''
 [ -n "$GIT_DIR" ] && [ -d "$state" ] && [ -z "$GIT_AGENTWT_IN_HOOK" ] || exit 0
 case $event:$1 in post-index-change:1) ;; post-index-change:*) exit 0 ;; esac

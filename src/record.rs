@@ -160,7 +160,10 @@ pub struct Intent {
     pub path: Utf8PathBuf,
     /// The branch.
     pub branch: BranchName,
-    /// The commit at which the branch is made; none when the branch was there before.
+    /// What kind of directory it is.
+    #[serde(default)]
+    pub strategy: crate::config::Strategy,
+    /// The commit at which the branch is made in this repository; none when it is not.
     pub branch_at: Option<CommitId>,
 }
 

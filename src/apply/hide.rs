@@ -121,7 +121,8 @@ pub fn config_is_as_recorded(repository: &Repository, record: &Record) -> Result
 /// Fails when git does, or it cannot be read.
 pub fn users_own(repository: &Repository) -> Result<Option<Vec<u8>>, Error> {
     // the default place is `$XDG_CONFIG_HOME/git/ignore` (gitignore(5))
-    let file = match repository.git.config_get_path("core.excludesFile")? {
+    // a clone's own setting names our file by then
+    let file = match repository.home().git.config_get_path("core.excludesFile")? {
         Some(path) => Some(path),
         None => Git::default_excludes_file(),
     };

@@ -4,6 +4,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::ignore_rules::{self, IgnoreRules};
 use super::place;
+use crate::config::Strategy;
 use crate::disk::files::{self, Lock};
 use crate::error::Error;
 use crate::facts::Repository;
@@ -64,6 +65,7 @@ impl<'a> Made<'a> {
             owner: self.plan.owner.clone(),
             path: self.plan.path.clone(),
             branch: self.plan.branch.name().clone(),
+            strategy: self.plan.strategy,
             branch_at: self.branch_at().cloned(),
         };
         self.recorded = true;
@@ -72,6 +74,11 @@ impl<'a> Made<'a> {
             .record_dir(&self.plan.name)
             .join("intent.toml");
         Ok(files::write(&file, to_text(&intent).as_bytes())?)
+    }
+
+    /// Remembers that a clone is being made, which changes nothing of the repository itself.
+    pub const fn cloning(&mut self) {
+        self.in_git = true;
     }
 
     /// Remembers the shared configuration before git may switch an extension on there.
@@ -104,9 +111,9 @@ impl<'a> Made<'a> {
     }
 
     fn branch_at(&self) -> Option<&'a CommitId> {
-        match &self.plan.branch {
-            PlannedBranch::Make(_) => Some(&self.plan.base),
-            PlannedBranch::Existing(..) => None,
+        match (self.plan.strategy, &self.plan.branch) {
+            (Strategy::Worktree, PlannedBranch::Make(_)) => Some(&self.plan.base),
+            (Strategy::Worktree, PlannedBranch::Existing(..)) | (Strategy::Clone, _) => None,
         }
     }
 
@@ -115,7 +122,12 @@ impl<'a> Made<'a> {
         let repository = self.repository;
         if self.in_git {
             let branch = self.plan.branch.name();
-            take_back(repository, &self.plan.path, branch, self.branch_at());
+            match self.plan.strategy {
+                Strategy::Worktree => {
+                    take_back(repository, &self.plan.path, branch, self.branch_at());
+                }
+                Strategy::Clone => drop(take_back_clone(repository, &self.plan.path)),
+            }
             self.config.into_iter().for_each(SharedFile::restore);
         }
         if self.recorded {
@@ -143,13 +155,27 @@ impl SharedFile {
 
 /// Clears what a killed `add` of this name left: its intent says what is ours.
 pub fn clear(repository: &Repository, name: &WorktreeName, intent: &Intent) {
-    take_back(
-        repository,
-        &intent.path,
-        &intent.branch,
-        intent.branch_at.as_ref(),
-    );
+    match intent.strategy {
+        Strategy::Worktree => take_back(
+            repository,
+            &intent.path,
+            &intent.branch,
+            intent.branch_at.as_ref(),
+        ),
+        Strategy::Clone => drop(take_back_clone(repository, &intent.path)),
+    }
     let _ = files::remove_directory(&repository.record_dir(name));
+}
+
+/// Removes a clone that nobody has worked in yet, and what was staged for it.
+fn take_back_clone(repository: &Repository, path: &Utf8Path) -> Result<(), Error> {
+    if !path.starts_with(repository.root.join(WORKTREES)) {
+        return Ok(());
+    }
+    files::remove_directory(&place::staging(path))?;
+    // what is in a directory that was copied without its write bit cannot be removed
+    crate::disk::mode::make_directories_writable(path)?;
+    Ok(files::remove_directory(path)?)
 }
 
 /// Removes a worktree that nobody has worked in yet, and its branch if it is where we made it.

@@ -2,7 +2,9 @@
 //!
 //! Each does one thing and says how to undo it, or leaves nothing when it fails.
 
+pub mod bring;
 pub mod clean;
+pub mod clone;
 pub mod hide;
 pub mod ignore_rules;
 pub mod made;

@@ -4,7 +4,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use super::{AnswerOutput, ProgramOptions, WaitOption};
-use crate::config::{Choice, Client};
+use crate::config::{Choice, Client, Strategy};
 
 /// Create a scoped worktree and print its path
 ///
@@ -35,6 +35,17 @@ pub struct Add {
     /// Without it the branch is `<prefix><name>`, and must be new.
     #[arg(short, long, value_name = "branch")]
     pub branch: Option<String>,
+    /// Make a linked worktree, or a repository of its own [default: config, else worktree]
+    ///
+    /// `worktree` shares objects, refs, settings and hooks with the repository. `clone` shares
+    /// nothing: it is a full repository at the same place, with the same branches and remotes.
+    /// Its commits come back under refs/agentwt/incoming when it is removed.
+    #[arg(
+        long,
+        value_name = "strategy",
+        value_parser = PossibleValuesParser::new(Strategy::ALL.iter().map(|strategy| strategy.as_str()))
+    )]
+    pub strategy: Option<String>,
     /// Install no hooks
     ///
     /// Nothing is then verified after a commit, and write bits do not come back by themselves

@@ -198,19 +198,10 @@ fn read_facts(
         base: options.base.clone(),
         scope: options.scope.profile.clone(),
         client: options.context.client.as_deref().and_then(Client::parse),
+        strategy: options.strategy.as_deref().and_then(Strategy::parse),
         ..SettingFlags::default()
     };
     let loaded = load_config(repository, &flags, &session.environment)?;
-    let strategy = &loaded.settings.strategy;
-    if strategy.value == Strategy::Clone {
-        let (strategy, set_by) = ("clone".to_owned(), strategy.set_by.to_string());
-        return Err(Refusal::NoSuchStrategy {
-            name: name.to_string(),
-            strategy,
-            set_by,
-        }
-        .into());
-    }
     let profile = loaded.settings.profile(&loaded.config)?.cloned();
     let profile = profile.map(|profile| (loaded.settings.scope.value.clone(), profile));
     let branch = options.branch.as_deref();
@@ -242,7 +233,10 @@ fn kept(
         None => None,
     };
     let files = match known {
-        Some(known) => facts::count(&known.scope, &Listing::of(repository, plan.checkout())?).0,
+        Some(known) => {
+            let own = known.readable_repository(repository);
+            facts::count(&known.scope, &Listing::of(&own, plan.checkout())?).0
+        }
         None => Counts::default(),
     };
     let of_sync = (!options.sync.globs.is_empty()).then(|| {

@@ -171,7 +171,7 @@ fn find(
         Err(error) => return Err(error),
     };
     match Known::of(&repository, asked.name.as_deref()) {
-        Ok(known) => Ok(Some((repository, known))),
+        Ok(known) => Ok(Some((known.readable_repository(&repository), known))),
         Err(error) => {
             let wrong_name = match &error {
                 // with a directory of that name, it is the record that is gone

@@ -42,6 +42,7 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
     let Some(known) = known else {
         return Ok(nothing());
     };
+    let repository = known.repository(&repository);
     let argument = |at: usize| hook.args.get(at).and_then(|arg| arg.to_str());
     let rebasing = heads::in_rebase(&known.record);
     let (bits, check) = match hook.event.as_str() {

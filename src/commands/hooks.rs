@@ -70,7 +70,10 @@ pub fn run(session: &Session, command: &HooksCommand) -> Result<Outcome<HooksAns
         HooksCommand::Status(options) => (options.worktree.as_deref(), false),
     };
     let target = target(session, &repository, word)?;
-    let hooks = Hooks::of(&repository.git, &target.admin_dir, &target.path)?;
+    let hooks = match &target.known {
+        Some(known) => known.hooks(&repository)?,
+        None => Hooks::of(&repository.git, &target.admin_dir, &target.path)?,
+    };
     let mut exit = ExitCode::Success;
     let mut name = target
         .known
@@ -201,7 +204,7 @@ fn install(
     };
     if let Some(known) = &target.known {
         let method = install()?;
-        renew_fingerprints(repository, known)?;
+        renew_fingerprints(&known.repository(repository), known)?;
         return Ok((method, known.record.name.to_string(), false));
     }
     let now = Session::now();
@@ -238,7 +241,7 @@ fn uninstall(repository: &Repository, target: &Target, hooks: &Hooks) -> Result<
         Some(known) if known.record.made_by == crate::record::MadeBy::Git => {
             Ok(files::remove_directory(&known.dir)?)
         }
-        Some(known) => renew_fingerprints(repository, known),
+        Some(known) => renew_fingerprints(&known.repository(repository), known),
         None => Ok(()),
     }
 }

@@ -90,6 +90,10 @@ pub fn run(session: &Session, options: &crate::cli::List) -> Result<Outcome<Vec<
     let heads: HashMap<_, _> = heads.into_iter().map(|head| (head.name, head.id)).collect();
     let head_of = |known: &Known| {
         let name = known.record.branch.full_ref();
+        let own = known.repository(&repository);
+        if own.is_clone() {
+            return own.git.rev_parse_commit(&name).ok().flatten();
+        }
         heads.get(name.as_bytes().as_bstr()).cloned()
     };
     let mut rows = Vec::new();

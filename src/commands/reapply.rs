@@ -34,6 +34,7 @@ pub struct Reapplied {
 pub fn run(session: &Session, options: &crate::cli::Reapply) -> Result<Outcome<Reapplied>, Error> {
     let repository = session.repository()?;
     let known = Known::of(&repository, options.name.as_deref())?;
+    let repository = known.repository(&repository);
     let record = &known.record;
     let git = known.hardened_git(&repository);
     let index_file = record.admin_dir.join("index");

@@ -3,6 +3,7 @@
 use camino::Utf8PathBuf;
 
 use super::{Outcome, Session};
+use crate::apply::bring::{self, Brought};
 use crate::apply::rescue::{self, Rescue};
 use crate::disk::files::{self, Lock};
 use crate::error::Error;
@@ -58,12 +59,13 @@ pub fn run(
         planned.push((known, survey, plan));
     }
     let mut removed = Vec::new();
+    let mut notes = Vec::new();
     for (known, survey, plan) in planned {
         session.check()?;
         let rescue = if options.dry_run {
             None
         } else {
-            apply(&repository, &known, &survey, &plan)?
+            apply(&repository, &known, &survey, &plan, &mut notes)?
         };
         removed.push(Removed {
             name: known.record.name.to_string(),
@@ -75,7 +77,10 @@ pub fn run(
             rescue,
         });
     }
-    Ok(Outcome::done(removed))
+    Ok(Outcome {
+        notes,
+        ..Outcome::done(removed)
+    })
 }
 
 /// Loads the named worktrees, each once, and takes their locks: in the order of the names, so
@@ -109,10 +114,15 @@ fn apply(
     known: &Known,
     survey: &Survey,
     plan: &RemovePlan,
+    notes: &mut Vec<String>,
 ) -> Result<Option<Rescue>, Error> {
     let time = Session::now().replace([':', '-'], "");
-    let rescue = rescue::save(repository, known, survey, plan, &time)?;
-    {
+    let own = known.readable_repository(repository);
+    let rescue = rescue::save(&own, known, survey, plan, &time)?;
+    notes.extend(come_in(known, &bring::bring(repository, known)?));
+    if own.is_clone() {
+        remove_clone(known)?;
+    } else {
         let _shared = Lock::wait(&repository.shared_lock())?;
         remove_directory(repository, known)?;
     }
@@ -123,6 +133,37 @@ fn apply(
     }
     files::remove_directory(&known.dir)?;
     Ok(rescue)
+}
+
+/// What the user should hear of the commits that a clone had for itself.
+fn come_in(known: &Known, brought: &Brought) -> Vec<String> {
+    let name = &known.record.name;
+    let mut notes = Vec::new();
+    if let Some((incoming, tip)) = &brought.incoming {
+        let tip = tip.short();
+        notes.push(format!(
+            "the commits of `{name}` are in {incoming} ({tip}); to take them over: git merge {incoming}"
+        ));
+    }
+    if let [first, others @ ..] = brought.kept.as_slice() {
+        let more = match others.len() {
+            0 => String::new(),
+            more => format!(" and {more} more beside it"),
+        };
+        notes.push(format!(
+            "what else only the clone had is in {first}{more}; to see it: git log {first}"
+        ));
+    }
+    notes
+}
+
+/// Removes a clone, of which its home knows nothing but the record.
+fn remove_clone(known: &Known) -> Result<(), Error> {
+    let path = &known.record.path;
+    if files::is_directory(path) {
+        crate::disk::mode::make_directories_writable(path)?;
+    }
+    Ok(files::remove_directory(path)?)
 }
 
 /// Lets git remove the worktree. It refuses one whose `.git` file is not its own, so that is put

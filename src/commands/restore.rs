@@ -77,6 +77,7 @@ pub fn run(
     let _lock = Lock::wait(&repository.name_lock(&named.record.name))?;
     // what it was may have changed while we waited
     let known = Known::load(&repository, &named.record.name)?;
+    let repository = known.repository(&repository);
     let asked = asked(&repository, &known, words)?;
     match &options.undo {
         Some(named) => run_undo(&repository, &known, named.as_deref(), &asked, options),

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::facts::changes::{Survey, collect};
 use crate::facts::worktree::Known;
 use crate::facts::{IndexFile, Repository};
-use crate::git::hooks::{Hooks, HooksStatus};
+use crate::git::hooks::HooksStatus;
 use crate::name::CommitId;
 use crate::placed::{Drift, PlacedFile, PlacedKind};
 use crate::record::{LastVerification, Record};
@@ -65,9 +65,10 @@ pub fn run(
 }
 
 fn of(repository: &Repository, known: Known) -> Result<StatusAnswer, Error> {
+    let repository = &known.readable_repository(repository);
     let survey = collect(repository, &known, &IndexFile::Own)?;
     let record = &known.record;
-    let hooks = Hooks::of(&repository.git, &record.admin_dir, &record.path);
+    let hooks = known.hooks(repository);
     let hooks = hooks.and_then(|hooks| hooks.status()).ok();
     let uncommitted = survey.uncommitted(&known).len();
     let ignored = survey.ignored();

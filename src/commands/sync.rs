@@ -193,10 +193,11 @@ impl Work<'_> {
         } else {
             Doing::Remove
         };
-        let renew = hide::config_is_as_recorded(self.repository, &known.record)?;
+        let own = known.repository(self.repository);
+        let renew = hide::config_is_as_recorded(&own, &known.record)?;
         let (cleaned, changed_config) = clean(&self.destination(known), placed, doing)?;
         if changed_config && renew {
-            renew_config(self.repository, known)?;
+            renew_config(&own, known)?;
         }
         Ok(cleaned)
     }
@@ -231,7 +232,8 @@ impl Work<'_> {
             return Ok((SyncDone::Copied(plan), None));
         }
         let rescue = self.save(known, &known.record.path, &plan.save)?;
-        let renew = hide::config_is_as_recorded(self.repository, &known.record)?;
+        let own = known.repository(self.repository);
+        let renew = hide::config_is_as_recorded(&own, &known.record)?;
         let stop = || self.session.check().is_err();
         let hand = Hand {
             progress: &self.session.progress,
@@ -243,7 +245,7 @@ impl Work<'_> {
         let done = self.unless_stopped(done)?;
         if done.changed_config
             && renew
-            && let Err(error) = renew_config(self.repository, known)
+            && let Err(error) = renew_config(&own, known)
         {
             return Err(error.leaving(done.take_back()));
         }

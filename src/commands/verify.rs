@@ -52,7 +52,7 @@ pub fn run(
         }
         for known in &mut chosen.known {
             let _one_at_a_time = Lock::wait(&repository.name_lock(&known.record.name))?;
-            *known = accept_shared(&repository, known)?;
+            *known = accept_shared(&known.repository(&repository), known)?;
         }
     }
     let (surveyed, main) = look(&repository, &chosen.known)?;
@@ -94,6 +94,7 @@ fn look(
 /// What changed in a worktree. A git that works there meanwhile makes one moment be held against
 /// another: then it is looked at again, a few times.
 fn settled(repository: &Repository, known: &Known) -> Result<ChangeSet, FactsError> {
+    let repository = &known.repository(repository);
     let mut before = known.activity(repository);
     let mut looks = 1;
     loop {

@@ -8,7 +8,7 @@ use super::repository::Repository;
 use super::tips;
 use super::worktree::{Known, names};
 use crate::cli::ScopeLists;
-use crate::config::{ScopeProfile, SetBy};
+use crate::config::{ScopeProfile, SetBy, Strategy};
 use crate::disk::files;
 use crate::entry::Entry;
 use crate::git::worktree::WorktreeEntry;
@@ -61,6 +61,7 @@ pub fn read(
         asked_branch: asked.branch.map(|_| branch.name().clone()),
         branch,
         base,
+        strategy: loaded.settings.strategy.clone(),
         on_violation: loaded.settings.on_violation.clone(),
         client: loaded.settings.client.clone(),
         prompt: asked.prompt.clone(),
@@ -114,6 +115,9 @@ fn branch(
         let mut holders = worktrees.iter();
         let holder = holders.find(|entry| entry.branch.as_deref() == Some(full.as_str()));
         let held_by = holder.map(|entry| entry.path.clone());
+        // a clone has a branch of its own under that name
+        let is_linked = loaded.settings.strategy.value == Strategy::Worktree;
+        let held_by = held_by.filter(|_| is_linked);
         return Ok(BranchFacts::Existing {
             name,
             tip: tip.clone(),

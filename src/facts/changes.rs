@@ -99,6 +99,7 @@ pub fn collect_with(
     terms: &Terms,
 ) -> Result<Survey, FactsError> {
     let effort = &terms.effort;
+    let repository = &known.readable_repository(repository);
     let objects = repository.objects()?;
     let manifest = match effort.or(known.manifest().map(Some), || None)? {
         Some(manifest) => manifest,

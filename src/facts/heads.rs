@@ -39,7 +39,7 @@ impl Heads {
     ) -> Result<Self, FactsError> {
         let record = &known.record;
         let branch_ref = record.branch.full_ref();
-        if !files::is_directory(&record.admin_dir) {
+        if !files::is_directory(&record.admin_dir) || known.is_without(repository) {
             let branch = effort.or(repository.git.rev_parse_commit(&branch_ref), || None)?;
             return Ok(Self {
                 head: branch.clone(),

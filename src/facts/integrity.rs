@@ -13,6 +13,7 @@ use super::repository::Repository;
 use super::worktree::Lost;
 use crate::change::INDEX_LOCK;
 use crate::change::{Cause, Change, ChangeSet, IndexFlag, Kind, Place, Seen, SharedChange};
+use crate::config::Strategy;
 use crate::disk::{DiskError, files};
 use crate::git::hooks::journal::{self, Journal};
 use crate::git::objects::ObjectFormat;
@@ -259,8 +260,23 @@ pub fn index_marks(index: &IndexState) -> Option<Change> {
 
 const NOT_OURS: &str = "its .git file and its private git directory do not name each other";
 
+const NOT_A_CLONE: &str =
+    "its .git is not the repository any more that `add` made: what was committed cannot be told";
+
 /// Finds what is wrong with the worktree's own `.git` file and its private git directory.
 pub fn broken_links(repository: &Repository, record: &Record) -> Vec<Change> {
+    let wrong = |said: &str| {
+        let (place, said) = (Place::Worktree, Some(said.to_owned()));
+        vec![plain(place, Kind::Integrity, said)]
+    };
+    if record.strategy == Strategy::Clone {
+        let is_whole = repository.is_clone();
+        return if is_whole {
+            Vec::new()
+        } else {
+            wrong(NOT_A_CLONE)
+        };
+    }
     let dot_git = files::read(&record.path.join(".git")).unwrap_or_default();
     let back = files::read(&record.admin_dir.join("gitdir")).unwrap_or_default();
     let names_us = back.is_some_and(|bytes| {
@@ -278,15 +294,7 @@ pub fn broken_links(repository: &Repository, record: &Record) -> Vec<Change> {
     });
     let whole =
         leads_back && dot_git.is_some_and(|bytes| bytes == record.dot_git.as_bytes()) && names_us;
-    if whole {
-        Vec::new()
-    } else {
-        vec![plain(
-            Place::Worktree,
-            Kind::Integrity,
-            Some(NOT_OURS.to_owned()),
-        )]
-    }
+    if whole { Vec::new() } else { wrong(NOT_OURS) }
 }
 
 /// Makes a change of something that is no path of the repository, or is more than a change.

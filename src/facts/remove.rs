@@ -35,6 +35,7 @@ pub fn read(
     leaving: &[BranchName],
 ) -> Result<RemoveFacts, FactsError> {
     let record = &known.record;
+    let repository = &known.readable_repository(repository);
     let there = files::is_directory(&record.path);
     let uncommitted = if there {
         survey.uncommitted(known)
@@ -61,14 +62,21 @@ pub fn read(
     let mut going: Vec<String> = leaving.iter().map(BranchName::full_ref).collect();
     going.push(own);
     let mut detached = Vec::new();
-    for commit in survey.heads.detached() {
+    // all that only a clone has is fetched before it goes
+    let heads = if repository.is_clone() {
+        Vec::new()
+    } else {
+        survey.heads.detached()
+    };
+    for commit in heads {
         let is_tip = branch_tip.as_ref() == Some(&commit);
         if !is_tip && unmerged(repository, &going, &[&commit], branch_tip.as_ref())? > 0 {
             detached.push(commit);
         }
     }
     let tips: Vec<&CommitId> = detached.iter().collect();
-    let own_tip: Vec<&CommitId> = branch_tip.iter().collect();
+    let own_tip = branch_tip.iter().filter(|_| !repository.is_clone());
+    let own_tip: Vec<&CommitId> = own_tip.collect();
     let unmerged = Unmerged {
         branch: unmerged(repository, &going, &own_tip, None)?,
         detached: unmerged(repository, &going, &tips, branch_tip.as_ref())?,
@@ -81,7 +89,7 @@ pub fn read(
         untracked: uncommitted.iter().filter(is_untracked).cloned().collect(),
         placed: uncommitted.iter().filter_map(placed).collect(),
         uncommitted,
-        nested: nested(known, survey),
+        nested: nested(repository, known, survey),
         unreadable: if there {
             unreadable(known, survey)
         } else {
@@ -98,10 +106,16 @@ pub fn read(
 
 /// Directories with a repository of their own, the worktree's own `.git` among them if it is a
 /// directory with anything in it: git makes it a file.
-fn nested(known: &Known, survey: &Survey) -> Vec<RepoPath> {
+fn nested(repository: &Repository, known: &Known, survey: &Survey) -> Vec<RepoPath> {
     let mut nested = survey.nested();
     let own = known.record.path.join(".git");
-    if files::names(&own).is_ok_and(|names| !names.is_empty()) {
+    if repository.is_clone() {
+        // of worktrees that were added to it elsewhere nothing would be left but their files
+        let added = files::names(&own.join("worktrees"));
+        if added.is_ok_and(|names| !names.is_empty()) {
+            nested.push(RepoPath::child(None, b".git"));
+        }
+    } else if files::names(&own).is_ok_and(|names| !names.is_empty()) {
         nested.push(RepoPath::child(None, b".git"));
     }
     nested

@@ -50,6 +50,9 @@ pub struct Repository {
     pub inside: Option<WorktreeName>,
     /// How locks are waited for.
     pub waiting: Waiting,
+    /// The repository that made the worktree and has its records, locks and main worktree, where
+    /// this one is a clone of it; none where it is that repository itself.
+    pub home: Option<Box<Self>>,
 }
 
 impl Repository {
@@ -99,7 +102,37 @@ impl Repository {
             toplevel: toplevel.or(layout.toplevel),
             inside,
             waiting: Waiting::default(),
+            home: None,
         })
+    }
+
+    /// The clone that stands at `path`, seen from here: git, objects, refs, settings and hooks are
+    /// its own; records, locks, the main worktree and where we are stay those of this repository.
+    #[must_use]
+    pub fn clone_at(&self, path: &Utf8Path, format: ObjectFormat) -> Self {
+        let home = self.home();
+        let common_dir = path.join(".git");
+        // nothing can be started in a directory that is gone
+        let work_tree = Some(path).filter(|path| files::is_directory(path));
+        Self {
+            git: home.git.on(&common_dir, work_tree),
+            common_dir,
+            format,
+            home: Some(Box::new(home.clone())),
+            ..home.clone()
+        }
+    }
+
+    /// The repository that has the records, the locks and the main worktree.
+    #[must_use]
+    pub fn home(&self) -> &Self {
+        self.home.as_deref().unwrap_or(self)
+    }
+
+    /// Whether this is a clone, seen from the repository that made it.
+    #[must_use]
+    pub const fn is_clone(&self) -> bool {
+        self.home.is_some()
     }
 
     /// How names compare here (`core.ignoreCase`, git-config(1)).
@@ -130,14 +163,14 @@ impl Repository {
     /// The directory of all records.
     #[must_use]
     pub fn records_dir(&self) -> Utf8PathBuf {
-        self.common_dir.join(RECORDS)
+        self.home().common_dir.join(RECORDS)
     }
 
     /// The lock for steps in which git writes shared files.
     #[must_use]
     pub fn shared_lock(&self) -> LockFile {
         LockFile {
-            path: self.common_dir.join("agentwt/lock"),
+            path: self.home().common_dir.join("agentwt/lock"),
             of: LockOf::Shared,
             waiting: self.waiting.clone(),
         }
@@ -146,7 +179,7 @@ impl Repository {
     /// The lock of one name.
     #[must_use]
     pub fn name_lock(&self, name: &WorktreeName) -> LockFile {
-        let locks = self.common_dir.join("agentwt/locks");
+        let locks = self.home().common_dir.join("agentwt/locks");
         LockFile {
             path: locks.join(name.as_str().to_ascii_lowercase()),
             of: LockOf::Name(name.to_string()),

@@ -34,6 +34,15 @@ impl Surroundings {
     ) -> Result<Self, FactsError> {
         let record = &known.record;
         let mut wrong = integrity::broken_links(repository, record);
+        if known.is_without(repository) {
+            // nothing of it can be held against what was recorded
+            return Ok(Self {
+                wrong,
+                shared: Vec::new(),
+                tips: recorded_tips(record),
+                been_on: Vec::new(),
+            });
+        }
         let files = integrity::changed_files(repository, record);
         let files = effort.or(files, ChangedFiles::default)?;
         wrong.extend(files.own);

@@ -95,6 +95,7 @@ pub fn select(
     from_config: FromConfig,
     patterns: Vec<Pattern>,
 ) -> Result<Selected, FactsError> {
+    let repository = repository.home();
     let limits = loaded.config.file_sync.clone();
     let include = if limits.enabled && from_config == FromConfig::Taken {
         Include::Read
@@ -332,8 +333,8 @@ pub fn pull_facts(
     let stands = standing(&known.record.path, files)?;
     let kinds = stands.entries.into_iter();
     let kinds = kinds.map(|(path, stat)| (path, PlacedKind::of(&stat)));
-    let index = repository.common_dir.join("index");
-    let tracked = read_paths(&index, repository.format)?;
+    let home = repository.home();
+    let tracked = read_paths(&home.common_dir.join("index"), home.format)?;
     Ok(Pulling {
         kinds: kinds.collect(),
         // of a sparse index only git knows; what is in it as a directory is not on disk

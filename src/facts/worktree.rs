@@ -8,12 +8,14 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::disk_state::kind_of;
 use super::error::FactsError;
 use super::repository::Repository;
+use crate::config::Strategy;
 use crate::disk::drift::is_unchanged;
 use crate::disk::files;
 use crate::entry::Entry;
 use crate::git::Git;
 use crate::git::hooks::journal::{self, Journal};
-use crate::git::objects::Objects;
+use crate::git::hooks::{Hooks, HooksError};
+use crate::git::objects::{ObjectFormat, Objects};
 use crate::git::run::Mode;
 use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::name::{CommitId, WorktreeName};
@@ -121,6 +123,59 @@ impl Known {
             None => name_here(repository)?,
         };
         Self::load(repository, &name)
+    }
+
+    /// The repository that this worktree works on: the one that made it, or, for a clone, the
+    /// clone's own, seen from there. Where an agent has put something else in the place of a
+    /// clone's `.git`, that is not believed: what is left is the repository around.
+    #[must_use]
+    pub fn repository(&self, repository: &Repository) -> Repository {
+        match self.record.strategy {
+            Strategy::Clone if self.has_own_repository() => {
+                let format = ObjectFormat::of(&self.record.base.commit);
+                repository.clone_at(&self.record.path, format)
+            }
+            Strategy::Worktree | Strategy::Clone => repository.home().clone(),
+        }
+    }
+
+    /// As [`Known::repository`]; a clone that lost what it started from is not believed either.
+    #[must_use]
+    pub fn readable_repository(&self, repository: &Repository) -> Repository {
+        let own = self.repository(repository);
+        let base = &self.record.base.commit;
+        let has_base = |own: &Repository| own.objects().is_ok_and(|all| all.commit(base).is_ok());
+        if own.is_clone() && !has_base(&own) {
+            return own.home().clone();
+        }
+        own
+    }
+
+    /// Whether this is a clone of which, in this repository, nothing is left to believe.
+    #[must_use]
+    pub fn is_without(&self, repository: &Repository) -> bool {
+        self.record.strategy == Strategy::Clone && !repository.is_clone()
+    }
+
+    /// Whether a clone's git directory is one: a directory that leads nowhere else.
+    #[must_use]
+    pub fn has_own_repository(&self) -> bool {
+        let git_dir = &self.record.admin_dir;
+        let is_whole = ["objects", "refs"]
+            .iter()
+            .all(|name| files::is_directory(&git_dir.join(name)));
+        is_whole
+            && files::canonical(git_dir).is_ok_and(|real| real == *git_dir)
+            && files::exists(&git_dir.join("HEAD"))
+            && !files::exists(&git_dir.join("commondir"))
+    }
+
+    /// Its hooks.
+    ///
+    /// # Errors
+    /// Fails when its private git directory is gone or another one.
+    pub fn hooks(&self, repository: &Repository) -> Result<Hooks, HooksError> {
+        hooks_of(&repository.git, &self.record)
     }
 
     /// Git on exactly this worktree, for reading what verification believes.
@@ -292,6 +347,17 @@ impl Known {
     pub fn last_verification(&self) -> Option<LastVerification> {
         let bytes = files::read(&self.dir.join("verification.toml")).ok()??;
         from_text(std::str::from_utf8(&bytes).ok()?).ok()
+    }
+}
+
+/// The hooks of a recorded worktree.
+///
+/// # Errors
+/// Fails when its private git directory is gone or another one.
+pub fn hooks_of(git: &Git, record: &Record) -> Result<Hooks, HooksError> {
+    match record.strategy {
+        Strategy::Worktree => Hooks::of(git, &record.admin_dir, &record.path),
+        Strategy::Clone => Hooks::of_clone(git, &record.path),
     }
 }
 

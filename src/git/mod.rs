@@ -3,6 +3,7 @@
 //! Nothing above this folder sees an argument list, a `gix` type or git's prose. Nothing in it
 //! knows what a scope is.
 
+pub mod clone;
 mod config;
 mod contention;
 pub mod error;

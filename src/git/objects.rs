@@ -67,6 +67,15 @@ impl ObjectFormat {
         }
     }
 
+    /// The hash function that made an id.
+    #[must_use]
+    pub fn of(id: &CommitId) -> Self {
+        match id.as_str().len() {
+            64 => Self::Sha256,
+            _ => Self::Sha1,
+        }
+    }
+
     const fn kind(self) -> gix::hash::Kind {
         match self {
             Self::Sha1 => gix::hash::Kind::Sha1,

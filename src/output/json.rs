@@ -154,7 +154,7 @@ fn add(added: &Added) -> Value {
         "branch_made": matches!(plan.branch, PlannedBranch::Make(_)),
         "base": { "commit": plan.base, "revision": plan.revision },
         "profile": plan.profile,
-        "strategy": "worktree",
+        "strategy": plan.strategy.as_str(),
         "attempts": added.attempts,
         "on_violation": plan.on_violation.as_str(),
         "scope": {
@@ -470,6 +470,7 @@ fn removed(one: &Removed) -> Value {
             BranchFate::Stays => "stays",
             BranchFate::Deleted(_) => "deleted",
             BranchFate::Gone => "gone",
+            BranchFate::Private => "private",
         },
         "saved": paths(&one.plan.save),
         "rescue": one.rescue.as_ref().map(|rescue| json!({

@@ -7,7 +7,7 @@ use super::refusal::Refusal;
 use super::rules::rules_of;
 use crate::cli::ScopeLists;
 use crate::client::ContextFile;
-use crate::config::{Client, OnViolation, ScopeProfile, SetBy, Setting};
+use crate::config::{Choice as _, Client, OnViolation, ScopeProfile, SetBy, Setting, Strategy};
 use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::record::{Owner, Record};
 use crate::scope::ScopeRule;
@@ -37,6 +37,8 @@ pub struct AddFacts {
     pub branch: BranchFacts,
     /// What the worktree starts from.
     pub base: BaseFacts,
+    /// What kind of directory is wanted.
+    pub strategy: Setting<Strategy>,
     /// What the hooks do about a violation.
     pub on_violation: Setting<OnViolation>,
     /// The agent program, if one was named.
@@ -117,6 +119,8 @@ pub struct AddPlan {
     pub profile: Option<String>,
     /// The rules of the scope.
     pub rules: Vec<ScopeRule>,
+    /// What kind of directory it is.
+    pub strategy: Strategy,
     /// What the hooks do about a violation.
     pub on_violation: OnViolation,
     /// Who is written down as its owner; for a worktree that is there, if that is new.
@@ -182,6 +186,7 @@ impl AddPlan {
             revision: record.base.revision.clone(),
             profile: record.profile.clone(),
             rules: record.scope.clone(),
+            strategy: record.strategy,
             on_violation: record.on_violation,
             owner: None,
             client: Client::NONE,
@@ -242,6 +247,7 @@ pub fn plan(facts: &AddFacts) -> Result<Decision, Refusal> {
         revision,
         profile: facts.profile.as_ref().map(|(name, _)| name.clone()),
         rules,
+        strategy: facts.strategy.value,
         on_violation: facts.on_violation.value,
         owner: facts.owner.asked.clone(),
         client,
@@ -285,6 +291,10 @@ fn keep(facts: &AddFacts, record: &Record, rules: &[ScopeRule]) -> Result<Decisi
             name,
             branch: record.branch.to_string(),
         });
+    }
+    if matches!(facts.strategy.set_by, SetBy::Flag(_)) && facts.strategy.value != record.strategy {
+        let strategy = record.strategy.as_str().to_owned();
+        return Err(Refusal::AnotherStrategy { name, strategy });
     }
     let difference = difference(&record.scope, rules);
     if difference.is_empty() {

@@ -52,6 +52,9 @@ pub enum Refusal {
     /// The name is there with another branch.
     #[error("worktree `{name}` exists, and its branch is `{branch}`")]
     AnotherBranch { name: String, branch: String },
+    /// It is of another kind.
+    #[error("worktree `{name}` exists, and its strategy is `{strategy}`")]
+    AnotherStrategy { name: String, strategy: String },
     /// The record is there, the directory is not.
     #[error("worktree `{name}` is recorded, but {path} is gone")]
     DirectoryGone { name: String, path: Utf8PathBuf },
@@ -94,13 +97,6 @@ pub enum Refusal {
     /// The base is not an ancestor of the branch.
     #[error("the base {base} is not an ancestor of the branch `{branch}`")]
     BaseNotAncestor { branch: String, base: String },
-    /// The strategy is of a later version.
-    #[error("cannot add `{name}`: this version has no strategy `{strategy}` ({set_by})")]
-    NoSuchStrategy {
-        name: String,
-        strategy: String,
-        set_by: String,
-    },
     /// Another owner has it.
     #[error("worktree `{name}` belongs to {owner}{}", match alive { Alive::Yes => ", and that agent is still running", Alive::No => "", Alive::Unknown => ", and nobody here can tell whether that agent is still running" })]
     OwnedByAnother {
@@ -241,7 +237,7 @@ impl Refusal {
         match self {
             Self::Restore(refusal) => refusal.exit_code(),
             Self::Sync(refusal) => refusal.exit_code(),
-            Self::NoWriteList { .. } | Self::NoSuchStrategy { .. } => ExitCode::Config,
+            Self::NoWriteList { .. } => ExitCode::Config,
             Self::NoDefaultBase { .. }
             | Self::UnknownBase { .. }
             | Self::InvalidBranch { .. }
@@ -258,6 +254,7 @@ impl Refusal {
             Self::AnotherScope { .. }
             | Self::AnotherBase { .. }
             | Self::AnotherBranch { .. }
+            | Self::AnotherStrategy { .. }
             | Self::DirectoryGone { .. }
             | Self::SimilarName { .. }
             | Self::PathTaken { .. }
@@ -296,6 +293,7 @@ impl Refusal {
             Self::AnotherScope { .. } => "agentwt::add::another_scope",
             Self::AnotherBase { .. } => "agentwt::add::another_base",
             Self::AnotherBranch { .. } => "agentwt::add::another_branch",
+            Self::AnotherStrategy { .. } => "agentwt::add::another_strategy",
             Self::DirectoryGone { .. } => "agentwt::add::directory_gone",
             Self::SimilarName { .. } => "agentwt::add::similar_name",
             Self::PathTaken { .. } => "agentwt::add::path_taken",
@@ -308,7 +306,6 @@ impl Refusal {
             Self::BranchBlocked { .. } => "agentwt::add::branch_blocked",
             Self::BranchHeld { .. } => "agentwt::add::branch_held",
             Self::BaseNotAncestor { .. } => "agentwt::add::base_not_ancestor",
-            Self::NoSuchStrategy { .. } => "agentwt::add::no_such_strategy",
             Self::OwnedByAnother { .. } => "agentwt::add::owned_by_another",
             Self::StillRunning { .. } => "agentwt::add::still_running",
             Self::NoSuchProcess { .. } => "agentwt::add::no_such_process",
@@ -360,7 +357,9 @@ impl Refusal {
             Self::AnotherScope { name, .. } => format!(
                 "`-` is what it has, `+` what was asked for; take another name, or remove it first: git agentwt remove {name}"
             ),
-            Self::AnotherBase { name, .. } | Self::AnotherBranch { name, .. } => {
+            Self::AnotherBase { name, .. }
+            | Self::AnotherBranch { name, .. }
+            | Self::AnotherStrategy { name, .. } => {
                 format!("take another name, or remove it first: git agentwt remove {name}")
             }
             Self::DirectoryGone { name, .. } => {
@@ -399,9 +398,6 @@ impl Refusal {
                 format!(
                     "leave --base out to count from the branch's tip, or take: git merge-base HEAD {branch}"
                 )
-            }
-            Self::NoSuchStrategy { name, .. } => {
-                format!("take the other one: AGENTWT_STRATEGY=worktree git agentwt add {name}")
             }
             Self::OwnedByAnother { name, asked, .. } => format!(
                 "wait for it (--retries=<attempts>), or, if it is to give way: git agentwt add {name} --owner {asked} --take-over"

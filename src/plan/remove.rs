@@ -3,6 +3,7 @@
 use camino::Utf8PathBuf;
 
 use super::refusal::Refusal;
+use crate::config::Strategy;
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::Origin;
@@ -84,6 +85,8 @@ pub enum BranchFate {
     Deleted(CommitId),
     /// There is none.
     Gone,
+    /// It is the clone's own, and goes with it: what is new on it is fetched before.
+    Private,
 }
 
 /// Decides.
@@ -147,6 +150,7 @@ pub fn plan(facts: &RemoveFacts, options: RemoveOptions) -> Result<RemovePlan, R
     }
     let mut keep = facts.detached.clone();
     let branch = match &facts.branch_tip {
+        _ if record.strategy == Strategy::Clone => BranchFate::Private,
         None => BranchFate::Gone,
         Some(_) if options.keep_branch || facts.held => BranchFate::Stays,
         // a branch that was there before is the user's own

@@ -710,18 +710,6 @@ mod config {
         --- status 3
         ");
     }
-
-    #[test]
-    fn the_strategy_of_a_later_version() {
-        let repo = TestRepo::project();
-        repo.git(&["config", "agentwt.strategy", "clone"]);
-        insta::assert_snapshot!(refused(&repo, SRC), @"
-        --- stderr
-        error: cannot add `task-5`: this version has no strategy `clone` (git config agentwt.strategy)
-        help: take the other one: AGENTWT_STRATEGY=worktree git agentwt add task-5
-        --- status 3
-        ");
-    }
 }
 
 mod patterns {

@@ -14,6 +14,7 @@ mod cases;
 mod changed;
 mod ci_examples;
 mod clients;
+mod clone;
 mod completions;
 mod fleet;
 mod floors;

@@ -7,7 +7,7 @@ use super::files::Files;
 use crate::apply::made::Made;
 use crate::apply::place::{Destination, Hand, Placing, place};
 use crate::apply::register::{Fresh, Registration, check_sparse, dot_git};
-use crate::apply::{shown, write_bits};
+use crate::apply::{clone, shown, write_bits};
 use crate::config::{OnViolation, Strategy};
 use crate::disk::copy::{Cause, CopyError};
 use crate::disk::files::{self, Lock};
@@ -17,7 +17,8 @@ use crate::error::Error;
 use crate::facts::Repository;
 use crate::facts::add::{Listing, base_tips};
 use crate::facts::sync::{self, FromConfig};
-use crate::git::hooks::{Hooks, PreCommit};
+use crate::facts::worktree::hooks_of;
+use crate::git::hooks::PreCommit;
 use crate::git::index::{IndexEntry, read_index};
 use crate::git::worktree::NewWorktreeBranch;
 use crate::placed::Placed;
@@ -68,33 +69,46 @@ impl Making<'_> {
         made.ignore_rules()?;
         made.intent(Session::now())?;
         session.check()?;
-        let admin_dir = register_with_git(repository, plan, scope, &listing, made)?;
-        let git = repository.git.on(&admin_dir, Some(&plan.path));
+        let patterns = patterns(scope, &listing);
+        let (own, admin_dir) = match plan.strategy {
+            Strategy::Worktree => {
+                let admin_dir = register_with_git(repository, plan, &patterns, made)?;
+                (repository.clone(), admin_dir)
+            }
+            Strategy::Clone => {
+                made.cloning();
+                let own = clone::make(repository, plan)?;
+                own.git.sparse_checkout_set(&patterns)?;
+                let admin_dir = own.common_dir.clone();
+                (own, admin_dir)
+            }
+        };
+        let git = own.git.on(&admin_dir, Some(&plan.path));
         session.check()?;
         git.reset_hard()?;
-        let index = read_index(&admin_dir.join("index"), repository.format)?;
+        let index = read_index(&admin_dir.join("index"), own.format)?;
         check_sparse(scope, &index)?;
         session.check()?;
         // by the directory alone, as git starts it after `worktree add`
         let in_worktree = repository.git.at(&plan.path);
         in_worktree.hook_run_post_checkout(&listing.commit)?;
         session.check()?;
-        let (synced, placed) = self.place(&admin_dir, &index, notes)?;
+        let (synced, placed) = self.place(&own, &admin_dir, &index, notes)?;
         write_bits::apply(&plan.path, scope, &index, Doing::Change)?;
         git.update_index_refresh()?;
+        let record = record(&own, plan, scope, &admin_dir)?;
         if self.hooks == WithHooks::Yes {
             let ask = match plan.on_violation {
                 OnViolation::Block => PreCommit::Blocks,
                 OnViolation::Report => PreCommit::Absent,
             };
             let _shared = Lock::wait(&repository.shared_lock())?;
-            Hooks::of(&repository.git, &admin_dir, &plan.path)?.install(&session.binary, ask)?;
+            hooks_of(&repository.git, &record)?.install(&session.binary, ask)?;
         }
         session.check()?;
-        let record = record(repository, plan, scope, &admin_dir)?;
         let dir = repository.record_dir(&plan.name);
         Registration {
-            repository,
+            repository: &own,
             dir,
             record,
             head: listing,
@@ -138,6 +152,7 @@ impl Making<'_> {
     /// looked at first.
     fn place(
         &self,
+        own: &Repository,
         admin_dir: &Utf8Path,
         index: &[IndexEntry],
         notes: &mut Vec<String>,
@@ -178,9 +193,19 @@ impl Making<'_> {
         notes.extend(done.keep());
         let mut paths = synced.paths();
         paths.extend(plan.context.iter().map(|file| &file.path));
-        notes.extend(shown::note(repository, &plan.path, admin_dir, &paths)?);
+        notes.extend(shown::note(own, &plan.path, admin_dir, &paths)?);
         Ok((synced, placed))
     }
+}
+
+/// The sparse patterns that say the scope.
+fn patterns(scope: &Scope, listing: &Listing) -> Vec<u8> {
+    let gitlinks = listing
+        .entries
+        .iter()
+        .filter(|(_, entry)| entry.mode == Mode::Gitlink);
+    let patterns = scope.sparse_patterns_with_gitlinks(gitlinks.map(|(path, _)| path));
+    patterns.to_bytes()
 }
 
 /// The steps in which git writes shared files, under the shared lock: the worktree and its
@@ -188,18 +213,12 @@ impl Making<'_> {
 fn register_with_git(
     repository: &Repository,
     plan: &AddPlan,
-    scope: &Scope,
-    listing: &Listing,
+    patterns: &[u8],
     made: &mut Made<'_>,
 ) -> Result<Utf8PathBuf, Error> {
-    let gitlinks = listing
-        .entries
-        .iter()
-        .filter(|(_, entry)| entry.mode == Mode::Gitlink);
-    let patterns = scope.sparse_patterns_with_gitlinks(gitlinks.map(|(path, _)| path));
     let _shared = Lock::wait(&repository.shared_lock())?;
     made.before_git()?;
-    let registered = register(repository, plan, &patterns.to_bytes());
+    let registered = register(repository, plan, patterns);
     // also when it failed: git may have switched the extension on by then
     made.after_git()?;
     registered
@@ -235,12 +254,16 @@ fn record(
         name: plan.name.clone(),
         created: Session::now(),
         made_by: MadeBy::Add,
-        strategy: Strategy::Worktree,
+        strategy: plan.strategy,
         owner: None,
         claim: None,
         path: files::canonical(&plan.path)?,
         admin_dir: admin_dir.to_owned(),
-        dot_git: dot_git(&plan.path)?,
+        dot_git: match plan.strategy {
+            Strategy::Worktree => dot_git(&plan.path)?,
+            // a directory
+            Strategy::Clone => String::new(),
+        },
         branch: plan.branch.name().clone(),
         branch_made: matches!(plan.branch, PlannedBranch::Make(_)),
         checked_out: plan.checkout().clone(),

@@ -10,9 +10,10 @@ use crate::path::{RepoPath, escape_for_tsv, unescape_tsv};
 use crate::record::MainFile;
 
 /// Lists the files of the main worktree that are not as committed, sorted; none when there is no
-/// main worktree.
+/// main worktree, or the repository is a clone.
 pub fn files(repository: &Repository) -> Result<Option<Vec<MainFile>>, FactsError> {
-    if repository.main == Main::Bare {
+    // a clone is no part of it
+    if repository.main == Main::Bare || repository.is_clone() {
         return Ok(None);
     }
     let paths = repository.git.status_paths()?.into_iter();

@@ -92,7 +92,7 @@ pub fn main_changes(
     let settings = settings::all(repository)?;
     let planted = |shared: &&Shared| {
         let changes = settings::changes(&settings, &shared.settings);
-        changes.iter().any(|one| one.cause == Cause::RunsCode)
+        shared.main.is_some() && changes.iter().any(|one| one.cause == Cause::RunsCode)
     };
     if recorded.iter().any(|shared| planted(&shared)) {
         return Ok(vec![None; all.len()]);

@@ -17,7 +17,8 @@ pub fn all(repository: &Repository) -> Result<Vec<Setting>, FactsError> {
     for (scope, key, value) in repository.git.config_list()? {
         let key = match scope.as_str() {
             "local" => key,
-            "worktree" => format!("worktree:{key}"),
+            // a clone's own `config.worktree` is what the record has a digest of
+            "worktree" if !repository.is_clone() => format!("worktree:{key}"),
             _ => continue,
         };
         let all = values.entry(key).or_default();

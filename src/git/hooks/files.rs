@@ -183,7 +183,8 @@ fn command(event: &str, directory: &Utf8Path) -> String {
         _ => "",
     };
     format!(
-        "{skip}h=$GIT_DIR/agentwt/hooks/{OURS}/{event}; \
+        "[ -n \"$GIT_DIR\" ] || [ ! -d .git/agentwt ] || GIT_DIR=.git; \
+         {skip}h=$GIT_DIR/agentwt/hooks/{OURS}/{event}; \
          [ -n \"$GIT_DIR\" ] && [ -x \"$h\" ] || exit 0; exec \"$h\""
     )
 }

@@ -1,4 +1,4 @@
-//! Installs our hooks into one linked worktree, removes them, and says how they are.
+//! Installs our hooks into one linked worktree or clone, removes them, and says how they are.
 //!
 //! Everything lives in the worktree's own git directory and dies with it:
 //!
@@ -106,6 +106,25 @@ impl Hooks {
             git: git.on(admin, Some(work_tree)).with_mode(Mode::User),
             admin: admin.to_owned(),
             common,
+            work_tree: work_tree.to_owned(),
+        })
+    }
+
+    /// Takes a clone of ours by its absolute root: a repository whose own worktree is an agent's.
+    /// Git tells its hooks no `GIT_DIR` either, so the scripts look for `.git/agentwt`.
+    ///
+    /// # Errors
+    /// Fails when there is no repository of its own.
+    pub fn of_clone(git: &Git, work_tree: &Utf8Path) -> Result<Self, HooksError> {
+        let admin = work_tree.join(".git");
+        let is_own = fs::symlink_metadata(&admin).is_ok_and(|found| found.is_dir());
+        if !is_own || admin.join("commondir").exists() {
+            return Err(HooksError::NotLinked { git_dir: admin });
+        }
+        Ok(Self {
+            git: git.on(&admin, Some(work_tree)).with_mode(Mode::User),
+            common: admin.clone(),
+            admin,
             work_tree: work_tree.to_owned(),
         })
     }

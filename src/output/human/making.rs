@@ -182,6 +182,7 @@ pub fn remove(all: &[Removed], paint: Paint) -> Printed {
         let branch = match &one.plan.branch {
             BranchFate::Stays => format!("branch {} stays", one.branch),
             BranchFate::Deleted(tip) => format!("branch {} (was {})", one.branch, tip.short()),
+            BranchFate::Private => format!("branch {} went with its clone", one.branch),
             BranchFate::Gone => "its branch was gone".to_owned(),
         };
         let ignored = match one.ignored {

@@ -15,6 +15,9 @@ use crate::plan::add::{AddPlan, PlannedBranch};
 /// What a clone has of the refs.
 const SHARED: [&str; 3] = ["refs/heads/", "refs/remotes/", "refs/tags/"];
 
+/// What git calls where it cloned from.
+const ORIGIN: &str = "remote.origin";
+
 /// Clones the repository without any file; the clone, seen from there.
 ///
 /// # Errors
@@ -52,7 +55,7 @@ pub fn make(home: &Repository, plan: &AddPlan) -> Result<Repository, Error> {
     own.git.replace_refs(&there, &wanted, &reason)?;
     own.git.begin_on(&plan.branch.name().full_ref())?;
     let mut gone: Vec<&str> = track.iter().map(String::as_str).collect();
-    gone.extend(has_origin.then_some("remote.origin"));
+    gone.extend(has_origin.then_some(ORIGIN));
     carry_settings(home, &own, &gone, &carried(&settings, &home.root))?;
     Ok(own)
 }
@@ -86,6 +89,12 @@ fn carry_settings(
 ) -> Result<(), Error> {
     let config = own.common_dir.join("config");
     for section in gone {
+        let key = format!("{section}.remote");
+        let is_there =
+            *section == ORIGIN || !own.git.config_file_get_all(&config, &key)?.is_empty();
+        if !is_there {
+            continue;
+        }
         own.git.config_file_remove_section(&config, section)?;
     }
     let mut text = files::read(&config)?.unwrap_or_default();

@@ -7,7 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::disk_state::kind_of;
 use super::error::FactsError;
-use super::repository::Repository;
+use super::repository::{Repository, WORKTREES};
 use crate::config::Strategy;
 use crate::disk::drift::is_unchanged;
 use crate::disk::files;
@@ -409,6 +409,30 @@ pub fn lost(repository: &Repository) -> Result<Vec<Lost>, FactsError> {
         let git = repository.git.on(&admin, None).with_mode(Mode::Hardened);
         let head = git.rev_parse_commit("HEAD")?;
         let path = path.to_owned();
+        found.push(Lost { name, path, head });
+    }
+    found.extend(lost_clones(repository)?);
+    Ok(found)
+}
+
+/// Clones are in no list of git's: those whose git directory still has our hooks.
+fn lost_clones(repository: &Repository) -> Result<Vec<Lost>, FactsError> {
+    let mut found = Vec::new();
+    for name in files::names(&repository.root.join(WORKTREES))? {
+        let Ok(name) = WorktreeName::parse(&name) else {
+            continue;
+        };
+        let path = repository.worktree_path(&name);
+        let git_dir = path.join(".git");
+        let is_recorded = |file| files::exists(&repository.record_dir(&name).join(file));
+        if !files::is_directory(&git_dir.join("agentwt"))
+            || is_recorded("record.toml")
+            || is_recorded("intent.toml")
+        {
+            continue;
+        }
+        let git = repository.git.on(&git_dir, None).with_mode(Mode::Hardened);
+        let head = git.rev_parse_commit("HEAD")?;
         found.push(Lost { name, path, head });
     }
     Ok(found)

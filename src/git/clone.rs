@@ -131,13 +131,13 @@ impl Git {
         let args = ["symbolic-ref", "HEAD", branch];
         self.output("set the branch of the clone", &args)?;
         let args = ["reflog", "expire", "--expire=all", "HEAD"];
-        self.maybe("forget where the clone was", &args).map(drop)
+        self.output("forget where the clone was", &args).map(drop)
     }
 
-    /// Removes a section of a configuration file; that there is none is fine.
+    /// Removes a section of a configuration file.
     ///
     /// # Errors
-    /// Fails when git cannot be started.
+    /// Fails when there is none, or git fails.
     pub fn config_file_remove_section(
         &self,
         file: &Utf8Path,
@@ -150,7 +150,8 @@ impl Git {
             "--remove-section",
             section,
         ];
-        self.run(&args, None).map(drop)
+        self.output("change the clone's configuration", &args)
+            .map(drop)
     }
 }
 

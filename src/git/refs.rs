@@ -29,7 +29,7 @@ impl ReflogEntry {
     #[must_use]
     pub fn made_a_commit(&self) -> bool {
         let reason = self.reason.as_str();
-        let went = ["checkout:", "reset:", "branch:", "clone:"];
+        let went = ["checkout:", "reset:", "branch:", "Branch:", "clone:"];
         let passed = ["(start)", "(finish)", "(abort)", "Fast-forward"];
         !reason.is_empty()
             && !went.iter().any(|start| reason.starts_with(start))

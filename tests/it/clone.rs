@@ -58,7 +58,7 @@ const SCENARIOS: &[(&str, &str)] = &[
     ),
     (
         "rm -r \"$(git rev-parse --git-dir)/agentwt/hooks\"",
-        "@admin/agentwt/hooks",
+        "@wt/agentwt/hooks",
     ),
     ("git config core.fsmonitor /bin/true", "@git/config config"),
     (
@@ -71,7 +71,7 @@ const SCENARIOS: &[(&str, &str)] = &[
     ),
     (
         "git update-index --assume-unchanged src/main.rs",
-        "@admin/index integrity",
+        "@wt/index integrity",
     ),
     (
         "echo 'gitdir: /nowhere' > other && rm -rf .git && mv other .git",
@@ -98,4 +98,331 @@ fn verify_says_the_same_of_both_strategies() {
             assert!(holds, "{strategy}: {what}: {expected}: {found}");
         }
     }
+}
+
+#[test]
+fn it_is_a_repository_of_its_own_with_the_branches_and_remotes_of_the_other() {
+    let repo = TestRepo::project();
+    repo.git(&["init", "-q", "--bare", "../up.git"]);
+    repo.git(&["remote", "add", "origin", "../up.git"]);
+    repo.git(&["push", "-q", "-u", "origin", "main"]);
+    repo.git(&["config", "http.https://x.invalid/.extraheader", "secret"]);
+    repo.git(&["config", "filter.twice.clean", "cat"]);
+    repo.git(&["update-ref", "refs/agentwt/rescue/other/1", "HEAD"]);
+    repo.git(&["branch", "topic"]);
+    let before = repo.fingerprint();
+    let dir = add(&repo, "clone");
+    let refs = repo.git_in(&dir, &["for-each-ref", "--format=%(refname)"]);
+    insta::assert_snapshot!(refs, @"
+    refs/heads/agentwt/task-5
+    refs/heads/main
+    refs/heads/topic
+    refs/remotes/origin/main
+    ");
+    assert_eq!(repo.git_in(&dir, &["fsck", "--full"]), "");
+    assert_eq!(repo.git_in(&dir, &["config", "filter.twice.clean"]), "cat");
+    repo.git_in(&dir, &["fetch", "-q", "origin"]);
+    let config = std::fs::read_to_string(dir.join(".git/config")).expect("it is there");
+    assert!(!config.contains("secret"), "{config}");
+    assert_eq!(repo.findings(&dir), "");
+    repo.agentwt(&["remove", "task-5"]).ok();
+    let rules = repo.main().join(".git/info/exclude");
+    assert!(rules.exists(), "git ignores the worktrees since");
+    let after = repo.fingerprint();
+    let refs = |text: &str| text.split("repo ").next().map(ToOwned::to_owned);
+    assert_eq!(refs(&after), refs(&before), "no ref, no worktree is left");
+}
+
+#[test]
+fn nothing_that_happens_in_the_main_repository_breaks_it() {
+    let repo = TestRepo::project();
+    repo.git(&["commit", "-q", "--allow-empty", "-m", "two"]);
+    let dir = {
+        repo.agentwt(&[ADD, &["--strategy", "clone", "--base", "HEAD"]].concat())
+            .ok();
+        repo.worktree("task-5")
+    };
+    // the base is on no branch any more
+    repo.git(&["reset", "-q", "--hard", "HEAD~"]);
+    repo.git(&["reflog", "expire", "--expire=all", "--all"]);
+    repo.git(&["gc", "-q", "--prune=all"]);
+    assert_eq!(repo.git_in(&dir, &["fsck", "--full"]), "");
+    assert_eq!(repo.findings(&dir), "");
+    let alternates = dir.join(".git/objects/info/alternates");
+    assert!(!alternates.exists(), "it lends nothing");
+}
+
+#[test]
+fn a_base_that_only_a_detached_head_has_is_there() {
+    let repo = TestRepo::project();
+    repo.git(&["checkout", "-q", "--detach"]);
+    repo.git(&["commit", "-q", "--allow-empty", "-m", "loose"]);
+    let arguments = [ADD, &["--strategy", "clone", "--base", "HEAD"]].concat();
+    repo.agentwt(&arguments).ok();
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    let dir = repo.worktree("task-5");
+    assert_eq!(repo.git_in(&dir, &["rev-parse", "HEAD"]), head);
+    assert_eq!(repo.findings(&dir), "");
+}
+
+#[test]
+fn a_shallow_repository_is_cloned_as_it_is() {
+    let repo = TestRepo::project();
+    repo.git(&["commit", "-q", "--allow-empty", "-m", "two"]);
+    let url = format!("file://{}", repo.main().display());
+    let shallow = repo.root().join("shallow");
+    let there = shallow.to_string_lossy();
+    repo.git(&["clone", "-q", "--depth=1", &url, &there]);
+    let arguments = [ADD, &["--strategy", "clone"]].concat();
+    repo.agentwt_in(&shallow, &arguments).ok();
+    let dir = shallow.join(".agentwt/worktrees/task-5");
+    assert_eq!(repo.findings(&dir), "");
+    assert_eq!(repo.git_in(&dir, &["rev-list", "--count", "HEAD"]), "1");
+}
+
+#[test]
+fn the_same_again_is_no_error_and_another_strategy_is() {
+    let repo = TestRepo::project();
+    let dir = add(&repo, "clone");
+    let again = repo.agentwt(ADD).ok();
+    assert_eq!(again, "$TMP/repo/.agentwt/worktrees/task-5");
+    let other = repo.agentwt(&[ADD, &["--strategy", "worktree"]].concat());
+    insta::assert_snapshot!(other, @"
+    --- stderr
+    error: worktree `task-5` exists, and its strategy is `clone`
+    help: take another name, or remove it first: git agentwt remove task-5
+    --- status 4
+    ");
+    assert!(is_clone(&dir));
+}
+
+#[test]
+fn every_command_takes_it_as_it_takes_a_linked_worktree() {
+    for strategy in STRATEGIES {
+        let repo = TestRepo::project();
+        repo.write(".env", "A=1\n");
+        repo.write(".gitignore", "target/\n*.log\n.env\n");
+        repo.commit_all("ignore it");
+        let arguments = [ADD, &["--strategy", strategy, "--sync", ".env"]].concat();
+        repo.agentwt(&arguments).ok();
+        let dir = repo.worktree("task-5");
+        assert_eq!(repo.git_in(&dir, &["status", "--porcelain"]), "");
+        repo.sh(&dir, "chmod u+w docs/api.md && echo more >> docs/api.md")
+            .ok();
+        repo.agentwt(&["restore", "task-5"]).ok();
+        assert_eq!(repo.findings(&dir), "", "{strategy}: restored");
+        repo.agentwt(&["restore", "task-5", "--undo"]).ok();
+        let text = std::fs::read_to_string(dir.join("docs/api.md")).expect("it is there");
+        assert_eq!(text, "api v1\nmore\n", "{strategy}: undone");
+        repo.agentwt(&["restore", "task-5"]).ok();
+        chmod(&dir.join("README.md"), 0o644);
+        repo.sh(&dir, "git sparse-checkout disable").ok();
+        repo.agentwt(&["reapply", "task-5"]).ok();
+        assert!(!dir.join("secrets").exists(), "{strategy}: excluded again");
+        assert_eq!(repo.findings(&dir), "", "{strategy}: applied again");
+        repo.write(".env", "A=2\n");
+        repo.agentwt(&["sync", "task-5"]).ok();
+        let env = std::fs::read_to_string(dir.join(".env")).expect("it is there");
+        assert_eq!(env, "A=2\n", "{strategy}: synced");
+        repo.agentwt(&["hooks", "uninstall", "task-5"]).ok();
+        assert_eq!(repo.findings(&dir), "", "{strategy}: without hooks");
+        repo.agentwt(&["hooks", "install", "task-5"]).ok();
+        repo.agentwt(&["hooks", "status", "task-5"]).ok();
+        assert_eq!(repo.findings(&dir), "", "{strategy}: with hooks");
+        repo.sh(&dir, "echo new > src/new.rs").ok();
+        repo.commit_all_in(&dir, "new");
+        let listed = repo.agentwt(&["list"]).ok();
+        assert!(listed.contains("task-5"), "{listed}");
+        assert_eq!(repo.findings(&dir), "", "{strategy}: committed");
+        for command in ["path", "scope", "status", "changed"] {
+            let said = repo.agentwt_in(&dir.join("src"), &[command]).ok();
+            assert!(!said.is_empty(), "{strategy}: {command}");
+        }
+    }
+}
+
+#[test]
+fn hooks_speak_after_a_commit_and_refuse_one_where_they_are_to() {
+    for strategy in STRATEGIES {
+        let repo = TestRepo::project();
+        repo.git(&["config", "agentwt.onViolation", "block"]);
+        let dir = add(&repo, strategy);
+        repo.sh(&dir, "echo new > docs/new.md && git add -A").ok();
+        let said = repo.try_git(&dir, &["commit", "-q", "-m", "out"]);
+        assert_eq!(said.status, 1, "{strategy}: {said}");
+        assert!(said.stderr.contains("docs/new.md"), "{strategy}: {said}");
+        let said = repo.try_git(&dir, &["commit", "-q", "-m", "out", "--no-verify"]);
+        assert_ne!(said.status, 0, "{strategy}: {said}");
+    }
+}
+
+#[test]
+fn what_was_committed_comes_in_before_it_is_removed() {
+    let repo = TestRepo::project();
+    let dir = add(&repo, "clone");
+    repo.sh(&dir, "echo a > src/a.rs").ok();
+    let tip = repo.commit_all_in(&dir, "a");
+    repo.sh(&dir, "git checkout -q -b side && echo b > src/b.rs")
+        .ok();
+    let side = repo.commit_all_in(&dir, "b");
+    repo.sh(
+        &dir,
+        "git checkout -q agentwt/task-5 && echo c >> src/a.rs && git stash -q",
+    )
+    .ok();
+    repo.sh(
+        &dir,
+        "git checkout -q --detach && git commit -q --allow-empty -m loose",
+    )
+    .ok();
+    let loose = repo.git_in(&dir, &["rev-parse", "HEAD"]);
+    repo.sh(&dir, "git checkout -q agentwt/task-5").ok();
+    let stash = repo.git_in(&dir, &["rev-parse", "stash"]);
+    let said = repo.agentwt(&["remove", "task-5"]);
+    assert_eq!(said.status, 0, "{said}");
+    assert!(!dir.exists());
+    let at = |name: &str| repo.git(&["rev-parse", "--verify", name]);
+    assert_eq!(at("refs/agentwt/incoming/task-5"), tip);
+    for kept in [side, loose, stash] {
+        assert_eq!(at(&format!("refs/agentwt/kept/task-5/{kept}")), kept);
+    }
+    assert_eq!(repo.git(&["fsck", "--full"]), "");
+    let refs = repo.git(&["for-each-ref", "refs/agentwt", "--format=%(refname)"]);
+    assert_eq!(refs.lines().count(), 4, "nothing twice: {refs}");
+    // an earlier clone of the same name is not forgotten for a later one
+    let dir = add(&repo, "clone");
+    repo.sh(&dir, "echo other > src/other.rs").ok();
+    let other = repo.commit_all_in(&dir, "other");
+    repo.agentwt(&["remove", "task-5"]).ok();
+    assert_eq!(at("refs/agentwt/incoming/task-5"), other);
+    assert_eq!(at(&format!("refs/agentwt/kept/task-5/{tip}")), tip);
+}
+
+#[test]
+fn work_that_is_not_committed_is_refused_and_saved_in_the_main_repository() {
+    let repo = TestRepo::project();
+    let dir = add(&repo, "clone");
+    repo.sh(&dir, "echo a > src/a.rs; echo b >> src/main.rs; git add src/main.rs; git checkout -q HEAD -- . ; echo c >> src/main.rs; git add src/main.rs; echo d >> src/main.rs").ok();
+    repo.agentwt(&["remove", "task-5"]).fails(4);
+    assert!(dir.exists());
+    repo.agentwt(&["remove", "task-5", "--force"]).ok();
+    assert!(!dir.exists());
+    let saved = repo.git(&["for-each-ref", "refs/agentwt", "--format=%(refname)"]);
+    let saved: Vec<&str> = saved.lines().collect();
+    let [saved] = saved.as_slice() else {
+        panic!("one ref: {saved:?}");
+    };
+    assert_eq!(repo.git(&["show", &format!("{saved}:src/a.rs")]), "a");
+    let main = repo.git(&["show", &format!("{saved}:src/main.rs")]);
+    assert_eq!(main, "fn main() {}\nc\nd");
+    assert_eq!(repo.git(&["fsck", "--full"]), "");
+}
+
+#[test]
+fn what_the_agent_planted_in_its_settings_does_not_run_when_its_commits_come_in() {
+    let repo = TestRepo::project();
+    let dir = add(&repo, "clone");
+    repo.sh(&dir, "echo a > src/a.rs").ok();
+    repo.commit_all_in(&dir, "a");
+    let evil = repo.root().join("evil");
+    let script = format!(
+        "#!/bin/sh\ntouch '{}/ran'\nexec \"$@\"\n",
+        repo.root().display()
+    );
+    std::fs::write(&evil, script).expect("a script");
+    chmod(&evil, 0o755);
+    let evil = evil.to_string_lossy().into_owned();
+    for key in [
+        "uploadpack.packObjectsHook",
+        "core.fsmonitor",
+        "remote.origin.uploadpack",
+        "core.alternateRefsCommand",
+    ] {
+        repo.git_in(&dir, &["config", key, &evil]);
+    }
+    repo.sh(
+        &dir,
+        &format!("for h in reference-transaction post-checkout; do cp {evil} .git/hooks/$h; done"),
+    )
+    .ok();
+    let _ = std::fs::remove_file(repo.root().join("ran"));
+    repo.agentwt(&["remove", "task-5"]).ok();
+    assert!(!repo.root().join("ran").exists(), "nothing ran");
+}
+
+#[test]
+fn one_whose_git_directory_was_exchanged_is_not_removed() {
+    let repo = TestRepo::project();
+    let dir = add(&repo, "clone");
+    repo.sh(
+        &dir,
+        "rm -rf .git && git init -q . && git add src && git commit -qm own",
+    )
+    .ok();
+    let said: Said = repo.agentwt(&["remove", "task-5", "--force"]);
+    assert_ne!(said.status, 0, "{said}");
+    assert!(dir.join(".git").is_dir(), "it may be somebody's work");
+    assert!(repo.agentwt(&["verify", "task-5"]).status == 1);
+}
+
+#[test]
+fn whichever_call_of_git_fails_nothing_is_left() {
+    let repo = TestRepo::project();
+    let arguments = [ADD, &["--strategy", "clone"]].concat();
+    let shim = Shim::new(repo.root(), "echo 'fatal: the shim says no' >&2; exit 77");
+    repo.sh(repo.root(), "cp -a repo pristine").ok();
+    let before = repo.fingerprint();
+    let mut refused = 0;
+    for at in 1.. {
+        let (said, call) = shim.run(&repo, &arguments, at);
+        let Some(call) = call else {
+            said.ok();
+            break;
+        };
+        if said.status == 0 {
+            // in a bare repository this one fails, so it is asked again without that
+            assert!(call.ends_with("--show-toplevel"), "call {at}, git {call}");
+            repo.sh(repo.root(), "rm -rf repo && cp -a pristine repo")
+                .ok();
+            continue;
+        }
+        refused += 1;
+        assert_eq!(repo.fingerprint(), before, "call {at}, git {call}: {said}");
+        let errors = said.stderr.matches("error: ").count();
+        assert_eq!(errors, 1, "call {at}, git {call}: one clear error: {said}");
+    }
+    assert!(refused > 20, "{refused}");
+}
+
+#[test]
+fn killed_at_some_calls_the_next_add_succeeds() {
+    let repo = TestRepo::project();
+    let arguments = [ADD, &["--strategy", "clone"]].concat();
+    let shim = Shim::new(repo.root(), "kill -9 $PPID; exit 77");
+    for at in (3..).step_by(4) {
+        let (said, call) = shim.run(&repo, &arguments, at);
+        let Some(call) = call else {
+            said.ok();
+            break;
+        };
+        assert_eq!(said.status, 137, "call {at}, git {call}, killed it: {said}");
+        repo.agentwt(&arguments).ok();
+        assert_eq!(
+            repo.findings(&repo.worktree("task-5")),
+            "",
+            "call {at}, git {call}"
+        );
+        repo.agentwt(&["remove", "task-5"]).ok();
+    }
+}
+
+#[test]
+fn a_clone_whose_record_was_removed_is_a_violation() {
+    let repo = TestRepo::project();
+    add(&repo, "clone");
+    repo.sh(repo.main(), "rm -r .git/agentwt/worktrees/task-5")
+        .ok();
+    let said = repo.agentwt(&["verify", "task-5", "--format", "tsv"]);
+    said.fails(1);
+    assert!(said.stdout.contains("agentwt/worktrees/task-5"), "{said}");
 }

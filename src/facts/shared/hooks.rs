@@ -17,8 +17,7 @@ use crate::record::HookFile;
 pub fn all(repository: &Repository) -> Result<Vec<HookFile>, FactsError> {
     let common = repository.common_dir.join("hooks");
     let mut found = of_directory(repository, &common, "@git/hooks/")?;
-    if let Some(directory) = repository.git.config_get_path("core.hooksPath")? {
-        let directory = repository.root.join(directory);
+    if let Some(directory) = users_directory(repository)? {
         if directory != common {
             found.extend(of_directory(
                 repository,
@@ -30,6 +29,20 @@ pub fn all(repository: &Repository) -> Result<Vec<HookFile>, FactsError> {
     found.sort();
     found.dedup();
     Ok(found)
+}
+
+/// The directory that `core.hooksPath` names. In a clone the last one that counts is ours, which
+/// the record has a digest of.
+fn users_directory(repository: &Repository) -> Result<Option<Utf8PathBuf>, FactsError> {
+    if !repository.is_clone() {
+        let path = repository.git.config_get_path("core.hooksPath")?;
+        return Ok(path.map(|path| repository.root.join(path)));
+    }
+    let ours = repository.common_dir.join("agentwt/hooks");
+    let all = repository.git.config_get_all_paths("core.hooksPath")?;
+    let all = all.into_iter().map(|(_, path)| path);
+    let path = all.filter(|path| *path != ours).next_back();
+    Ok(path.map(|path| repository.git.dir().join(path)))
 }
 
 /// How a directory of hooks is shown.

@@ -1,6 +1,6 @@
 //! Holds [`Change`] and [`ChangeSet`]: what happened to which path, and where it was seen.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use bstr::{BString, ByteSlice};
@@ -271,6 +271,28 @@ impl Seen {
             | Self::Hidden(_) => None,
         }
     }
+}
+
+/// Counts changes by what happened, by the words of [`Kind::as_str`].
+pub fn by_kind<'c>(changes: impl IntoIterator<Item = &'c Change>) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for change in changes {
+        *counts.entry(change.kind.as_str().to_owned()).or_default() += 1;
+    }
+    counts
+}
+
+/// Counts changes by where they were seen, by the words of [`Seen::as_str`]: one that was seen in
+/// several places counts in each.
+pub fn by_seen<'c>(changes: impl IntoIterator<Item = &'c Change>) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for change in changes {
+        let words: BTreeSet<&str> = change.seen.iter().map(Seen::as_str).collect();
+        for word in words {
+            *counts.entry(word.to_owned()).or_default() += 1;
+        }
+    }
+    counts
 }
 
 impl ChangeSet {

@@ -7,6 +7,8 @@
 //!
 //! A process of the same user can still forge it: that is documented, until a fence closes it.
 
+use std::collections::BTreeMap;
+
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 
@@ -179,6 +181,9 @@ pub struct LastVerification {
     pub head: CommitId,
     /// How many paths had changed.
     pub changed: u64,
+    /// How many of them had been created, modified, deleted, …: by the word for it.
+    #[serde(default)]
+    pub kinds: BTreeMap<String, u64>,
     /// How many findings were violations.
     pub violations: u64,
     /// How many findings were notices.

@@ -8,12 +8,13 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::time::Duration;
 
 use camino::Utf8PathBuf;
 use clap::Parser;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::cli::{Cli, Command, Format, man};
+use crate::cli::{Cli, Command, Format, List, man};
 use crate::client;
 use crate::commands::{self, Outcome, Session};
 use crate::disk::DiskError;
@@ -23,6 +24,7 @@ use crate::exit::ExitCode;
 use crate::git::{Asked, Git, SharedRunner, Trace};
 use crate::log::Log;
 use crate::output::{Answer, End, Paint, Shown, progress, render, render_error};
+use crate::output::{json_line, screen};
 use crate::plan::refusal::Refusal;
 
 /// Runs a command line, the program's name first, and returns the status to end with.
@@ -59,10 +61,17 @@ fn run_command_line(arguments: Vec<OsString>) -> ExitCode {
     let (format, end) = form(&cli.command);
     let result = session(&cli).and_then(|session| {
         let _drawing = draws(&cli).then(|| progress::draw(Arc::clone(&session.progress)));
-        dispatch(&session, &cli.command)
+        if let Command::List(List {
+            watch: Some(every), ..
+        }) = cli.command
+        {
+            return watch(&session, &cli, every, format).map(Done::Printed);
+        }
+        dispatch(&session, &cli.command).map(|outcome| Done::Answered(Box::new(outcome)))
     });
     match result {
-        Ok(outcome) => print(&cli, &outcome, format, end),
+        Ok(Done::Printed(exit)) => exit,
+        Ok(Done::Answered(outcome)) => print(&cli, &outcome, format, end),
         Err(error) => {
             let paint = paint(std::io::stderr().is_terminal());
             let width = if std::io::stderr().is_terminal() {
@@ -72,6 +81,48 @@ fn run_command_line(arguments: Vec<OsString>) -> ExitCode {
             };
             tell(&render_error(&error, paint, width));
             error.exit_code()
+        }
+    }
+}
+
+/// Says how far a command came.
+enum Done {
+    Answered(Box<Outcome<Answer>>),
+    Printed(ExitCode),
+}
+
+/// Answers again and again, until a signal or a closed pipe ends it: on a terminal over the last
+/// answer, in JSON as one line each.
+fn watch(session: &Session, cli: &Cli, every: Duration, format: Format) -> Result<ExitCode, Error> {
+    let on_terminal = std::io::stdout().is_terminal();
+    match format {
+        Format::Json => {}
+        Format::Human if on_terminal => {}
+        Format::Human | Format::Porcelain | Format::Tsv | Format::Sarif | Format::Github => {
+            return Err(Refusal::WatchNeedsTerminal.into());
+        }
+    }
+    loop {
+        let outcome = dispatch(session, &cli.command)?;
+        let text = match format {
+            Format::Json => json_line(&outcome.answer, &outcome.notes),
+            Format::Human | Format::Porcelain | Format::Tsv | Format::Sarif | Format::Github => {
+                let paint = paint(on_terminal);
+                let printed = render(&outcome.answer, format, End::Newline, paint, &[]);
+                let rows = rustix::termios::tcgetwinsize(std::io::stdout());
+                let rows = rows.map_or(24, |size| size.ws_row.max(2));
+                screen(&printed, usize::from(rows))
+            }
+        };
+        let mut stdout = std::io::stdout().lock();
+        let written = stdout.write_all(&text).and_then(|()| stdout.flush());
+        drop(stdout);
+        match written {
+            Ok(()) => std::thread::sleep(every),
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+                return Ok(ExitCode::Success);
+            }
+            Err(error) => return Err(DiskError::new("write to standard output", error).into()),
         }
     }
 }

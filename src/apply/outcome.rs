@@ -1,5 +1,6 @@
 //! Keeps the outcome of a verification where `list` and `status` find it.
 
+use crate::change::by_kind;
 use crate::disk::{DiskError, files};
 use crate::facts::Known;
 use crate::record::{KeptFinding, LastVerification, VERSION, to_text};
@@ -23,11 +24,13 @@ fn kept(finding: &Finding) -> KeptFinding {
 /// Fails when the disk refuses.
 pub fn store(known: &Known, report: &Report, now: &str) -> Result<(), DiskError> {
     let changed = report.changes.counted().count();
+    let kinds = by_kind(report.changes.counted());
     let last = LastVerification {
         version: VERSION,
         at: now.to_owned(),
         head: report.changes.head.clone(),
         changed: changed as u64,
+        kinds,
         violations: report.violations().count() as u64,
         notices: report.notices().count() as u64,
         findings: report.findings.iter().take(KEPT).map(kept).collect(),

@@ -46,6 +46,14 @@ pub struct Add {
         value_parser = PossibleValuesParser::new(Strategy::ALL.iter().map(|strategy| strategy.as_str()))
     )]
     pub strategy: Option<String>,
+    /// Refuse when another worktree may write the same files
+    ///
+    /// Without it, that is only told. The write scope is compared with those of all worktrees that
+    /// are there: over the tracked files of the base, and over the patterns, by which both could
+    /// make the same new file. Refused (exit 4), it names the worktrees, the files and the
+    /// patterns. It is not remembered: a later `add` without it may share again.
+    #[arg(long)]
+    pub exclusive: bool,
     /// Install no hooks
     ///
     /// Nothing is then verified after a commit, and write bits do not come back by themselves

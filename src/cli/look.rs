@@ -1,6 +1,7 @@
 //! Defines the commands that only look: `list`, `status`, `path`, `scope` and `clients`.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -9,19 +10,56 @@ use super::{AnswerOutput, ListOutput};
 /// List the worktrees, with branch, scope, changes and last verification
 ///
 /// Every worktree that `git agentwt add` made in this repository, one a line, whichever of its
-/// worktrees you stand in.
+/// worktrees you stand in. What is not as usual follows below its line.
+///
+/// No worktree is looked into, and git is not started for each: what changed is what the last
+/// verification found. `git agentwt status` looks.
 #[derive(Args, Debug)]
 #[command(after_long_help = LIST_EXAMPLES)]
 pub struct List {
+    /// Show how much of the disk each takes
+    ///
+    /// Blocks on disk of its directory and all below, as du(1) counts them: a file with several
+    /// names counts once, and what is shared by copy-on-write counts in full. Every file is
+    /// looked at, which takes its time.
+    #[arg(long)]
+    pub size: bool,
+    /// List which worktrees may write the same files, and which files
+    ///
+    /// The write scopes are compared over the files of the commit that the main worktree is on,
+    /// and over the patterns, by which two could make the same new file.
+    #[arg(long, conflicts_with = "size")]
+    pub overlap: bool,
+    /// List again and again, every so many seconds [default: 2]
+    ///
+    /// On a terminal the screen is redrawn until Ctrl-C, which ends it as any program (130 in a
+    /// shell). With --json, one document a line is printed each time, also into a pipe; anything
+    /// else into a pipe is refused.
+    #[arg(
+        long,
+        value_name = "seconds",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "2",
+        value_parser = seconds
+    )]
+    pub watch: Option<Duration>,
     /// How to print the answer.
     #[command(flatten)]
     pub output: ListOutput,
 }
 
+/// Between a tenth of a second and a day.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|s| (0.1..=86_400.0).contains(s));
+    let seconds = seconds.ok_or("it must be a number of seconds, at least 0.1")?;
+    Ok(Duration::from_secs_f64(seconds))
+}
+
 /// Show one worktree in full
 ///
-/// Its branch, base, scope, hooks, what was placed and has moved since, what changed since the
-/// base, and the last verification.
+/// Its branch and where that stands, base, scope, owner, hooks, what was placed and has moved
+/// since, what changed since the base, and the last verification.
 /// Nothing is verified anew: that is `git agentwt verify`.
 #[derive(Args, Debug)]
 #[command(after_long_help = STATUS_EXAMPLES)]
@@ -29,6 +67,11 @@ pub struct Status {
     /// The worktrees [default: the one you stand in]
     #[arg(value_name = "name")]
     pub names: Vec<String>,
+    /// Show how much of the disk it takes
+    ///
+    /// As `git agentwt list --size` counts.
+    #[arg(long)]
+    pub size: bool,
     /// How to print the answer.
     #[command(flatten)]
     pub output: ListOutput,
@@ -107,6 +150,12 @@ const LIST_EXAMPLES: &str = "\
 Examples:
   See them all:
       git agentwt list
+
+  Watch them at work:
+      git agentwt list --watch
+
+  Who may get in whose way:
+      git agentwt list --overlap
 
   Their names and paths, for a script:
       git agentwt list --porcelain -z";

@@ -3,6 +3,7 @@
 mod attempts;
 mod files;
 mod making;
+mod overlap;
 
 use super::{Outcome, Session};
 use crate::apply::{made, register};
@@ -107,6 +108,13 @@ fn attempt(
     let scope = scope.map_err(Error::Scope)?;
     let listing = Listing::of(&repository, plan.checkout())?;
     let (files, mut notes) = facts::count(&scope, &listing);
+    notes.extend(overlap::check(
+        &repository,
+        &name,
+        &scope,
+        &listing,
+        options,
+    )?);
     let files_to_sync = Files::select(session, &repository, &loaded, &options.sync)?;
     let there = InWorktree::to_be(&listing.entries);
     let mut synced = files_to_sync.plan(&repository, &plan, &scope, &there)?;

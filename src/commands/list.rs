@@ -1,22 +1,35 @@
 //! `git agentwt list`: every worktree, with what is known of it without looking inside.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use bstr::ByteSlice;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{Outcome, Session};
-use crate::cli::Format;
 use crate::disk::drift::drift;
 use crate::disk::files;
+use crate::disk::usage::{Usage, usage};
 use crate::error::Error;
 use crate::facts::Repository;
+use crate::facts::add::Listing;
+use crate::facts::held::Held;
+use crate::facts::overlap::{live, tracked};
+use crate::facts::position::{Position, positions};
 use crate::facts::shared::main_changes;
 use crate::facts::worktree::{Known, Recorded, lost, names};
 use crate::git::index::read_index;
 use crate::name::CommitId;
 use crate::placed::{DriftCounts, Here};
+use crate::plan::overlap::{Overlap, among};
 use crate::record::{Intent, LastVerification};
+
+/// Holds what was listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// The worktrees, sorted by name.
+    Worktrees(Vec<Row>),
+    /// What any two of them may both write (`--overlap`).
+    Overlaps(Vec<Overlap>),
+}
 
 /// Holds one worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,8 +53,13 @@ pub enum State {
     Ready,
     /// Its directory is gone.
     Missing,
-    /// Its `add` is running, or was killed.
-    Incomplete,
+    /// Its `add` is running, or was killed: since when, and the process.
+    Incomplete {
+        /// When it began, RFC 3339 in UTC.
+        began: String,
+        /// The number of its process.
+        process: u32,
+    },
     /// Its record cannot be read, for this reason.
     Damaged(String),
 }
@@ -55,8 +73,12 @@ pub struct Details {
     pub revision: String,
     /// The scope profile.
     pub profile: Option<String>,
-    /// The commit that its branch is at; none when the branch is gone.
-    pub head: Option<CommitId>,
+    /// Where its branch stands.
+    pub position: Position,
+    /// Who has it.
+    pub held: Held,
+    /// How much of the disk it takes.
+    pub size: Usage,
     /// The last verification.
     pub last: Option<LastVerification>,
     /// When it was made.
@@ -66,7 +88,7 @@ pub struct Details {
     /// How many files of the main worktree changed since, by whomever; none where that is not
     /// known.
     pub main_changed: Option<usize>,
-    /// What was placed, by its state; none where nobody asked or it cannot be told.
+    /// What was placed, by its state; none where it cannot be told.
     pub placed: Option<DriftCounts>,
 }
 
@@ -74,67 +96,97 @@ impl Details {
     /// Whether commits were made that no hook has verified.
     #[must_use]
     pub fn hooks_silent(&self) -> bool {
-        self.committed && self.last.as_ref().map(|last| &last.head) != self.head.as_ref()
+        self.committed && self.last.as_ref().map(|last| &last.head) != self.position.head.as_ref()
     }
 }
 
-/// Lists all worktrees of ours, sorted by name.
+/// Lists all worktrees of ours, sorted by name, or what they may both write.
 ///
 /// # Errors
 /// Fails when the records cannot be listed; a damaged one is a row.
-pub fn run(session: &Session, options: &crate::cli::List) -> Result<Outcome<Vec<Row>>, Error> {
-    // only there they are shown
-    let counts_placed = options.output.format() == Format::Json;
+pub fn run(session: &Session, options: &crate::cli::List) -> Result<Outcome<Listed>, Error> {
     let repository = session.repository()?;
-    let heads = repository.git.for_each_ref(&["refs/heads/"])?;
-    let heads: HashMap<_, _> = heads.into_iter().map(|head| (head.name, head.id)).collect();
-    let head_of = |known: &Known| {
-        let name = known.record.branch.full_ref();
-        let own = known.repository(&repository);
-        if own.is_clone() {
-            return own.git.rev_parse_commit(&name).ok().flatten();
-        }
-        heads.get(name.as_bytes().as_bstr()).cloned()
+    let listed = if options.overlap {
+        Listed::Overlaps(overlaps(&repository)?)
+    } else {
+        Listed::Worktrees(rows(&repository, options)?)
     };
-    let mut rows = Vec::new();
-    let mut all = Vec::new();
-    for name in names(&repository)? {
-        let row = match Recorded::read(&repository, &name) {
-            Ok(Recorded::Whole(known)) => {
-                let mut row = whole(&known, head_of(&known));
-                if let Some(details) = row.details.as_mut().filter(|_| counts_placed) {
-                    details.placed = placed(&repository, &known);
-                }
-                all.push(*known);
-                Some(row)
-            }
-            Ok(Recorded::Incomplete(intent)) => Some(incomplete(name.as_str(), &intent)),
-            Ok(Recorded::Nothing) => None,
-            Err(error) => Some(damaged(&repository, &name, error.to_string())),
-        };
-        rows.extend(row);
-    }
-    for lost in lost(&repository)? {
-        let why = "its record was removed".to_owned();
-        rows.push(damaged(&repository, &lost.name, why));
-    }
-    rows.sort_by(|a, b| a.name.cmp(&b.name));
-    // a remark: that it cannot be told is no reason to list nothing
-    let main = main_changes(&repository, &all.iter().collect::<Vec<_>>()).unwrap_or_default();
-    let details = rows.iter_mut().filter_map(|row| row.details.as_mut());
-    details
-        .zip(main)
-        .for_each(|(details, count)| details.main_changed = count);
-    Ok(Outcome::done(rows))
+    Ok(Outcome::done(listed))
 }
 
-fn whole(known: &Known, head: Option<CommitId>) -> Row {
+fn rows(repository: &Repository, options: &crate::cli::List) -> Result<Vec<Row>, Error> {
+    let (mut rows, mut all) = (Vec::new(), Vec::new());
+    for name in names(repository)? {
+        match Recorded::read(repository, &name) {
+            Ok(Recorded::Whole(known)) => all.push(*known),
+            Ok(Recorded::Incomplete(intent)) => rows.push(incomplete(name.as_str(), &intent)),
+            Ok(Recorded::Nothing) => {}
+            Err(error) => rows.push(damaged(repository, &name, error.to_string())),
+        }
+    }
+    for lost in lost(repository)? {
+        let why = "its record was removed".to_owned();
+        rows.push(damaged(repository, &lost.name, why));
+    }
+    let known: Vec<&Known> = all.iter().collect();
+    let (positions, main) = std::thread::scope(|scope| {
+        let main = scope.spawn(|| main_changes(repository, &known));
+        let positions = positions(repository, &known);
+        let main = main.join();
+        (
+            positions,
+            main.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        )
+    });
+    // a remark: that it cannot be told is no reason to list nothing
+    let mut main = main.unwrap_or_default().into_iter();
+    for (known, position) in all.iter().zip(positions?) {
+        let mut row = whole(repository, known, position);
+        if let Some(details) = &mut row.details {
+            details.main_changed = main.next().flatten();
+        }
+        rows.push(row);
+    }
+    rows.sort_by(|a, b| a.name.cmp(&b.name));
+    if options.size {
+        measure(&mut rows);
+    }
+    Ok(rows)
+}
+
+/// What any two worktrees may both write, of what the main worktree's HEAD has.
+fn overlaps(repository: &Repository) -> Result<Vec<Overlap>, Error> {
+    let live = live(repository, None)?;
+    let head = repository.git.rev_parse_commit("HEAD")?;
+    let listing = head
+        .map(|head| Listing::of(repository, &head))
+        .transpose()?;
+    let tracked = listing.map(|listing| tracked(&listing));
+    Ok(among(&live, &tracked.unwrap_or_default()))
+}
+
+/// Adds up what is on disk, of those whose directory is there.
+fn measure(rows: &mut [Row]) {
+    let there: Vec<&mut Row> = rows
+        .iter_mut()
+        .filter(|row| row.state == State::Ready)
+        .collect();
+    let paths: Vec<Utf8PathBuf> = there.iter().map(|row| row.path.clone()).collect();
+    let paths: Vec<&Utf8Path> = paths.iter().map(Utf8PathBuf::as_path).collect();
+    for (row, size) in there.into_iter().zip(usage(&paths)) {
+        if let Some(details) = &mut row.details {
+            details.size = size;
+        }
+    }
+}
+
+fn whole(repository: &Repository, known: &Known, position: Position) -> Row {
     let record = &known.record;
     let there = files::is_directory(&record.path);
     let is_new = |head: &CommitId| {
         *head != record.base.commit && !known.recorded_refs().is_ok_and(|refs| refs.contains(head))
     };
-    let committed = head.as_ref().is_some_and(is_new);
+    let committed = position.head.as_ref().is_some_and(is_new);
     Row {
         name: record.name.to_string(),
         path: record.path.clone(),
@@ -144,12 +196,14 @@ fn whole(known: &Known, head: Option<CommitId>) -> Row {
             base: record.base.commit.clone(),
             revision: record.base.revision.clone(),
             profile: record.profile.clone(),
-            head,
+            position,
+            held: Held::of(record),
+            size: Usage::NotAsked,
             last: known.last_verification(),
             created: record.created.clone(),
             committed,
             main_changed: None,
-            placed: None,
+            placed: there.then(|| placed(repository, known)).flatten(),
         }),
     }
 }
@@ -175,7 +229,10 @@ fn incomplete(name: &str, intent: &Intent) -> Row {
         name: name.to_owned(),
         path: intent.path.clone(),
         branch: intent.branch.to_string(),
-        state: State::Incomplete,
+        state: State::Incomplete {
+            began: intent.began.clone(),
+            process: intent.process,
+        },
         details: None,
     }
 }

@@ -6,8 +6,11 @@ use super::{Outcome, Session};
 use crate::change::Change;
 use crate::disk::drift::drift;
 use crate::disk::files;
+use crate::disk::usage::{Usage, usage};
 use crate::error::Error;
 use crate::facts::changes::{Survey, collect};
+use crate::facts::held::Held;
+use crate::facts::position::{Position, position};
 use crate::facts::worktree::Known;
 use crate::facts::{IndexFile, Repository};
 use crate::git::hooks::HooksStatus;
@@ -35,6 +38,12 @@ pub struct StatusAnswer {
     /// What was placed, with how it has moved; none when its directory is gone. Directories only
     /// if they have.
     pub placed: Option<Vec<(PlacedFile, Drift)>>,
+    /// Where its branch stands.
+    pub position: Position,
+    /// Who has it.
+    pub held: Held,
+    /// How much of the disk it takes.
+    pub size: Usage,
     /// The last verification.
     pub last: Option<LastVerification>,
     /// Its directory.
@@ -60,11 +69,18 @@ pub fn run(
             chosen.push(known);
         }
     }
-    let answers = chosen.into_iter().map(|known| of(&repository, known));
+    let answers = chosen
+        .into_iter()
+        .map(|known| of(&repository, known, options));
     Ok(Outcome::done(answers.collect::<Result<_, _>>()?))
 }
 
-fn of(repository: &Repository, known: Known) -> Result<StatusAnswer, Error> {
+fn of(
+    repository: &Repository,
+    known: Known,
+    options: &crate::cli::Status,
+) -> Result<StatusAnswer, Error> {
+    let home = repository;
     let repository = &known.readable_repository(repository);
     let survey = collect(repository, &known, &IndexFile::Own)?;
     let record = &known.record;
@@ -77,6 +93,11 @@ fn of(repository: &Repository, known: Known) -> Result<StatusAnswer, Error> {
     let commits = repository
         .git
         .rev_list_count(&record.base.commit, &set.head)?;
+    let measured = if options.size && files::is_directory(&record.path) {
+        usage(&[&record.path]).pop().unwrap_or(Usage::Unknown)
+    } else {
+        Usage::NotAsked
+    };
     let changes = set.changes.into_iter().chain(set.integrity);
     Ok(StatusAnswer {
         head: set.head,
@@ -86,6 +107,9 @@ fn of(repository: &Repository, known: Known) -> Result<StatusAnswer, Error> {
         ignored,
         hooks,
         placed,
+        position: position(home, &known)?,
+        held: Held::of(record),
+        size: measured,
         last: known.last_verification(),
         path: record.path.clone(),
         record: Box::new(known.record),

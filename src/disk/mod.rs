@@ -19,5 +19,6 @@ pub mod resolve;
 pub mod scan;
 pub mod standing;
 pub mod stat;
+pub mod usage;
 
 pub use error::DiskError;

@@ -161,6 +161,52 @@ impl Git {
         parse_refs(&self.output(what, &args)?).map_err(|detail| odd_output(what, &args, &detail))
     }
 
+    /// Returns the branches and remote-tracking branches, each with its upstream as a full ref if
+    /// it has one (`%(upstream)`, git-for-each-ref(1)).
+    ///
+    /// # Errors
+    /// Fails when git fails.
+    pub fn branches(&self) -> Result<Vec<(Ref, Option<BString>)>, GitError> {
+        let what = "list the branches";
+        let format = "--format=%(objectname) %(refname) %(upstream)";
+        let args = ["for-each-ref", format, "refs/heads/", "refs/remotes/"];
+        let output = self.output(what, &args)?;
+        let branch = |line: &[u8]| {
+            let mut fields = line.split(|byte| *byte == b' ');
+            let id = one_id(what, &args, fields.next().unwrap_or_default())?;
+            let name = fields.next().unwrap_or_default().into();
+            let upstream = fields.next().filter(|name| !name.is_empty());
+            Ok((Ref { name, id }, upstream.map(BString::from)))
+        };
+        output.lines().map(branch).collect()
+    }
+
+    /// Returns these commits and all their ancestors with their parents, each after its children,
+    /// but for `shared` and what is reachable from it.
+    ///
+    /// # Errors
+    /// Fails when a commit is missing, or git fails.
+    pub fn rev_list_parents(
+        &self,
+        tips: &[CommitId],
+        shared: Option<&CommitId>,
+    ) -> Result<Vec<(CommitId, Vec<CommitId>)>, GitError> {
+        let what = "compare the branches";
+        let args = ["rev-list", "--topo-order", "--parents", "--stdin"];
+        let mut input: String = tips.iter().map(|tip| format!("{tip}\n")).collect();
+        input.extend(shared.map(|shared| format!("^{shared}\n")));
+        let output = self.output_with_input(what, &args, Some(input.as_bytes()))?;
+        let commit = |line: &[u8]| {
+            let ids = line.split(|byte| *byte == b' ');
+            let ids: Result<Vec<_>, GitError> = ids.map(|id| one_id(what, &args, id)).collect();
+            let mut ids = ids?.into_iter();
+            let id = ids.next();
+            let id = id.ok_or_else(|| odd_output(what, &args, "a line is empty"))?;
+            Ok((id, ids.collect()))
+        };
+        output.lines().map(commit).collect()
+    }
+
     /// Returns the names of the refs below these prefixes that contain a commit.
     ///
     /// # Errors

@@ -5,13 +5,12 @@
 use bstr::ByteSlice;
 use serde_json::{Map, Value, json};
 
-use super::sync;
 use super::{Answer, changed};
-use crate::change::{Change, Place, Seen};
+use super::{listed, sync};
+use crate::change::{Change, Place, Seen, by_kind, by_seen};
 use crate::client::{About, ContextFile, Reads};
 use crate::commands::add::{Added, Done};
 use crate::commands::hooks::{HooksAnswer, HooksDone};
-use crate::commands::list::{Row, State};
 use crate::commands::range::RangeVerdict;
 use crate::commands::remove::Removed;
 use crate::commands::restore::{RestoreAnswer, Restored, Undone};
@@ -31,6 +30,20 @@ use crate::verify::{Finding, Report};
 
 /// Renders an answer as one document.
 pub fn render(answer: &Answer, notes: &[String]) -> Vec<u8> {
+    let mut text = serde_json::to_vec_pretty(&document(answer, notes)).unwrap_or_default();
+    text.push(b'\n');
+    text
+}
+
+/// Renders an answer as one document in one line.
+#[must_use]
+pub fn line(answer: &Answer, notes: &[String]) -> Vec<u8> {
+    let mut text = serde_json::to_vec(&document(answer, notes)).unwrap_or_default();
+    text.push(b'\n');
+    text
+}
+
+fn document(answer: &Answer, notes: &[String]) -> Value {
     let (command, mut body) = match answer {
         Answer::Init(done) => (
             "init",
@@ -43,10 +56,7 @@ pub fn render(answer: &Answer, notes: &[String]) -> Vec<u8> {
             }),
         ),
         Answer::Add(added) => ("add", add(added)),
-        Answer::List(rows) => (
-            "list",
-            json!({ "worktrees": rows.iter().map(row).collect::<Vec<_>>() }),
-        ),
+        Answer::List(listed) => ("list", listed::json(listed)),
         Answer::Status(all) => (
             "status",
             json!({ "worktrees": all.iter().map(status).collect::<Vec<_>>() }),
@@ -98,9 +108,7 @@ pub fn render(answer: &Answer, notes: &[String]) -> Vec<u8> {
             body.insert("notes".to_owned(), json!(notes));
         }
     }
-    let mut text = serde_json::to_vec_pretty(&body).unwrap_or_default();
-    text.push(b'\n');
-    text
+    body
 }
 
 pub(super) fn put_path(object: &mut Map<String, Value>, bytes: &[u8]) {
@@ -198,11 +206,13 @@ fn owner(owner: &Owner) -> Value {
     body
 }
 
-fn last(last: &LastVerification) -> Value {
+pub(super) fn last(last: &LastVerification) -> Value {
     json!({
         "at": last.at,
+        "age": super::human::seconds_since(&last.at),
         "head": last.head,
         "changed": last.changed,
+        "kinds": last.kinds,
         "violations": last.violations,
         "notices": last.notices,
         "findings": last.findings.iter().map(|one| json!({
@@ -212,46 +222,6 @@ fn last(last: &LastVerification) -> Value {
             "level": one.level,
         })).collect::<Vec<_>>(),
     })
-}
-
-fn row(row: &Row) -> Value {
-    let mut object = json!({
-        "name": row.name,
-        "path": row.path,
-        "state": match &row.state {
-            State::Ready => "ready",
-            State::Missing => "missing",
-            State::Incomplete => "incomplete",
-            State::Damaged(_) => "damaged",
-        },
-    });
-    if let (Some(object), Some(details)) = (object.as_object_mut(), &row.details) {
-        object.insert("branch".into(), json!(row.branch));
-        let base = json!({ "commit": details.base, "revision": details.revision });
-        object.insert("base".into(), base);
-        object.insert("head".into(), json!(details.head));
-        object.insert("profile".into(), json!(details.profile));
-        object.insert("created".into(), json!(details.created));
-        object.insert("hooks_silent".into(), json!(details.hooks_silent()));
-        object.insert("main_changed".into(), json!(details.main_changed));
-        if row.state == State::Ready {
-            let counts = details.placed.as_ref().map(|placed| {
-                json!({
-                    "files": placed.files,
-                    "edited": placed.edited,
-                    "missing": placed.missing,
-                    "source_newer": placed.source_newer,
-                    "source_gone": placed.source_gone,
-                })
-            });
-            object.insert("placed".into(), json!(counts));
-        }
-        object.insert(
-            "verification".into(),
-            details.last.as_ref().map_or(Value::Null, last),
-        );
-    }
-    object
 }
 
 pub(super) fn change(change: &Change, root: Option<&camino::Utf8PathBuf>) -> Map<String, Value> {
@@ -398,7 +368,7 @@ fn undone(done: &Undone) -> Value {
 
 fn status(one: &StatusAnswer) -> Value {
     let record = &one.record;
-    json!({
+    let mut value = json!({
         "name": record.name,
         "path": one.path,
         "branch": record.branch,
@@ -409,12 +379,20 @@ fn status(one: &StatusAnswer) -> Value {
         "created": record.created,
         "scope": record.scope.iter().map(rule).collect::<Vec<_>>(),
         "changed": one.changes.iter().map(|c| Value::Object(change(c, None))).collect::<Vec<_>>(),
+        "kinds": by_kind(&one.changes),
+        "seen": by_seen(&one.changes),
         "uncommitted": one.uncommitted,
         "ignored": one.ignored,
         "hooks": one.hooks.as_ref().map_or(Value::Null, hooks_status),
         "placed": one.placed.as_ref().map(|all| all.iter().map(placed).collect::<Vec<_>>()),
         "verification": one.last.as_ref().map_or(Value::Null, last),
-    })
+    });
+    if let Some(object) = value.as_object_mut() {
+        listed::put_position(object, &one.position);
+        listed::put_held(object, &one.held);
+        listed::put_size(object, one.size);
+    }
+    value
 }
 
 pub(super) fn placed((file, drift): &(PlacedFile, Drift)) -> Value {

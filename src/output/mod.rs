@@ -8,17 +8,21 @@ mod errors;
 mod github;
 mod human;
 mod json;
+mod listed;
 mod paint;
 mod porcelain;
 pub mod progress;
 mod sarif;
 mod sync;
 mod table;
+mod watching;
 
 use camino::Utf8PathBuf;
 
 pub use errors::render as render_error;
+pub use json::line as json_line;
 pub use paint::Paint;
+pub use watching::screen;
 
 use crate::cli::Format;
 use crate::client::About;
@@ -27,7 +31,7 @@ use crate::commands::changed::ChangedAnswer;
 use crate::commands::hook::HookAnswer;
 use crate::commands::hooks::HooksAnswer;
 use crate::commands::init::Initialised;
-use crate::commands::list::Row;
+use crate::commands::list::Listed;
 use crate::commands::range::RangeVerdict;
 use crate::commands::reapply::Reapplied;
 use crate::commands::remove::Removed;
@@ -45,7 +49,7 @@ use crate::verify::Report;
 pub enum Answer {
     Init(Initialised),
     Add(Added),
-    List(Vec<Row>),
+    List(Listed),
     Status(Vec<StatusAnswer>),
     Path(Utf8PathBuf),
     Clients(Vec<&'static About>),

@@ -1,10 +1,9 @@
 //! Prints records for programs: one a line, fields apart by a tab, in an order that only grows.
 
-use super::{Answer, End, changed, sync};
-use crate::change::{Change, Place};
+use super::{Answer, End, changed, listed, sync};
+use crate::change::{Change, Place, by_kind};
 use crate::client::About;
 use crate::commands::hooks::{HooksAnswer, HooksDone};
-use crate::commands::list::{Row, State};
 use crate::commands::scope::{Decided, ScopeAnswer};
 use crate::commands::status::StatusAnswer;
 use crate::commands::verify::Verified;
@@ -43,7 +42,7 @@ pub fn porcelain(answer: &Answer, end: End) -> Vec<u8> {
         end,
     };
     match answer {
-        Answer::List(rows) => rows.iter().for_each(|row| list(&mut records, row)),
+        Answer::List(all) => listed::porcelain(&mut records, all),
         Answer::Status(answers) => answers.iter().for_each(|one| status(&mut records, one)),
         Answer::Scope(answer) => scope(&mut records, answer),
         Answer::Verify(all) => {
@@ -121,35 +120,6 @@ fn client(records: &mut Records, about: &About) {
     }
 }
 
-fn list(records: &mut Records, row: &Row) {
-    let state = match &row.state {
-        State::Ready => "ready",
-        State::Missing => "missing",
-        State::Incomplete => "incomplete",
-        State::Damaged(_) => "damaged",
-    };
-    let details = row.details.as_ref();
-    let base = details.map_or("", |d| d.base.as_str());
-    let head = details
-        .and_then(|d| d.head.as_ref())
-        .map_or("", |head| head.as_str());
-    let profile = details.and_then(|d| d.profile.as_deref()).unwrap_or("");
-    let last = details.and_then(|d| d.last.as_ref());
-    let number = |value: Option<u64>| value.map(|v| v.to_string()).unwrap_or_default();
-    records.push(&[
-        row.name.as_bytes(),
-        state.as_bytes(),
-        row.branch.as_bytes(),
-        base.as_bytes(),
-        head.as_bytes(),
-        profile.as_bytes(),
-        number(last.map(|l| l.changed)).as_bytes(),
-        number(last.map(|l| l.violations)).as_bytes(),
-        last.map_or("", |l| l.at.as_str()).as_bytes(),
-        row.path.as_str().as_bytes(),
-    ]);
-}
-
 fn status(records: &mut Records, one: &StatusAnswer) {
     let name = one.record.name.as_str().as_bytes();
     let mut field = |key: &str, value: &[u8]| records.push(&[name, key.as_bytes(), value]);
@@ -160,6 +130,17 @@ fn status(records: &mut Records, one: &StatusAnswer) {
     field("commits", one.commits.to_string().as_bytes());
     field("uncommitted", one.uncommitted.to_string().as_bytes());
     field("ignored", one.ignored.to_string().as_bytes());
+    for (key, value) in listed::fields(&one.record, &one.position, &one.held) {
+        field(key, value.as_bytes());
+    }
+    if let Some(size) = listed::bytes(one.size) {
+        field("size", size.to_string().as_bytes());
+    }
+    for (kind, number) in by_kind(&one.changes) {
+        let (kind, number) = (kind.as_bytes(), number.to_string());
+        records.push(&[name, b"kind", kind, number.as_bytes()]);
+    }
+    let mut field = |key: &str, value: &[u8]| records.push(&[name, key.as_bytes(), value]);
     if let Some(last) = &one.last {
         field("verified", last.at.as_bytes());
         field("violations", last.violations.to_string().as_bytes());

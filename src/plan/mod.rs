@@ -3,6 +3,7 @@
 pub mod add;
 pub mod context;
 pub mod init;
+pub mod overlap;
 pub mod owner;
 pub mod range;
 pub mod refusal;

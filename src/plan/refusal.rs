@@ -130,12 +130,21 @@ pub enum Refusal {
     /// `-C` names no directory.
     #[error("there is no directory {path}")]
     NoDirectory { path: String },
+    /// Nobody would see the screen redrawn.
+    #[error("cannot redraw what is no terminal (--watch)")]
+    WatchNeedsTerminal,
     /// A bare repository was entered, and no worktree of it.
     #[error("this is a bare repository: there is no worktree to take the config from")]
     Bare,
     /// The commit to compare with is none.
     #[error("there is no commit `{revision}` to compare with")]
     NoSuchCommit { revision: String },
+    /// Others may write the same files, and nothing was to be shared.
+    #[error(
+        "cannot add `{name}` with --exclusive: other worktrees may write the same files{}",
+        list(items)
+    )]
+    Overlap { name: String, items: Vec<String> },
     /// Work would be lost.
     #[error("cannot remove worktree `{name}`: {summary}{}", list(items))]
     WouldLose {
@@ -245,6 +254,7 @@ impl Refusal {
             | Self::BadName { .. }
             | Self::BadPath { .. }
             | Self::NoDirectory { .. }
+            | Self::WatchNeedsTerminal
             | Self::NotLinked { .. }
             | Self::NoSuchCommit { .. }
             | Self::NoClient { .. }
@@ -252,6 +262,7 @@ impl Refusal {
             | Self::NoText { .. }
             | Self::Bare => ExitCode::Usage,
             Self::AnotherScope { .. }
+            | Self::Overlap { .. }
             | Self::AnotherBase { .. }
             | Self::AnotherBranch { .. }
             | Self::AnotherStrategy { .. }
@@ -314,7 +325,9 @@ impl Refusal {
             Self::BadPath { .. } => "agentwt::scope::bad_path",
             Self::NoDirectory { .. } => "agentwt::cli::no_directory",
             Self::Bare => "agentwt::add::bare",
+            Self::WatchNeedsTerminal => "agentwt::list::no_terminal",
             Self::NoSuchCommit { .. } => "agentwt::changed::no_such_commit",
+            Self::Overlap { .. } => "agentwt::add::overlap",
             Self::WouldLose { .. } => "agentwt::remove::would_lose",
             Self::NestedRepository { .. } => "agentwt::remove::nested_repository",
             Self::Unreadable { .. } => "agentwt::remove::unreadable",
@@ -427,9 +440,15 @@ impl Refusal {
             Self::NoDirectory { .. } => {
                 "-C takes the directory to start in: git agentwt -C <dir> list".to_owned()
             }
+            Self::WatchNeedsTerminal => {
+                "for a program, a document a line: git agentwt list --watch --json".to_owned()
+            }
             Self::Bare => {
                 "make a worktree and go there: git worktree add ../main && cd ../main".to_owned()
             }
+            Self::Overlap { name, .. } => format!(
+                "narrow it (--write, --add-exclude), wait until they are removed, or share: git agentwt add {name} without --exclusive"
+            ),
             Self::WouldLose { name, synced, .. } => {
                 let keep = pull(name, synced);
                 format!(

@@ -9,10 +9,17 @@ use super::Case;
 use super::error::Fault;
 
 /// Holds a set of bytes, one bit each.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct ByteSet([u64; 4]);
 
 impl ByteSet {
+    /// The bytes that are members.
+    pub(super) fn of(is_member: impl Fn(u8) -> bool) -> Self {
+        let mut set = Self([0; 4]);
+        set.add_where(is_member);
+        set
+    }
+
     /// Whether the byte is in the set.
     pub(super) const fn contains(&self, byte: u8) -> bool {
         self.0[(byte >> 6) as usize] & (1 << (byte & 63)) != 0

@@ -17,12 +17,14 @@
 //! assert_eq!(verdict.rule.map(|rule| rule.pattern.as_str()), Some("*.pem"));
 //! ```
 
+mod automaton;
 mod class;
 mod classifier;
 mod coverage;
 mod descent;
 mod error;
 mod glob;
+mod overlap;
 mod pattern;
 mod rule;
 mod sparse;
@@ -34,6 +36,7 @@ use serde::{Deserialize, Serialize};
 pub use classifier::Classifier;
 pub use coverage::{Advice, Coverage, RuleCoverage, escape_for_rule};
 pub use error::{Fault, ScopeError};
+pub use overlap::{Collision, Writing};
 pub use rule::{Origin, RuleList, ScopeRule};
 pub use sparse::SparsePatterns;
 

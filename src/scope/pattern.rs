@@ -107,6 +107,11 @@ impl Pattern {
         right_kind && self.glob.matches(text)
     }
 
+    /// The steps of its body, for those who render or compare it.
+    pub(super) fn tokens(&self) -> &[Token] {
+        self.glob.tokens()
+    }
+
     /// Whether it matches every entry of the root, and so covers every path.
     pub(super) fn is_everything(&self) -> bool {
         let Some((last, above)) = self.glob.tokens().split_last() else {

@@ -50,7 +50,7 @@ fn every_state() -> TestRepo {
     )
     .ok();
     let intent = format!(
-        "version = 2\nprocess = 1\nbegan = \"2026-01-02T03:04:05Z\"\npath = \"{}\"\nbranch = \"agentwt/f\"\n",
+        "version = 2\nprocess = 1\nbegan = \"2999-01-02T03:04:05Z\"\npath = \"{}\"\nbranch = \"agentwt/f\"\n",
         repo.worktree("f-incomplete").display()
     );
     std::fs::create_dir(records.join("f-incomplete")).expect("a new directory");
@@ -62,13 +62,15 @@ fn every_state() -> TestRepo {
 fn every_state_is_a_row() {
     let repo = every_state();
     assert_snapshot!(repo.agentwt(&["list"]), @"
-    NAME          BRANCH              BASE               SCOPE  CHANGES  VERIFIED
-    a-ready       agentwt/a-ready     af82e40edf (main)  -      -        never
-    b-missing     agentwt/b-missing   af82e40edf (main)  -      -        directory is gone
-    c-damaged                                                            damaged: cannot read the record of worktree `c-damaged`: it has version 9, and this program writes version 2
-    d-verified    agentwt/d-verified  af82e40edf (main)  -      1        1 violation, just now
-    e-silent      agentwt/e-silent    af82e40edf (main)  -      -        never, hooks silent
-    f-incomplete  agentwt/f                                              incomplete: its `add` runs, or was killed
+    NAME          BRANCH              BASE  AHEAD  BEHIND  SCOPE  CHANGES  VERIFIED
+    a-ready       agentwt/a-ready     main  -      -       -      -        never
+    b-missing     agentwt/b-missing   main  -      -       -      -        directory is gone
+    c-damaged                                                              damaged
+      cannot read the record of worktree `c-damaged`: it has version 9, and this program writes version 2
+    d-verified    agentwt/d-verified  main  1      -       -      1        1 violation, just now
+    e-silent      agentwt/e-silent    main  1      -       -      -        never, hooks silent
+    f-incomplete  agentwt/f                                                incomplete
+      its `add` runs, or was killed: process 1, began just now
     --- status 0
     ");
     let inside = repo.agentwt_in(&repo.worktree("a-ready").join("src"), &["list"]);
@@ -91,7 +93,7 @@ fn porcelain_has_every_state() {
     f-incomplete incomplete agentwt/f
     ");
     assert!(
-        said.lines().all(|line| line.matches('\t').count() == 9),
+        said.lines().all(|line| line.matches('\t').count() == 19),
         "{said}"
     );
 }
@@ -102,7 +104,7 @@ fn with_nul_records_end_with_nul() {
     repo.add("task");
     let said = repo.agentwt(&["list", "-z"]).ok();
     assert!(
-        said.starts_with("task\tready\tagentwt/task\t") && said.ends_with("task\0"),
+        said.starts_with("task\tready\tagentwt/task\t") && said.ends_with("\tworktree\t\t\t\t\t\0"),
         "{said:?}"
     );
 }

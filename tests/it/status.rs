@@ -37,7 +37,7 @@ fn it_shows_branch_base_scope_hooks_and_changes() {
       exclude  **/secrets/**
       user's   $TMP/repo/.git/hooks
       verified ok, just now
-      changed  3 paths, 2 not committed, 1 ignored file
+      changed  3 paths (2 created, 1 modified), 2 not committed, 1 ignored file
         created   docs/n
         modified  src/main.rs
         created   src/new.rs
@@ -99,6 +99,13 @@ fn porcelain_is_a_field_a_line() {
     task	commits	1
     task	uncommitted	2
     task	ignored	1
+    task	strategy	worktree
+    task	base-branch	main
+    task	moved	0
+    task	ahead	1
+    task	behind	0
+    task	kind	created	2
+    task	kind	modified	1
     task	violations	0
     task	notices	0
     task	change	created	docs/n

@@ -3,6 +3,7 @@
 pub(super) mod changed;
 mod clients;
 pub(super) mod findings;
+mod listing;
 mod making;
 mod restoring;
 mod worktrees;
@@ -19,7 +20,7 @@ pub fn render(answer: &Answer, end: End, paint: Paint) -> Printed {
         Answer::Remove(all) => making::remove(all, paint),
         Answer::Sync(all) => sync::human(all, paint),
         Answer::Hooks(answer) => making::hooks(answer, paint),
-        Answer::List(rows) => worktrees::list(rows, paint),
+        Answer::List(listed) => listing::list(listed, paint),
         Answer::Status(all) => worktrees::status(all, paint),
         Answer::Scope(answer) => worktrees::scope(answer, paint),
         Answer::Changed { answer, shown } => changed::changed(answer, *shown, paint),
@@ -54,17 +55,20 @@ pub(super) fn count(number: usize, one: &str, many: &str) -> String {
 
 /// How long ago a time was, for people.
 fn age(at: &str) -> String {
-    let Ok(then) = at.parse::<jiff::Timestamp>() else {
+    let Some(seconds) = seconds_since(at) else {
         return at.to_owned();
     };
-    let seconds = jiff::Timestamp::now()
-        .as_second()
-        .saturating_sub(then.as_second())
-        .max(0);
     match seconds {
         0..=59 => "just now".to_owned(),
         60..=3599 => format!("{} min ago", seconds / 60),
         3600..=86_399 => format!("{} h ago", seconds / 3600),
         _ => format!("{} d ago", seconds / 86_400),
     }
+}
+
+/// How many seconds ago a time was; none when it is none.
+pub(super) fn seconds_since(at: &str) -> Option<i64> {
+    let then = at.parse::<jiff::Timestamp>().ok()?;
+    let now = jiff::Timestamp::now().as_second();
+    Some(now.saturating_sub(then.as_second()).max(0))
 }

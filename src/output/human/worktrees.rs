@@ -2,103 +2,24 @@
 
 use std::collections::BTreeMap;
 
+use super::listing::{shown_size, upstream};
 use super::making::{made_by, status_lines};
 use super::{age, count, out};
-use crate::commands::list::{Details, Row, State};
+use crate::change::{Change, by_kind};
 use crate::commands::scope::{Decided, ScopeAnswer};
 use crate::commands::status::StatusAnswer;
+use crate::config::Strategy;
+use crate::facts::held::Held;
+use crate::facts::position::Position;
 use crate::facts::scope::Counted;
 use crate::output::table::{Cell, table};
 use crate::output::{Paint, Printed};
-use crate::path::RepoPath;
+use crate::path::{RepoPath, escape_for_terminal};
 use crate::placed::{Drift, Here, PlacedFile, PlacedKind};
-use crate::record::LastVerification;
+use crate::record::{Alive, LastVerification};
 use crate::scope::{Access, RuleList, ScopeRule};
 
-/// One worktree a line.
-pub fn list(rows: &[Row], paint: Paint) -> Printed {
-    if rows.is_empty() {
-        let stderr = "no worktrees yet; to make one: git agentwt add task-1\n".to_owned();
-        return Printed {
-            stdout: Vec::new(),
-            stderr,
-        };
-    }
-    let head = ["NAME", "BRANCH", "BASE", "SCOPE", "CHANGES", "VERIFIED"];
-    let mut lines = vec![
-        head.iter()
-            .map(|h| Cell::new(h, |t| paint.heading(t)))
-            .collect(),
-    ];
-    lines.extend(rows.iter().map(|row| line(row, paint)));
-    let mut printed = out(table(&lines, ""));
-    let changed = |row: &Row| {
-        let count = row
-            .details
-            .as_ref()?
-            .main_changed
-            .filter(|count| *count > 0)?;
-        Some(format!("{} ({count})", row.name))
-    };
-    let since: Vec<String> = rows.iter().filter_map(changed).collect();
-    if !since.is_empty() {
-        let since = since.join(", ");
-        printed.stderr = format!("files changed in the main worktree since these began: {since}\n");
-    }
-    printed
-}
-
-fn line(row: &Row, paint: Paint) -> Vec<Cell> {
-    let mut cells = vec![
-        Cell::new(&row.name, |text| paint.name(text)),
-        Cell::plain(&row.branch),
-    ];
-    let Some(details) = &row.details else {
-        let state = match &row.state {
-            State::Incomplete => "incomplete: its `add` runs, or was killed".to_owned(),
-            State::Damaged(why) => format!("damaged: {why}"),
-            State::Missing | State::Ready => String::new(),
-        };
-        cells.extend([Cell::plain(""), Cell::plain(""), Cell::plain("")]);
-        cells.push(Cell::new(&state, |text| paint.bad(text)));
-        return cells;
-    };
-    let base = format!("{} ({})", details.base.short(), details.revision);
-    cells.push(Cell::plain(&base));
-    cells.push(Cell::plain(details.profile.as_deref().unwrap_or("-")));
-    let changed = details
-        .last
-        .as_ref()
-        .map_or("-".to_owned(), |last| last.changed.to_string());
-    cells.push(Cell::plain(&changed));
-    cells.push(verified(row, details, paint));
-    cells
-}
-
-fn verified(row: &Row, details: &Details, paint: Paint) -> Cell {
-    if row.state == State::Missing {
-        return Cell::new("directory is gone", |text| paint.bad(text));
-    }
-    let silent = if details.hooks_silent() {
-        ", hooks silent"
-    } else {
-        ""
-    };
-    match &details.last {
-        None if silent.is_empty() => Cell::new("never", |text| paint.faint(text)),
-        None => Cell::new("never, hooks silent", |text| paint.warning(text)),
-        Some(last) => {
-            let text = format!("{}{silent}", outcome(last));
-            Cell::new(&text, |text| match (last.violations, silent.is_empty()) {
-                (0, true) => paint.good(text),
-                (0, false) => paint.warning(text),
-                (_, _) => paint.bad(text),
-            })
-        }
-    }
-}
-
-fn outcome(last: &LastVerification) -> String {
+pub(super) fn outcome(last: &LastVerification) -> String {
     let violations = usize::try_from(last.violations).unwrap_or(usize::MAX);
     let said = match violations {
         0 => "ok".to_owned(),
@@ -131,6 +52,8 @@ fn one_status(one: &StatusAnswer, paint: Paint) -> String {
         record.branch
     ));
     text.push_str(&format!("  base     {base}, {}\n", age(&record.created)));
+    text.push_str(&position_lines(&one.position));
+    text.push_str(&held_lines(&one.held, paint));
     let profile = record
         .profile
         .as_deref()
@@ -160,9 +83,13 @@ fn one_status(one: &StatusAnswer, paint: Paint) -> String {
         0 => String::new(),
         n => format!(", {}", count(n, "ignored file", "ignored files")),
     };
+    if let Some(size) = shown_size(one.size) {
+        text.push_str(&format!("  size     {size}\n"));
+    }
     text.push_str(&format!(
-        "  changed  {}, {} not committed{ignored}\n",
+        "  changed  {}{}, {} not committed{ignored}\n",
         count(one.changes.len(), "path", "paths"),
+        kinds(&one.changes),
         one.uncommitted
     ));
     let rows: Vec<Vec<Cell>> = one
@@ -176,6 +103,82 @@ fn one_status(one: &StatusAnswer, paint: Paint) -> String {
         })
         .collect();
     text.push_str(&table(&rows, "    "));
+    text
+}
+
+/// How many of them were created, modified, …; nothing where there are none.
+fn kinds(changes: &[Change]) -> String {
+    let kinds = by_kind(changes).into_iter();
+    let kinds: Vec<String> = kinds
+        .map(|(kind, number)| format!("{number} {kind}"))
+        .collect();
+    if kinds.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", kinds.join(", "))
+    }
+}
+
+/// Where the branch stands, as far as that is worth saying.
+fn position_lines(position: &Position) -> String {
+    let commits = |number: u64| {
+        let number = usize::try_from(number).unwrap_or(usize::MAX);
+        count(number, "commit", "commits")
+    };
+    let mut text = String::new();
+    if let Some(base) = &position.base_branch {
+        let moved = base.moved.unwrap_or(0);
+        if moved > 0 || base.ahead != position.commits {
+            let number = |number: Option<u64>| number.map_or("?".to_owned(), |n| n.to_string());
+            text.push_str(&format!(
+                "  beside   {}, which moved on by {}: {} ahead, {} behind\n",
+                base.name,
+                commits(moved),
+                number(base.ahead),
+                number(base.behind),
+            ));
+        }
+    }
+    if let Some(tracked) = &position.upstream {
+        let said = upstream(tracked).unwrap_or_else(|| format!("as {}", tracked.name));
+        text.push_str(&format!("  upstream {said}\n"));
+    }
+    text
+}
+
+/// Who has it, and what keeps it.
+fn held_lines(held: &Held, paint: Paint) -> String {
+    let mut text = String::new();
+    let mut line = |key: &str, value: &str| text.push_str(&format!("  {key:<8} {value}\n"));
+    match held.strategy {
+        Strategy::Worktree => {}
+        Strategy::Clone => line("strategy", "clone: a repository of its own"),
+    }
+    if let Some((owner, alive)) = &held.owner {
+        let alive = match alive {
+            Alive::Yes => paint.good("alive"),
+            Alive::No => paint.bad("has ended"),
+            Alive::Unknown => "nobody can tell whether it is alive".to_owned(),
+        };
+        let process = owner.process.as_ref();
+        let process = process.map_or(String::new(), |one| format!("process {} ", one.pid));
+        let (id, since) = (escape_for_terminal(owner.id.as_bytes()), age(&owner.since));
+        line(
+            "owner",
+            &format!("{id}, {alive} ({process}on {}, {since})", owner.host),
+        );
+    }
+    if let Some(claim) = &held.claim {
+        line(
+            "claim",
+            &format!("on {}, for {} s at a time", claim.remote, claim.lease),
+        );
+    }
+    match held.locked.as_deref() {
+        None => {}
+        Some("") => line("locked", "nobody said why"),
+        Some(why) => line("locked", &escape_for_terminal(why.as_bytes())),
+    }
     text
 }
 

@@ -1,0 +1,102 @@
+//! Measures how much of the disk a directory takes.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a walk that only adds up what the system says of each entry"
+)]
+
+use std::collections::HashSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use camino::Utf8Path;
+
+/// The unit of `st_blocks` (stat(3type)), whatever the block size of the file system.
+const BLOCK: u64 = 512;
+
+/// Says how much of the disk something takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Usage {
+    /// Nobody asked.
+    NotAsked,
+    /// Something in it cannot be read.
+    Unknown,
+    /// So many bytes.
+    Bytes(u64),
+}
+
+/// Returns the bytes that each of these directories takes with all below, in blocks of the disk,
+/// as du(1) counts. A file with several names in
+/// a directory counts once there; no link is followed.
+#[must_use]
+pub fn usage(directories: &[&Utf8Path]) -> Vec<Usage> {
+    let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(1, 8));
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(directory) = directories.get(at) else {
+                return done;
+            };
+            let bytes = of(directory.as_std_path());
+            done.push((at, bytes.map_or(Usage::Unknown, Usage::Bytes)));
+        }
+    };
+    let mut all = vec![Usage::Unknown; directories.len()];
+    std::thread::scope(|scope| {
+        let threads = threads.min(directories.len());
+        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        for handle in handles {
+            let done = handle.join();
+            let done = done.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            done.into_iter().for_each(|(at, size)| all[at] = size);
+        }
+    });
+    all
+}
+
+fn of(directory: &Path) -> std::io::Result<u64> {
+    let mut blocks = directory.symlink_metadata()?.blocks();
+    let mut seen = HashSet::new();
+    let mut ahead = vec![directory.to_owned()];
+    while let Some(directory) = ahead.pop() {
+        for entry in std::fs::read_dir(&directory)? {
+            let entry = entry?;
+            let metadata = entry.metadata()?;
+            if metadata.is_dir() {
+                ahead.push(entry.path());
+            } else if metadata.nlink() > 1 && !seen.insert((metadata.dev(), metadata.ino())) {
+                continue;
+            }
+            blocks += metadata.blocks();
+        }
+    }
+    Ok(blocks * BLOCK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_with_two_names_counts_once_and_links_are_not_followed() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = Utf8Path::from_path(directory.path()).expect("UTF-8");
+        let measure = || match usage(&[path])[..] {
+            [Usage::Bytes(bytes)] => bytes,
+            ref other => panic!("{other:?}"),
+        };
+        let empty = measure();
+        std::fs::write(path.join("a"), vec![b'x'; 100_000]).expect("written");
+        let one = measure();
+        assert!((100_000..200_000).contains(&(one - empty)), "{one}");
+        std::fs::hard_link(path.join("a"), path.join("b")).expect("linked");
+        std::os::unix::fs::symlink("a", path.join("c")).expect("linked");
+        assert!(measure() - one < 10_000, "{}", measure());
+        std::fs::create_dir(path.join("d")).expect("made");
+        std::fs::write(path.join("d/e"), vec![b'x'; 100_000]).expect("written");
+        assert!(measure() - one > 100_000);
+        assert_eq!(usage(&[&path.join("gone")]), [Usage::Unknown]);
+    }
+}

@@ -1,0 +1,232 @@
+//! Finds where branches stand: beside their base, the branch that it was taken from, and upstream.
+//!
+//! Git is started three times, however many worktrees there are: the branches, a commit that all of
+//! them share, and the commits since. The rest is counted here ([`Graph`]).
+
+mod graph;
+
+use std::collections::{HashMap, HashSet};
+
+use bstr::{BStr, BString, ByteSlice};
+
+use self::graph::Graph;
+use super::error::FactsError;
+use super::repository::Repository;
+use super::worktree::Known;
+use crate::config::Strategy;
+use crate::disk::files;
+use crate::git::Git;
+use crate::git::objects::Objects;
+use crate::name::CommitId;
+use crate::record::Record;
+
+/// Says where a branch stands. A number is none where it cannot be told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Position {
+    /// The commit that the branch is at; none when it is gone.
+    pub head: Option<CommitId>,
+    /// How many commits it has that the base has not.
+    pub commits: Option<u64>,
+    /// The branch that the base was taken from, if it was one.
+    pub base_branch: Option<BaseBranch>,
+    /// What it tracks, if anything.
+    pub upstream: Option<Upstream>,
+}
+
+/// Holds how things are with the branch that a base was taken from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaseBranch {
+    /// Its name, short.
+    pub name: String,
+    /// How many commits it has that the base has not: how far it moved.
+    pub moved: Option<u64>,
+    /// How many commits of the worktree's branch it has not.
+    pub ahead: Option<u64>,
+    /// How many commits it has that the worktree's branch has not.
+    pub behind: Option<u64>,
+}
+
+/// Holds how things are with what a branch tracks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upstream {
+    /// Its name, short.
+    pub name: String,
+    /// How many commits it has not.
+    pub ahead: Option<u64>,
+    /// How many commits it has that the branch has not.
+    pub behind: Option<u64>,
+}
+
+type Branches = HashMap<BString, (CommitId, Option<BString>)>;
+
+/// Finds where the branches of these worktrees stand, in their order. Of a repository of its own
+/// (strategy `clone`) only the commit that it is at.
+///
+/// # Errors
+/// Fails when git does.
+pub fn positions(repository: &Repository, all: &[&Known]) -> Result<Vec<Position>, FactsError> {
+    let branches = branches(&repository.git)?;
+    let records = all.iter().map(|known| &known.record);
+    let points: Vec<Points<'_>> = records
+        .map(|record| match record.strategy {
+            Strategy::Worktree => Points::of(record, &branches, &branches),
+            Strategy::Clone => Points {
+                head: head_of_clone(record),
+                ..Points::default()
+            },
+        })
+        .collect();
+    let graph = read(&repository.git, &repository.objects()?, &points);
+    Ok(points
+        .iter()
+        .map(|points| points.position(graph.as_ref()))
+        .collect())
+}
+
+/// Finds where the branch of one worktree stands, in whichever repository it is.
+///
+/// # Errors
+/// Fails when git does.
+pub fn position(repository: &Repository, known: &Known) -> Result<Position, FactsError> {
+    let ours = branches(&repository.git)?;
+    let record = &known.record;
+    let (points, graph) = match record.strategy {
+        Strategy::Worktree => {
+            let points = Points::of(record, &ours, &ours);
+            let graph = read(
+                &repository.git,
+                &repository.objects()?,
+                std::slice::from_ref(&points),
+            );
+            (points, graph)
+        }
+        Strategy::Clone => {
+            let git = known.git(repository);
+            // a clone may be damaged or gone: that is told elsewhere
+            let theirs = branches(&git).unwrap_or_default();
+            let points = Points::of(record, &theirs, &ours);
+            let objects = Objects::open(&record.admin_dir, repository.format).ok();
+            let graph =
+                objects.and_then(|objects| read(&git, &objects, std::slice::from_ref(&points)));
+            return Ok(points.position(graph.as_ref()));
+        }
+    };
+    Ok(points.position(graph.as_ref()))
+}
+
+fn branches(git: &Git) -> Result<Branches, FactsError> {
+    let all = git.branches()?.into_iter();
+    Ok(all
+        .map(|(found, upstream)| (found.name, (found.id, upstream)))
+        .collect())
+}
+
+/// The commit that the branch of a clone is at, by its files: git is not started for each.
+fn head_of_clone(record: &Record) -> Option<CommitId> {
+    let name = record.branch.full_ref();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).ok();
+    let read = |file: &str| {
+        files::read(&record.admin_dir.join(file))
+            .ok()
+            .flatten()
+            .and_then(text)
+    };
+    if let Some(loose) = read(&name) {
+        return CommitId::parse(loose.trim()).ok();
+    }
+    let packed = read("packed-refs")?;
+    let mut lines = packed.lines();
+    let id = lines.find_map(|line| line.strip_suffix(&name)?.strip_suffix(' '))?;
+    CommitId::parse(id).ok()
+}
+
+/// Reads how the commits are related that are there; none where git cannot tell.
+fn read(git: &Git, objects: &Objects, all: &[Points<'_>]) -> Option<Graph> {
+    let ids: HashSet<&CommitId> = all.iter().flat_map(Points::ids).collect();
+    // a base may be gone, where a branch was moved away from it
+    let there = ids.into_iter().filter(|id| objects.commit(id).is_ok());
+    let mut there: Vec<CommitId> = there.cloned().collect();
+    there.sort();
+    if there.len() < 2 {
+        return Some(Graph::new(there, &[]));
+    }
+    let shared = git.merge_base_octopus(&there).ok()?;
+    let commits = git.rev_list_parents(&there, shared.as_ref()).ok()?;
+    Some(Graph::new(there, &commits))
+}
+
+/// Holds the commits that one worktree is about.
+#[derive(Clone, Debug, Default)]
+struct Points<'a> {
+    head: Option<CommitId>,
+    base: Option<&'a CommitId>,
+    /// The full name, and where it is.
+    base_branch: Option<(&'a str, Option<CommitId>)>,
+    upstream: Option<(BString, Option<CommitId>)>,
+}
+
+impl<'a> Points<'a> {
+    fn of(record: &'a Record, own: &Branches, ours: &Branches) -> Self {
+        let branch = own.get(BStr::new(&record.branch.full_ref()));
+        let upstream = branch.and_then(|(_, upstream)| upstream.clone());
+        let at = |name: &BStr, branches: &Branches| branches.get(name).map(|(id, _)| id.clone());
+        Self {
+            head: branch.map(|(id, _)| id.clone()),
+            base: Some(&record.base.commit),
+            base_branch: base_branch(record).map(|name| (name, at(name.into(), ours))),
+            upstream: upstream.map(|name| {
+                let id = at(name.as_bstr(), own);
+                (name, id)
+            }),
+        }
+    }
+
+    fn ids(&self) -> impl Iterator<Item = &CommitId> {
+        let base_branch = self.base_branch.as_ref().and_then(|(_, id)| id.as_ref());
+        let upstream = self.upstream.as_ref().and_then(|(_, id)| id.as_ref());
+        let all = [self.head.as_ref(), self.base, base_branch, upstream];
+        all.into_iter().flatten()
+    }
+
+    fn position(&self, graph: Option<&Graph>) -> Position {
+        let only_in =
+            |one: Option<&CommitId>, other: Option<&CommitId>| graph?.only_in(one?, other?);
+        let head = self.head.as_ref();
+        let base_branch = self.base_branch.as_ref().map(|(name, tip)| {
+            let tip = tip.as_ref();
+            BaseBranch {
+                name: short(name),
+                moved: only_in(tip, self.base),
+                ahead: only_in(head, tip),
+                behind: only_in(tip, head),
+            }
+        });
+        let upstream = self.upstream.as_ref().map(|(name, tip)| Upstream {
+            name: short(&name.to_str_lossy()),
+            ahead: only_in(head, tip.as_ref()),
+            behind: only_in(tip.as_ref(), head),
+        });
+        Position {
+            head: self.head.clone(),
+            commits: only_in(head, self.base),
+            base_branch,
+            upstream,
+        }
+    }
+}
+
+/// The branch that the base was taken from: the one of the name that was asked for, else the first
+/// that it follows (branches of the repository itself come first).
+fn base_branch(record: &Record) -> Option<&str> {
+    let revision = &record.base.revision;
+    let revision = revision.strip_prefix("refs/heads/").unwrap_or(revision);
+    let mut names = record.base.tips.iter().map(|tip| tip.name.as_str());
+    let first = names.clone().next();
+    names.find(|name| short(name) == *revision).or(first)
+}
+
+fn short(name: &str) -> String {
+    let prefixes = ["refs/heads/", "refs/remotes/"];
+    let short = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix));
+    short.unwrap_or(name).to_owned()
+}

@@ -4,6 +4,7 @@ use std::fmt;
 
 use miette::Diagnostic;
 
+use crate::claim::ClaimFailure;
 use crate::config::ConfigError;
 use crate::disk::DiskError;
 use crate::disk::copy::CopyError;
@@ -46,6 +47,9 @@ pub enum Error {
     /// A range gets no verdict.
     #[error(transparent)]
     Range(#[from] RangeRefusal),
+    /// A claim is not ours.
+    #[error(transparent)]
+    Claim(#[from] Box<ClaimFailure>),
     /// The hooks cannot be installed, removed or read.
     #[error(transparent)]
     Hooks(#[from] HooksError),
@@ -138,6 +142,7 @@ impl Error {
             Self::Config(_) | Self::Scope(_) | Self::Pattern(_) => ExitCode::Config,
             Self::Refused(refusal) => refusal.exit_code(),
             Self::Range(refusal) => refusal.exit_code(),
+            Self::Claim(failure) => failure.exit_code(),
             Self::Hooks(error) => of_hooks(error),
             Self::Disagreement { .. } => ExitCode::Git,
             Self::HalfRestored { error, .. } | Self::Left { error, .. } => error.exit_code(),
@@ -168,6 +173,7 @@ impl Error {
             Self::Pattern(error) => Some(error),
             Self::Refused(error) => Some(error),
             Self::Range(error) => Some(error),
+            Self::Claim(failure) => Some(&**failure),
             Self::Hooks(error) => Some(error),
             Self::Copy(error) => Some(error),
             Self::HalfRestored { error, .. } | Self::Left { error, .. } => error.inner(),
@@ -205,6 +211,7 @@ fn of_git(error: &GitError) -> ExitCode {
         | GitError::Failed { .. }
         | GitError::Output { .. }
         | GitError::Hook { .. }
+        | GitError::TimedOut { .. }
         | GitError::Read { .. } => ExitCode::Git,
     }
 }

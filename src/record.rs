@@ -16,10 +16,14 @@ use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::scope::ScopeRule;
 
 mod owner;
+mod removal;
 mod shared;
+mod trash;
 
 pub use owner::{Alive, HeldClaim, Owner, OwnerProcess};
+pub use removal::Removal;
 pub use shared::{HookFile, MainFile, Setting, Shared};
+pub use trash::{Trash, Usual};
 
 /// The version of the record's form.
 pub const VERSION: u32 = 2;

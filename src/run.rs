@@ -110,7 +110,9 @@ fn watch(session: &Session, cli: &Cli, every: Duration, format: Format) -> Resul
                 let paint = paint(on_terminal);
                 let printed = render(&outcome.answer, format, End::Newline, paint, &[]);
                 let rows = rustix::termios::tcgetwinsize(std::io::stdout());
-                let rows = rows.map_or(24, |size| size.ws_row.max(2));
+                // some terminals do not know
+                let rows = rows.map_or(0, |size| size.ws_row);
+                let rows = if rows == 0 { 24 } else { rows };
                 screen(&printed, usize::from(rows))
             }
         };
@@ -351,13 +353,21 @@ fn dispatch(session: &Session, command: &Command) -> Result<Outcome<Answer>, Err
         Command::Restore(options) => {
             with(commands::restore::run(session, options)?, Answer::Restore)
         }
+        Command::Renew(options) => with(commands::renew::run(session, options)?, Answer::Renew),
+        Command::Remove(options) if options.undo => {
+            with(commands::revive::run(session, options)?, Answer::Revive)
+        }
         Command::Remove(options) => with(commands::remove::run(session, options)?, Answer::Remove),
         Command::Sync(options) => with(commands::sync::run(session, options)?, Answer::Sync),
         Command::Hooks(options) => with(
             commands::hooks::run(session, &options.command)?,
             Answer::Hooks,
         ),
+        Command::Doctor(options) => with(commands::doctor::run(session, options)?, Answer::Doctor),
         Command::Hook(options) => with(commands::hook::run(session, options)?, Answer::Hook),
+        Command::EmptyTrash(options) => with(commands::empty_trash::run(options)?, |()| {
+            Answer::Text(String::new())
+        }),
         Command::Clients(_) => {
             let about = client::ALL.iter().map(|client| client.about());
             Outcome::done(Answer::Clients(about.collect()))
@@ -383,6 +393,7 @@ fn form(command: &Command) -> (Format, End) {
         Command::Verify(o) => (o.output.format(), end(o.output.nul())),
         Command::Reapply(o) => (o.output.format(), End::Newline),
         Command::Restore(o) => (o.output.format(), End::Newline),
+        Command::Renew(o) => (o.output.format(), End::Newline),
         Command::Remove(o) => (o.output.format(), End::Newline),
         Command::Sync(o) => (o.output.format(), end(o.output.nul())),
         Command::Hooks(o) => match &o.command {
@@ -391,7 +402,10 @@ fn form(command: &Command) -> (Format, End) {
             }
             HooksCommand::Status(o) => (o.output.format(), end(o.output.nul())),
         },
+        Command::Doctor(o) => (o.output.format(), end(o.output.nul())),
         Command::Clients(o) => (o.output.format(), end(o.output.nul())),
-        Command::Completions(_) | Command::Hook(_) => (Format::Human, End::Newline),
+        Command::Completions(_) | Command::Hook(_) | Command::EmptyTrash(_) => {
+            (Format::Human, End::Newline)
+        }
     }
 }

@@ -56,7 +56,9 @@ pub fn bring(repository: &Repository, known: &Known) -> Result<Brought, Error> {
         .collect();
     if !specs.is_empty() {
         let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
-        git.fetch_commits(&own.common_dir, &specs)?;
+        // history that came from a URL was never ours to look at
+        let has_base = git.rev_parse_commit(known.record.base.commit.as_str())?;
+        git.fetch_commits(&own.common_dir, &specs, has_base.is_some())?;
     }
     let mut brought = Brought::default();
     if let Some(tip) = tip {

@@ -60,6 +60,17 @@ pub fn make(home: &Repository, plan: &AddPlan) -> Result<Repository, Error> {
     Ok(own)
 }
 
+/// Begins the branch in what was cloned from a URL, whose refs stay as git made them.
+///
+/// # Errors
+/// Fails when git does.
+pub fn begin(own: Repository, plan: &AddPlan) -> Result<Repository, Error> {
+    let new: Vec<Ref> = new_branch(plan).into_iter().collect();
+    own.git.replace_refs(&[], &new, "clone: from its URL")?;
+    own.git.begin_on(&plan.branch.name().full_ref())?;
+    Ok(own)
+}
+
 /// A clone of a shallow repository has only what it was sent: all refs, and the base.
 fn fetch_all(own: &Repository, plan: &AddPlan, there: &[Ref], reason: &str) -> Result<(), Error> {
     own.git.replace_refs(there, &[], reason)?;

@@ -16,7 +16,7 @@ use crate::placed::{Placed, PlacedKind};
 use crate::record::{Record, WatchedFile};
 
 /// The file, below the worktree's private git directory.
-const EXCLUDE: &str = "agentwt/exclude";
+pub(super) const EXCLUDE: &str = "agentwt/exclude";
 /// More lines than these would make git slow: then whole directories of ours are excluded.
 const MOST_LINES: usize = 1_000;
 

@@ -3,6 +3,7 @@
 //! Each does one thing and says how to undo it, or leaves nothing when it fails.
 
 pub mod bring;
+pub mod claim;
 pub mod clean;
 pub mod clone;
 pub mod hide;
@@ -12,11 +13,15 @@ pub mod outcome;
 pub mod place;
 pub mod pull;
 pub mod register;
+pub mod remove;
 pub mod rescue;
 pub mod restore;
+pub mod revive;
 pub mod rewrite;
 mod saved;
 pub mod shown;
 pub mod sparse;
+pub mod trash;
+pub mod trash_bin;
 pub mod undo;
 pub mod write_bits;

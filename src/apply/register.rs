@@ -266,6 +266,17 @@ pub fn renew_fingerprints(repository: &Repository, known: &Known) -> Result<(), 
     renew(repository, known, WatchedFile::is_of_our_hooks).map(drop)
 }
 
+/// Takes the digests of the hooks' own files anew, after they were installed again as they were.
+/// That of `config.worktree` stays: what else came into it is still found.
+///
+/// # Errors
+/// Fails when the disk refuses.
+pub fn renew_hook_files(repository: &Repository, known: &Known) -> Result<(), Error> {
+    let is_hook_file =
+        |file: WatchedFile| file.is_of_our_hooks() && file != WatchedFile::ConfigWorktree;
+    renew(repository, known, is_hook_file).map(drop)
+}
+
 /// Takes the digest of the worktree's own configuration anew, after we changed it.
 ///
 /// # Errors

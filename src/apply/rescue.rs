@@ -1,4 +1,4 @@
-//! Saves work that would be lost: as a commit under `refs/agentwt/rescue/<name>/<time>`.
+//! Saves files that are replaced: as a commit under `refs/agentwt/rescue/<name>/<time>`.
 //!
 //! The bytes are those on disk: no filter runs, no index of the user's is touched.
 
@@ -10,13 +10,11 @@ use crate::disk::below::open_below;
 use crate::disk::files;
 use crate::entry::{Entry, Mode};
 use crate::error::Error;
-use crate::facts::changes::Survey;
 use crate::facts::{Known, Repository};
 use crate::git::GitMode;
 use crate::git::objects::Objects;
 use crate::name::CommitId;
 use crate::path::RepoPath;
-use crate::plan::remove::RemovePlan;
 
 /// Holds what was saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,60 +23,6 @@ pub struct Rescue {
     pub name: String,
     /// The commit it names.
     pub commit: CommitId,
-}
-
-/// Saves what a plan says; none when there is nothing to save. `time` becomes part of the ref.
-///
-/// # Errors
-/// Fails when a file cannot be read or git fails; no ref is then written.
-pub fn save(
-    repository: &Repository,
-    known: &Known,
-    survey: &Survey,
-    plan: &RemovePlan,
-    time: &str,
-) -> Result<Option<Rescue>, Error> {
-    if plan.save.is_empty() && plan.keep.is_empty() {
-        return Ok(None);
-    }
-    let head = survey.heads.head.as_ref();
-    let head = head.or(plan.keep.first());
-    let head = head.unwrap_or(&known.record.base.commit);
-    let commit = match (plan.save.is_empty(), plan.keep.as_slice()) {
-        (true, [only]) => only.clone(),
-        (true | false, _) => {
-            let mut parents = vec![head];
-            parents.extend(plan.keep.iter().filter(|commit| *commit != head));
-            let staged = staged(repository, known, survey, head)?;
-            parents.extend(&staged);
-            // of a directory that is gone only what was staged is left
-            let info = if files::is_directory(&known.record.path) {
-                differences(repository, known, &known.record.path, &plan.save)?
-            } else {
-                Vec::new()
-            };
-            let index = known.dir.join("rescue-index");
-            let git = repository
-                .git
-                .with_mode(GitMode::Hardened)
-                .with_index(&index);
-            let message = format!(
-                "git-agentwt: what was not committed in {} when it was removed\n",
-                known.record.name
-            );
-            let made = git.commit_differences(head, &info, &message, &parents);
-            files::remove_file(&index)?;
-            made?
-        }
-    };
-    let name = unused(
-        repository,
-        &format!("refs/agentwt/rescue/{}/{time}", known.record.name),
-    )?;
-    repository
-        .git
-        .update_ref(&name, &commit, None, "agentwt: saved before removal")?;
-    Ok(Some(Rescue { name, commit }))
 }
 
 /// Saves these files of a root, the worktree's or the main one's, before they are replaced.
@@ -125,23 +69,6 @@ pub(super) fn unused(repository: &Repository, name: &str) -> Result<String, Erro
         free = format!("{name}-{number}");
     }
     Ok(free)
-}
-
-/// A commit of what was staged and is neither in HEAD nor on disk.
-fn staged(
-    repository: &Repository,
-    known: &Known,
-    survey: &Survey,
-    head: &CommitId,
-) -> Result<Option<CommitId>, Error> {
-    if survey.staged_only().is_empty() {
-        return Ok(None);
-    }
-    let git = repository
-        .git
-        .with_index(&known.record.admin_dir.join("index"));
-    let message = format!("git-agentwt: what was staged in {}\n", known.record.name);
-    Ok(git.commit_index(head, &message)?)
 }
 
 /// The lines for `git update-index -z --index-info` that turn HEAD into what is on disk.

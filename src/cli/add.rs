@@ -3,7 +3,7 @@
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use super::{AnswerOutput, ProgramOptions, WaitOption};
+use super::{AnswerOutput, ClaimOptions, ProgramOptions, WaitOption};
 use crate::config::{Choice, Client, Strategy};
 
 /// Create a scoped worktree and print its path
@@ -15,7 +15,7 @@ use crate::config::{Choice, Client, Strategy};
 ///
 /// Run again with the same name and the same scope, it prints the same path and changes nothing.
 /// When a step fails, everything that was made is undone.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Add {
     /// The worktree's name: letters, digits, '.', '_' and '-'
@@ -54,6 +54,20 @@ pub struct Add {
     /// patterns. It is not remembered: a later `add` without it may share again.
     #[arg(long)]
     pub exclusive: bool,
+    /// Clone this repository instead of the one around
+    ///
+    /// The worktree is a clone of the URL, which starts at its default branch, or at --base in it.
+    /// Its record is kept by the repository around, whose scope profiles count only if --scope
+    /// names one, and whose files are not synced.
+    #[arg(long, value_name = "URL", conflicts_with = "globs")]
+    pub repo: Option<String>,
+    /// Keep the record of --repo in this directory, which is in no repository
+    ///
+    /// The worktree is made at `.agentwt/worktrees/<name>` of the directory; records, and the
+    /// commits of removed clones, are kept in `.agentwt/repository.git` there. Every other command
+    /// finds them from the directory and from below it.
+    #[arg(long, value_name = "dir", requires = "repo")]
+    pub parent: Option<camino::Utf8PathBuf>,
     /// Install no hooks
     ///
     /// Nothing is then verified after a commit, and write bits do not come back by themselves
@@ -72,6 +86,9 @@ pub struct Add {
     /// Retries, the owner and its probe.
     #[command(flatten)]
     pub programs: ProgramOptions,
+    /// The claim on a server.
+    #[command(flatten)]
+    pub claims: ClaimOptions,
     /// The agent program, and what it is told.
     #[command(flatten)]
     pub context: ContextOptions,

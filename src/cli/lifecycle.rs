@@ -1,6 +1,7 @@
 //! Defines `init`, `reapply` and `remove`: the commands that set up, put right and take away.
 
-use clap::Args;
+use camino::Utf8PathBuf;
+use clap::{ArgAction, Args};
 
 use super::{AnswerOutput, WaitOption};
 
@@ -41,10 +42,11 @@ pub struct Reapply {
 
 /// Remove worktrees, never losing work
 ///
-/// Refused (exit 4), with a list, when there is uncommitted work, an untracked file, an edited
-/// placed file, or a commit that is on no other branch. The branch is deleted only when it is merged. A worktree that
+/// Refused (exit 4), with all reasons at once, when there is uncommitted work, an untracked file, an
+/// edited placed file, or a commit that is nowhere else; and while the worktree is in use. The
+/// branch is deleted only when it is merged: by its commits, or by what they change. A worktree that
 /// `git agentwt add` did not make is never touched.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 #[command(after_long_help = REMOVE_EXAMPLES)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -57,26 +59,55 @@ pub struct Remove {
     /// Whether to wait for another that works on the same worktree.
     #[command(flatten)]
     pub waiting: WaitOption,
-    /// Remove it with its work, after saving that
+    /// Remove it with its work, after saving that; twice, also while it is in use
     ///
-    /// What would be lost, tracked and untracked files, is first committed under
-    /// `refs/agentwt/rescue/<name>/<time>`, and that name is printed.
-    #[arg(short, long)]
-    pub force: bool,
+    /// The whole worktree, untracked and edited synced files included, is first committed under
+    /// `refs/agentwt/trash/<name>/<time>`, and that name is printed. `--undo` brings it back. Twice (`-ff`), a lock, a
+    /// process that works inside and a live owner do not stop it either.
+    #[arg(short, long, action = ArgAction::Count)]
+    pub force: u8,
+    /// Who asks: a worktree whose live owner this is goes
+    #[arg(long, value_name = "id")]
+    pub owner: Option<String>,
+    /// Return only when everything is deleted
+    ///
+    /// Otherwise what takes long is left to a process that goes on in the background.
+    #[arg(long)]
+    pub wait: bool,
     /// Delete the branch even when it is not merged
     ///
-    /// Its tip is kept under `refs/agentwt/rescue/<name>/<time>`.
+    /// Its tip is kept under `refs/agentwt/trash/<name>/<time>`.
     #[arg(short = 'D', long, conflicts_with = "keep_branch")]
     pub delete_branch: bool,
     /// Keep the branch even when it is merged
     #[arg(long)]
     pub keep_branch: bool,
+    /// Bring back what was removed with --force
+    ///
+    /// Worktree, branch, index, and untracked and synced files come back as they were, and its
+    /// path is printed. Refused (exit 4) when something of that name is there, or when its branch
+    /// is somewhere else by now. The ref stays. With -n, what would come back is shown.
+    #[arg(long, conflicts_with_all = ["force", "delete_branch", "keep_branch"])]
+    pub undo: bool,
+    /// With --undo, the removal to undo [default: the newest]
+    ///
+    /// It is named by the last part of its ref (the time), by the ref, or by the commit.
+    #[arg(long, value_name = "removal", requires = "undo")]
+    pub from: Option<String>,
     /// Print what would be removed, and do nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,
     /// How to print the answer.
     #[command(flatten)]
     pub output: AnswerOutput,
+}
+
+/// Delete what removals have left in the trash of a repository; called by `remove`, not by people
+#[derive(Args, Debug)]
+pub struct EmptyTrash {
+    /// The directory that holds `.agentwt`
+    #[arg(value_name = "root")]
+    pub root: Utf8PathBuf,
 }
 
 const INIT_EXAMPLES: &str = "\
@@ -101,6 +132,11 @@ Examples:
   The work is merged:
       git agentwt remove task-5
 
-  The work is not wanted, branch included; it can be had again for a while:
+  The work is not wanted, branch included:
       git agentwt remove task-6 --force --delete-branch
-      git for-each-ref refs/agentwt/rescue/task-6";
+
+  That was wrong:
+      cd \"$(git agentwt remove --undo task-6)\"
+
+  What can be brought back:
+      git for-each-ref refs/agentwt/trash";

@@ -13,7 +13,9 @@
 
 mod add;
 mod changed;
+mod claim;
 pub mod completions;
+mod doctor;
 mod hooks;
 mod lifecycle;
 mod look;
@@ -31,11 +33,13 @@ use clap::{ArgAction, Parser, Subcommand};
 
 pub use self::add::{Add, ContextOptions, ScopeLists, SyncOptions};
 pub use self::changed::Changed;
+pub use self::claim::{ClaimOptions, Renew};
+pub use self::doctor::Doctor;
 pub use self::hooks::{Completions, Hook, Hooks, HooksCommand, HooksInstall, HooksStatus};
-pub use self::lifecycle::{Init, Reapply, Remove};
+pub use self::lifecycle::{EmptyTrash, Init, Reapply, Remove};
 pub use self::look::{Clients, List, Path, Scope, Status};
 pub use self::output::{AnswerOutput, FindingsOutput, Format, ListOutput, VerdictOutput};
-pub use self::programs::ProgramOptions;
+pub use self::programs::{DEFAULT_ATTEMPTS, DEFAULT_RETRY_DELAY, ProgramOptions};
 pub use self::restore::Restore;
 pub use self::sync::Sync;
 pub use self::verify::Verify;
@@ -109,12 +113,16 @@ pub enum Command {
     Restore(Restore),
     #[command(visible_alias = "rm")]
     Remove(Remove),
+    Renew(Renew),
     Sync(Sync),
     Hooks(Hooks),
+    Doctor(Doctor),
     Clients(Clients),
     Completions(Completions),
     #[command(hide = true)]
     Hook(Hook),
+    #[command(hide = true)]
+    EmptyTrash(EmptyTrash),
 }
 
 /// The end of the long help and of git-agentwt(1). A line that ends with a colon at the left

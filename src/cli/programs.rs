@@ -61,9 +61,10 @@ pub struct ProgramOptions {
 
 impl ProgramOptions {
     /// How many attempts are made in all: one, unless an option switched retries on.
+    /// `claims` says whether a claim was asked for, which is one.
     #[must_use]
-    pub fn attempts(&self) -> u32 {
-        let is_on = self.owner.is_some() || self.owner_probe.is_some();
+    pub fn attempts(&self, claims: bool) -> u32 {
+        let is_on = claims || self.owner.is_some() || self.owner_probe.is_some();
         let by_default = if is_on { DEFAULT_ATTEMPTS } else { 1 };
         self.retries.unwrap_or(by_default)
     }
@@ -133,7 +134,7 @@ mod tests {
 
     #[test]
     fn retries_are_on_when_somebody_asks_for_them_or_says_who_owns() {
-        let attempts = |options: ProgramOptions| options.attempts();
+        let attempts = |options: ProgramOptions| options.attempts(false);
         let of = |retries: Option<u32>, owner: Option<&str>, probe: Option<&str>| ProgramOptions {
             retries,
             owner: owner.map(ToOwned::to_owned),

@@ -1,6 +1,8 @@
 //! `git agentwt add`: makes a scoped worktree, or nothing.
 
 mod attempts;
+mod claim;
+mod elsewhere;
 mod files;
 mod making;
 mod overlap;
@@ -21,9 +23,11 @@ use crate::plan::add::{AddFacts, AddPlan, Decision, plan};
 use crate::plan::context::{self, Around};
 use crate::plan::refusal::Refusal;
 use crate::plan::sync::SyncPlan;
-use crate::record::Owner;
+use crate::record::{HeldClaim, Owner};
 use crate::scope::Scope;
 use attempts::Attempts;
+use claim::Claiming;
+use elsewhere::Fetched;
 use files::Files;
 use making::{Making, WithHooks};
 
@@ -42,6 +46,8 @@ pub struct Added {
     pub attempts: u32,
     /// Who owns it, if anybody said.
     pub owner: Option<Owner>,
+    /// What was claimed on a server, if anything.
+    pub claim: Option<HeldClaim>,
 }
 
 /// Says what was done.
@@ -65,13 +71,20 @@ pub fn run(session: &Session, options: &crate::cli::Add) -> Result<Outcome<Added
         text: crate::path::escape_for_terminal(options.name.as_bytes()),
         why: error.to_string(),
     })?;
+    if options.repo.is_some() && options.strategy.as_deref() == Some(Strategy::Worktree.as_str()) {
+        let name = name.to_string();
+        return Err(Refusal::RepoIsClone { name }.into());
+    }
     // once: it may come from a pipe
     let prompt =
         session.waiting(|| prompt::read(&options.context, &session.start, &session.input))?;
-    let attempts = Attempts::of(session, &name, &options.programs);
-    // what is held of the name elsewhere is taken here, and given back when all attempts failed
-    let (mut outcome, number) =
-        attempts.run(|| attempt(session, options, &name, prompt.as_deref()))?;
+    let attempts = Attempts::of(session, &name, options);
+    let claiming = Claiming::nothing(session, &name, options);
+    let made = attempts.run(
+        || claiming.ask(),
+        || attempt(session, options, &name, prompt.as_deref(), &claiming),
+    );
+    let (mut outcome, number) = claiming.or_back(made)?;
     outcome.answer.attempts = number;
     Ok(outcome)
 }
@@ -82,8 +95,12 @@ fn attempt(
     options: &crate::cli::Add,
     name: &WorktreeName,
     prompt: Option<&[u8]>,
+    claiming: &Claiming<'_>,
 ) -> Result<Outcome<Added>, Error> {
-    let repository = session.repository_with_checkout()?;
+    let repository = match &options.repo {
+        Some(_) => elsewhere::home(session, options.parent.as_ref())?,
+        None => session.repository_with_checkout()?,
+    };
     let _one_at_a_time = Lock::wait(&repository.name_lock(name))?;
     let known = match Recorded::read(&repository, name)? {
         Recorded::Whole(known) => Some(*known),
@@ -98,38 +115,52 @@ fn attempt(
             None
         }
     };
-    let asked = read_facts(session, &repository, options, name, known.as_ref(), prompt)?;
+    let fetched = match (&options.repo, &known) {
+        (Some(url), None) => Some(Fetched::new(session, &repository, name, url)?),
+        (Some(_) | None, _) => None,
+    };
+    let ground = match (&fetched, &known) {
+        (Some(fetched), _) => fetched.repository.clone(),
+        (None, Some(known)) if options.repo.is_some() => known.readable_repository(&repository),
+        (None, _) => repository.clone(),
+    };
+    let asked = read_facts(session, &ground, options, name, known.as_ref(), prompt)?;
     let Asked { facts, loaded } = asked;
     let mut plan = match plan(&facts)? {
         Decision::Make(plan) => *plan,
-        Decision::Keep(plan) => return kept(&repository, *plan, known.as_ref(), options, prompt),
+        Decision::Keep(plan) => {
+            let claimed = match &known {
+                Some(known) => claim::of_kept(session, &repository, known, options)?,
+                None => None,
+            };
+            let mut kept = kept(&repository, *plan, known.as_ref(), options, prompt)?;
+            kept.notes.extend(claimed);
+            return Ok(kept);
+        }
     };
-    let scope = Scope::compile(plan.rules.clone(), repository.case()?);
+    let scope = Scope::compile(plan.rules.clone(), ground.case()?);
     let scope = scope.map_err(Error::Scope)?;
-    let listing = Listing::of(&repository, plan.checkout())?;
+    let listing = Listing::of(&ground, plan.checkout())?;
     let (files, mut notes) = facts::count(&scope, &listing);
-    notes.extend(overlap::check(
-        &repository,
-        &name,
-        &scope,
-        &listing,
-        options,
-    )?);
-    let files_to_sync = Files::select(session, &repository, &loaded, &options.sync)?;
+    if fetched.is_none() {
+        // another repository's files are nobody's here
+        let overlaps = overlap::check(&repository, name, &scope, &listing, options);
+        notes.extend(overlaps?);
+    }
+    let files_to_sync = Files::select(session, &repository, &loaded, &sync_of(options))?;
     let there = InWorktree::to_be(&listing.entries);
     let mut synced = files_to_sync.plan(&repository, &plan, &scope, &there)?;
     let layout = layout(&repository, &plan, prompt, &scope, &listing, &synced)?;
     plan.context = layout.files;
     notes.extend(layout.notes);
     notes.extend(files_to_sync.note());
-    notes.extend(facts::behind_upstream(
-        &repository,
-        &plan.revision,
-        &plan.base,
-    )?);
+    notes.extend(facts::behind_upstream(&ground, &plan.revision, &plan.base)?);
     if session.is_root {
         notes.push(AS_ROOT.to_owned());
     }
+    claiming.take(&repository)?;
+    notes.extend(claiming.note());
+    let claim = claiming.held();
     let done = if options.dry_run {
         Done::Planned
     } else {
@@ -141,10 +172,12 @@ fn attempt(
         let making = Making {
             session,
             repository: &repository,
+            fetched: fetched.as_ref(),
             plan: &plan,
             scope: &scope,
             files: &files_to_sync,
             hooks,
+            claim: claim.clone(),
         };
         synced = making.apply(listing, &mut notes)?;
         Done::Made
@@ -159,8 +192,16 @@ fn attempt(
             synced: Some(synced),
             attempts: 1,
             owner,
+            claim,
         })
     })
+}
+
+/// What is in the main worktree belongs to another repository than a clone of a URL.
+fn sync_of(options: &crate::cli::Add) -> crate::cli::SyncOptions {
+    let mut sync = options.sync.clone();
+    sync.no_sync |= options.repo.is_some();
+    sync
 }
 
 /// What is written for the client, before anything is made.
@@ -202,15 +243,29 @@ fn read_facts(
     known: Option<&Known>,
     prompt: Option<&[u8]>,
 ) -> Result<Asked, Error> {
+    let strategy = options.strategy.as_deref().and_then(Strategy::parse);
+    let elsewhere = options.repo.is_some();
     let flags = SettingFlags {
         base: options.base.clone(),
         scope: options.scope.profile.clone(),
         client: options.context.client.as_deref().and_then(Client::parse),
-        strategy: options.strategy.as_deref().and_then(Strategy::parse),
+        strategy: if elsewhere {
+            Some(Strategy::Clone)
+        } else {
+            strategy
+        },
         ..SettingFlags::default()
     };
-    let loaded = load_config(repository, &flags, &session.environment)?;
-    let profile = loaded.settings.profile(&loaded.config)?.cloned();
+    let mut loaded = load_config(repository.home(), &flags, &session.environment)?;
+    if elsewhere && flags.base.is_none() {
+        // a branch of another repository
+        loaded.settings.base = None;
+    }
+    let profile = if elsewhere && flags.scope.is_none() {
+        None
+    } else {
+        loaded.settings.profile(&loaded.config)?.cloned()
+    };
     let profile = profile.map(|profile| (loaded.settings.scope.value.clone(), profile));
     let branch = options.branch.as_deref();
     let asked = AskedFor {
@@ -221,7 +276,8 @@ fn read_facts(
         prompt: prompt.map(ToOwned::to_owned),
         owner: owner::read(&options.programs, known, Session::now())?,
     };
-    let facts = facts::read(repository, &loaded, &asked, known)?;
+    let mut facts = facts::read(repository, &loaded, &asked, known)?;
+    facts.config_found &= !elsewhere;
     Ok(Asked { facts, loaded })
 }
 
@@ -262,6 +318,7 @@ fn kept(
             synced: None,
             attempts: 1,
             owner,
+            claim: known.and_then(|known| known.record.claim.clone()),
         })
     })
 }

@@ -2,6 +2,8 @@
 
 pub mod add;
 pub mod changed;
+pub mod doctor;
+pub mod empty_trash;
 pub mod hook;
 pub mod hooks;
 pub mod init;
@@ -10,7 +12,9 @@ pub mod path;
 pub mod range;
 pub mod reapply;
 pub mod remove;
+pub mod renew;
 pub mod restore;
+pub mod revive;
 pub mod scope;
 pub mod status;
 pub mod sync;
@@ -25,7 +29,7 @@ use crate::disk::lock::{Patience, Waiting};
 use crate::disk::progress::Progress;
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::facts::{Environment, Main, Repository};
+use crate::facts::{Environment, FactsError, Main, Repository};
 use crate::git::{Asked, SharedRunner, Trace};
 use crate::log::Log;
 use crate::placed::PlacedKind;
@@ -100,8 +104,16 @@ impl Session {
     /// # Errors
     /// Fails when there is none.
     pub fn repository(&self) -> Result<Repository, Error> {
+        Ok(self.repository_at(&self.start)?)
+    }
+
+    /// Finds the repository of another directory.
+    ///
+    /// # Errors
+    /// Fails when there is none.
+    pub fn repository_at(&self, directory: &Utf8Path) -> Result<Repository, FactsError> {
         let (runner, trace) = (self.runner.clone(), self.trace.clone());
-        let mut repository = Repository::find(&self.start, runner, trace)?;
+        let mut repository = Repository::find(directory, runner, trace)?;
         repository.waiting = Waiting {
             signal: Arc::clone(&self.signal),
             patience: self.patience,

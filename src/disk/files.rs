@@ -109,6 +109,38 @@ pub fn remove_directory(directory: &Utf8Path) -> Result<(), DiskError> {
     }
 }
 
+/// Renames a file or a directory.
+///
+/// # Errors
+/// Fails when the disk refuses.
+pub fn rename(from: &Utf8Path, to: &Utf8Path) -> Result<(), DiskError> {
+    std::fs::rename(from, to)
+        .map_err(|error| DiskError::new(format!("rename {from} to {to}"), error))
+}
+
+/// Removes a directory and all below it, these files of it last and in this order, so that
+/// whoever finds the remains can tell what they are.
+///
+/// # Errors
+/// Fails when something cannot be removed.
+pub fn remove_directory_in_order(directory: &Utf8Path, last: &[&str]) -> Result<(), DiskError> {
+    for name in names(directory)? {
+        let path = directory.join(&name);
+        if !last.contains(&name.as_str()) {
+            let link = std::fs::symlink_metadata(&path).is_ok_and(|m| !m.is_dir());
+            if link {
+                remove_file(&path)?;
+            } else {
+                remove_directory(&path)?;
+            }
+        }
+    }
+    for name in last {
+        remove_file(&directory.join(name))?;
+    }
+    remove_directory(directory)
+}
+
 /// Removes a directory if it is empty; says nothing if it is not, or not there.
 pub fn remove_if_empty(directory: &Utf8Path) {
     let _ = std::fs::remove_dir(directory);

@@ -189,6 +189,7 @@ pub fn collect_with(
         untracked,
         placed,
         unreadable: disk.unreadable,
+        sizes: disk.sizes,
     };
     Ok(Survey {
         changes,

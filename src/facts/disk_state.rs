@@ -31,6 +31,8 @@ pub struct DiskState {
     pub unreadable: Vec<Unreadable>,
     /// What was changed inside submodules.
     pub inside: Vec<Change>,
+    /// How large each file is that was not there when the worktree was made.
+    pub sizes: BTreeMap<RepoPath, u64>,
 }
 
 /// Holds what became of a placed file.
@@ -125,6 +127,10 @@ impl DiskState {
             if let Some(file) = proof.placed.get(&found.path) {
                 state.take_placed(known, manifest, proof, file, found);
                 continue;
+            }
+            let is_new = manifest.get(&found.path).is_none_or(|i| i.disk.is_none());
+            if is_new && found.entry.mode.is_regular() {
+                state.sizes.insert(found.path.clone(), found.stat.size);
             }
             if may_be_as_stored(manifest, &found) {
                 stored.insert(found.path.clone());

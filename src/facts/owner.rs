@@ -78,8 +78,9 @@ pub fn read(
 
 /// The processes that work in a worktree: without those that started us, and the one that asks.
 fn inside(known: &Known, options: &ProgramOptions) -> Vec<u32> {
-    let found = process::working_in(&known.record.path).into_iter();
-    found
-        .filter(|pid| options.owner_pid != Some(*pid))
+    let ours = process::ancestors();
+    let found = process::inside(&known.record.path).unwrap_or_default();
+    let pids = found.into_iter().map(|one| one.pid);
+    pids.filter(|pid| options.owner_pid != Some(*pid) && !ours.contains(pid))
         .collect()
 }

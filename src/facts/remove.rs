@@ -1,19 +1,90 @@
 //! Reads what `remove` decides on.
 
+use std::collections::BTreeSet;
+
+use bstr::ByteSlice;
+
 use super::changes::{Survey, collect};
 use super::error::FactsError;
 use super::index_state::IndexFile;
-use super::repository::Repository;
+use super::merged::{self, Target};
+use super::repository::{Repository, joined};
 use super::worktree::Known;
 use crate::change::Seen;
-use crate::disk::files;
 use crate::disk::scan::Unreadable;
+use crate::disk::trash_bin::TrashBin;
+use crate::disk::{files, mounts};
 use crate::entry::Mode;
 use crate::git::GitMode;
+use crate::git::objects::Objects;
+use crate::git::refs::{Ref, ReflogEntry};
+use crate::git::worktree::WorktreeEntry;
 use crate::name::{BranchName, CommitId};
 use crate::path::RepoPath;
 use crate::placed::PlacedKind;
-use crate::plan::remove::{RemoveFacts, Unmerged};
+use crate::plan::remove::{Merged, RemoveFacts, Running, Unmerged};
+use crate::process;
+use crate::record::{Alive, Removal, from_text};
+
+/// The file of the record that says that a removal has begun.
+pub const REMOVING: &str = "removing";
+
+/// Holds what is the same for all worktrees that one command removes.
+pub struct Around {
+    refs: Vec<Ref>,
+    worktrees: Vec<WorktreeEntry>,
+    stashes: Vec<ReflogEntry>,
+}
+
+impl Around {
+    /// Reads it, both questions to git side by side.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn read(repository: &Repository) -> Result<Self, FactsError> {
+        let git = repository.git.with_mode(GitMode::Hardened);
+        let all = ["refs/heads/", "refs/remotes/", "refs/tags/", "refs/stash"];
+        let (refs, worktrees) = std::thread::scope(|scope| {
+            let worktrees = scope.spawn(|| repository.worktrees());
+            (git.for_each_ref(&all), joined(worktrees))
+        });
+        let mut refs = refs?;
+        let is_stash = |one: &Ref| one.name == "refs/stash";
+        let stashes = if refs.iter().any(is_stash) {
+            git.stashes()?
+        } else {
+            Vec::new()
+        };
+        refs.retain(|one| !is_stash(one));
+        Ok(Self {
+            refs,
+            worktrees: worktrees?,
+            stashes,
+        })
+    }
+
+    /// Whether git knows a worktree at this path.
+    #[must_use]
+    pub fn lists(&self, path: &camino::Utf8Path) -> bool {
+        self.worktrees.iter().any(|entry| entry.path == *path)
+    }
+
+    /// Where a branch is; none when there is none.
+    #[must_use]
+    pub fn tip_of(&self, branch: &BranchName) -> Option<&CommitId> {
+        let name = branch.full_ref();
+        let found = self.refs.iter().find(|one| one.name == name);
+        found.map(|one| &one.id)
+    }
+
+    /// Stashes whose message says that they were made on this branch (git-stash(1)).
+    fn stashes_on(&self, branch: &BranchName) -> Vec<String> {
+        let starts = [format!("WIP on {branch}:"), format!("On {branch}:")];
+        let all = self.stashes.iter().enumerate();
+        let made = all.filter(|(_, one)| starts.iter().any(|start| one.reason.starts_with(start)));
+        made.map(|(at, _)| format!("stash@{{{at}}}")).collect()
+    }
+}
 
 /// Surveys a worktree. Where its directory is gone, what was staged is still in its index.
 ///
@@ -23,6 +94,15 @@ pub fn survey(repository: &Repository, known: &Known) -> Result<Survey, FactsErr
     collect(repository, known, &IndexFile::Own)
 }
 
+/// What a removal of exactly this worktree has decided that did not come to its end; none when
+/// there was none, or it cannot be read: then all is looked at again.
+#[must_use]
+pub fn begun(known: &Known) -> Option<Removal> {
+    let bytes = files::read(&known.dir.join(REMOVING)).ok()??;
+    let removal: Removal = from_text(std::str::from_utf8(&bytes).ok()?).ok()?;
+    (removal.created == known.record.created).then_some(removal)
+}
+
 /// Reads everything else. `leaving` are the branches that may go in the same command: what only
 /// they hold is on no other branch.
 ///
@@ -30,6 +110,7 @@ pub fn survey(repository: &Repository, known: &Known) -> Result<Survey, FactsErr
 /// Fails when git or the disk does.
 pub fn read(
     repository: &Repository,
+    around: &Around,
     known: &Known,
     survey: &Survey,
     leaving: &[BranchName],
@@ -37,11 +118,17 @@ pub fn read(
     let record = &known.record;
     let repository = &known.readable_repository(repository);
     let there = files::is_directory(&record.path);
-    let uncommitted = if there {
+    let mut uncommitted = if there {
         survey.uncommitted(known)
     } else {
         survey.staged_only()
     };
+    if begun(known).is_some() {
+        // what is missing is what was deleted already
+        let staged = survey.staged_only();
+        let stands = |path: &RepoPath| matches!(survey.states.disk.get(path), Some(Some(_)));
+        uncommitted.retain(|path| stands(path) || staged.binary_search(path).is_ok());
+    }
     // what stands in the place of a directory that we made is nobody's placed file
     let placed = |path: &RepoPath| {
         let file = survey.states.placed.get(path)?;
@@ -52,39 +139,24 @@ pub fn read(
         Some(Seen::Synced) => placed(path).is_none(),
         Some(_) | None => false,
     };
-    let branch_tip = repository.git.rev_parse_commit(&record.branch.full_ref())?;
-    let worktrees = repository.worktrees()?;
-    let entry = worktrees.iter().find(|entry| entry.path == record.path);
     let own = record.branch.full_ref();
-    let held_elsewhere = worktrees
-        .iter()
-        .any(|other| other.path != record.path && other.branch.as_ref() == Some(&own));
-    let mut going: Vec<String> = leaving.iter().map(BranchName::full_ref).collect();
-    going.push(own);
-    let mut detached = Vec::new();
+    let entry = around.worktrees.iter().find(|e| e.path == record.path);
+    let others = |e: &&WorktreeEntry| e.path != record.path && e.branch.as_ref() == Some(&own);
+    let branch_tip = around.tip_of(&record.branch).cloned();
     // all that only a clone has is fetched before it goes
-    let heads = if repository.is_clone() {
-        Vec::new()
+    let commits = if repository.is_clone() {
+        Commits::default()
     } else {
-        survey.heads.detached()
-    };
-    for commit in heads {
-        let is_tip = branch_tip.as_ref() == Some(&commit);
-        if !is_tip && unmerged(repository, &going, &[&commit], branch_tip.as_ref())? > 0 {
-            detached.push(commit);
-        }
-    }
-    let tips: Vec<&CommitId> = detached.iter().collect();
-    let own_tip = branch_tip.iter().filter(|_| !repository.is_clone());
-    let own_tip: Vec<&CommitId> = own_tip.collect();
-    let unmerged = Unmerged {
-        branch: unmerged(repository, &going, &own_tip, None)?,
-        detached: unmerged(repository, &going, &tips, branch_tip.as_ref())?,
+        Commits::read(repository, around, known, survey, leaving)?
     };
     Ok(RemoveFacts {
         record: Box::new(record.clone()),
         start: repository.start.clone(),
         root: repository.root.clone(),
+        place: repository.worktree_path(&record.name),
+        barred: TrashBin::open(&repository.root)
+            .err()
+            .map(|error| error.to_string()),
         locked: entry.is_some_and(|entry| entry.locked),
         untracked: uncommitted.iter().filter(is_untracked).cloned().collect(),
         placed: uncommitted.iter().filter_map(placed).collect(),
@@ -95,13 +167,147 @@ pub fn read(
         } else {
             Vec::new()
         },
+        mounted: mounts::below(&record.path)?,
+        running: running(repository, known, there),
+        owner: record.owner.as_ref().map_or(Alive::No, super::owner::alive),
         moved_to: moved_to(known)?,
-        held: held_elsewhere,
+        held: around.worktrees.iter().any(|e| others(&e)),
         submodules: submodules(repository, known, survey)?,
         branch_tip,
-        detached,
-        unmerged,
+        detached: commits.detached,
+        unmerged: commits.unmerged,
+        merged: commits.merged,
+        stashes: around.stashes_on(&record.branch),
     })
+}
+
+/// Processes that work inside. Where the command was started inside, whoever started it is no
+/// news.
+fn running(repository: &Repository, known: &Known, there: bool) -> Option<Vec<Running>> {
+    let path = &known.record.path;
+    if !there {
+        return Some(Vec::new());
+    }
+    let mut found = process::inside(path)?;
+    if repository.start.starts_with(path) {
+        let ours = process::ancestors();
+        found.retain(|one| !ours.contains(&one.pid));
+    }
+    let running = |one: process::Inside| Running {
+        pid: one.pid,
+        name: one.name,
+    };
+    Some(found.into_iter().map(running).collect())
+}
+
+/// Holds the commits that would be on no branch.
+#[derive(Default)]
+struct Commits {
+    detached: Vec<CommitId>,
+    unmerged: Unmerged,
+    merged: Option<Merged>,
+}
+
+impl Commits {
+    fn read(
+        repository: &Repository,
+        around: &Around,
+        known: &Known,
+        survey: &Survey,
+        leaving: &[BranchName],
+    ) -> Result<Self, FactsError> {
+        let record = &known.record;
+        let mut going: Vec<String> = leaving.iter().map(BranchName::full_ref).collect();
+        going.push(record.branch.full_ref());
+        let stay = |one: &&Ref| !going.iter().any(|name| one.name == *name);
+        let staying: Vec<&Ref> = around.refs.iter().filter(stay).collect();
+        let tip = around.tip_of(&record.branch);
+        let mut others: Vec<&CommitId> = staying.iter().map(|one| &one.id).collect();
+        others.sort_unstable();
+        others.dedup();
+        let branch = nowhere_else(repository, tip.as_slice(), &others)?;
+        let left = survey.heads.detached();
+        let left: Vec<&CommitId> = left.iter().filter(|id| Some(*id) != tip).collect();
+        others.extend(tip);
+        let alone = nowhere_else(repository, &left, &others)?;
+        let is_alone: BTreeSet<&CommitId> = alone.iter().collect();
+        let detached = left.into_iter().filter(|id| is_alone.contains(id));
+        let detached: Vec<CommitId> = detached.cloned().collect();
+        if branch.is_empty() && alone.is_empty() {
+            let unmerged = Unmerged::default();
+            let merged = None;
+            return Ok(Self {
+                detached,
+                unmerged,
+                merged,
+            });
+        }
+        let targets = targets(record, &staying);
+        let merged = tip.and_then(|tip| merged::find(repository, tip, &branch, &targets));
+        let is_merged = |tip: &CommitId| {
+            merged::find(repository, tip, &alone, &targets).is_some_and(|_| detached.len() == 1)
+        };
+        let objects = repository.objects()?;
+        let kept = |merged: bool, all| if merged { Vec::new() } else { all };
+        let unmerged = Unmerged {
+            branch: kept(merged.is_some(), with_subjects(&objects, branch)),
+            detached: kept(
+                detached.first().is_some_and(is_merged),
+                with_subjects(&objects, alone),
+            ),
+        };
+        Ok(Self {
+            detached,
+            unmerged,
+            merged,
+        })
+    }
+}
+
+/// The refs whose content counts: those that the base was taken from, as they are now.
+fn targets(record: &crate::record::Record, staying: &[&Ref]) -> Vec<Target> {
+    let mut targets: Vec<Target> = Vec::new();
+    for tip in &record.base.tips {
+        let now = staying.iter().find(|one| one.name == tip.name);
+        if let Some(now) = now
+            && !targets.iter().any(|other| other.commit == now.id)
+        {
+            targets.push(Target {
+                name: tip.name.clone(),
+                commit: now.id.clone(),
+            });
+        }
+    }
+    targets
+}
+
+/// The commits of these tips that no other ref has, the newest first. Git is not asked where a
+/// ref names each tip.
+fn nowhere_else(
+    repository: &Repository,
+    tips: &[&CommitId],
+    others: &[&CommitId],
+) -> Result<Vec<CommitId>, FactsError> {
+    let is_elsewhere = |tip: &&CommitId| others.contains(tip);
+    if tips.iter().all(is_elsewhere) {
+        return Ok(Vec::new());
+    }
+    let git = repository.git.with_mode(GitMode::Hardened);
+    Ok(git.rev_list(tips, others)?)
+}
+
+/// The subjects of the first ones, which are shown.
+fn with_subjects(objects: &Objects, commits: Vec<CommitId>) -> Vec<(CommitId, String)> {
+    const SHOWN: usize = 20;
+    let subject = |at: usize, id: &CommitId| {
+        let headline = (at < SHOWN).then(|| objects.headline(id).ok()).flatten();
+        headline.map_or_else(String::new, |line| line.subject.to_str_lossy().into_owned())
+    };
+    let with = |(at, id): (usize, CommitId)| {
+        let subject = subject(at, &id);
+        (id, subject)
+    };
+    commits.into_iter().enumerate().map(with).collect()
 }
 
 /// Directories with a repository of their own, the worktree's own `.git` among them if it is a
@@ -146,29 +352,6 @@ fn unreadable(known: &Known, survey: &Survey) -> Vec<String> {
         None => known.record.path.to_string(),
     };
     survey.states.unreadable.iter().map(name).collect()
-}
-
-/// Counts the commits of these tips that no branch but those that go, no remote-tracking branch and
-/// no tag has.
-fn unmerged(
-    repository: &Repository,
-    going: &[String],
-    tips: &[&CommitId],
-    also: Option<&CommitId>,
-) -> Result<u64, FactsError> {
-    if tips.is_empty() {
-        return Ok(0);
-    }
-    let git = repository.git.with_mode(GitMode::Hardened);
-    let refs = git.for_each_ref(&["refs/heads/", "refs/remotes/", "refs/tags/"])?;
-    let others = refs
-        .iter()
-        .filter(|other| !going.iter().any(|name| other.name == *name))
-        .map(|other| &other.id);
-    let mut others: Vec<&CommitId> = others.chain(also).collect();
-    others.sort_unstable();
-    others.dedup();
-    Ok(git.rev_list(tips, &others)?.len() as u64)
 }
 
 /// Submodules that hold something of their own: changed files, or commits that no remote has.

@@ -14,6 +14,9 @@ use crate::scope::Case;
 
 /// Where worktrees are made, below the root.
 pub const WORKTREES: &str = ".agentwt/worktrees";
+/// The bare repository that only keeps records and commits of clones (`add --parent`), below a
+/// directory that is in no repository.
+pub const PARENT_HOME: &str = ".agentwt/repository.git";
 /// Where records are, below the common git directory.
 const RECORDS: &str = "agentwt/worktrees";
 /// The config, below the root.
@@ -75,7 +78,10 @@ impl Repository {
         let mut inside = None;
         let mut toplevel = None;
         let found = match claim {
-            None => place(&git, own?)?,
+            None => match place(&git, own?)? {
+                None => parent_home(&git, start.ancestors())?,
+                found => found,
+            },
             Some(claim) => {
                 toplevel = Some(claim.worktree());
                 let found = around(&git, own.ok().flatten(), &claim)?;
@@ -271,7 +277,10 @@ fn place(git: &Git, layout: Option<Layout>) -> Result<Option<Located>, FactsErro
 /// none does (`project/.bare` without `project/.git`), `own`, the one that the worktree's `.git`
 /// leads to, and only if its `.agentwt` is there and it has a record of this very worktree.
 fn around(git: &Git, own: Option<Layout>, claim: &Claim) -> Result<Option<Located>, FactsError> {
-    let there = place(git, git.at(&claim.root).layout()?)?;
+    let there = match place(git, git.at(&claim.root).layout()?)? {
+        None => parent_home(git, std::iter::once(claim.root.as_path()))?,
+        found => found,
+    };
     let stands_there = |found: &Located| {
         found.root == claim.root || found.layout.toplevel.as_ref() == Some(&claim.root)
     };
@@ -282,6 +291,21 @@ fn around(git: &Git, own: Option<Layout>, claim: &Claim) -> Result<Option<Locate
     let own = place(git, own).ok().flatten();
     let own = own.filter(|found| found.root == claim.root && has_record(found, claim));
     Ok(own.or(there))
+}
+
+/// The repository that `add --parent` made in the nearest of these directories. It is only looked
+/// for where there is no other: one that came as files of another repository is not believed.
+fn parent_home<'a>(
+    git: &Git,
+    mut directories: impl Iterator<Item = &'a Utf8Path>,
+) -> Result<Option<Located>, FactsError> {
+    let is_there = |root: &&Utf8Path| files::exists(&root.join(PARENT_HOME).join("HEAD"));
+    let Some(root) = directories.find(is_there) else {
+        return Ok(None);
+    };
+    let layout = git.at(&root.join(PARENT_HOME)).layout()?;
+    let (main, root) = (Main::Bare, root.to_owned());
+    Ok(layout.map(|layout| Located { layout, main, root }))
 }
 
 /// Whether a repository has recorded exactly this worktree.
@@ -303,7 +327,7 @@ fn root_of_bare(common_dir: &Utf8Path) -> Utf8PathBuf {
 }
 
 /// What a thread has returned.
-pub(super) fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+pub(crate) fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
     let joined = thread.join();
     joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

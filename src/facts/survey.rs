@@ -54,6 +54,8 @@ pub struct States {
     pub placed: Placed,
     /// What of the disk could not be read: nobody knows what it holds.
     pub unreadable: Vec<Unreadable>,
+    /// How large each file is that was not there when the worktree was made.
+    pub sizes: BTreeMap<RepoPath, u64>,
 }
 
 impl Survey {
@@ -124,6 +126,30 @@ impl Survey {
             .values()
             .filter(|seen| **seen == Seen::Ignored)
             .count()
+    }
+
+    /// Where the ignored files are, each place with the bytes in it, the largest first: a directory
+    /// that the base does not have (`target/`), or a file in one that it has.
+    #[must_use]
+    pub fn ignored_by_place(&self) -> Vec<(String, u64)> {
+        let states = &self.states;
+        let ignored = states.untracked.iter();
+        let ignored = ignored.filter(|(_, seen)| **seen == Seen::Ignored);
+        let mut places: BTreeMap<String, u64> = BTreeMap::new();
+        for (path, _) in ignored {
+            let mut above: Vec<RepoPath> = std::iter::successors(path.parent(), RepoPath::parent)
+                .take_while(|directory| !states.manifest.has_directory(directory))
+                .collect();
+            let place = match above.pop() {
+                Some(directory) => format!("{directory}/"),
+                None => path.to_string(),
+            };
+            let size = states.sizes.get(path).copied().unwrap_or(0);
+            *places.entry(place).or_default() += size;
+        }
+        let mut places: Vec<(String, u64)> = places.into_iter().collect();
+        places.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        places
     }
 
     /// Directories with something named `.git` inside: no commit of ours can hold that, as git

@@ -59,7 +59,7 @@ pub enum Recorded {
     /// Nothing.
     Nothing,
     /// An intent without a record: `add` is running, or was killed.
-    Incomplete(Intent),
+    Incomplete(Box<Intent>),
     /// A whole record.
     Whole(Box<Known>),
 }
@@ -88,7 +88,7 @@ impl Recorded {
             return Ok(Self::Whole(Box::new(Known { record, scope, dir })));
         }
         let intent = read_text::<Intent>(name, &dir.join("intent.toml"))?;
-        Ok(intent.map_or(Self::Nothing, Self::Incomplete))
+        Ok(intent.map_or(Self::Nothing, |intent| Self::Incomplete(Box::new(intent))))
     }
 }
 

@@ -28,6 +28,15 @@ impl Git {
         self.output(&format!("clone {from}"), &args).map(drop)
     }
 
+    /// Makes an empty repository that has no worktree.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn init_bare(&self, directory: &Utf8Path) -> Result<(), GitError> {
+        let args = ["init", "--quiet", "--bare", "--", directory.as_str()];
+        self.output(&format!("make {directory}"), &args).map(drop)
+    }
+
     /// Returns the refs below these prefixes that name an object by themselves.
     ///
     /// # Errors
@@ -82,13 +91,20 @@ impl Git {
     }
 
     /// Fetches exactly these commits from a repository on this machine, whose configuration may be
-    /// anybody's: nothing is run for it here, and every object is looked at (`fetch.fsckObjects`).
+    /// anybody's: nothing is run for it here. Strictly, every object is looked at too
+    /// (`fetch.fsckObjects`).
     ///
     /// # Errors
     /// Fails when git does; then no ref is written.
-    pub fn fetch_commits(&self, from: &Utf8Path, refspecs: &[&str]) -> Result<(), GitError> {
+    pub fn fetch_commits(
+        &self,
+        from: &Utf8Path,
+        refspecs: &[&str],
+        strict: bool,
+    ) -> Result<(), GitError> {
+        let fsck = format!("fetch.fsckObjects={strict}");
         // with this protocol any commit can be asked for
-        let settings = ["protocol.version=2", "fetch.fsckObjects=true"];
+        let settings = ["protocol.version=2", fsck.as_str()];
         let mut args: Vec<&str> = settings.iter().flat_map(|one| ["-c", one]).collect();
         args.extend(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"]);
         args.extend(["--atomic", "--refmap=", "--no-auto-maintenance"]);

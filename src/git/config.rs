@@ -7,6 +7,25 @@ use super::error::GitError;
 use super::run::{Git, odd_output};
 
 impl Git {
+    /// Returns the moment that a setting such as `30.days` or `never` names, seconds since the epoch
+    /// (`--type=expiry-date`, git-config(1)); none when it is not set. Never is 0.
+    ///
+    /// # Errors
+    /// Fails when it is no such word, or git fails.
+    pub fn config_get_expiry(&self, key: &str) -> Result<Option<i64>, GitError> {
+        let what = format!("read the setting {key}");
+        let args = ["config", "--type=expiry-date", "--get", key];
+        let Some(answer) = self.maybe(&what, &args)? else {
+            return Ok(None);
+        };
+        let text = String::from_utf8_lossy(&answer);
+        // "all" and "now" are the last moment there is
+        let moment = text.trim().parse::<u64>();
+        let moment = moment.map(|moment| i64::try_from(moment).unwrap_or(i64::MAX));
+        let odd = |_| odd_output(&what, &args, "it is no number");
+        moment.map(Some).map_err(odd)
+    }
+
     /// Returns the last value of a key as this directory sees it, none when it is not set.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Lists what can go wrong when git is asked.
 
 use std::fmt;
+use std::time::Duration;
 
 use miette::Diagnostic;
 
@@ -57,6 +58,12 @@ pub enum GitError {
         /// What it said, never empty.
         words: String,
     },
+    /// A call that asks a server took too long, and was ended.
+    #[error("git gave no answer within {}", in_seconds(*limit))]
+    TimedOut {
+        /// How long it was given.
+        limit: Duration,
+    },
     /// The directory is in no repository.
     #[error("not in a git repository: {dir}")]
     NoRepository {
@@ -76,6 +83,7 @@ impl GitError {
             | Self::Output { .. }
             | Self::Read { .. }
             | Self::Hook { .. }
+            | Self::TimedOut { .. }
             | Self::NoRepository { .. } => false,
         }
     }
@@ -88,6 +96,7 @@ impl GitError {
             Self::Output { .. } => "agentwt::git::output",
             Self::Read { .. } => "agentwt::git::read",
             Self::Hook { .. } => "agentwt::git::hook",
+            Self::TimedOut { .. } => "agentwt::git::timed_out",
             Self::NoRepository { .. } => "agentwt::git::no_repository",
         }
     }
@@ -108,7 +117,7 @@ impl GitError {
                     words.join(" ")
                 ))
             }
-            Self::Output { .. } => None,
+            Self::Output { .. } | Self::TimedOut { .. } => None,
             Self::Read { .. } => Some("check the repository with `git fsck`".to_owned()),
             Self::Hook { .. } => Some(
                 "mend it, or add without your hooks: git -c core.hooksPath=/dev/null agentwt add …"
@@ -128,6 +137,11 @@ fn holder(words: &str) -> Option<String> {
     Some(format!(
         "another git holds {file}: see which with `fuser -v {word}`, then try again; if none does, one was killed and left it, and it may go once no git runs here: rm {word}"
     ))
+}
+
+/// A time for people: `60 s`, `0.5 s`.
+fn in_seconds(time: Duration) -> String {
+    format!("{} s", time.as_secs_f64())
 }
 
 /// A word as a shell reads it.

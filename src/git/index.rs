@@ -86,6 +86,28 @@ pub fn read_paths(
         .map_err(|error| unreadable(file)(error.to_string()))
 }
 
+/// Reads the paths of an index file with the sizes that the files had when git last looked; none
+/// where [`read_paths`] gives none. For an estimate: the sizes can be forged.
+///
+/// # Errors
+/// Fails as [`read_index`] does.
+pub fn read_sizes(
+    file: &Utf8Path,
+    format: ObjectFormat,
+) -> Result<Option<Vec<(RepoPath, u32)>>, GitError> {
+    let index = open(file, format)?;
+    if index.is_sparse() {
+        return Ok(None);
+    }
+    let sized = |entry: &gix::index::Entry| {
+        RepoPath::parse(entry.path(&index)).map(|path| (path, entry.stat.size))
+    };
+    let paths: Result<Vec<_>, _> = index.entries().iter().map(sized).collect();
+    paths
+        .map(Some)
+        .map_err(|error| unreadable(file)(error.to_string()))
+}
+
 /// Parses the bytes of an index file, without the file that a split one names.
 ///
 /// # Errors

@@ -3,6 +3,7 @@
 //! Nothing above this folder sees an argument list, a `gix` type or git's prose. Nothing in it
 //! knows what a scope is.
 
+pub mod claim;
 pub mod clone;
 mod config;
 mod contention;
@@ -12,6 +13,7 @@ pub mod ignore;
 pub mod include;
 pub mod index;
 pub mod index_edit;
+mod merged;
 pub mod objects;
 mod patch;
 pub mod quarantine;
@@ -21,6 +23,7 @@ mod runner;
 mod settings;
 pub mod settings_file;
 mod trace;
+pub mod trees;
 pub mod worktree;
 
 pub use error::GitError;

@@ -31,9 +31,9 @@ pub enum ObjectFormat {
 
 /// Represents the object database of one repository.
 pub struct Objects {
-    store: gix::odb::Handle,
+    pub(super) store: gix::odb::Handle,
     quarantine: Option<gix::odb::Handle>,
-    format: ObjectFormat,
+    pub(super) format: ObjectFormat,
 }
 
 /// Holds what a commit says that matters here.
@@ -54,7 +54,7 @@ pub struct Headline {
     pub authored: Option<String>,
 }
 
-type Level = BTreeMap<BString, (Option<Mode>, ObjectId)>;
+pub(super) type Level = BTreeMap<BString, (Option<Mode>, ObjectId)>;
 
 impl ObjectFormat {
     /// Parses what `git rev-parse --show-object-format` prints.
@@ -76,7 +76,7 @@ impl ObjectFormat {
         }
     }
 
-    const fn kind(self) -> gix::hash::Kind {
+    pub(super) const fn kind(self) -> gix::hash::Kind {
         match self {
             Self::Sha1 => gix::hash::Kind::Sha1,
             Self::Sha256 => gix::hash::Kind::Sha256,
@@ -114,7 +114,7 @@ fn changing() -> std::io::Error {
     std::io::Error::other("it changed while it was read")
 }
 
-fn id_of(id: &gix::hash::oid) -> ObjectId {
+pub(super) fn id_of(id: &gix::hash::oid) -> ObjectId {
     ObjectId::from_bytes(id.as_bytes()).expect("because gix knows no other ids than these two")
 }
 
@@ -122,7 +122,7 @@ fn commit_id_of(id: &gix::hash::oid) -> CommitId {
     CommitId::parse(&id.to_string()).expect("because gix writes ids as 40 or 64 digits")
 }
 
-fn unreadable(what: &dyn fmt::Display, detail: &dyn fmt::Display) -> GitError {
+pub(super) fn unreadable(what: &dyn fmt::Display, detail: &dyn fmt::Display) -> GitError {
     GitError::Read {
         what: what.to_string(),
         detail: detail.to_string(),
@@ -335,7 +335,7 @@ impl Objects {
         self.descend(Some(path), tree(from).as_ref(), tree(to).as_ref(), delta)
     }
 
-    fn level(&self, tree: Option<&ObjectId>) -> Result<Level, GitError> {
+    pub(super) fn level(&self, tree: Option<&ObjectId>) -> Result<Level, GitError> {
         let Some(tree) = tree else {
             return Ok(Level::new());
         };
@@ -359,7 +359,7 @@ impl Objects {
         Ok(level)
     }
 
-    fn find<'b>(
+    pub(super) fn find<'b>(
         &self,
         what: &str,
         id: &gix::hash::oid,

@@ -12,6 +12,16 @@ use camino::{Utf8Path, Utf8PathBuf};
 pub struct Quarantine {
     directory: Utf8PathBuf,
     objects: Utf8PathBuf,
+    of: Of,
+}
+
+/// Says whose a quarantine is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    /// That of a push, while which refs must not move.
+    Push,
+    /// Our own. A server on this machine would inherit the ban on refs, so there is none.
+    Ourselves,
 }
 
 impl Quarantine {
@@ -21,7 +31,19 @@ impl Quarantine {
         (directory.parent() == Some(objects)).then(|| Self {
             directory: directory.to_owned(),
             objects: objects.to_owned(),
+            of: Of::Push,
         })
+    }
+
+    /// Takes a directory of our own beside these objects: what git writes goes there, and nothing
+    /// of it stays once the directory is removed.
+    #[must_use]
+    pub fn apart(objects: &Utf8Path, directory: &Utf8Path) -> Self {
+        Self {
+            directory: directory.to_owned(),
+            objects: objects.to_owned(),
+            of: Of::Ourselves,
+        }
     }
 
     /// The directory.
@@ -30,17 +52,20 @@ impl Quarantine {
         &self.directory
     }
 
-    /// The variables under which git finds both, and refuses to move refs (git(1)).
-    pub(super) fn variables(&self) -> [(&'static str, String); 3] {
+    /// The variables under which git finds both, and during a push refuses to move refs (git(1)).
+    pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
         let quoted = |path: &Utf8Path| {
             let inner = path.as_str().replace('\\', r"\\").replace('"', r#"\""#);
             format!("\"{inner}\"")
         };
-        [
+        let mut all = vec![
             ("GIT_OBJECT_DIRECTORY", self.directory.to_string()),
             ("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&self.objects)),
-            ("GIT_QUARANTINE_PATH", self.directory.to_string()),
-        ]
+        ];
+        if self.of == Of::Push {
+            all.push(("GIT_QUARANTINE_PATH", self.directory.to_string()));
+        }
+        all
     }
 }
 
@@ -67,7 +92,7 @@ mod tests {
         let objects = Utf8Path::new("/a:b\"c/objects");
         let dir = objects.join("tmp");
         let quarantine = Quarantine::in_objects(objects, &dir).expect("it is below");
-        let [_, (_, alternates), _] = quarantine.variables();
-        assert_eq!(alternates, r#""/a:b\"c/objects""#);
+        let variables = quarantine.variables();
+        assert_eq!(variables[1].1, r#""/a:b\"c/objects""#);
     }
 }

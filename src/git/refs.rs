@@ -389,6 +389,15 @@ impl Git {
         self.log_g("HEAD")
     }
 
+    /// Returns the stashes, the newest first, each with its message (git-stash(1)); there must be
+    /// one.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn stashes(&self) -> Result<Vec<ReflogEntry>, GitError> {
+        self.log_g("refs/stash")
+    }
+
     fn log_g(&self, name: &str) -> Result<Vec<ReflogEntry>, GitError> {
         let args = [
             "log",

@@ -11,7 +11,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -54,6 +54,7 @@ pub struct Git {
     index: Option<Utf8PathBuf>,
     quarantine: Option<Quarantine>,
     identity: Identity,
+    limit: Option<Duration>,
     version: GitVersion,
     trace: Trace,
     runner: SharedRunner,
@@ -75,6 +76,8 @@ pub struct GitVersion(pub u32, pub u32, pub u32);
 impl GitVersion {
     /// The oldest that is supported: the oldest that the tests run with.
     pub const OLDEST: Self = Self(2, 39, 0);
+    /// The first that tells a hook of `git symbolic-ref HEAD` (measured: 2.39 does not).
+    pub const TELLS_SYMBOLIC_REFS: Self = Self(2, 46, 0);
     /// The first with hooks that are configured (`hook.<name>.command`, git-hook(1)).
     pub const CONFIGURED_HOOKS: Self = Self(2, 54, 0);
 
@@ -126,6 +129,7 @@ impl Git {
             index: None,
             quarantine: None,
             identity: Identity::User,
+            limit: None,
             version: GitVersion(0, 0, 0),
             trace: Trace::default(),
             runner,
@@ -208,6 +212,15 @@ impl Git {
         }
     }
 
+    /// The same git for calls that ask a server: each may take so long, and none asks the user.
+    #[must_use]
+    pub fn with_limit(&self, limit: Duration) -> Self {
+        Self {
+            limit: Some(limit),
+            ..self.clone()
+        }
+    }
+
     /// The same git with an identity of our own, where the user has configured none.
     pub(super) fn with_fallback_identity(&self) -> Result<Self, GitError> {
         let known = self.run(&["var", "GIT_COMMITTER_IDENT"], None)?.status == Some(0);
@@ -232,6 +245,15 @@ impl Git {
             .unchecked()
             .run()
             .is_ok_and(|output| output.status.success())
+    }
+
+    /// The version of another git than the one on the search path; none when it does not say.
+    #[must_use]
+    pub fn version_of(program: &Utf8Path) -> Option<GitVersion> {
+        let asked = duct::cmd(program.as_std_path(), ["version"])
+            .stderr_null()
+            .unchecked();
+        GitVersion::parse(asked.read().ok()?.trim())
     }
 
     /// Whether the user lets git colour what goes to a terminal (`color.ui`, git-config(1)). The
@@ -321,9 +343,15 @@ impl Git {
             dir: &self.dir,
             environment: &self.environment(),
             input,
+            timeout: self.limit,
         };
         let began = Instant::now();
-        let output = self.runner.run(&call).map_err(GitError::Missing)?;
+        let output = self.runner.run(&call).map_err(|error| match self.limit {
+            Some(limit) if error.kind() == std::io::ErrorKind::TimedOut => {
+                GitError::TimedOut { limit }
+            }
+            Some(_) | None => GitError::Missing(error),
+        })?;
         self.trace.tell(&Asked::Command(
             &words[words.len() - args.len()..],
             began.elapsed(),
@@ -371,7 +399,16 @@ impl Runner for Duct {
             Some(bytes) => command.stdin_bytes(bytes),
             None => command.stdin_null(),
         };
-        let output = command.unchecked().run()?;
+        let handle = command.unchecked().start()?;
+        let output = match call.timeout {
+            None => Some(handle.wait()?),
+            Some(timeout) => handle.wait_timeout(timeout)?,
+        };
+        let Some(output) = output.cloned() else {
+            // what git has started ends with its pipes; nobody waits for those
+            handle.kill()?;
+            return Err(std::io::ErrorKind::TimedOut.into());
+        };
         Ok(Output {
             status: output.status.code(),
             stdout: output.stdout,
@@ -408,6 +445,9 @@ impl Git {
             if let Some(work_tree) = work_tree {
                 set("GIT_WORK_TREE", work_tree.as_str());
             }
+        }
+        if self.limit.is_some() {
+            set("GIT_TERMINAL_PROMPT", "0");
         }
         if let Some(index) = &self.index {
             set("GIT_INDEX_FILE", index.as_str());

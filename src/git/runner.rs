@@ -1,8 +1,9 @@
 //! Names what starts git: a [`Runner`], which a program that uses the library can bring itself.
 //!
 //! Every git command that any part of this crate asks for goes through the one that the
-//! [`Git`](super::Git) at hand holds. Two calls are not the repository's and pass it by: opening a
-//! manual page, and asking whether the user lets git colour a terminal.
+//! [`Git`](super::Git) at hand holds. Three calls are not the repository's and pass it by: opening a
+//! manual page, asking whether the user lets git colour a terminal, and asking another git on the
+//! search path for its version.
 //!
 //! ```
 //! use git_agentwt::git::{Call, Duct, Output, Runner};
@@ -21,6 +22,7 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use camino::Utf8Path;
 
@@ -44,6 +46,9 @@ pub struct Call<'a> {
     pub environment: &'a [(OsString, OsString)],
     /// Its standard input; none for an empty one.
     pub input: Option<&'a [u8]>,
+    /// How long it may take; none for as long as it takes. A runner that ends it for that fails
+    /// with [`std::io::ErrorKind::TimedOut`].
+    pub timeout: Option<Duration>,
 }
 
 /// Holds what a finished git said.

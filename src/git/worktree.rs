@@ -49,6 +49,8 @@ pub enum NewWorktreeBranch<'a> {
     Make(&'a BranchName, &'a CommitId),
     /// A branch that is there.
     Existing(&'a BranchName),
+    /// None: HEAD names this commit.
+    Detached(&'a CommitId),
 }
 
 /// Parses `git worktree list --porcelain -z`.
@@ -224,6 +226,9 @@ impl Git {
             NewWorktreeBranch::Existing(name) => {
                 args.extend(["--", path.as_str(), name.as_str()]);
             }
+            NewWorktreeBranch::Detached(commit) => {
+                args.extend(["--detach", "--", path.as_str(), commit.as_str()]);
+            }
         }
         self.output(&format!("add the worktree {path}"), &args)
             .map(drop)
@@ -304,6 +309,18 @@ impl Git {
     pub fn worktree_remove_force(&self, path: &Utf8Path) -> Result<(), GitError> {
         let args = ["worktree", "remove", "--force", "--", path.as_str()];
         self.output(&format!("remove the worktree {path}"), &args)
+            .map(drop)
+    }
+
+    /// Forgets a worktree whose directory is no longer there, with its private git directory, also
+    /// when it is locked.
+    ///
+    /// # Errors
+    /// Fails when git does not know it, or fails.
+    pub fn worktree_remove_missing(&self, path: &Utf8Path) -> Result<(), GitError> {
+        let path = path.as_str();
+        let args = ["worktree", "remove", "--force", "--force", "--", path];
+        self.output(&format!("forget the worktree {path}"), &args)
             .map(drop)
     }
 

@@ -5,8 +5,8 @@
 use bstr::ByteSlice;
 use serde_json::{Map, Value, json};
 
-use super::{Answer, changed};
-use super::{listed, sync};
+use super::{Answer, changed, doctor};
+use super::{listed, renewed, sync};
 use crate::change::{Change, Place, Seen, by_kind, by_seen};
 use crate::client::{About, ContextFile, Reads};
 use crate::commands::add::{Added, Done};
@@ -23,7 +23,7 @@ use crate::path::RepoPath;
 use crate::placed::{Drift, PlacedFile};
 use crate::plan::add::PlannedBranch;
 use crate::plan::init::ConfigPlan;
-use crate::plan::remove::BranchFate;
+use crate::plan::remove::{BranchFate, Merged};
 use crate::record::{LastVerification, Owner};
 use crate::scope::{RuleList, ScopeRule};
 use crate::verify::{Finding, Report};
@@ -90,15 +90,21 @@ fn document(answer: &Answer, notes: &[String]) -> Value {
         ),
         Answer::Restore(RestoreAnswer::Restored(done)) => ("restore", restored(done)),
         Answer::Restore(RestoreAnswer::Undone(done)) => ("restore", undone(done)),
+        Answer::Renew(done) => ("renew", renewed::json(done)),
         Answer::Remove(all) => (
             "remove",
             json!({ "worktrees": all.iter().map(removed).collect::<Vec<_>>() }),
+        ),
+        Answer::Revive(all) => (
+            "remove",
+            json!({ "worktrees": all.iter().map(super::trash::json).collect::<Vec<_>>() }),
         ),
         Answer::Sync(all) => (
             "sync",
             json!({ "worktrees": all.iter().map(sync::json).collect::<Vec<_>>() }),
         ),
         Answer::Hooks(answer) => ("hooks", hooks(answer)),
+        Answer::Doctor(answer) => ("doctor", doctor::json(answer)),
         Answer::Hook(answer) => ("hook", json!({ "refused": answer.refused })),
         Answer::Text(text) => ("text", json!({ "text": text })),
     };
@@ -181,6 +187,9 @@ fn add(added: &Added) -> Value {
     }
     if let (Some(synced), Some(body)) = (&added.synced, body.as_object_mut()) {
         body.insert("synced".to_owned(), sync::plan_json(synced));
+    }
+    if let (Some(claim), Some(body)) = (&added.claim, body.as_object_mut()) {
+        body.insert("claim".to_owned(), renewed::claim_json(claim));
     }
     if plan.client != Client::NONE
         && let Some(body) = body.as_object_mut()
@@ -451,11 +460,21 @@ fn removed(one: &Removed) -> Value {
             BranchFate::Private => "private",
         },
         "saved": paths(&one.plan.save),
-        "rescue": one.rescue.as_ref().map(|rescue| json!({
-            "ref": rescue.name,
-            "commit": rescue.commit,
+        "trash": one.trash.as_ref().map(|trash| json!({
+            "ref": trash.name,
+            "commit": trash.commit,
         })),
         "ignored": one.ignored,
+        "ignored_places": one
+            .ignored_places
+            .iter()
+            .map(|(path, bytes)| json!({ "path": path, "bytes": bytes }))
+            .collect::<Vec<_>>(),
+        "merged": one.plan.merged.as_ref().map(|merged| match merged {
+            Merged::Picked(commit) => json!({ "how": "picked", "commit": commit }),
+            Merged::Squashed(commit) => json!({ "how": "squashed", "commit": commit }),
+            Merged::Contained(name) => json!({ "how": "contained", "ref": name }),
+        }),
     })
 }
 

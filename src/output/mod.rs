@@ -4,6 +4,7 @@
 //! (`"schema": "agentwt.<command>/1"`); absent means not applicable, null asked but unknown.
 
 mod changed;
+mod doctor;
 mod errors;
 mod github;
 mod human;
@@ -12,9 +13,11 @@ mod listed;
 mod paint;
 mod porcelain;
 pub mod progress;
+mod renewed;
 mod sarif;
 mod sync;
 mod table;
+mod trash;
 mod watching;
 
 use camino::Utf8PathBuf;
@@ -28,6 +31,7 @@ use crate::cli::Format;
 use crate::client::About;
 use crate::commands::add::Added;
 use crate::commands::changed::ChangedAnswer;
+use crate::commands::doctor::Doctored;
 use crate::commands::hook::HookAnswer;
 use crate::commands::hooks::HooksAnswer;
 use crate::commands::init::Initialised;
@@ -35,7 +39,9 @@ use crate::commands::list::Listed;
 use crate::commands::range::RangeVerdict;
 use crate::commands::reapply::Reapplied;
 use crate::commands::remove::Removed;
+use crate::commands::renew::Renewed;
 use crate::commands::restore::RestoreAnswer;
+use crate::commands::revive::Revived;
 use crate::commands::scope::ScopeAnswer;
 use crate::commands::status::StatusAnswer;
 use crate::commands::sync::Synced;
@@ -63,8 +69,11 @@ pub enum Answer {
     Reapply(Reapplied),
     Restore(RestoreAnswer),
     Remove(Vec<Removed>),
+    Renew(Renewed),
+    Revive(Vec<Revived>),
     Sync(Vec<Synced>),
     Hooks(HooksAnswer),
+    Doctor(Doctored),
     Hook(HookAnswer),
     Text(String),
 }
@@ -130,9 +139,12 @@ impl Answer {
             | Self::Changed { .. }
             | Self::Reapply(_)
             | Self::Remove(_)
+            | Self::Renew(_)
+            | Self::Revive(_)
             | Self::Sync(_)
             | Self::Restore(_)
             | Self::Hooks(_)
+            | Self::Doctor(_)
             | Self::Hook(_)
             | Self::Text(_) => Vec::new(),
         }

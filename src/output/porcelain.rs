@@ -1,6 +1,6 @@
 //! Prints records for programs: one a line, fields apart by a tab, in an order that only grows.
 
-use super::{Answer, End, changed, listed, sync};
+use super::{Answer, End, changed, doctor, listed, sync};
 use crate::change::{Change, Place, by_kind};
 use crate::client::About;
 use crate::commands::hooks::{HooksAnswer, HooksDone};
@@ -52,6 +52,7 @@ pub fn porcelain(answer: &Answer, end: End) -> Vec<u8> {
         Answer::Range(one) => verify(&mut records, &one.range, &one.report),
         Answer::Changed { answer, shown } => changed::porcelain(&mut records, answer, *shown),
         Answer::Hooks(answer) => hooks(&mut records, answer),
+        Answer::Doctor(answer) => doctor::porcelain(&mut records, answer),
         Answer::Clients(all) => all.iter().for_each(|about| client(&mut records, about)),
         Answer::Path(path) => records.push(&[path.as_str().as_bytes()]),
         Answer::Sync(all) => all
@@ -62,6 +63,8 @@ pub fn porcelain(answer: &Answer, end: End) -> Vec<u8> {
         | Answer::Reapply(_)
         | Answer::Restore(_)
         | Answer::Remove(_)
+        | Answer::Renew(_)
+        | Answer::Revive(_)
         | Answer::Hook(_)
         | Answer::Text(_) => {}
     }
@@ -100,8 +103,11 @@ pub fn tsv(answer: &Answer, end: End) -> Vec<u8> {
         | Answer::Reapply(_)
         | Answer::Restore(_)
         | Answer::Remove(_)
+        | Answer::Renew(_)
+        | Answer::Revive(_)
         | Answer::Sync(_)
         | Answer::Hooks(_)
+        | Answer::Doctor(_)
         | Answer::Hook(_)
         | Answer::Text(_) => {}
     }

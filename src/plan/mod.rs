@@ -2,6 +2,7 @@
 
 pub mod add;
 pub mod context;
+pub mod doctor;
 pub mod init;
 pub mod overlap;
 pub mod owner;
@@ -12,3 +13,4 @@ pub mod restore;
 pub mod retry;
 pub mod rules;
 pub mod sync;
+pub mod trash;

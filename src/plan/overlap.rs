@@ -219,6 +219,8 @@ pub fn some(mut all: impl ExactSizeIterator<Item = String>, shown: usize) -> Str
 
 /// How many names a line holds.
 const SHOWN: usize = 3;
+/// How many groups of worktrees are told of a line each.
+const NOTES: usize = 5;
 /// How many files a refusal names for each worktree.
 const REFUSED: usize = 20;
 
@@ -250,7 +252,15 @@ pub fn decide(name: &str, overlaps: &[Overlap], sharing: Sharing) -> Result<Vec<
                 let (names, what) = (quoted(one, SHOWN), one.summary(SHOWN));
                 format!("{names} may write {what}; to see them: git agentwt list --overlap")
             };
-            Ok(overlaps.iter().map(note).collect())
+            let mut notes: Vec<String> = overlaps.iter().take(NOTES).map(note).collect();
+            let others = overlaps.iter().skip(NOTES).map(|one| one.second.len());
+            if let more @ 1.. = others.sum() {
+                let worktrees = if more == 1 { "worktree" } else { "worktrees" };
+                notes.push(format!(
+                    "{more} more {worktrees} may write the same files or new ones; to see them: git agentwt list --overlap"
+                ));
+            }
+            Ok(notes)
         }
     }
 }
@@ -325,6 +335,13 @@ mod tests {
         let refused = decide("new", &overlaps, Sharing::Refused);
         let refused = refused.map_err(|error| error.to_string());
         assert!(refused.is_err_and(|text| text.contains("`a`, `c`: the same 2 files: src/a.rs")));
+        let many: Vec<Overlap> = std::iter::repeat_n(&overlaps[0], 8).cloned().collect();
+        let notes = decide("new", &many, Sharing::Allowed).unwrap_or_default();
+        assert_eq!(notes.len(), 6);
+        assert!(
+            notes[5].starts_with("6 more worktrees may write"),
+            "{notes:?}"
+        );
         assert_eq!(decide("new", &[], Sharing::Refused).ok(), Some(vec![]));
     }
 }

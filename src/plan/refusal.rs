@@ -5,11 +5,12 @@ use std::fmt;
 use camino::Utf8PathBuf;
 use miette::Diagnostic;
 
+use super::remove::refusal::RemoveRefusal;
 use super::restore::refusal::RestoreRefusal;
 use super::sync::refusal::SyncRefusal;
+use super::trash::refusal::TrashRefusal;
 use crate::client::ClientRefusal;
 use crate::exit::ExitCode;
-use crate::path::RepoPath;
 use crate::record::{Alive, Owner};
 
 /// Says why nothing is done.
@@ -127,6 +128,22 @@ pub enum Refusal {
     /// A path is none of the repository.
     #[error("cannot use {text} as a path: {why}")]
     BadPath { text: String, why: String },
+    /// There is no repository to keep what is known of a clone.
+    #[error("cannot clone here: {dir} is in no git repository that could keep its record")]
+    NoParentDir { dir: String },
+    /// `--parent` names a directory that needs none.
+    #[error("cannot take {dir} as --parent: it is in the repository {root}")]
+    ParentInRepository { dir: Utf8PathBuf, root: Utf8PathBuf },
+    /// What is cloned cannot be a linked worktree.
+    #[error(
+        "cannot add `{name}`: with --repo it is a clone, and the strategy `worktree` was asked for"
+    )]
+    RepoIsClone { name: String },
+    /// It makes its ids by another function.
+    #[error(
+        "cannot add `{name}`: {url} makes its ids by another hash function than the repository here"
+    )]
+    OtherFormat { name: String, url: String },
     /// `-C` names no directory.
     #[error("there is no directory {path}")]
     NoDirectory { path: String },
@@ -145,47 +162,9 @@ pub enum Refusal {
         list(items)
     )]
     Overlap { name: String, items: Vec<String> },
-    /// Work would be lost.
-    #[error("cannot remove worktree `{name}`: {summary}{}", list(items))]
-    WouldLose {
-        name: String,
-        summary: String,
-        items: Vec<String>,
-        synced: Vec<RepoPath>,
-    },
-    /// A repository inside the worktree would be lost, which no commit can save.
-    #[error("cannot remove worktree `{name}`: a repository is inside it: {}", items.join(", "))]
-    NestedRepository {
-        name: String,
-        path: Utf8PathBuf,
-        items: Vec<String>,
-    },
-    /// Something in it cannot be read, so that nobody can say or save what it holds.
-    #[error(
-        "cannot remove worktree `{name}`: it cannot be read whether work would be lost{}",
-        list(items)
-    )]
-    Unreadable {
-        name: String,
-        path: Utf8PathBuf,
-        items: Vec<String>,
-    },
-    /// The worktree is locked.
-    #[error("cannot remove worktree `{name}`: it is locked")]
-    Locked { name: String, path: Utf8PathBuf },
-    /// Somebody moved the worktree.
-    #[error("cannot remove worktree `{name}`: it was moved to {moved_to}")]
-    Moved {
-        name: String,
-        path: Utf8PathBuf,
-        moved_to: Utf8PathBuf,
-    },
-    /// We did not make it.
-    #[error("cannot remove worktree `{name}`: plain git made it")]
-    NotOurs { name: String, path: Utf8PathBuf },
-    /// The command was started inside the worktree.
-    #[error("cannot remove worktree `{name}` from inside it")]
-    Inside { name: String, root: Utf8PathBuf },
+    /// Worktrees are not removed.
+    #[error(transparent)]
+    Remove(Box<RemoveRefusal>),
     /// The directory is no linked worktree.
     #[error("{path} is not a linked worktree of this repository")]
     NotLinked { path: String },
@@ -205,6 +184,15 @@ pub enum Refusal {
     /// A sync is refused.
     #[error(transparent)]
     Sync(Box<SyncRefusal>),
+    /// A worktree cannot be saved, or not be brought back.
+    #[error(transparent)]
+    Trash(Box<TrashRefusal>),
+}
+
+impl From<TrashRefusal> for Refusal {
+    fn from(refusal: TrashRefusal) -> Self {
+        Self::Trash(Box::new(refusal))
+    }
 }
 
 impl From<SyncRefusal> for Refusal {
@@ -239,6 +227,12 @@ fn list(items: &[String]) -> String {
     items.iter().map(|item| format!("\n  {item}")).collect()
 }
 
+impl From<RemoveRefusal> for Refusal {
+    fn from(refusal: RemoveRefusal) -> Self {
+        Self::Remove(Box::new(refusal))
+    }
+}
+
 impl Refusal {
     /// The status with which the program ends.
     #[must_use]
@@ -246,6 +240,7 @@ impl Refusal {
         match self {
             Self::Restore(refusal) => refusal.exit_code(),
             Self::Sync(refusal) => refusal.exit_code(),
+            Self::Trash(refusal) => refusal.exit_code(),
             Self::NoWriteList { .. } => ExitCode::Config,
             Self::NoDefaultBase { .. }
             | Self::UnknownBase { .. }
@@ -255,6 +250,10 @@ impl Refusal {
             | Self::BadPath { .. }
             | Self::NoDirectory { .. }
             | Self::WatchNeedsTerminal
+            | Self::NoParentDir { .. }
+            | Self::ParentInRepository { .. }
+            | Self::RepoIsClone { .. }
+            | Self::OtherFormat { .. }
             | Self::NotLinked { .. }
             | Self::NoSuchCommit { .. }
             | Self::NoClient { .. }
@@ -262,6 +261,7 @@ impl Refusal {
             | Self::NoText { .. }
             | Self::Bare => ExitCode::Usage,
             Self::AnotherScope { .. }
+            | Self::Remove(_)
             | Self::Overlap { .. }
             | Self::AnotherBase { .. }
             | Self::AnotherBranch { .. }
@@ -278,24 +278,19 @@ impl Refusal {
             | Self::OwnedByAnother { .. }
             | Self::StillRunning { .. }
             | Self::Busy { .. }
-            | Self::WouldLose { .. }
-            | Self::NestedRepository { .. }
-            | Self::Unreadable { .. }
-            | Self::Locked { .. }
-            | Self::Moved { .. }
             | Self::AcceptInside { .. }
-            | Self::NotOurs { .. }
-            | Self::Inside { .. }
             | Self::Detached { .. }
             | Self::Client(_)
             | Self::NameTaken { .. } => ExitCode::Refused,
         }
     }
 
-    const fn code_name(&self) -> &'static str {
+    fn code_name(&self) -> &'static str {
         match self {
             Self::Restore(refusal) => refusal.code_name(),
             Self::Sync(refusal) => refusal.code_name(),
+            Self::Remove(refusal) => refusal.code_name(),
+            Self::Trash(refusal) => refusal.code_name(),
             Self::NoWriteList { .. } => "agentwt::add::no_write_list",
             Self::NoClient { .. } => "agentwt::add::no_client",
             Self::NoPromptFile { .. } => "agentwt::add::no_prompt_file",
@@ -324,18 +319,15 @@ impl Refusal {
             Self::BadName { .. } => "agentwt::name::bad",
             Self::BadPath { .. } => "agentwt::scope::bad_path",
             Self::NoDirectory { .. } => "agentwt::cli::no_directory",
+            Self::NoParentDir { .. } => "agentwt::add::no_parent_dir",
+            Self::ParentInRepository { .. } => "agentwt::add::parent_in_repository",
+            Self::RepoIsClone { .. } => "agentwt::add::repo_is_clone",
+            Self::OtherFormat { .. } => "agentwt::add::other_format",
             Self::Bare => "agentwt::add::bare",
             Self::WatchNeedsTerminal => "agentwt::list::no_terminal",
             Self::NoSuchCommit { .. } => "agentwt::changed::no_such_commit",
             Self::Overlap { .. } => "agentwt::add::overlap",
-            Self::WouldLose { .. } => "agentwt::remove::would_lose",
-            Self::NestedRepository { .. } => "agentwt::remove::nested_repository",
-            Self::Unreadable { .. } => "agentwt::remove::unreadable",
-            Self::Locked { .. } => "agentwt::remove::locked",
-            Self::Moved { .. } => "agentwt::remove::moved",
             Self::AcceptInside { .. } => "agentwt::verify::accept_inside",
-            Self::NotOurs { .. } => "agentwt::remove::not_ours",
-            Self::Inside { .. } => "agentwt::remove::inside",
             Self::NotLinked { .. } => "agentwt::hooks::not_linked",
             Self::Detached { .. } => "agentwt::hooks::detached",
             Self::NameTaken { .. } => "agentwt::hooks::name_taken",
@@ -346,6 +338,8 @@ impl Refusal {
         match self {
             Self::Restore(refusal) => refusal.advice(),
             Self::Sync(refusal) => refusal.advice(),
+            Self::Remove(refusal) => refusal.advice(),
+            Self::Trash(refusal) => refusal.advice(),
             Self::NoWriteList { name, config_found } => {
                 let file = crate::config::CONFIG_PATH;
                 let config = if *config_found {
@@ -437,6 +431,16 @@ impl Refusal {
             Self::BadPath { .. } => {
                 "paths are relative to where you stand: git agentwt scope -- src/main.rs".to_owned()
             }
+            Self::NoParentDir { .. } => {
+                "name a directory for clones: git agentwt add … --repo <URL> --parent <dir>".to_owned()
+            }
+            Self::ParentInRepository { root, .. } => {
+                format!("leave --parent out: git agentwt -C {root} add … --repo <URL>")
+            }
+            Self::RepoIsClone { .. } => "leave --strategy out, or --repo".to_owned(),
+            Self::OtherFormat { .. } => {
+                "clone it with --parent into a directory that is in no repository, made with: GIT_DEFAULT_HASH=sha256".to_owned()
+            }
             Self::NoDirectory { .. } => {
                 "-C takes the directory to start in: git agentwt -C <dir> list".to_owned()
             }
@@ -449,26 +453,6 @@ impl Refusal {
             Self::Overlap { name, .. } => format!(
                 "narrow it (--write, --add-exclude), wait until they are removed, or share: git agentwt add {name} without --exclusive"
             ),
-            Self::WouldLose { name, synced, .. } => {
-                let keep = pull(name, synced);
-                format!(
-                    "{keep}commit and merge it, or let `git agentwt remove --force {name}` save it under refs/agentwt/rescue/{name}/ first"
-                )
-            }
-            Self::NestedRepository { path, .. } => {
-                format!("no commit can save its history: move it out of {path} first")
-            }
-            Self::Unreadable { path, .. } => format!("chmod -R u+rX {path}"),
-            Self::Locked { path, .. } => format!("git worktree unlock {path}"),
-            Self::Moved { path, moved_to, .. } => {
-                format!("move it back first: git worktree move {moved_to} {path}")
-            }
-            Self::NotOurs { path, name } => {
-                format!("git agentwt hooks uninstall {name} && git worktree remove {path}")
-            }
-            Self::Inside { name, root } => {
-                format!("cd {root} && git agentwt remove {name}")
-            }
             Self::AcceptInside { root, name } => format!(
                 "look at what was changed with `git agentwt verify {name}`; then: git agentwt -C {root} verify --accept-shared {name}"
             ),
@@ -488,19 +472,5 @@ impl Diagnostic for Refusal {
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         Some(Box::new(self.advice()))
-    }
-}
-
-/// The command that keeps edited synced files, if there are any.
-fn pull(name: &str, synced: &[RepoPath]) -> String {
-    const SHOWN: usize = 8;
-    let shown = synced.iter().take(SHOWN).map(|path| format!(" {path}"));
-    let more = if synced.len() > SHOWN { " …" } else { "" };
-    match synced {
-        [] => String::new(),
-        [_, ..] => format!(
-            "git agentwt sync {name} --pull{}{more}, to keep what was synced; ",
-            shown.collect::<String>()
-        ),
     }
 }

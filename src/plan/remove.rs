@@ -1,13 +1,17 @@
 //! Decides whether a worktree may be removed, and what is saved before; pure.
 
+use std::fmt;
+
 use camino::Utf8PathBuf;
 
-use super::refusal::Refusal;
+pub mod refusal;
+
+use self::refusal::{Lost, Reason, RemoveRefusal};
 use crate::config::Strategy;
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::Origin;
-use crate::record::{MadeBy, Record};
+use crate::record::{Alive, MadeBy, Record};
 
 /// Holds what `remove` looks at.
 #[derive(Clone, Debug)]
@@ -18,6 +22,10 @@ pub struct RemoveFacts {
     pub start: Utf8PathBuf,
     /// The repository's root.
     pub root: Utf8PathBuf,
+    /// Where a worktree of this name stands.
+    pub place: Utf8PathBuf,
+    /// Why nothing can be removed there: a directory on the way is a link.
+    pub barred: Option<String>,
     /// Whether git has the worktree locked.
     pub locked: bool,
     /// Paths with uncommitted work, untracked files among them.
@@ -30,6 +38,12 @@ pub struct RemoveFacts {
     pub nested: Vec<RepoPath>,
     /// What could not be read, and may hold work.
     pub unreadable: Vec<String>,
+    /// Where other file systems are mounted inside.
+    pub mounted: Vec<String>,
+    /// Processes that work inside; none where the system does not tell.
+    pub running: Option<Vec<Running>>,
+    /// Whether its owner, if it has one, is alive.
+    pub owner: Alive,
     /// Whether another worktree has the branch checked out by now.
     pub held: bool,
     /// Submodules with work of their own.
@@ -41,28 +55,71 @@ pub struct RemoveFacts {
     pub detached: Vec<CommitId>,
     /// Where git has the worktree by now, if somebody moved it.
     pub moved_to: Option<Utf8PathBuf>,
-    /// How many commits are on no other branch.
+    /// The commits that are nowhere else, neither by themselves nor by what they change.
     pub unmerged: Unmerged,
+    /// How what the branch changes came into the base branch, where its commits are not in it.
+    pub merged: Option<Merged>,
+    /// Stashes that were made on the branch, which stay.
+    pub stashes: Vec<String>,
 }
 
-/// Counts commits that are on no other branch, remote-tracking branch or tag.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Lists commits that are on no other branch, remote-tracking branch or tag, and that nobody has
+/// merged by content: the id and the subject of each, the newest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unmerged {
     /// On the worktree's branch.
-    pub branch: u64,
+    pub branch: Vec<(CommitId, String)>,
     /// Only reachable from a HEAD that is elsewhere.
-    pub detached: u64,
+    pub detached: Vec<(CommitId, String)>,
+}
+
+/// Says how the content of commits came into the base branch, which does not have the commits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Merged {
+    /// Each change is in a commit of its own there; the newest of them.
+    Picked(CommitId),
+    /// All of it is in this commit.
+    Squashed(CommitId),
+    /// To merge it again would change nothing in this ref.
+    Contained(String),
+}
+
+impl fmt::Display for Merged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Picked(commit) => {
+                write!(f, "merged by rebase or cherry-pick in {}", commit.short())
+            }
+            Self::Squashed(commit) => write!(f, "merged by squash in {}", commit.short()),
+            Self::Contained(name) => {
+                let short = ["refs/heads/", "refs/remotes/"];
+                let short = short.iter().find_map(|start| name.strip_prefix(start));
+                write!(f, "merged: {} has its content", short.unwrap_or(name))
+            }
+        }
+    }
+}
+
+/// Holds a process that works inside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Running {
+    /// Its number.
+    pub pid: u32,
+    /// What it calls itself.
+    pub name: String,
 }
 
 /// Holds what the user allowed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemoveOptions {
-    /// `--force`: save what would be lost, then remove.
-    pub force: bool,
+    /// `--force`: once, save what would be lost, then remove; twice, although it is in use.
+    pub force: u8,
     /// `-D`: delete the branch even when it is not merged.
     pub delete_branch: bool,
     /// `--keep-branch`.
     pub keep_branch: bool,
+    /// `--owner`: who asks.
+    pub owner: Option<String>,
 }
 
 /// Holds what `remove` will do.
@@ -74,6 +131,8 @@ pub struct RemovePlan {
     pub keep: Vec<CommitId>,
     /// What becomes of the branch.
     pub branch: BranchFate,
+    /// How it was merged, if only by content.
+    pub merged: Option<Merged>,
 }
 
 /// Says what becomes of the branch.
@@ -92,72 +151,30 @@ pub enum BranchFate {
 /// Decides.
 ///
 /// # Errors
-/// Refuses what is not ours to remove, and what would lose work that nobody allowed to save.
-pub fn plan(facts: &RemoveFacts, options: RemoveOptions) -> Result<RemovePlan, Refusal> {
+/// Refuses what is not ours to remove, and what would lose work that nobody allowed to save: all
+/// reasons at once.
+pub fn plan(facts: &RemoveFacts, options: &RemoveOptions) -> Result<RemovePlan, RemoveRefusal> {
     let record = &facts.record;
-    let name = record.name.to_string();
-    if record.made_by == MadeBy::Git {
-        return Err(Refusal::NotOurs {
-            name,
+    let allowed = |reason: &Reason| reason.force_needed().is_some_and(|n| n <= options.force);
+    let mut reasons = reasons(facts, options);
+    reasons.retain(|reason| !allowed(reason));
+    if !reasons.is_empty() {
+        return Err(RemoveRefusal {
+            name: record.name.to_string(),
             path: record.path.clone(),
+            reasons,
         });
     }
-    if facts.start.starts_with(&record.path) {
-        return Err(Refusal::Inside {
-            name,
-            root: facts.root.clone(),
-        });
-    }
-    if let Some(moved_to) = &facts.moved_to {
-        return Err(Refusal::Moved {
-            name,
-            path: record.path.clone(),
-            moved_to: moved_to.clone(),
-        });
-    }
-    if facts.locked {
-        return Err(Refusal::Locked {
-            name,
-            path: record.path.clone(),
-        });
-    }
-    let mut nested: Vec<&RepoPath> = facts.nested.iter().chain(&facts.submodules).collect();
-    nested.sort_unstable();
-    if !nested.is_empty() {
-        let items = nested.iter().map(ToString::to_string).collect();
-        return Err(Refusal::NestedRepository {
-            name,
-            path: record.path.clone(),
-            items,
-        });
-    }
-    if !facts.unreadable.is_empty() {
-        return Err(Refusal::Unreadable {
-            name,
-            path: record.path.clone(),
-            items: facts.unreadable.clone(),
-        });
-    }
-    let kept_by_branch = options.keep_branch || options.delete_branch || facts.held;
-    let unmerged = facts.unmerged.detached
-        + if kept_by_branch {
-            0
-        } else {
-            facts.unmerged.branch
-        };
-    if !options.force && (!facts.uncommitted.is_empty() || unmerged > 0) {
-        return Err(would_lose(facts, unmerged));
-    }
+    let is_merged = facts.unmerged.branch.is_empty();
     let mut keep = facts.detached.clone();
     let branch = match &facts.branch_tip {
         _ if record.strategy == Strategy::Clone => BranchFate::Private,
         None => BranchFate::Gone,
-        Some(_) if options.keep_branch || facts.held => BranchFate::Stays,
-        // a branch that was there before is the user's own
-        Some(_) if !record.branch_made && !options.delete_branch => BranchFate::Stays,
-        Some(tip) if facts.unmerged.branch == 0 => BranchFate::Deleted(tip.clone()),
-        Some(tip) if options.delete_branch => {
-            keep.push(tip.clone());
+        Some(_) if stays(facts, options) => BranchFate::Stays,
+        Some(tip) if is_merged || options.delete_branch => {
+            if !is_merged || facts.merged.is_some() {
+                keep.push(tip.clone());
+            }
             BranchFate::Deleted(tip.clone())
         }
         Some(_) => BranchFate::Stays,
@@ -166,58 +183,129 @@ pub fn plan(facts: &RemoveFacts, options: RemoveOptions) -> Result<RemovePlan, R
         save: facts.uncommitted.clone(),
         keep,
         branch,
+        merged: facts.merged.clone(),
     })
 }
 
-fn would_lose(facts: &RemoveFacts, unmerged: u64) -> Refusal {
-    const SHOWN: usize = 20;
-    let (untracked, placed) = (facts.untracked.len(), facts.placed.len());
-    let changed = facts.uncommitted.len().saturating_sub(untracked + placed);
-    let mut parts = Vec::new();
-    let count = |n: usize, one: &str, many: &str| {
-        if n == 1 {
-            format!("1 {one}")
-        } else {
-            format!("{n} {many}")
-        }
+/// Whether the branch stays whatever it holds: asked for, in use, or the user's own.
+fn stays(facts: &RemoveFacts, options: &RemoveOptions) -> bool {
+    let own = !facts.record.branch_made && !options.delete_branch;
+    options.keep_branch || facts.held || own
+}
+
+/// Everything that speaks against it.
+fn reasons(facts: &RemoveFacts, options: &RemoveOptions) -> Vec<Reason> {
+    let record = &facts.record;
+    if record.made_by == MadeBy::Git {
+        return vec![Reason::NotOurs];
+    }
+    if record.path != facts.place {
+        return vec![Reason::Elsewhere {
+            place: facts.place.clone(),
+        }];
+    }
+    let mut all = Vec::new();
+    all.extend(facts.barred.clone().map(|why| Reason::Barred { why }));
+    if facts.start.starts_with(&record.path) {
+        all.push(Reason::Inside {
+            root: facts.root.clone(),
+        });
+    }
+    if let Some(to) = &facts.moved_to {
+        all.push(Reason::Moved { to: to.clone() });
+    }
+    let mut nested: Vec<&RepoPath> = facts.nested.iter().chain(&facts.submodules).collect();
+    nested.sort_unstable();
+    if !nested.is_empty() {
+        let items = nested.iter().map(ToString::to_string).collect();
+        all.push(Reason::Nested { items });
+    }
+    if !facts.mounted.is_empty() {
+        let items = facts.mounted.clone();
+        all.push(Reason::Mounted { items });
+    }
+    if !facts.unreadable.is_empty() {
+        let items = facts.unreadable.clone();
+        all.push(Reason::Unreadable { items });
+    }
+    all.extend(would_lose(facts, options).map(Reason::WouldLose));
+    if facts.locked {
+        all.push(Reason::Locked);
+    }
+    if let Some(running) = facts.running.clone().filter(|all| !all.is_empty()) {
+        all.push(Reason::Running { running });
+    }
+    if let (Some(owner), Alive::Yes) = (&record.owner, facts.owner)
+        && options.owner.as_ref() != Some(&owner.id)
+    {
+        let id = owner.id.clone();
+        let pid = owner.process.as_ref().map(|process| process.pid);
+        all.push(Reason::Owned { id, pid });
+    }
+    all
+}
+
+/// What git would lose, if anything.
+fn would_lose(facts: &RemoveFacts, options: &RemoveOptions) -> Option<Lost> {
+    let mut commits = facts.unmerged.detached.clone();
+    if !stays(facts, options) && !options.delete_branch {
+        commits.extend(facts.unmerged.branch.iter().cloned());
+    }
+    // what is in a repository inside is told as such
+    let is_nested = |path: &RepoPath| {
+        let mut nested = facts.nested.iter();
+        nested.any(|above| path == above || path.is_below(above.as_bstr()))
     };
-    if changed > 0 {
-        parts.push(count(
-            changed,
-            "file has uncommitted changes",
-            "files have uncommitted changes",
-        ));
-    }
-    if untracked > 0 {
-        parts.push(count(untracked, "file is untracked", "files are untracked"));
-    }
-    if placed > 0 {
-        let (one, many) = ("placed file is edited", "placed files are edited");
-        parts.push(count(placed, one, many));
-    }
-    if unmerged > 0 {
-        let unmerged = usize::try_from(unmerged).unwrap_or(usize::MAX);
-        parts.push(count(
-            unmerged,
-            "commit is on no other branch",
-            "commits are on no other branch",
-        ));
+    let work: Vec<&RepoPath> = facts.uncommitted.iter().filter(|p| !is_nested(p)).collect();
+    if work.is_empty() && commits.is_empty() {
+        return None;
     }
     // what git shows nobody is named first
-    let is_placed = |path: &&RepoPath| facts.placed.iter().any(|(placed, _)| placed == *path);
+    let is_placed = |path: &RepoPath| facts.placed.iter().any(|(placed, _)| placed == path);
     let edited = facts.placed.iter().map(|(path, _)| path);
-    let others = facts.uncommitted.iter().filter(|path| !is_placed(path));
-    let all = edited.chain(others);
-    let mut items: Vec<String> = all.take(SHOWN).map(ToString::to_string).collect();
-    if facts.uncommitted.len() > SHOWN {
-        items.push(format!("… and {} more", facts.uncommitted.len() - SHOWN));
-    }
+    let others = work.iter().copied().filter(|path| !is_placed(path));
     let synced = facts.placed.iter();
     let synced = synced.filter(|(_, origin)| *origin == Origin::Synced);
-    Refusal::WouldLose {
-        name: facts.record.name.to_string(),
-        summary: parts.join(", "),
-        items,
+    let untracked = facts.untracked.iter().filter(|p| !is_nested(p)).count();
+    let placed = facts.placed.len();
+    Some(Lost {
+        changed: work.len().saturating_sub(untracked + placed),
+        untracked,
+        placed,
+        paths: edited.chain(others).cloned().collect(),
         synced: synced.map(|(path, _)| path.clone()).collect(),
-    }
+        commits,
+    })
 }
+
+/// What the user should know although it stops nothing.
+#[must_use]
+pub fn notes(facts: &RemoveFacts, options: &RemoveOptions) -> Vec<String> {
+    let record = &facts.record;
+    let name = &record.name;
+    let mut notes = Vec::new();
+    if let (Some(owner), Alive::Unknown) = (&record.owner, facts.owner)
+        && options.owner.as_ref() != Some(&owner.id)
+    {
+        notes.push(format!(
+            "{name}: nobody can tell from here whether its owner `{}` on {} is alive",
+            owner.id, owner.host
+        ));
+    }
+    if facts.running.is_none() {
+        notes.push(format!(
+            "{name}: this system does not tell whether a process works in it"
+        ));
+    }
+    if !facts.stashes.is_empty() {
+        let verb = match facts.stashes.len() {
+            1 => "a stash that was made on its branch stays",
+            _ => "stashes that were made on its branch stay",
+        };
+        notes.push(format!("{name}: {verb}: {}", facts.stashes.join(", ")));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests;

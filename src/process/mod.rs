@@ -2,10 +2,16 @@
 //!
 //! Git is started in `git/run.rs`, and nowhere here.
 
+mod clock;
+mod detached;
+mod inside;
 mod probe;
 mod running;
-mod working;
+mod search;
 
+pub use clock::{nonce, reading};
+pub use detached::{leave_session, start_detached};
+pub use inside::{Inside, What, ancestors, inside};
 pub use probe::{CommandProber, Ownership, Prober, Question, SharedProber};
-pub use running::{host, is_alive, started};
-pub use working::working_in;
+pub use running::{host, is_alive, is_root, started};
+pub use search::{count_in, on_path, shows_page};

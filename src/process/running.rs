@@ -14,6 +14,12 @@ pub fn host() -> String {
     name.nodename().to_string_lossy().into_owned()
 }
 
+/// Whether we run as root, whom permissions do not stop.
+#[must_use]
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 /// Returns what only this very process has, as long as its number means it: when it started, and
 /// in which run of the system; none when there is no such process.
 #[cfg(target_os = "linux")]

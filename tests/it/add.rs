@@ -73,6 +73,7 @@ mod what_is_made {
         insta::with_settings!({filters => vec![(r#""notes": \[[^\]]*\]"#, "[notes]")]}, {
         insta::assert_snapshot!(said, @r#"
         {
+          "attempts": 1,
           "base": {
             "commit": "af82e40edf386d673bb6f4292ab3a4faea3c91e5",
             "revision": "main"

@@ -234,7 +234,7 @@ fn every_command_takes_it_as_it_takes_a_linked_worktree() {
         let listed = repo.agentwt(&["list"]).ok();
         assert!(listed.contains("task-5"), "{listed}");
         assert_eq!(repo.findings(&dir), "", "{strategy}: committed");
-        for command in ["path", "scope", "status", "changed"] {
+        for command in ["scope", "status", "changed"] {
             let said = repo.agentwt_in(&dir.join("src"), &[command]).ok();
             assert!(!said.is_empty(), "{strategy}: {command}");
         }
@@ -425,4 +425,85 @@ fn a_clone_whose_record_was_removed_is_a_violation() {
     let said = repo.agentwt(&["verify", "task-5", "--format", "tsv"]);
     said.fails(1);
     assert!(said.stdout.contains("agentwt/worktrees/task-5"), "{said}");
+}
+
+#[test]
+fn a_url_is_cloned_instead_of_the_repository_around() {
+    let repo = TestRepo::project();
+    let other = TestRepo::project();
+    let url = format!("file://{}", other.main().display());
+    let arguments = [ADD, &["--repo", &url]].concat();
+    repo.agentwt(&arguments).ok();
+    let dir = repo.worktree("task-5");
+    assert!(is_clone(&dir));
+    assert_eq!(repo.git_in(&dir, &["remote", "get-url", "origin"]), url);
+    assert_eq!(repo.findings(&dir), "");
+    assert_eq!(
+        repo.agentwt(&arguments).ok(),
+        "$TMP/repo/.agentwt/worktrees/task-5"
+    );
+    repo.sh(
+        &dir,
+        "chmod u+w docs/api.md; echo a > src/a.rs; echo b >> docs/api.md",
+    )
+    .ok();
+    let tip = repo.commit_all_in(&dir, "a");
+    let found = repo.findings(&dir);
+    assert!(found.contains("docs/api.md modified"), "{found}");
+    assert!(!found.contains("src/a.rs"), "{found}");
+    repo.agentwt(&["remove", "task-5"]).ok();
+    let incoming = repo.git(&["rev-parse", "refs/agentwt/incoming/task-5"]);
+    assert_eq!(incoming, tip);
+    repo.agentwt(&[ADD, &["--repo", &url, "--strategy", "worktree"]].concat())
+        .fails(2);
+}
+
+#[test]
+fn a_url_that_cannot_be_cloned_leaves_nothing() {
+    let repo = TestRepo::project();
+    let before = repo.fingerprint();
+    let said = repo.agentwt(&[ADD, &["--repo", "file:///nowhere/at/all"]].concat());
+    said.fails(5);
+    assert_eq!(said.stderr.matches("error: ").count(), 1, "{said}");
+    let no_locks = |text: String| -> String {
+        let lines = text.lines().filter(|line| !line.contains(".git/agentwt"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(no_locks(repo.fingerprint()), no_locks(before));
+}
+
+#[test]
+fn where_no_repository_is_around_a_directory_keeps_the_records() {
+    let repo = TestRepo::project();
+    let url = format!("file://{}", repo.main().display());
+    let outside = repo.root().join("outside");
+    std::fs::create_dir_all(&outside).expect("a directory");
+    let arguments = [ADD, &["--repo", &url]].concat();
+    insta::assert_snapshot!(repo.agentwt_in(&outside, &arguments), @"
+    --- stderr
+    error: cannot clone here: $TMP/outside is in no git repository that could keep its record
+    help: name a directory for clones: git agentwt add … --repo <URL> --parent <dir>
+    --- status 2
+    ");
+    assert!(!outside.join(".agentwt").exists());
+    let arguments = [&arguments[..], &["--parent", "outside"]].concat();
+    let path = repo.agentwt_in(repo.root(), &arguments).ok();
+    assert_eq!(path, "$TMP/outside/.agentwt/worktrees/task-5");
+    let again = repo.agentwt_in(repo.root(), &arguments).ok();
+    assert_eq!(again, path);
+    let dir = outside.join(".agentwt/worktrees/task-5");
+    assert_eq!(repo.findings(&dir), "");
+    repo.sh(&dir, "echo a > src/a.rs").ok();
+    let tip = repo.commit_all_in(&dir, "a");
+    assert_eq!(
+        repo.agentwt_in(&dir.join("src"), &["path", "task-5"]).ok(),
+        path
+    );
+    assert!(repo.agentwt_in(&outside, &["list"]).ok().contains("task-5"));
+    repo.agentwt_in(&outside, &["remove", "task-5"]).ok();
+    let home = outside.join(".agentwt/repository.git");
+    let incoming = repo.git_in(&home, &["rev-parse", "refs/agentwt/incoming/task-5"]);
+    assert_eq!(incoming, tip);
+    let inside = [ADD, &["--repo", &url, "--parent", "."]].concat();
+    repo.agentwt(&inside).fails(2);
 }

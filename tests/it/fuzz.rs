@@ -140,6 +140,7 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("manifest", read(&format!("{record}/manifest"))),
         ("placed", placed().to_bytes()),
         ("record", read(&format!("{record}/record.toml"))),
+        ("claim", CLAIM.as_bytes().to_vec()),
         ("config", config.stdout.into_bytes()),
         ("config", CONFIG.as_bytes().to_vec()),
         ("settings_file", read(".git/worktrees/task/config.worktree")),
@@ -147,6 +148,10 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("index", read(".git/worktrees/task/index")),
     ]
 }
+
+const CLAIM: &str = "tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\nauthor a <a> 1 +0000\n\n\
+    agentwt claim on task\n\nversion: 1\nname: task\nowner: a\\303\\251 \\134b\nhost: h\n\
+    pid: 17\nstarted: \nsince: x\nrenewed: y\nexpires: z\nlease: 600\nholding: 1\nnonce: 2\n";
 
 const CONFIG: &str = "schema_version = \"1.0\"\n[worktree]\nbase = \"main\"\n\
     [scope.default]\nwrite = [\"src/**\", '*.md']\nexclude = [\n  \"**/\\u00e9\",\n]\n";

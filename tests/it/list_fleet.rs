@@ -45,7 +45,8 @@ fn apart() -> TestRepo {
         repo.add(name);
     }
     let commit = |name: &str, script: &str| repo.sh(&repo.worktree(name), script).ok();
-    let work = "for i in 1 2 3; do git commit -q --allow-empty -m $i; done";
+    let work =
+        "for i in 1 2 3; do git commit -q --allow-empty -m $(git branch --show-current)$i; done";
     commit("both", work);
     commit("merged", work);
     repo.sh(repo.main(), work).ok();
@@ -142,7 +143,7 @@ fn people_see_what_is_not_as_usual() {
       owner fleet-1 on elsewhere; claimed on origin
     early      agentwt/early      main +4  -      4       -      -        never
       owner fleet-1, has ended; claimed on origin
-    elsewhere  agentwt/elsewhere  main +4  1      5       -      0        ok, just now
+    elsewhere  agentwt/elsewhere  main +4  1      5       -      0        2 violations, just now
     late       agentwt/late       main     1      -       -      0        ok, just now
       locked: on loan
     merged     agentwt/merged     main +4  4      1       -      0        ok, just now
@@ -220,7 +221,7 @@ fn list_starts_git_as_often_for_many_as_for_a_few() {
     }
     let many: Vec<usize> = list.iter().map(|list| starts(&repo, list)).collect();
     assert_eq!(few, many);
-    assert!(few.iter().all(|starts| (5..25).contains(starts)), "{few:?}");
+    assert!(few.iter().all(|starts| (3..20).contains(starts)), "{few:?}");
 }
 
 #[test]
@@ -374,7 +375,8 @@ fn with_everything() -> TestRepo {
     let repo = TestRepo::project();
     repo.write(".env", "secret\n");
     repo.git(&["init", "-q", "--bare", "../remote"]);
-    repo.git(&["remote", "add", "origin", "../remote"]);
+    let remote = repo.root().join("remote");
+    repo.git(&["remote", "add", "origin", &remote.to_string_lossy()]);
     repo.write(".git/info/exclude", ".env\n");
     let scope = ["--write", "src/**", "--sync", ".env"];
     repo.agentwt(&[&["add", "all"], &scope[..]].concat()).ok();

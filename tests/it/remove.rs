@@ -6,6 +6,10 @@ use insta::assert_snapshot;
 
 use crate::support::{Said, TestRepo, chmod};
 
+mod deleted;
+mod in_use;
+mod merged;
+
 /// A repository with the worktree `task`.
 #[track_caller]
 fn with_worktree() -> (TestRepo, PathBuf) {
@@ -42,16 +46,16 @@ fn refused(repo: &TestRepo, arguments: &[&str]) -> Said {
     said
 }
 
-/// The rescue ref that a `remove` printed.
+/// The trash ref that a `remove` printed.
 #[track_caller]
-fn rescue(said: &Said) -> String {
+fn trash(said: &Said) -> String {
     let name = said.ok();
-    assert!(name.starts_with("refs/agentwt/rescue/"), "{said}");
+    assert!(name.starts_with("refs/agentwt/trash/"), "{said}");
     assert!(!name.contains('\n'), "{said}");
     name
 }
 
-/// That nothing of a worktree is left but what its branch and rescue refs keep.
+/// That nothing of a worktree is left but what its branch and trash refs keep.
 #[track_caller]
 fn assert_gone(repo: &TestRepo, name: &str) {
     assert!(!repo.worktree(name).exists(), "the directory is gone");
@@ -65,10 +69,10 @@ fn assert_gone(repo: &TestRepo, name: &str) {
     let _ = repo.agentwt(&["path", name]).fails(7);
 }
 
-/// Hides the time in a rescue ref.
+/// Hides the time in a trash ref.
 fn without_time(said: &Said, name: &str) -> String {
     let text = said.to_string();
-    let start = format!("refs/agentwt/rescue/{name}/");
+    let start = format!("refs/agentwt/trash/{name}/");
     let mut out = String::new();
     let mut rest = text.as_str();
     while let Some(at) = rest.find(&start) {
@@ -97,7 +101,7 @@ fn uncommitted_work_is_refused_with_a_list() {
       src/main.rs
       src/new.rs
       tests/t.rs
-    help: commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/rescue/task/ first
+    help: commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/trash/task/ first
     --- status 4
     ");
 }
@@ -120,7 +124,7 @@ fn an_untracked_file_is_refused() {
     --- stderr
     error: cannot remove worktree `task`: 1 file is untracked
       notes
-    help: commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/rescue/task/ first
+    help: commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/trash/task/ first
     --- status 4
     ");
 }
@@ -141,7 +145,7 @@ fn a_staged_change_that_is_not_on_disk_is_refused() {
     --- stderr
     error: cannot remove worktree `task`: 1 file has uncommitted changes
       src/main.rs
-    help: commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/rescue/task/ first
+    help: commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/trash/task/ first
     --- status 4
     ");
 }
@@ -153,7 +157,9 @@ fn commits_that_are_on_no_other_branch_are_refused() {
     assert_snapshot!(refused(&repo, &["remove", "task"]), @"
     --- stderr
     error: cannot remove worktree `task`: 2 commits are on no other branch
-    help: commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/rescue/task/ first
+      0e8f8383f4 y
+      7d790cc5ac x
+    help: commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/trash/task/ first
     --- status 4
     ");
 }
@@ -164,7 +170,8 @@ fn commits_on_a_detached_head_are_refused() {
     assert_snapshot!(refused(&repo, &["remove", "task"]), @"
     --- stderr
     error: cannot remove worktree `task`: 1 commit is on no other branch
-    help: commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/rescue/task/ first
+      7d790cc5ac x
+    help: commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/trash/task/ first
     --- status 4
     ");
     let _ = refused(&repo, &["remove", "task", "-D"]);
@@ -234,7 +241,7 @@ fn it_is_refused_from_inside() {
     let (repo, worktree) = with_worktree();
     assert_snapshot!(repo.agentwt_in(&worktree.join("src"), &["remove", "task"]), @"
     --- stderr
-    error: cannot remove worktree `task` from inside it
+    error: cannot remove worktree `task`: you are inside it
     help: cd $TMP/repo && git agentwt remove task
     --- status 4
     ");
@@ -314,18 +321,18 @@ fn keep_branch_keeps_the_branch_and_its_commits() {
 }
 
 #[test]
-fn a_deleted_branch_that_is_not_merged_is_kept_under_the_rescue_ref() {
+fn a_deleted_branch_that_is_not_merged_is_kept_under_the_trash_ref() {
     let (repo, worktree) = after("echo x >>src/main.rs; git commit -q -a -m x");
     let tip = repo.git_in(&worktree, &["rev-parse", "HEAD"]);
     let said = repo.agentwt(&["remove", "task", "-D"]);
     assert_snapshot!(without_time(&said, "task"), @"
-    refs/agentwt/rescue/task/TIME
+    refs/agentwt/trash/task/TIME
     --- stderr
     removed task: $TMP/repo/.agentwt/worktrees/task, branch agentwt/task (was 7d790cc5ac)
-    saved what was not committed or merged; to see it: git show --stat refs/agentwt/rescue/task/TIME
+    saved what was not committed or merged; to see it: git show --stat refs/agentwt/trash/task/TIME
     --- status 0
     ");
-    assert_eq!(repo.git(&["rev-parse", &rescue(&said)]), tip);
+    assert_eq!(repo.git(&["rev-parse", &trash(&said)]), tip);
     assert_eq!(repo.git(&["branch", "--list", "agentwt/*"]), "");
 }
 
@@ -387,7 +394,7 @@ fn ignored_files_go_and_are_counted() {
     let (repo, _) = after("mkdir target; echo x >target/a; echo x >b.log");
     assert_snapshot!(repo.agentwt(&["remove", "task"]), @"
     --- stderr
-    removed task: $TMP/repo/.agentwt/worktrees/task, branch agentwt/task (was af82e40edf), 2 ignored files
+    removed task: $TMP/repo/.agentwt/worktrees/task, branch agentwt/task (was af82e40edf), 2 ignored files (b.log 2 bytes, target/ 2 bytes)
     --- status 0
     ");
     assert_gone(&repo, "task");
@@ -422,7 +429,7 @@ fn commits_are_not_lost_when_the_directory_is_gone_already() {
     std::fs::remove_dir_all(&worktree).expect("it is there");
     let _ = refused(&repo, &["remove", "task"]);
     let said = repo.agentwt(&["remove", "task", "-D"]);
-    assert_eq!(repo.git(&["rev-parse", &rescue(&said)]), tip);
+    assert_eq!(repo.git(&["rev-parse", &trash(&said)]), tip);
     assert_gone(&repo, "task");
 }
 
@@ -434,7 +441,8 @@ fn detached_commits_are_not_lost_when_the_directory_is_gone_already() {
     std::fs::remove_dir_all(&worktree).expect("it is there");
     let _ = refused(&repo, &["remove", "task"]);
     let said = repo.agentwt(&["remove", "task", "--force"]);
-    assert_eq!(repo.git(&["rev-parse", &rescue(&said)]), tip);
+    let head = format!("{}^", trash(&said));
+    assert_eq!(repo.git(&["rev-parse", &head]), tip);
     assert_gone(&repo, "task");
 }
 
@@ -472,7 +480,7 @@ fn a_worktree_whose_private_git_directory_was_removed_goes_too() {
     let _ = refused(&repo, &["remove", "task"]);
     let said = repo.agentwt(&["remove", "task", "--force"]);
     assert_eq!(
-        repo.git(&["show", &format!("{}:src/new.rs", rescue(&said))]),
+        repo.git(&["show", &format!("{}:src/new.rs", trash(&said))]),
         "n"
     );
     assert_gone(&repo, "task");
@@ -532,8 +540,8 @@ fn a_dry_run_says_what_would_be_and_touches_nothing() {
     let before = repo.fingerprint();
     assert_snapshot!(repo.agentwt(&["remove", "task", "--force", "-n"]), @"
     --- stderr
-    would remove task: $TMP/repo/.agentwt/worktrees/task, branch agentwt/task (was af82e40edf), 1 ignored file
-      would first save 1 file under refs/agentwt/rescue/task/
+    would remove task: $TMP/repo/.agentwt/worktrees/task, branch agentwt/task (was af82e40edf), 1 ignored file (b.log 2 bytes)
+      would first save 1 file under refs/agentwt/trash/task/
     --- status 0
     ");
     assert_eq!(repo.fingerprint(), before);
@@ -555,8 +563,8 @@ fn json_names_what_was_saved() {
     let one = &value["worktrees"][0];
     assert_eq!(one["branch_fate"], "deleted");
     assert_eq!(one["saved"], serde_json::json!([{"path": "src/new.rs"}]));
-    let name = one["rescue"]["ref"].as_str().expect("a ref");
-    assert_eq!(one["rescue"]["commit"], repo.git(&["rev-parse", name]));
+    let name = one["trash"]["ref"].as_str().expect("a ref");
+    assert_eq!(one["trash"]["commit"], repo.git(&["rev-parse", name]));
 }
 
 // ---- what is saved ---------------------------------------------------------------------------
@@ -581,7 +589,7 @@ fn force_saves_byte_for_byte_what_was_on_disk() {
     )
     .ok();
     let said = repo.agentwt(&["remove", "task", "--force"]);
-    let name = rescue(&said);
+    let name = trash(&said);
     assert_gone(&repo, "task");
     let back = repo.root().join("back");
     std::fs::create_dir(&back).expect("a new directory");
@@ -606,7 +614,7 @@ fn force_saves_a_link_to_a_directory_and_nothing_that_is_behind_it() {
         "mv docs ../../../../moved; ln -s ../../../../moved docs; echo ours >../../../../moved/api.md
         mv tests ../../../../kept; ln -s ../../../../kept tests; echo n >src/new.rs; echo t >../../../../kept/u.rs",
     );
-    let name = rescue(&repo.agentwt(&["remove", "task", "--force"]));
+    let name = trash(&repo.agentwt(&["remove", "task", "--force"]));
     let head = format!("{name}^");
     let said = repo.git(&["diff", "--name-status", "--no-renames", &head, &name]);
     assert_snapshot!(said, @"
@@ -627,12 +635,16 @@ fn force_saves_a_link_to_a_directory_and_nothing_that_is_behind_it() {
 }
 
 #[test]
-fn the_rescue_commit_stands_on_the_head() {
+fn the_saved_commit_stands_on_the_head() {
     let (repo, worktree) = after("git commit -q --allow-empty -m x; echo n >src/new.rs");
     let head = repo.git_in(&worktree, &["rev-parse", "HEAD"]);
-    let name = rescue(&repo.agentwt(&["remove", "task", "--force"]));
-    assert_eq!(repo.git(&["rev-parse", &format!("{name}^@")]), head);
-    assert_snapshot!(repo.git(&["log", "-1", "--format=%B", &name]), @"git-agentwt: what was not committed in task when it was removed");
+    let name = trash(&repo.agentwt(&["remove", "task", "--force"]));
+    assert_eq!(repo.git(&["rev-parse", &format!("{name}^1")]), head);
+    assert_snapshot!(repo.git(&["log", "-1", "--format=%B", &name]), @"
+    git-agentwt: what was not committed in task when it was removed
+
+    To bring the worktree back: git agentwt remove --undo task
+    ");
     assert_eq!(
         repo.git(&["diff", "--name-status", &format!("{name}^"), &name]),
         "A\tsrc/new.rs"
@@ -640,12 +652,12 @@ fn the_rescue_commit_stands_on_the_head() {
 }
 
 #[test]
-fn what_was_only_staged_is_in_a_second_parent() {
+fn what_was_only_staged_is_in_the_last_parent() {
     let (repo, _) = after("echo staged >src/main.rs; git add src/main.rs; echo disk >src/main.rs");
-    let name = rescue(&repo.agentwt(&["remove", "task", "--force"]));
+    let name = trash(&repo.agentwt(&["remove", "task", "--force"]));
     assert_eq!(repo.git(&["show", &format!("{name}:src/main.rs")]), "disk");
     assert_eq!(
-        repo.git(&["show", &format!("{name}^2:src/main.rs")]),
+        repo.git(&["show", &format!("{name}^2:index/0/src/main.rs")]),
         "staged"
     );
 }
@@ -658,9 +670,9 @@ fn detached_commits_and_a_deleted_branch_are_parents_of_what_is_saved() {
     );
     let branch = repo.git(&["rev-parse", "agentwt/task"]);
     let detached = repo.git_in(&worktree, &["rev-parse", "HEAD"]);
-    let name = rescue(&repo.agentwt(&["remove", "task", "--force", "-D"]));
+    let name = trash(&repo.agentwt(&["remove", "task", "--force", "-D"]));
     assert_eq!(
-        repo.git(&["rev-parse", &format!("{name}^@")]),
+        repo.git(&["rev-parse", &format!("{name}^1"), &format!("{name}^2")]),
         format!("{detached}\n{branch}")
     );
     assert_eq!(repo.git(&["show", &format!("{name}:src/new.rs")]), "n");
@@ -673,7 +685,7 @@ fn what_was_saved_before_is_not_overwritten_within_the_same_second() {
     for round in 0..3 {
         let worktree = repo.add("task");
         crate::support::write(&worktree, b"src/new.rs", format!("{round}\n").as_bytes());
-        names.push(rescue(&repo.agentwt(&["remove", "task", "--force"])));
+        names.push(trash(&repo.agentwt(&["remove", "task", "--force"])));
     }
     for (round, name) in names.iter().enumerate() {
         assert_eq!(
@@ -691,7 +703,7 @@ fn a_conflict_is_saved_as_it_is_on_disk() {
     );
     let disk = std::fs::read_to_string(worktree.join("src/main.rs")).expect("it is there");
     assert!(disk.contains("<<<<<<<"));
-    let name = rescue(&repo.agentwt(&["remove", "task", "--force"]));
+    let name = trash(&repo.agentwt(&["remove", "task", "--force"]));
     assert_eq!(
         repo.git(&["show", &format!("{name}:src/main.rs")]),
         disk.trim_end()
@@ -708,7 +720,7 @@ fn a_sha_256_repository_is_saved_too() {
         &worktree,
         "echo n >src/new.rs; rm tests/t.rs; echo s >package.json; git add -A; echo d >package.json",
     );
-    let name = rescue(&repo.agentwt(&["remove", "task", "--force"]));
+    let name = trash(&repo.agentwt(&["remove", "task", "--force"]));
     assert_eq!(
         repo.git(&["diff", "--name-status", "main", &name]),
         "M\tpackage.json\nA\tsrc/new.rs\nD\ttests/t.rs"
@@ -757,7 +769,7 @@ fn commits_that_a_detached_head_was_left_on_are_refused_and_saved() {
         "{said}"
     );
     let said = repo.agentwt(&["remove", "--force", "task"]);
-    let saved = repo.git(&["log", "--format=%s", &rescue(&said)]);
+    let saved = repo.git(&["log", "--format=%s", &trash(&said)]);
     assert!(saved.lines().any(|line| line == "p"), "{saved}");
 }
 
@@ -798,6 +810,9 @@ fn what_was_staged_is_not_lost_with_a_directory_that_is_gone() {
     let said = refused(&repo, &["remove", "task"]);
     assert!(said.stderr.contains("src/p"), "{said}");
     let said = repo.agentwt(&["remove", "--force", "task"]);
-    let saved = rescue(&said);
-    assert_eq!(repo.git(&["show", &format!("{saved}^2:src/p")]), "precious");
+    let saved = trash(&said);
+    assert_eq!(
+        repo.git(&["show", &format!("{saved}^2:index/0/src/p")]),
+        "precious"
+    );
 }

@@ -97,10 +97,13 @@ fn run(session: &Session, arguments: &[&str]) -> Result<(), Error> {
         },
         Command::Restore(o) => commands::restore::run(session, &o).map(drop),
         Command::Reapply(o) => commands::reapply::run(session, &o).map(drop),
+        Command::Renew(o) => commands::renew::run(session, &o).map(drop),
         Command::Remove(o) => commands::remove::run(session, &o).map(drop),
         Command::Sync(o) => commands::sync::run(session, &o).map(drop),
         Command::Hooks(o) => commands::hooks::run(session, &o.command).map(drop),
+        Command::Doctor(o) => commands::doctor::run(session, &o).map(drop),
         Command::Hook(o) => commands::hook::run(session, &o).map(drop),
+        Command::EmptyTrash(o) => commands::empty_trash::run(&o).map(drop),
         Command::Clients(_) | Command::Completions(_) => Ok(()),
     }
 }
@@ -123,6 +126,7 @@ fn every_command(dir: &Path) {
         "reapply task",
         "sync task",
         "hooks status task",
+        "doctor",
         "hook post-commit",
         "remove --force task",
     ] {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::super::Session;
-use crate::cli::ProgramOptions;
+use crate::apply::claim::Answer;
 use crate::error::Error;
 use crate::facts::FactsError;
 use crate::git::GitError;
@@ -26,22 +26,23 @@ pub(super) struct Attempts<'a> {
 
 impl<'a> Attempts<'a> {
     /// Makes of the options what they ask for.
-    pub fn of(session: &'a Session, name: &'a WorktreeName, options: &'a ProgramOptions) -> Self {
+    pub fn of(session: &'a Session, name: &'a WorktreeName, options: &'a crate::cli::Add) -> Self {
+        let programs = &options.programs;
         let mut probers: Vec<SharedProber> = session.prober.iter().cloned().collect();
-        if let Some(command) = &options.owner_probe {
+        if let Some(command) = &programs.owner_probe {
             probers.push(SharedProber::new(CommandProber {
                 command: command.clone(),
                 directory: session.start.clone(),
-                timeout: options.probe_timeout(),
+                timeout: programs.probe_timeout(),
                 signal: session.signal.clone(),
             }));
         }
         Self {
             session,
             name,
-            owner: options.owner.as_deref(),
-            count: options.attempts(),
-            delay: options.retry_delay(),
+            owner: programs.owner.as_deref(),
+            count: programs.attempts(options.claims.claim.is_some()),
+            delay: programs.retry_delay(),
             probers,
         }
     }
@@ -51,7 +52,11 @@ impl<'a> Attempts<'a> {
     ///
     /// # Errors
     /// The error of the last attempt; that ownership is lost, or the signal that came meanwhile.
-    pub fn run<A>(&self, mut attempt: impl FnMut() -> Result<A, Error>) -> Result<(A, u32), Error> {
+    pub fn run<A>(
+        &self,
+        claim: impl Fn() -> Option<Answer>,
+        mut attempt: impl FnMut() -> Result<A, Error>,
+    ) -> Result<(A, u32), Error> {
         let mut number = 1;
         loop {
             let error = match attempt() {
@@ -68,6 +73,7 @@ impl<'a> Attempts<'a> {
             self.pause()?;
             number += 1;
             self.ask(number)?;
+            self.ask_server(claim())?;
         }
     }
 
@@ -110,6 +116,24 @@ impl<'a> Attempts<'a> {
             }
         }
         Ok(())
+    }
+}
+
+impl Attempts<'_> {
+    /// The claim that is held on a server is one more that is asked.
+    fn ask_server(&self, answer: Option<Answer>) -> Result<(), Error> {
+        self.session.check()?;
+        match answer {
+            None | Some(Answer::Ours) => Ok(()),
+            Some(Answer::Lost(failure)) => Err(Error::Claim(failure)),
+            Some(Answer::Unknown(why)) => {
+                self.session.log.tell(&format!(
+                    "the claim cannot say whether `{}` is still ours ({why}); it is tried on",
+                    self.name
+                ));
+                Ok(())
+            }
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::super::Session;
+use super::elsewhere::Fetched;
 use super::files::Files;
 use crate::apply::made::Made;
 use crate::apply::place::{Destination, Hand, Placing, place};
@@ -26,7 +27,7 @@ use crate::plan::add::{AddPlan, PlannedBranch};
 use crate::plan::refusal::Refusal;
 use crate::plan::sync::SyncPlan;
 use crate::plan::sync::refusal::SyncRefusal;
-use crate::record::{Base, MadeBy, Record, VERSION};
+use crate::record::{Base, HeldClaim, MadeBy, Record, VERSION};
 use crate::scope::{Case, Scope};
 
 /// Says whether hooks are installed.
@@ -40,10 +41,13 @@ pub(super) enum WithHooks {
 pub(super) struct Making<'a> {
     pub session: &'a Session,
     pub repository: &'a Repository,
+    /// The clone of a URL, if one is to become the worktree.
+    pub fetched: Option<&'a Fetched>,
     pub plan: &'a AddPlan,
     pub scope: &'a Scope,
     pub files: &'a Files,
     pub hooks: WithHooks,
+    pub claim: Option<HeldClaim>,
 }
 
 impl Making<'_> {
@@ -77,7 +81,13 @@ impl Making<'_> {
             }
             Strategy::Clone => {
                 made.cloning();
-                let own = clone::make(repository, plan)?;
+                let own = match self.fetched {
+                    Some(fetched) => {
+                        fetched.settle(&plan.path)?;
+                        clone::begin(repository.clone_at(&plan.path, repository.format), plan)?
+                    }
+                    None => clone::make(repository, plan)?,
+                };
                 own.git.sparse_checkout_set(&patterns)?;
                 let admin_dir = own.common_dir.clone();
                 (own, admin_dir)
@@ -96,7 +106,8 @@ impl Making<'_> {
         let (synced, placed) = self.place(&own, &admin_dir, &index, notes)?;
         write_bits::apply(&plan.path, scope, &index, Doing::Change)?;
         git.update_index_refresh()?;
-        let record = record(&own, plan, scope, &admin_dir)?;
+        let mut record = record(&own, plan, scope, &admin_dir)?;
+        record.claim.clone_from(&self.claim);
         if self.hooks == WithHooks::Yes {
             let ask = match plan.on_violation {
                 OnViolation::Block => PreCommit::Blocks,

@@ -17,14 +17,11 @@ use crate::record::HookFile;
 pub fn all(repository: &Repository) -> Result<Vec<HookFile>, FactsError> {
     let common = repository.common_dir.join("hooks");
     let mut found = of_directory(repository, &common, "@git/hooks/")?;
-    if let Some(directory) = users_directory(repository)? {
-        if directory != common {
-            found.extend(of_directory(
-                repository,
-                &directory,
-                &place(repository, &directory),
-            )?);
-        }
+    if let Some(directory) = users_directory(repository)?
+        && directory != common
+    {
+        let place = place(repository, &directory);
+        found.extend(of_directory(repository, &directory, &place)?);
     }
     found.sort();
     found.dedup();
@@ -40,8 +37,8 @@ fn users_directory(repository: &Repository) -> Result<Option<Utf8PathBuf>, Facts
     }
     let ours = repository.common_dir.join("agentwt/hooks");
     let all = repository.git.config_get_all_paths("core.hooksPath")?;
-    let all = all.into_iter().map(|(_, path)| path);
-    let path = all.filter(|path| *path != ours).next_back();
+    let mut all = all.into_iter().map(|(_, path)| path);
+    let path = all.rfind(|path| *path != ours);
     Ok(path.map(|path| repository.git.dir().join(path)))
 }
 

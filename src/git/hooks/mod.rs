@@ -183,6 +183,12 @@ impl Hooks {
         config_worktree::replace(&file, text.as_bytes())
     }
 
+    /// Whether a directory of hooks is one of ours.
+    #[must_use]
+    pub fn is_ours(directory: &Utf8Path) -> bool {
+        files::is_ours(directory)
+    }
+
     /// The directory in which git would look for hooks if ours were not there.
     fn user_directory(&self) -> Result<Utf8PathBuf, HooksError> {
         let values = self.git.config_get_all_paths("core.hooksPath")?;

@@ -14,6 +14,7 @@ use crate::plan::init::{ConfigPlan, EXCLUDE_RULE, WORKTREES_GITIGNORE_PATH};
 use crate::plan::remove::BranchFate;
 use crate::record::MadeBy;
 use crate::scope::RuleList;
+use crate::size::Size;
 
 /// The text of the config on stdout for `-n`, what was done on stderr else.
 pub fn init(done: &Initialised, paint: Paint) -> Printed {
@@ -181,35 +182,53 @@ pub fn remove(all: &[Removed], paint: Paint) -> Printed {
         };
         let branch = match &one.plan.branch {
             BranchFate::Stays => format!("branch {} stays", one.branch),
-            BranchFate::Deleted(tip) => format!("branch {} (was {})", one.branch, tip.short()),
+            BranchFate::Deleted(tip) => {
+                let merged = one.plan.merged.as_ref();
+                let merged = merged.map(|how| format!(", {how}")).unwrap_or_default();
+                format!("branch {} (was {}{merged})", one.branch, tip.short())
+            }
             BranchFate::Private => format!("branch {} went with its clone", one.branch),
             BranchFate::Gone => "its branch was gone".to_owned(),
         };
-        let ignored = match one.ignored {
-            0 => String::new(),
-            n => format!(", {}", count(n, "ignored file", "ignored files")),
-        };
+        let ignored = ignored(one);
         let name = paint.name(&one.name);
         printed
             .stderr
             .push_str(&format!("{verb} {name}: {}, {branch}{ignored}\n", one.path));
-        if let Some(rescue) = &one.rescue {
+        if let Some(trash) = &one.trash {
             printed.stderr.push_str(&format!(
                 "saved what was not committed or merged; to see it: git show --stat {}\n",
-                rescue.name
+                trash.name
             ));
             printed
                 .stdout
-                .extend_from_slice(format!("{}\n", rescue.name).as_bytes());
+                .extend_from_slice(format!("{}\n", trash.name).as_bytes());
         } else if one.dry_run && !(one.plan.save.is_empty() && one.plan.keep.is_empty()) {
             let files = count(one.plan.save.len(), "file", "files");
             printed.stderr.push_str(&format!(
-                "  would first save {files} under refs/agentwt/rescue/{}/\n",
+                "  would first save {files} under refs/agentwt/trash/{}/\n",
                 one.name
             ));
         }
     }
     printed
+}
+
+/// How many ignored files went with a worktree, and where most of them were.
+fn ignored(one: &Removed) -> String {
+    const SHOWN: usize = 3;
+    if one.ignored == 0 {
+        return String::new();
+    }
+    let files = count(one.ignored, "ignored file", "ignored files");
+    let places = one.ignored_places.iter().take(SHOWN);
+    let mut places: Vec<String> = places
+        .map(|(place, size)| format!("{place} {}", Size(*size)))
+        .collect();
+    if one.ignored_places.len() > SHOWN {
+        places.push("…".to_owned());
+    }
+    format!(", {files} ({})", places.join(", "))
 }
 
 /// What was done to hooks on stderr; how they are on stdout.

@@ -8,7 +8,7 @@ mod making;
 mod restoring;
 mod worktrees;
 
-use super::{Answer, End, Paint, Printed, sync};
+use super::{Answer, End, Paint, Printed, doctor, renewed, sync};
 
 /// Renders an answer.
 pub fn render(answer: &Answer, end: End, paint: Paint) -> Printed {
@@ -17,7 +17,9 @@ pub fn render(answer: &Answer, end: End, paint: Paint) -> Printed {
         Answer::Add(added) => making::add(added, paint),
         Answer::Reapply(done) => making::reapply(done, paint),
         Answer::Restore(answer) => restoring::restore(answer, paint),
+        Answer::Renew(done) => renewed::human(done, paint),
         Answer::Remove(all) => making::remove(all, paint),
+        Answer::Revive(all) => super::trash::human(all, paint),
         Answer::Sync(all) => sync::human(all, paint),
         Answer::Hooks(answer) => making::hooks(answer, paint),
         Answer::List(listed) => listing::list(listed, paint),
@@ -26,6 +28,7 @@ pub fn render(answer: &Answer, end: End, paint: Paint) -> Printed {
         Answer::Changed { answer, shown } => changed::changed(answer, *shown, paint),
         Answer::Verify(all) => findings::verify(all, paint),
         Answer::Range(one) => findings::range(one, paint),
+        Answer::Doctor(answer) => doctor::human(answer, paint),
         Answer::Hook(answer) => findings::hook(answer, paint),
         Answer::Clients(all) => clients::clients(all, paint),
         // for `cd "$(…)"`: as it is, whatever is in it

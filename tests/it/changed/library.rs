@@ -44,6 +44,7 @@ fn the_library_answers_on_a_programs_own_adapter() {
             calls: Arc::clone(&calls),
             broken,
         }),
+        ..Options::default()
     };
     let all = Asked {
         ignored: true,
@@ -76,6 +77,7 @@ fn each_git_command_that_fails_is_an_error_or_something_missing() {
             calls: Arc::default(),
             broken,
         }),
+        ..Options::default()
     };
     let asked = |best_effort| Asked {
         commits: true,

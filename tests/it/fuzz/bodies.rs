@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
 
+use git_agentwt::claim::Claim;
 use git_agentwt::config::Config;
 use git_agentwt::git::index::parse_index;
 use git_agentwt::git::objects::ObjectFormat;
@@ -31,6 +32,7 @@ pub const ALL: &[(&str, Target)] = &[
     ("manifest", manifest),
     ("placed", placed),
     ("record", record),
+    ("claim", claim),
     ("config", config),
     ("settings_file", settings_file),
     ("index", index),
@@ -131,6 +133,14 @@ pub fn sync_pattern(bytes: &[u8]) {
         !(whole || last) || entered,
         "{glob} {path}: it is on the way"
     );
+}
+
+/// The commit of a claim, which anybody may have pushed; what is read is written back as the same.
+pub fn claim(bytes: &[u8]) {
+    if let Ok(claim) = Claim::from_commit(bytes) {
+        let again = Claim::from_message(claim.to_message().as_bytes());
+        assert_eq!(again.as_ref(), Ok(&claim));
+    }
 }
 
 /// The files of a record; what is read is written back as the same.

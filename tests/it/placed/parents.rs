@@ -91,7 +91,7 @@ fn what_stands_in_the_place_of_one_is_untracked_work_and_no_edited_file() {
     --- stderr
     error: cannot remove worktree `task`: 1 file is untracked
       certs
-    help: commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/rescue/task/ first
+    help: commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/trash/task/ first
     --- status 4
     ");
     let saved = world.agentwt(&["remove", "task", "--force"]).ok();

@@ -42,7 +42,7 @@ fn edited_ones_are_named_with_the_command_that_keeps_them() {
       src/local.json
       src/main.rs
       src/new.rs
-    help: git agentwt sync task --pull certs/a.log src/local.json, to keep what was synced; commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/rescue/task/ first
+    help: git agentwt sync task --pull certs/a.log src/local.json, to keep what was synced; commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/trash/task/ first
     --- status 4
     ");
     assert!(world.worktree.exists(), "it stays");

@@ -1,0 +1,90 @@
+//! Takes a worktree away, step by step, so that whoever is killed in between can be followed by
+//! another: what is left of it says that its removal has begun, and how far it was decided.
+
+use crate::config::Strategy;
+use crate::disk::DiskError;
+use crate::disk::files::{self, Lock};
+use crate::disk::trash_bin::{Put, TrashBin};
+use crate::error::Error;
+use crate::facts::remove::REMOVING;
+use crate::facts::{Known, Repository};
+use crate::plan::remove::BranchFate;
+use crate::record::{Removal, to_text};
+
+/// Takes away the directory, git's entry, the branch, and the record last; what became of the
+/// branch. All that would be lost is saved before.
+///
+/// # Errors
+/// Fails when git or the disk does: it can then be gone on with.
+pub fn take_away(
+    repository: &Repository,
+    known: &Known,
+    removal: &Removal,
+) -> Result<BranchFate, Error> {
+    begin(known, removal)?;
+    remove_directory(repository, known)?;
+    let branch = match known.record.strategy {
+        // of a clone nothing is known here but the record
+        Strategy::Clone => BranchFate::Private,
+        Strategy::Worktree => {
+            forget_entry(repository, known)?;
+            delete_branch(repository, known, removal)?
+        }
+    };
+    // what says what the rest is goes last
+    files::remove_directory_in_order(&known.dir, &["record.toml", REMOVING])?;
+    Ok(branch)
+}
+
+/// Writes down that it begins, for whoever finds the remains.
+fn begin(known: &Known, removal: &Removal) -> Result<(), DiskError> {
+    files::write(&known.dir.join(REMOVING), to_text(removal).as_bytes())
+}
+
+/// Moves the directory aside, where it is deleted later; one that cannot be moved is deleted.
+fn remove_directory(repository: &Repository, known: &Known) -> Result<(), DiskError> {
+    let Some(bin) = TrashBin::open(&repository.root)? else {
+        return Ok(());
+    };
+    let name = known.record.name.as_str();
+    match bin.put(name)? {
+        Put::Nothing | Put::Moved | Put::Unlinked => Ok(()),
+        Put::Stands => bin.delete_in_place(name),
+    }
+}
+
+/// Lets git forget the worktree, if it still knows it.
+fn forget_entry(repository: &Repository, known: &Known) -> Result<(), Error> {
+    let path = &known.record.path;
+    let _shared = Lock::wait(&repository.shared_lock())?;
+    let Err(error) = repository.git.worktree_remove_missing(path) else {
+        return Ok(());
+    };
+    // one that it does not know is what we want
+    let listed = repository.worktrees()?;
+    if listed.iter().any(|entry| entry.path == *path) {
+        return Err(error.into());
+    }
+    Ok(())
+}
+
+/// Deletes the branch if that was decided and it is still where it was then.
+fn delete_branch(
+    repository: &Repository,
+    known: &Known,
+    removal: &Removal,
+) -> Result<BranchFate, Error> {
+    let name = known.record.branch.full_ref();
+    let Some(tip) = &removal.branch_at else {
+        return Ok(BranchFate::Stays);
+    };
+    let Err(error) = repository.git.delete_ref(&name, tip) else {
+        return Ok(BranchFate::Deleted(tip.clone()));
+    };
+    match repository.git.rev_parse_commit(&name)? {
+        None => Ok(BranchFate::Gone),
+        // somebody committed to it meanwhile
+        Some(now) if now != *tip => Ok(BranchFate::Stays),
+        Some(_) => Err(error.into()),
+    }
+}

@@ -1,0 +1,257 @@
+//! Saves what no tree of files can say: the list, the index, git's private directory, the record.
+
+use std::collections::BTreeSet;
+
+use camino::Utf8Path;
+
+use super::Saving;
+use super::files::Files;
+use crate::apply::rescue::read;
+use crate::disk::files;
+use crate::disk::inventory::files_below;
+use crate::entry::{Entry, Mode, ObjectId};
+use crate::error::Error;
+use crate::facts::restore::{index, stages};
+use crate::facts::trash::{ABOUT, ADMIN, BRANCH_LOG, LIST, MANIFEST, RECORD};
+use crate::facts::worktree::{PLACED, PLACING};
+use crate::git::trees::{Edits, Named, Slot};
+use crate::manifest::{Item, Manifest};
+use crate::name::CommitId;
+use crate::path::RepoPath;
+use crate::plan::trash::list::to_bytes;
+use crate::record::{Trash, VERSION, to_text};
+use crate::scope::Access;
+
+/// Files of the private git directory that git makes itself, or that cannot be in a tree: the
+/// repositories of submodules, which `remove` has looked at.
+const NOT_SAVED: [&str; 4] = ["gitdir", "commondir", "locked", "modules"];
+
+/// Makes the last parent: a commit that has all of this, and as its parents what only this
+/// worktree still had.
+pub(super) fn save(
+    saving: &Saving<'_>,
+    files: &Files,
+    keep: &[CommitId],
+) -> Result<CommitId, Error> {
+    let mut state = State {
+        saving,
+        edits: Edits::new(),
+        commits: BTreeSet::new(),
+    };
+    state.blob(ABOUT, to_text(&about(saving, files)).as_bytes())?;
+    state.blob(LIST, &to_bytes(&files.list))?;
+    state.blob(MANIFEST, &manifest(saving)?.to_bytes())?;
+    for (path, entry) in &files.content {
+        if !saving.work.contains(path) {
+            state.put("kept/", path, *entry);
+        }
+    }
+    state.index()?;
+    state.admin()?;
+    state.record()?;
+    let record = &saving.known.record;
+    let log = format!("logs/{}", record.branch.full_ref());
+    if let Ok(log) = RepoPath::parse(log)
+        && let Some(entry) = read(saving.objects, &saving.repository.common_dir, &log)?
+    {
+        state.edits.insert(BRANCH_LOG.into(), Slot::Entry(entry));
+    }
+    state.commits.extend(saving.survey.heads.branch.clone());
+    let started = [&record.checked_out, &record.base.commit];
+    state.commits.extend(started.into_iter().cloned());
+    state.commits.extend(saving.survey.heads.detached());
+    let parents = state.independent(keep)?;
+    let tree = saving.objects.tree_with(None, &state.edits)?.to_string();
+    let message = format!("git-agentwt: how {} was when it was removed\n", record.name);
+    let parents: Vec<&CommitId> = parents.iter().collect();
+    Ok(saving
+        .repository
+        .git
+        .commit_tree(&tree, &message, &parents)?)
+}
+
+fn about(saving: &Saving<'_>, files: &Files) -> Trash {
+    let (record, heads) = (&saving.known.record, &saving.survey.heads);
+    Trash {
+        version: VERSION,
+        name: record.name.clone(),
+        removed: saving.time.to_owned(),
+        head: saving.head.clone(),
+        on: heads.symbolic.clone(),
+        branch: record.branch.clone(),
+        tip: heads.branch.clone(),
+        path: record.path.clone(),
+        usual: files.usual,
+    }
+}
+
+/// What of the manifest cannot be told from the tree that was checked out and the scope
+/// ([`crate::facts::Known::unproven_manifest`]).
+fn manifest(saving: &Saving<'_>) -> Result<Manifest, Error> {
+    let mut classifier = saving.known.scope.classifier();
+    let mut is_told = |item: &Item| {
+        let Some(base) = item.base else {
+            return false;
+        };
+        let kind = if base.mode.is_directory() {
+            crate::scope::EntryKind::Directory
+        } else {
+            crate::scope::EntryKind::File
+        };
+        let excluded = classifier.verdict(&item.path, kind).access == Access::Excluded;
+        item.disk.map(|disk| disk.entry) == (!excluded).then_some(base)
+    };
+    let manifest = saving.known.manifest()?;
+    let settled = manifest.settled();
+    let mut items = manifest.into_items();
+    items.retain(|item| !is_told(item));
+    Ok(Manifest::new(items, settled))
+}
+
+struct State<'a> {
+    saving: &'a Saving<'a>,
+    edits: Edits,
+    commits: BTreeSet<CommitId>,
+}
+
+impl State<'_> {
+    fn blob(&mut self, place: &str, bytes: &[u8]) -> Result<(), Error> {
+        let objects = self.saving.objects;
+        let id = objects.write_blob(bytes.len() as u64, &mut &*bytes)?;
+        let mode = Mode::File;
+        self.edits
+            .insert(place.into(), Slot::Entry(Entry { mode, id }));
+        Ok(())
+    }
+
+    fn put(&mut self, directory: &str, path: &RepoPath, entry: Entry) {
+        let place = [directory.as_bytes(), path.as_bstr()].concat();
+        self.edits.insert(place, Slot::Entry(entry));
+    }
+
+    /// The objects that perhaps only the index names.
+    fn index(&mut self) -> Result<(), Error> {
+        let survey = self.saving.survey;
+        let deltas = &survey.states.index.deltas;
+        if let Some(ours) = deltas.first() {
+            let there = ours
+                .iter()
+                .filter_map(|(path, entry)| Some((path, (*entry)?)));
+            for (path, entry) in there {
+                // what is only announced need not be in the repository
+                if self.saving.objects.kind_of(&entry.id) == Some(Named::Blob) {
+                    self.put("index/0/", path, entry);
+                }
+            }
+        }
+        if deltas.len() > 1 {
+            let index = index(self.saving.repository, self.saving.known)?;
+            for (path, entries) in stages(&index) {
+                for (stage, entry) in entries.into_iter().filter(|(stage, _)| *stage > 0) {
+                    self.put(&format!("index/{stage}/"), path, entry);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Git's private directory, with the objects that its files name.
+    fn admin(&mut self) -> Result<(), Error> {
+        let directory = &self.saving.known.record.admin_dir;
+        let skip = |path: &RepoPath| {
+            let bytes = path.as_bstr();
+            NOT_SAVED.iter().any(|name| bytes == *name) || is_passing(path)
+        };
+        let digits = self.saving.head.as_str().len();
+        for path in files_below(directory, &skip)? {
+            self.take(ADMIN, directory, &path)?;
+            // an index holds no names of commits in text, and may be large
+            if !path.as_bstr().ends_with(b"index") {
+                self.named_in(directory, &path, digits)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn record(&mut self) -> Result<(), Error> {
+        let known = self.saving.known;
+        let own = [MANIFEST, "intent.toml", PLACED, PLACING];
+        let skip =
+            |path: &RepoPath| own.iter().any(|name| path.as_bstr() == *name) || is_passing(path);
+        for path in files_below(&known.dir, &skip)? {
+            self.take(RECORD, &known.dir, &path)?;
+        }
+        if files::exists(&known.dir.join(PLACED)) || files::exists(&known.dir.join(PLACING)) {
+            let placed = known.placed()?.to_bytes();
+            self.blob(&format!("{RECORD}{PLACED}"), &placed)?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, place: &str, root: &Utf8Path, path: &RepoPath) -> Result<(), Error> {
+        if let Some(entry) = read(self.saving.objects, root, path)? {
+            self.put(place, path, entry);
+        }
+        Ok(())
+    }
+
+    /// Keeps what a file of git's names from being collected.
+    fn named_in(&mut self, root: &Utf8Path, path: &RepoPath, digits: usize) -> Result<(), Error> {
+        use crate::disk::below::open_below;
+        let failed = |error| crate::disk::DiskError::new(format!("read {root}/{path}"), error);
+        let files::Opened::File { mut content, .. } = open_below(root, path).map_err(failed)?
+        else {
+            return Ok(());
+        };
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut content, &mut bytes).map_err(failed)?;
+        let words: BTreeSet<&[u8]> = bytes
+            .split(|byte| !byte.is_ascii_hexdigit())
+            .filter(|word| word.len() == digits)
+            .collect();
+        for word in words {
+            let Some(id) = ObjectId::from_hex(word) else {
+                continue;
+            };
+            let mode = Mode::File;
+            let slot = match self.saving.objects.kind_of(&id) {
+                Some(Named::Commit) => {
+                    self.commits.extend(CommitId::parse(&id.to_string()).ok());
+                    continue;
+                }
+                Some(Named::Tree) => Slot::Tree(id),
+                Some(Named::Blob) => Slot::Entry(Entry { mode, id }),
+                None => continue,
+            };
+            self.edits.insert(format!("objects/{id}").into(), slot);
+        }
+        Ok(())
+    }
+
+    /// The commits that are no ancestors of each other or of what is kept anyway.
+    fn independent(&self, keep: &[CommitId]) -> Result<Vec<CommitId>, Error> {
+        let (objects, git) = (self.saving.objects, &self.saving.repository.git);
+        let head = self.saving.head;
+        let is_kept = |commit: &CommitId| commit == head || keep.contains(commit);
+        let others = self.commits.iter();
+        let others = others.filter(|one| !is_kept(one) && objects.commit(one).is_ok());
+        let mut all: Vec<CommitId> = others.cloned().collect();
+        if all.is_empty() {
+            return Ok(all);
+        }
+        all.push(head.clone());
+        all.extend(keep.iter().cloned());
+        let mut apart = git.merge_base_independent(&all)?;
+        apart.retain(|commit| !is_kept(commit));
+        Ok(apart)
+    }
+}
+
+/// Locks, and files that are only there while something is done.
+fn is_passing(path: &RepoPath) -> bool {
+    let name = path.file_name();
+    name.ends_with(b".lock")
+        || name.starts_with(b".agentwt-")
+        || name.starts_with(b"rescue-index")
+        || name.starts_with(b"restore-index")
+}

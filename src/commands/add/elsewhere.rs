@@ -1,0 +1,99 @@
+//! Clones a repository from elsewhere (`--repo`), before anything is planned: what is to be made
+//! can only be read from it.
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::super::Session;
+use crate::disk::files;
+use crate::error::Error;
+use crate::facts::repository::{PARENT_HOME, WORKTREES};
+use crate::facts::{FactsError, Repository};
+use crate::git::{Git, GitError};
+use crate::name::WorktreeName;
+use crate::plan::refusal::Refusal;
+
+/// Holds a clone that stands beside the worktrees until it becomes one, and goes if it does not.
+pub(super) struct Fetched {
+    /// It, seen from the repository around.
+    pub repository: Repository,
+    staged: Staged,
+}
+
+/// Finds the repository around, or with `--parent` makes one that only keeps records.
+pub(super) fn home(session: &Session, parent: Option<&Utf8PathBuf>) -> Result<Repository, Error> {
+    let Some(parent) = parent.or(session.parent_dir.as_ref()) else {
+        return match session.repository() {
+            Err(Error::Facts(FactsError::Git(GitError::NoRepository { dir }))) => {
+                Err(Refusal::NoParentDir { dir }.into())
+            }
+            other => other,
+        };
+    };
+    let parent = session.resolve(parent);
+    if !files::is_directory(&parent) {
+        let path = parent.to_string();
+        return Err(Refusal::NoDirectory { path }.into());
+    }
+    let parent = files::canonical(&parent)?;
+    let find = || session.repository_at(&parent);
+    match find() {
+        Ok(found) if found.common_dir == parent.join(PARENT_HOME) => Ok(found),
+        Ok(found) => Err(Refusal::ParentInRepository {
+            dir: parent,
+            root: found.root,
+        }
+        .into()),
+        Err(FactsError::Git(GitError::NoRepository { .. })) => {
+            let git = Git::find_with(&parent, session.runner.clone())?;
+            git.init_bare(&parent.join(PARENT_HOME))?;
+            Ok(find()?)
+        }
+        Err(other) => Err(other.into()),
+    }
+}
+
+/// Removes a directory that nobody took.
+struct Staged(Utf8PathBuf);
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        let _ = files::remove_directory(&self.0);
+        for above in self.0.ancestors().skip(1).take(2) {
+            files::remove_if_empty(above);
+        }
+    }
+}
+
+impl Fetched {
+    /// Clones; whatever fails, nothing stays.
+    pub fn new(
+        session: &Session,
+        home: &Repository,
+        name: &WorktreeName,
+        url: &str,
+    ) -> Result<Self, Error> {
+        let directory = home.root.join(WORKTREES).join(format!(".cloning-{name}"));
+        // we hold the lock of the name: what is there was left by a killed one
+        files::remove_directory(&directory)?;
+        let staged = Staged(directory);
+        // a relative path is one of where we stand
+        let git = home.git.at(&session.start);
+        if let Err(error) = git.clone_no_checkout(url, &staged.0) {
+            session.check()?;
+            return Err(error.into());
+        }
+        session.check()?;
+        let layout = git.at(&staged.0).layout()?;
+        if layout.is_some_and(|layout| layout.format != home.format) {
+            let (name, url) = (name.to_string(), url.to_owned());
+            return Err(Refusal::OtherFormat { name, url }.into());
+        }
+        let repository = home.clone_at(&staged.0, home.format);
+        Ok(Self { repository, staged })
+    }
+
+    /// Puts it where the worktree is to be.
+    pub fn settle(&self, path: &Utf8Path) -> Result<(), Error> {
+        Ok(files::rename(&self.staged.0, path)?)
+    }
+}

@@ -1,0 +1,138 @@
+//! `git agentwt renew`: renews the claim on a worktree, or its owner.
+
+use super::{Outcome, Session};
+use crate::apply::claim::{self, Claims, Renewal};
+use crate::claim::{ClaimFailure, Who};
+use crate::disk::files::{self, Lock};
+use crate::disk::lock::{LockError, LockFile, Patience};
+use crate::error::Error;
+use crate::facts::{Known, Repository, owner};
+use crate::record::{Alive, HeldClaim, Owner, OwnerProcess, to_text};
+
+/// Holds what was renewed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Renewed {
+    /// The worktree.
+    pub name: String,
+    /// Its claim, with who holds it; none when it has none.
+    pub claim: Option<(HeldClaim, Who)>,
+    /// Its owner in the record, if it has one.
+    pub owner: Option<Owner>,
+    /// Whether it would only be renewed (`-n`).
+    pub dry_run: bool,
+}
+
+/// Renews the claim of a worktree, or where it has none, its owner.
+///
+/// # Errors
+/// Fails when another has it, there is nothing to renew, or the server or the disk fails.
+pub fn run(session: &Session, options: &crate::cli::Renew) -> Result<Outcome<Renewed>, Error> {
+    let repository = session.repository()?;
+    let known = Known::of(&repository, options.name.as_deref())?;
+    let Some(held) = known.record.claim.clone() else {
+        return owner_only(&repository, &known, options);
+    };
+    let name = &known.record.name;
+    let limit = claim::limit(&session.environment)?;
+    let claims = Claims::at(&repository, name, &held.remote, limit)?;
+    let renewal = Renewal {
+        owner: options.owner.clone(),
+        pid: options.owner_pid,
+        lease: options.lease,
+    };
+    let (held, who) = if options.dry_run {
+        let who = claims.look_to_renew(&held, &renewal)?;
+        (held, who)
+    } else {
+        claims.renew(&held, &renewal)?
+    };
+    let owner = if options.dry_run {
+        known.record.owner.clone()
+    } else {
+        keep(&repository, &known, &held, &who)?
+    };
+    Ok(Outcome::done(Renewed {
+        name: name.to_string(),
+        claim: Some((held, who)),
+        owner,
+        dry_run: options.dry_run,
+    }))
+}
+
+/// Writes the record, unless somebody works on the worktree: a lease must not end because a
+/// long `sync` is waited for, and the next renewal knows the claim again without it.
+fn keep(
+    repository: &Repository,
+    known: &Known,
+    held: &HeldClaim,
+    who: &Who,
+) -> Result<Option<Owner>, Error> {
+    let mut lock: LockFile = repository.name_lock(&known.record.name);
+    lock.waiting.patience = Patience::Refuse;
+    let _name = match Lock::wait(&lock) {
+        Ok(lock) => lock,
+        Err(LockError::Held { .. }) => return Ok(known.record.owner.clone()),
+        Err(error @ (LockError::Disk(_) | LockError::Interrupted(_))) => return Err(error.into()),
+    };
+    // what it is may have changed since it was read
+    let mut record = Known::load(repository, &known.record.name)?.record;
+    record.claim = Some(held.clone());
+    if let Some(owner) = record.owner.as_mut().filter(|owner| owner.id == who.owner) {
+        owner.host.clone_from(&who.host);
+        owner.process = Some(OwnerProcess {
+            pid: who.pid,
+            started: who.started.clone(),
+        });
+    }
+    files::write(&known.dir.join("record.toml"), to_text(&record).as_bytes())?;
+    Ok(record.owner)
+}
+
+/// Renews the owner in the record, under the lock of the name.
+fn owner_only(
+    repository: &Repository,
+    known: &Known,
+    options: &crate::cli::Renew,
+) -> Result<Outcome<Renewed>, Error> {
+    let name = known.record.name.to_string();
+    let refuse = |failure| Err(Error::Claim(Box::new(failure)));
+    let _name = Lock::wait(&repository.name_lock(&known.record.name))?;
+    let mut record = Known::load(repository, &known.record.name)?.record;
+    let id = match (&options.owner, &record.owner) {
+        (None, None) => return refuse(ClaimFailure::NothingToRenew { name }),
+        (Some(asked), Some(there)) if *asked != there.id && owner::alive(there) != Alive::No => {
+            return refuse(ClaimFailure::AnotherOwner {
+                name,
+                asked: asked.clone(),
+                owner: there.id.clone(),
+            });
+        }
+        (Some(asked), _) => asked.clone(),
+        (None, Some(there)) => there.id.clone(),
+    };
+    let before = record.owner.take().filter(|there| there.id == id);
+    let renewed = match (before, options.owner_pid) {
+        // the same process as before, or none: since when stays
+        (Some(there), None) => there,
+        (before, pid) => {
+            let since = before.map_or_else(Session::now, |there| there.since);
+            match owner::owner(&id, pid, since) {
+                Some(owner) => owner,
+                None => {
+                    let pid = pid.unwrap_or_default();
+                    return refuse(ClaimFailure::NoSuchProcess { pid });
+                }
+            }
+        }
+    };
+    record.owner = Some(renewed.clone());
+    if !options.dry_run {
+        files::write(&known.dir.join("record.toml"), to_text(&record).as_bytes())?;
+    }
+    Ok(Outcome::done(Renewed {
+        name,
+        claim: None,
+        owner: Some(renewed),
+        dry_run: options.dry_run,
+    }))
+}

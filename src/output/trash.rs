@@ -1,0 +1,52 @@
+//! Prints what `remove --undo` brought back.
+
+use serde_json::{Value, json};
+
+use super::{Paint, Printed};
+use crate::commands::revive::Revived;
+
+/// The path on stdout, as `add` has it; what was done on stderr.
+pub fn human(all: &[Revived], paint: Paint) -> Printed {
+    let mut printed = Printed::default();
+    for one in all {
+        let name = paint.name(&one.name);
+        let head = one.plan.trash.head.short();
+        let (branch, reference) = (&one.branch, &one.plan.reference);
+        if !one.dry_run {
+            let text =
+                format!("brought back {name} at {head}, branch {branch}, from {reference}\n");
+            printed.stderr.push_str(&text);
+            printed
+                .stdout
+                .extend_from_slice(format!("{}\n", one.path).as_bytes());
+            continue;
+        }
+        let text =
+            format!("would bring back {name} at {head}, branch {branch}, from {reference}\n");
+        printed.stderr.push_str(&text);
+        let others = one.all.iter().rev();
+        for other in others.filter(|other| other.reference != one.plan.reference) {
+            let reference = &other.reference;
+            let text = format!("  another removal of this name: {reference}\n");
+            printed.stderr.push_str(&text);
+        }
+    }
+    printed
+}
+
+/// One worktree that came back.
+pub fn json(one: &Revived) -> Value {
+    let all = one.all.iter().rev();
+    json!({
+        "name": one.name,
+        "path": one.path,
+        "branch": one.branch,
+        "head": one.plan.trash.head,
+        "dry_run": one.dry_run,
+        "undone": one.plan.reference,
+        "removals": all.map(|other| json!({
+            "ref": other.reference,
+            "commit": other.commit,
+        })).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,143 @@
+//! What was left behind is named, and left.
+
+use std::time::{Duration, SystemTime};
+
+use insta::assert_snapshot;
+
+use super::{doctor, lines_of, well, wrong};
+
+#[test]
+fn records_and_directories_that_miss_each_other_are_told() {
+    let repo = well();
+    let script = r"
+        mkdir -p .agentwt/worktrees/stray .agentwt/worktrees/.placing-task
+        git worktree add -q --detach .agentwt/worktrees/plain
+        mkdir -p .git/agentwt/worktrees/broken && echo nonsense > .git/agentwt/worktrees/broken/record.toml
+    ";
+    repo.sh(repo.main(), script).ok();
+    repo.add("gone");
+    repo.add("lost");
+    let script = "rm -rf .agentwt/worktrees/gone .git/agentwt/worktrees/lost";
+    repo.sh(repo.main(), script).ok();
+    let before = repo.fingerprint();
+    let said = doctor(&repo, &["--fix"]);
+    said.fails(1);
+    assert_eq!(repo.fingerprint(), before, "nothing of it is removed");
+    assert_snapshot!(lines_of(&said, "unrecorded"), @r"
+    note leftovers: .agentwt/worktrees/plain is a worktree that `git agentwt add` did not make | to verify it: git agentwt hooks install .agentwt/worktrees/plain; or git worktree remove .agentwt/worktrees/plain
+    warning leftovers: .agentwt/worktrees/stray is no worktree, and nothing is recorded of it | look at it (ls -A .agentwt/worktrees/stray), then git agentwt prune
+    ");
+    assert_snapshot!(lines_of(&said, "missing"), @"warning leftovers: the directory is gone of gone | git agentwt remove gone");
+    assert_snapshot!(lines_of(&said, "lost"), @"problem leftovers: the record was removed of lost: nothing can be verified | look at its work first (git -C .agentwt/worktrees/lost status), then git agentwt prune");
+    assert!(
+        lines_of(&said, "damaged")
+            .starts_with("problem leftovers: the record of broken cannot be read")
+    );
+    assert_snapshot!(lines_of(&said, "placing"), @"warning leftovers: files that were being copied were left in .agentwt/worktrees/.placing-task | git agentwt prune");
+    assert_eq!(
+        lines_of(&said, "git-worktree"),
+        "",
+        "the record that is told accounts for it"
+    );
+}
+
+#[test]
+fn what_is_advised_for_a_directory_that_is_gone_works() {
+    let repo = well();
+    repo.sh(repo.main(), "rm -rf .agentwt/worktrees/task").ok();
+    doctor(&repo, &[]).fails(1);
+    repo.agentwt(&["remove", "task"]).ok();
+    assert_eq!(wrong(&doctor(&repo, &[])), "");
+}
+
+#[test]
+fn an_add_that_was_killed_is_told_from_one_that_runs() {
+    let repo = well();
+    let intent = |process: u32| {
+        let record = repo.main().join(".git/agentwt/worktrees/half");
+        std::fs::create_dir_all(&record).expect("a directory");
+        let path = repo.worktree("half");
+        let text = format!(
+            "version = 2\nprocess = {process}\nbegan = \"2026-01-02T03:04:05Z\"\npath = \"{}\"\nbranch = \"agentwt/half\"\n",
+            path.display()
+        );
+        std::fs::write(record.join("intent.toml"), text).expect("an intent");
+        doctor(&repo, &[])
+    };
+    let killed = intent(u32::MAX - 1);
+    killed.fails(1);
+    assert_snapshot!(lines_of(&killed, "incomplete"), @"warning leftovers: `add` of half was killed | git agentwt add half, with the options it had; or to clear it: git agentwt prune");
+    let runs = intent(std::process::id());
+    runs.ok();
+    assert_snapshot!(lines_of(&runs, "incomplete"), @"note leftovers: `add` of half is running |");
+}
+
+#[test]
+fn only_an_old_lock_is_to_be_removed() {
+    let repo = well();
+    let lock = repo.main().join(".git/refs/heads/topic.lock");
+    let file = std::fs::File::create(&lock).expect("a lock");
+    doctor(&repo, &[]).ok();
+    let old = SystemTime::now() - Duration::from_secs(3 * 3600);
+    file.set_modified(old).expect("a time");
+    let said = doctor(&repo, &["--fix"]);
+    said.fails(1);
+    let line = lines_of(&said, "lock");
+    assert!(
+        line.starts_with("warning leftovers: $TMP/repo/.git/refs/heads/topic.lock is 3 h old"),
+        "{line}"
+    );
+    assert!(
+        line.contains("rm $TMP/repo/.git/refs/heads/topic.lock"),
+        "{line}"
+    );
+    assert!(lock.exists(), "it may be somebody's");
+}
+
+#[test]
+fn a_worktree_add_of_git_that_was_killed_is_told() {
+    let repo = well();
+    let script =
+        "mkdir -p .git/worktrees/x .git/worktrees/y && echo initializing > .git/worktrees/x/locked";
+    repo.sh(repo.main(), script).ok();
+    let said = doctor(&repo, &[]);
+    let lines = lines_of(&said, "git-worktree");
+    assert!(
+        lines.contains(".git/worktrees/x is locked as \"initializing\""),
+        "{lines}"
+    );
+    assert!(
+        lines.contains(".git/worktrees/y names no worktree"),
+        "{lines}"
+    );
+    repo.sh(
+        repo.main(),
+        "rm .git/worktrees/x/locked && git worktree prune",
+    )
+    .ok();
+    assert_eq!(wrong(&doctor(&repo, &[])), "", "what is advised works");
+}
+
+#[test]
+fn branches_and_saved_work_are_notes() {
+    let repo = well();
+    repo.git(&["branch", "agentwt/free"]);
+    repo.git(&["branch", "agentwt/not/ours"]);
+    repo.sh(&repo.worktree("task"), "echo x > src/new.rs").ok();
+    repo.agentwt(&["remove", "--force", "task"]).ok();
+    let said = doctor(&repo, &[]);
+    said.ok();
+    assert_snapshot!(lines_of(&said, "branch"), @"note leftovers: no worktree is recorded for agentwt/free | to go on there: git agentwt add free -b agentwt/free; or git branch -d agentwt/free");
+    let saved = lines_of(&said, "saved");
+    assert!(
+        saved.starts_with("note leftovers: 1 below refs/agentwt/rescue"),
+        "{saved}"
+    );
+    let adopted = ["add", "free", "-b", "agentwt/free", "--write", "src/**"];
+    repo.agentwt(&adopted).ok();
+    assert_eq!(
+        lines_of(&doctor(&repo, &[]), "branch"),
+        "",
+        "what is advised works"
+    );
+}

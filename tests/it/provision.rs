@@ -1,0 +1,145 @@
+//! Tests the library's `provision`, `path` and `teardown`.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use camino::Utf8PathBuf;
+use git_agentwt::commands::add::Done;
+use git_agentwt::git::{Call, Duct, Output, Runner, SharedRunner};
+use git_agentwt::library::{Kind, Options, Provision, Teardown, path, provision, teardown};
+use git_agentwt::log::Log;
+use git_agentwt::process::{Ownership, Question, SharedProber};
+
+use super::support::TestRepo;
+
+fn project() -> TestRepo {
+    let repo = TestRepo::empty();
+    repo.write("src/a", "a\n");
+    repo.commit_all("one");
+    repo
+}
+
+fn options(repo: &TestRepo) -> (Options, Arc<Mutex<Vec<String>>>) {
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&said);
+    let options = Options {
+        directory: Utf8PathBuf::from_path_buf(repo.main().to_owned()).expect("it is UTF-8"),
+        retry_delay: Duration::from_millis(1),
+        log: Log::to(move |line| heard.lock().expect("unhurt").push(line.to_owned())),
+        ..Options::default()
+    };
+    (options, said)
+}
+
+fn task() -> Provision {
+    let mut task = Provision {
+        name: "task-5".to_owned(),
+        no_hooks: true,
+        ..Provision::default()
+    };
+    task.scope.write = Some(vec!["src/**".to_owned()]);
+    task
+}
+
+#[test]
+fn what_is_provisioned_is_there_again_and_can_be_torn_down() {
+    let repo = project();
+    let (options, _) = options(&repo);
+    let unknown = path(&options, "task-5").expect_err("there is none");
+    assert_eq!(unknown.kind(), Kind::UnknownWorktree);
+    let unknown = teardown(&options, "task-5", &Teardown::default()).expect_err("there is none");
+    assert_eq!(unknown.kind(), Kind::UnknownWorktree);
+
+    let mut asked = task();
+    asked.prompt = Some(b"-".to_vec());
+    asked.client = git_agentwt::config::Choice::parse("codex");
+    let made = provision(&options, &asked).expect("it is made");
+    assert_eq!(made.done, Done::Made);
+    assert_eq!((made.attempts, made.owner.is_none()), (1, true));
+    assert_eq!(path(&options, "task-5").expect("it is there"), made.path);
+    let context = std::fs::read_to_string(made.path.join("AGENTS.md")).expect("context");
+    assert!(context.starts_with("-\n"), "the prompt as it is: {context}");
+    let again = provision(&options, &task()).expect("it is there");
+    assert_eq!((again.done, &again.path), (Done::Kept, &made.path));
+
+    std::fs::write(made.path.join("src/new"), "new\n").expect("a file");
+    let refused = teardown(&options, "task-5", &Teardown::default()).expect_err("work");
+    assert_eq!(refused.kind(), Kind::Refused);
+    std::fs::remove_file(made.path.join("src/new")).expect("it is there");
+    let removed = teardown(&options, "task-5", &Teardown::default()).expect("no work is lost");
+    assert_eq!(removed.path, made.path);
+    assert_eq!(repo.git(&["branch", "--list", "agentwt/*"]), "");
+}
+
+#[test]
+fn the_prober_is_asked_and_can_stop_it() {
+    let repo = project();
+    repo.git(&["branch", "agentwt/task-5"]);
+    let (mut options, said) = options(&repo);
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&asked);
+    let prober = move |question: &Question| {
+        heard.lock().expect("unhurt").push(question.clone());
+        match question.attempt {
+            2 => Ownership::Unknown("the scheduler does not answer".to_owned()),
+            _ => Ownership::Lost,
+        }
+    };
+    options.prober = Some(SharedProber::new(prober));
+    let before = repo.fingerprint();
+    let mut task = task();
+    task.owner = Some("me".to_owned());
+    let lost = provision(&options, &task).expect_err("it is lost");
+    assert_eq!(lost.kind(), Kind::LostOwnership);
+    assert_eq!(lost.exit_code().code(), 8);
+    assert_eq!(repo.fingerprint(), before);
+    let asked = asked.lock().expect("unhurt");
+    let attempts: Vec<u32> = asked.iter().map(|question| question.attempt).collect();
+    assert_eq!(attempts, [2, 3]);
+    assert_eq!(asked[0].owner.as_deref(), Some("me"));
+    let said = said.lock().expect("unhurt").join("\n");
+    assert!(said.contains("the scheduler does not answer"), "{said}");
+}
+
+/// Counts the commands, and asks the usual one.
+struct Counting(Arc<AtomicUsize>);
+
+impl Runner for Counting {
+    fn run(&self, call: &Call<'_>) -> std::io::Result<Output> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Duct.run(call)
+    }
+}
+
+#[test]
+fn the_runner_starts_git_and_an_unlucky_one_is_an_error_of_git() {
+    let repo = project();
+    let (mut options, _) = options(&repo);
+    let calls = Arc::new(AtomicUsize::new(0));
+    options.runner = SharedRunner::new(Counting(Arc::clone(&calls)));
+    provision(&options, &task()).expect("it is made");
+    assert!(calls.load(Ordering::Relaxed) > 10);
+
+    let (mut options, _) = self::options(&repo);
+    options.directory = "/".into();
+    let nowhere = provision(&options, &task()).expect_err("there is no repository");
+    assert_eq!(nowhere.kind(), Kind::Usage);
+}
+
+#[test]
+fn threads_of_one_program_wait_for_each_other() {
+    let repo = project();
+    let (options, _) = options(&repo);
+    let made: Vec<Done> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4)
+            .map(|_| scope.spawn(|| provision(&options, &task()).expect("it is there").done))
+            .collect();
+        let done = threads
+            .into_iter()
+            .map(|thread| thread.join().expect("no panic"));
+        done.collect()
+    });
+    let of = |what: Done| made.iter().filter(|done| **done == what).count();
+    assert_eq!((of(Done::Made), of(Done::Kept)), (1, 3));
+}

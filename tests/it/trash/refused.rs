@@ -1,0 +1,179 @@
+//! Nothing that is there is replaced; and what was saved can be chosen.
+
+use insta::assert_snapshot;
+
+use super::world::World;
+use crate::support::Said;
+
+/// That nothing was changed, and what was said; the time is left out.
+#[track_caller]
+fn refused(world: &World, arguments: &[&str]) -> String {
+    let before = world.repo.fingerprint();
+    let said = world.agentwt(&[&["remove", "--undo"], arguments].concat());
+    assert_eq!(said.status, 4, "{said}");
+    assert_eq!(
+        world.repo.fingerprint(),
+        before,
+        "a refusal touches nothing"
+    );
+    without_time(&said)
+}
+
+#[track_caller]
+fn without_time(said: &Said) -> String {
+    let text = said.to_string();
+    let start = "refs/agentwt/trash/task/";
+    let mut parts = text.split(start);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| !c.is_ascii_alphanumeric());
+        out.push_str(start);
+        out.push_str("TIME");
+        out.push_str(&part[end.unwrap_or(part.len())..]);
+    }
+    out
+}
+
+#[test]
+fn what_was_never_removed() {
+    let world = World::new();
+    assert_snapshot!(refused(&world, &["task"]), @"
+    --- stderr
+    error: there is no removed worktree `task` to bring back
+    help: nothing was removed with `git agentwt remove --force`, or it has expired
+    --- status 4
+    ");
+}
+
+#[test]
+fn a_worktree_of_that_name() {
+    let world = World::after("echo n >src/new.rs");
+    world.remove(&[]);
+    world.repo.add("task");
+    assert_snapshot!(refused(&world, &["task"]), @"
+    --- stderr
+    error: cannot bring `task` back: a worktree of this name is there
+    help: remove that one first: git agentwt remove task
+    --- status 4
+    ");
+}
+
+#[test]
+fn something_in_its_place() {
+    let world = World::after("echo n >src/new.rs");
+    world.remove(&[]);
+    crate::support::write(&world.worktree, b"mine", b"mine\n");
+    assert_snapshot!(refused(&world, &["task"]), @"
+    --- stderr
+    error: cannot bring `task` back: $TMP/repo/.agentwt/worktrees/task is there
+    help: move it away: mv $TMP/repo/.agentwt/worktrees/task <elsewhere>
+    --- status 4
+    ");
+}
+
+#[test]
+fn a_branch_that_went_on_or_is_checked_out() {
+    let world = World::after("echo n >src/new.rs; git add -A; git commit -qm new");
+    world.remove(&[]);
+    world.repo.git(&["switch", "-q", "agentwt/task"]);
+    assert_snapshot!(refused(&world, &["task"]), @"
+    --- stderr
+    error: cannot bring `task` back: the branch `agentwt/task` is checked out at $TMP/repo
+    help: switch that worktree away from it: git -C $TMP/repo switch <branch>
+    --- status 4
+    ");
+    world
+        .repo
+        .git(&["commit", "-q", "--allow-empty", "-m", "on"]);
+    world.repo.git(&["switch", "-q", "main"]);
+    let said = refused(&world, &["task"]);
+    assert!(
+        said.contains("help: rename that branch first: git branch -m agentwt/task <new>"),
+        "{said}"
+    );
+    world.repo.git(&["branch", "-m", "agentwt/task", "went-on"]);
+    world.agentwt(&["remove", "--undo", "task"]).ok();
+}
+
+#[test]
+fn only_commits() {
+    let world = World::after("git commit -q --allow-empty -m x");
+    world.agentwt(&["remove", "task", "-D"]).ok();
+    let said = refused(&world, &["task"]);
+    assert_snapshot!(said, @"
+    --- stderr
+    error: of the removed worktree `task` only commits were saved
+    help: to have them on a branch again: git branch agentwt/task refs/agentwt/trash/task/TIME
+    --- status 4
+    ");
+}
+
+#[test]
+fn an_older_one_is_named_and_shown() {
+    let world = World::after("echo first >src/new.rs");
+    let first = world.remove(&[]);
+    world.repo.add("task");
+    world.sh("echo second >src/new.rs");
+    let second = world.remove(&[]);
+    let said = world.agentwt(&["remove", "--undo", "task", "-n"]);
+    assert!(said.stderr.contains(&format!("from {second}\n")), "{said}");
+    assert!(
+        said.stderr.contains(&format!("of this name: {first}\n")),
+        "{said}"
+    );
+    assert!(!world.worktree.exists(), "it was only shown");
+    let said = refused(&world, &["task", "--from", "nonsense"]);
+    assert!(
+        said.contains("`nonsense` names no removal of worktree `task`"),
+        "{said}"
+    );
+    world
+        .agentwt(&["remove", "--undo", "task", "--from", &first])
+        .ok();
+    assert_eq!(world.sh("cat src/new.rs"), "first");
+    world.remove(&[]);
+    let time = second.rsplit('/').next().expect("a time");
+    let said = world.agentwt(&["remove", "--undo", "task", "--from", time, "--json"]);
+    let value: serde_json::Value = serde_json::from_str(&said.ok()).expect("it is JSON");
+    assert_eq!(value["worktrees"][0]["undone"], second.as_str());
+    assert_eq!(world.sh("cat src/new.rs"), "second");
+}
+
+#[test]
+fn its_private_directory_has_another_name_when_that_is_taken() {
+    let world = World::after("echo n >src/new.rs; git add src/new.rs");
+    let before = world.everything();
+    world.remove(&[]);
+    world
+        .repo
+        .git(&["worktree", "add", "-q", "--detach", "../elsewhere/task"]);
+    world.agentwt(&["remove", "--undo", "task"]).ok();
+    let now = world.everything();
+    assert_eq!(now.findings, before.findings);
+    assert_eq!(world.sh("git status --porcelain"), "A  src/new.rs");
+    let status = world.agentwt(&["hooks", "status", "task"]).ok();
+    assert!(status.contains("installed, "), "{status}");
+    // a hook of ours runs, and knows the worktree
+    world.sh("chmod u+w README.md; echo x >>README.md; git add README.md; git commit -qm out 2>../said; grep -q README.md ../said");
+}
+
+#[test]
+fn a_large_synced_file_comes_from_the_main_worktree() {
+    let repo = crate::support::TestRepo::project();
+    repo.sh(repo.main(), "head -c 3000000 /dev/zero >big.log")
+        .ok();
+    repo.agentwt(&["add", "task", "--write", "src/**", "--sync", "big.log"])
+        .ok();
+    let worktree = repo.worktree("task");
+    let world = World { repo, worktree };
+    let _ = world.goes_and_comes_back(&[]);
+    world.remove(&[]);
+    world.repo.write("big.log", "other\n");
+    let said = world.agentwt(&["remove", "--undo", "task"]);
+    assert!(
+        said.stderr
+            .contains("note: big.log is not in the main worktree"),
+        "{said}"
+    );
+    assert!(!world.worktree.join("big.log").exists());
+}

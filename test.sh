@@ -107,6 +107,11 @@ man sudo apt-get install man-db
 zsh sudo apt-get install zsh
 fish sudo apt-get install fish
 END
+    # the points at which commands are killed (Linux only)
+    if [[ $(uname) == Linux ]] && ! command -v strace >/dev/null 2>&1; then
+        printf 'strace is not installed: sudo apt-get install strace\n'
+        missing=1
+    fi
     local part
     for part in fmt:rustfmt clippy:clippy; do
         cargo "${part%:*}" --version >/dev/null 2>&1 && continue

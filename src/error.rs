@@ -90,6 +90,15 @@ pub enum Error {
         /// Who said so.
         by: String,
     },
+    /// A signal asked to stop, and the git that ran then did; what it had done by then is not
+    /// undone.
+    #[error("interrupted by signal {signal}: {error}")]
+    Stopped {
+        /// The signal.
+        signal: u8,
+        /// What did not end.
+        error: Box<Error>,
+    },
     /// A signal asked to stop; everything was undone.
     #[error("interrupted by signal {0}")]
     Interrupted(u8),
@@ -149,7 +158,7 @@ impl Error {
             Self::Copy(error) if error.is_refusal() => ExitCode::Refused,
             Self::Disk(_) | Self::Copy(_) => ExitCode::Disk,
             Self::LostOwnership { .. } => ExitCode::OwnershipLost,
-            Self::Interrupted(signal) => ExitCode::Signal(*signal),
+            Self::Interrupted(signal) | Self::Stopped { signal, .. } => ExitCode::Signal(*signal),
         }
     }
 
@@ -177,7 +186,10 @@ impl Error {
             Self::Hooks(error) => Some(error),
             Self::Copy(error) => Some(error),
             Self::HalfRestored { error, .. } | Self::Left { error, .. } => error.inner(),
-            Self::Disagreement { .. } | Self::LostOwnership { .. } | Self::Interrupted(_) => None,
+            Self::Disagreement { .. }
+            | Self::LostOwnership { .. }
+            | Self::Stopped { .. }
+            | Self::Interrupted(_) => None,
         }
     }
 }
@@ -254,6 +266,7 @@ impl Diagnostic for Error {
             Self::LostOwnership { name, .. } => Some(Box::new(format!(
                 "nothing more was tried, and nothing is left behind; to see who has it: git agentwt status {name}"
             ))),
+            Self::Stopped { .. } => Some(Box::new("the same command again goes on with it")),
             Self::Interrupted(_) => Some(Box::new("everything was undone")),
             _other => self.inner().and_then(Diagnostic::help),
         }

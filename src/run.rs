@@ -21,11 +21,13 @@ use crate::disk::DiskError;
 use crate::disk::lock::Patience;
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::git::{Asked, Git, SharedRunner, Trace};
+use crate::facts::FactsError;
+use crate::git::{Asked, Git, SharedRunner, Stoppable, Trace};
 use crate::log::Log;
 use crate::output::{Answer, End, Paint, Shown, progress, render, render_error};
 use crate::output::{json_line, screen};
 use crate::plan::refusal::Refusal;
+use crate::process::send_to_child;
 
 /// Runs a command line, the program's name first, and returns the status to end with.
 #[must_use]
@@ -67,7 +69,9 @@ fn run_command_line(arguments: Vec<OsString>) -> ExitCode {
         {
             return watch(&session, &cli, every, format).map(Done::Printed);
         }
-        dispatch(&session, &cli.command).map(|outcome| Done::Answered(Box::new(outcome)))
+        let outcome = dispatch(&session, &cli.command)
+            .map_err(|error| stopped(&session, &cli.command, error))?;
+        Ok(Done::Answered(Box::new(outcome)))
     });
     match result {
         Ok(Done::Printed(exit)) => exit,
@@ -127,6 +131,23 @@ fn watch(session: &Session, cli: &Cli, every: Duration, format: Format) -> Resul
             Err(error) => return Err(DiskError::new("write to standard output", error).into()),
         }
     }
+}
+
+/// What is to be said when a git was stopped by the signal that we handed on to it.
+fn stopped(session: &Session, command: &Command, error: Error) -> Error {
+    let signal = match (&error, session.check()) {
+        (Error::Git(git) | Error::Facts(FactsError::Git(git)), Err(Error::Interrupted(signal)))
+            if git.was_killed() =>
+        {
+            signal
+        }
+        _not_so => return error,
+    };
+    if matches!(command, Command::Add(_) | Command::Sync(_)) {
+        return Error::Interrupted(signal);
+    }
+    let error = Box::new(error);
+    Error::Stopped { signal, error }
 }
 
 /// Whether a long copy is drawn as it goes on.
@@ -241,7 +262,10 @@ fn session(cli: &Cli) -> Result<Session, Error> {
             .ok()
             .map(Utf8PathBuf::from),
         binary,
-        runner: SharedRunner::default(),
+        runner: SharedRunner::new(Stoppable {
+            signal: Arc::clone(&signal),
+            send: send_to_child,
+        }),
         trace: trace(cli.common.verbose),
         progress: Arc::default(),
         is_root: rustix::process::geteuid().is_root(),

@@ -4,7 +4,9 @@
 
 use camino::Utf8PathBuf;
 
-use crate::disk::{DiskError, files};
+use crate::disk::files::{self, Lock};
+use crate::disk::{DiskError, remains::sweep};
+use crate::error::Error;
 use crate::facts::Repository;
 use crate::plan::init::{EXCLUDE_RULE, WORKTREES_GITIGNORE, WORKTREES_GITIGNORE_PATH};
 
@@ -27,11 +29,23 @@ pub fn has_exclude_rule(repository: &Repository) -> Result<bool, DiskError> {
         .any(|line| line.trim_ascii_end() == EXCLUDE_RULE.as_bytes()))
 }
 
-/// Writes what is missing.
+/// Writes what is missing, one process at a time: nobody else's line is lost, and a temporary file
+/// that stands there then is a dead one's.
 ///
 /// # Errors
 /// Fails when the disk refuses; then nothing was written.
-pub fn ensure(repository: &Repository) -> Result<IgnoreRules, DiskError> {
+pub fn ensure(repository: &Repository) -> Result<IgnoreRules, Error> {
+    let gitignore = repository.root.join(WORKTREES_GITIGNORE_PATH);
+    if has_exclude_rule(repository)? && files::exists(&gitignore) {
+        return Ok(IgnoreRules::default());
+    }
+    let _shared = Lock::wait(&repository.shared_lock())?;
+    sweep(&repository.common_dir.join("info"));
+    gitignore.parent().into_iter().for_each(sweep);
+    Ok(write(repository)?)
+}
+
+fn write(repository: &Repository) -> Result<IgnoreRules, DiskError> {
     let mut rules = IgnoreRules::default();
     if !has_exclude_rule(repository)? {
         let file = repository.common_dir.join("info/exclude");

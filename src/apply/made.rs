@@ -1,16 +1,17 @@
 //! Keeps what `add` has made so far, so that all of it can be taken back.
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 
 use super::ignore_rules::{self, IgnoreRules};
-use super::place;
+use super::take_back::Remains;
 use crate::config::Strategy;
+use crate::disk::DiskError;
 use crate::disk::files::{self, Lock};
 use crate::error::Error;
 use crate::facts::Repository;
-use crate::facts::repository::WORKTREES;
-use crate::name::{BranchName, CommitId, WorktreeName};
+use crate::name::{CommitId, WorktreeName};
 use crate::plan::add::{AddPlan, PlannedBranch};
+use crate::process::wait_for_gits;
 use crate::record::{Intent, VERSION, to_text};
 
 /// Holds what was made so far.
@@ -69,10 +70,10 @@ impl<'a> Made<'a> {
             branch_at: self.branch_at().cloned(),
         };
         self.recorded = true;
-        let file = self
-            .repository
-            .record_dir(&self.plan.name)
-            .join("intent.toml");
+        // without an intent in it, it is what a call left that was killed before the first step, or
+        // after the last one that it undid
+        files::remove_directory(&self.repository.record_dir(&self.plan.name))?;
+        let file = intent_of(self.repository, &self.plan.name);
         Ok(files::write(&file, to_text(&intent).as_bytes())?)
     }
 
@@ -117,26 +118,36 @@ impl<'a> Made<'a> {
         }
     }
 
-    /// Takes everything back, in reverse order, as far as it goes.
-    pub fn undo(self) {
+    /// Takes everything back, in reverse order; what could not be. The intent stays with that, so
+    /// that the name is known to be incomplete.
+    #[must_use]
+    pub fn undo(self, why: &Error) -> Vec<String> {
         let repository = self.repository;
+        // where not even a lock can be written, there is all the more to take back
+        let _shared = Lock::wait_to_undo(&repository.shared_lock()).ok();
+        let mut left = Vec::new();
         if self.in_git {
-            let branch = self.plan.branch.name();
-            match self.plan.strategy {
-                Strategy::Worktree => {
-                    take_back(repository, &self.plan.path, branch, self.branch_at());
-                }
-                Strategy::Clone => drop(take_back_clone(repository, &self.plan.path)),
-            }
+            let remains = Remains {
+                repository,
+                path: &self.plan.path,
+                branch: self.plan.branch.name(),
+                branch_at: self.branch_at(),
+                strategy: self.plan.strategy,
+                intent: &intent_of(repository, &self.plan.name),
+                git_was_killed: matches!(why, Error::Git(error) if error.was_killed()),
+            };
+            left = remains.take_back();
             self.config.into_iter().for_each(SharedFile::restore);
-        }
-        if self.recorded {
-            let _ = files::remove_directory(&repository.record_dir(&self.plan.name));
         }
         if let Some(rules) = self.rules {
             rules.undo();
         }
+        if self.recorded && left.is_empty() {
+            let removed = files::remove_directory(&repository.record_dir(&self.plan.name));
+            left.extend(removed.err().map(|error| error.to_string()));
+        }
         files::remove_if_empty(&repository.records_dir());
+        left
     }
 }
 
@@ -154,60 +165,32 @@ impl SharedFile {
 }
 
 /// Clears what a killed `add` of this name left: its intent says what is ours.
-pub fn clear(repository: &Repository, name: &WorktreeName, intent: &Intent) {
-    match intent.strategy {
-        Strategy::Worktree => take_back(
-            repository,
-            &intent.path,
-            &intent.branch,
-            intent.branch_at.as_ref(),
-        ),
-        Strategy::Clone => drop(take_back_clone(repository, &intent.path)),
-    }
-    let _ = files::remove_directory(&repository.record_dir(name));
-}
-
-/// Removes a clone that nobody has worked in yet, and what was staged for it.
-fn take_back_clone(repository: &Repository, path: &Utf8Path) -> Result<(), Error> {
-    if !path.starts_with(repository.root.join(WORKTREES)) {
-        return Ok(());
-    }
-    files::remove_directory(&place::staging(path))?;
-    // what is in a directory that was copied without its write bit cannot be removed
-    crate::disk::mode::make_directories_writable(path)?;
-    Ok(files::remove_directory(path)?)
-}
-
-/// Removes a worktree that nobody has worked in yet, and its branch if it is where we made it.
-fn take_back(
-    repository: &Repository,
-    path: &Utf8Path,
-    branch: &BranchName,
-    branch_at: Option<&CommitId>,
-) {
-    let git = &repository.git;
-    let Ok(_shared) = Lock::wait_to_undo(&repository.shared_lock()) else {
-        return;
+///
+/// # Errors
+/// Fails when something of it cannot be removed; the intent then stays.
+pub fn clear(repository: &Repository, name: &WorktreeName, intent: &Intent) -> Result<(), Error> {
+    let remains = Remains {
+        repository,
+        path: &intent.path,
+        branch: &intent.branch,
+        branch_at: intent.branch_at.as_ref(),
+        strategy: intent.strategy,
+        intent: &intent_of(repository, name),
+        git_was_killed: true,
     };
-    let ours = path.starts_with(repository.root.join(WORKTREES));
-    if ours {
-        let _ = files::remove_directory(&place::staging(path));
-        // git cannot remove what is in a directory that was copied without its write bit
-        let _ = crate::disk::mode::make_directories_writable(path);
+    // a git that we had started may go on for a moment after we were killed
+    wait_for_gits(&intent.path);
+    let left = {
+        let _shared = Lock::wait(&repository.shared_lock())?;
+        remains.take_back()
+    };
+    if left.is_empty() {
+        return Ok(files::remove_directory(&repository.record_dir(name))?);
     }
-    if ours && git.worktree_remove_force(path).is_err() {
-        let _ = files::remove_directory(path);
-        // git keeps the entry of a worktree that is "initializing" for ever (git-worktree(1))
-        let _ = git.worktree_unlock(path);
-        let _ = git.worktree_prune();
-    }
-    if let Some(at) = branch_at {
-        let _ = git.delete_ref(&branch.full_ref(), at);
-        // a lock that git could not write, or took for a branch that is not there, leaves them
-        let file = Utf8PathBuf::from(branch.full_ref());
-        let above = file.ancestors().skip(1);
-        for directory in above.take_while(|directory| *directory != "refs/heads") {
-            files::remove_if_empty(&repository.common_dir.join(directory));
-        }
-    }
+    let attempt = format!("clear what a killed `add` of `{name}` left");
+    Err(DiskError::new(attempt, std::io::Error::other(left.join("; "))).into())
+}
+
+fn intent_of(repository: &Repository, name: &WorktreeName) -> Utf8PathBuf {
+    repository.record_dir(name).join("intent.toml")
 }

@@ -21,6 +21,7 @@ pub mod rewrite;
 mod saved;
 pub mod shown;
 pub mod sparse;
+mod take_back;
 pub mod trash;
 pub mod trash_bin;
 pub mod undo;

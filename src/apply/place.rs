@@ -8,11 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::hide::{Hidden, hide_with, users_own};
+use super::hide::{EXCLUDE, Hidden, hide_with, users_own};
 use crate::client::ContextFile;
 use crate::disk::copy::{From, Item, Settled, Staged, Staging, settle, stage};
 use crate::disk::files;
 use crate::disk::progress::Progress;
+use crate::disk::remains::sweep_of;
 use crate::disk::standing::standing;
 use crate::error::Error;
 use crate::facts::Repository;
@@ -139,6 +140,12 @@ pub fn place(to: &Destination<'_>, placing: &Placing, hand: &Hand<'_>) -> Result
     let directory = staging(to.path);
     // we hold the lock of the name: what is there was left by a killed one
     files::remove_directory(&directory)?;
+    sweep_of(to.record_dir, &[PLACED, PLACING, "record.toml"]);
+    let exclude = to.admin_dir.join(EXCLUDE);
+    let beside = exclude.parent().zip(exclude.file_name());
+    beside
+        .into_iter()
+        .for_each(|(directory, name)| sweep_of(directory, &[name]));
     let staging = Staging {
         source: &to.repository.root,
         directory: &directory,

@@ -111,7 +111,7 @@ fn attempt(
                 let name = name.to_string();
                 return Err(FactsError::Incomplete { name }.into());
             }
-            made::clear(&repository, name, &intent);
+            made::clear(&repository, name, &intent)?;
             None
         }
     };

@@ -12,6 +12,9 @@ use camino::Utf8Path;
 use super::error::DiskError;
 pub use super::lock::Lock;
 
+/// How the names of the files begin that [`write`] renames when they are whole.
+pub(super) const TEMPORARY: &str = ".agentwt-";
+
 /// Reads a file, none when there is none.
 ///
 /// # Errors
@@ -35,8 +38,10 @@ pub fn write(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
     let failed = |error: std::io::Error| DiskError::new(format!("write {file}"), error);
     let directory = file.parent().unwrap_or(Utf8Path::new("."));
     std::fs::create_dir_all(directory).map_err(failed)?;
+    // whoever holds the lock under which this file is written knows by the name what is a dead one's
+    let prefix = format!("{TEMPORARY}{}-", file.file_name().unwrap_or_default());
     let mut temporary = tempfile::Builder::new()
-        .prefix(".agentwt-")
+        .prefix(&prefix)
         .permissions(readable())
         .tempfile_in(directory)
         .map_err(failed)?;

@@ -20,6 +20,7 @@ pub mod permissions;
 pub mod progress;
 pub mod put;
 pub mod put_back;
+pub mod remains;
 pub mod resolve;
 pub mod scan;
 pub mod standing;

@@ -128,6 +128,23 @@ impl GitError {
             ),
         }
     }
+
+    /// Whether a git was killed, which leaves its locks behind: the one that we started, or one
+    /// that it started itself.
+    #[must_use]
+    pub fn was_killed(&self) -> bool {
+        match self {
+            Self::Failed { status, words, .. } => {
+                status.is_none() || words.contains("died of signal")
+            }
+            Self::Missing(_)
+            | Self::TooOld { .. }
+            | Self::NoRepository { .. }
+            | Self::Output { .. }
+            | Self::Hook { .. }
+            | Self::Read { .. } => false,
+        }
+    }
 }
 
 /// How to find who holds the lock that git named; none when it named none.

@@ -11,6 +11,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -18,7 +19,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::contention;
 use super::error::GitError;
 use super::quarantine::Quarantine;
-use super::runner::{Call, Duct, Output, Runner, SharedRunner};
+use super::runner::{Call, Duct, Output, Runner, SharedRunner, Stoppable};
 use super::settings::{
     ALWAYS, CONFIG_VARIABLES, HARDENED, HARDENED_VARIABLES, LOCAL_VARIABLES, OWN_IDENTITY,
 };
@@ -141,8 +142,8 @@ impl Git {
     /// # Errors
     /// As [`Git::find`].
     pub fn checked(self) -> Result<Self, GitError> {
-        let answer = self.run(&["version"], None)?;
-        let text = String::from_utf8_lossy(&answer.stdout);
+        let answer = self.output("find out the version of git", &["version"])?;
+        let text = String::from_utf8_lossy(&answer);
         let found = GitVersion::parse(text.trim()).unwrap_or(self.version);
         if found < GitVersion::OLDEST {
             return Err(GitError::TooOld { found });
@@ -390,30 +391,77 @@ impl Git {
 
 impl Runner for Duct {
     fn run(&self, call: &Call<'_>) -> std::io::Result<Output> {
-        let command = duct::cmd("git", call.args)
-            .dir(call.dir)
-            .full_env(call.environment.iter().cloned())
-            .stdout_capture()
-            .stderr_capture();
-        let command = match call.input {
-            Some(bytes) => command.stdin_bytes(bytes),
-            None => command.stdin_null(),
+        let git = command(call).start()?;
+        let ended = match call.timeout {
+            None => Some(git.wait()?),
+            Some(timeout) => git.wait_timeout(timeout)?,
         };
-        let handle = command.unchecked().start()?;
-        let output = match call.timeout {
-            None => Some(handle.wait()?),
-            Some(timeout) => handle.wait_timeout(timeout)?,
-        };
-        let Some(output) = output.cloned() else {
-            // what git has started ends with its pipes; nobody waits for those
-            handle.kill()?;
-            return Err(std::io::ErrorKind::TimedOut.into());
-        };
-        Ok(Output {
-            status: output.status.code(),
-            stdout: output.stdout,
-            stderr: output.stderr,
-        })
+        match ended {
+            Some(ended) => Ok(output(ended)),
+            None => Err(too_long(&git)),
+        }
+    }
+}
+
+impl Runner for Stoppable {
+    fn run(&self, call: &Call<'_>) -> std::io::Result<Output> {
+        let before = self.signal.load(Ordering::SeqCst);
+        let git = command(call).start()?;
+        let began = Instant::now();
+        let mut told = None;
+        loop {
+            if let Some(ended) = git.wait_timeout(LOOK_UP)? {
+                return Ok(output(ended));
+            }
+            let signal = self.signal.load(Ordering::SeqCst);
+            if call.timeout.is_some_and(|most| began.elapsed() > most) {
+                return Err(too_long(&git));
+            }
+            let since = told.map_or(Duration::ZERO, |told: Instant| told.elapsed());
+            if since > 2 * PATIENCE {
+                // it has ended, and a child of its own keeps its standard error
+                return Ok(Output::default());
+            } else if since > PATIENCE {
+                git.kill()?;
+            } else if told.is_none() && signal != 0 && signal != before {
+                git.pids().iter().for_each(|pid| (self.send)(*pid, signal));
+                told = Some(Instant::now());
+            }
+        }
+    }
+}
+
+/// Ends a git that takes too long. What it has started ends with its pipes; nobody waits for those.
+fn too_long(git: &duct::Handle) -> std::io::Error {
+    match git.kill() {
+        Ok(()) => std::io::ErrorKind::TimedOut.into(),
+        Err(error) => error,
+    }
+}
+
+/// How often it is looked whether a signal came.
+const LOOK_UP: Duration = Duration::from_millis(20);
+/// How long git may take to clean up at a signal, and then whoever keeps its output open to end.
+const PATIENCE: Duration = Duration::from_millis(1500);
+
+fn command(call: &Call<'_>) -> duct::Expression {
+    let command = duct::cmd("git", call.args)
+        .dir(call.dir)
+        .full_env(call.environment.iter().cloned())
+        .stdout_capture()
+        .stderr_capture();
+    let command = match call.input {
+        Some(bytes) => command.stdin_bytes(bytes),
+        None => command.stdin_null(),
+    };
+    command.unchecked()
+}
+
+fn output(ended: &std::process::Output) -> Output {
+    Output {
+        status: ended.status.code(),
+        stdout: ended.stdout.clone(),
+        stderr: ended.stderr.clone(),
     }
 }
 

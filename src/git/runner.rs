@@ -22,6 +22,7 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use camino::Utf8Path;
@@ -65,6 +66,18 @@ pub struct Output {
 /// Starts the `git` on the search path as a process of its own: the usual [`Runner`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Duct;
+
+/// Does as [`Duct`], and hands a signal on that comes while git runs: a signal to this program alone
+/// would otherwise act only when git has ended by itself. Git cleans up after itself at one.
+///
+/// What had been signalled before a call began is not handed on: then it is a call that undoes.
+#[derive(Clone, Debug)]
+pub struct Stoppable {
+    /// The signal that asks to stop; 0 for none.
+    pub signal: Arc<AtomicUsize>,
+    /// Sends a signal to a child of ours.
+    pub send: fn(pid: u32, signal: usize),
+}
 
 /// Represents a [`Runner`] that many share; the default is [`Duct`].
 #[derive(Clone)]

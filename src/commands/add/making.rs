@@ -54,11 +54,11 @@ impl Making<'_> {
     /// Makes what the plan says; undoes all of it when a step fails.
     pub fn apply(&self, listing: Listing, notes: &mut Vec<String>) -> Result<SyncPlan, Error> {
         let mut made = Made::nothing(self.repository, self.plan);
-        self.steps(listing, &mut made, notes).or_else(|error| {
-            made.undo();
+        self.steps(listing, &mut made, notes).map_err(|error| {
+            let left = made.undo(&error);
             // a signal that reached git first looks like git's own failure
-            self.session.check()?;
-            Err(error)
+            let error = self.session.check().err().unwrap_or(error);
+            error.leaving(left)
         })
     }
 
@@ -70,8 +70,8 @@ impl Making<'_> {
     ) -> Result<SyncPlan, Error> {
         let (session, repository, plan, scope) =
             (self.session, self.repository, self.plan, self.scope);
-        made.ignore_rules()?;
         made.intent(Session::now())?;
+        made.ignore_rules()?;
         session.check()?;
         let patterns = patterns(scope, &listing);
         let (own, admin_dir) = match plan.strategy {

@@ -1,0 +1,69 @@
+//! `add`, killed anywhere: the next one finishes or clears what is left.
+
+use super::{ADD, Act, Point, cannot, each_point, errors, named, same, state, world};
+use crate::support::TestRepo;
+
+/// Holds what the repository looks like before, and once the worktree was made undisturbed.
+struct Wanted {
+    before: String,
+    whole: String,
+}
+
+fn wanted(repo: &TestRepo) -> Wanted {
+    repo.keep_as("pristine");
+    let before = repo.fingerprint();
+    repo.agentwt(ADD).ok();
+    let whole = repo.fingerprint();
+    Wanted { before, whole }
+}
+
+fn killed_the_next_add_makes_it_whole(points: &[Point]) {
+    if cannot() {
+        return;
+    }
+    let repo = world();
+    let wanted = wanted(&repo);
+    each_point(points, Act::Kill, |point| {
+        repo.bring_back("pristine");
+        let hit = repo.hit(ADD, Act::Kill, point.0, point.1);
+        let what = named(Act::Kill, point, &hit);
+        let state = state(&repo, "task", &what);
+        let expected: &[&str] = if hit.killed_us() {
+            &["absent", "incomplete", "ready"]
+        } else if hit.said.status == 0 {
+            &["ready"]
+        } else {
+            // incomplete where the git that undoes was killed as well
+            &["absent", "incomplete"]
+        };
+        assert!(expected.contains(&state.as_str()), "{state}: {what}");
+        if !hit.killed_us() && state == "absent" {
+            same(&repo.fingerprint(), &wanted.before, &what);
+            assert_eq!(errors(&hit.said), 1, "{what}");
+        }
+        let again = repo.agentwt(ADD);
+        assert_eq!(again.status, 0, "{what}\n{again}");
+        same(&repo.fingerprint(), &wanted.whole, &what);
+        assert_eq!(repo.findings(&repo.worktree("task")), "", "{what}");
+        hit
+    });
+}
+
+/// Each once found something: a lock of the branch that was left, an intent that went before the
+/// branch did, a temporary file, a lock of the shared configuration.
+#[test]
+fn an_add_killed_at_some_points_is_put_right_by_the_next() {
+    killed_the_next_add_makes_it_whole(&[
+        ("rename", 1),
+        ("unlink", 2),
+        ("unlink", 6),
+        ("renameat", 1),
+        ("fsync", 3),
+    ]);
+}
+
+#[test]
+#[ignore = "it takes minutes: see CONTRIBUTING.md"]
+fn kill_points_of_add() {
+    killed_the_next_add_makes_it_whole(&[]);
+}

@@ -1,0 +1,53 @@
+//! `sync`, killed anywhere: every file is the old one or the new one, and the next call goes on.
+
+use super::{ADD, Act, Point, cannot, each_point, named, same, state, world};
+use crate::support::TestRepo;
+
+const SYNC: &[&str] = &["sync", "task"];
+
+fn text(repo: &TestRepo, path: &str) -> Option<String> {
+    std::fs::read_to_string(repo.worktree("task").join(path)).ok()
+}
+
+fn killed_the_next_sync_goes_on(points: &[Point]) {
+    if cannot() {
+        return;
+    }
+    let repo = world();
+    repo.agentwt(ADD).ok();
+    let paths: Vec<String> = (0..6).map(|n| format!("deps/a/{n}")).collect();
+    let old: Vec<Option<String>> = paths.iter().map(|path| text(&repo, path)).collect();
+    for (n, path) in paths.iter().enumerate() {
+        repo.write(path, &format!("new dependency {n}\n"));
+    }
+    repo.keep_as("pristine");
+    repo.agentwt(SYNC).ok();
+    let whole = repo.fingerprint();
+    each_point(points, Act::Kill, |point| {
+        repo.bring_back("pristine");
+        let hit = repo.hit(SYNC, Act::Kill, point.0, point.1);
+        let what = named(Act::Kill, point, &hit);
+        assert_eq!(state(&repo, "task", &what), "ready", "{what}");
+        for (n, path) in paths.iter().enumerate() {
+            let now = text(&repo, path);
+            let new = Some(format!("new dependency {n}\n"));
+            assert!(now == old[n] || now == new, "{path}: {now:?}: {what}");
+        }
+        let again = repo.agentwt(SYNC);
+        assert_eq!(again.status, 0, "{what}\n{again}");
+        same(&repo.fingerprint(), &whole, &what);
+        assert_eq!(repo.findings(&repo.worktree("task")), "", "{what}");
+        hit
+    });
+}
+
+#[test]
+fn a_sync_killed_at_some_points_is_finished_by_the_next() {
+    killed_the_next_sync_goes_on(&[("renameat2", 3), ("fsync", 2)]);
+}
+
+#[test]
+#[ignore = "it takes minutes: see CONTRIBUTING.md"]
+fn kill_points_of_sync() {
+    killed_the_next_sync_goes_on(&[]);
+}

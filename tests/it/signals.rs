@@ -1,0 +1,121 @@
+//! A signal at any moment: everything is undone, at once, and the status is 128 + n.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::support::{Said, TestRepo, binary, chmod};
+
+const ADD: &[&str] = &["add", "task-5", "--write", "src/**"];
+
+fn hook(repo: &TestRepo, body: &str) {
+    let file = repo.main().join(".git/hooks/post-checkout");
+    std::fs::create_dir_all(file.parent().expect("a parent")).expect("a directory");
+    std::fs::write(&file, format!("#!/bin/sh\n{body}\n")).expect("a hook");
+    chmod(&file, 0o755);
+}
+
+/// Starts `add`, and sends it alone a signal once the file `started` is there, or after a delay.
+fn signalled(repo: &TestRepo, signal: rustix::process::Signal, delay: Option<Duration>) -> Said {
+    let started = repo.root().join("started");
+    let child = repo
+        .command(binary(), repo.main())
+        .args(ADD)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let patience = Instant::now() + Duration::from_secs(20);
+    match delay {
+        Some(delay) => std::thread::sleep(delay),
+        None => {
+            while !started.exists() {
+                assert!(Instant::now() < patience, "the hook began");
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    let _ = rustix::process::kill_process(pid, signal);
+    repo.said(&child.wait_with_output().expect("it ends"))
+}
+
+#[test]
+fn a_term_to_us_alone_ends_a_hook_that_hangs() {
+    let repo = TestRepo::project();
+    hook(&repo, "touch \"$HOME/../started\"; exec sleep 60");
+    let before = repo.fingerprint();
+    let began = Instant::now();
+    let said = signalled(&repo, rustix::process::Signal::TERM, None);
+    assert_eq!(said.status, 143, "{said}");
+    assert!(
+        began.elapsed() < Duration::from_secs(20),
+        "it did not wait for the hook"
+    );
+    assert!(said.stderr.contains("everything was undone"), "{said}");
+    assert_eq!(repo.fingerprint(), before, "{said}");
+}
+
+#[test]
+fn what_a_hook_has_started_is_not_waited_for() {
+    let repo = TestRepo::project();
+    // it keeps git's standard error open when the hook is gone
+    hook(&repo, "sleep 60 & touch \"$HOME/../started\"; wait");
+    let before = repo.fingerprint();
+    let began = Instant::now();
+    let said = signalled(&repo, rustix::process::Signal::TERM, None);
+    assert_eq!(said.status, 143, "{said}");
+    assert!(
+        began.elapsed() < Duration::from_secs(25),
+        "it did not wait for it"
+    );
+    assert_eq!(repo.fingerprint(), before, "{said}");
+}
+
+#[test]
+fn a_hook_that_was_killed_undoes_everything() {
+    let repo = TestRepo::project();
+    hook(&repo, "kill -9 $$");
+    let before = repo.fingerprint();
+    let said = repo.agentwt(ADD);
+    said.fails(5);
+    let errors = said
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("error: "));
+    assert_eq!(errors.count(), 1, "{said}");
+    assert_eq!(repo.fingerprint(), before, "{said}");
+}
+
+#[test]
+fn what_a_hook_wrote_before_it_failed_goes_with_the_worktree() {
+    let repo = TestRepo::project();
+    hook(
+        &repo,
+        "mkdir -p made/deep && echo x > made/deep/file && chmod a-w made/deep; exit 1",
+    );
+    let before = repo.fingerprint();
+    repo.agentwt(ADD).fails(5);
+    assert_eq!(repo.fingerprint(), before);
+}
+
+#[test]
+fn a_signal_at_any_moment_undoes_everything() {
+    let repo = TestRepo::project();
+    let before = repo.fingerprint();
+    let signals = [
+        (rustix::process::Signal::TERM, 15),
+        (rustix::process::Signal::INT, 2),
+        (rustix::process::Signal::HUP, 1),
+    ];
+    repo.keep_as("pristine");
+    for n in 0..12 {
+        repo.bring_back("pristine");
+        let (signal, number) = signals[n % 3];
+        let delay = Duration::from_millis(n as u64 * 25);
+        let said = signalled(&repo, signal, Some(delay));
+        if said.status != 0 {
+            assert_eq!(said.status, 128 + number, "after {delay:?}: {said}");
+            assert_eq!(repo.fingerprint(), before, "after {delay:?}: {said}");
+        }
+    }
+}

@@ -181,7 +181,7 @@ pub fn clear(repository: &Repository, name: &WorktreeName, intent: &Intent) -> R
     // a git that we had started may go on for a moment after we were killed
     wait_for_gits(&intent.path);
     let left = {
-        let _shared = Lock::wait(&repository.shared_lock())?;
+        let _shared = Lock::wait_to_undo(&repository.shared_lock())?;
         remains.take_back()
     };
     if left.is_empty() {

@@ -60,13 +60,12 @@ impl Reviving<'_> {
         let recorded = self.recorded(&objects)?;
         let rules = ignore_rules::ensure(self.repository)?;
         let intent = self.intent();
-        let done = self.steps(&intent, &objects, recorded);
-        if done.is_err() {
-            self.undo(&intent, rules);
+        self.steps(&intent, &objects, recorded).map_err(|error| {
+            let left = self.undo(&intent, rules);
             // a signal that reached git first looks like git's own failure
-            (self.check)()?;
-        }
-        done
+            let error = (self.check)().err().unwrap_or(error);
+            error.leaving(left)
+        })
     }
 
     fn intent(&self) -> Intent {
@@ -85,14 +84,17 @@ impl Reviving<'_> {
         }
     }
 
-    fn undo(&self, intent: &Intent, rules: IgnoreRules) {
+    /// What could not be undone; the intent stays with that.
+    fn undo(&self, intent: &Intent, rules: IgnoreRules) -> Vec<String> {
         let repository = self.repository;
-        made::clear(repository, &self.saved.trash.name, intent);
+        let cleared = made::clear(repository, &self.saved.trash.name, intent);
         for (name, at) in &self.plan.make {
             let _ = repository.git.delete_ref(name, at);
         }
         rules.undo();
         disk::remove_if_empty(&repository.records_dir());
+        let left = cleared.err().map(|error| error.to_string());
+        left.into_iter().collect()
     }
 
     fn steps(

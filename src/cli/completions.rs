@@ -108,7 +108,11 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(named("':name --"), [true], "path");
-        assert_eq!(named("'::name --"), [true, true], "changed, reapply");
+        assert_eq!(
+            named("'::name --"),
+            [true, true, true],
+            "changed, reapply, renew"
+        );
         assert_eq!(named("':new-name --"), [false], "add");
         assert_eq!(text.matches("\n_git_agentwt_names()").count(), 1);
     }

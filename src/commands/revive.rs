@@ -90,7 +90,7 @@ fn revive(
             let name = name.to_string();
             return Err(FactsError::Incomplete { name }.into());
         }
-        made::clear(repository, name, &intent);
+        made::clear(repository, name, &intent)?;
     }
     let facts = facts::read_revive(repository, &saved, one)?;
     let plan = plan(&facts).map_err(Refusal::from)?;

@@ -142,7 +142,8 @@ impl GitError {
             | Self::NoRepository { .. }
             | Self::Output { .. }
             | Self::Hook { .. }
-            | Self::Read { .. } => false,
+            | Self::Read { .. }
+            | Self::TimedOut { .. } => false,
         }
     }
 }

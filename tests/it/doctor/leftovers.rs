@@ -130,7 +130,7 @@ fn branches_and_saved_work_are_notes() {
     assert_snapshot!(lines_of(&said, "branch"), @"note leftovers: no worktree is recorded for agentwt/free | to go on there: git agentwt add free -b agentwt/free; or git branch -d agentwt/free");
     let saved = lines_of(&said, "saved");
     assert!(
-        saved.starts_with("note leftovers: 1 below refs/agentwt/rescue"),
+        saved.starts_with("note leftovers: 1 below refs/agentwt/trash"),
         "{saved}"
     );
     let adopted = ["add", "free", "-b", "agentwt/free", "--write", "src/**"];

@@ -21,9 +21,6 @@ pub struct Add {
     /// The worktree's name: letters, digits, '.', '_' and '-'
     #[arg(id = "new-name", value_name = "name")]
     pub name: String,
-    /// Whether to wait for another that works on the same worktree.
-    #[command(flatten)]
-    pub waiting: WaitOption,
     /// Start from this commit [default: config, else the main worktree's branch]
     ///
     /// Any name of a commit that git understands. With --branch it must be an ancestor of that
@@ -77,6 +74,9 @@ pub struct Add {
     /// Print what would be done, and do nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,
+    /// Whether to wait for another that works on the same worktree.
+    #[command(flatten)]
+    pub waiting: WaitOption,
     /// The scope: the profile, and the lists that replace its own or are added to them.
     #[command(flatten)]
     pub scope: ScopeLists,

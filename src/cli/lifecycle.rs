@@ -56,9 +56,6 @@ pub struct Remove {
     /// The worktrees
     #[arg(value_name = "name", required = true)]
     pub names: Vec<String>,
-    /// Whether to wait for another that works on the same worktree.
-    #[command(flatten)]
-    pub waiting: WaitOption,
     /// Remove it with its work, after saving that; twice, also while it is in use
     ///
     /// The whole worktree, untracked and edited synced files included, is first committed under
@@ -97,6 +94,9 @@ pub struct Remove {
     /// Print what would be removed, and do nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,
+    /// Whether to wait for another that works on the same worktree.
+    #[command(flatten)]
+    pub waiting: WaitOption,
     /// How to print the answer.
     #[command(flatten)]
     pub output: AnswerOutput,

@@ -34,12 +34,12 @@ pub struct Restore {
     /// Paths, whatever they look like
     #[arg(value_name = "path", last = true)]
     pub paths: Vec<OsString>,
-    /// Whether to wait for another that works on the same worktree.
-    #[command(flatten)]
-    pub waiting: WaitOption,
     /// Print what would be put back, and do nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,
+    /// Whether to wait for another that works on the same worktree.
+    #[command(flatten)]
+    pub waiting: WaitOption,
     /// Bring back what a restore put away [default: the newest]
     ///
     /// A restore is named by the last part of its ref (the time), by the ref, or by the commit.

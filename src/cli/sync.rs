@@ -28,9 +28,6 @@ pub struct Sync {
     /// The worktrees [default: the one you stand in]
     #[arg(value_name = "name")]
     pub names: Vec<String>,
-    /// Whether to wait for another that works on the same worktree.
-    #[command(flatten)]
-    pub waiting: WaitOption,
     /// Take every worktree of this repository
     ///
     /// Each is synced for itself: one that is refused does not stop the others, and the exit
@@ -65,6 +62,9 @@ pub struct Sync {
     /// Print what would be done, and do nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,
+    /// Whether to wait for another that works on the same worktree.
+    #[command(flatten)]
+    pub waiting: WaitOption,
     /// How to print the answer.
     #[command(flatten)]
     pub output: ListOutput,

@@ -1,5 +1,6 @@
 //! Claims: one name, one repository at a time, by a ref on a server that several share.
 
+mod retried;
 mod server;
 mod takeover;
 mod taking;

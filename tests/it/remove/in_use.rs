@@ -77,7 +77,7 @@ fn all_reasons_are_told_at_once() {
     error: cannot remove worktree `task`: a repository is inside it: src/inner, 1 file is untracked, 1 commit is on no other branch, it is locked
       notes
       7d790cc5ac x
-    help: no commit can save its history: move it out of $TMP/repo/.agentwt/worktrees/task first; commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/rescue/task/ first; git worktree unlock $TMP/repo/.agentwt/worktrees/task
+    help: no commit can save its history: move it out of $TMP/repo/.agentwt/worktrees/task first; commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/trash/task/ first; git worktree unlock $TMP/repo/.agentwt/worktrees/task
     --- status 4
     ");
 }

@@ -7,11 +7,17 @@
 
 use std::collections::BTreeSet;
 
+use super::rescue::Rescue;
+use crate::entry::ObjectId;
 use crate::error::Error;
 use crate::facts::{Known, Repository};
 use crate::git::GitMode;
 use crate::git::refs::Ref;
+use crate::git::trees::Named;
 use crate::name::CommitId;
+
+/// Where commits and tags are kept that only a clone had, below its name.
+pub(super) const KEPT: &str = "refs/agentwt/kept/";
 
 /// Holds what a clone had that its home did not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,19 +28,24 @@ pub struct Brought {
     pub kept: Vec<String>,
 }
 
-/// Fetches; nothing for a worktree that is no clone.
+/// Fetches; nothing for a worktree that is no clone. `trash` is where it was saved in the clone, if
+/// it was: no other ref there is believed to be such a one.
 ///
 /// # Errors
 /// Fails when git does: then nothing may be removed.
-pub fn bring(repository: &Repository, known: &Known) -> Result<Brought, Error> {
+pub fn bring(
+    repository: &Repository,
+    known: &Known,
+    trash: Option<&Rescue>,
+) -> Result<Brought, Error> {
     let own = known.repository(repository);
     if !own.is_clone() {
         return Ok(Brought::default());
     }
     let home = own.home();
     let name = &known.record.name;
-    let fresh = fresh(&own, known)?;
-    let saved = saved(&own, known)?;
+    let fresh = fresh(&own, known, trash)?;
+    let saved = saved(&own, known, trash)?;
     let tip = own
         .git
         .with_mode(GitMode::Hardened)
@@ -42,8 +53,8 @@ pub fn bring(repository: &Repository, known: &Known) -> Result<Brought, Error> {
     let tip = tip.filter(|tip| fresh.all.contains(tip));
     let mut wanted: Vec<Ref> = saved;
     let is_saved = |wanted: &[Ref], id: &CommitId| wanted.iter().any(|one| one.id == *id);
-    let kept = |id: &CommitId| format!("refs/agentwt/kept/{name}/{id}");
-    for id in fresh.tips.iter().chain(&tip) {
+    let kept = |id: &CommitId| format!("{KEPT}{name}/{id}");
+    for id in fresh.tips.iter().chain(&tip).chain(&fresh.others) {
         if !is_saved(&wanted, id) {
             let (name, id) = (kept(id).into(), id.clone());
             wanted.push(Ref { name, id });
@@ -69,6 +80,8 @@ pub fn bring(repository: &Repository, known: &Known) -> Result<Brought, Error> {
         git.delete_ref(&temporary, &id)?;
         brought.incoming = Some((incoming, tip));
     }
+    // of that one its removal tells
+    wanted.retain(|one| trash.is_none_or(|trash| one.name != trash.name));
     brought.kept = wanted.iter().map(|one| one.name.to_string()).collect();
     Ok(brought)
 }
@@ -93,22 +106,21 @@ fn point(
     Ok(git.update_ref(incoming, tip, before.as_ref(), reason)?)
 }
 
-/// Holds the commits that only the clone has.
+/// Holds what only the clone has.
 struct Fresh {
+    /// Its commits.
     all: BTreeSet<CommitId>,
     /// Those that no other of them has for a parent.
     tips: Vec<CommitId>,
+    /// What its refs name beside commits: tags with a message, and what somebody tagged.
+    others: Vec<CommitId>,
 }
 
-/// Finds them. What the clone had from the beginning is nobody's work of there.
-fn fresh(own: &Repository, known: &Known) -> Result<Fresh, Error> {
-    let prefixes = [
-        "refs/heads/",
-        "refs/remotes/",
-        "refs/tags/",
-        "refs/agentwt/incoming/",
-        "refs/agentwt/kept/",
-    ];
+/// Finds it. What the clone had from the beginning is nobody's work of there, and what was saved
+/// before its removal holds its work only for a while.
+fn fresh(own: &Repository, known: &Known, trash: Option<&Rescue>) -> Result<Fresh, Error> {
+    let incoming = "refs/agentwt/incoming/";
+    let prefixes = ["refs/heads/", "refs/remotes/", "refs/tags/", incoming, KEPT];
     let home = own.home().git.with_mode(GitMode::Hardened);
     let mut has: BTreeSet<CommitId> = home
         .for_each_ref(&prefixes)?
@@ -118,29 +130,53 @@ fn fresh(own: &Repository, known: &Known) -> Result<Fresh, Error> {
     has.extend(known.recorded_refs()?);
     has.insert(known.record.base.commit.clone());
     let git = own.git.with_mode(GitMode::Hardened);
-    let lines = git.rev_list_everything(&has.iter().collect::<Vec<_>>())?;
+    let mut lines = git.rev_list_everything(&has, [])?;
+    let objects = own.objects()?;
+    if let Some(trash) = trash {
+        let state = objects.commit(&trash.commit)?.parents.pop();
+        let is_of_trash = |id: &CommitId| *id == trash.commit || Some(id) == state.as_ref();
+        lines.retain(|line| !line.first().is_some_and(is_of_trash));
+    }
     let parents: BTreeSet<&CommitId> = lines.iter().flat_map(|line| &line[1..]).collect();
     let commits = || lines.iter().filter_map(|line| line.first());
+    let is_commit = |id: &CommitId| {
+        let id = ObjectId::from_hex(id.as_str().as_bytes());
+        id.is_some_and(|id| objects.kind_of(&id) == Some(Named::Commit))
+    };
+    let others: BTreeSet<CommitId> = git
+        .for_each_ref(&[])?
+        .into_iter()
+        .map(|one| one.id)
+        .filter(|id| !has.contains(id) && !is_commit(id))
+        .collect();
     Ok(Fresh {
         all: commits().cloned().collect(),
         tips: commits()
             .filter(|commit| !parents.contains(commit))
             .cloned()
             .collect(),
+        others: others.into_iter().collect(),
     })
 }
 
-/// What `restore` and `remove` saved in the clone and is not at home under that name.
-fn saved(own: &Repository, known: &Known) -> Result<Vec<Ref>, Error> {
+/// What `restore` and this removal saved in the clone and is not at home. Where home has something
+/// else under that name, it is kept by its commit.
+fn saved(own: &Repository, known: &Known, trash: Option<&Rescue>) -> Result<Vec<Ref>, Error> {
     let name = &known.record.name;
-    let below = ["rescue", "trash"].map(|kind| format!("refs/agentwt/{kind}/{name}/"));
+    let mut below = vec![format!("refs/agentwt/rescue/{name}/")];
+    below.extend(trash.map(|trash| trash.name.clone()));
     let below: Vec<&str> = below.iter().map(String::as_str).collect();
-    let home = own
-        .home()
-        .git
-        .with_mode(GitMode::Hardened)
-        .for_each_ref(&below)?;
-    let mut saved = own.git.with_mode(GitMode::Hardened).for_each_ref(&below)?;
-    saved.retain(|one| !home.iter().any(|other| other.name == one.name));
+    let of = |repository: &Repository| {
+        let git = repository.git.with_mode(GitMode::Hardened);
+        git.for_each_ref(&below)
+    };
+    let home = of(own.home())?;
+    let mut saved = of(own)?;
+    saved.retain(|one| !home.contains(one));
+    for one in &mut saved {
+        if home.iter().any(|other| other.name == one.name) {
+            one.name = format!("{KEPT}{name}/{}", one.id).into();
+        }
+    }
     Ok(saved)
 }

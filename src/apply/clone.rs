@@ -5,12 +5,16 @@
 //! the same names, the same remotes, and the settings that decide what is in a file
 //! (`docs/decisions/0017-clones.md`).
 
+use camino::Utf8Path;
+
+use super::bring::KEPT;
 use crate::disk::files;
 use crate::error::Error;
 use crate::facts::Repository;
 use crate::git::clone::carried;
 use crate::git::refs::Ref;
 use crate::plan::add::{AddPlan, PlannedBranch};
+use crate::record::Trash;
 
 /// What a clone has of the refs.
 const SHARED: [&str; 3] = ["refs/heads/", "refs/remotes/", "refs/tags/"];
@@ -68,6 +72,39 @@ pub fn begin(own: Repository, plan: &AddPlan) -> Result<Repository, Error> {
     let new: Vec<Ref> = new_branch(plan).into_iter().collect();
     own.git.replace_refs(&[], &new, "clone: from its URL")?;
     own.git.begin_on(&plan.branch.name().full_ref())?;
+    Ok(own)
+}
+
+/// Makes the repository of a clone that was removed again, without any file: as [`make`] does, or,
+/// of another repository than this, of what was brought home from it alone. Refs, settings and HEAD
+/// are those that it had only when they are put over it.
+///
+/// # Errors
+/// Fails when git or the disk does; the caller removes what is there by then.
+pub fn again(
+    home: &Repository,
+    path: &Utf8Path,
+    trash: &Trash,
+    reference: &str,
+) -> Result<Repository, Error> {
+    let from = &home.common_dir;
+    let git = home.git.at(&home.root);
+    let own = if trash.whole {
+        git.init_worktree(path, home.format)?;
+        let own = home.clone_at(path, home.format);
+        let kept = format!("{KEPT}{}/", trash.name);
+        let saved = format!("+{reference}:{reference}");
+        own.git
+            .fetch_shallow(from, &[&saved, &format!("+{kept}*:{kept}*")])?;
+        own
+    } else {
+        git.clone_no_checkout(from.as_str(), path)?;
+        let own = home.clone_at(path, home.format);
+        let settings = carried(&home.git.config_list()?, &home.root);
+        carry_settings(home, &own, &[], &settings)?;
+        own
+    };
+    own.git.begin_at(&trash.head)?;
     Ok(own)
 }
 

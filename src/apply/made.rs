@@ -9,6 +9,7 @@ use crate::disk::DiskError;
 use crate::disk::files::{self, Lock};
 use crate::error::Error;
 use crate::facts::Repository;
+use crate::git::GitError;
 use crate::name::{CommitId, WorktreeName};
 use crate::plan::add::{AddPlan, PlannedBranch};
 use crate::process::wait_for_gits;
@@ -131,7 +132,7 @@ impl<'a> Made<'a> {
                 repository,
                 path: &self.plan.path,
                 branch: self.plan.branch.name(),
-                branch_at: self.branch_at(),
+                branch_at: self.branch_at().filter(|_| !is_anothers(why)),
                 strategy: self.plan.strategy,
                 intent: &intent_of(repository, &self.plan.name),
                 git_was_killed: matches!(why, Error::Git(error) if error.was_killed()),
@@ -149,6 +150,15 @@ impl<'a> Made<'a> {
         files::remove_if_empty(&repository.records_dir());
         left
     }
+}
+
+/// Whether git has refused to make the branch, as it was there by then: somebody else has made it
+/// since the plan was made, perhaps at the same commit.
+fn is_anothers(why: &Error) -> bool {
+    let Error::Git(GitError::Failed { words, .. }) = why else {
+        return false;
+    };
+    words.contains("a branch named") && words.contains("already exists")
 }
 
 impl SharedFile {

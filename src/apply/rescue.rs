@@ -11,8 +11,8 @@ use crate::disk::files;
 use crate::entry::{Entry, Mode};
 use crate::error::Error;
 use crate::facts::{Known, Repository};
-use crate::git::GitMode;
 use crate::git::objects::Objects;
+use crate::git::{Git, GitMode};
 use crate::name::CommitId;
 use crate::path::RepoPath;
 
@@ -59,11 +59,14 @@ pub fn save_files(
     Ok(Rescue { name, commit })
 }
 
-/// This name, or, where something was saved within the same second, the next one.
+/// This name, or, where something was saved within the same second, the next one. What is saved in
+/// a clone comes home under its name.
 pub(super) fn unused(repository: &Repository, name: &str) -> Result<String, Error> {
     let mut free = name.to_owned();
     for number in 2_u32.. {
-        if repository.git.rev_parse_commit(&free)?.is_none() {
+        let is_free = |git: &Git| Ok::<_, Error>(git.rev_parse_commit(&free)?.is_none());
+        if is_free(&repository.git)? && (!repository.is_clone() || is_free(&repository.home().git)?)
+        {
             break;
         }
         free = format!("{name}-{number}");

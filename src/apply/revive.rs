@@ -4,6 +4,7 @@
 //! checkout gives it is laid over, byte by byte. Then come the private git directory with the index,
 //! and the record last.
 
+mod clone;
 mod files;
 mod record;
 
@@ -19,12 +20,12 @@ use crate::disk::put::{self, Content};
 use crate::entry::{Entry, Mode};
 use crate::error::Error;
 use crate::facts::integrity::fingerprint;
-use crate::facts::trash::{ADMIN, BRANCH_LOG, RECORD, Saved};
+use crate::facts::trash::{ADMIN, BRANCH_LOG, RECORD, Saved, is_left_out};
 use crate::facts::{FactsError, Repository};
+use crate::git::GitMode;
 use crate::git::hooks::{Hooks, PreCommit};
 use crate::git::objects::Objects;
 use crate::git::worktree::NewWorktreeBranch;
-use crate::git::{Git, GitMode};
 use crate::path::RepoPath;
 use crate::plan::trash::RevivePlan;
 use crate::record::{Intent, Record, VERSION, WatchedFile, from_text, to_text};
@@ -46,9 +47,6 @@ pub struct Reviving<'a> {
     pub check: &'a dyn Fn() -> Result<(), Error>,
 }
 
-/// What `admin/` must not replace: git made them for this very directory.
-const GITS_OWN: [&str; 2] = ["gitdir", "commondir"];
-
 impl Reviving<'_> {
     /// Brings it back; what could not be, a sentence each.
     ///
@@ -59,7 +57,7 @@ impl Reviving<'_> {
         // what is damaged is found before anything is made
         let recorded = self.recorded(&objects)?;
         let rules = ignore_rules::ensure(self.repository)?;
-        let intent = self.intent();
+        let intent = self.intent(&recorded);
         self.steps(&intent, &objects, recorded).map_err(|error| {
             let left = self.undo(&intent, rules);
             // a signal that reached git first looks like git's own failure
@@ -68,7 +66,7 @@ impl Reviving<'_> {
         })
     }
 
-    fn intent(&self) -> Intent {
+    fn intent(&self, recorded: &Record) -> Intent {
         let trash = &self.saved.trash;
         let own = trash.branch.full_ref();
         let made = self.plan.make.iter().find(|(name, _)| *name == own);
@@ -79,7 +77,7 @@ impl Reviving<'_> {
             path: self.plan.path.clone(),
             branch: trash.branch.clone(),
             branch_at: made.map(|(_, at)| at.clone()),
-            strategy: Strategy::Worktree,
+            strategy: recorded.strategy,
             owner: None,
         }
     }
@@ -115,20 +113,30 @@ impl Reviving<'_> {
         let head = objects.list(&objects.commit(&saved.trash.head)?.tree)?;
         let gitlinks = head.iter().filter(|(_, e)| e.mode == Mode::Gitlink);
         let patterns = scope.sparse_patterns_with_gitlinks(gitlinks.map(|(path, _)| path));
-        let admin = self.register(&patterns.to_bytes(), &recorded)?;
+        let (own, admin) = match recorded.strategy {
+            Strategy::Worktree => {
+                let admin = self.register(&patterns.to_bytes(), &recorded)?;
+                (repository.clone(), admin)
+            }
+            Strategy::Clone => {
+                let own = clone::make(self, &patterns.to_bytes())?;
+                let admin = own.common_dir.clone();
+                (own, admin)
+            }
+        };
         (self.check)()?;
-        let git = repository.git.on(&admin, Some(path));
+        let git = own.git.on(&admin, Some(path));
         git.reset_hard()?;
         (self.check)()?;
-        let laid = files::lay(self, objects, &scope, &head)?;
+        let mut laid = files::lay(self, objects, &scope, &head)?;
         (self.check)()?;
         let is_moved = admin != recorded.admin_dir || *path != recorded.path;
-        self.admin(objects, &admin)?;
+        laid.notes.extend(self.admin(objects, &own, &admin)?);
         let hardened = git.with_mode(GitMode::Hardened);
         // an index that was damaged comes back as it was
         let _ = hardened.update_index_refresh();
         let changed = if is_moved {
-            self.moved(&git, &admin, &recorded)?
+            self.moved(&own, &admin, &recorded)?
         } else {
             Vec::new()
         };
@@ -206,14 +214,25 @@ impl Reviving<'_> {
         Ok(())
     }
 
-    /// Puts the private git directory back, with the index; nothing where it was gone.
-    fn admin(&self, objects: &Objects, admin: &Utf8Path) -> Result<(), Error> {
-        let wanted: Vec<(RepoPath, Entry)> = self.saved.below(ADMIN).collect();
+    /// Puts the private git directory back, with the index; nothing where it was gone. What could
+    /// not be, a sentence each.
+    fn admin(
+        &self,
+        objects: &Objects,
+        own: &Repository,
+        admin: &Utf8Path,
+    ) -> Result<Vec<String>, Error> {
+        let mut wanted: Vec<(RepoPath, Entry)> = self.saved.below(ADMIN).collect();
         if wanted.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
+        let refs = if own.is_clone() {
+            clone::take_refs(objects, own, &mut wanted)?
+        } else {
+            clone::Refs::default()
+        };
         let _shared = Lock::wait(&self.repository.shared_lock())?;
-        let is_gits = |path: &RepoPath| GITS_OWN.iter().any(|own| path.as_bstr() == *own);
+        let is_gits = |path: &RepoPath| is_left_out(own, path);
         for path in files_below(admin, &is_gits)? {
             let is_wanted = wanted
                 .binary_search_by(|(other, _)| other.cmp(&path))
@@ -223,19 +242,22 @@ impl Reviving<'_> {
             }
         }
         for (path, entry) in &wanted {
-            put_file(objects, admin, path, *entry)?;
+            let private = &self.saved.trash.private;
+            let is_private = private.contains(&path.to_string());
+            put_file(objects, admin, path, *entry, is_private)?;
         }
-        Ok(())
+        refs.put(admin)
     }
 
     /// Sets anew what names the private git directory, which has another place than the recorded
     /// one: the hooks, and the exclude file of what is placed. Which files are other by this.
     fn moved(
         &self,
-        git: &Git,
+        own: &Repository,
         admin: &Utf8Path,
         recorded: &Record,
     ) -> Result<Vec<WatchedFile>, Error> {
+        let git = &own.git.on(admin, Some(&self.plan.path));
         let mut changed = Vec::new();
         let _shared = Lock::wait(&self.repository.shared_lock())?;
         let (config, key) = (admin.join("config.worktree"), "core.excludesFile");
@@ -246,7 +268,7 @@ impl Reviving<'_> {
                 .contains(&old.to_string())
         {
             let file = WatchedFile::ConfigWorktree;
-            let (common, format) = (&self.repository.common_dir, self.repository.format);
+            let (common, format) = (&own.common_dir, own.format);
             let now = fingerprint(file, common, admin, format)?;
             git.config_file_set(&config, key, admin.join(EXCLUDE).as_str())?;
             if recorded.integrity.contains(&now) {
@@ -258,7 +280,11 @@ impl Reviving<'_> {
                 OnViolation::Block => PreCommit::Blocks,
                 OnViolation::Report => PreCommit::Absent,
             };
-            Hooks::of(git, admin, &self.plan.path)?.install(self.binary, ask)?;
+            let hooks = match recorded.strategy {
+                Strategy::Worktree => Hooks::of(git, admin, &self.plan.path)?,
+                Strategy::Clone => Hooks::of_clone(git, &self.plan.path)?,
+            };
+            hooks.install(self.binary, ask)?;
             changed.extend([
                 WatchedFile::HooksConfig,
                 WatchedFile::HooksBinary,
@@ -275,6 +301,7 @@ fn put_file(
     root: &Utf8Path,
     path: &RepoPath,
     entry: Entry,
+    is_private: bool,
 ) -> Result<(), Error> {
     let bytes = objects.blob(&entry.id)?;
     if path.as_bstr() == "HEAD" {
@@ -285,7 +312,11 @@ fn put_file(
         root,
         path,
         &content(entry.mode, bytes),
-        None,
+        is_private.then_some(if entry.mode == Mode::Executable {
+            0o700
+        } else {
+            0o600
+        }),
     )?)
 }
 

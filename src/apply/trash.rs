@@ -5,6 +5,7 @@
 //! parent is HEAD. Its last parent holds the rest: how every file was, the index, the private git
 //! directory and the record. No index is touched, no filter runs.
 
+mod clone;
 mod files;
 mod state;
 
@@ -41,6 +42,8 @@ pub(super) struct Saving<'a> {
     pub objects: &'a Objects,
     /// What git would lose.
     pub work: BTreeSet<&'a RepoPath>,
+    /// Whether the whole history is saved: that of a clone of another repository.
+    pub whole: bool,
     /// The commit whose tree the files are compared with.
     pub head: &'a CommitId,
     /// Now, RFC 3339.
@@ -68,6 +71,7 @@ pub fn save(
         survey,
         objects: &objects,
         work: plan.save.iter().collect(),
+        whole: clone::is_whole(repository, known)?,
         head: head.unwrap_or(&known.record.base.commit),
         time,
     };

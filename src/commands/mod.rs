@@ -107,6 +107,23 @@ impl Session {
         Ok(self.repository_at(&self.start)?)
     }
 
+    /// Where no repository is around, starts in the directory that keeps the records of what is made
+    /// without one.
+    #[must_use]
+    pub fn or_in_parent_dir(self) -> Self {
+        let is_nowhere = matches!(
+            self.repository_at(&self.start),
+            Err(FactsError::Git(crate::git::GitError::NoRepository { .. }))
+        );
+        match &self.parent_dir {
+            Some(parent) if is_nowhere => Self {
+                start: self.resolve(parent),
+                ..self
+            },
+            Some(_) | None => self,
+        }
+    }
+
     /// Finds the repository of another directory.
     ///
     /// # Errors

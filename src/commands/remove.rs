@@ -212,10 +212,8 @@ impl Leaving {
                     saved.rescue
                 });
                 // what only a clone has, saved work too, comes to us first
-                notes.extend(come_in(
-                    &self.known,
-                    &bring::bring(repository, &self.known)?,
-                ));
+                let brought = bring::bring(repository, &self.known, rescue.as_ref())?;
+                notes.extend(come_in(&self.known, &brought));
                 let removal = self.removal(rescue.as_ref());
                 (rescue, removal)
             }

@@ -252,12 +252,7 @@ impl Work<'_> {
         notes.extend(done.keep());
         let record = &known.record;
         let paths = plan.paths();
-        notes.extend(shown::note(
-            self.repository,
-            &record.path,
-            &record.admin_dir,
-            &paths,
-        )?);
+        notes.extend(shown::note(&own, &record.path, &record.admin_dir, &paths)?);
         Ok((SyncDone::Copied(plan), rescue))
     }
 
@@ -318,7 +313,16 @@ impl Work<'_> {
             return Ok(None);
         }
         let time = Session::now().replace([':', '-'], "");
-        rescue::save_files(self.repository, known, root, paths, &time).map(Some)
+        // what was cloned from elsewhere has its base only there
+        let own = known.readable_repository(self.repository);
+        let objects = self.repository.objects()?;
+        let is_home = *root == self.repository.root;
+        let repository = if is_home && objects.commit(&known.record.base.commit).is_ok() {
+            self.repository
+        } else {
+            &own
+        };
+        rescue::save_files(repository, known, root, paths, &time).map(Some)
     }
 
     fn selected<'f>(&self, placed: &Placed, found: &'f mut Found) -> Result<&'f Selected, Error> {

@@ -8,6 +8,7 @@ use camino::Utf8Path;
 use super::error::FactsError;
 use super::repository::Repository;
 use super::worktree::Recorded;
+use crate::config::Strategy;
 use crate::disk::files;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::git::objects::Objects;
@@ -76,6 +77,36 @@ fn seconds(text: &str) -> Option<i64> {
     let time = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%S", text).ok()?;
     let zoned = time.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
     Some(zoned.timestamp().as_second())
+}
+
+/// Files of the private git directory that git makes itself, or that cannot be in a tree: the
+/// repositories of submodules, which `remove` has looked at.
+const GITS_OWN: [&str; 4] = ["gitdir", "commondir", "locked", "modules"];
+
+/// Whether a path of a private git directory is not saved, and stays when that is brought back.
+#[must_use]
+pub fn is_left_out(repository: &Repository, path: &RepoPath) -> bool {
+    let bytes = path.as_bstr();
+    if GITS_OWN.iter().any(|name| bytes == *name) {
+        return true;
+    }
+    repository.is_clone() && is_left_out_of_clone(repository.home(), bytes)
+}
+
+/// Of a clone the objects are kept as such, and git makes the samples of hooks anew. A large file is
+/// named by its content, so that home has the same.
+fn is_left_out_of_clone(home: &Repository, path: &bstr::BStr) -> bool {
+    let is_sample = path.starts_with(b"hooks/") && path.ends_with(b".sample");
+    let is_at_home = |path: &str| {
+        let file = home.common_dir.join(path);
+        files::exists(&file) && !files::is_directory(&file)
+    };
+    let is_large = path.starts_with(b"lfs/objects/") && path.to_str().is_ok_and(is_at_home);
+    ["objects", "worktrees", "lfs/tmp"]
+        .iter()
+        .any(|name| path == *name)
+        || is_sample
+        || is_large
 }
 
 /// Holds a removed worktree as it was saved.
@@ -171,13 +202,13 @@ pub fn read_revive(
     let trash = &saved.trash;
     let path = repository.worktree_path(&one.name);
     let recorded = matches!(Recorded::read(repository, &one.name)?, Recorded::Whole(_));
-    let mut wanted: BTreeMap<String, CommitId> = BTreeMap::new();
-    if let Some(on) = trash.on.as_ref().filter(|on| on.starts_with("refs/heads/")) {
-        wanted.insert(on.clone(), trash.head.clone());
-    }
-    if let Some(tip) = &trash.tip {
-        wanted.insert(trash.branch.full_ref(), tip.clone());
-    }
+    let has_repository = match trash.strategy {
+        Strategy::Worktree => true,
+        Strategy::Clone => ["HEAD", "config"]
+            .iter()
+            .all(|name| saved.file(&format!("{ADMIN}{name}")).is_some()),
+    };
+    let wanted = branches_of(trash);
     let worktrees = repository.worktrees()?;
     let mut branches = Vec::new();
     for (name, saved) in wanted {
@@ -194,11 +225,28 @@ pub fn read_revive(
     Ok(ReviveFacts {
         trash: trash.clone(),
         reference: one.reference.clone(),
+        has_repository,
         recorded,
         taken: stands(&path),
         path,
         branches,
     })
+}
+
+/// The branches of this repository that a worktree was on: a clone was on its own.
+fn branches_of(trash: &Trash) -> BTreeMap<String, CommitId> {
+    let mut wanted: BTreeMap<String, CommitId> = BTreeMap::new();
+    match trash.strategy {
+        Strategy::Clone => return wanted,
+        Strategy::Worktree => {}
+    }
+    if let Some(on) = trash.on.as_ref().filter(|on| on.starts_with("refs/heads/")) {
+        wanted.insert(on.clone(), trash.head.clone());
+    }
+    if let Some(tip) = &trash.tip {
+        wanted.insert(trash.branch.full_ref(), tip.clone());
+    }
+    wanted
 }
 
 /// Whether something stands at a path; an empty directory is nothing to git.

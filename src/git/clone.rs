@@ -4,6 +4,7 @@ use bstr::{BStr, BString, ByteSlice};
 use camino::Utf8Path;
 
 use super::error::GitError;
+use super::objects::ObjectFormat;
 use super::refs::{Ref, one_id, parse_refs};
 use super::run::{Git, odd_output};
 use crate::name::CommitId;
@@ -34,6 +35,23 @@ impl Git {
     /// Fails when git does.
     pub fn init_bare(&self, directory: &Utf8Path) -> Result<(), GitError> {
         let args = ["init", "--quiet", "--bare", "--", directory.as_str()];
+        self.output(&format!("make {directory}"), &args).map(drop)
+    }
+
+    /// Makes an empty repository with a worktree.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn init_worktree(
+        &self,
+        directory: &Utf8Path,
+        format: ObjectFormat,
+    ) -> Result<(), GitError> {
+        let format = match format {
+            ObjectFormat::Sha1 => "--object-format=sha1",
+            ObjectFormat::Sha256 => "--object-format=sha256",
+        };
+        let args = ["init", "--quiet", format, "--", directory.as_str()];
         self.output(&format!("make {directory}"), &args).map(drop)
     }
 
@@ -114,12 +132,16 @@ impl Git {
             .map(drop)
     }
 
-    /// Returns every commit that a ref, a HEAD or a reflog reaches and these do not, each with its
-    /// parents.
+    /// Returns every commit that a ref, a HEAD, a reflog or one of `also` reaches and what is known
+    /// does not, each with its parents.
     ///
     /// # Errors
     /// Fails when git does.
-    pub fn rev_list_everything(&self, known: &[&CommitId]) -> Result<Vec<Vec<CommitId>>, GitError> {
+    pub fn rev_list_everything<'c>(
+        &self,
+        known: impl IntoIterator<Item = &'c CommitId>,
+        also: impl IntoIterator<Item = &'c CommitId>,
+    ) -> Result<Vec<Vec<CommitId>>, GitError> {
         let what = "list the commits of the clone";
         let args = [
             "rev-list",
@@ -129,7 +151,9 @@ impl Git {
             "--reflog",
             "--stdin",
         ];
-        let input: String = known.iter().map(|id| format!("^{id}\n")).collect();
+        let known = known.into_iter().map(|id| format!("^{id}\n"));
+        let also = also.into_iter().map(|id| format!("{id}\n"));
+        let input: String = also.chain(known).collect();
         let output = self.output_with_input(what, &args, Some(input.as_bytes()))?;
         let ids = |line: &[u8]| {
             line.split_str(" ")
@@ -137,6 +161,15 @@ impl Git {
                 .collect()
         };
         output.lines().map(ids).collect()
+    }
+
+    /// Makes HEAD name a commit by itself, and touches no file.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn begin_at(&self, commit: &CommitId) -> Result<(), GitError> {
+        let args = ["update-ref", "--no-deref", "HEAD", commit.as_str()];
+        self.output("set the HEAD of the clone", &args).map(drop)
     }
 
     /// Makes HEAD name a branch, and forgets where it was until then.

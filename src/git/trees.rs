@@ -73,6 +73,13 @@ impl Objects {
         Ok(level.into_iter().filter_map(one).collect())
     }
 
+    /// Whether there is an object with this id.
+    #[must_use]
+    pub fn has(&self, id: &ObjectId) -> bool {
+        let oid = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
+        gix::objs::Exists::exists(&self.store, &oid)
+    }
+
     /// Says what kind of object an id names, if there is one.
     #[must_use]
     pub fn kind_of(&self, id: &ObjectId) -> Option<Named> {

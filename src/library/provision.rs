@@ -3,14 +3,17 @@
 use camino::Utf8PathBuf;
 
 use super::{Error, Options};
-use crate::cli::{Add, ContextOptions, ProgramOptions, Remove, ScopeLists, SyncOptions};
+use crate::claim::Lease;
+use crate::cli::{
+    Add, ClaimOptions, ContextOptions, ProgramOptions, Remove, ScopeLists, SyncOptions,
+};
 use crate::commands::add::{Added, Done};
 use crate::commands::remove::Removed;
 use crate::commands::{self, Session};
 use crate::config::{Client, Strategy};
 use crate::facts::FactsError;
 use crate::name::{BranchName, CommitId};
-use crate::record::Owner;
+use crate::record::{HeldClaim, Owner};
 
 /// Says what is to be made: the options of `git agentwt add`, by the same names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,9 +40,16 @@ pub struct Provision {
     pub owner_pid: Option<u32>,
     /// Whether to take the worktree over from another owner.
     pub take_over: bool,
-    /// How many attempts are made in all. By default three with an owner or with
+    /// How many attempts are made in all. By default three with an owner, a claim or
     /// [`Options::prober`], else one.
     pub attempts: Option<u32>,
+    /// The repository that is cloned instead of the one around; where none is around, its record is
+    /// kept in [`Options::parent_dir`].
+    pub repo: Option<String>,
+    /// The remote on which the name is claimed before anything is made.
+    pub claim: Option<String>,
+    /// For how long the claim counts without a renewal; by default ten minutes.
+    pub lease: Option<Lease>,
     /// Whether to do without hooks.
     pub no_hooks: bool,
     /// Whether to fail at once when another process works on the same worktree.
@@ -61,6 +71,8 @@ pub struct Provisioned {
     pub attempts: u32,
     /// Who owns it, if anybody said.
     pub owner: Option<Owner>,
+    /// What was claimed on a server, if anything.
+    pub claim: Option<HeldClaim>,
 }
 
 /// Says how a worktree is removed: the options of `git agentwt remove`.
@@ -111,7 +123,7 @@ pub fn provision(options: &Options, asked: &Provision) -> Result<Provisioned, Er
 /// # Errors
 /// As `git agentwt remove`; [`super::Kind::Refused`] when work would be lost.
 pub fn teardown(options: &Options, name: &str, how: &Teardown) -> Result<Removed, Error> {
-    let session = options.session(how.no_wait)?;
+    let session = options.session(how.no_wait)?.or_in_parent_dir();
     let remove = Remove {
         names: vec![name.to_owned()],
         force: how.force,
@@ -132,7 +144,7 @@ pub fn teardown(options: &Options, name: &str, how: &Teardown) -> Result<Removed
 /// # Errors
 /// [`super::Kind::UnknownWorktree`] when there is none of this name.
 pub fn path(options: &Options, name: &str) -> Result<Utf8PathBuf, Error> {
-    let session = options.session(false)?;
+    let session = options.session(false)?.or_in_parent_dir();
     Ok(commands::path::run(&session, name)?.answer)
 }
 
@@ -142,12 +154,17 @@ fn tell(session: &Session, notes: &[String]) {
 
 impl Provision {
     fn to_add(&self, options: &Options) -> Add {
-        let by_default = options.prober.is_some() || self.owner.is_some();
+        let by_default = options.prober.is_some() || self.owner.is_some() || self.claim.is_some();
         Add {
             name: self.name.clone(),
             base: self.base.clone(),
             branch: self.branch.clone(),
+            repo: self.repo.clone(),
             no_hooks: self.no_hooks,
+            claims: ClaimOptions {
+                claim: self.claim.clone(),
+                lease: self.lease,
+            },
             scope: self.scope.clone(),
             sync: self.sync.clone(),
             programs: ProgramOptions {
@@ -182,6 +199,7 @@ impl Provisioned {
             base: added.plan.base,
             attempts: added.attempts,
             owner: added.owner,
+            claim: added.claim,
         }
     }
 }

@@ -3,6 +3,7 @@
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 
+use crate::config::Strategy;
 use crate::name::{BranchName, CommitId, WorktreeName};
 
 /// Represents a worktree as it was when it was removed.
@@ -25,6 +26,15 @@ pub struct Trash {
     pub tip: Option<CommitId>,
     /// Its directory.
     pub path: Utf8PathBuf,
+    /// What it was.
+    #[serde(default)]
+    pub strategy: Strategy,
+    /// Whether what is saved has its whole history: that of a clone of another repository.
+    #[serde(default)]
+    pub whole: bool,
+    /// Files of the private git directory that only their owner may read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub private: Vec<String>,
     /// The permissions of what the list does not name.
     pub usual: Usual,
 }

@@ -16,6 +16,7 @@ mod ci_examples;
 mod claims;
 mod clients;
 mod clone;
+mod clone_removed;
 mod completions;
 mod doctor;
 mod fleet;

@@ -143,3 +143,38 @@ fn threads_of_one_program_wait_for_each_other() {
     let of = |what: Done| made.iter().filter(|done| **done == what).count();
     assert_eq!((of(Done::Made), of(Done::Kept)), (1, 3));
 }
+
+#[test]
+fn where_no_repository_is_around_one_is_cloned_into_the_parent_directory() {
+    let repo = project();
+    let (mut options, _) = options(&repo);
+    let outside = repo.root().join("outside");
+    std::fs::create_dir_all(&outside).expect("a directory");
+    options.directory = Utf8PathBuf::from_path_buf(repo.root().to_owned()).expect("UTF-8");
+    let mut asked = task();
+    asked.repo = Some(format!("file://{}", repo.main().display()));
+    let nowhere = provision(&options, &asked).expect_err("there is nothing around");
+    assert_eq!(nowhere.kind(), Kind::NoParentDir);
+    options.parent_dir = Some(Utf8PathBuf::from_path_buf(outside.clone()).expect("UTF-8"));
+    let made = provision(&options, &asked).expect("it is made");
+    assert_eq!(made.path, outside.join(".agentwt/worktrees/task-5"));
+    assert_eq!(path(&options, "task-5").expect("it is there"), made.path);
+    teardown(&options, "task-5", &Teardown::default()).expect("no work is lost");
+    assert!(!made.path.exists());
+}
+
+#[test]
+fn a_claim_is_taken_and_given_back() {
+    let repo = project();
+    repo.git(&["init", "-q", "--bare", "../up.git"]);
+    repo.git(&["remote", "add", "origin", "../up.git"]);
+    let (options, _) = options(&repo);
+    let mut asked = task();
+    asked.claim = Some("origin".to_owned());
+    let made = provision(&options, &asked).expect("it is made");
+    assert!(made.claim.is_some());
+    let there = || repo.git(&["ls-remote", "origin", "refs/agentwt/claims/*"]);
+    assert!(there().contains("task-5"), "{}", there());
+    teardown(&options, "task-5", &Teardown::default()).expect("no work is lost");
+    assert!(!there().contains("claims/task-5"), "{}", there());
+}

@@ -7,6 +7,7 @@ use camino::Utf8Path;
 use super::files::Laid;
 use super::{Reviving, put_file};
 use crate::apply::register::dot_git;
+use crate::config::Strategy;
 use crate::disk::files as disk;
 use crate::error::Error;
 use crate::facts::trash::{MANIFEST, RECORD};
@@ -34,17 +35,24 @@ pub(super) fn write(
     let dir = repository.record_dir(&saved.trash.name);
     for (path, entry) in saved.below(RECORD) {
         if path.as_bstr() != "record.toml" {
-            put_file(objects, &dir, &path, entry)?;
+            put_file(objects, &dir, &path, entry, false)?;
         }
     }
     admin.clone_into(&mut record.admin_dir);
     record.path.clone_from(&reviving.plan.path);
-    record.dot_git = dot_git(&record.path)?;
+    record.dot_git = match record.strategy {
+        Strategy::Worktree => dot_git(&record.path)?,
+        // a directory
+        Strategy::Clone => String::new(),
+    };
     // whoever worked there does so no more, and the claim was given back
     record.owner = None;
     record.claim = None;
     for file in changed {
-        let common = &repository.common_dir;
+        let common = match record.strategy {
+            Strategy::Worktree => &repository.common_dir,
+            Strategy::Clone => &record.admin_dir,
+        };
         let now = integrity::fingerprint(*file, common, admin, repository.format)?;
         record.integrity.retain(|recorded| recorded.file != *file);
         record.integrity.push(now);

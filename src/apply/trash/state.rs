@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 
 use camino::Utf8Path;
 
-use super::Saving;
 use super::files::Files;
+use super::{Saving, clone};
 use crate::apply::rescue::read;
 use crate::disk::files;
 use crate::disk::inventory::files_below;
+use crate::disk::put::permissions;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
 use crate::facts::restore::{index, stages};
-use crate::facts::trash::{ABOUT, ADMIN, BRANCH_LOG, LIST, MANIFEST, RECORD};
+use crate::facts::trash::{ABOUT, ADMIN, BRANCH_LOG, LIST, MANIFEST, RECORD, is_left_out};
 use crate::facts::worktree::{PLACED, PLACING};
 use crate::git::trees::{Edits, Named, Slot};
 use crate::manifest::{Item, Manifest};
@@ -21,10 +22,6 @@ use crate::path::RepoPath;
 use crate::plan::trash::list::to_bytes;
 use crate::record::{Trash, VERSION, to_text};
 use crate::scope::Access;
-
-/// Files of the private git directory that git makes itself, or that cannot be in a tree: the
-/// repositories of submodules, which `remove` has looked at.
-const NOT_SAVED: [&str; 4] = ["gitdir", "commondir", "locked", "modules"];
 
 /// Makes the last parent: a commit that has all of this, and as its parents what only this
 /// worktree still had.
@@ -38,7 +35,6 @@ pub(super) fn save(
         edits: Edits::new(),
         commits: BTreeSet::new(),
     };
-    state.blob(ABOUT, to_text(&about(saving, files)).as_bytes())?;
     state.blob(LIST, &to_bytes(&files.list))?;
     state.blob(MANIFEST, &manifest(saving)?.to_bytes())?;
     for (path, entry) in &files.content {
@@ -47,19 +43,25 @@ pub(super) fn save(
         }
     }
     state.index()?;
-    state.admin()?;
+    let private = state.admin()?;
+    state.blob(ABOUT, to_text(&about(saving, files, private)).as_bytes())?;
     state.record()?;
     let record = &saving.known.record;
     let log = format!("logs/{}", record.branch.full_ref());
-    if let Ok(log) = RepoPath::parse(log)
+    // a clone's private directory has it
+    if !saving.repository.is_clone()
+        && let Ok(log) = RepoPath::parse(log)
         && let Some(entry) = read(saving.objects, &saving.repository.common_dir, &log)?
     {
         state.edits.insert(BRANCH_LOG.into(), Slot::Entry(entry));
     }
     state.commits.extend(saving.survey.heads.branch.clone());
+    state.commits.extend(saving.survey.heads.detached());
+    if saving.repository.is_clone() {
+        state.commits = clone::tips(saving, &state.commits, keep)?;
+    }
     let started = [&record.checked_out, &record.base.commit];
     state.commits.extend(started.into_iter().cloned());
-    state.commits.extend(saving.survey.heads.detached());
     let parents = state.independent(keep)?;
     let tree = saving.objects.tree_with(None, &state.edits)?.to_string();
     let message = format!("git-agentwt: how {} was when it was removed\n", record.name);
@@ -70,7 +72,7 @@ pub(super) fn save(
         .commit_tree(&tree, &message, &parents)?)
 }
 
-fn about(saving: &Saving<'_>, files: &Files) -> Trash {
+fn about(saving: &Saving<'_>, files: &Files, private: Vec<String>) -> Trash {
     let (record, heads) = (&saving.known.record, &saving.survey.heads);
     Trash {
         version: VERSION,
@@ -81,6 +83,9 @@ fn about(saving: &Saving<'_>, files: &Files) -> Trash {
         branch: record.branch.clone(),
         tip: heads.branch.clone(),
         path: record.path.clone(),
+        strategy: record.strategy,
+        whole: saving.whole,
+        private,
         usual: files.usual,
     }
 }
@@ -155,22 +160,31 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Git's private directory, with the objects that its files name.
-    fn admin(&mut self) -> Result<(), Error> {
-        let directory = &self.saving.known.record.admin_dir;
-        let skip = |path: &RepoPath| {
-            let bytes = path.as_bstr();
-            NOT_SAVED.iter().any(|name| bytes == *name) || is_passing(path)
-        };
+    /// Git's private directory, with the objects that its files name; which of them only their
+    /// owner may read.
+    fn admin(&mut self) -> Result<Vec<String>, Error> {
+        let mut private = Vec::new();
+        let (repository, known) = (self.saving.repository, self.saving.known);
+        if known.is_without(repository) {
+            // what stands there now is none of ours
+            return Ok(private);
+        }
+        let directory = &known.record.admin_dir;
+        let skip = |path: &RepoPath| is_left_out(repository, path) || is_passing(path);
         let digits = self.saving.head.as_str().len();
         for path in files_below(directory, &skip)? {
             self.take(ADMIN, directory, &path)?;
-            // an index holds no names of commits in text, and may be large
-            if !path.as_bstr().ends_with(b"index") {
+            if permissions(directory, &path)?.is_some_and(|bits| bits & 0o077 == 0) {
+                private.push(path.to_string());
+            }
+            // an index holds no names of commits in text, and may be large; git tells what the
+            // refs and reflogs of a clone name
+            let is_told = repository.is_clone() && clone::is_of_refs(&path);
+            if !path.as_bstr().ends_with(b"index") && !is_told {
                 self.named_in(directory, &path, digits)?;
             }
         }
-        Ok(())
+        Ok(private)
     }
 
     fn record(&mut self) -> Result<(), Error> {

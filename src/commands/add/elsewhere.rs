@@ -19,15 +19,20 @@ pub(super) struct Fetched {
     staged: Staged,
 }
 
-/// Finds the repository around, or with `--parent` makes one that only keeps records.
+/// Finds the repository around, or with `--parent`, or where a program that uses the library has
+/// named a directory for this and none is around, makes one that only keeps records.
 pub(super) fn home(session: &Session, parent: Option<&Utf8PathBuf>) -> Result<Repository, Error> {
-    let Some(parent) = parent.or(session.parent_dir.as_ref()) else {
-        return match session.repository() {
-            Err(Error::Facts(FactsError::Git(GitError::NoRepository { dir }))) => {
-                Err(Refusal::NoParentDir { dir }.into())
+    let parent = match (parent, session.parent_dir.as_ref()) {
+        (Some(parent), _) => parent,
+        (None, by_default) => match (session.repository(), by_default) {
+            (Err(Error::Facts(FactsError::Git(GitError::NoRepository { dir }))), None) => {
+                return Err(Refusal::NoParentDir { dir }.into());
             }
-            other => other,
-        };
+            (Err(Error::Facts(FactsError::Git(GitError::NoRepository { .. }))), Some(parent)) => {
+                parent
+            }
+            (other, _) => return other,
+        },
     };
     let parent = session.resolve(parent);
     if !files::is_directory(&parent) {

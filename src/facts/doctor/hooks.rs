@@ -5,10 +5,12 @@ use std::sync::Mutex;
 use camino::Utf8PathBuf;
 
 use super::Here;
+use crate::config::Strategy;
 use crate::disk::files;
 use crate::facts::FactsError;
 use crate::facts::repository::{Main, joined};
-use crate::facts::worktree::Known;
+use crate::facts::worktree::{Known, hooks_of};
+use crate::git::GitMode;
 use crate::git::hooks::{Binary, Hooks, HooksError, HooksStatus, Installed};
 use crate::plan::doctor::hooks::{AllHooks, HooksState, WorktreeHooks};
 use crate::record::WatchedFile;
@@ -58,12 +60,22 @@ fn of(
         return None;
     }
     let git = &here.repository.git;
-    let status = Hooks::of(git, &record.admin_dir, &record.path).and_then(|hooks| hooks.status());
+    let status = hooks_of(git, record).and_then(|hooks| hooks.status());
+    let head = match record.strategy {
+        Strategy::Worktree => head.cloned(),
+        // its branch is in no list of this repository's
+        Strategy::Clone => {
+            let own = known.readable_repository(here.repository);
+            let git = own.git.with_mode(GitMode::Hardened);
+            let head = git.rev_parse_commit(&record.branch.full_ref());
+            head.ok().flatten().filter(|_| own.is_clone())
+        }
+    };
     let mut found = WorktreeHooks {
         name: record.name.clone(),
         state: state(known, &status),
         gone: None,
-        silent: head.is_some_and(|head| is_silent(known, head)),
+        silent: head.is_some_and(|head| is_silent(known, &head)),
         users_missing: None,
     };
     if let Ok(status) = status {

@@ -35,6 +35,8 @@ pub struct ReviveFacts {
     pub reference: String,
     /// Where the worktree comes.
     pub path: Utf8PathBuf,
+    /// Whether its git directory was saved: a clone can have lost its own.
+    pub has_repository: bool,
     /// Whether a worktree of this name is recorded.
     pub recorded: bool,
     /// Whether something stands at the path.
@@ -81,6 +83,10 @@ pub fn plan(facts: &ReviveFacts) -> Result<RevivePlan, TrashRefusal> {
     if facts.taken {
         let path = facts.path.clone();
         return Err(TrashRefusal::PathTaken { name, path });
+    }
+    if !facts.has_repository {
+        let reference = facts.reference.clone();
+        return Err(TrashRefusal::NoRepository { name, reference });
     }
     let mut make = Vec::new();
     for branch in &facts.branches {

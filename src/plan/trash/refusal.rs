@@ -24,6 +24,9 @@ pub enum TrashRefusal {
         branch: String,
         reference: String,
     },
+    /// It was a clone, and lost its repository before it was removed.
+    #[error("cannot bring `{name}` back: its own repository was gone when it was removed")]
+    NoRepository { name: String, reference: String },
     /// There is one of this name.
     #[error("cannot bring `{name}` back: a worktree of this name is there")]
     Exists { name: String },
@@ -69,6 +72,7 @@ impl TrashRefusal {
             Self::Nothing { .. }
             | Self::Unknown { .. }
             | Self::OnlyCommits { .. }
+            | Self::NoRepository { .. }
             | Self::Exists { .. }
             | Self::PathTaken { .. }
             | Self::BranchMoved { .. }
@@ -84,6 +88,7 @@ impl TrashRefusal {
             Self::Nothing { .. } => "agentwt::trash::nothing",
             Self::Unknown { .. } => "agentwt::trash::unknown",
             Self::OnlyCommits { .. } => "agentwt::trash::only_commits",
+            Self::NoRepository { .. } => "agentwt::trash::no_repository",
             Self::Exists { .. } => "agentwt::trash::exists",
             Self::PathTaken { .. } => "agentwt::trash::path_taken",
             Self::BranchMoved { .. } => "agentwt::trash::branch_moved",
@@ -108,6 +113,11 @@ impl TrashRefusal {
             Self::OnlyCommits {
                 branch, reference, ..
             } => format!("to have them on a branch again: git branch {branch} {reference}"),
+            Self::NoRepository { reference, .. } => {
+                format!(
+                    "its files were saved; to see them: git show --stat --first-parent {reference}"
+                )
+            }
             Self::Exists { name } => {
                 format!("remove that one first: git agentwt remove {name}")
             }

@@ -2,6 +2,7 @@
 
 use super::list::{Listed, Stood, from_bytes, to_bytes};
 use super::*;
+use crate::config::Strategy;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::name::BranchName;
 use crate::path::RepoPath;
@@ -21,6 +22,9 @@ fn facts() -> ReviveFacts {
         branch: BranchName::from_git("agentwt/task"),
         tip: Some(commit("a")),
         path: "/r/.agentwt/worktrees/task".into(),
+        strategy: Strategy::Worktree,
+        whole: false,
+        private: Vec::new(),
         usual: Usual {
             write: 0o644,
             read: 0o444,
@@ -33,6 +37,7 @@ fn facts() -> ReviveFacts {
         path: trash.path.clone(),
         trash,
         reference: "refs/agentwt/trash/task/20261122T080000Z".into(),
+        has_repository: true,
         recorded: false,
         taken: false,
         branches: vec![BranchNow {

@@ -5,7 +5,11 @@ use crate::support::TestRepo;
 
 #[track_caller]
 fn comes_back(script: &str) {
-    let _ = World::after(script).goes_and_comes_back(&[]);
+    for strategy in ["worktree", "clone"] {
+        let world = World::with(TestRepo::project(), strategy);
+        world.sh(script);
+        let _ = world.goes_and_comes_back(&[]);
+    }
 }
 
 #[test]
@@ -81,7 +85,7 @@ fn flags_of_the_index() {
 fn a_merge_with_conflicts() {
     comes_back(
         "echo ours >src/main.rs; git commit -qam ours; git rm -q tests/t.rs; git commit -qm gone
-        (cd $MAIN; echo theirs >src/main.rs; echo t >>tests/t.rs; echo m >src/theirs.rs; git add src/theirs.rs; git commit -qam theirs)
+        (cd $MAIN; echo theirs >src/main.rs; echo t >>tests/t.rs; echo m >src/theirs.rs; git add src/theirs.rs; git commit -qam theirs); upstream
         ! git merge -q main; echo half >src/main.rs",
     );
 }
@@ -90,7 +94,7 @@ fn a_merge_with_conflicts() {
 fn a_rebase_that_has_stopped() {
     comes_back(
         "echo one >src/main.rs; git commit -qam one; echo two >src/two.rs; git add src/two.rs; git commit -qm two
-        (cd $MAIN; echo theirs >src/main.rs; git commit -qam theirs); ! git rebase -q main; echo half >src/main.rs",
+        (cd $MAIN; echo theirs >src/main.rs; git commit -qam theirs); upstream; ! git rebase -q main; echo half >src/main.rs",
     );
 }
 

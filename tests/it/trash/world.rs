@@ -27,12 +27,19 @@ impl World {
 
     #[track_caller]
     pub fn of(repo: TestRepo) -> Self {
+        Self::with(repo, "worktree")
+    }
+
+    /// With one of the two strategies.
+    #[track_caller]
+    pub fn with(repo: TestRepo, strategy: &str) -> Self {
         repo.write(".env", "A=1\n");
         repo.write("certs/a.log", "cert\n");
         repo.chmod("certs/a.log", 0o600);
         repo.write("src/local.json", "{}\n");
         std::os::unix::fs::symlink("certs/a.log", repo.main().join("cert")).expect("a link");
         let mut arguments = vec!["add", "task", "--exclude", "**/secrets/**"];
+        arguments.extend(["--strategy", strategy]);
         for write in ["src/**", "tests/**", "/package.json"] {
             arguments.extend(["--write", write]);
         }
@@ -52,11 +59,22 @@ impl World {
         world
     }
 
-    /// Runs lines of sh in the worktree; `$MAIN` is the main one.
+    /// Whether it is a repository of its own.
+    pub fn is_clone(&self) -> bool {
+        self.worktree.join(".git").is_dir()
+    }
+
+    /// Runs lines of sh in the worktree; `$MAIN` is the main one, and `upstream` gives a clone what
+    /// was committed there.
     #[track_caller]
     pub fn sh(&self, script: &str) -> String {
         let main = self.repo.main().display();
-        let script = format!("set -e\nMAIN='{main}'\n{script}");
+        let upstream = if self.is_clone() {
+            "git fetch -q \"$MAIN\" +main:main"
+        } else {
+            ":"
+        };
+        let script = format!("set -e\nMAIN='{main}'\nupstream() {{ {upstream}; }}\n{script}");
         self.repo.sh(&self.worktree, &script).ok()
     }
 
@@ -72,12 +90,16 @@ impl World {
         let mut disk = Vec::new();
         list(&self.worktree, Path::new(""), &mut disk);
         disk.sort();
+        if self.is_clone() {
+            disk.retain(|line| !is_gits(line));
+        }
         let script = "
             git status --porcelain=v2 --branch --ignored=no; git diff --binary; git diff --cached --binary
             git stash list; git log --format='%H %s' -9; git reflog show HEAD
             git ls-files -s -v -z | tr '\\0' '\\n'; git ls-files -u; git config --worktree -l
             git for-each-ref refs/heads refs/worktree refs/bisect; cat \"$(git rev-parse --git-dir)/HEAD\"
-            cd \"$(git rev-parse --git-dir)\"; find . -type f ! -name index | sort; cat agentwt/journal; cat gitdir
+            cd \"$(git rev-parse --git-dir)\"; find . -path ./objects -prune -o -type f ! -name index -print | sort; cat agentwt/journal
+            if test -e gitdir; then cat gitdir; else git for-each-ref; cat config; git fsck --no-dangling --no-progress 2>&1; fi
             git reflog show agentwt/task 2>/dev/null || :
         ";
         Everything {
@@ -117,6 +139,11 @@ impl World {
         assert_eq!(now.git, before.git, "{said}");
         assert_eq!(now.findings, before.findings, "{said}");
     }
+}
+
+/// Whether a line is of what git keeps by content, or writes anew whenever it looks.
+fn is_gits(line: &str) -> bool {
+    line.starts_with(".git/objects/") || line.starts_with(".git/index|")
 }
 
 /// Lists what stands at a path and below it, with all permissions and the content.

@@ -1,0 +1,177 @@
+//! A clone that was removed by force comes back, and what stands beside clones.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::support::{Shim, TestRepo};
+
+const WORK: &str = "
+    git switch -q -c side; echo side > src/side.rs; git add -A; git commit -q -m side
+    git tag -a -m annotated v9; git tag light; git switch -q agentwt/task
+    echo stashed >> src/main.rs; git stash -q
+    echo amended > src/amended.rs; git add -A; git commit -q -m before; git commit -q --amend -m after
+    echo only-staged > src/new.rs; git add src/new.rs; echo on-disk > src/new.rs; echo untracked > src/u.rs
+    git tag -a -m 'of a file' blobtag \"$(echo tagged | git hash-object -w --stdin)\"
+    git config agent.mine yes; chmod 600 .git/config; mkdir -p .git/hooks; echo '#!/bin/sh' > .git/hooks/post-merge
+    chmod +x .git/hooks/post-merge; git pack-refs --all; git branch loose
+";
+
+/// Everything of a clone that must come back.
+fn state(repo: &TestRepo, dir: &Path) -> String {
+    let script = "git for-each-ref; git stash list; git log -g --format='%H %gs' HEAD; git status --porcelain=v2 --branch
+        git ls-files -s; git diff; cat .git/config .git/HEAD; stat -c '%a %n' .git/config .git/hooks/post-merge
+        cat src/new.rs src/u.rs; git fsck --no-dangling --no-progress 2>&1";
+    repo.sh(dir, script).ok()
+}
+
+/// Every object of a repository but those of ours.
+fn objects(repo: &TestRepo, dir: &Path) -> BTreeSet<String> {
+    let format = "--batch-check=%(objectname)";
+    let all = repo.git_in(dir, &["cat-file", "--batch-all-objects", format]);
+    all.lines().map(ToOwned::to_owned).collect()
+}
+
+fn gc(repo: &TestRepo, dir: &Path) {
+    repo.git_in(dir, &["reflog", "expire", "--expire=all", "--all"]);
+    repo.git_in(dir, &["gc", "-q", "--prune=now"]);
+}
+
+#[test]
+fn refs_settings_and_every_object_of_a_clone_come_back() {
+    let repo = TestRepo::project();
+    repo.agentwt(&["add", "task", "--write", "src/**", "--strategy", "clone"])
+        .ok();
+    let dir = repo.worktree("task");
+    repo.sh(&dir, WORK).ok();
+    let before = state(&repo, &dir);
+    let ledger = objects(&repo, &dir);
+    repo.agentwt(&["remove", "task", "--force"]).ok();
+    assert!(!dir.exists());
+    gc(&repo, repo.main());
+    let home = objects(&repo, repo.main());
+    let lost: Vec<&String> = ledger.difference(&home).collect();
+    assert!(lost.is_empty(), "{lost:?}");
+    repo.agentwt(&["remove", "--undo", "task"]).ok();
+    assert_eq!(state(&repo, &dir), before);
+    assert_eq!(repo.findings(&dir).matches("integrity").count(), 0);
+    repo.agentwt(&["remove", "task", "--force"]).ok();
+}
+
+#[test]
+fn a_clone_of_a_url_comes_back_of_what_was_brought_home() {
+    let repo = TestRepo::project();
+    let url = format!("file://{}", repo.main().display());
+    let outside = repo.root().join("outside");
+    std::fs::create_dir_all(&outside).expect("a directory");
+    let add = ["add", "task", "--write", "src/**", "--repo", &url];
+    let add = [&add[..], &["--parent", "outside"]].concat();
+    repo.agentwt_in(repo.root(), &add).ok();
+    let dir = outside.join(".agentwt/worktrees/task");
+    repo.sh(&dir, WORK).ok();
+    let before = state(&repo, &dir);
+    repo.agentwt_in(&outside, &["remove", "task", "--force"])
+        .ok();
+    gc(&repo, &outside.join(".agentwt/repository.git"));
+    repo.agentwt_in(&outside, &["remove", "--undo", "task"])
+        .ok();
+    assert_eq!(state(&repo, &dir), before);
+}
+
+#[test]
+fn a_clone_that_had_lost_its_repository_is_not_made_up() {
+    let repo = TestRepo::project();
+    repo.agentwt(&["add", "task", "--write", "src/**", "--strategy", "clone"])
+        .ok();
+    let dir = repo.worktree("task");
+    repo.sh(&dir, "rm -rf .git; echo n > src/n.rs").ok();
+    let reference = repo.agentwt(&["remove", "task", "--force"]).ok();
+    let said = repo.agentwt(&["remove", "--undo", "task"]);
+    assert_eq!(said.status, 4, "{said}");
+    let text = said.to_string();
+    assert!(text.contains("its own repository was gone"), "{text}");
+    let show = format!("git show --stat --first-parent {reference}");
+    assert!(text.contains(&show), "{text}");
+    let shown = repo.git(&["show", &format!("{reference}:src/n.rs")]);
+    assert_eq!(shown, "n");
+    assert!(!dir.exists());
+}
+
+#[test]
+fn what_a_killed_clone_of_a_url_left_is_cleared_by_the_next() {
+    let repo = TestRepo::project();
+    let url = format!("file://{}", repo.main().display());
+    let add = ["add", "task", "--write", "src/**", "--repo", &url];
+    let shim = Shim::new(repo.root(), "kill -9 $PPID; exit 77");
+    let left = repo.main().join(".agentwt/worktrees/.cloning-task");
+    let mut seen = 0;
+    for at in 1..30 {
+        let (said, call) = shim.run(&repo, &add, at);
+        if call.is_none() || said.status == 0 {
+            break;
+        }
+        if !left.exists() {
+            continue;
+        }
+        seen += 1;
+        repo.agentwt(&add).ok();
+        assert!(!left.exists(), "{call:?}");
+        repo.agentwt(&["remove", "task"]).ok();
+        if seen == 2 {
+            break;
+        }
+    }
+    assert!(seen > 0, "none was killed at the right time");
+}
+
+#[test]
+fn doctor_finds_nothing_wrong_with_the_hooks_of_a_clone() {
+    let repo = TestRepo::project();
+    repo.agentwt(&["add", "task", "--write", "src/**", "--strategy", "clone"])
+        .ok();
+    let said = repo.agentwt(&["doctor", "--json"]);
+    let text = said.stdout;
+    assert!(!text.contains("linked worktree"), "{text}");
+    assert!(text.contains("\"hooks"), "{text}");
+    repo.sh(&repo.worktree("task"), "rm -r .git/agentwt/hooks")
+        .ok();
+    assert_ne!(repo.agentwt(&["doctor", "--json"]).stdout, text);
+    let listed = repo.agentwt(&["list", "--json"]).ok();
+    assert!(listed.contains("task"), "{listed}");
+}
+
+#[test]
+fn a_branch_that_somebody_made_meanwhile_stays() {
+    let repo = TestRepo::project();
+    let shim = Shim::new(repo.root(), "git branch agentwt/task HEAD");
+    for at in 1..60 {
+        let (said, call) = shim.run(&repo, &["add", "task", "--write", "src/**"], at);
+        let call = call.expect("it adds a worktree at some call");
+        if call.contains("worktree add") {
+            assert_ne!(said.status, 0, "{said}");
+            let head = repo.git(&["rev-parse", "HEAD"]);
+            assert_eq!(repo.git(&["rev-parse", "agentwt/task"]), head, "{said}");
+            return;
+        }
+        if said.status == 0 {
+            repo.agentwt(&["remove", "task"]).ok();
+        }
+        let _ = repo.try_git(repo.main(), &["branch", "-D", "agentwt/task"]);
+    }
+    panic!("no worktree was added");
+}
+
+#[test]
+fn worktrees_that_are_not_mounted_are_not_forgotten_with_one_that_failed() {
+    let repo = TestRepo::project();
+    repo.git(&["worktree", "add", "-q", "--detach", "../disk/mine"]);
+    repo.sh(repo.root(), "mv disk away").ok();
+    let hook = repo.main().join(".git/hooks/post-checkout");
+    std::fs::create_dir_all(hook.parent().expect("a directory")).expect("a directory");
+    std::fs::write(&hook, "#!/bin/sh\nexit 1\n").expect("a hook");
+    super::support::chmod(&hook, 0o755);
+    let said = repo.agentwt(&["add", "task", "--write", "src/**"]);
+    assert_ne!(said.status, 0, "{said}");
+    let listed = repo.git(&["worktree", "list", "--porcelain"]);
+    assert!(listed.contains("disk/mine"), "{listed}");
+    assert!(!listed.contains("worktrees/task"), "{listed}");
+}

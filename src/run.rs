@@ -241,7 +241,11 @@ fn session(cli: &Cli) -> Result<Session, Error> {
     let idle = Arc::new(AtomicBool::new(false));
     if matches!(
         cli.command,
-        Command::Add(_) | Command::Remove(_) | Command::Restore(_) | Command::Sync(_)
+        Command::Add(_)
+            | Command::Remove(_)
+            | Command::Prune(_)
+            | Command::Restore(_)
+            | Command::Sync(_)
     ) {
         for number in [SIGINT, SIGTERM, SIGHUP] {
             let flag = Arc::clone(&signal);
@@ -382,6 +386,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Outcome<Answer>, Err
             with(commands::revive::run(session, options)?, Answer::Revive)
         }
         Command::Remove(options) => with(commands::remove::run(session, options)?, Answer::Remove),
+        Command::Prune(options) => with(commands::prune::run(session, options)?, Answer::Prune),
         Command::Sync(options) => with(commands::sync::run(session, options)?, Answer::Sync),
         Command::Hooks(options) => with(
             commands::hooks::run(session, &options.command)?,
@@ -419,6 +424,7 @@ fn form(command: &Command) -> (Format, End) {
         Command::Restore(o) => (o.output.format(), End::Newline),
         Command::Renew(o) => (o.output.format(), End::Newline),
         Command::Remove(o) => (o.output.format(), End::Newline),
+        Command::Prune(o) => (o.output.format(), end(o.output.nul())),
         Command::Sync(o) => (o.output.format(), end(o.output.nul())),
         Command::Hooks(o) => match &o.command {
             HooksCommand::Install(o) | HooksCommand::Uninstall(o) => {

@@ -22,6 +22,7 @@ mod look;
 pub mod man;
 mod output;
 mod programs;
+mod prune;
 mod restore;
 mod sync;
 mod verify;
@@ -40,6 +41,7 @@ pub use self::lifecycle::{EmptyTrash, Init, Reapply, Remove};
 pub use self::look::{Clients, List, Path, Scope, Status};
 pub use self::output::{AnswerOutput, FindingsOutput, Format, ListOutput, VerdictOutput};
 pub use self::programs::{DEFAULT_ATTEMPTS, DEFAULT_RETRY_DELAY, ProgramOptions};
+pub use self::prune::Prune;
 pub use self::restore::Restore;
 pub use self::sync::Sync;
 pub use self::verify::Verify;
@@ -113,6 +115,7 @@ pub enum Command {
     Restore(Restore),
     #[command(visible_alias = "rm")]
     Remove(Remove),
+    Prune(Prune),
     Renew(Renew),
     Sync(Sync),
     Hooks(Hooks),

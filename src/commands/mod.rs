@@ -9,6 +9,7 @@ pub mod hooks;
 pub mod init;
 pub mod list;
 pub mod path;
+pub mod prune;
 pub mod range;
 pub mod reapply;
 pub mod remove;

@@ -3,20 +3,17 @@
 use camino::Utf8PathBuf;
 
 use super::{Outcome, Session};
-use crate::apply::bring::{self, Brought};
+use crate::apply::leaving::{Gone, Leaving, Looked};
 use crate::apply::rescue::Rescue;
-use crate::apply::trash::{self, Since};
-use crate::apply::{claim, remove, trash_bin};
-use crate::disk::files::{self, Lock};
+use crate::apply::trash_bin;
+use crate::disk::files::Lock;
 use crate::error::Error;
-use crate::facts::changes::Survey;
 use crate::facts::remove::Around;
 use crate::facts::worktree::Known;
-use crate::facts::{Repository, joined, remove as facts};
+use crate::facts::{Repository, joined};
 use crate::name::{BranchName, WorktreeName};
 use crate::plan::refusal::Refusal;
-use crate::plan::remove::{BranchFate, RemoveOptions, RemovePlan, notes, plan};
-use crate::record::{Removal, VERSION};
+use crate::plan::remove::{RemoveOptions, RemovePlan, notes};
 
 /// Holds what became of one worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,27 +36,6 @@ pub struct Removed {
     pub ignored_places: Vec<(String, u64)>,
 }
 
-/// Holds a worktree that may be removed.
-struct Leaving {
-    known: Known,
-    plan: RemovePlan,
-    what: What,
-}
-
-/// Holds what was seen of it, and when that began, for what is to be saved.
-struct Surveyed {
-    survey: Survey,
-    since: Option<Since>,
-}
-
-/// Says what there is to be done.
-enum What {
-    /// All of it.
-    Whole(Box<Surveyed>),
-    /// What an earlier removal, that was interrupted, has left.
-    Rest(Removal),
-}
-
 /// Removes the named worktrees. All are looked at before the first is touched: when one is
 /// refused, none is removed.
 ///
@@ -75,13 +51,14 @@ pub fn run(
     let mut removed = Vec::new();
     for leaving in planned {
         session.check()?;
-        let (one, more) = if options.dry_run {
-            (leaving.would_be_removed(), Vec::new())
+        let gone = if options.dry_run {
+            None
         } else {
-            leaving.remove(session, &repository)?
+            let now = Session::now();
+            Some(leaving.remove(&repository, &session.environment, &now)?)
         };
-        notes.extend(more);
-        removed.push(one);
+        notes.extend(gone.iter().flat_map(|gone| gone.notes.iter().cloned()));
+        removed.push(answer(leaving, gone));
     }
     if !options.dry_run {
         let root = &repository.root;
@@ -112,52 +89,21 @@ fn decide(
     let may_go = |known: &&Known| known.record.branch_made || options.delete_branch;
     let may_go = asked.iter().filter(|_| !options.keep_branch).filter(may_go);
     let leaving: Vec<BranchName> = may_go.map(|known| known.record.branch.clone()).collect();
-    let survey = |known: Known| {
-        let rest = facts::begun(&known).filter(|_| !files::exists(&known.record.path));
-        let what = match rest {
-            Some(removal) => What::Rest(removal),
-            None => {
-                let is_saved = options.force > 0 && !options.dry_run;
-                let since = is_saved.then(|| Since::now(&known)).transpose()?;
-                let survey = facts::survey(repository, &known)?;
-                What::Whole(Box::new(Surveyed { survey, since }))
-            }
-        };
-        Ok((known, what))
-    };
-    let (around, surveyed) = std::thread::scope(|scope| {
+    let is_saved = options.force > 0 && !options.dry_run;
+    let look = |known: Known| Looked::at(repository, known, is_saved);
+    let (around, looked) = std::thread::scope(|scope| {
         let around = scope.spawn(|| Around::read(repository));
-        let surveyed: Result<Vec<_>, Error> = asked.into_iter().map(survey).collect();
-        (joined(around), surveyed)
+        let looked: Result<Vec<_>, Error> = asked.into_iter().map(look).collect();
+        (joined(around), looked)
     });
     let around = around?;
     let (mut planned, mut told) = (Vec::new(), Vec::new());
-    for (known, what) in surveyed? {
-        let plan = match &what {
-            What::Rest(removal) => plan_of_rest(removal),
-            What::Whole(seen) => {
-                let survey = &seen.survey;
-                let facts = facts::read(repository, &around, &known, survey, &leaving)?;
-                told.extend(notes(&facts, &allowed));
-                plan(&facts, &allowed).map_err(Refusal::from)?
-            }
-        };
-        planned.push(Leaving { known, plan, what });
+    for looked in looked? {
+        let seen = looked.read(repository, &around, &leaving)?;
+        told.extend(seen.facts.iter().flat_map(|facts| notes(facts, &allowed)));
+        planned.push(seen.decide(&allowed).map_err(Refusal::from)?);
     }
     Ok((planned, told))
-}
-
-/// What an interrupted removal has decided.
-fn plan_of_rest(removal: &Removal) -> RemovePlan {
-    RemovePlan {
-        save: Vec::new(),
-        keep: Vec::new(),
-        branch: match &removal.branch_at {
-            Some(tip) => BranchFate::Deleted(tip.clone()),
-            None => BranchFate::Stays,
-        },
-        merged: None,
-    }
 }
 
 /// Loads the named worktrees, each once, and takes their locks: in the order of the names, so
@@ -184,110 +130,23 @@ fn asked(repository: &Repository, names: &[String]) -> Result<(Vec<Known>, Vec<L
     Ok((known?, locks))
 }
 
-impl Leaving {
-    fn would_be_removed(self) -> Removed {
-        self.into_removed(None, true)
+/// What is answered of one.
+fn answer(leaving: Leaving, gone: Option<Gone>) -> Removed {
+    let (ignored, ignored_places) = leaving.ignored();
+    let record = leaving.known.record;
+    let dry_run = gone.is_none();
+    let (plan, trash) = match gone {
+        Some(gone) => (gone.plan, gone.trash),
+        None => (leaving.plan, None),
+    };
+    Removed {
+        name: record.name.to_string(),
+        path: record.path,
+        branch: record.branch.to_string(),
+        dry_run,
+        plan,
+        trash,
+        ignored,
+        ignored_places,
     }
-
-    /// Saves what would be lost, and takes it away.
-    fn remove(
-        mut self,
-        session: &Session,
-        repository: &Repository,
-    ) -> Result<(Removed, Vec<String>), Error> {
-        let mut notes = Vec::new();
-        let (rescue, removal) = match &self.what {
-            What::Whole(seen) => {
-                let (known, plan) = (&self.known, &self.plan);
-                let own = known.readable_repository(repository);
-                let time = Session::now();
-                let saved = match &seen.since {
-                    Some(since) => {
-                        Some(trash::save(&own, known, &seen.survey, plan, since, &time)?)
-                    }
-                    None => trash::save_commits(&own, known, plan, &time)?,
-                };
-                let rescue = saved.map(|saved| {
-                    notes.extend(saved.notes);
-                    saved.rescue
-                });
-                // what only a clone has, saved work too, comes to us first
-                let brought = bring::bring(repository, &self.known, rescue.as_ref())?;
-                notes.extend(come_in(&self.known, &brought));
-                let removal = self.removal(rescue.as_ref());
-                (rescue, removal)
-            }
-            What::Rest(removal) => {
-                let name = &self.known.record.name;
-                let saved = removal.saved.iter();
-                notes.extend(saved.map(|saved| {
-                    format!("{name}: its removal was interrupted; what was saved then is {saved}")
-                }));
-                (None, removal.clone())
-            }
-        };
-        let held = self.known.record.claim.as_ref();
-        notes.extend(held.and_then(|held| {
-            let name = &self.known.record.name;
-            claim::release_or_note(repository, name, held, &session.environment)
-        }));
-        let branch = remove::take_away(repository, &self.known, &removal)?;
-        if removal.branch_at.is_some() {
-            self.plan.branch = branch;
-        }
-        Ok((self.into_removed(rescue, false), notes))
-    }
-
-    fn removal(&self, rescue: Option<&Rescue>) -> Removal {
-        let branch_at = match &self.plan.branch {
-            BranchFate::Deleted(tip) => Some(tip.clone()),
-            BranchFate::Stays | BranchFate::Gone | BranchFate::Private => None,
-        };
-        Removal {
-            version: VERSION,
-            began: Session::now(),
-            created: self.known.record.created.clone(),
-            branch_at,
-            saved: rescue.map(|rescue| rescue.name.clone()),
-        }
-    }
-
-    fn into_removed(self, trash: Option<Rescue>, dry_run: bool) -> Removed {
-        let (ignored, ignored_places) = match &self.what {
-            What::Whole(seen) => (seen.survey.ignored(), seen.survey.ignored_by_place()),
-            What::Rest(_) => (0, Vec::new()),
-        };
-        Removed {
-            name: self.known.record.name.to_string(),
-            path: self.known.record.path,
-            branch: self.known.record.branch.to_string(),
-            dry_run,
-            plan: self.plan,
-            trash,
-            ignored,
-            ignored_places,
-        }
-    }
-}
-
-/// What the user should hear of the commits that a clone had for itself.
-fn come_in(known: &Known, brought: &Brought) -> Vec<String> {
-    let name = &known.record.name;
-    let mut notes = Vec::new();
-    if let Some((incoming, tip)) = &brought.incoming {
-        let tip = tip.short();
-        notes.push(format!(
-            "the commits of `{name}` are in {incoming} ({tip}); to take them over: git merge {incoming}"
-        ));
-    }
-    if let [first, others @ ..] = brought.kept.as_slice() {
-        let more = match others.len() {
-            0 => String::new(),
-            more => format!(" and {more} more beside it"),
-        };
-        notes.push(format!(
-            "what else only the clone had is in {first}{more}; to see it: git log {first}"
-        ));
-    }
-    notes
 }

@@ -151,6 +151,12 @@ pub fn remove_if_empty(directory: &Utf8Path) {
     let _ = std::fs::remove_dir(directory);
 }
 
+/// Whether a path is a directory with nothing in it, whatever names are.
+#[must_use]
+pub fn is_empty(directory: &Utf8Path) -> bool {
+    std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none())
+}
+
 /// Lists the names in a directory, sorted; none there is an empty list.
 ///
 /// # Errors
@@ -308,6 +314,14 @@ pub fn open_entry(path: &std::path::Path) -> std::io::Result<Opened> {
 #[must_use]
 pub fn stands(path: &std::path::Path) -> bool {
     std::fs::symlink_metadata(path).is_ok()
+}
+
+/// When what stands at a path was last written, in seconds since the epoch; none when nothing is
+/// there.
+#[must_use]
+pub fn modified(path: &Utf8Path) -> Option<i64> {
+    let stat = super::stat::stat_of(&std::fs::symlink_metadata(path).ok()?);
+    Some(stat.mtime.div_euclid(1_000_000_000))
 }
 
 /// Says how what stands at a path is, without reading it: its kind, size and time; empty when

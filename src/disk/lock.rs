@@ -129,6 +129,25 @@ impl Lock {
         Self::take(file, AtSignal::GoOn)
     }
 
+    /// Takes a lock that nobody has; none when somebody has it.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn if_free(file: &LockFile) -> Result<Option<Self>, DiskError> {
+        loop {
+            match Self::try_file(&file.path) {
+                Ok(Tried::Ours(lock)) => return Ok(Some(lock)),
+                Ok(Tried::Held) => return Ok(None),
+                Ok(Tried::Gone) => {}
+                // its directory goes with the last lock in it
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => {
+                    return Err(DiskError::new(format!("lock {}", file.path), error));
+                }
+            }
+        }
+    }
+
     fn take(file: &LockFile, at_signal: AtSignal) -> Result<Self, LockError> {
         let began = Instant::now();
         let mut pause = SHORTEST;
@@ -205,8 +224,19 @@ impl LockFile {
         }
     }
 
+    /// Whether somebody has it; nothing is changed to find out.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        let Ok(open) = File::open(&self.path) else {
+            return false;
+        };
+        // let go of when the file is closed
+        matches!(open.try_lock_shared(), Err(TryLockError::WouldBlock))
+    }
+
     /// The process that has it, as far as it said.
-    fn holder(&self) -> Option<u32> {
+    #[must_use]
+    pub fn holder(&self) -> Option<u32> {
         let text = std::fs::read_to_string(&self.path).ok()?;
         text.trim().parse().ok()
     }

@@ -6,7 +6,7 @@
 mod file_system;
 mod hooks;
 mod ignored;
-mod leftovers;
+pub(super) mod leftovers;
 mod settings;
 mod tools;
 mod versions;
@@ -22,6 +22,7 @@ use crate::config::SettingFlags;
 use crate::exit::ExitCode;
 use crate::git::GitError;
 use crate::name::WorktreeName;
+use crate::plan::doctor::leftovers::Leftovers;
 use crate::plan::doctor::{Looked, RepositoryFacts, Topic, Unknown};
 
 pub use versions::versions;
@@ -100,6 +101,25 @@ pub fn look(
         }
     });
     Ok(facts)
+}
+
+/// Looks only for what was left behind, branches without a worktree apart.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub fn left_behind(repository: &Repository) -> Result<Leftovers, FactsError> {
+    let records = names(repository)?.into_iter();
+    let records = records.map(|name| {
+        let recorded = Recorded::read(repository, &name);
+        (name, recorded)
+    });
+    leftovers::look(&Here {
+        repository,
+        config: Vec::new(),
+        records: records.collect(),
+        index: None,
+        prefix: Ok(String::new()),
+    })
 }
 
 fn here<'a>(repository: &'a Repository, environment: &Environment) -> Result<Here<'a>, FactsError> {

@@ -27,6 +27,7 @@ pub mod patch;
 pub mod position;
 pub mod prompt;
 pub mod proposed;
+pub mod prune;
 pub mod range;
 mod references;
 pub mod remove;

@@ -77,6 +77,19 @@ impl Around {
         found.map(|one| &one.id)
     }
 
+    /// The commits of a tip that no branch, remote-tracking branch or tag of this repository has.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn nowhere(
+        &self,
+        repository: &Repository,
+        tip: &CommitId,
+    ) -> Result<Vec<CommitId>, FactsError> {
+        let others: Vec<&CommitId> = self.refs.iter().map(|one| &one.id).collect();
+        nowhere_else(repository, &[tip], &others)
+    }
+
     /// Stashes whose message says that they were made on this branch (git-stash(1)).
     fn stashes_on(&self, branch: &BranchName) -> Vec<String> {
         let starts = [format!("WIP on {branch}:"), format!("On {branch}:")];

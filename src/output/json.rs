@@ -104,6 +104,7 @@ fn document(answer: &Answer, notes: &[String]) -> Value {
             json!({ "worktrees": all.iter().map(sync::json).collect::<Vec<_>>() }),
         ),
         Answer::Hooks(answer) => ("hooks", hooks(answer)),
+        Answer::Prune(answer) => ("prune", super::prune::json(answer)),
         Answer::Doctor(answer) => ("doctor", doctor::json(answer)),
         Answer::Hook(answer) => ("hook", json!({ "refused": answer.refused })),
         Answer::Text(text) => ("text", json!({ "text": text })),

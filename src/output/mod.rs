@@ -13,6 +13,7 @@ mod listed;
 mod paint;
 mod porcelain;
 pub mod progress;
+mod prune;
 mod renewed;
 mod sarif;
 mod sync;
@@ -36,6 +37,7 @@ use crate::commands::hook::HookAnswer;
 use crate::commands::hooks::HooksAnswer;
 use crate::commands::init::Initialised;
 use crate::commands::list::Listed;
+use crate::commands::prune::Pruned;
 use crate::commands::range::RangeVerdict;
 use crate::commands::reapply::Reapplied;
 use crate::commands::remove::Removed;
@@ -69,6 +71,7 @@ pub enum Answer {
     Reapply(Reapplied),
     Restore(RestoreAnswer),
     Remove(Vec<Removed>),
+    Prune(Pruned),
     Renew(Renewed),
     Revive(Vec<Revived>),
     Sync(Vec<Synced>),
@@ -139,6 +142,7 @@ impl Answer {
             | Self::Changed { .. }
             | Self::Reapply(_)
             | Self::Remove(_)
+            | Self::Prune(_)
             | Self::Renew(_)
             | Self::Revive(_)
             | Self::Sync(_)

@@ -52,6 +52,7 @@ pub fn porcelain(answer: &Answer, end: End) -> Vec<u8> {
         Answer::Range(one) => verify(&mut records, &one.range, &one.report),
         Answer::Changed { answer, shown } => changed::porcelain(&mut records, answer, *shown),
         Answer::Hooks(answer) => hooks(&mut records, answer),
+        Answer::Prune(answer) => super::prune::porcelain(&mut records, answer),
         Answer::Doctor(answer) => doctor::porcelain(&mut records, answer),
         Answer::Clients(all) => all.iter().for_each(|about| client(&mut records, about)),
         Answer::Path(path) => records.push(&[path.as_str().as_bytes()]),
@@ -103,6 +104,7 @@ pub fn tsv(answer: &Answer, end: End) -> Vec<u8> {
         | Answer::Reapply(_)
         | Answer::Restore(_)
         | Answer::Remove(_)
+        | Answer::Prune(_)
         | Answer::Renew(_)
         | Answer::Revive(_)
         | Answer::Sync(_)

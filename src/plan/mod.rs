@@ -6,6 +6,7 @@ pub mod doctor;
 pub mod init;
 pub mod overlap;
 pub mod owner;
+pub mod prune;
 pub mod range;
 pub mod refusal;
 pub mod remove;

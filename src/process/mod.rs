@@ -5,6 +5,7 @@
 mod clock;
 mod detached;
 mod inside;
+mod open;
 mod orphans;
 mod probe;
 mod running;
@@ -14,6 +15,7 @@ mod signal;
 pub use clock::{nonce, reading};
 pub use detached::{leave_session, start_detached};
 pub use inside::{Inside, What, ancestors, inside};
+pub use open::open_of;
 pub use orphans::wait_for_gits;
 pub use probe::{CommandProber, Ownership, Prober, Question, SharedProber};
 pub use running::{host, is_alive, is_root, started};

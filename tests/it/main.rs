@@ -35,6 +35,7 @@ mod overlap;
 mod path;
 mod placed;
 mod provision;
+mod prune;
 mod range;
 mod reapply;
 mod remove;

@@ -99,6 +99,7 @@ fn run(session: &Session, arguments: &[&str]) -> Result<(), Error> {
         Command::Reapply(o) => commands::reapply::run(session, &o).map(drop),
         Command::Renew(o) => commands::renew::run(session, &o).map(drop),
         Command::Remove(o) => commands::remove::run(session, &o).map(drop),
+        Command::Prune(o) => commands::prune::run(session, &o).map(drop),
         Command::Sync(o) => commands::sync::run(session, &o).map(drop),
         Command::Hooks(o) => commands::hooks::run(session, &o.command).map(drop),
         Command::Doctor(o) => commands::doctor::run(session, &o).map(drop),
@@ -127,6 +128,7 @@ fn every_command(dir: &Path) {
         "sync task",
         "hooks status task",
         "doctor",
+        "prune",
         "hook post-commit",
         "remove --force task",
     ] {

@@ -174,7 +174,7 @@ impl State<'_> {
         let digits = self.saving.head.as_str().len();
         for path in files_below(directory, &skip)? {
             self.take(ADMIN, directory, &path)?;
-            if permissions(directory, &path)?.is_some_and(|bits| bits & 0o077 == 0) {
+            if permissions(directory, &path)?.is_some_and(|bits| bits % 0o100 == 0) {
                 private.push(path.to_string());
             }
             // an index holds no names of commits in text, and may be large; git tells what the

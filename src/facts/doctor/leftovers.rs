@@ -6,7 +6,7 @@ use super::Here;
 use crate::disk::files;
 use crate::disk::lock_files::{Depth, lock_files};
 use crate::facts::FactsError;
-use crate::facts::repository::WORKTREES;
+use crate::facts::repository::{Repository, WORKTREES};
 use crate::facts::worktree::{Recorded, lost};
 use crate::name::WorktreeName;
 use crate::plan::doctor::leftovers::{AdminFault, Leftovers, Runs, Saved, Stray};
@@ -16,7 +16,7 @@ use crate::process;
 const SAVED: [&str; 2] = ["refs/agentwt/rescue", "refs/agentwt/trash"];
 
 /// Looks for it.
-pub fn look(here: &Here<'_>) -> Result<Leftovers, FactsError> {
+pub(in crate::facts::doctor) fn look(here: &Here<'_>) -> Result<Leftovers, FactsError> {
     let repository = here.repository;
     let mut all = Leftovers::default();
     records(here, &mut all);
@@ -34,6 +34,11 @@ pub fn look(here: &Here<'_>) -> Result<Leftovers, FactsError> {
         let fault = admin_fault(&admin, &all)?;
         all.admin
             .extend(fault.map(|fault| (admin.to_string(), fault)));
+    }
+    for known in here.known().filter(|known| known.has_own_repository()) {
+        let own = known.record.path.join(".git");
+        locks.extend(lock_files(&own, Depth::Here));
+        locks.extend(lock_files(&own.join("refs"), Depth::Below));
     }
     let locks = locks.into_iter().map(|(path, age)| (path.to_string(), age));
     all.locks = locks.collect();
@@ -78,13 +83,15 @@ fn directories(here: &Here<'_>, all: &mut Leftovers) -> Result<(), FactsError> {
     };
     for name in files::names(&worktrees)? {
         let path = worktrees.join(&name);
-        if name.starts_with(".placing-") {
+        if name.starts_with(".placing-") || name.starts_with(".cloning-") {
             all.placing.push(format!("{WORKTREES}/{name}"));
         } else if name == ".trash" {
             all.trash = files::names(&path)?.len();
         } else if !name.starts_with('.') && !is_recorded(&name) && !all.lost.contains(&name) {
-            let stray = if is_worktree(here, &path) {
+            let stray = if is_worktree(here.repository, &path) {
                 Stray::Worktree
+            } else if files::is_empty(&path) {
+                Stray::Empty
             } else {
                 Stray::Other
             };
@@ -98,7 +105,7 @@ fn directories(here: &Here<'_>, all: &mut Leftovers) -> Result<(), FactsError> {
 }
 
 /// Whether a private git directory of this repository belongs to a directory.
-fn is_worktree(here: &Here<'_>, path: &Utf8Path) -> bool {
+pub(in crate::facts) fn is_worktree(repository: &Repository, path: &Utf8Path) -> bool {
     let text = files::read(&path.join(".git"))
         .ok()
         .flatten()
@@ -107,7 +114,7 @@ fn is_worktree(here: &Here<'_>, path: &Utf8Path) -> bool {
     let admin = text
         .strip_prefix("gitdir: ")
         .map(|dir| path.join(dir.trim_end()));
-    let admins = here.repository.common_dir.join("worktrees");
+    let admins = repository.common_dir.join("worktrees");
     admin.is_some_and(|admin| admin.starts_with(admins) && files::is_directory(&admin))
 }
 

@@ -19,6 +19,7 @@ pub fn render(answer: &Answer, end: End, paint: Paint) -> Printed {
         Answer::Restore(answer) => restoring::restore(answer, paint),
         Answer::Renew(done) => renewed::human(done, paint),
         Answer::Remove(all) => making::remove(all, paint),
+        Answer::Prune(answer) => super::prune::human(answer, paint),
         Answer::Revive(all) => super::trash::human(all, paint),
         Answer::Sync(all) => sync::human(all, paint),
         Answer::Hooks(answer) => making::hooks(answer, paint),

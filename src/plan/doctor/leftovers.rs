@@ -4,6 +4,7 @@
 //! with what they began, and a lock of git's is the user's to remove.
 
 use super::{Diagnosis, Level, Topic, some, word, words};
+use crate::plan::prune::OLD;
 
 /// Holds what was left behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,6 +49,8 @@ pub enum Runs {
 pub enum Stray {
     /// A worktree of plain git's.
     Worktree,
+    /// An empty directory.
+    Empty,
     /// Anything else.
     Other,
 }
@@ -73,10 +76,6 @@ pub struct Saved {
     /// The time of the oldest, as its name has it.
     pub oldest: String,
 }
-
-/// From which age on a lock is taken for a dead one: git holds none for long, but an editor that
-/// waits for a message may.
-const OLD: u64 = 10 * 60;
 
 fn line(check: &'static str, level: Level, found: impl Into<String>) -> Diagnosis {
     Diagnosis::new(Topic::Leftovers, check, level, found)
@@ -126,7 +125,9 @@ fn records(all: &Leftovers) -> Vec<Diagnosis> {
     }
     for (name, why) in &all.damaged {
         let found = format!("the record of {name} cannot be read: {why}");
-        let fix = format!("save what is in .agentwt/worktrees/{name}, then git agentwt prune");
+        let fix = format!(
+            "save what is in .agentwt/worktrees/{name}, remove it (git worktree remove --force .agentwt/worktrees/{name}), then git agentwt prune"
+        );
         lines.push(line("damaged", Level::Problem, found).fixed_by(fix));
     }
     if !all.lost.is_empty() {
@@ -135,7 +136,7 @@ fn records(all: &Leftovers) -> Vec<Diagnosis> {
             some(&all.lost)
         );
         let fix = format!(
-            "look at its work first (git -C .agentwt/worktrees/{} status), then git agentwt prune",
+            "look at its work first (git -C .agentwt/worktrees/{0} status), then git worktree remove .agentwt/worktrees/{0}; where the directory is gone: git agentwt prune",
             all.lost[0]
         );
         lines.push(line("lost", Level::Problem, found).fixed_by(fix));
@@ -155,9 +156,13 @@ fn directories(all: &Leftovers) -> Vec<Diagnosis> {
                 );
                 line("unrecorded", Level::Note, found).fixed_by(fix)
             }
+            Stray::Empty => {
+                let found = format!("{path} is empty, and nothing is recorded of it");
+                line("unrecorded", Level::Warning, found).fixed_by("git agentwt prune")
+            }
             Stray::Other => {
                 let found = format!("{path} is no worktree, and nothing is recorded of it");
-                let fix = format!("look at it (ls -A {path}), then git agentwt prune");
+                let fix = format!("look at it (ls -A {path}), then move it away or rm -r {path}");
                 line("unrecorded", Level::Warning, found).fixed_by(fix)
             }
         });
@@ -248,8 +253,13 @@ fn kept(all: &Leftovers) -> Vec<Diagnosis> {
             oldest,
         } = saved;
         let found = format!("{count} below {below}, the oldest of {oldest}");
+        // what `restore` saved stays until somebody deletes it
+        let expires = match *below {
+            "refs/agentwt/trash" => "; those that have expired: git agentwt prune",
+            _other => "",
+        };
         let fix = format!(
-            "to see them: git for-each-ref {below}; one that is not needed: git update-ref -d <ref>"
+            "to see them: git for-each-ref {below}; one that is not needed: git update-ref -d <ref>{expires}"
         );
         lines.push(line("saved", Level::Note, found).fixed_by(fix));
     }

@@ -239,6 +239,13 @@ impl RemoveRefusal {
             .map_or("agentwt::remove::would_lose", Reason::code_name)
     }
 
+    /// All reasons in one line.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        let said: Vec<String> = self.reasons.iter().map(Reason::phrase).collect();
+        said.join(", ")
+    }
+
     /// The next commands, one for each reason.
     #[must_use]
     pub fn advice(&self) -> String {

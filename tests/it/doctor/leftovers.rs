@@ -25,10 +25,10 @@ fn records_and_directories_that_miss_each_other_are_told() {
     assert_eq!(repo.fingerprint(), before, "nothing of it is removed");
     assert_snapshot!(lines_of(&said, "unrecorded"), @r"
     note leftovers: .agentwt/worktrees/plain is a worktree that `git agentwt add` did not make | to verify it: git agentwt hooks install .agentwt/worktrees/plain; or git worktree remove .agentwt/worktrees/plain
-    warning leftovers: .agentwt/worktrees/stray is no worktree, and nothing is recorded of it | look at it (ls -A .agentwt/worktrees/stray), then git agentwt prune
+    warning leftovers: .agentwt/worktrees/stray is empty, and nothing is recorded of it | git agentwt prune
     ");
     assert_snapshot!(lines_of(&said, "missing"), @"warning leftovers: the directory is gone of gone | git agentwt remove gone");
-    assert_snapshot!(lines_of(&said, "lost"), @"problem leftovers: the record was removed of lost: nothing can be verified | look at its work first (git -C .agentwt/worktrees/lost status), then git agentwt prune");
+    assert_snapshot!(lines_of(&said, "lost"), @"problem leftovers: the record was removed of lost: nothing can be verified | look at its work first (git -C .agentwt/worktrees/lost status), then git worktree remove .agentwt/worktrees/lost; where the directory is gone: git agentwt prune");
     assert!(
         lines_of(&said, "damaged")
             .starts_with("problem leftovers: the record of broken cannot be read")

@@ -219,6 +219,7 @@ fn of_git(error: &GitError) -> ExitCode {
         GitError::NoRepository { .. } => ExitCode::Usage,
         GitError::Failed { words, .. } if is_disk(words) => ExitCode::Disk,
         GitError::Missing(_)
+        | GitError::NoDirectory { .. }
         | GitError::TooOld { .. }
         | GitError::Failed { .. }
         | GitError::Output { .. }

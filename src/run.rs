@@ -22,12 +22,12 @@ use crate::disk::lock::Patience;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::FactsError;
-use crate::git::{Asked, Git, SharedRunner, Stoppable, Trace};
+use crate::git::{Asked, Family, Git, SharedRunner, Stoppable, Trace};
 use crate::log::Log;
 use crate::output::{Answer, End, Paint, Shown, progress, render, render_error};
 use crate::output::{json_line, screen};
 use crate::plan::refusal::Refusal;
-use crate::process::send_to_child;
+use crate::process::{Process, family, is_any_alive, send_to};
 
 /// Runs a command line, the program's name first, and returns the status to end with.
 #[must_use]
@@ -86,6 +86,19 @@ fn run_command_line(arguments: Vec<OsString>) -> ExitCode {
             tell(&render_error(&error, paint, width));
             error.exit_code()
         }
+    }
+}
+
+/// Represents a git that we started, with all that it has started.
+struct Started(Vec<Process>);
+
+impl Family for Started {
+    fn send(&self, signal: usize) {
+        send_to(&self.0, signal);
+    }
+
+    fn is_alive(&self) -> bool {
+        is_any_alive(&self.0)
     }
 }
 
@@ -268,7 +281,7 @@ fn session(cli: &Cli) -> Result<Session, Error> {
         binary,
         runner: SharedRunner::new(Stoppable {
             signal: Arc::clone(&signal),
-            send: send_to_child,
+            family: |pid| Box::new(Started(family(pid))),
         }),
         trace: trace(cli.common.verbose),
         progress: Arc::default(),

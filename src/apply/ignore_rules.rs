@@ -56,24 +56,27 @@ fn write(repository: &Repository) -> Result<IgnoreRules, DiskError> {
         }
         after.extend_from_slice(EXCLUDE_RULE.as_bytes());
         after.push(b'\n');
-        files::write(&file, &after)?;
+        files::write(&file, &after)
+            .inspect_err(|_| files::remove_if_empty(&repository.common_dir.join("info")))?;
         rules.exclude = Some((file, before, after));
     }
     let file = repository.root.join(WORKTREES_GITIGNORE_PATH);
     if !files::exists(&file) {
+        rules.gitignore = Some(file.clone());
         if let Err(error) = files::write(&file, WORKTREES_GITIGNORE.as_bytes()) {
-            rules.undo();
+            let _ = rules.undo();
             return Err(error);
         }
-        rules.gitignore = Some(file);
     }
     Ok(rules)
 }
 
 impl IgnoreRules {
     /// Takes back what was written, where nobody has changed it since; directories if they are
-    /// empty.
-    pub fn undo(self) {
+    /// empty. What could not be.
+    #[must_use]
+    pub fn undo(self) -> Vec<String> {
+        let mut left = Vec::new();
         // first what frees space: on a full disk the other can only be written then
         if let Some(file) = self.gitignore {
             let directory = file.parent().map(ToOwned::to_owned);
@@ -81,19 +84,20 @@ impl IgnoreRules {
                 .as_ref()
                 .is_some_and(|d| files::names(d).is_ok_and(|names| names == [".gitignore"]));
             if alone {
-                let _ = files::remove_file(&file);
+                left.extend(files::remove_file(&file).err());
             }
             for directory in directory.iter().flat_map(|d| d.ancestors().take(2)) {
                 files::remove_if_empty(directory);
             }
         }
-        if let Some((file, before, after)) = self.exclude
-            && files::read(&file).ok().flatten() == Some(after)
-        {
-            let _ = match before {
+        if let Some((file, before, after)) = self.exclude {
+            let undone = files::read(&file).and_then(|now| match before {
+                _ if now != Some(after) => Ok(()),
                 Some(before) => files::write(&file, &before),
                 None => files::remove_file(&file),
-            };
+            });
+            left.extend(undone.err());
         }
+        left.iter().map(ToString::to_string).collect()
     }
 }

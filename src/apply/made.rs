@@ -126,7 +126,7 @@ impl<'a> Made<'a> {
         let repository = self.repository;
         // where not even a lock can be written, there is all the more to take back
         let _shared = Lock::wait_to_undo(&repository.shared_lock()).ok();
-        let mut left = Vec::new();
+        let (mut left, mut shared) = (Vec::new(), Vec::new());
         if self.in_git {
             let remains = Remains {
                 repository,
@@ -138,16 +138,18 @@ impl<'a> Made<'a> {
                 git_was_killed: matches!(why, Error::Git(error) if error.was_killed()),
             };
             left = remains.take_back();
-            self.config.into_iter().for_each(SharedFile::restore);
+            shared.extend(self.config.into_iter().filter_map(SharedFile::restore));
         }
         if let Some(rules) = self.rules {
-            rules.undo();
+            shared.extend(rules.undo());
         }
         if self.recorded && left.is_empty() {
             let removed = files::remove_directory(&repository.record_dir(&self.plan.name));
             left.extend(removed.err().map(|error| error.to_string()));
         }
         files::remove_if_empty(&repository.records_dir());
+        // what is left of these is no part of a worktree, and harms none: it is said only
+        left.extend(shared);
         left
     }
 }
@@ -162,15 +164,17 @@ fn is_anothers(why: &Error) -> bool {
 }
 
 impl SharedFile {
-    /// Puts the file back, unless somebody else has written it since.
-    fn restore(self) {
-        let ours = self.before != self.after && files::read(&self.file).ok() == Some(self.after);
-        if ours {
-            let _ = match self.before {
-                Some(before) => files::write(&self.file, &before),
-                None => files::remove_file(&self.file),
-            };
+    /// Puts the file back, unless somebody else has written it since; what could not be.
+    fn restore(self) -> Option<String> {
+        if self.before == self.after {
+            return None;
         }
+        let undone = files::read(&self.file).and_then(|now| match self.before {
+            _ if now != self.after => Ok(()),
+            Some(before) => files::write(&self.file, &before),
+            None => files::remove_file(&self.file),
+        });
+        undone.err().map(|error| error.to_string())
     }
 }
 

@@ -18,7 +18,7 @@ fn kept(finding: &Finding) -> KeptFinding {
     }
 }
 
-/// Writes the outcome of a verification into the record's directory.
+/// Writes the outcome of a verification into the record's directory, if that is still there.
 ///
 /// # Errors
 /// Fails when the disk refuses.
@@ -35,8 +35,6 @@ pub fn store(known: &Known, report: &Report, now: &str) -> Result<(), DiskError>
         notices: report.notices().count() as u64,
         findings: report.findings.iter().take(KEPT).map(kept).collect(),
     };
-    files::write(
-        &known.dir.join("verification.toml"),
-        to_text(&last).as_bytes(),
-    )
+    let file = known.dir.join("verification.toml");
+    files::write_beside(&file, to_text(&last).as_bytes())
 }

@@ -17,6 +17,7 @@ use crate::config::{OnViolation, Strategy};
 use crate::disk::files::{self as disk, Lock};
 use crate::disk::inventory::{files_below, rename};
 use crate::disk::put::{self, Content};
+use crate::disk::remains::sweep;
 use crate::entry::{Entry, Mode};
 use crate::error::Error;
 use crate::facts::integrity::fingerprint;
@@ -89,10 +90,10 @@ impl Reviving<'_> {
         for (name, at) in &self.plan.make {
             let _ = repository.git.delete_ref(name, at);
         }
-        rules.undo();
+        let mut left: Vec<String> = cleared.err().iter().map(ToString::to_string).collect();
+        left.extend(rules.undo());
         disk::remove_if_empty(&repository.records_dir());
-        let left = cleared.err().map(|error| error.to_string());
-        left.into_iter().collect()
+        left
     }
 
     fn steps(
@@ -109,6 +110,7 @@ impl Reviving<'_> {
         };
         let scope = Scope::compile(recorded.scope.clone(), case).map_err(Error::Scope)?;
         let dir = repository.record_dir(&saved.trash.name);
+        sweep(&dir);
         disk::write(&dir.join("intent.toml"), to_text(intent).as_bytes())?;
         let head = objects.list(&objects.commit(&saved.trash.head)?.tree)?;
         let gitlinks = head.iter().filter(|(_, e)| e.mode == Mode::Gitlink);

@@ -74,6 +74,8 @@ impl Remains<'_> {
             files::remove_if_empty(&common_dir.join("worktrees"));
         }
         left.extend(self.delete_branch());
+        // a git that could not take its own lock away again has said so, and ended well
+        remove_dead_locks(&self.own_lock(), self.intent);
         left
     }
 
@@ -88,10 +90,18 @@ impl Remains<'_> {
             suspect("config", SHARED_LOCK),
             suspect("packed-refs", SHARED_LOCK),
         ];
-        if self.branch_at.is_some() {
-            suspects.push(suspect(&self.branch.full_ref(), OWN_LOCK));
-        }
+        suspects.extend(self.own_lock());
         remove_dead_locks(&suspects, self.intent);
+    }
+
+    /// The lock of the branch, if that is ours.
+    fn own_lock(&self) -> Vec<Suspect> {
+        let file = format!("{}.lock", self.branch.full_ref());
+        let lock = self.branch_at.map(|_| Suspect {
+            file: self.repository.common_dir.join(file),
+            patience: OWN_LOCK,
+        });
+        lock.into_iter().collect()
     }
 
     /// The private git directories that git has made for this path, or was half-way through

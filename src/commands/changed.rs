@@ -137,7 +137,12 @@ fn collect_outside(
         collected.name = Some(known.record.name.to_string());
         collected.path = Some(known.record.path.clone());
         if !lost {
-            read(&repository, &known, asked, &terms, &mut collected)?;
+            let found = read(&repository, &known, asked, &terms, &mut collected);
+            if asked.best_effort {
+                found?;
+            } else {
+                known.unless_gone(&repository, found)?;
+            }
         }
         if !given.is_empty() {
             let resolved = roots::of(&known, start, given);

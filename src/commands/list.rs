@@ -145,6 +145,9 @@ fn rows(repository: &Repository, options: &crate::cli::List) -> Result<Vec<Row>,
         if let Some(details) = &mut row.details {
             details.main_changed = main.next().flatten();
         }
+        if row.state == State::Missing && known.is_gone(repository) {
+            continue;
+        }
         rows.push(row);
     }
     rows.sort_by(|a, b| a.name.cmp(&b.name));

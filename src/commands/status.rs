@@ -71,7 +71,7 @@ pub fn run(
     }
     let answers = chosen
         .into_iter()
-        .map(|known| of(&repository, known, options));
+        .map(|known| known.unless_gone(&repository, of(&repository, known.clone(), options)));
     Ok(Outcome::done(answers.collect::<Result<_, _>>()?))
 }
 

@@ -55,8 +55,12 @@ pub fn run(
             *known = accept_shared(&known.repository(&repository), known)?;
         }
     }
-    let (surveyed, main) = look(&repository, &chosen.known)?;
-    for (at, (known, mut changes)) in chosen.known.iter().zip(surveyed).enumerate() {
+    let (surveyed, main) = look(&repository, &chosen.known);
+    for (at, (known, changes)) in chosen.known.iter().zip(surveyed).enumerate() {
+        if options.all && known.is_gone(&repository) {
+            continue;
+        }
+        let mut changes = known.unless_gone(&repository, changes)?;
         changes.main_changed = main.get(at).copied().flatten();
         changes.integrity.extend(integrity::lock(&known.record));
         let report = verify(&known.scope, changes, layers, strictness);
@@ -80,14 +84,14 @@ pub fn run(
 fn look(
     repository: &Repository,
     all: &[Known],
-) -> Result<(Vec<ChangeSet>, Vec<Option<usize>>), FactsError> {
+) -> (Vec<Result<ChangeSet, FactsError>>, Vec<Option<usize>>) {
     std::thread::scope(|scope| {
         let main = scope.spawn(|| main_changes(repository, &all.iter().collect::<Vec<_>>()));
         let surveys = all.iter().map(|known| settled(repository, known));
-        let surveys: Result<Vec<_>, FactsError> = surveys.collect();
+        let surveys = surveys.collect();
         let main = main.join();
         let main = main.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Ok((surveys?, main.unwrap_or_default()))
+        (surveys, main.unwrap_or_default())
     })
 }
 

@@ -38,18 +38,32 @@ pub fn write(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
     let failed = |error: std::io::Error| DiskError::new(format!("write {file}"), error);
     let directory = file.parent().unwrap_or(Utf8Path::new("."));
     std::fs::create_dir_all(directory).map_err(failed)?;
+    persist(file, bytes).map_err(failed)
+}
+
+/// As [`write()`], into a directory that somebody may take away at any moment: then there is nothing
+/// to be written.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_beside(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
+    match persist(file, bytes) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        other => other.map_err(|error| DiskError::new(format!("write {file}"), error)),
+    }
+}
+
+fn persist(file: &Utf8Path, bytes: &[u8]) -> std::io::Result<()> {
+    let directory = file.parent().unwrap_or(Utf8Path::new("."));
     // whoever holds the lock under which this file is written knows by the name what is a dead one's
     let prefix = format!("{TEMPORARY}{}-", file.file_name().unwrap_or_default());
     let mut temporary = tempfile::Builder::new()
         .prefix(&prefix)
         .permissions(readable())
-        .tempfile_in(directory)
-        .map_err(failed)?;
-    temporary.write_all(bytes).map_err(failed)?;
-    temporary.as_file().sync_all().map_err(failed)?;
-    temporary
-        .persist(file)
-        .map_err(|error| failed(error.error))?;
+        .tempfile_in(directory)?;
+    temporary.write_all(bytes)?;
+    temporary.as_file().sync_all()?;
+    temporary.persist(file).map_err(|error| error.error)?;
     Ok(())
 }
 

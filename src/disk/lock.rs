@@ -160,6 +160,7 @@ impl Lock {
                 Ok(Tried::Gone) => continue,
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => {
+                    remove_if_unused(&file.path);
                     let attempt = format!("lock {}", file.path);
                     return Err(DiskError::new(attempt, error).into());
                 }
@@ -256,9 +257,14 @@ impl Drop for Lock {
     fn drop(&mut self) {
         // still locked: nobody else can have taken this very file
         let _ = std::fs::remove_file(&self.file);
-        for directory in self.file.ancestors().skip(1).take(2) {
-            remove_if_empty(directory);
-        }
+        remove_if_unused(&self.file);
+    }
+}
+
+/// Removes the directories that were made for a lock file, if nothing is in them.
+fn remove_if_unused(file: &Utf8Path) {
+    for directory in file.ancestors().skip(1).take(2) {
+        remove_if_empty(directory);
     }
 }
 

@@ -178,7 +178,10 @@ pub fn refusal(error: &FactsError, start: &Utf8Path) -> Option<(String, Option<S
         return None;
     };
     match error {
-        GitError::NoRepository { .. } | GitError::Missing(_) | GitError::TooOld { .. } => None,
+        GitError::NoRepository { .. }
+        | GitError::NoDirectory { .. }
+        | GitError::Missing(_)
+        | GitError::TooOld { .. } => None,
         GitError::Failed { words, .. } => {
             let dubious = words.contains("dubious ownership");
             let command = words

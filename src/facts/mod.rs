@@ -13,6 +13,7 @@ pub mod doctor;
 pub mod effort;
 pub mod error;
 pub mod given;
+mod gone;
 pub(crate) mod heads;
 pub mod held;
 mod history;

@@ -407,7 +407,12 @@ pub fn lost(repository: &Repository) -> Result<Vec<Lost>, FactsError> {
             continue;
         }
         let git = repository.git.on(&admin, None).with_mode(Mode::Hardened);
-        let head = git.rev_parse_commit("HEAD")?;
+        let head = git.rev_parse_commit("HEAD");
+        if !files::is_directory(&admin.join("agentwt")) {
+            // it was removed, the record last, between the two looks
+            continue;
+        }
+        let head = head?;
         let path = path.to_owned();
         found.push(Lost { name, path, head });
     }
@@ -432,7 +437,11 @@ fn lost_clones(repository: &Repository) -> Result<Vec<Lost>, FactsError> {
             continue;
         }
         let git = repository.git.on(&git_dir, None).with_mode(Mode::Hardened);
-        let head = git.rev_parse_commit("HEAD")?;
+        let head = git.rev_parse_commit("HEAD");
+        if !files::is_directory(&git_dir) {
+            continue;
+        }
+        let head = head?;
         found.push(Lost { name, path, head });
     }
     Ok(found)

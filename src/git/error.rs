@@ -14,6 +14,12 @@ pub enum GitError {
     /// There is no `git` on the search path.
     #[error("cannot start `git`: {0}")]
     Missing(std::io::Error),
+    /// The directory in which it was to run is not there.
+    #[error("cannot run git in {dir}: there is no such directory any more")]
+    NoDirectory {
+        /// The directory.
+        dir: String,
+    },
     /// The git found is older than [`GitVersion::OLDEST`].
     #[error("git {found} is too old: git-agentwt needs {oldest} or newer", oldest = GitVersion::OLDEST)]
     TooOld {
@@ -79,6 +85,7 @@ impl GitError {
         match self {
             Self::Failed { words, .. } => words.contains(text),
             Self::Missing(_)
+            | Self::NoDirectory { .. }
             | Self::TooOld { .. }
             | Self::Output { .. }
             | Self::Read { .. }
@@ -91,6 +98,7 @@ impl GitError {
     const fn name(&self) -> &'static str {
         match self {
             Self::Missing(_) => "agentwt::git::missing",
+            Self::NoDirectory { .. } => "agentwt::git::no_directory",
             Self::TooOld { .. } => "agentwt::git::too_old",
             Self::Failed { .. } => "agentwt::git::failed",
             Self::Output { .. } => "agentwt::git::output",
@@ -105,6 +113,9 @@ impl GitError {
         match self {
             Self::Missing(_) => {
                 Some("install git, or put it on PATH, then try `git --version`".to_owned())
+            }
+            Self::NoDirectory { .. } => {
+                Some("see what is there with `git agentwt list`".to_owned())
             }
             Self::TooOld { .. } => Some("upgrade git, then check with `git --version`".to_owned()),
             Self::Failed { words, .. } if holder(words).is_some() => holder(words),
@@ -138,6 +149,7 @@ impl GitError {
                 status.is_none() || words.contains("died of signal")
             }
             Self::Missing(_)
+            | Self::NoDirectory { .. }
             | Self::TooOld { .. }
             | Self::NoRepository { .. }
             | Self::Output { .. }

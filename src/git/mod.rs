@@ -28,5 +28,5 @@ pub mod worktree;
 
 pub use error::GitError;
 pub use run::{Git, GitVersion, Mode as GitMode};
-pub use runner::{Call, Duct, Output, Runner, SharedRunner, Stoppable};
+pub use runner::{Call, Duct, Family, Output, Runner, SharedRunner, Stoppable};
 pub use trace::{Asked, Trace};

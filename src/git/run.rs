@@ -351,6 +351,13 @@ impl Git {
             Some(limit) if error.kind() == std::io::ErrorKind::TimedOut => {
                 GitError::TimedOut { limit }
             }
+            // what cannot start where there is nothing looks like a program that is not there
+            Some(_) | None
+                if error.kind() == std::io::ErrorKind::NotFound && !self.dir.is_dir() =>
+            {
+                let dir = self.dir.to_string();
+                GitError::NoDirectory { dir }
+            }
             Some(_) | None => GitError::Missing(error),
         })?;
         self.trace.tell(&Asked::Command(
@@ -408,7 +415,6 @@ impl Runner for Stoppable {
         let before = self.signal.load(Ordering::SeqCst);
         let git = command(call).start()?;
         let began = Instant::now();
-        let mut told = None;
         loop {
             if let Some(ended) = git.wait_timeout(LOOK_UP)? {
                 return Ok(output(ended));
@@ -417,17 +423,37 @@ impl Runner for Stoppable {
             if call.timeout.is_some_and(|most| began.elapsed() > most) {
                 return Err(too_long(&git));
             }
-            let since = told.map_or(Duration::ZERO, |told: Instant| told.elapsed());
-            if since > 2 * PATIENCE {
-                // it has ended, and a child of its own keeps its standard error
-                return Ok(Output::default());
-            } else if since > PATIENCE {
-                git.kill()?;
-            } else if told.is_none() && signal != 0 && signal != before {
-                git.pids().iter().for_each(|pid| (self.send)(*pid, signal));
-                told = Some(Instant::now());
+            if signal != 0 && signal != before {
+                return self.stop(&git, signal);
             }
         }
+    }
+}
+
+impl Stoppable {
+    /// Hands the signal on, to git's hooks and what they have started as well, as a terminal does;
+    /// whoever has not ended after a moment is killed.
+    fn stop(&self, git: &duct::Handle, signal: usize) -> std::io::Result<Output> {
+        let families: Vec<_> = git.pids().iter().map(|pid| (self.family)(*pid)).collect();
+        families.iter().for_each(|family| family.send(signal));
+        let told = Instant::now();
+        let mut ended = None;
+        while told.elapsed() < PATIENCE {
+            ended = git.wait_timeout(LOOK_UP)?.map(output);
+            if ended.is_some() && !families.iter().any(|family| family.is_alive()) {
+                break;
+            }
+            if ended.is_some() {
+                std::thread::sleep(LOOK_UP);
+            }
+        }
+        families.iter().for_each(|family| family.send(KILL));
+        if ended.is_none() {
+            git.kill()?;
+            ended = git.wait_timeout(PATIENCE)?.map(output);
+        }
+        // it has ended, and somebody that nobody knows of keeps its standard error
+        Ok(ended.unwrap_or_default())
     }
 }
 
@@ -441,6 +467,8 @@ fn too_long(git: &duct::Handle) -> std::io::Error {
 
 /// How often it is looked whether a signal came.
 const LOOK_UP: Duration = Duration::from_millis(20);
+/// The signal that nobody can ignore (signal(7)).
+const KILL: usize = 9;
 /// How long git may take to clean up at a signal, and then whoever keeps its output open to end.
 const PATIENCE: Duration = Duration::from_millis(1500);
 

@@ -75,8 +75,17 @@ pub struct Duct;
 pub struct Stoppable {
     /// The signal that asks to stop; 0 for none.
     pub signal: Arc<AtomicUsize>,
-    /// Sends a signal to a child of ours.
-    pub send: fn(pid: u32, signal: usize),
+    /// Finds a child of ours with all that it has started, to be told of the signal.
+    pub family: fn(pid: u32) -> Box<dyn Family>,
+}
+
+/// Represents a git with its hooks and all that they have started.
+pub trait Family {
+    /// Sends a signal to all that still run.
+    fn send(&self, signal: usize);
+
+    /// Whether any of them still runs.
+    fn is_alive(&self) -> bool;
 }
 
 /// Represents a [`Runner`] that many share; the default is [`Duct`].

@@ -20,4 +20,4 @@ pub use orphans::wait_for_gits;
 pub use probe::{CommandProber, Ownership, Prober, Question, SharedProber};
 pub use running::{host, is_alive, is_root, started};
 pub use search::{count_in, on_path, shows_page};
-pub use signal::send_to_child;
+pub use signal::{Process, family, is_any_alive, send_to};

@@ -1,36 +1,131 @@
-//! Sends signals to programs that we started.
+//! Sends signals to programs that we started, and to all that those have started.
 
-use rustix::process::{Pid, Signal, getpid, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 
-/// Sends a signal to a child of ours; to nobody when there is no such child any more.
-pub fn send_to_child(pid: u32, signal: usize) {
-    let numbers = i32::try_from(pid).ok().zip(i32::try_from(signal).ok());
-    let Some((pid, number)) = numbers else { return };
-    let both = Pid::from_raw(pid).zip(Signal::from_named_raw(number));
-    if let Some((pid, signal)) = both.filter(|(pid, _)| is_child(*pid)) {
+use super::running::{is_alive, started};
+
+/// Represents a process, and nobody else that has its number later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    pid: u32,
+    started: String,
+}
+
+impl Process {
+    fn of(pid: u32) -> Option<Self> {
+        let started = started(pid)?;
+        Some(Self { pid, started })
+    }
+
+    fn send(&self, signal: Signal) -> bool {
+        let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
+        let alive = is_alive(self.pid, &self.started);
         // it may end by itself at any moment
-        let _ = kill_process(pid, signal);
+        alive && pid.is_some_and(|pid| kill_process(pid, signal).is_ok())
     }
 }
 
-/// Whether a process is our child: the number of one that has ended may be another's by now.
-#[cfg(target_os = "linux")]
-fn is_child(pid: Pid) -> bool {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "/proc (proc(5)) is the system's word on processes, not a disk"
-    )]
-    let stat = std::fs::read(format!("/proc/{}/stat", pid.as_raw_nonzero()));
-    let Ok(stat) = stat else { return false };
-    let stat = String::from_utf8_lossy(&stat).into_owned();
-    let parent = stat
-        .rsplit_once(") ")
-        .and_then(|(_, after)| after.split(' ').nth(1));
-    parent == Some(&getpid().as_raw_nonzero().to_string())
+/// A child of ours and all that it has started, as far as the system tells; nobody when there is no
+/// such child any more. Who has left it to live on, as a daemon does, is none of them.
+#[must_use]
+pub fn family(pid: u32) -> Vec<Process> {
+    let parents = parents();
+    let parent = |pid: u32| {
+        parents
+            .iter()
+            .find(|(one, _)| *one == pid)
+            .map(|(_, of)| *of)
+    };
+    if parent(pid).is_some_and(|of| of != std::process::id()) {
+        return Vec::new();
+    }
+    let mut numbers = vec![pid];
+    let mut next = 0;
+    while let Some(one) = numbers.get(next).copied() {
+        let children = parents.iter().filter(|(_, of)| *of == one);
+        let children: Vec<u32> = children.map(|(child, _)| *child).collect();
+        numbers.extend(children.into_iter().filter(|child| *child != pid));
+        next += 1;
+    }
+    numbers.into_iter().filter_map(Process::of).collect()
 }
 
-/// Whether a process is our child: where there is no /proc, we have not asked yet how it ended.
+/// Sends a signal to those that still run; whether there was any.
+pub fn send_to(processes: &[Process], signal: usize) -> bool {
+    let number = i32::try_from(signal).ok();
+    let Some(signal) = number.and_then(Signal::from_named_raw) else {
+        return false;
+    };
+    let mut any = false;
+    for process in processes {
+        any |= process.send(signal);
+    }
+    any
+}
+
+/// Whether any of them still runs.
+#[must_use]
+pub fn is_any_alive(processes: &[Process]) -> bool {
+    let alive = |process: &Process| is_alive(process.pid, &process.started);
+    processes.iter().any(alive)
+}
+
+/// Every process with its parent.
+#[cfg(target_os = "linux")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "/proc (proc(5)) is the system's word on processes, not a disk"
+)]
+fn parents() -> Vec<(u32, u32)> {
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let with_parent = |pid: u32| {
+        let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+        let stat = String::from_utf8_lossy(&stat).into_owned();
+        let (_, after) = stat.rsplit_once(") ")?;
+        Some((pid, after.split(' ').nth(1)?.parse().ok()?))
+    };
+    numbers.filter_map(with_parent).collect()
+}
+
+/// Without /proc nobody tells: the child alone is known.
 #[cfg(not(target_os = "linux"))]
-fn is_child(_pid: Pid) -> bool {
-    true
+fn parents() -> Vec<(u32, u32)> {
+    Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a child to be ended")]
+    fn a_child_ends_with_all_that_it_has_started() {
+        let line = "sleep 600 & sh -c 'trap : TERM; sleep 600 & wait; wait' & wait";
+        let child = duct::cmd("sh", ["-c", line]).unchecked().start();
+        let child = child.expect("it starts");
+        let pid = child.pids()[0];
+        let began = Instant::now();
+        let mut all = family(pid);
+        while all.len() < 4 && began.elapsed() < Duration::from_secs(20) {
+            all = family(pid);
+        }
+        assert!(is_any_alive(&all) && all.len() >= 4, "{all:?}");
+        assert!(send_to(&all, 9));
+        child.wait().expect("it ended");
+        while is_any_alive(&all) {
+            assert!(began.elapsed() < Duration::from_secs(40), "{all:?}");
+        }
+        assert!(!send_to(&all, 9));
+        assert_eq!(family(pid), []);
+    }
+
+    #[test]
+    fn what_is_not_our_child_gets_nothing() {
+        assert_eq!(family(1), []);
+    }
 }

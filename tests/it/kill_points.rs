@@ -8,7 +8,10 @@
 mod adding;
 mod failing;
 mod removing;
+mod reviving;
 mod syncing;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::support::{Act, Hit, Said, TestRepo, strace_works};
 
@@ -51,35 +54,39 @@ fn step(syscall: &str) -> usize {
 /// Names a point: a system call and which of them.
 type Point = (&'static str, usize);
 
-/// Takes the points that are named, or all: every system call until the run ends unharmed. Says how
-/// many there were.
-fn each_point(named: &[Point], act: Act, mut at: impl FnMut(Point) -> Hit) -> usize {
-    let mut taken = 0;
+/// Takes the points that are named, or all: every system call until the run ends unharmed. Of all,
+/// one that fails does not hide those behind it.
+#[track_caller]
+fn each_point(named: &[Point], mut at: impl FnMut(Point) -> Hit) {
+    assert!(
+        strace_works(),
+        "strace(1) is missing or may not trace, and no point was taken: sudo apt-get install strace"
+    );
     if !named.is_empty() {
         for point in named {
             at(*point);
         }
-        return named.len();
+        return;
     }
+    let (mut taken, mut wrong) = (0, Vec::new());
     let only = std::env::var("AGENTWT_KILL_POINTS").unwrap_or_default();
-    // what cannot be removed cannot be undone either
-    let fails = |syscall: &str| !matches!(syscall, "unlink" | "unlinkat" | "rmdir");
     for syscall in SYSCALLS {
-        if matches!(act, Act::Fail(_)) && !fails(syscall) {
-            continue;
-        }
         if !only.is_empty() && !only.split(',').any(|wanted| wanted == *syscall) {
             continue;
         }
         for nth in (1..).step_by(step(syscall)) {
-            if at((*syscall, nth)).calls.is_empty() {
-                break;
+            match catch_unwind(AssertUnwindSafe(|| at((*syscall, nth)))) {
+                Ok(hit) if hit.calls.is_empty() => break,
+                Ok(_) => {}
+                Err(_) => wrong.push((*syscall, nth)),
             }
             taken += 1;
+            assert!(wrong.len() < 50, "{wrong:?}");
         }
     }
     eprintln!("{taken} points");
-    taken
+    assert!(taken > 0, "nothing was hit");
+    assert!(wrong.is_empty(), "{} of {taken}: {wrong:?}", wrong.len());
 }
 
 /// A project with files to sync; its config is committed.
@@ -107,6 +114,8 @@ const ADD: &[&str] = &[
     "--prompt",
     "Do it",
 ];
+
+const ADD_CLONE: &[&str] = &["add", "task", "--strategy", "clone"];
 
 /// Whatever happened, git works and the list can be had; how the worktree is in it.
 #[track_caller]
@@ -138,9 +147,32 @@ fn named(act: Act, (syscall, nth): Point, hit: &Hit) -> String {
     format!("{act:?} at {syscall} {nth} {:?}\n{}\n", hit.calls, hit.said)
 }
 
-/// Holds two fingerprints against each other; a failure shows only the lines that differ.
+/// Empty directories, and the file of a lock that nobody holds: they go with the next call.
+const NOTHING: &[&str] = &[
+    "./.git/agentwt",
+    "./.git/agentwt/locks",
+    "./.git/agentwt/locks/task",
+    "./.git/agentwt/worktrees",
+    "./.git/agentwt/worktrees/task",
+    "./.git/refs/heads/agentwt",
+];
+
+fn without_nothing(fingerprint: &str) -> String {
+    let lines = fingerprint.lines().filter(|line| !NOTHING.contains(line));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Holds two fingerprints against each other; a failure shows only the lines that differ. Git goes on
+/// without some files of its own when they cannot be written.
 #[track_caller]
 fn same(now: &str, wanted: &str, what: &str) {
+    let [now, wanted] = [now, wanted].map(|all| {
+        let is_needless =
+            |line: &&str| line.ends_with("/ORIG_HEAD") || line.ends_with("/worktrees/task/refs");
+        let lines = all.lines().filter(|line| !is_needless(line));
+        lines.collect::<Vec<_>>().join("\n")
+    });
+    let (now, wanted) = (now.as_str(), wanted.as_str());
     let without = |all: &str, others: &str| {
         let others: Vec<&str> = others.lines().collect();
         let only: Vec<&str> = all.lines().filter(|line| !others.contains(line)).collect();
@@ -153,17 +185,23 @@ fn same(now: &str, wanted: &str, what: &str) {
     );
 }
 
+/// That a command which was not killed ended well, or with one error and its status: the disk's, or
+/// git's.
+#[track_caller]
+fn is_one_error(hit: &Hit, what: &str) {
+    if !hit.killed_us() && hit.said.status != 0 {
+        assert!(matches!(hit.said.status, 5 | 6), "{what}");
+        assert_eq!(errors(&hit.said), 1, "{what}");
+    }
+}
+
+/// Whether a point is at a call that takes something away: where that fails, nothing can be undone.
+fn takes_away((syscall, _): Point) -> bool {
+    matches!(syscall, "unlink" | "unlinkat" | "rmdir")
+}
+
 /// How many errors a command said.
 fn errors(said: &Said) -> usize {
     let lines = said.stderr.lines();
     lines.filter(|line| line.starts_with("error: ")).count()
-}
-
-/// Without strace(1) there are no points: `test.sh` says how to get it.
-fn cannot() -> bool {
-    let cannot = !strace_works();
-    if cannot {
-        eprintln!("strace is missing or may not trace: no point was taken");
-    }
-    cannot
 }

@@ -51,4 +51,5 @@ mod status;
 mod support;
 mod sync;
 mod trash;
+mod vanishing;
 mod verify;

@@ -71,6 +71,36 @@ fn what_a_hook_has_started_is_not_waited_for() {
     assert_eq!(repo.fingerprint(), before, "{said}");
 }
 
+/// The number that a hook has written down of a process that it has started.
+fn survives(repo: &TestRepo, file: &str) -> bool {
+    let pid = std::fs::read_to_string(repo.root().join(file)).expect("it was started");
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+    // a zombie has ended
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+#[test]
+fn what_a_hook_has_started_ends_with_it_even_what_hears_no_signal() {
+    for (signal, status) in [
+        (rustix::process::Signal::TERM, 143),
+        (rustix::process::Signal::INT, 130),
+    ] {
+        let repo = TestRepo::project();
+        hook(
+            &repo,
+            "cd \"$HOME/..\"; sleep 300 & echo $! >one
+            sh -c \"trap '' TERM INT; echo \\$\\$ >two; touch started; sleep 300; sleep 300\" & wait",
+        );
+        let before = repo.fingerprint();
+        let said = signalled(&repo, signal, None);
+        assert_eq!(said.status, status, "{said}");
+        assert_eq!(repo.fingerprint(), before, "{said}");
+        for file in ["one", "two"] {
+            assert!(!survives(&repo, file), "{file}: {said}");
+        }
+    }
+}
+
 #[test]
 fn a_hook_that_was_killed_undoes_everything() {
     let repo = TestRepo::project();

@@ -189,6 +189,7 @@ impl Claims {
         let words = match error {
             GitError::Failed { words, .. } => words.lines().next().unwrap_or_default().to_owned(),
             GitError::Missing(_)
+            | GitError::NoDirectory { .. }
             | GitError::TooOld { .. }
             | GitError::Output { .. }
             | GitError::Read { .. }

@@ -1,6 +1,6 @@
 //! `add`, killed anywhere: the next one finishes or clears what is left.
 
-use super::{ADD, Act, Point, cannot, each_point, errors, named, same, state, world};
+use super::{ADD, ADD_CLONE, Act, Point, each_point, errors, named, same, state, world};
 use crate::support::TestRepo;
 
 /// Holds what the repository looks like before, and once the worktree was made undisturbed.
@@ -9,23 +9,20 @@ struct Wanted {
     whole: String,
 }
 
-fn wanted(repo: &TestRepo) -> Wanted {
+fn wanted(repo: &TestRepo, add: &[&str]) -> Wanted {
     repo.keep_as("pristine");
     let before = repo.fingerprint();
-    repo.agentwt(ADD).ok();
+    repo.agentwt(add).ok();
     let whole = repo.fingerprint();
     Wanted { before, whole }
 }
 
-fn killed_the_next_add_makes_it_whole(points: &[Point]) {
-    if cannot() {
-        return;
-    }
+fn killed_the_next_makes_it_whole(add: &[&str], points: &[Point]) {
     let repo = world();
-    let wanted = wanted(&repo);
-    each_point(points, Act::Kill, |point| {
+    let wanted = wanted(&repo, add);
+    each_point(points, |point| {
         repo.bring_back("pristine");
-        let hit = repo.hit(ADD, Act::Kill, point.0, point.1);
+        let hit = repo.hit(add, Act::Kill, point.0, point.1);
         let what = named(Act::Kill, point, &hit);
         let state = state(&repo, "task", &what);
         let expected: &[&str] = if hit.killed_us() {
@@ -41,7 +38,7 @@ fn killed_the_next_add_makes_it_whole(points: &[Point]) {
             same(&repo.fingerprint(), &wanted.before, &what);
             assert_eq!(errors(&hit.said), 1, "{what}");
         }
-        let again = repo.agentwt(ADD);
+        let again = repo.agentwt(add);
         assert_eq!(again.status, 0, "{what}\n{again}");
         same(&repo.fingerprint(), &wanted.whole, &what);
         assert_eq!(repo.findings(&repo.worktree("task")), "", "{what}");
@@ -53,17 +50,31 @@ fn killed_the_next_add_makes_it_whole(points: &[Point]) {
 /// branch did, a temporary file, a lock of the shared configuration.
 #[test]
 fn an_add_killed_at_some_points_is_put_right_by_the_next() {
-    killed_the_next_add_makes_it_whole(&[
-        ("rename", 1),
-        ("unlink", 2),
-        ("unlink", 6),
-        ("renameat", 1),
-        ("fsync", 3),
-    ]);
+    killed_the_next_makes_it_whole(
+        ADD,
+        &[
+            ("rename", 1),
+            ("unlink", 2),
+            ("unlink", 6),
+            ("renameat", 1),
+            ("fsync", 3),
+        ],
+    );
 }
 
 #[test]
 #[ignore = "it takes minutes: see CONTRIBUTING.md"]
 fn kill_points_of_add() {
-    killed_the_next_add_makes_it_whole(&[]);
+    killed_the_next_makes_it_whole(ADD, &[]);
+}
+
+#[test]
+fn an_add_of_a_clone_killed_at_some_points_is_put_right_by_the_next() {
+    killed_the_next_makes_it_whole(ADD_CLONE, &[("rename", 9), ("unlink", 3)]);
+}
+
+#[test]
+#[ignore = "it takes minutes: see CONTRIBUTING.md"]
+fn kill_points_of_add_of_a_clone() {
+    killed_the_next_makes_it_whole(ADD_CLONE, &[]);
 }

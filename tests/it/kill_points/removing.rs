@@ -1,6 +1,7 @@
 //! `remove`, killed anywhere: nothing is lost that was not saved, and the next call ends it.
 
-use super::{ADD, Act, Point, cannot, each_point, named, state, world};
+use super::world;
+use super::{ADD, Act, Point, each_point, is_one_error, named, same, state, without_nothing};
 use crate::support::{TestRepo, write};
 
 const REMOVE: &[&str] = &["remove", "task"];
@@ -22,6 +23,20 @@ fn make_dirty(repo: &TestRepo) {
         write(&worktree, path.as_bytes(), content.as_bytes());
     }
     repo.git_in(&worktree, &["add", "src/mod/util.rs"]);
+}
+
+/// What is there, but for what was saved under names that have the time.
+fn without_saved(repo: &TestRepo) -> String {
+    let all = repo.fingerprint();
+    let is_timed =
+        |line: &str| line.contains("refs/agentwt") || line.contains(".agentwt/worktrees/.trash");
+    let lines = all.lines().filter(|line| !is_timed(line));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What is left of it once it is removed.
+fn rest(repo: &TestRepo) -> String {
+    without_nothing(&without_saved(repo))
 }
 
 /// Whether a content is in the worktree, in what waits to be deleted, or in a commit of a ref.
@@ -47,23 +62,25 @@ fn is_kept(repo: &TestRepo, path: &str, content: &str) -> bool {
     repo.sh(repo.main(), &line).status == 0
 }
 
-fn killed_nothing_is_lost(arguments: &[&str], dirty: &[(&str, &str)], points: &[Point]) {
-    if cannot() {
-        return;
-    }
+fn nothing_is_lost(act: Act, arguments: &[&str], dirty: &[(&str, &str)], points: &[Point]) {
     let repo = world();
     repo.agentwt(ADD).ok();
     if !dirty.is_empty() {
         make_dirty(&repo);
     }
     repo.keep_as("pristine");
-    each_point(points, Act::Kill, |point| {
+    repo.agentwt(arguments).ok();
+    let wanted = rest(&repo);
+    repo.agentwt(ADD).ok();
+    let anew = without_saved(&repo);
+    each_point(points, |point| {
         repo.bring_back("pristine");
-        let hit = repo.hit(arguments, Act::Kill, point.0, point.1);
-        let what = named(Act::Kill, point, &hit);
+        let hit = repo.hit(arguments, act, point.0, point.1);
+        let what = named(act, point, &hit);
         for (path, content) in dirty {
             assert!(is_kept(&repo, path, content), "{path} is lost: {what}");
         }
+        is_one_error(&hit, &what);
         state(&repo, "task", &what);
         let again = repo.agentwt(arguments);
         // 7 where the first one came to its end
@@ -73,6 +90,7 @@ fn killed_nothing_is_lost(arguments: &[&str], dirty: &[(&str, &str)], points: &[
         }
         assert_eq!(state(&repo, "task", &what), "absent", "{what}");
         assert!(!repo.worktree("task").exists(), "{what}");
+        same(&rest(&repo), &wanted, &what);
         let branches = repo.git(&["branch", "--list", "agentwt/*"]);
         assert_eq!(branches, "", "{what}");
         let listed = repo.git(&["worktree", "list"]);
@@ -81,28 +99,41 @@ fn killed_nothing_is_lost(arguments: &[&str], dirty: &[(&str, &str)], points: &[
         assert_eq!(locks, "", "{what}");
         let made = repo.agentwt(ADD);
         assert_eq!(made.status, 0, "the name is free again: {what}\n{made}");
+        same(&without_saved(&repo), &anew, &what);
         hit
     });
 }
 
 #[test]
 fn a_remove_killed_at_some_points_is_finished_by_the_next() {
-    killed_nothing_is_lost(REMOVE, &[], &[("unlink", 3), ("rmdir", 2)]);
+    nothing_is_lost(Act::Kill, REMOVE, &[], &[("unlink", 3), ("rmdir", 2)]);
 }
 
 #[test]
 fn a_remove_by_force_killed_at_some_points_loses_nothing() {
-    killed_nothing_is_lost(FORCE, DIRTY, &[("unlink", 4)]);
+    nothing_is_lost(Act::Kill, FORCE, DIRTY, &[("unlink", 4)]);
 }
 
 #[test]
 #[ignore = "it takes minutes: see CONTRIBUTING.md"]
 fn kill_points_of_remove() {
-    killed_nothing_is_lost(REMOVE, &[], &[]);
+    nothing_is_lost(Act::Kill, REMOVE, &[], &[]);
 }
 
 #[test]
 #[ignore = "it takes minutes: see CONTRIBUTING.md"]
 fn kill_points_of_remove_by_force() {
-    killed_nothing_is_lost(FORCE, DIRTY, &[]);
+    nothing_is_lost(Act::Kill, FORCE, DIRTY, &[]);
+}
+
+#[test]
+fn a_remove_by_force_of_which_something_fails_loses_nothing() {
+    let points = [("renameat2", 1), ("unlink", 2)];
+    nothing_is_lost(Act::Fail("ENOSPC"), FORCE, DIRTY, &points);
+}
+
+#[test]
+#[ignore = "it takes minutes: see CONTRIBUTING.md"]
+fn kill_points_of_remove_by_force_where_the_disk_is_full() {
+    nothing_is_lost(Act::Fail("ENOSPC"), FORCE, DIRTY, &[]);
 }

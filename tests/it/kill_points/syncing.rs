@@ -1,6 +1,6 @@
 //! `sync`, killed anywhere: every file is the old one or the new one, and the next call goes on.
 
-use super::{ADD, Act, Point, cannot, each_point, named, same, state, world};
+use super::{ADD, Act, Point, each_point, is_one_error, named, same, state, world};
 use crate::support::TestRepo;
 
 const SYNC: &[&str] = &["sync", "task"];
@@ -9,10 +9,7 @@ fn text(repo: &TestRepo, path: &str) -> Option<String> {
     std::fs::read_to_string(repo.worktree("task").join(path)).ok()
 }
 
-fn killed_the_next_sync_goes_on(points: &[Point]) {
-    if cannot() {
-        return;
-    }
+fn the_next_sync_goes_on(act: Act, points: &[Point]) {
     let repo = world();
     repo.agentwt(ADD).ok();
     let paths: Vec<String> = (0..6).map(|n| format!("deps/a/{n}")).collect();
@@ -23,10 +20,11 @@ fn killed_the_next_sync_goes_on(points: &[Point]) {
     repo.keep_as("pristine");
     repo.agentwt(SYNC).ok();
     let whole = repo.fingerprint();
-    each_point(points, Act::Kill, |point| {
+    each_point(points, |point| {
         repo.bring_back("pristine");
-        let hit = repo.hit(SYNC, Act::Kill, point.0, point.1);
-        let what = named(Act::Kill, point, &hit);
+        let hit = repo.hit(SYNC, act, point.0, point.1);
+        let what = named(act, point, &hit);
+        is_one_error(&hit, &what);
         assert_eq!(state(&repo, "task", &what), "ready", "{what}");
         for (n, path) in paths.iter().enumerate() {
             let now = text(&repo, path);
@@ -43,11 +41,17 @@ fn killed_the_next_sync_goes_on(points: &[Point]) {
 
 #[test]
 fn a_sync_killed_at_some_points_is_finished_by_the_next() {
-    killed_the_next_sync_goes_on(&[("renameat2", 3), ("fsync", 2)]);
+    the_next_sync_goes_on(Act::Kill, &[("renameat2", 3), ("fsync", 2)]);
 }
 
 #[test]
 #[ignore = "it takes minutes: see CONTRIBUTING.md"]
 fn kill_points_of_sync() {
-    killed_the_next_sync_goes_on(&[]);
+    the_next_sync_goes_on(Act::Kill, &[]);
+}
+
+#[test]
+#[ignore = "it takes minutes: see CONTRIBUTING.md"]
+fn kill_points_of_sync_where_the_disk_is_full() {
+    the_next_sync_goes_on(Act::Fail("ENOSPC"), &[]);
 }

@@ -18,6 +18,8 @@ of them fails, or when `changed` does not name as many paths as were changed.
              against `git status` and against status, diff and ls-files together
     commit   `git commit` with the hooks of `add` and without
     list     `git agentwt list` and `path` with many worktrees, against `git worktree list`
+    remove   `git agentwt remove`, with nothing to save and with 10 changed files (`--force`), and
+             its check alone (`-n`), against `git agentwt verify` and `git worktree remove`
     patterns `add` and `verify` with many patterns in the scope
     sync     `git agentwt sync` of untracked files (trees.py) into a worktree without them, and
              once more with nothing to do, against `cp -a`; one large file also on btrfs, which
@@ -297,6 +299,45 @@ def listing(bench):
         table(f"list, {count} worktrees", bench.rounds(variants, 3 * bench.options.rounds))
 
 
+def removal(bench):
+    for files in bench.options.sizes:
+        repository = bench.repository(files)
+
+        def made():
+            name = bench.fresh()
+            printed = bench.call(["git", "agentwt", "add", name, *READ_ALL], repository)
+            return name, Path(printed.decode().strip())
+
+        stays, _ = made()
+
+        def on_one(*words):
+            return lambda: ([["git", "agentwt", *words, stays]], repository)
+
+        def clean():
+            name, _ = made()
+            return [["git", "agentwt", "remove", "-q", name]], repository
+
+        def with_work():
+            name, worktree = made()
+            change(bench, worktree, 10, files)
+            return [["git", "agentwt", "remove", "-q", "--force", name]], repository
+
+        def plain():
+            path = f"../{bench.fresh()}"
+            bench.call(["git", "worktree", "add", "-q", "--detach", path], repository)
+            return [["git", "worktree", "remove", "--force", path]], repository
+
+        variants = {
+            "`git agentwt verify`": on_one("verify", "-q"),
+            "`git agentwt remove -n`": on_one("remove", "-n", "-q"),
+            "`git agentwt remove`": clean,
+            "`git agentwt remove --force`, 10 changed": with_work,
+            "`git worktree remove --force`, plain": plain,
+        }
+        times = bench.rounds(variants, bench.options.rounds, settle=True)
+        table(f"remove, {files:,} files", times)
+
+
 def patterns(bench):
     files = bench.options.sizes[-1]
     repository = bench.repository(files)
@@ -446,6 +487,7 @@ GROUPS = {
     "verify": verify,
     "commit": commit,
     "list": listing,
+    "remove": removal,
     "patterns": patterns,
     "sync": sync,
 }

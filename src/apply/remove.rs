@@ -1,6 +1,7 @@
 //! Takes a worktree away, step by step, so that whoever is killed in between can be followed by
 //! another: what is left of it says that its removal has begun, and how far it was decided.
 
+use super::take_back::end_locks;
 use crate::config::Strategy;
 use crate::disk::DiskError;
 use crate::disk::files::{self, Lock};
@@ -65,6 +66,9 @@ fn forget_entry(repository: &Repository, known: &Known) -> Result<(), Error> {
     if listed.iter().any(|entry| entry.path == *path) {
         return Err(error.into());
     }
+    // what a git leaves that is killed at its last step
+    files::remove_if_empty(&known.record.admin_dir);
+    files::remove_if_empty(&repository.common_dir.join("worktrees"));
     Ok(())
 }
 
@@ -78,7 +82,23 @@ fn delete_branch(
     let Some(tip) = &removal.branch_at else {
         return Ok(BranchFate::Stays);
     };
-    let Err(error) = repository.git.delete_ref(&name, tip) else {
+    let delete = || repository.git.delete_ref(&name, tip);
+    let deleted = delete().or_else(|error| {
+        if error.was_killed() || error.is_locked() {
+            // by a git that was killed, now or with the removal that this one goes on with
+            end_locks(
+                repository,
+                Some(&known.record.branch),
+                &known.dir.join(REMOVING),
+            );
+        }
+        if error.is_locked() {
+            delete()
+        } else {
+            Err(error)
+        }
+    });
+    let Err(error) = deleted else {
         return Ok(BranchFate::Deleted(tip.clone()));
     };
     match repository.git.rev_parse_commit(&name)? {

@@ -75,33 +75,21 @@ impl Remains<'_> {
         }
         left.extend(self.delete_branch());
         // a git that could not take its own lock away again has said so, and ended well
-        remove_dead_locks(&self.own_lock(), self.intent);
+        let own = self
+            .own_branch()
+            .map(|branch| lock_of(self.repository, branch));
+        remove_dead_locks(own.as_slice(), self.intent);
         left
     }
 
     /// Removes the locks of a git that was killed with us, or by somebody else.
     fn end_locks(&self) {
-        let common_dir = &self.repository.common_dir;
-        let suspect = |file: &str, patience| Suspect {
-            file: common_dir.join(format!("{file}.lock")),
-            patience,
-        };
-        let mut suspects = vec![
-            suspect("config", SHARED_LOCK),
-            suspect("packed-refs", SHARED_LOCK),
-        ];
-        suspects.extend(self.own_lock());
-        remove_dead_locks(&suspects, self.intent);
+        end_locks(self.repository, self.own_branch(), self.intent);
     }
 
-    /// The lock of the branch, if that is ours.
-    fn own_lock(&self) -> Vec<Suspect> {
-        let file = format!("{}.lock", self.branch.full_ref());
-        let lock = self.branch_at.map(|_| Suspect {
-            file: self.repository.common_dir.join(file),
-            patience: OWN_LOCK,
-        });
-        lock.into_iter().collect()
+    /// The branch, if that is ours.
+    fn own_branch(&self) -> Option<&BranchName> {
+        self.branch_at.map(|_| self.branch)
     }
 
     /// The private git directories that git has made for this path, or was half-way through
@@ -140,9 +128,13 @@ impl Remains<'_> {
         let is_at = || git.rev_parse_commit(&name).ok().flatten().as_ref() == Some(at);
         if is_at()
             && let Err(error) = git.delete_ref(&name, at)
-            && is_at()
         {
-            return Some(format!("branch {}: {error}", self.branch));
+            if error.was_killed() {
+                self.end_locks();
+            }
+            if is_at() {
+                return Some(format!("branch {}: {error}", self.branch));
+            }
         }
         // a lock that git could not write, or took for a branch that is not there, leaves them
         let file = Utf8PathBuf::from(name);
@@ -151,6 +143,27 @@ impl Remains<'_> {
             files::remove_if_empty(&self.repository.common_dir.join(directory));
         }
         None
+    }
+}
+
+/// Removes the locks that a killed git of ours left on files that all worktrees share, and on this
+/// branch: made after the file `since` was, and untouched for as long as each is watched.
+pub(super) fn end_locks(repository: &Repository, own: Option<&BranchName>, since: &Utf8Path) {
+    let shared = |file: &str| Suspect {
+        file: repository.common_dir.join(format!("{file}.lock")),
+        patience: SHARED_LOCK,
+    };
+    let mut suspects = vec![shared("config"), shared("packed-refs")];
+    suspects.extend(own.map(|branch| lock_of(repository, branch)));
+    remove_dead_locks(&suspects, since);
+}
+
+/// The lock of a branch of ours.
+fn lock_of(repository: &Repository, branch: &BranchName) -> Suspect {
+    let file = format!("{}.lock", branch.full_ref());
+    Suspect {
+        file: repository.common_dir.join(file),
+        patience: OWN_LOCK,
     }
 }
 

@@ -10,8 +10,13 @@ mod files;
 mod state;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
+
+use camino::Utf8Path;
 
 use super::rescue::{Rescue, unused};
+use crate::disk::files::names;
+use crate::disk::remains::{Suspect, remove_dead_locks};
 use crate::error::Error;
 use crate::facts::changes::Survey;
 use crate::facts::trash::TRASH;
@@ -134,8 +139,32 @@ fn write_ref(
     let name = format!("{TRASH}{}/{time}", known.record.name);
     let name = unused(repository, &name)?;
     let reason = "agentwt: saved before removal";
-    repository.git.update_ref(&name, &commit, None, reason)?;
+    end_locks(repository, known);
+    let written = repository.git.update_ref(&name, &commit, None, reason);
+    written.inspect_err(|error| {
+        if error.was_killed() {
+            end_locks(repository, known);
+        }
+    })?;
     Ok(Rescue { name, commit })
+}
+
+/// Removes what a git left that was killed while it saved this worktree: nobody else writes there
+/// while we hold the lock of the name.
+fn end_locks(repository: &Repository, known: &Known) {
+    let below = format!("{TRASH}{}", known.record.name);
+    let directory = repository.common_dir.join(below);
+    let names = names(&directory).unwrap_or_default();
+    let locks = names
+        .iter()
+        .filter(|name| Utf8Path::new(name).extension() == Some("lock"));
+    let suspects: Vec<Suspect> = locks
+        .map(|lock| Suspect {
+            file: directory.join(lock),
+            patience: Duration::from_millis(200),
+        })
+        .collect();
+    remove_dead_locks(&suspects, &known.dir.join("record.toml"));
 }
 
 /// What turns HEAD's tree into what is on disk, where that is work.

@@ -144,7 +144,6 @@ fn unusable(session: &Session, error: FactsError) -> Result<Found, Error> {
 fn apply(session: &Session, repository: &Repository, repair: &Repair) -> Result<(), Error> {
     match repair {
         Repair::IgnoreRules => {
-            let _shared = Lock::wait(&repository.shared_lock())?;
             let _kept = ignore_rules::ensure(repository)?;
             Ok(())
         }

@@ -158,6 +158,12 @@ impl GitError {
             | Self::TimedOut { .. } => false,
         }
     }
+
+    /// Whether a lock file stopped git, and stayed for as long as it was waited for.
+    #[must_use]
+    pub fn is_locked(&self) -> bool {
+        matches!(self, Self::Failed { words, .. } if contention::lock_file(words).is_some())
+    }
 }
 
 /// How to find who holds the lock that git named; none when it named none.

@@ -7,6 +7,7 @@
 
 mod adding;
 mod failing;
+mod pruning;
 mod removing;
 mod reviving;
 mod syncing;
@@ -190,8 +191,13 @@ fn same(now: &str, wanted: &str, what: &str) {
 #[track_caller]
 fn is_one_error(hit: &Hit, what: &str) {
     if !hit.killed_us() && hit.said.status != 0 {
-        assert!(matches!(hit.said.status, 5 | 6), "{what}");
-        assert_eq!(errors(&hit.said), 1, "{what}");
+        // 4: git takes a directory of refs that it cannot read for an empty one
+        assert!(matches!(hit.said.status, 4..=6), "{what}");
+        let is_heard = !hit
+            .calls
+            .iter()
+            .any(|call| call.contains("write(2, \"error"));
+        assert!(!is_heard || errors(&hit.said) == 1, "{what}");
     }
 }
 

@@ -42,7 +42,7 @@ fn a_claim_that_is_held_goes_on_from_attempt_to_attempt() {
     );
     let said = add_with(&fleet, &keep);
     said.ok();
-    line(&said, "attempt 1 of 3 failed");
+    line(&said, "note: attempt 1 of 3 failed");
     let during = std::fs::read_to_string(log).expect("it was claimed by then");
     assert_eq!(
         fleet.claimed(),

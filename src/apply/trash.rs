@@ -69,7 +69,11 @@ pub fn save(
     time: &str,
 ) -> Result<SavedTrash, Error> {
     let objects = repository.objects()?;
-    let head = survey.heads.head.as_ref().or(plan.keep.first());
+    let head = match survey.heads.unborn() {
+        // what the manifest was made of: each of its paths is looked at
+        Some(_) => Some(&known.record.checked_out),
+        None => survey.heads.head.as_ref().or(plan.keep.first()),
+    };
     let saving = Saving {
         repository,
         known,

@@ -23,7 +23,7 @@ use crate::plan::add::{AddFacts, AddPlan, Decision, plan};
 use crate::plan::context::{self, Around};
 use crate::plan::refusal::Refusal;
 use crate::plan::sync::SyncPlan;
-use crate::record::{HeldClaim, Owner};
+use crate::record::{Alive, HeldClaim, Owner};
 use crate::scope::Scope;
 use attempts::Attempts;
 use claim::Claiming;
@@ -46,6 +46,8 @@ pub struct Added {
     pub attempts: u32,
     /// Who owns it, if anybody said.
     pub owner: Option<Owner>,
+    /// Whether that one is alive.
+    pub alive: Alive,
     /// What was claimed on a server, if anything.
     pub claim: Option<HeldClaim>,
 }
@@ -98,10 +100,11 @@ fn attempt(
     claiming: &Claiming<'_>,
 ) -> Result<Outcome<Added>, Error> {
     let repository = match &options.repo {
-        Some(_) => elsewhere::home(session, options.parent.as_ref())?,
-        None => session.repository_with_checkout()?,
+        Some(_) => elsewhere::home(session, options)?,
+        None => elsewhere::here(session, name)?,
     };
     let _one_at_a_time = Lock::wait(&repository.name_lock(name))?;
+    let mut left = None;
     let known = match Recorded::read(&repository, name)? {
         Recorded::Whole(known) => Some(*known),
         Recorded::Nothing => None,
@@ -112,6 +115,7 @@ fn attempt(
                 return Err(FactsError::Incomplete { name }.into());
             }
             made::clear(&repository, name, &intent)?;
+            left = removed_before(&repository, name)?;
             None
         }
     };
@@ -142,6 +146,7 @@ fn attempt(
     let scope = scope.map_err(Error::Scope)?;
     let listing = Listing::of(&ground, plan.checkout())?;
     let (files, mut notes) = facts::count(&scope, &listing);
+    notes.extend(left);
     if fetched.is_none() {
         // another repository's files are nobody's here
         let overlaps = overlap::check(&repository, name, &scope, &listing, options);
@@ -191,10 +196,22 @@ fn attempt(
             files,
             synced: Some(synced),
             attempts: 1,
+            alive: alive(owner.as_ref()),
             owner,
             claim,
         })
     })
+}
+
+/// What was cleared may have been the bringing back of one that was removed: that is to be said.
+fn removed_before(repository: &Repository, name: &WorktreeName) -> Result<Option<String>, Error> {
+    let all = crate::facts::trash::all(repository)?;
+    let is_kept = all.iter().any(|one| one.name == *name);
+    Ok(is_kept.then(|| {
+        format!(
+            "a removed worktree of this name is kept; to have it instead of the new one: git agentwt remove {name} && git agentwt remove --undo {name}"
+        )
+    }))
 }
 
 /// What is in the main worktree belongs to another repository than a clone of a URL.
@@ -202,6 +219,10 @@ fn sync_of(options: &crate::cli::Add) -> crate::cli::SyncOptions {
     let mut sync = options.sync.clone();
     sync.no_sync |= options.repo.is_some();
     sync
+}
+
+fn alive(owner: Option<&Owner>) -> Alive {
+    owner.map_or(Alive::Unknown, owner::alive)
 }
 
 /// What is written for the client, before anything is made.
@@ -317,6 +338,7 @@ fn kept(
             files,
             synced: None,
             attempts: 1,
+            alive: alive(owner.as_ref()),
             owner,
             claim: known.and_then(|known| known.record.claim.clone()),
         })

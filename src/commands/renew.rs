@@ -18,6 +18,8 @@ pub struct Renewed {
     pub claim: Option<(HeldClaim, Who)>,
     /// Its owner in the record, if it has one.
     pub owner: Option<Owner>,
+    /// Whether that one is alive.
+    pub alive: Alive,
     /// Whether it would only be renewed (`-n`).
     pub dry_run: bool,
 }
@@ -54,6 +56,7 @@ pub fn run(session: &Session, options: &crate::cli::Renew) -> Result<Outcome<Ren
     Ok(Outcome::done(Renewed {
         name: name.to_string(),
         claim: Some((held, who)),
+        alive: owner.as_ref().map_or(Alive::Unknown, owner::alive),
         owner,
         dry_run: options.dry_run,
     }))
@@ -132,6 +135,7 @@ fn owner_only(
     Ok(Outcome::done(Renewed {
         name,
         claim: None,
+        alive: owner::alive(&renewed),
         owner: Some(renewed),
         dry_run: options.dry_run,
     }))

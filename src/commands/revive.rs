@@ -75,7 +75,10 @@ fn revive(
     let of_name = everything.iter().filter(|one| one.name == *name);
     let all: Vec<Trashed> = of_name.cloned().collect();
     let one = chosen(&all, options.from.as_deref());
-    let one = one.ok_or_else(|| unknown(name, options.from.as_deref(), &all, &everything))?;
+    let Some(one) = one else {
+        let kept = facts::kept(repository, name)?;
+        return Err(unknown(name, options.from.as_deref(), &all, &everything, kept).into());
+    };
     let objects = repository.objects()?;
     let saved = Saved::read(&objects, one)?;
     let saved = saved.ok_or_else(|| TrashRefusal::OnlyCommits {
@@ -123,6 +126,7 @@ fn unknown(
     from: Option<&str>,
     all: &[Trashed],
     everything: &[Trashed],
+    kept: Vec<String>,
 ) -> Refusal {
     let name = name.to_string();
     let refusal = match from {
@@ -133,7 +137,7 @@ fn unknown(
         Some(_) | None => {
             let mut others: Vec<String> = everything.iter().map(|t| t.name.to_string()).collect();
             others.dedup();
-            TrashRefusal::Nothing { name, others }
+            TrashRefusal::Nothing { name, others, kept }
         }
     };
     refusal.into()

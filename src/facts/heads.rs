@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use camino::Utf8Path;
+
 use super::effort::Effort;
 use super::error::FactsError;
 use super::repository::Repository;
 use super::worktree::Known;
 use crate::disk::files;
 use crate::git::Git;
-use crate::git::refs::ReflogEntry;
+use crate::git::refs::{ReflogEntry, parse_reflog_file};
 use crate::name::CommitId;
 use crate::record::Record;
 
@@ -65,7 +67,7 @@ impl Heads {
         let reflog = if head.is_some() {
             effort.or(git.reflog_head(), Vec::new)?
         } else {
-            Vec::new()
+            effort.or(reflog_file(&record.admin_dir), Vec::new)?
         };
         Ok(Self {
             head,
@@ -95,13 +97,20 @@ impl Heads {
         base_lost.then(|| format!("{recorded} does not have the base {base} any more"))
     }
 
+    /// The ref that HEAD names, where that has no commit yet.
+    pub fn unborn(&self) -> Option<&str> {
+        let is_unborn = self.head.is_none();
+        self.symbolic.as_deref().filter(|_| is_unborn)
+    }
+
     /// Where HEAD is, and where it was each time that it left a commit that it named by itself:
-    /// perhaps nothing else has those.
+    /// perhaps nothing else has those. Git does not log that it went to an unborn branch.
     pub fn detached(&self) -> Vec<CommitId> {
         let pairs = self.reflog.windows(2);
         let left = pairs.filter(|pair| pair[0].left_a_detached_head());
         let mut all: Vec<CommitId> = left.map(|pair| pair[1].id.clone()).collect();
-        all.extend(self.head.clone());
+        let newest = self.reflog.first().map(|entry| entry.id.clone());
+        all.extend(self.head.clone().or(newest));
         all.sort_unstable();
         all.dedup();
         all
@@ -152,6 +161,15 @@ impl Heads {
         }
         Ok(commits)
     }
+}
+
+/// What HEAD's reflog has while git reads none, as HEAD names no commit; the newest entry first.
+///
+/// # Errors
+/// Fails when the file is there and cannot be read.
+pub fn reflog_file(admin: &Utf8Path) -> Result<Vec<ReflogEntry>, FactsError> {
+    let bytes = files::read(&admin.join("logs/HEAD"))?;
+    Ok(parse_reflog_file(&bytes.unwrap_or_default()))
 }
 
 /// Whether a rebase of the recorded branch is in progress: HEAD is then detached

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use bstr::ByteSlice;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::changes::{Survey, collect};
 use super::error::FactsError;
@@ -11,6 +12,7 @@ use super::merged::{self, Target};
 use super::repository::{Repository, joined};
 use super::worktree::Known;
 use crate::change::Seen;
+use crate::disk::files::Opened;
 use crate::disk::scan::Unreadable;
 use crate::disk::trash_bin::TrashBin;
 use crate::disk::{files, mounts};
@@ -170,6 +172,7 @@ pub fn read(
         barred: TrashBin::open(&repository.root)
             .err()
             .map(|error| error.to_string()),
+        link: link(&record.path),
         locked: entry.is_some_and(|entry| entry.locked),
         untracked: uncommitted.iter().filter(is_untracked).cloned().collect(),
         placed: uncommitted.iter().filter_map(placed).collect(),
@@ -192,6 +195,13 @@ pub fn read(
         merged: commits.merged,
         stashes: around.stashes_on(&record.branch),
     })
+}
+
+/// The directory behind a link that stands in the place of a worktree.
+fn link(path: &Utf8Path) -> Option<Utf8PathBuf> {
+    let is_link = matches!(files::open_entry(path.as_std_path()), Ok(Opened::Link(_)));
+    let target = files::canonical(path).ok();
+    target.filter(|target| is_link && files::is_directory(target))
 }
 
 /// Processes that work inside. Where the command was started inside, whoever started it is no

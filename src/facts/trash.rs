@@ -61,6 +61,17 @@ pub fn all(repository: &Repository) -> Result<Vec<Trashed>, FactsError> {
     Ok(all)
 }
 
+/// Returns the refs in which commits of a removed clone were kept, beside its trash.
+///
+/// # Errors
+/// Fails when git does.
+pub fn kept(repository: &Repository, name: &WorktreeName) -> Result<Vec<String>, FactsError> {
+    let incoming = format!("refs/agentwt/incoming/{name}");
+    let kept = format!("refs/agentwt/kept/{name}/");
+    let found = repository.git.for_each_ref(&[&incoming, &kept])?;
+    Ok(found.into_iter().map(|one| one.name.to_string()).collect())
+}
+
 /// The moment before which what was removed expires (`git config agentwt.trashExpire`, by default
 /// 30 days ago), seconds since the epoch; 0 for never.
 ///
@@ -234,17 +245,17 @@ pub fn read_revive(
 }
 
 /// The branches of this repository that a worktree was on: a clone was on its own.
-fn branches_of(trash: &Trash) -> BTreeMap<String, CommitId> {
-    let mut wanted: BTreeMap<String, CommitId> = BTreeMap::new();
+fn branches_of(trash: &Trash) -> BTreeMap<String, Option<CommitId>> {
+    let mut wanted: BTreeMap<String, Option<CommitId>> = BTreeMap::new();
     match trash.strategy {
         Strategy::Clone => return wanted,
         Strategy::Worktree => {}
     }
     if let Some(on) = trash.on.as_ref().filter(|on| on.starts_with("refs/heads/")) {
-        wanted.insert(on.clone(), trash.head.clone());
+        wanted.insert(on.clone(), (!trash.unborn).then(|| trash.head.clone()));
     }
     if let Some(tip) = &trash.tip {
-        wanted.insert(trash.branch.full_ref(), tip.clone());
+        wanted.insert(trash.branch.full_ref(), Some(tip.clone()));
     }
     wanted
 }

@@ -111,6 +111,19 @@ pub fn parse_reflog(output: &[u8]) -> Vec<ReflogEntry> {
     text.lines().filter_map(entry).collect()
 }
 
+/// Parses the file of a reflog, the newest entry first (gitrepository-layout(5), `logs`).
+#[must_use]
+pub fn parse_reflog_file(bytes: &[u8]) -> Vec<ReflogEntry> {
+    let text = bytes.to_str_lossy();
+    let entry = |line: &str| {
+        let (ids, reason) = line.split_once('\t').unwrap_or((line, ""));
+        let id = CommitId::parse(ids.split(' ').nth(1)?).ok()?;
+        let reason = reason.to_owned();
+        Some(ReflogEntry { id, reason })
+    };
+    text.lines().rev().filter_map(entry).collect()
+}
+
 impl Git {
     /// Returns the commit that a user's revision names (gitrevisions(7)), none when there is none.
     ///
@@ -381,12 +394,20 @@ impl Git {
         self.log_g(name)
     }
 
-    /// Returns HEAD's reflog, the newest entry first; none when it has no reflog.
+    /// Returns HEAD's reflog, the newest entry first; none when it has no reflog, and while its
+    /// branch is unborn: git then reads none.
     ///
     /// # Errors
-    /// Fails when git does, also while HEAD names no commit.
+    /// Fails when git does.
     pub fn reflog_head(&self) -> Result<Vec<ReflogEntry>, GitError> {
-        self.log_g("HEAD")
+        let read = self.log_g("HEAD");
+        if read.is_err()
+            && self.symbolic_ref_head()?.is_some()
+            && self.rev_parse_commit("HEAD")?.is_none()
+        {
+            return Ok(Vec::new());
+        }
+        read
     }
 
     /// Returns the stashes, the newest first, each with its message (git-stash(1)); there must be

@@ -24,7 +24,7 @@ use crate::placed::{Drift, PlacedFile};
 use crate::plan::add::PlannedBranch;
 use crate::plan::init::ConfigPlan;
 use crate::plan::remove::{BranchFate, Merged};
-use crate::record::{LastVerification, Owner};
+use crate::record::{Alive, LastVerification, Owner};
 use crate::scope::{RuleList, ScopeRule};
 use crate::verify::{Finding, Report};
 
@@ -184,7 +184,7 @@ fn add(added: &Added) -> Value {
         },
     });
     if let (Some(owner), Some(body)) = (&added.owner, body.as_object_mut()) {
-        body.insert("owner".to_owned(), self::owner(owner));
+        body.insert("owner".to_owned(), self::owner(owner, added.alive));
     }
     if let (Some(synced), Some(body)) = (&added.synced, body.as_object_mut()) {
         body.insert("synced".to_owned(), sync::plan_json(synced));
@@ -208,8 +208,18 @@ fn add(added: &Added) -> Value {
     body
 }
 
-fn owner(owner: &Owner) -> Value {
-    let mut body = json!({ "id": owner.id, "host": owner.host, "since": owner.since });
+/// Who works there, in one form everywhere.
+pub(super) fn owner(owner: &Owner, alive: Alive) -> Value {
+    let mut body = json!({
+        "id": owner.id,
+        "host": owner.host,
+        "since": owner.since,
+        "alive": match alive {
+            Alive::Yes => Some(true),
+            Alive::No => Some(false),
+            Alive::Unknown => None,
+        },
+    });
     if let (Some(process), Some(body)) = (&owner.process, body.as_object_mut()) {
         body.insert("pid".to_owned(), json!(process.pid));
     }

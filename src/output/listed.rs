@@ -112,20 +112,7 @@ pub fn put_position(object: &mut Map<String, Value>, position: &Position) {
 pub fn put_held(object: &mut Map<String, Value>, held: &Held) {
     object.insert("strategy".into(), json!(held.strategy.as_str()));
     if let Some((owner, alive)) = &held.owner {
-        let mut value = json!({
-            "id": owner.id,
-            "host": owner.host,
-            "since": owner.since,
-            "alive": match alive {
-                Alive::Yes => Some(true),
-                Alive::No => Some(false),
-                Alive::Unknown => None,
-            },
-        });
-        if let (Some(process), Some(value)) = (&owner.process, value.as_object_mut()) {
-            value.insert("process".into(), json!(process.pid));
-        }
-        object.insert("owner".into(), value);
+        object.insert("owner".into(), super::json::owner(owner, *alive));
     }
     if let Some(claim) = &held.claim {
         let (remote, commit, lease) = (&claim.remote, &claim.commit, claim.lease);

@@ -51,10 +51,7 @@ pub(super) fn json(done: &Renewed) -> Value {
         object.insert("claim".to_owned(), claim);
     }
     if let Some(owner) = &done.owner {
-        let process = owner.process.as_ref().map(|process| process.pid);
-        let owner = json!({
-            "id": owner.id, "host": owner.host, "pid": process, "since": owner.since,
-        });
+        let owner = super::json::owner(owner, done.alive);
         object.insert("owner".to_owned(), owner);
     }
     body

@@ -10,19 +10,16 @@ pub fn human(all: &[Revived], paint: Paint) -> Printed {
     let mut printed = Printed::default();
     for one in all {
         let name = paint.name(&one.name);
-        let head = one.plan.trash.head.short();
-        let (branch, reference) = (&one.branch, &one.plan.reference);
+        let (at, reference) = (place(one), &one.plan.reference);
         if !one.dry_run {
-            let text =
-                format!("brought back {name} at {head}, branch {branch}, from {reference}\n");
+            let text = format!("brought back {name} {at}, from {reference}\n");
             printed.stderr.push_str(&text);
             printed
                 .stdout
                 .extend_from_slice(format!("{}\n", one.path).as_bytes());
             continue;
         }
-        let text =
-            format!("would bring back {name} at {head}, branch {branch}, from {reference}\n");
+        let text = format!("would bring back {name} {at}, from {reference}\n");
         printed.stderr.push_str(&text);
         let others = one.all.iter().rev();
         for other in others.filter(|other| other.reference != one.plan.reference) {
@@ -34,6 +31,17 @@ pub fn human(all: &[Revived], paint: Paint) -> Printed {
     printed
 }
 
+/// What HEAD is on.
+fn place(one: &Revived) -> String {
+    let trash = &one.plan.trash;
+    let short = |name: &str| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned();
+    match trash.on.as_deref().map(short) {
+        Some(branch) if trash.unborn => format!("on branch {branch}, which has no commit yet"),
+        Some(branch) => format!("at {}, branch {branch}", trash.head.short()),
+        None => format!("at {}, on no branch", trash.head.short()),
+    }
+}
+
 /// One worktree that came back.
 pub fn json(one: &Revived) -> Value {
     let all = one.all.iter().rev();
@@ -41,7 +49,7 @@ pub fn json(one: &Revived) -> Value {
         "name": one.name,
         "path": one.path,
         "branch": one.branch,
-        "head": one.plan.trash.head,
+        "head": (!one.plan.trash.unborn).then_some(&one.plan.trash.head),
         "dry_run": one.dry_run,
         "undone": one.plan.reference,
         "removals": all.map(|other| json!({

@@ -131,6 +131,16 @@ pub enum Refusal {
     /// There is no repository to keep what is known of a clone.
     #[error("cannot clone here: {dir} is in no git repository that could keep its record")]
     NoParentDir { dir: String },
+    /// The directory for clones was not told which one to make.
+    #[error("cannot add `{name}`: {dir} has no repository of its own, only clones of others")]
+    NeedsRepo { name: String, dir: Utf8PathBuf },
+    /// `--parent` names no directory.
+    #[error("there is no directory {path}")]
+    NoParent {
+        path: Utf8PathBuf,
+        name: String,
+        url: String,
+    },
     /// `--parent` names a directory that needs none.
     #[error("cannot take {dir} as --parent: it is in the repository {root}")]
     ParentInRepository { dir: Utf8PathBuf, root: Utf8PathBuf },
@@ -251,6 +261,8 @@ impl Refusal {
             | Self::NoDirectory { .. }
             | Self::WatchNeedsTerminal
             | Self::NoParentDir { .. }
+            | Self::NeedsRepo { .. }
+            | Self::NoParent { .. }
             | Self::ParentInRepository { .. }
             | Self::RepoIsClone { .. }
             | Self::OtherFormat { .. }
@@ -320,6 +332,8 @@ impl Refusal {
             Self::BadPath { .. } => "agentwt::scope::bad_path",
             Self::NoDirectory { .. } => "agentwt::cli::no_directory",
             Self::NoParentDir { .. } => "agentwt::add::no_parent_dir",
+            Self::NeedsRepo { .. } => "agentwt::add::needs_repo",
+            Self::NoParent { .. } => "agentwt::add::no_parent",
             Self::ParentInRepository { .. } => "agentwt::add::parent_in_repository",
             Self::RepoIsClone { .. } => "agentwt::add::repo_is_clone",
             Self::OtherFormat { .. } => "agentwt::add::other_format",
@@ -437,6 +451,12 @@ impl Refusal {
             Self::ParentInRepository { root, .. } => {
                 format!("leave --parent out: git agentwt -C {root} add … --repo <URL>")
             }
+            Self::NeedsRepo { name, .. } => {
+                format!("say of which: git agentwt add {name} --repo <URL>")
+            }
+            Self::NoParent { path, name, url } => format!(
+                "make it first: mkdir -p {path} && git agentwt add {name} --repo {url} --parent {path}"
+            ),
             Self::RepoIsClone { .. } => "leave --strategy out, or --repo".to_owned(),
             Self::OtherFormat { .. } => {
                 "clone it with --parent into a directory that is in no repository, made with: GIT_DEFAULT_HASH=sha256".to_owned()

@@ -26,6 +26,8 @@ pub struct RemoveFacts {
     pub place: Utf8PathBuf,
     /// Why nothing can be removed there: a directory on the way is a link.
     pub barred: Option<String>,
+    /// Which directory a link in its place leads to.
+    pub link: Option<Utf8PathBuf>,
     /// Whether git has the worktree locked.
     pub locked: bool,
     /// Paths with uncommitted work, untracked files among them.
@@ -203,6 +205,11 @@ fn reasons(facts: &RemoveFacts, options: &RemoveOptions) -> Vec<Reason> {
         return vec![Reason::Elsewhere {
             place: facts.place.clone(),
         }];
+    }
+    if let (Some(target), None) = (&facts.link, &facts.barred) {
+        // nobody can tell more of it
+        let target = target.clone();
+        return vec![Reason::Link { target }];
     }
     let mut all = Vec::new();
     all.extend(facts.barred.clone().map(|why| Reason::Barred { why }));

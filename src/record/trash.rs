@@ -20,6 +20,9 @@ pub struct Trash {
     pub head: CommitId,
     /// The ref that HEAD named; none when it named a commit by itself.
     pub on: Option<String>,
+    /// Whether that ref had no commit yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unborn: bool,
     /// Its branch.
     pub branch: BranchName,
     /// Where the branch was; none when it was gone.

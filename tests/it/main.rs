@@ -22,6 +22,7 @@ mod doctor;
 mod fleet;
 mod floors;
 mod fuzz;
+mod hints;
 mod hooks;
 mod hooks_install;
 mod init;

@@ -506,12 +506,19 @@ fn a_link_in_place_of_the_worktree_is_refused_and_not_followed() {
     std::os::unix::fs::symlink(&elsewhere, &worktree).expect("a link");
     assert_snapshot!(refused(&repo, &["remove", "task", "--force"]), @"
     --- stderr
-    error: cannot remove worktree `task`: it cannot be read whether work would be lost
-      $TMP/repo/.agentwt/worktrees/task
-    help: chmod -R u+rX $TMP/repo/.agentwt/worktrees/task
+    error: cannot remove worktree `task`: a link to $TMP/elsewhere stands in its place, which is not followed
+    help: put the directory back: rm $TMP/repo/.agentwt/worktrees/task && mv $TMP/elsewhere $TMP/repo/.agentwt/worktrees/task
     --- status 4
     ");
     assert!(elsewhere.join("src/main.rs").exists());
+    let back = format!(
+        "rm {0} && mv {1} {0}",
+        worktree.display(),
+        elsewhere.display()
+    );
+    repo.sh(repo.root(), &back).ok();
+    repo.agentwt(&["remove", "task"]).ok();
+    assert!(!worktree.exists());
 }
 
 #[test]

@@ -3,4 +3,5 @@
 mod refused;
 mod states;
 mod stopped;
+mod unborn;
 mod world;

@@ -80,6 +80,7 @@ fn about(saving: &Saving<'_>, files: &Files, private: Vec<String>) -> Trash {
         removed: saving.time.to_owned(),
         head: saving.head.clone(),
         on: heads.symbolic.clone(),
+        unborn: heads.unborn().is_some(),
         branch: record.branch.clone(),
         tip: heads.branch.clone(),
         path: record.path.clone(),

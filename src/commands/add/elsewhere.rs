@@ -21,7 +21,8 @@ pub(super) struct Fetched {
 
 /// Finds the repository around, or with `--parent`, or where a program that uses the library has
 /// named a directory for this and none is around, makes one that only keeps records.
-pub(super) fn home(session: &Session, parent: Option<&Utf8PathBuf>) -> Result<Repository, Error> {
+pub(super) fn home(session: &Session, options: &crate::cli::Add) -> Result<Repository, Error> {
+    let parent = options.parent.as_ref();
     let parent = match (parent, session.parent_dir.as_ref()) {
         (Some(parent), _) => parent,
         (None, by_default) => match (session.repository(), by_default) {
@@ -36,8 +37,12 @@ pub(super) fn home(session: &Session, parent: Option<&Utf8PathBuf>) -> Result<Re
     };
     let parent = session.resolve(parent);
     if !files::is_directory(&parent) {
-        let path = parent.to_string();
-        return Err(Refusal::NoDirectory { path }.into());
+        return Err(Refusal::NoParent {
+            path: parent,
+            name: options.name.clone(),
+            url: options.repo.clone().unwrap_or_default(),
+        }
+        .into());
     }
     let parent = files::canonical(&parent)?;
     let find = || session.repository_at(&parent);
@@ -55,6 +60,16 @@ pub(super) fn home(session: &Session, parent: Option<&Utf8PathBuf>) -> Result<Re
         }
         Err(other) => Err(other.into()),
     }
+}
+
+/// Finds the repository whose own worktree is to be made: a directory for clones has none.
+pub(super) fn here(session: &Session, name: &WorktreeName) -> Result<Repository, Error> {
+    let found = session.repository()?;
+    if found.common_dir == found.root.join(PARENT_HOME) {
+        let (name, dir) = (name.to_string(), found.root);
+        return Err(Refusal::NeedsRepo { name, dir }.into());
+    }
+    session.repository_with_checkout()
 }
 
 /// Removes a directory that nobody took.

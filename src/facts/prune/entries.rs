@@ -110,8 +110,16 @@ fn work(repository: &Repository, around: &Around, admin: &Utf8Path) -> Result<Wo
     }
     let head = git.rev_parse_commit("HEAD")?;
     let is_on_branch = git.symbolic_ref_head()?.is_some();
-    let was_detached = git
-        .reflog_head()?
+    let reflog = match &head {
+        Some(_) => git.reflog_head()?,
+        None => super::super::heads::reflog_file(admin)?,
+    };
+    if let (None, Some(newest)) = (&head, reflog.first())
+        && !around.nowhere(repository, &newest.id)?.is_empty()
+    {
+        return Ok(Work::Some);
+    }
+    let was_detached = reflog
         .iter()
         .any(crate::git::refs::ReflogEntry::left_a_detached_head);
     let alone = match &head {

@@ -32,6 +32,8 @@ pub enum Reason {
     Elsewhere { place: Utf8PathBuf },
     /// A directory on the way to it is a link.
     Barred { why: String },
+    /// The worktree itself is a link to another directory.
+    Link { target: Utf8PathBuf },
     /// The command was started inside the worktree.
     Inside { root: Utf8PathBuf },
     /// Somebody moved the worktree.
@@ -153,6 +155,7 @@ impl Reason {
             Self::NotOurs
             | Self::Elsewhere { .. }
             | Self::Barred { .. }
+            | Self::Link { .. }
             | Self::Inside { .. }
             | Self::Moved { .. }
             | Self::Nested { .. }
@@ -166,6 +169,9 @@ impl Reason {
             Self::NotOurs => "plain git made it".to_owned(),
             Self::Elsewhere { place } => format!("its record names another place than {place}"),
             Self::Barred { why } => why.clone(),
+            Self::Link { target } => {
+                format!("a link to {target} stands in its place, which is not followed")
+            }
             Self::Inside { .. } => "you are inside it".to_owned(),
             Self::Moved { to } => format!("it was moved to {to}"),
             Self::Nested { items } => format!("a repository is inside it: {}", items.join(", ")),
@@ -202,6 +208,7 @@ impl Reason {
             Self::NotOurs
             | Self::Elsewhere { .. }
             | Self::Barred { .. }
+            | Self::Link { .. }
             | Self::Inside { .. }
             | Self::Moved { .. }
             | Self::Nested { .. }
@@ -217,6 +224,7 @@ impl Reason {
             Self::NotOurs => "agentwt::remove::not_ours",
             Self::Elsewhere { .. } => "agentwt::remove::elsewhere",
             Self::Barred { .. } => "agentwt::remove::barred",
+            Self::Link { .. } => "agentwt::remove::link",
             Self::Inside { .. } => "agentwt::remove::inside",
             Self::Moved { .. } => "agentwt::remove::moved",
             Self::Nested { .. } => "agentwt::remove::nested_repository",
@@ -266,6 +274,9 @@ impl RemoveRefusal {
                 format!(
                     "put the directory back where the link is: ls -ld {path} {path}/.. {path}/../.."
                 )
+            }
+            Reason::Link { target } => {
+                format!("put the directory back: rm {path} && mv {target} {path}")
             }
             Reason::Inside { root } => format!("cd {root} && git agentwt remove {name}"),
             Reason::Moved { to } => format!("move it back first: git worktree move {to} {path}"),

@@ -42,6 +42,7 @@ fn clean() -> RemoveFacts {
         root: "/r".into(),
         place: path,
         barred: None,
+        link: None,
         locked: false,
         uncommitted: Vec::new(),
         untracked: Vec::new(),
@@ -92,6 +93,13 @@ fn each_reason_needs_its_own_force() {
         }),
         ("another place", None, |f| f.record.path = "/etc".into()),
         ("a link", None, |f| f.barred = Some("a link".into())),
+        (
+            "a link to /x stands in its place, which is not followed",
+            None,
+            |f| {
+                f.link = Some("/x".into());
+            },
+        ),
         ("you are inside it", None, |f| f.start = f.place.join("src")),
         ("it was moved", None, |f| f.moved_to = Some("/x".into())),
         ("a repository is inside", None, |f| {

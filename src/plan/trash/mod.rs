@@ -50,8 +50,8 @@ pub struct ReviveFacts {
 pub struct BranchNow {
     /// The full name of its ref.
     pub name: String,
-    /// Where it was.
-    pub saved: CommitId,
+    /// Where it was; none when it had no commit yet.
+    pub saved: Option<CommitId>,
     /// Where it is; none when there is none.
     pub now: Option<CommitId>,
     /// The worktree that has it checked out.
@@ -96,15 +96,17 @@ pub fn plan(facts: &ReviveFacts) -> Result<RevivePlan, TrashRefusal> {
             let (branch, path) = (short, path.clone());
             return Err(TrashRefusal::BranchHeld { name, branch, path });
         }
-        match &branch.now {
-            None => make.push((branch.name.clone(), branch.saved.clone())),
-            Some(now) if *now == branch.saved => {}
-            Some(now) => {
+        match (&branch.now, &branch.saved) {
+            (None, None) => {}
+            (None, Some(saved)) => make.push((branch.name.clone(), saved.clone())),
+            (Some(now), Some(saved)) if now == saved => {}
+            (Some(now), saved) => {
+                let saved = saved.as_ref().map_or("no commit", CommitId::short);
                 return Err(TrashRefusal::BranchMoved {
                     name,
                     branch: short,
                     now: now.short().to_owned(),
-                    saved: branch.saved.short().to_owned(),
+                    saved: saved.to_owned(),
                 });
             }
         }

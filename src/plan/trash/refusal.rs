@@ -13,7 +13,11 @@ use crate::exit::ExitCode;
 pub enum TrashRefusal {
     /// Nothing of this name was saved.
     #[error("there is no removed worktree `{name}` to bring back")]
-    Nothing { name: String, others: Vec<String> },
+    Nothing {
+        name: String,
+        others: Vec<String>,
+        kept: Vec<String>,
+    },
     /// What was named is none.
     #[error("`{text}` names no removal of worktree `{name}`")]
     Unknown { name: String, text: String },
@@ -102,6 +106,10 @@ impl TrashRefusal {
     #[must_use]
     pub fn advice(&self) -> String {
         match self {
+            Self::Nothing { kept, .. } if !kept.is_empty() => format!(
+                "commits of this name were kept; to have them on a branch: git branch <new> <ref>, of {}",
+                kept.join(", ")
+            ),
             Self::Nothing { others, .. } if others.is_empty() => {
                 "nothing was removed with `git agentwt remove --force`, or it has expired"
                     .to_owned()

@@ -19,6 +19,7 @@ fn facts() -> ReviveFacts {
         removed: "2026-11-22T08:00:00Z".into(),
         head: commit("a"),
         on: Some("refs/heads/agentwt/task".into()),
+        unborn: false,
         branch: BranchName::from_git("agentwt/task"),
         tip: Some(commit("a")),
         path: "/r/.agentwt/worktrees/task".into(),
@@ -42,7 +43,7 @@ fn facts() -> ReviveFacts {
         taken: false,
         branches: vec![BranchNow {
             name: "refs/heads/agentwt/task".into(),
-            saved: commit("a"),
+            saved: Some(commit("a")),
             now: None,
             held: None,
         }],

@@ -16,7 +16,7 @@
 //! # let git = |words: &str| {
 //! #     let args: Vec<std::ffi::OsString> = words.split(' ').map(Into::into).collect();
 //! #     let environment: Vec<_> = std::env::vars_os().filter(|(n, _)| !n.to_string_lossy().starts_with("GIT_")).collect();
-//! #     let call = git_agentwt::git::Call { args: &args, dir: &root, environment: &environment, input: None };
+//! #     let call = git_agentwt::git::Call { args: &args, dir: &root, environment: &environment, input: None, timeout: None };
 //! #     let done = git_agentwt::git::Runner::run(&git_agentwt::git::Duct, &call).expect("git starts");
 //! #     assert_eq!(done.status, Some(0), "git {words}");
 //! # };
@@ -54,7 +54,7 @@
 //! std::fs::write(made.path.join("src/main.rs"), "fn main() {}\n")?;
 //! let refused = teardown(&options, "task-5", &Teardown::default()).unwrap_err();
 //! assert_eq!(refused.kind(), Kind::Refused);
-//! teardown(&options, "task-5", &Teardown { force: 1, ..Teardown::default() })?;
+//! teardown(&options, "task-5", &Teardown { force: 1, owner: Some("scheduler-3".to_owned()), ..Teardown::default() })?;
 //! assert_eq!(path(&options, "task-5").unwrap_err().kind(), Kind::UnknownWorktree);
 //!
 //! // a branch that is in the way may go; but this task is somebody else's by now
@@ -84,7 +84,7 @@
 //! # let environment: Vec<_> = std::env::vars_os().filter(|(n, _)| !n.to_string_lossy().starts_with("GIT_")).collect();
 //! # let git = |words: &str| {
 //! #     let args: Vec<OsString> = words.split(' ').map(Into::into).collect();
-//! #     let call = Call { args: &args, dir: &root, environment: &environment, input: None };
+//! #     let call = Call { args: &args, dir: &root, environment: &environment, input: None, timeout: None };
 //! #     assert_eq!(options.runner.run(&call).expect("git starts").status, Some(0), "git {words}");
 //! # };
 //! # git("init -q");

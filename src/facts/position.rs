@@ -1,7 +1,7 @@
 //! Finds where branches stand: beside their base, the branch that it was taken from, and upstream.
 //!
 //! Git is started three times, however many worktrees there are: the branches, a commit that all of
-//! them share, and the commits since. The rest is counted here ([`Graph`]).
+//! them share, and the commits since. The rest is counted here (`position/graph.rs`).
 
 mod graph;
 

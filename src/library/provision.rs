@@ -76,8 +76,10 @@ pub struct Provisioned {
 }
 
 /// Says how a worktree is removed: the options of `git agentwt remove`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Teardown {
+    /// Who asks: a worktree whose live owner this is goes.
+    pub owner: Option<String>,
     /// Whether to remove it with its work, after saving that (1), also while it is in use (2);
     /// `--force`, given so often.
     pub force: u8,
@@ -129,6 +131,7 @@ pub fn teardown(options: &Options, name: &str, how: &Teardown) -> Result<Removed
         force: how.force,
         delete_branch: how.delete_branch,
         keep_branch: how.keep_branch,
+        owner: how.owner.clone(),
         ..Remove::default()
     };
     let mut outcome = commands::remove::run(&session, &remove)?;

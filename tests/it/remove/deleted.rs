@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::{after, assert_gone, refused, sh, with_worktree};
-use crate::support::{Shim, TestRepo, chmod};
+use crate::support::{Shim, TestRepo, calls, chmod};
 
 const KILLS_ITS_PARENT: &str = "kill -9 $PPID; exit 77";
 
@@ -107,7 +107,7 @@ fn killed_at_any_call(remove: &[&str], script: &str, kept: &[&str]) {
     let (repo, _) = after(script);
     repo.sh(repo.root(), "cp -a repo pristine").ok();
     let shim = Shim::new(repo.root(), KILLS_ITS_PARENT);
-    for at in 1.. {
+    for at in calls(1) {
         repo.sh(repo.root(), "rm -rf repo && cp -a pristine repo")
             .ok();
         let (said, call) = shim.run(&repo, remove, at);

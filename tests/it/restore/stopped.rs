@@ -1,7 +1,7 @@
 //! Whatever fails, whoever kills it, at whichever call of git: nothing is lost.
 
 use super::world::{Everything, World};
-use crate::support::{Said, Shim};
+use crate::support::{Said, Shim, calls};
 
 const SCRIPT: &str = "
     rm README.md; echo staged >README.md; git add README.md; echo edited >README.md
@@ -28,12 +28,12 @@ fn nothing_is_lost(world: &World, before: &Everything, call: &str, said: &Said) 
     }
 }
 
-/// Every second call of git, from an offset, fails or kills us.
+/// Calls of git, from an offset, fail or kill us.
 fn at_each_call(offset: usize, act: &str) {
     let world = World::after(SCRIPT);
     let before = world.everything(".");
     let mut changed = 0;
-    for at in (1 + offset..).step_by(2) {
+    for at in calls(1 + offset) {
         let (said, call) = tampered(&world, at, act);
         let Some(call) = call else {
             assert_eq!(said.status, 0, "{said}");

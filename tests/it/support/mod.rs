@@ -11,7 +11,7 @@ pub use kill::{Act, Hit, strace_works};
 pub use placed::Digests;
 pub use repo::{TestRepo, chmod, write};
 pub use said::Said;
-pub use shim::Shim;
+pub use shim::{Shim, calls};
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

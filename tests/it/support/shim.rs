@@ -4,6 +4,14 @@ use std::path::{Path, PathBuf};
 
 use super::{Said, TestRepo, binary, chmod};
 
+/// The numbers of the calls that a test tampers with, from a first one: every third, so that all
+/// tests take minutes and not a quarter of an hour; with `AGENTWT_EVERY_CALL=1` each
+/// (CONTRIBUTING.md).
+pub fn calls(first: usize) -> impl Iterator<Item = usize> {
+    let all = std::env::var_os("AGENTWT_EVERY_CALL").is_some();
+    (first..).step_by(if all { 1 } else { 3 })
+}
+
 /// Represents a `git` earlier on the search path that numbers its calls. Some run side by side:
 /// each has the number that it was the first to take.
 pub struct Shim {

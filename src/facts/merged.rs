@@ -5,11 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::apart::Apart;
 use super::error::FactsError;
 use super::history::touched;
 use super::repository::Repository;
-use crate::disk::files::{self, Temporary};
-use crate::git::objects::{ObjectFormat, Objects};
+use crate::disk::files;
+use crate::git::objects::Objects;
 use crate::git::{Git, GitError, GitMode};
 use crate::name::CommitId;
 use crate::path::RepoPath;
@@ -41,53 +42,30 @@ pub fn find(
     if own.is_empty() || own.len() > OWN || targets.is_empty() {
         return None;
     }
-    let apart = Apart::new(repository).ok()?;
+    let comparing = Comparing::new(repository).ok()?;
     let mut found = targets.iter().filter_map(|target| {
         // a history that cannot be read, in a shallow or partial clone, proves nothing
-        apart.compare(tip, own, target).ok().flatten()
+        comparing.compare(tip, own, target).ok().flatten()
     });
     found.next()
 }
 
-/// Holds a git directory of its own with the repository's objects as alternates: nothing is
-/// written into the repository, and neither its attributes nor its merge drivers count.
-struct Apart {
+/// Compares in a git directory of its own, where nothing is written into the repository, and
+/// neither its attributes nor its merge drivers count.
+struct Comparing {
     git: Git,
-    objects: Objects,
-    _dir: Temporary,
+    apart: Apart,
 }
 
-impl Apart {
+impl Comparing {
     fn new(repository: &Repository) -> Result<Self, FactsError> {
-        let dir = Temporary::new()?;
-        let own = dir.path().join("git");
-        let put = |name: &str, bytes: &[u8]| {
-            let file = own.join(name);
-            files::put(file.as_std_path(), bytes)
-                .map_err(|error| crate::disk::DiskError::new(format!("write {file}"), error))
-        };
-        let config = match repository.format {
-            ObjectFormat::Sha1 => "[core]\n\trepositoryFormatVersion = 0\n\tbare = true\n",
-            ObjectFormat::Sha256 => {
-                "[core]\n\trepositoryFormatVersion = 1\n\tbare = true\n\
-                [extensions]\n\tobjectFormat = sha256\n"
-            }
-        };
-        put("HEAD", b"ref: refs/heads/none\n")?;
-        put("config", config.as_bytes())?;
-        files::create_directories(&own.join("refs"))?;
-        let objects = repository.common_dir.join("objects");
-        let alternate = objects.as_str().replace('\\', "\\\\").replace('"', "\\\"");
-        let alternate = format!("\"{}\"\n", alternate.replace('\n', "\\n"));
-        put("objects/info/alternates", alternate.as_bytes())?;
+        let apart = Apart::new(repository, "[core]\n\tbare = true\n")?;
         if let Some(shallow) = files::read(&repository.common_dir.join("shallow"))? {
-            put("shallow", &shallow)?;
+            files::write(&apart.git_dir.join("shallow"), &shallow)?;
         }
-        Ok(Self {
-            git: repository.git.on(&own, None).with_mode(GitMode::Hardened),
-            objects: Objects::open(&own, repository.format)?,
-            _dir: dir,
-        })
+        let git = repository.git.on(&apart.git_dir, None);
+        let git = git.with_mode(GitMode::Hardened);
+        Ok(Self { git, apart })
     }
 
     fn compare(
@@ -102,10 +80,13 @@ impl Apart {
         let [base] = bases.as_slice() else {
             return Ok(None);
         };
-        let base_tree = self.objects.commit(base)?.tree;
-        let tree = self.objects.commit(tip)?.tree;
-        let net = self.objects.difference(Some(&base_tree), Some(&tree))?;
-        let own = Own::read(&self.objects, own)?;
+        let base_tree = self.apart.objects.commit(base)?.tree;
+        let tree = self.apart.objects.commit(tip)?.tree;
+        let net = self
+            .apart
+            .objects
+            .difference(Some(&base_tree), Some(&tree))?;
+        let own = Own::read(&self.apart.objects, own)?;
         let is_whole = !net.is_empty() && own.touched.iter().all(|path| net.contains_key(path));
         let (theirs, ours) = git.rev_list_count_sides(&target.commit, tip)?;
         if theirs == 0 {
@@ -128,7 +109,7 @@ impl Apart {
             return Ok(None);
         }
         let merged = git.merge_tree(&target.commit, tip)?;
-        let theirs = self.objects.commit(&target.commit)?.tree.to_string();
+        let theirs = self.apart.objects.commit(&target.commit)?.tree.to_string();
         let name = || Merged::Contained(target.name.clone());
         Ok((merged == Some(theirs)).then(name))
     }
@@ -137,7 +118,7 @@ impl Apart {
     fn commit(&self, tree: &str, parent: &CommitId) -> Result<CommitId, GitError> {
         let who = "git-agentwt <git-agentwt@localhost> 0 +0000";
         let raw = format!("tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\nall\n");
-        self.objects.write_commit(raw.as_bytes())
+        self.apart.objects.write_commit(raw.as_bytes())
     }
 
     /// The commits that only one side has, with the same change on both.

@@ -2,6 +2,7 @@
 
 pub mod add;
 pub mod adopt;
+mod apart;
 pub mod candidates;
 pub mod changes;
 pub mod commits;

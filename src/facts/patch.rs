@@ -5,8 +5,8 @@
 //! the reference that the files are compared with.
 
 use bstr::ByteSlice;
-use camino::Utf8Path;
 
+use super::apart::{Apart, quoted};
 use super::changes::Survey;
 use super::commits::OwnCommit;
 use super::error::FactsError;
@@ -15,9 +15,9 @@ use super::worktree::Known;
 use crate::compare::{Delta, entry_in};
 use crate::disk::DiskError;
 use crate::disk::below::open_below;
-use crate::disk::files::{self, Opened, Temporary};
+use crate::disk::files::{self, Opened};
 use crate::entry::{Entry, Mode, ObjectId};
-use crate::git::objects::{ObjectFormat, Objects};
+use crate::git::objects::ObjectFormat;
 use crate::git::{Git, GitMode};
 use crate::name::CommitId;
 use crate::path::RepoPath;
@@ -43,8 +43,7 @@ pub struct Patches<'a> {
     format: ObjectFormat,
     git: Git,
     reference: CommitId,
-    objects: Objects,
-    dir: Temporary,
+    apart: Apart,
 }
 
 impl<'a> Patches<'a> {
@@ -60,27 +59,20 @@ impl<'a> Patches<'a> {
         survey: &'a Survey,
         reference: &CommitId,
     ) -> Result<Self, FactsError> {
-        let dir = Temporary::new()?;
-        let (own, work) = (dir.path().join("git"), dir.path().join("work"));
+        let apart = Apart::new(repository, &settings(repository, known)?)?;
+        let work = apart.directory().join("work");
         files::create_directories(&work)?;
-        files::create_directories(&own.join("refs"))?;
-        files::write(&own.join("HEAD"), b"ref: refs/heads/none\n")?;
-        files::write(&own.join("config"), config(repository, known)?.as_bytes())?;
-        let alternate = quoted(&repository.common_dir.join("objects"));
-        let alternates = own.join("objects/info/alternates");
-        files::write(&alternates, format!("{alternate}\n").as_bytes())?;
-        let git = repository.git.on(&own, Some(&work));
+        let git = repository.git.on(&apart.git_dir, Some(&work));
         let git = git.with_mode(GitMode::Hardened);
-        let git = git.with_index(&dir.path().join("attributes"));
+        let git = git.with_index(&apart.directory().join("attributes"));
         git.read_tree(reference.as_str())?;
         Ok(Self {
             known,
             survey,
             format: repository.format,
-            objects: Objects::open(&own, repository.format)?,
             git,
             reference: reference.clone(),
-            dir,
+            apart,
         })
     }
 
@@ -161,7 +153,7 @@ impl<'a> Patches<'a> {
             info.extend_from_slice(path.as_bstr());
             info.push(0);
         }
-        let git = self.git.with_index(&self.dir.path().join("index"));
+        let git = self.git.with_index(&self.apart.directory().join("index"));
         Ok(git.tree_with(onto.as_str(), &info)?)
     }
 
@@ -210,7 +202,7 @@ impl<'a> Patches<'a> {
         if paths.is_empty() {
             return Ok(());
         }
-        let git = self.git.with_index(&self.dir.path().join("index"));
+        let git = self.git.with_index(&self.apart.directory().join("index"));
         let stored = git.add_files(self.reference.as_str(), paths)?;
         for path in paths {
             if let (Some(Some(entry)), Some(id)) = (now.get_mut(path), stored.get(path)) {
@@ -234,16 +226,16 @@ impl<'a> Patches<'a> {
                 let convertible = self.known.record.conversions || bytes.contains(&b'\r');
                 // what an agent says of attributes counts for nothing here
                 if convertible && path.file_name() != ".gitattributes" {
-                    let aside = self.dir.path().join("work").into_std_path_buf();
+                    let aside = self.apart.directory().join("work").into_std_path_buf();
                     files::put(&aside.join(relative), &bytes).map_err(failed)?;
                     return Ok(None);
                 }
                 let size = bytes.len() as u64;
-                self.objects.write_blob(size, &mut bytes.as_slice())?
+                self.apart.objects.write_blob(size, &mut bytes.as_slice())?
             }
             Opened::Link(text) if mode == Mode::Link => {
                 let size = text.len() as u64;
-                self.objects.write_blob(size, &mut text.as_bytes())?
+                self.apart.objects.write_blob(size, &mut text.as_bytes())?
             }
             Opened::File { .. } | Opened::Link(_) | Opened::Other => {
                 let changing = std::io::Error::other("it changed while it was read");
@@ -293,28 +285,16 @@ const fn empty_tree(format: ObjectFormat) -> &'static str {
     }
 }
 
-/// The configuration of the temporary git directory. The repository's own is taken over only
-/// where `add` found filters at work, which it may define.
-fn config(repository: &Repository, known: &Known) -> Result<String, FactsError> {
-    let mut text = match repository.format {
-        ObjectFormat::Sha1 => "[core]\n\trepositoryFormatVersion = 0\n".to_owned(),
-        ObjectFormat::Sha256 => "[core]\n\trepositoryFormatVersion = 1\n\
-            [extensions]\n\tobjectFormat = sha256\n"
-            .to_owned(),
-    };
+/// The settings of the temporary git directory. The repository's own are taken over only where
+/// `add` found filters at work, which they may define.
+fn settings(repository: &Repository, known: &Known) -> Result<String, FactsError> {
     if known.record.conversions {
         let path = quoted(&repository.common_dir.join("config"));
-        text.push_str(&format!("[include]\n\tpath = {path}\n"));
-    } else if repository.git.config_get("core.autocrlf")?.as_deref() == Some("input") {
-        text.push_str("[core]\n\tautocrlf = input\n");
+        return Ok(format!("[include]\n\tpath = {path}\n"));
     }
-    Ok(text)
-}
-
-/// A path as `objects/info/alternates` and a configuration take it, whatever is in it
-/// (gitrepository-layout(5), git-config(1)).
-fn quoted(directory: &Utf8Path) -> String {
-    let text = directory.as_str();
-    let text = text.replace('\\', "\\\\").replace('"', "\\\"");
-    format!("\"{}\"", text.replace('\n', "\\n"))
+    let autocrlf = repository.git.config_get("core.autocrlf")?;
+    Ok(match autocrlf.as_deref() {
+        Some("input") => "[core]\n\tautocrlf = input\n".to_owned(),
+        Some(_) | None => String::new(),
+    })
 }

@@ -1,0 +1,64 @@
+//! Makes a git directory of its own, in which what is asked of git is neither written into the
+//! repository nor decided by its attributes and settings: [`Apart`].
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::error::FactsError;
+use super::repository::Repository;
+use crate::disk::files::{self, Temporary};
+use crate::git::objects::{ObjectFormat, Objects};
+
+/// Represents a temporary git directory with the objects of a repository as alternates
+/// (gitrepository-layout(5)); it is removed with this.
+pub(super) struct Apart {
+    /// The git directory.
+    pub git_dir: Utf8PathBuf,
+    /// Its objects, and through it the repository's.
+    pub objects: Objects,
+    dir: Temporary,
+}
+
+impl Apart {
+    /// Makes one; `settings` are added to a configuration that says the format and no more.
+    pub fn new(repository: &Repository, settings: &str) -> Result<Self, FactsError> {
+        let dir = Temporary::new()?;
+        let git_dir = dir.path().join("git");
+        files::create_directories(&git_dir.join("refs"))?;
+        let format = match repository.format {
+            ObjectFormat::Sha1 => "[core]\n\trepositoryFormatVersion = 0\n",
+            ObjectFormat::Sha256 => {
+                "[core]\n\trepositoryFormatVersion = 1\n\
+                [extensions]\n\tobjectFormat = sha256\n"
+            }
+        };
+        let alternate = quoted(&repository.common_dir.join("objects"));
+        files::write(&git_dir.join("HEAD"), b"ref: refs/heads/none\n")?;
+        files::write(
+            &git_dir.join("config"),
+            format!("{format}{settings}").as_bytes(),
+        )?;
+        files::write(
+            &git_dir.join("objects/info/alternates"),
+            format!("{alternate}\n").as_bytes(),
+        )?;
+        let objects = Objects::open(&git_dir, repository.format)?;
+        Ok(Self {
+            git_dir,
+            objects,
+            dir,
+        })
+    }
+
+    /// The temporary directory around it, for what else is needed.
+    pub fn directory(&self) -> &Utf8Path {
+        self.dir.path()
+    }
+}
+
+/// A path as `objects/info/alternates` and a configuration take it, whatever is in it
+/// (gitrepository-layout(5), git-config(1)).
+pub(super) fn quoted(path: &Utf8Path) -> String {
+    let text = path.as_str();
+    let text = text.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{}\"", text.replace('\n', "\\n"))
+}

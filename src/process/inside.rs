@@ -2,6 +2,9 @@
 
 use camino::Utf8Path;
 
+#[cfg(target_os = "linux")]
+use super::running::parent;
+
 /// Holds a process that runs inside a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inside {
@@ -69,21 +72,12 @@ pub fn inside(_directory: &Utf8Path) -> Option<Vec<Inside>> {
 /// Our own process and those that started it, as far up as the system tells.
 #[cfg(target_os = "linux")]
 #[must_use]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "/proc (proc(5)) is the system's word on processes, not a disk"
-)]
 pub fn ancestors() -> Vec<u32> {
     let mut line = vec![std::process::id()];
     while let Some(pid) = line.last().copied()
         && pid > 1
     {
-        let stat = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let stat = String::from_utf8_lossy(&stat).into_owned();
-        // after the name, which may hold anything: the state, then the parent (proc_pid_stat(5))
-        let parent = stat.rsplit_once(") ");
-        let parent = parent.and_then(|(_, rest)| rest.split(' ').nth(1)?.parse().ok());
-        match parent {
+        match parent(pid) {
             Some(parent) if parent > 0 => line.push(parent),
             Some(_) | None => break,
         }

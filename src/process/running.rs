@@ -20,17 +20,31 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// What the system says of a process after its name: the state, the parent, … (`proc_pid_stat(5)`);
+/// none when there is no such process.
+#[cfg(target_os = "linux")]
+pub(super) fn stat(pid: u32) -> Option<Vec<String>> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat).into_owned();
+    // the second field is the program's name in brackets, which may hold anything
+    let (_, after) = stat.rsplit_once(") ")?;
+    Some(after.split(' ').map(ToOwned::to_owned).collect())
+}
+
+/// The number of the process that started this one.
+#[cfg(target_os = "linux")]
+pub(super) fn parent(pid: u32) -> Option<u32> {
+    stat(pid)?.get(1)?.parse().ok()
+}
+
 /// Returns what only this very process has, as long as its number means it: when it started, and
 /// in which run of the system; none when there is no such process.
 #[cfg(target_os = "linux")]
 #[must_use]
 pub fn started(pid: u32) -> Option<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let stat = String::from_utf8_lossy(&stat).into_owned();
-    // the second field is the program's name in brackets, which may hold anything (proc_pid_stat(5))
-    let (_, after) = stat.rsplit_once(") ")?;
-    let mut fields = after.split(' ');
+    let fields = stat(pid)?;
+    let mut fields = fields.iter().map(String::as_str);
     // a zombie has ended: nobody has asked yet how
     if matches!(fields.next()?, "Z" | "X") {
         return None;

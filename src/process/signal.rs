@@ -2,6 +2,8 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 
+#[cfg(target_os = "linux")]
+use super::running::parent;
 use super::running::{is_alive, started};
 
 /// Represents a process, and nobody else that has its number later.
@@ -81,12 +83,7 @@ fn parents() -> Vec<(u32, u32)> {
         return Vec::new();
     };
     let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-    let with_parent = |pid: u32| {
-        let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-        let stat = String::from_utf8_lossy(&stat).into_owned();
-        let (_, after) = stat.rsplit_once(") ")?;
-        Some((pid, after.split(' ').nth(1)?.parse().ok()?))
-    };
+    let with_parent = |pid: u32| Some((pid, parent(pid)?));
     numbers.filter_map(with_parent).collect()
 }
 

@@ -5,15 +5,20 @@ set -u
 
 usage() {
     cat <<'END'
-usage: ./test.sh [--help]
+usage: ./test.sh [--every-path] [--help]
 
 Run the checks (tools, format, clippy, shellcheck, rustdoc), all tests and the
 examples in the documentation. The man pages are shown by man in the tests.
+
+  --every-path   run the tests once more on the slow paths: git checks out and
+                 reads the repository, and every file is read
 END
 }
 
+every_path=no
 case ${1:-} in
     '') ;;
+    --every-path) every_path=yes ;;
     -h | --help)
         usage
         exit 0
@@ -177,10 +182,15 @@ in_memory && export TMPDIR=/dev/shm
 if command -v cargo-nextest >/dev/null 2>&1; then
     # a test waits for the git that it started half of its time
     threads=$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 2))
-    tests tests cargo nextest run --locked --no-fail-fast --test-threads "$threads" \
-        --status-level fail --final-status-level fail
+    run_tests=(cargo nextest run --locked --no-fail-fast --test-threads "$threads"
+        --status-level fail --final-status-level fail)
 else
-    tests tests cargo test --locked --no-fail-fast --tests
+    run_tests=(cargo test --locked --no-fail-fast --tests)
+fi
+tests tests "${run_tests[@]}"
+if [[ $every_path == yes ]]; then
+    tests 'slow paths' env GIT_AGENTWT_CHECKOUT=git GIT_AGENTWT_READ=git GIT_AGENTWT_WALK=full \
+        "${run_tests[@]}"
 fi
 tests doctests cargo test --locked --doc
 check rustdoc documentation

@@ -3,17 +3,35 @@
 # hook of this name where git would have found it, then ours; the user's status is git's.
 [ -n "$GIT_DIR" ] || [ ! -d .git/agentwt ] || GIT_DIR=.git # a clone: git does not say
 agentwt_hook=${0##*/}
-unset -v agentwt_dir
-while IFS= read -r agentwt_line; do # scope<TAB>path; the last that is not ours would have won
-    case $agentwt_line in "" | command*) continue ;; esac
-    agentwt_line=${agentwt_line#*[[:space:]]}
-    [ -d "$agentwt_line/agentwt.d" ] || agentwt_dir=$agentwt_line
-done <<EOF
+agentwt_admin=${GIT_DIR:-${0%/agentwt/hooks/*}}
+# Git has to be asked: once for all the hooks of one command, as it reads its settings once itself.
+# What was found stays in a file with the number of that git's process; a later process of the same
+# number is newer than the file.
+agentwt_found=$agentwt_admin/agentwt/chained
+unset -v agentwt_dir agentwt_known
+# shellcheck disable=SC3013 # a sh without -nt asks git every time
+if [ -d "/proc/$PPID" ] && [ "$agentwt_found" -nt "/proc/$PPID" ] 2>/dev/null; then
+    { IFS= read -r agentwt_known && IFS= read -r agentwt_dir; } <"$agentwt_found"
+fi
+case ${agentwt_known-} in
+"$PPID set") ;;
+"$PPID unset") unset -v agentwt_dir ;;
+*)
+    unset -v agentwt_dir
+    agentwt_known="$PPID unset"
+    while IFS= read -r agentwt_line; do # scope<TAB>path; the last that is not ours would have won
+        case $agentwt_line in "" | command*) continue ;; esac
+        agentwt_line=${agentwt_line#*[[:space:]]}
+        [ -d "$agentwt_line/agentwt.d" ] || agentwt_dir=$agentwt_line agentwt_known="$PPID set"
+    done <<EOF
 $(git config --show-scope --type=path --get-all core.hooksPath)
 EOF
+    [ ! -w "$agentwt_admin/agentwt" ] ||
+        printf '%s\n' "$agentwt_known" "${agentwt_dir-}" 2>/dev/null >"$agentwt_found"
+    ;;
+esac
 # `git worktree add` starts post-checkout in the new worktree, without GIT_DIR, and means a relative
 # path from the root of the worktree in which it was called: the one that this script is for.
-agentwt_admin=${GIT_DIR:-${0%/agentwt/hooks/*}}
 if [ -z "${agentwt_dir+set}" ]; then
     agentwt_dir=. # of a clone; else ../.. unless somebody moved it
     [ ! -e "$agentwt_admin/commondir" ] || IFS= read -r agentwt_dir <"$agentwt_admin/commondir"
@@ -32,6 +50,7 @@ fi
 agentwt_user=$agentwt_dir/$agentwt_hook agentwt_status=0
 agentwt_ours=$GIT_DIR/agentwt/hooks/agentwt.d/$agentwt_hook
 [ -n "$GIT_DIR" ] && [ -x "$agentwt_ours" ] || agentwt_ours=
+case $agentwt_hook:${1-} in post-index-change:[!1]*) agentwt_ours= ;; esac # it would not act
 if [ -f "$agentwt_user" ] && [ -x "$agentwt_user" ]; then
     [ -n "$agentwt_ours" ] || exec "$agentwt_user" "$@"
     case $agentwt_hook in

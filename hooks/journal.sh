@@ -8,7 +8,16 @@
 state=$GIT_DIR/agentwt
 [ -n "$GIT_DIR" ] && [ -d "$state" ] || exit 0
 case $1 in
-committed) exec cat >>"$state/journal" ;;
+committed) # read here: it is a line or two, and a cat takes longer to start
+    said=
+    while IFS= read -r line; do
+        said="$said$line
+"
+        [ "${#said}" -lt 4000 ] || { printf %s "$said" && said='' && exec cat; } >>"$state/journal"
+    done
+    printf %s "$said" >>"$state/journal"
+    exit
+    ;;
 prepared) [ -r "$state/committing" ] && IFS= read -r git <"$state/committing" ;;
 esac
 [ -n "$git" ] && [ "$git" = "$PPID" ] || exit 0

@@ -15,6 +15,7 @@ pub mod index;
 pub mod index_edit;
 mod merged;
 pub mod objects;
+mod own;
 mod patch;
 pub mod quarantine;
 pub mod refs;
@@ -27,6 +28,7 @@ pub mod trees;
 pub mod worktree;
 
 pub use error::GitError;
+pub use own::Reading;
 pub use run::{Git, GitVersion, Mode as GitMode};
 pub use runner::{Call, Duct, Family, Output, Runner, SharedRunner, Stoppable};
 pub use trace::{Asked, Trace};

@@ -18,6 +18,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::contention;
 use super::error::GitError;
+use super::own::Reading;
 use super::quarantine::Quarantine;
 use super::runner::{Call, Duct, Output, Runner, SharedRunner, Stoppable};
 use super::settings::{
@@ -232,6 +233,28 @@ impl Git {
         })
     }
 
+    /// The git directory that it was told, none where git has to find it.
+    pub(super) fn named_git_dir(&self) -> Option<&Utf8Path> {
+        match &self.target {
+            Target::Discover => None,
+            Target::Explicit { git_dir, .. } => Some(git_dir),
+        }
+    }
+
+    /// Which settings it obeys.
+    pub(super) const fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Who reads what git only would read from its files: `GIT_AGENTWT_READ=git|own`.
+    pub(super) fn reading(&self) -> Reading {
+        match std::env::var_os("GIT_AGENTWT_READ") {
+            Some(who) if who == "git" => Reading::Git,
+            Some(_) | None if self.runner.is_local() => Reading::Own,
+            Some(_) | None => Reading::Git,
+        }
+    }
+
     /// The directory in which it runs.
     #[must_use]
     pub fn dir(&self) -> &Utf8Path {
@@ -397,6 +420,10 @@ impl Git {
 }
 
 impl Runner for Duct {
+    fn is_local(&self) -> bool {
+        true
+    }
+
     fn run(&self, call: &Call<'_>) -> std::io::Result<Output> {
         let git = command(call).start()?;
         let ended = match call.timeout {
@@ -411,6 +438,10 @@ impl Runner for Duct {
 }
 
 impl Runner for Stoppable {
+    fn is_local(&self) -> bool {
+        true
+    }
+
     fn run(&self, call: &Call<'_>) -> std::io::Result<Output> {
         let before = self.signal.load(Ordering::SeqCst);
         let git = command(call).start()?;

@@ -34,6 +34,12 @@ pub trait Runner: Send + Sync {
     /// # Errors
     /// Fails when git cannot be started or talked to; a status other than 0 is no error.
     fn run(&self, call: &Call<'_>) -> std::io::Result<Output>;
+
+    /// Whether it runs the git of this machine on the files of this machine: then what git would
+    /// only read from its files may be read without it.
+    fn is_local(&self) -> bool {
+        false
+    }
 }
 
 /// Holds one call of git.
@@ -108,6 +114,10 @@ impl Default for SharedRunner {
 impl Runner for SharedRunner {
     fn run(&self, call: &Call<'_>) -> std::io::Result<Output> {
         self.0.run(call)
+    }
+
+    fn is_local(&self) -> bool {
+        self.0.is_local()
     }
 }
 

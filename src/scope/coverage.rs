@@ -5,8 +5,10 @@
 
 use std::borrow::Borrow;
 use std::fmt;
+use std::sync::Arc;
 
 use super::descent::{Descent, Level};
+use super::lookup::{Inside, Place};
 use super::pattern::{Anchor, Pattern};
 use super::{EntryKind, Origin, RuleList, Scope, ScopeRule};
 use crate::path::{RepoPath, escape_for_terminal};
@@ -97,25 +99,16 @@ impl Scope {
         &self,
         tracked: impl IntoIterator<Item = (P, EntryKind)>,
     ) -> Coverage<'_> {
-        let mut patterns: Vec<_> = [&self.exclude, &self.write, &self.read]
-            .into_iter()
-            .flatten()
-            .collect();
-        patterns.sort_by_key(|compiled| compiled.rule);
-        let patterns: Vec<&Pattern> = patterns.iter().map(|c| &c.pattern).collect();
+        let patterns = &self.patterns[..self.rules.len()];
         let mut tallies = vec![Tally::default(); patterns.len()];
-        let mut descent = Descent::new(self.case, vec![None; patterns.len()]);
+        let mut descent = Descent::new(self.case, Above::root(self));
         for (path, kind) in tracked {
             let path = path.borrow();
-            let (level, parent) = descent.enter(path.as_bstr(), |parent, directory| {
-                (patterns.iter().zip(parent))
-                    .map(|(p, above)| above.or_else(|| depth(p, directory, EntryKind::Directory)))
-                    .collect()
+            let (level, above) = descent.enter(path.as_bstr(), |above, directory| {
+                above.enter(self, directory)
             });
-            for ((pattern, above), tally) in patterns.iter().zip(parent).zip(&mut tallies) {
-                let Some(depth) = above.or_else(|| depth(pattern, level, kind)) else {
-                    continue;
-                };
+            let mut count = |place: Place, depth: Depth| {
+                let tally = &mut tallies[place as usize];
                 tally.matches += 1;
                 match depth {
                     Depth::Root => tally.in_root += 1,
@@ -123,9 +116,15 @@ impl Scope {
                         tally.below.get_or_insert_with(|| path.clone());
                     }
                 }
+            };
+            for (place, depth) in &*above.matched {
+                count(*place, *depth);
+            }
+            for (place, depth) in above.more(self, level, kind) {
+                count(place, depth);
             }
         }
-        let advice = (self.rules.iter().zip(&patterns).zip(&tallies))
+        let advice = (self.rules.iter().zip(patterns).zip(&tallies))
             .filter_map(|((rule, pattern), tally)| advice(rule, pattern, tally));
         let rules = (self.rules.iter().zip(&tallies)).map(|(rule, tally)| RuleCoverage {
             rule,
@@ -138,13 +137,58 @@ impl Scope {
     }
 }
 
-fn depth(pattern: &Pattern, level: Level<'_>, kind: EntryKind) -> Option<Depth> {
-    let depth = if level.name == 0 {
-        Depth::Root
-    } else {
-        Depth::Below
-    };
-    (pattern.matches(level.path, level.name, kind)).then_some(depth)
+/// Holds what is known of the directories above a path.
+#[derive(Clone, Debug)]
+struct Above {
+    inside: Inside,
+    /// The rules that match one of them, and at which depth the first is.
+    matched: Arc<[(Place, Depth)]>,
+}
+
+impl Above {
+    fn root(scope: &Scope) -> Self {
+        Self {
+            inside: scope.lookup.root(),
+            matched: Arc::default(),
+        }
+    }
+
+    fn enter(&self, scope: &Scope, directory: Level<'_>) -> Self {
+        let more = self.more(scope, directory, EntryKind::Directory);
+        let matched = if more.is_empty() {
+            Arc::clone(&self.matched)
+        } else {
+            self.matched.iter().copied().chain(more).collect()
+        };
+        Self {
+            inside: scope.lookup.enter(&self.inside, directory),
+            matched,
+        }
+    }
+
+    /// The user's rules that match this path itself, and no directory above it.
+    fn more(&self, scope: &Scope, level: Level<'_>, kind: EntryKind) -> Vec<(Place, Depth)> {
+        let depth = if level.name == 0 {
+            Depth::Root
+        } else {
+            Depth::Below
+        };
+        let is_known = |place: Place| self.matched.iter().any(|(known, _)| *known == place);
+        let ask = |place: Place| {
+            let pattern = &scope.patterns[place as usize];
+            !is_known(place) && pattern.matches(level.path, level.name, kind)
+        };
+        let mut more: Vec<(Place, Depth)> = Vec::new();
+        let lookup = &scope.lookup;
+        lookup.matches(level, kind, &self.inside, ask, |place| {
+            let is_users = (place as usize) < scope.rules.len();
+            let is_new = is_users && !is_known(place);
+            if is_new && !more.iter().any(|(known, _)| *known == place) {
+                more.push((place, depth));
+            }
+        });
+        more
+    }
 }
 
 fn advice<'s>(rule: &'s ScopeRule, pattern: &Pattern, tally: &Tally) -> Option<Advice<'s>> {

@@ -24,6 +24,7 @@ mod coverage;
 mod descent;
 mod error;
 mod glob;
+mod lookup;
 mod overlap;
 mod pattern;
 mod rule;
@@ -41,6 +42,7 @@ pub use rule::{Origin, RuleList, ScopeRule};
 pub use sparse::SparsePatterns;
 
 use crate::path::RepoPath;
+use lookup::Lookup;
 use pattern::Pattern;
 
 /// Says what an agent may do with a path. More access is greater.
@@ -110,17 +112,10 @@ pub struct Verdict<'s> {
 pub struct Scope {
     rules: Vec<ScopeRule>,
     case: Case,
-    exclude: Vec<Compiled>,
-    write: Vec<Compiled>,
-    read: Vec<Compiled>,
     built_in_rules: Vec<ScopeRule>,
-    built_in: Vec<Compiled>,
-}
-
-#[derive(Clone, Debug)]
-struct Compiled {
-    pattern: Pattern,
-    rule: usize,
+    /// One for each of the user's rules in their order, then the built-in ones.
+    patterns: Vec<Pattern>,
+    lookup: Lookup,
 }
 
 /// The memory bank, in the order of a pattern file: the last rule of a level wins.
@@ -138,24 +133,25 @@ impl Scope {
         let built_in_rules: Vec<ScopeRule> = BUILT_IN
             .map(|(list, pattern)| ScopeRule::new(list, pattern, Origin::BuiltIn))
             .into();
-        let built_in = compile_all(&built_in_rules, case)?;
-        let (mut exclude, mut write, mut read) = (Vec::new(), Vec::new(), Vec::new());
-        for compiled in compile_all(&rules, case)? {
-            match rules[compiled.rule].list {
-                RuleList::Exclude => exclude.push(compiled),
-                RuleList::Write => write.push(compiled),
-                RuleList::Read => read.push(compiled),
-            }
-        }
+        let mut patterns = compile_all(&rules, case)?;
+        patterns.extend(compile_all(&built_in_rules, case)?);
         Ok(Self {
             rules,
             case,
-            exclude,
-            write,
-            read,
             built_in_rules,
-            built_in,
+            lookup: Lookup::new(patterns.iter()),
+            patterns,
         })
+    }
+
+    /// The patterns of one list, in order, each with its rule.
+    fn list(&self, list: RuleList) -> impl Iterator<Item = (&ScopeRule, &Pattern)> {
+        let all = self.rules.iter().zip(&self.patterns);
+        all.filter(move |(rule, _)| rule.list == list)
+    }
+
+    fn built_in(&self) -> &[Pattern] {
+        &self.patterns[self.rules.len()..]
     }
 
     /// The user's rules, in the order given, without the built-in ones.
@@ -183,14 +179,11 @@ impl Scope {
     }
 }
 
-fn compile_all(rules: &[ScopeRule], case: Case) -> Result<Vec<Compiled>, Vec<ScopeError>> {
+fn compile_all(rules: &[ScopeRule], case: Case) -> Result<Vec<Pattern>, Vec<ScopeError>> {
     let (mut all, mut errors) = (Vec::with_capacity(rules.len()), Vec::new());
-    for (index, rule) in rules.iter().enumerate() {
+    for rule in rules {
         match Pattern::parse(&rule.pattern, case) {
-            Ok(pattern) => all.push(Compiled {
-                pattern,
-                rule: index,
-            }),
+            Ok(pattern) => all.push(pattern),
             Err(fault) => errors.push(ScopeError {
                 rule: rule.clone(),
                 fault,

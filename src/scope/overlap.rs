@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use super::automaton::{Automaton, Reached};
 use super::class::ByteSet;
-use super::{Case, Compiled, RuleList, Scope, ScopeRule};
+use super::{Case, RuleList, Scope, ScopeRule};
 use crate::path::RepoPath;
 
 /// Names two write patterns, one of each scope, that both let a path be written.
@@ -77,17 +77,14 @@ impl Scope {
     }
 
     fn writers(&self) -> Vec<(&ScopeRule, Automaton)> {
-        let one = |compiled: &Compiled| {
-            let automaton = Automaton::of([&compiled.pattern], self.case);
-            (&self.rules[compiled.rule], automaton)
-        };
-        self.write.iter().map(one).collect()
+        let one = |(rule, pattern)| (rule, Automaton::of([pattern], self.case));
+        self.list(RuleList::Write).map(one).collect()
     }
 
     /// What no write pattern opens: excluded paths, and those of the built-in rules.
     fn closed_to_writing(&self) -> Automaton {
-        let closed = self.exclude.iter().chain(&self.built_in);
-        Automaton::of(closed.map(|compiled| &compiled.pattern), self.case)
+        let excluded = self.list(RuleList::Exclude).map(|(_, pattern)| pattern);
+        Automaton::of(excluded.chain(self.built_in()), self.case)
     }
 }
 

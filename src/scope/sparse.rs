@@ -22,7 +22,7 @@ use std::fmt;
 use bstr::BString;
 
 use super::pattern::{Anchor, Pattern, Target};
-use super::{Access, EntryKind, Scope, class};
+use super::{Access, EntryKind, RuleList, Scope, class};
 use crate::path::RepoPath;
 
 /// Holds the lines of a sparse-checkout file in the order that counts. Its `Display` is the file,
@@ -70,15 +70,15 @@ impl Scope {
         gitlinks: impl IntoIterator<Item = P>,
     ) -> SparsePatterns {
         let mut lines: Vec<BString> = Vec::new();
-        let positives = || self.read.iter().chain(&self.write);
-        if positives().any(|c| c.pattern.is_everything()) {
+        let positives = || self.list(RuleList::Read).chain(self.list(RuleList::Write));
+        if positives().any(|(_, pattern)| pattern.is_everything()) {
             lines.push("/*".into());
         } else {
-            lines.extend(positives().map(|c| positive(&c.pattern).into()));
+            lines.extend(positives().map(|(_, pattern)| positive(pattern).into()));
         }
-        for compiled in &self.exclude {
-            lines.push(format!("!{}", positive(&compiled.pattern)).into());
-            lines.extend(contents(&compiled.pattern).map(|line| format!("!{line}").into()));
+        for (_, pattern) in self.list(RuleList::Exclude) {
+            lines.push(format!("!{}", positive(pattern)).into());
+            lines.extend(contents(pattern).map(|line| format!("!{line}").into()));
         }
         let mut classifier = self.classifier();
         for gitlink in gitlinks {

@@ -25,6 +25,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("rustix", &["disk", "process", "run"]),
     ("blake3", &["disk"]),
     ("globset", &["sync"]),
+    ("foldhash", &["scope"]),
     ("indicatif", &["output"]),
 ];
 

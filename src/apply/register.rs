@@ -39,8 +39,11 @@ pub struct Registration<'a> {
 }
 
 /// Says how much of the disk is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fresh {
+    /// We have just created everything, and nobody else anything; what stands on disk for each
+    /// entry of the commit.
+    Created(Vec<Option<OnDisk>>),
     /// Git has just checked everything out.
     Yes,
     /// Somebody has worked there.
@@ -79,6 +82,9 @@ impl Registration<'_> {
     /// Whether a file on disk may differ from what git stores: filters, line endings, encodings
     /// (gitattributes(5)). Where it may, every file is read once.
     fn conversions(&self, objects: &Objects) -> Result<bool, Error> {
+        if matches!(self.fresh, Fresh::Created(_)) {
+            return Ok(false);
+        }
         let git = &self.repository.git;
         let eol = git
             .config_get("core.eol")?
@@ -111,6 +117,24 @@ impl Registration<'_> {
     }
 
     fn manifest(&self) -> Result<Manifest, Error> {
+        match &self.fresh {
+            Fresh::Created(disk) => self.manifest_of(disk),
+            Fresh::Yes | Fresh::No => self.manifest_of_walk(),
+        }
+    }
+
+    /// Nothing was written there but what is known.
+    fn manifest_of(&self, disk: &[Option<OnDisk>]) -> Result<Manifest, Error> {
+        let mut items = items_of(&self.head);
+        for (item, disk) in items.iter_mut().zip(disk) {
+            item.disk = *disk;
+        }
+        let newest = disk.iter().flatten().map(|disk| disk.stat.ctime).max();
+        let settled = files::settled_time(&self.record.path, newest.unwrap_or(0))?;
+        Ok(Manifest::new(items, settled))
+    }
+
+    fn manifest_of_walk(&self) -> Result<Manifest, Error> {
         let expected = Manifest::new(items_of(&self.head), 0);
         let (expected, placed) = self.placed.clone().laid_over(expected, &|_| false);
         let source = Some(self.repository.root.as_path());
@@ -120,9 +144,9 @@ impl Registration<'_> {
         };
         let format = self.repository.format;
         let hash = |size, content: &mut dyn std::io::Read| format.hash_blob(size, content);
-        let believe = match (self.fresh, self.record.conversions) {
-            (Fresh::Yes, false) => Believe::Checkout,
-            (Fresh::Yes, true) | (Fresh::No, _) => Believe::Nothing,
+        let believe = match (&self.fresh, self.record.conversions) {
+            (Fresh::Yes | Fresh::Created(_), false) => Believe::Checkout,
+            (Fresh::Yes | Fresh::Created(_), true) | (Fresh::No, _) => Believe::Nothing,
         };
         let submodules = BTreeSet::new();
         let root = self.record.path.as_path();

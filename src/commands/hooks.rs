@@ -81,7 +81,7 @@ pub fn run(session: &Session, command: &HooksCommand) -> Result<Outcome<HooksAns
         .map(|known| known.record.name.to_string());
     let done = match command {
         HooksCommand::Install(_) if dry_run => {
-            HooksDone::WouldInstall(Method::of(repository.git.version()))
+            HooksDone::WouldInstall(Method::of(repository.git.version()?))
         }
         HooksCommand::Install(_) => {
             let (method, known, recorded) = install(session, &repository, &target, &hooks)?;

@@ -73,6 +73,20 @@ fn readable() -> std::fs::Permissions {
     std::fs::Permissions::from_mode(0o644)
 }
 
+/// Adds these bytes at the end of a file, which is made where there is none.
+///
+/// # Errors
+/// Fails when the disk refuses.
+pub fn append(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
+    let opened = std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(file);
+    opened
+        .and_then(|mut file| file.write_all(bytes))
+        .map_err(|error| DiskError::new(format!("write {file}"), error))
+}
+
 /// Makes a directory that must not be there yet, and those above it.
 ///
 /// # Errors

@@ -4,6 +4,7 @@
 
 pub mod below;
 pub mod candidates;
+pub mod checkout;
 pub mod copy;
 mod directories;
 pub mod directory_modes;

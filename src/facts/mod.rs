@@ -5,6 +5,7 @@ pub mod adopt;
 mod apart;
 pub mod candidates;
 pub mod changes;
+pub mod checkout;
 pub mod commits;
 mod compared;
 mod config;

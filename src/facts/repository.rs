@@ -67,13 +67,11 @@ impl Repository {
     /// Fails when there is none, git refuses it, or a path is not UTF-8.
     pub fn find(start: &Utf8Path, runner: SharedRunner, trace: Trace) -> Result<Self, FactsError> {
         let start = files::canonical(start)?;
-        let unchecked = Git::unchecked(&start, runner);
-        let (git, own) = std::thread::scope(|scope| {
-            let git = scope.spawn(|| unchecked.clone().checked());
-            let own = unchecked.with_trace(trace.clone()).layout();
-            (joined(git), own)
-        });
-        let git = git?.with_trace(trace);
+        let git = Git::unchecked(&start, runner).with_trace(trace);
+        let own = git.layout();
+        if let Err(error @ (GitError::TooOld { .. } | GitError::Missing(_))) = own {
+            return Err(error.into());
+        }
         let claim = claimed(&start).filter(|claim| !is_nested(own.as_ref().ok(), claim));
         let mut inside = None;
         let mut toplevel = None;
@@ -259,15 +257,12 @@ fn place(git: &Git, layout: Option<Layout>) -> Result<Option<Located>, FactsErro
         return Ok(None);
     };
     let in_common = git.on(&layout.common_dir, None);
-    let (is_bare, worktree) = std::thread::scope(|scope| {
-        let worktree = scope.spawn(|| in_common.config_get("core.worktree"));
-        (in_common.is_bare_repository(), joined(worktree))
-    });
-    let (main, root) = if is_bare? {
+    let (main, root) = if in_common.is_bare_repository()? {
         (Main::Bare, root_of_bare(&layout.common_dir))
     } else {
         let top = layout.toplevel.as_deref();
-        let root = root_of_main(&in_common, &layout.common_dir, worktree?, top)?;
+        let worktree = in_common.config_get("core.worktree")?;
+        let root = root_of_main(&in_common, &layout.common_dir, worktree, top)?;
         (Main::Worktree, root)
     };
     Ok(Some(Located { layout, main, root }))

@@ -4,6 +4,7 @@ use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::error::GitError;
+use super::own::config::{self as own, Setting};
 use super::run::{Git, odd_output};
 
 impl Git {
@@ -31,6 +32,11 @@ impl Git {
     /// # Errors
     /// Fails when git fails.
     pub fn config_get(&self, key: &str) -> Result<Option<String>, GitError> {
+        if let Some(found) = self.own_values(key)
+            && let Some(found) = all(&found, |setting| own::text(setting.value.as_ref()))
+        {
+            return Ok(found.into_iter().last());
+        }
         let args = ["config", "--get", "--", key];
         let Some(bytes) = self.maybe("read git's configuration", &args)? else {
             return Ok(None);
@@ -47,6 +53,12 @@ impl Git {
     /// # Errors
     /// Fails when git fails or the value is no boolean.
     pub fn config_get_bool(&self, key: &str) -> Result<Option<bool>, GitError> {
+        // git stops at one that is no boolean, also where another counts
+        if let Some(found) = self.own_values(key)
+            && let Some(found) = all(&found, |setting| own::boolean(setting.value.as_ref()))
+        {
+            return Ok(found.into_iter().last());
+        }
         let args = ["config", "--type=bool", "--get", "--", key];
         let answer = self.maybe("read git's configuration", &args)?;
         Ok(answer.map(|bytes| bytes.trim() == b"true"))
@@ -58,6 +70,15 @@ impl Git {
     /// # Errors
     /// Fails when git fails or a key is not UTF-8.
     pub fn config_list(&self) -> Result<Vec<(String, String, BString)>, GitError> {
+        if let Some(own) = self.own()
+            && let Some(all) = own.settings()
+        {
+            let whole = |Setting { scope, key, value }| {
+                let value = value.unwrap_or_default();
+                (scope.to_owned(), key, value)
+            };
+            return Ok(all.into_iter().map(whole).collect());
+        }
         let what = "read git's configuration";
         let args = ["config", "--list", "-z", "--show-scope"];
         let bytes = self.output(what, &args)?;
@@ -80,6 +101,9 @@ impl Git {
     /// # Errors
     /// Fails when git fails or the output is not UTF-8.
     pub fn config_get_section(&self, section: &str) -> Result<Vec<(String, String)>, GitError> {
+        if let Some(found) = self.own_section(section) {
+            return Ok(found);
+        }
         let what = "read git's configuration";
         let pattern = format!("^{section}\\.");
         let args = ["config", "-z", "--get-regexp", &pattern];
@@ -102,6 +126,12 @@ impl Git {
     /// # Errors
     /// Fails when git fails or the output is not UTF-8.
     pub fn config_file_get_all(&self, file: &Utf8Path, key: &str) -> Result<Vec<String>, GitError> {
+        if let Some(own) = self.own()
+            && let Some(found) = own.values_in(file, key)
+            && let Some(found) = all(&found, |entry| own::text(entry.value.as_ref()))
+        {
+            return Ok(found);
+        }
         let what = "read git's configuration";
         let args = ["config", "--file", file.as_str(), "-z", "--get-all", key];
         let Some(bytes) = self.maybe(what, &args)? else {
@@ -121,6 +151,12 @@ impl Git {
         file: &Utf8Path,
         key: &str,
     ) -> Result<Option<bool>, GitError> {
+        if let Some(own) = self.own()
+            && let Some(found) = own.values_in(file, key)
+            && let Some(found) = all(&found, |entry| own::boolean(entry.value.as_ref()))
+        {
+            return Ok(found.into_iter().last());
+        }
         let args = [
             "config",
             "--file",
@@ -140,6 +176,15 @@ impl Git {
     /// # Errors
     /// Fails when git fails or the output is not UTF-8.
     pub fn config_get_all_paths(&self, key: &str) -> Result<Vec<(String, Utf8PathBuf)>, GitError> {
+        let scoped = |setting: &Setting| {
+            let path = own::path(setting.value.as_ref())?;
+            Some((setting.scope.to_owned(), path))
+        };
+        if let Some(found) = self.own_values(key)
+            && let Some(found) = all(&found, scoped)
+        {
+            return Ok(found);
+        }
         let what = "read git's configuration";
         let args = [
             "config",
@@ -167,6 +212,29 @@ impl Git {
     /// Fails when git fails or the path is not UTF-8.
     pub fn config_get_path(&self, key: &str) -> Result<Option<Utf8PathBuf>, GitError> {
         Ok(self.config_get_all_paths(key)?.pop().map(|(_, path)| path))
+    }
+
+    /// Every value of a key, if that can be read without git.
+    fn own_values(&self, key: &str) -> Option<Vec<Setting>> {
+        self.own()?.values(key)
+    }
+
+    fn own_section(&self, section: &str) -> Option<Vec<(String, String)>> {
+        let mut found = self.own()?.settings()?;
+        let is_word = section.bytes().all(|letter| letter.is_ascii_lowercase());
+        found.retain(|setting| {
+            let rest = setting.key.strip_prefix(section);
+            rest.is_some_and(|rest| rest.starts_with('.'))
+        });
+        let pair = |setting: &Setting| {
+            // a key alone is a switch that is on
+            let value = match &setting.value {
+                Some(value) => own::text(Some(value))?,
+                None => "true".to_owned(),
+            };
+            Some((setting.key.clone(), value))
+        };
+        all(&found, pair).filter(|_| is_word)
     }
 
     /// Sets a key in one configuration file to one value. A git that holds the file's lock for the
@@ -239,4 +307,9 @@ impl Git {
             Some(_) | None => Err(self.failed("write git's configuration", &args, &answer)),
         }
     }
+}
+
+/// Every one of them, if it is known of every one.
+fn all<T, U>(found: &[T], known: impl Fn(&T) -> Option<U>) -> Option<Vec<U>> {
+    found.iter().map(known).collect()
 }

@@ -3,6 +3,8 @@
 //! Nothing above this folder sees an argument list, a `gix` type or git's prose. Nothing in it
 //! knows what a scope is.
 
+pub mod blobs;
+pub mod checkout;
 pub mod claim;
 pub mod clone;
 mod config;
@@ -13,12 +15,14 @@ pub mod ignore;
 pub mod include;
 pub mod index;
 pub mod index_edit;
+pub mod index_write;
 mod merged;
 pub mod objects;
 mod own;
 mod patch;
 pub mod quarantine;
 pub mod refs;
+pub mod reset;
 pub mod run;
 mod runner;
 mod settings;

@@ -3,6 +3,7 @@
 use bstr::{BString, ByteSlice};
 
 use super::error::GitError;
+use super::own::{Own, Reading, is_branch_name};
 use super::run::{Git, odd_output};
 use crate::name::CommitId;
 
@@ -130,6 +131,9 @@ impl Git {
     /// # Errors
     /// Fails when git cannot run.
     pub fn rev_parse_commit(&self, revision: &str) -> Result<Option<CommitId>, GitError> {
+        if let Some(found) = self.without_git(|own| own.commit(revision)) {
+            return Ok(found);
+        }
         // all that follows `:/` is the text to look for, and only commits are found by it
         let spec = if revision.starts_with(":/") {
             revision.to_owned()
@@ -158,6 +162,9 @@ impl Git {
     /// # Errors
     /// Fails when git fails.
     pub fn symbolic_ref_head(&self) -> Result<Option<String>, GitError> {
+        if let Some(name) = self.without_git(Own::symbolic_head) {
+            return Ok(name);
+        }
         let args = ["symbolic-ref", "--quiet", "HEAD"];
         let answer = self.maybe("read HEAD", &args)?;
         Ok(answer.map(|name| name.trim().to_str_lossy().into_owned()))
@@ -168,6 +175,9 @@ impl Git {
     /// # Errors
     /// Fails when git fails.
     pub fn for_each_ref(&self, prefixes: &[&str]) -> Result<Vec<Ref>, GitError> {
+        if let Some(found) = self.without_git(|own| own.refs(prefixes)) {
+            return Ok(found);
+        }
         let what = "list the refs";
         let mut args = vec!["for-each-ref", "--format=%(objectname) %(refname)"];
         args.extend(prefixes);
@@ -180,6 +190,9 @@ impl Git {
     /// # Errors
     /// Fails when git fails.
     pub fn branches(&self) -> Result<Vec<(Ref, Option<BString>)>, GitError> {
+        if let Some(found) = self.own_branches() {
+            return Ok(found);
+        }
         let what = "list the branches";
         let format = "--format=%(objectname) %(refname) %(upstream)";
         let args = ["for-each-ref", format, "refs/heads/", "refs/remotes/"];
@@ -204,6 +217,9 @@ impl Git {
         tips: &[CommitId],
         shared: Option<&CommitId>,
     ) -> Result<Vec<(CommitId, Vec<CommitId>)>, GitError> {
+        if let Some(found) = self.without_git(|own| own.list_parents(tips, shared)) {
+            return Ok(found);
+        }
         let what = "compare the branches";
         let args = ["rev-list", "--topo-order", "--parents", "--stdin"];
         let mut input: String = tips.iter().map(|tip| format!("{tip}\n")).collect();
@@ -229,6 +245,9 @@ impl Git {
         commit: &CommitId,
         prefixes: &[&str],
     ) -> Result<Vec<BString>, GitError> {
+        if let Some(found) = self.own_refs_containing(commit, prefixes) {
+            return Ok(found);
+        }
         let contains = format!("--contains={commit}");
         let mut args = vec!["for-each-ref", "--format=%(refname)", &contains];
         args.extend(prefixes);
@@ -241,6 +260,9 @@ impl Git {
     /// # Errors
     /// Fails when git fails.
     pub fn upstream(&self, branch: &str) -> Result<Option<String>, GitError> {
+        if let Some(found) = self.own_upstream(branch) {
+            return Ok(found);
+        }
         let args = ["for-each-ref", "--format=%(upstream)", branch];
         let output = self.output("read the upstream of a branch", &args)?;
         let name = output
@@ -260,6 +282,9 @@ impl Git {
         if name.starts_with('-') || name.starts_with('@') && name.contains('{') {
             return Ok(false);
         }
+        if self.reading() == Reading::Own {
+            return Ok(is_branch_name(name));
+        }
         let answer = self.run(&["check-ref-format", &format!("refs/heads/{name}")], None)?;
         Ok(answer.status == Some(0) && name != "HEAD")
     }
@@ -274,6 +299,9 @@ impl Git {
         commit: &CommitId,
         tips: &[CommitId],
     ) -> Result<Vec<CommitId>, GitError> {
+        if let Some(found) = self.without_git(|own| own.common(commit, tips)) {
+            return Ok(found);
+        }
         let what = "find the common ancestors";
         let mut args = vec!["merge-base", "--all", commit.as_str()];
         args.extend(tips.iter().map(CommitId::as_str));
@@ -292,6 +320,9 @@ impl Git {
     /// # Errors
     /// Fails when git fails.
     pub fn merge_base_octopus(&self, commits: &[CommitId]) -> Result<Option<CommitId>, GitError> {
+        if let Some(found) = self.without_git(|own| own.common_of_all(commits)) {
+            return Ok(found);
+        }
         let what = "find the common ancestor";
         let mut args = vec!["merge-base", "--octopus"];
         args.extend(commits.iter().map(CommitId::as_str));
@@ -305,6 +336,9 @@ impl Git {
     /// # Errors
     /// Fails when git fails.
     pub fn merge_base_independent(&self, commits: &[CommitId]) -> Result<Vec<CommitId>, GitError> {
+        if let Some(found) = self.without_git(|own| own.independent(commits)) {
+            return Ok(found);
+        }
         let what = "find the newest commits";
         let mut args = vec!["merge-base", "--independent"];
         args.extend(commits.iter().map(CommitId::as_str));
@@ -322,6 +356,9 @@ impl Git {
     pub fn is_ancestor(&self, older: &CommitId, newer: &CommitId) -> Result<bool, GitError> {
         if older == newer {
             return Ok(true);
+        }
+        if let Some(has) = self.without_git(|own| own.has(newer, older)) {
+            return Ok(has);
         }
         let args = [
             "merge-base",
@@ -342,6 +379,9 @@ impl Git {
         tips: &[&CommitId],
         known: &[&CommitId],
     ) -> Result<Vec<CommitId>, GitError> {
+        if let Some(found) = self.without_git(|own| own.list(tips, known)) {
+            return Ok(found);
+        }
         let what = "list the new commits";
         let args = ["rev-list", "--topo-order", "--ignore-missing", "--stdin"];
         let mut input = String::new();
@@ -366,6 +406,9 @@ impl Git {
     /// # Errors
     /// Fails when git fails.
     pub fn rev_list_count(&self, older: &CommitId, newer: &CommitId) -> Result<u64, GitError> {
+        if let Some(count) = self.without_git(|own| own.count(older, newer)) {
+            return Ok(count);
+        }
         let range = format!("{older}..{newer}");
         let args = ["rev-list", "--count", &range];
         let line = self.line("count commits", &args)?;
@@ -378,6 +421,9 @@ impl Git {
     /// # Errors
     /// Fails when git does.
     pub fn reflog_exists(&self, name: &str) -> Result<bool, GitError> {
+        if let Some(logged) = self.without_git(|own| own.is_logged(name)) {
+            return Ok(logged);
+        }
         let args = ["reflog", "exists", name];
         Ok(self.maybe("look for a reflog", &args)?.is_some())
     }
@@ -420,6 +466,9 @@ impl Git {
     }
 
     fn log_g(&self, name: &str) -> Result<Vec<ReflogEntry>, GitError> {
+        if let Some(log) = self.without_git(|own| own.log(name)) {
+            return Ok(log);
+        }
         let args = [
             "log",
             "-g",

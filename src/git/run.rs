@@ -12,10 +12,12 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::checkout::CheckoutBy;
 use super::contention;
 use super::error::GitError;
 use super::own::Reading;
@@ -57,8 +59,9 @@ pub struct Git {
     quarantine: Option<Quarantine>,
     identity: Identity,
     limit: Option<Duration>,
-    version: GitVersion,
+    version: Arc<Mutex<Option<GitVersion>>>,
     trace: Trace,
+    reading: Option<Reading>,
     runner: SharedRunner,
 }
 
@@ -121,7 +124,8 @@ impl Git {
         Self::unchecked(dir, runner).checked()
     }
 
-    /// Git, whose version nobody has looked at: for what is asked while [`Git::checked`] does.
+    /// Git, whose version is looked at when it is first started, or asked for: many a command only
+    /// reads files. None is started for anything that is too old.
     #[must_use]
     pub fn unchecked(dir: &Utf8Path, runner: SharedRunner) -> Self {
         Self {
@@ -132,8 +136,9 @@ impl Git {
             quarantine: None,
             identity: Identity::User,
             limit: None,
-            version: GitVersion(0, 0, 0),
+            version: Arc::default(),
             trace: Trace::default(),
+            reading: None,
             runner,
         }
     }
@@ -143,16 +148,8 @@ impl Git {
     /// # Errors
     /// As [`Git::find`].
     pub fn checked(self) -> Result<Self, GitError> {
-        let answer = self.output("find out the version of git", &["version"])?;
-        let text = String::from_utf8_lossy(&answer);
-        let found = GitVersion::parse(text.trim()).unwrap_or(self.version);
-        if found < GitVersion::OLDEST {
-            return Err(GitError::TooOld { found });
-        }
-        Ok(Self {
-            version: found,
-            ..self
-        })
+        self.version()?;
+        Ok(self)
     }
 
     /// The same git in another directory, which it finds the repository from.
@@ -246,13 +243,52 @@ impl Git {
         self.mode
     }
 
+    /// The same git, where this one reads what git only would read from its files, whatever
+    /// `GIT_AGENTWT_READ` says.
+    #[must_use]
+    pub fn with_reading(&self, reading: Reading) -> Self {
+        Self {
+            reading: Some(reading),
+            ..self.clone()
+        }
+    }
+
+    /// Whether it also finds what a push has brought.
+    pub(super) const fn has_quarantine(&self) -> bool {
+        self.quarantine.is_some()
+    }
+
     /// Who reads what git only would read from its files: `GIT_AGENTWT_READ=git|own`.
     pub(super) fn reading(&self) -> Reading {
+        if let Some(reading) = self.reading {
+            return reading;
+        }
         match std::env::var_os("GIT_AGENTWT_READ") {
             Some(who) if who == "git" => Reading::Git,
             Some(_) | None if self.runner.is_local() => Reading::Own,
             Some(_) | None => Reading::Git,
         }
+    }
+
+    /// Who checks out: `GIT_AGENTWT_CHECKOUT=git|own`.
+    #[must_use]
+    pub fn checkout_by(&self) -> CheckoutBy {
+        match std::env::var_os("GIT_AGENTWT_CHECKOUT") {
+            Some(who) if who == "git" => CheckoutBy::Git,
+            Some(_) | None => CheckoutBy::Own,
+        }
+    }
+
+    /// Whether it runs on the files of this machine.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        self.runner.is_local()
+    }
+
+    /// Whether it was told to read attributes from a tree (`GIT_ATTR_SOURCE`, git(1)).
+    #[must_use]
+    pub fn reads_attributes_elsewhere(&self) -> bool {
+        std::env::var_os("GIT_ATTR_SOURCE").is_some()
     }
 
     /// The directory in which it runs.
@@ -295,16 +331,50 @@ impl Git {
     /// (gitignore(5)).
     #[must_use]
     pub fn default_excludes_file() -> Option<Utf8PathBuf> {
+        Self::default_file("git/ignore")
+    }
+
+    /// Where git looks for the user's attributes when `core.attributesFile` is not set
+    /// (gitattributes(5)).
+    #[must_use]
+    pub fn default_attributes_file() -> Option<Utf8PathBuf> {
+        Self::default_file("git/attributes")
+    }
+
+    fn default_file(name: &str) -> Option<Utf8PathBuf> {
         let directory = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let config = directory("XDG_CONFIG_HOME").map(Utf8PathBuf::from);
         let config = config.or_else(|| Some(Utf8PathBuf::from(directory("HOME")?).join(".config")));
-        Some(config?.join("git/ignore"))
+        Some(config?.join(name))
     }
 
-    /// The version that was found.
-    #[must_use]
-    pub const fn version(&self) -> GitVersion {
-        self.version
+    /// The version of git, which is asked for once.
+    ///
+    /// # Errors
+    /// Fails when git cannot be started, or is older than [`GitVersion::OLDEST`].
+    pub fn version(&self) -> Result<GitVersion, GitError> {
+        // who comes while it is asked for waits for the answer
+        let mut known = self.version.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = match *known {
+            Some(found) => found,
+            None => {
+                let quiet = self.with_trace(Trace::default());
+                let answer = quiet.output("find out the version of git", VERSION)?;
+                let text = String::from_utf8_lossy(&answer);
+                GitVersion::parse(text.trim()).unwrap_or(GitVersion(0, 0, 0))
+            }
+        };
+        *known = Some(found);
+        if found < GitVersion::OLDEST {
+            return Err(GitError::TooOld { found });
+        }
+        Ok(found)
+    }
+
+    /// Whether git is known not to be too old, without waiting for who finds that out.
+    fn is_checked(&self) -> bool {
+        let known = self.version.try_lock();
+        known.is_ok_and(|found| found.is_some_and(|found| found >= GitVersion::OLDEST))
     }
 
     /// Runs a command that must succeed; its standard output.
@@ -352,7 +422,25 @@ impl Git {
         contention::patiently(args, || self.run_once(args, input))
     }
 
+    /// Runs a command once git is known not to be too old; what only reads meanwhile.
     fn run_once(&self, args: &[&str], input: Option<&[u8]>) -> Result<Output, GitError> {
+        if args == VERSION || self.is_checked() {
+            return self.start(args, input);
+        }
+        if !only_reads(args) {
+            self.version()?;
+            return self.start(args, input);
+        }
+        std::thread::scope(|scope| {
+            let version = scope.spawn(|| self.version());
+            let output = self.start(args, input);
+            let version = version.join();
+            version.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            output
+        })
+    }
+
+    fn start(&self, args: &[&str], input: Option<&[u8]>) -> Result<Output, GitError> {
         let mut words: Vec<OsString> = Vec::with_capacity(args.len() + 2 * HARDENED.len());
         let settings = match self.mode {
             Mode::User => ALWAYS,
@@ -485,6 +573,28 @@ impl Stoppable {
         }
         // it has ended, and somebody that nobody knows of keeps its standard error
         Ok(ended.unwrap_or_default())
+    }
+}
+
+/// The command that says the version.
+const VERSION: &[&str] = &["version"];
+
+/// Whether a command changes nothing, so that even a git that is too old may run it.
+fn only_reads(args: &[&str]) -> bool {
+    let reads = |arg: &&str| arg.starts_with("--get") || *arg == "--list";
+    match args {
+        ["config", options @ ..] => options.iter().any(reads),
+        ["worktree", "list", ..] => true,
+        [command, ..] => [
+            "cat-file",
+            "for-each-ref",
+            "ls-tree",
+            "merge-base",
+            "rev-list",
+            "rev-parse",
+        ]
+        .contains(command),
+        [] => false,
     }
 }
 

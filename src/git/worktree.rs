@@ -9,6 +9,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::contention;
 use super::error::GitError;
 use super::objects::ObjectFormat;
+use super::own::Own;
 use super::refs::one_id;
 use super::run::{Git, odd_output};
 use crate::name::{BranchName, CommitId};
@@ -106,6 +107,9 @@ impl Git {
     /// # Errors
     /// Fails when git refuses the repository (its owner, its format), or a path is not UTF-8.
     pub fn layout(&self) -> Result<Option<Layout>, GitError> {
+        if let Some(layout) = self.own_layout() {
+            return Ok(Some(layout));
+        }
         let what = "find the repository";
         let args = [
             "rev-parse",
@@ -157,6 +161,9 @@ impl Git {
     /// # Errors
     /// Fails when git fails.
     pub fn absolute_git_dir(&self) -> Result<Utf8PathBuf, GitError> {
+        if let Some(found) = self.discovered() {
+            return Ok(found.git_dir);
+        }
         self.line(
             "find the git directory",
             &["rev-parse", "--absolute-git-dir"],
@@ -171,6 +178,9 @@ impl Git {
     /// # Errors
     /// Fails when git fails.
     pub fn is_bare_repository(&self) -> Result<bool, GitError> {
+        if let Some(is_bare) = self.own_is_bare() {
+            return Ok(is_bare);
+        }
         let args = ["rev-parse", "--is-bare-repository"];
         Ok(self.line("find the main worktree", &args)? == "true")
     }
@@ -180,6 +190,9 @@ impl Git {
     /// # Errors
     /// Fails when git fails or a path is not UTF-8.
     pub fn worktree_list(&self) -> Result<Vec<WorktreeEntry>, GitError> {
+        if let Some(all) = self.without_git(Own::worktrees) {
+            return Ok(all);
+        }
         let what = "list the worktrees";
         let args = ["worktree", "list", "--porcelain", "-z"];
         let output = self.output(what, &args)?;

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use foldhash::{HashMap, HashMapExt};
+use foldhash::HashMap;
 
 use super::EntryKind;
 use super::descent::Level;

@@ -22,7 +22,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("gix_ignore", &["git"]),
     ("gix_glob", &["git"]),
     ("serde_json", &["output"]),
-    ("rustix", &["disk", "process", "run"]),
+    ("rustix", &["disk", "git", "process", "run"]),
     ("blake3", &["disk"]),
     ("globset", &["sync"]),
     ("foldhash", &["scope"]),

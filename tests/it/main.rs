@@ -33,6 +33,7 @@ mod list_fleet;
 mod man;
 mod oracle;
 mod overlap;
+mod own_settings;
 mod path;
 mod placed;
 mod provision;

@@ -5,9 +5,10 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::super::Session;
 use super::elsewhere::Fetched;
 use super::files::Files;
+use crate::apply::checkout::{CheckedOut, Filling};
 use crate::apply::made::Made;
 use crate::apply::place::{Destination, Hand, Placing, place};
-use crate::apply::register::{Fresh, Registration, check_sparse, dot_git};
+use crate::apply::register::{Fresh, Registration, dot_git};
 use crate::apply::{clone, shown, write_bits};
 use crate::config::{OnViolation, Strategy};
 use crate::disk::copy::{Cause, CopyError};
@@ -17,13 +18,16 @@ use crate::entry::Mode;
 use crate::error::Error;
 use crate::facts::Repository;
 use crate::facts::add::{Listing, base_tips};
+use crate::facts::checkout;
 use crate::facts::sync::{self, FromConfig};
 use crate::facts::worktree::hooks_of;
 use crate::git::hooks::PreCommit;
-use crate::git::index::{IndexEntry, read_index};
+use crate::git::index::IndexEntry;
 use crate::git::worktree::NewWorktreeBranch;
+use crate::git::{Asked, Git};
 use crate::placed::Placed;
 use crate::plan::add::{AddPlan, PlannedBranch};
+use crate::plan::checkout::{Checkout, CheckoutFacts, plan as checkout_plan};
 use crate::plan::refusal::Refusal;
 use crate::plan::sync::SyncPlan;
 use crate::plan::sync::refusal::SyncRefusal;
@@ -95,17 +99,25 @@ impl Making<'_> {
         };
         let git = own.git.on(&admin_dir, Some(&plan.path));
         session.check()?;
-        git.reset_hard()?;
-        let index = read_index(&admin_dir.join("index"), own.format)?;
-        check_sparse(scope, &index)?;
+        let (facts, surroundings) =
+            checkout::read(&own, &git, &plan.path, plan.strategy, &listing)?;
+        let CheckedOut { index, disk } =
+            self.check_out(&own, &git, &admin_dir, &listing, &facts)?;
         session.check()?;
-        // by the directory alone, as git starts it after `worktree add`
-        let in_worktree = repository.git.at(&plan.path);
-        in_worktree.hook_run_post_checkout(&listing.commit)?;
-        session.check()?;
+        let hook = surroundings.has_hook("post-checkout");
+        if hook {
+            // by the directory alone, as git starts it after `worktree add`
+            let in_worktree = repository.git.at(&plan.path);
+            in_worktree.hook_run_post_checkout(&listing.commit)?;
+            session.check()?;
+        }
         let (synced, placed) = self.place(&own, &admin_dir, &index, notes)?;
-        write_bits::apply(&plan.path, scope, &index, Doing::Change)?;
-        git.update_index_refresh()?;
+        // what nobody else has touched is as we made it
+        let disk = disk.filter(|_| !hook);
+        if disk.is_none() {
+            write_bits::apply(&plan.path, scope, &index, Doing::Change)?;
+            git.update_index_refresh()?;
+        }
         let mut record = record(&own, plan, scope, &admin_dir)?;
         record.claim.clone_from(&self.claim);
         if self.hooks == WithHooks::Yes {
@@ -118,17 +130,51 @@ impl Making<'_> {
         }
         session.check()?;
         let dir = repository.record_dir(&plan.name);
+        let fresh = match disk {
+            Some(disk) if placed.files().is_empty() => Fresh::Created(disk),
+            Some(_) | None => Fresh::Yes,
+        };
         Registration {
             repository: &own,
             dir,
             record,
             head: listing,
             placed,
-            fresh: Fresh::Yes,
+            fresh,
         }
         .write()?;
         session.check()?;
         Ok(synced)
+    }
+
+    /// Fills the worktree, and says who does (`-v`).
+    fn check_out(
+        &self,
+        own: &Repository,
+        git: &Git,
+        admin_dir: &Utf8Path,
+        listing: &Listing,
+        facts: &CheckoutFacts<'_>,
+    ) -> Result<CheckedOut, Error> {
+        let filling = Filling {
+            own,
+            git,
+            admin_dir,
+            path: &self.plan.path,
+            scope: self.scope,
+            listing,
+        };
+        let tell = |line: &str| self.session.trace.tell(&Asked::Step(line));
+        match checkout_plan(facts) {
+            Checkout::Own => {
+                tell("check the files out");
+                filling.by_ourselves(&|| self.session.check().is_err())
+            }
+            Checkout::Git(reason) => {
+                tell(&format!("git checks out: {reason}"));
+                filling.by_git()
+            }
+        }
     }
 
     /// Nobody but a hook of the user's can have edited what is in a worktree that is being made.

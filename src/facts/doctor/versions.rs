@@ -12,11 +12,11 @@ use crate::process;
 pub fn versions(start: &Utf8Path, binary: &Utf8Path, runner: SharedRunner) -> Versions {
     let (git, manual) = std::thread::scope(|scope| {
         let manual = scope.spawn(manual);
-        let git = Git::find_with(start, runner);
+        let git = Git::unchecked(start, runner).version();
         (git, super::joined(manual))
     });
     let git = match git {
-        Ok(git) => fine(git.version()),
+        Ok(version) => fine(version),
         Err(GitError::TooOld { found }) => too_old(found),
         Err(error) => GitFound::Missing(match error {
             GitError::Missing(error) => error.to_string(),

@@ -135,7 +135,7 @@ impl Hooks {
     /// # Errors
     /// Fails when git or the disk does; then everything is as it was.
     pub fn install(&self, binary: &Utf8Path, ask: PreCommit) -> Result<Method, HooksError> {
-        let method = Method::of(self.git.version());
+        let method = Method::of(self.git.version()?);
         let user = self.user_directory()?;
         let extension = extension::enable(&self.git, &self.common)?;
         let content = files::Content::new(self, method, ask, &user, binary);

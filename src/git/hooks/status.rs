@@ -182,7 +182,7 @@ fn wiring_faults(hooks: &Hooks) -> Result<Vec<Fault>, HooksError> {
 
 /// Whether git runs what is configured (`hook.<name>.enabled`, git-config(1)).
 fn configured_faults(hooks: &Hooks) -> Result<Vec<Fault>, HooksError> {
-    let version = hooks.git.version();
+    let version = hooks.git.version()?;
     if version < GitVersion::CONFIGURED_HOOKS {
         return Ok(vec![Fault::OldGit(version)]);
     }

@@ -10,12 +10,29 @@
 //! `GIT_AGENTWT_READ=git` asks git for everything; `tests/it/own_reading.rs` holds both against
 //! each other.
 
-mod config;
+mod answer;
+mod commits;
+pub(super) mod config;
+mod discover;
+mod entries;
 mod files;
+mod format;
+mod history;
+mod listing;
+mod names;
+mod places;
+mod reflog;
+mod refs;
+mod surroundings;
+mod syntax;
+mod upstream;
+mod walk;
+mod worktrees;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::run::{Git, Mode};
+pub(super) use names::is_branch_name;
 
 /// Represents a repository of which the files can be read: named outright, and plain.
 #[derive(Clone, Debug)]
@@ -46,7 +63,7 @@ impl Git {
             return None;
         }
         let common_dir = common_dir(git_dir)?;
-        config::is_plain(&common_dir).then(|| Own {
+        format::Format::read(git_dir, &common_dir).map(|_| Own {
             git_dir: git_dir.to_owned(),
             common_dir,
             mode: self.mode(),

@@ -126,7 +126,12 @@ fn installing_again_repairs_and_switches_the_method() {
     with_each_git(|| {
         let world = World::new();
         world.install();
-        let method = Method::of(Git::find(&world.root).expect("git is on PATH").version());
+        let method = Method::of(
+            Git::find(&world.root)
+                .expect("git is on PATH")
+                .version()
+                .expect("it says which"),
+        );
         assert_eq!(world.status().installed, Installed::Complete(method));
         // What the other method leaves behind, as far as git would obey it.
         let hooks = world.admin().join("agentwt/hooks");
@@ -154,7 +159,10 @@ fn status_names_what_is_wrong() {
     with_each_git(|| {
         let world = World::new();
         world.install();
-        let version = Git::find(&world.root).expect("git is on PATH").version();
+        let version = Git::find(&world.root)
+            .expect("git is on PATH")
+            .version()
+            .expect("it says which");
         let method = Method::of(version);
         let partly = |fault| Installed::Partly {
             method,

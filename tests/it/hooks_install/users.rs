@@ -137,7 +137,12 @@ fn generated_hooks_of_other_tools_run_as_before() {
 fn hooks_that_change_what_git_does_are_chained_only_where_the_user_has_them() {
     with_each_git(|| {
         let world = World::new();
-        let method = Method::of(Git::find(&world.root).expect("git is on PATH").version());
+        let method = Method::of(
+            Git::find(&world.root)
+                .expect("git is on PATH")
+                .version()
+                .expect("it says which"),
+        );
         world.install();
         let stub = world.admin().join("agentwt/hooks/reference-transaction");
         let chains =

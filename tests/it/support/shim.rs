@@ -42,12 +42,25 @@ impl Shim {
     /// Runs the program; what it said, and the call that was tampered with, none when there were
     /// fewer.
     pub fn run(&self, repo: &TestRepo, arguments: &[&str], at: usize) -> (Said, Option<String>) {
+        self.run_reading("own", repo, arguments, at)
+    }
+
+    /// As [`Shim::run`]; with `git` it is git that reads everything, so that there are more calls
+    /// to tamper with (`GIT_AGENTWT_READ`).
+    pub fn run_reading(
+        &self,
+        reading: &str,
+        repo: &TestRepo,
+        arguments: &[&str],
+        at: usize,
+    ) -> (Said, Option<String>) {
         let _ = std::fs::remove_dir_all(self.dir.join("calls"));
         let output = repo
             .command(binary(), repo.main())
             .args(arguments)
             .env("PATH", format!("{}:{}", self.dir.display(), self.path))
             .env("SHIM_AT", at.to_string())
+            .env("GIT_AGENTWT_READ", reading)
             .output()
             .expect("it starts");
         let call = std::fs::read_to_string(self.dir.join(format!("calls/{at}/call")));

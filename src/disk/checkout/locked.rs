@@ -1,0 +1,61 @@
+//! Replaces a file of git's the way git does: under `<file>.lock`, by rename (git-update-index(1)).
+#![expect(clippy::disallowed_methods, reason = "the boundary to the disk")]
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::disk::error::DiskError;
+use crate::disk::stat::stat_of;
+
+/// Represents a lock that is held; it goes with this, and the file stays as it was.
+#[derive(Debug)]
+pub struct LockedFile {
+    file: Utf8PathBuf,
+    lock: Utf8PathBuf,
+    open: File,
+    /// When it was taken, by the clock of the file system, nanoseconds since the epoch.
+    pub time: i64,
+}
+
+impl LockedFile {
+    /// Takes the lock of a file.
+    ///
+    /// # Errors
+    /// Fails when somebody has it, or the disk refuses.
+    pub fn take(file: &Utf8Path) -> Result<Self, DiskError> {
+        let lock = Utf8PathBuf::from(format!("{file}.lock"));
+        let failed = |error| DiskError::new(format!("make {lock}"), error);
+        let open = OpenOptions::new().write(true).create_new(true).open(&lock);
+        let open = open.map_err(failed)?;
+        let time = stat_of(&open.metadata().map_err(failed)?).mtime;
+        Ok(Self {
+            file: file.to_owned(),
+            lock,
+            open,
+            time,
+        })
+    }
+
+    /// Replaces the file.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses; the file is then as it was.
+    pub fn commit(mut self, bytes: &[u8]) -> Result<(), DiskError> {
+        let failed = |error| DiskError::new(format!("write {}", self.file), error);
+        self.open.write_all(bytes).map_err(failed)?;
+        std::fs::rename(&self.lock, &self.file).map_err(failed)?;
+        // nothing is left to be removed
+        self.lock = Utf8PathBuf::new();
+        Ok(())
+    }
+}
+
+impl Drop for LockedFile {
+    fn drop(&mut self) {
+        if !self.lock.as_str().is_empty() {
+            let _ = std::fs::remove_file(&self.lock);
+        }
+    }
+}

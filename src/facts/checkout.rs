@@ -1,0 +1,158 @@
+//! Reads what decides who checks a new worktree out.
+
+use bstr::ByteSlice;
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::add::Listing;
+use super::error::FactsError;
+use super::repository::{Repository, joined};
+use crate::config::Strategy;
+use crate::disk::checkout::folds_case;
+use crate::disk::files;
+use crate::git::Git;
+use crate::git::checkout::CheckoutBy;
+use crate::path::RepoPath;
+use crate::plan::checkout::{Asked, CheckoutFacts};
+
+/// The hooks that git runs in a checkout, beside post-checkout (githooks(5)).
+const HOOKS: [&str; 2] = ["post-index-change", "reference-transaction"];
+
+/// Holds the settings of a new worktree, and what they say of hooks.
+pub struct Surroundings {
+    /// Every setting, keys in lower case but for the middle part.
+    pub settings: Vec<(String, bstr::BString)>,
+    hooks: Utf8PathBuf,
+}
+
+impl Surroundings {
+    /// Reads the settings of a worktree that is registered.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn of(git: &Git, common_dir: &Utf8Path, path: &Utf8Path) -> Result<Self, FactsError> {
+        let settings = git.config_list()?;
+        let settings: Vec<_> = settings.into_iter().map(|(_, k, v)| (k, v)).collect();
+        let is_set = settings.iter().any(|(key, _)| key == "core.hookspath");
+        let named = if is_set {
+            git.config_get_path("core.hooksPath")?
+        } else {
+            None
+        };
+        let hooks = match named {
+            // git puts a slash before the name of the hook (measured with 2.47)
+            Some(directory) if directory.as_str().is_empty() => "/".into(),
+            // relative to where hooks run: the root of the worktree
+            Some(directory) => path.join(directory),
+            None => common_dir.join("hooks"),
+        };
+        Ok(Self { settings, hooks })
+    }
+
+    /// Whether git would run a hook: a file, which a checkout may have brought, or a setting.
+    /// Whoever cannot tell says yes.
+    #[must_use]
+    pub fn has_hook(&self, hook: &str) -> bool {
+        let configured = |(key, _): &(String, _)| key.starts_with("hook.");
+        self.settings.iter().any(configured) || files::exists(&self.hooks.join(hook))
+    }
+}
+
+/// Reads everything; what is in the new worktree is what git put there by then.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub fn read<'a>(
+    own: &Repository,
+    git: &Git,
+    path: &Utf8Path,
+    strategy: Strategy,
+    listing: &'a Listing,
+) -> Result<(CheckoutFacts<'a>, Surroundings), FactsError> {
+    let asked = match git.checkout_by() {
+        CheckoutBy::Own => Asked::Own,
+        CheckoutBy::Git => Asked::Git,
+    };
+    let is_open = asked == Asked::Own && strategy == Strategy::Worktree && git.is_local();
+    let (surroundings, system, replaced) = std::thread::scope(|scope| {
+        let system = scope.spawn(|| is_open.then(|| git.system_attributes()).transpose());
+        let replaced = || {
+            is_open
+                .then(|| git.for_each_ref(&["refs/replace/"]))
+                .transpose()
+        };
+        let replaced = scope.spawn(replaced);
+        let surroundings = Surroundings::of(git, &own.common_dir, path);
+        (surroundings, joined(system), joined(replaced))
+    });
+    let (surroundings, replaced) = (surroundings?, replaced?);
+    let attributes = match system? {
+        Some(system) => attributes(own, git, &surroundings, system, listing)?,
+        None => Vec::new(),
+    };
+    let tracked = |hook: &str| {
+        let file = surroundings.hooks.join(hook);
+        let inside = file.strip_prefix(path).ok();
+        let inside = inside.and_then(|inside| RepoPath::parse(inside.as_str()).ok());
+        let entries = &listing.entries;
+        inside.is_some_and(|inside| entries.binary_search_by(|(p, _)| p.cmp(&inside)).is_ok())
+    };
+    let hook = HOOKS.into_iter();
+    let hook = hook
+        .filter(|hook| surroundings.has_hook(hook) || tracked(hook))
+        .next();
+    let facts = CheckoutFacts {
+        asked,
+        strategy,
+        is_local: git.is_local(),
+        settings: surroundings.settings.clone(),
+        attributes,
+        attribute_source: git.reads_attributes_elsewhere(),
+        entries: &listing.entries,
+        hook,
+        replaced: replaced.is_some_and(|refs| !refs.is_empty()),
+        folds_case: is_open && folds_case(path),
+    };
+    Ok((facts, surroundings))
+}
+
+/// Every file of attributes that git reads for a checkout: those of the commit, at any depth, and
+/// those beside it.
+fn attributes(
+    own: &Repository,
+    git: &Git,
+    surroundings: &Surroundings,
+    system: Vec<Utf8PathBuf>,
+    listing: &Listing,
+) -> Result<Vec<(String, Vec<u8>)>, FactsError> {
+    let named = surroundings.settings.iter();
+    let mut is_named = named.filter(|(key, _)| key == "core.attributesfile");
+    let users = match is_named.next() {
+        Some(_) => git.config_get_path("core.attributesFile")?,
+        None => Git::default_attributes_file(),
+    };
+    let mut beside = vec![own.common_dir.join("info/attributes")];
+    beside.extend(users.map(|file| git.dir().join(file)));
+    beside.extend(system);
+    let mut all = Vec::new();
+    for file in beside {
+        if let Some(text) = files::read(&file)? {
+            all.push((file.into_string(), text));
+        }
+    }
+    let is_attributes = |path: &RepoPath| path.file_name() == ".gitattributes";
+    let mut tracked = listing
+        .entries
+        .iter()
+        .filter(|(p, _)| is_attributes(p))
+        .peekable();
+    if tracked.peek().is_some() {
+        let objects = own.objects()?;
+        for (path, entry) in tracked.filter(|(_, entry)| !entry.mode.is_directory()) {
+            all.push((
+                path.as_bstr().to_str_lossy().into_owned(),
+                objects.blob(&entry.id)?,
+            ));
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,47 @@
+//! Says what git's own checkout would go by, beside its settings: who is asked for it, and where
+//! the system's attributes are.
+
+use bstr::ByteSlice;
+use camino::Utf8PathBuf;
+
+use super::error::GitError;
+use super::run::{Git, GitVersion, odd_output};
+
+/// Says who checks out (`GIT_AGENTWT_CHECKOUT=git|own`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckoutBy {
+    /// Our own code, where it can.
+    Own,
+    /// Git, always.
+    Git,
+}
+
+/// The first git that tells where the system's attributes are (git-var(1), `GIT_ATTR_SYSTEM`).
+const TELLS_ATTRIBUTES: GitVersion = GitVersion(2, 41, 0);
+
+/// Where an older git has them, whoever built it.
+const USUAL: [&str; 3] = [
+    "/etc/gitattributes",
+    "/usr/local/etc/gitattributes",
+    "/opt/homebrew/etc/gitattributes",
+];
+
+impl Git {
+    /// Where the attributes are that hold for every user of this machine; none where git was told
+    /// not to read them.
+    ///
+    /// # Errors
+    /// Fails when git does, or the path is not UTF-8.
+    pub fn system_attributes(&self) -> Result<Vec<Utf8PathBuf>, GitError> {
+        if self.version()? < TELLS_ATTRIBUTES {
+            return Ok(USUAL.map(Utf8PathBuf::from).to_vec());
+        }
+        let (what, args) = ("find the attributes", ["var", "GIT_ATTR_SYSTEM"]);
+        let Some(said) = self.maybe(what, &args)? else {
+            return Ok(Vec::new());
+        };
+        let line = said.strip_suffix(b"\n").unwrap_or(&said);
+        let odd = |_| odd_output(what, &args, "it is not UTF-8");
+        Ok(vec![line.to_str().map_err(odd)?.into()])
+    }
+}

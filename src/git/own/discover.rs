@@ -55,7 +55,7 @@ impl Git {
     /// Whether the repository of exactly this git directory, which is the common one, is bare.
     pub(in crate::git) fn own_is_bare(&self) -> Option<bool> {
         let own = self.own()?;
-        if own.git_dir != own.common_dir || self.dir() != own.git_dir || !is_git_dir(&own.git_dir) {
+        if own.git_dir != own.common_dir || self.dir() != own.git_dir {
             return None;
         }
         let format = Format::read(&own.git_dir, &own.common_dir)?;
@@ -145,7 +145,7 @@ fn path_in(file: &Utf8Path, word: &[u8]) -> Option<Utf8PathBuf> {
 }
 
 /// Whether git takes a directory for a git directory (`is_git_directory`, setup.c).
-fn is_git_dir(directory: &Utf8Path) -> bool {
+pub(super) fn is_git_dir(directory: &Utf8Path) -> bool {
     let head = directory.join("HEAD");
     // what is a link may be a branch in an old form
     if !matches!(places::kind(&head), Ok(Kind::File)) {

@@ -4,11 +4,12 @@
 //! its format is read here: settings (git-config(1)), refs and their logs (gitrepository-layout(5)),
 //! worktrees (git-worktree(1), "DETAILS") and how commits are related. Everything here gives `None`
 //! where it does not know for certain, and git is asked then: a format that is not plain (reftable,
-//! an unknown extension), a setting that is included from elsewhere, a file that does not read.
+//! an unknown extension), a setting that is included on a condition, a
+//! file that does not read.
 //! Nothing is cached: an answer is what the files say when it is asked for.
 //!
-//! `GIT_AGENTWT_READ=git` asks git for everything; `tests/it/own_reading.rs` holds both against
-//! each other.
+//! `GIT_AGENTWT_READ=git` asks git for everything; `tests/it/own_reading.rs` and
+//! `own_settings.rs` hold both against each other.
 
 mod answer;
 mod commits;
@@ -60,6 +61,10 @@ impl Git {
     pub(super) fn own(&self) -> Option<Own> {
         let git_dir = self.named_git_dir()?;
         if self.reading() == Reading::Git {
+            return None;
+        }
+        // git refuses any other, and what is damaged is to be said
+        if !discover::is_git_dir(git_dir) {
             return None;
         }
         let common_dir = common_dir(git_dir)?;

@@ -155,6 +155,34 @@ fn a_file_in_other_bytes_is_gits() {
 }
 
 #[test]
+fn a_git_directory_that_is_damaged_is_for_git_to_refuse() {
+    let repo = TestRepo::project();
+    let git_dir = repo.main().join(".git");
+    assert_eq!(by(&in_main(&repo, &[])), By::Own);
+    let away = repo.root().join("away");
+    for part in ["HEAD", "objects", "refs"] {
+        std::fs::rename(git_dir.join(part), &away).expect("it is there");
+        let answer = in_main(&repo, &[]);
+        assert_eq!(by(&answer), By::Git, "without {part}");
+        // git reads the files of the user then, and not those of what is no repository
+        assert!(!answer.said.contains("\"local\""), "{part}: {answer:?}");
+        std::fs::rename(&away, git_dir.join(part)).expect("it is there");
+    }
+    std::fs::write(git_dir.join("HEAD"), "nothing\n").expect("a file");
+    assert_eq!(
+        by(&in_main(&repo, &[])),
+        By::Git,
+        "a HEAD that names nothing"
+    );
+    std::fs::write(git_dir.join("commondir"), "nowhere\n").expect("a file");
+    assert_eq!(
+        by(&in_main(&repo, &[])),
+        By::Git,
+        "a common directory that is not there"
+    );
+}
+
+#[test]
 fn what_is_no_key_is_for_git_to_refuse() {
     let repo = TestRepo::project();
     let question = format!("no keys|{}", text(&repo.main().join(".git")));

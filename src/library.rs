@@ -133,6 +133,7 @@ use crate::commands::Session;
 pub use crate::commands::changed::{Asked, Collected};
 use crate::disk::files;
 use crate::disk::lock::Patience;
+use crate::disk::scan::Walking;
 pub use crate::error::Error;
 use crate::facts::changes::collect;
 use crate::facts::{IndexFile, Known, Repository};
@@ -190,6 +191,7 @@ impl Options {
             start: files::canonical(&self.directory)?,
             environment: ours.collect(),
             hook_index: None,
+            walking: Walking::default(),
             input: Vec::new(),
             quarantine: None,
             binary: own_program().unwrap_or_default(),

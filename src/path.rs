@@ -9,14 +9,23 @@
 //! assert_eq!(path.parents().map(|p| p.to_string()).collect::<Vec<_>>(), ["docs"]);
 //! ```
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 
 /// Represents a path in the repository: bytes, separated by `/`, relative to the root, never
 /// empty, without `.`, `..`, an empty component or NUL. Parsed once, trusted afterwards.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RepoPath(BString);
+///
+/// Many of them can stand in one place of memory ([`Paths`]), which lives as long as one of them.
+#[derive(Clone)]
+pub struct RepoPath {
+    bytes: Arc<[u8]>,
+    start: u32,
+    end: u32,
+}
 
 /// Says why some bytes are not a [`RepoPath`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,6 +42,9 @@ pub enum RepoPathError {
     /// It contains a NUL byte.
     #[error("a path may not contain a NUL byte")]
     Nul,
+    /// It has 4 GiB or more.
+    #[error("a path may not have 4 GiB")]
+    Long,
 }
 
 impl RepoPath {
@@ -42,62 +54,60 @@ impl RepoPath {
     /// Returns what makes the bytes something else than a normal relative path.
     pub fn parse(bytes: impl Into<BString>) -> Result<Self, RepoPathError> {
         let bytes: BString = bytes.into();
-        if bytes.is_empty() {
-            return Err(RepoPathError::Empty);
+        check(&bytes)?;
+        let end = u32::try_from(bytes.len()).map_err(|_| RepoPathError::Long)?;
+        let bytes = Vec::from(bytes).into();
+        Ok(Self {
+            bytes,
+            start: 0,
+            end,
+        })
+    }
+
+    /// Takes bytes that are part of a path, or of one and a name: nothing has to be looked at.
+    fn trusted(bytes: &[u8]) -> Self {
+        let end = u32::try_from(bytes.len());
+        Self {
+            bytes: bytes.into(),
+            start: 0,
+            end: end.expect("because no system has names of 4 GiB"),
         }
-        if bytes.contains(&0) {
-            return Err(RepoPathError::Nul);
-        }
-        if bytes[0] == b'/' {
-            return Err(RepoPathError::Absolute);
-        }
-        if bytes
-            .split(|byte| *byte == b'/')
-            .any(|c| matches!(c, b"" | b"." | b".."))
-        {
-            return Err(RepoPathError::Component);
-        }
-        Ok(Self(bytes))
     }
 
     /// Joins a directory (none for the root) and one component that a directory listing or a
     /// tree object gave.
     #[must_use]
     pub fn child(parent: Option<&Self>, component: &[u8]) -> Self {
-        let mut bytes = Vec::with_capacity(parent.map_or(0, |p| p.0.len() + 1) + component.len());
-        if let Some(parent) = parent {
-            bytes.extend_from_slice(&parent.0);
-            bytes.push(b'/');
+        match parent {
+            None => Self::trusted(component),
+            Some(parent) => Self::trusted(&[parent.as_bstr().as_bytes(), b"/", component].concat()),
         }
-        bytes.extend_from_slice(component);
-        Self(bytes.into())
     }
 
     /// The bytes as git spells them.
     #[must_use]
     pub fn as_bstr(&self) -> &BStr {
-        self.0.as_bstr()
+        self.bytes[self.start as usize..self.end as usize].as_bstr()
     }
 
     /// The last component.
     #[must_use]
     pub fn file_name(&self) -> &BStr {
-        self.0
-            .rsplit(|b| *b == b'/')
-            .next()
-            .unwrap_or(&self.0)
-            .as_bstr()
+        let all = self.as_bstr();
+        all.rfind_byte(b'/')
+            .map_or(all, |at| all[at + 1..].as_bstr())
     }
 
     /// The directory it is in, or none for an entry of the root.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
-        self.0.rfind_byte(b'/').map(|at| Self(self.0[..at].into()))
+        let end = self.as_bstr().rfind_byte(b'/')?;
+        Some(Self::trusted(&self.as_bstr()[..end]))
     }
 
     /// Every directory above it, the nearest first, without the root.
     pub fn parents(&self) -> impl Iterator<Item = &BStr> {
-        let mut rest: &[u8] = &self.0;
+        let mut rest: &[u8] = self.as_bstr();
         std::iter::from_fn(move || {
             let at = rest.rfind_byte(b'/')?;
             rest = &rest[..at];
@@ -108,9 +118,8 @@ impl RepoPath {
     /// Whether it lies below the given directory.
     #[must_use]
     pub fn is_below(&self, directory: &BStr) -> bool {
-        self.0.len() > directory.len()
-            && self.0.starts_with(directory)
-            && self.0[directory.len()] == b'/'
+        let all = self.as_bstr();
+        all.len() > directory.len() && all.starts_with(directory) && all[directory.len()] == b'/'
     }
 
     /// The same path as the operating system takes it, relative to the repository's root.
@@ -121,12 +130,44 @@ impl RepoPath {
         #[cfg(unix)]
         {
             use std::os::unix::ffi::OsStrExt;
-            Ok(std::ffi::OsStr::from_bytes(&self.0).into())
+            Ok(std::ffi::OsStr::from_bytes(self.as_bstr()).into())
         }
         #[cfg(not(unix))]
         {
-            Ok(self.0.to_str()?.into())
+            Ok(self.as_bstr().to_str()?.into())
         }
+    }
+}
+
+impl PartialEq for RepoPath {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bstr() == other.as_bstr()
+    }
+}
+
+impl Eq for RepoPath {}
+
+impl PartialOrd for RepoPath {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for RepoPath {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_bstr().cmp(other.as_bstr())
+    }
+}
+
+impl Hash for RepoPath {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_bstr().hash(state);
+    }
+}
+
+impl fmt::Debug for RepoPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RepoPath").field(&self.as_bstr()).finish()
     }
 }
 
@@ -134,7 +175,105 @@ impl fmt::Display for RepoPath {
     /// Writes the path escaped for a terminal: bytes outside printable ASCII that are not valid
     /// UTF-8, control characters and `\` are written as `\ooo`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&escape_for_terminal(&self.0))
+        f.write_str(&escape_for_terminal(self.as_bstr()))
+    }
+}
+
+/// Collects paths that come in order into one place of memory, a few bytes each beside their own.
+#[derive(Debug, Default)]
+pub struct Paths {
+    bytes: Vec<u8>,
+    /// Where each begins; one ends where the next begins.
+    starts: Vec<u32>,
+}
+
+impl Paths {
+    /// Expects about so many.
+    #[must_use]
+    pub fn with_capacity(paths: usize) -> Self {
+        Self {
+            bytes: Vec::with_capacity(paths.saturating_mul(32)),
+            starts: Vec::with_capacity(paths),
+        }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    /// Adds a path that shares so many bytes with the one before it. Returns how it compares with
+    /// that one; none when that is shorter than what is to be shared.
+    ///
+    /// # Errors
+    /// Returns what makes the bytes something else than a path, as [`RepoPath::parse`] does.
+    pub fn push(&mut self, shared: usize, rest: &[u8]) -> Result<Option<Ordering>, RepoPathError> {
+        let start = self.bytes.len();
+        let before = self.starts.last().map_or(start, |start| *start as usize);
+        if before + shared > start {
+            return Ok(None);
+        }
+        let order = match self.starts.last() {
+            Some(_) => rest.cmp(&self.bytes[before + shared..]),
+            None => Ordering::Greater,
+        };
+        self.bytes.extend_from_within(before..before + shared);
+        self.bytes.extend_from_slice(rest);
+        // what is shared was looked at, but for the component that the rest goes on with
+        let shared = &self.bytes[start..start + shared];
+        let whole = shared.rfind_byte(b'/').map_or(0, |at| at + 1);
+        check(&self.bytes[start + whole..])?;
+        u32::try_from(self.bytes.len()).map_err(|_| RepoPathError::Long)?;
+        let start = u32::try_from(start).map_err(|_| RepoPathError::Long)?;
+        self.starts.push(start);
+        Ok(Some(order))
+    }
+
+    /// All of them, in order.
+    pub fn into_paths(self) -> impl Iterator<Item = RepoPath> {
+        let end = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX);
+        let bytes: Arc<[u8]> = self.bytes.into();
+        let mut starts = self.starts.into_iter().peekable();
+        std::iter::from_fn(move || {
+            let start = starts.next()?;
+            let end = starts.peek().copied().unwrap_or(end);
+            let bytes = Arc::clone(&bytes);
+            Some(RepoPath { bytes, start, end })
+        })
+    }
+}
+
+/// Looks at every component once.
+fn check(bytes: &[u8]) -> Result<(), RepoPathError> {
+    if bytes.is_empty() {
+        return Err(RepoPathError::Empty);
+    }
+    if bytes.find_byte(0).is_some() {
+        return Err(RepoPathError::Nul);
+    }
+    if bytes[0] == b'/' {
+        return Err(RepoPathError::Absolute);
+    }
+    let mut rest = bytes;
+    loop {
+        let (component, after) = match rest.find_byte(b'/') {
+            Some(at) => (&rest[..at], Some(&rest[at + 1..])),
+            None => (rest, None),
+        };
+        if matches!(component, b"" | b"." | b"..") {
+            return Err(RepoPathError::Component);
+        }
+        match after {
+            Some(after) => rest = after,
+            None => return Ok(()),
+        }
     }
 }
 

@@ -22,7 +22,7 @@ mod trash;
 
 pub use owner::{Alive, HeldClaim, Owner, OwnerProcess};
 pub use removal::Removal;
-pub use shared::{HookFile, MainFile, Setting, Shared};
+pub use shared::{HookFile, MainFile, MainSince, Setting, Shared};
 pub use trash::{Trash, Usual};
 
 /// The version of the record's form.

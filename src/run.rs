@@ -19,6 +19,7 @@ use crate::client;
 use crate::commands::{self, Outcome, Session};
 use crate::disk::DiskError;
 use crate::disk::lock::Patience;
+use crate::disk::scan::Walking;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::FactsError;
@@ -274,6 +275,10 @@ fn session(cli: &Cli) -> Result<Session, Error> {
         start,
         environment: ours.collect(),
         hook_index: std::env::var("GIT_INDEX_FILE").ok().map(Utf8PathBuf::from),
+        walking: std::env::var("GIT_AGENTWT_WALK")
+            .ok()
+            .and_then(|text| Walking::parse(&text))
+            .unwrap_or_default(),
         input,
         quarantine: std::env::var("GIT_QUARANTINE_PATH")
             .ok()

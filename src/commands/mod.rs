@@ -28,6 +28,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::lock::{Patience, Waiting};
 use crate::disk::progress::Progress;
+use crate::disk::scan::Walking;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::{Environment, FactsError, Main, Repository};
@@ -48,6 +49,8 @@ pub struct Session {
     pub environment: Environment,
     /// The index that a hook was given (`GIT_INDEX_FILE`, githooks(5)).
     pub hook_index: Option<Utf8PathBuf>,
+    /// Whether stat data are believed (`GIT_AGENTWT_WALK=full|fast`).
+    pub walking: Walking,
     /// What came on standard input for a hook (githooks(5)) or as a prompt; empty elsewhere.
     pub input: Vec<u8>,
     /// Where the objects of a push are that waits for a hook (`GIT_QUARANTINE_PATH`, githooks(5)).
@@ -132,6 +135,7 @@ impl Session {
     pub fn repository_at(&self, directory: &Utf8Path) -> Result<Repository, FactsError> {
         let (runner, trace) = (self.runner.clone(), self.trace.clone());
         let mut repository = Repository::find(directory, runner, trace)?;
+        repository.walking = self.walking;
         repository.waiting = Waiting {
             signal: Arc::clone(&self.signal),
             patience: self.patience,

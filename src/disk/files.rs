@@ -269,6 +269,14 @@ impl Temporary {
     }
 }
 
+/// Whether two directories are on one file system, as far as their device numbers tell.
+#[must_use]
+pub fn on_one_file_system(one: &Utf8Path, other: &Utf8Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let device = |path: &Utf8Path| std::fs::metadata(path).map(|metadata| metadata.dev()).ok();
+    device(one).is_some_and(|one| device(other) == Some(one))
+}
+
 /// Returns the time that the file system gives to a change made now, nanoseconds since the
 /// epoch, once it is later than `after`; or, when its clock is so coarse that this takes more
 /// than a few hundredths of a second, the time reached until then.

@@ -13,6 +13,7 @@ pub mod error;
 pub mod file_system;
 pub mod files;
 pub mod inventory;
+mod listing;
 pub mod lock;
 pub mod lock_files;
 pub mod mode;
@@ -27,6 +28,7 @@ pub mod scan;
 pub mod standing;
 pub mod stat;
 pub mod trash_bin;
+pub mod untouched;
 pub mod usage;
 
 pub use error::DiskError;

@@ -11,7 +11,7 @@ use super::worktree::Known;
 use crate::change::{Cause, Change, Kind, Place, Seen, SharedChange};
 use crate::compare::{Delta, entry_in};
 use crate::disk::drift::{Difference, Proof};
-use crate::disk::scan::{Believe, Found, Scan, Unreadable, Walk, scan};
+use crate::disk::scan::{Found, Scan, Unreadable, Walk, scan};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::manifest::{Manifest, Stat};
 use crate::path::RepoPath;
@@ -99,7 +99,7 @@ impl DiskState {
             manifest,
             placed: Some(proof),
             submodules: &submodules,
-            believe: Believe::Manifest,
+            believe: repository.walking.believe(),
             hash: &hash,
         };
         let Scan {

@@ -1,6 +1,8 @@
 //! Turns an index into differences from the base, as trees and the disk are told.
 
 use std::collections::BTreeMap;
+use std::iter::Peekable;
+use std::slice::Iter;
 
 use camino::Utf8PathBuf;
 
@@ -9,8 +11,8 @@ use super::worktree::Known;
 use crate::change::IndexFlag;
 use crate::compare::Delta;
 use crate::disk::files;
-use crate::git::index::{IndexEntry, Stage, read_index};
-use crate::manifest::Manifest;
+use crate::git::index::{RawEntry, RawIndex, Stage, read_index};
+use crate::manifest::{Item, Manifest};
 use crate::path::RepoPath;
 use crate::scope::{Access, Classifier, EntryKind};
 
@@ -47,59 +49,42 @@ impl IndexState {
             IndexFile::Own => known.record.admin_dir.join("index"),
             IndexFile::Given(path) => path.clone(),
         };
-        let entries = read_index(&path, repository.format);
-        match entries {
-            Ok(entries) if files::exists(&path) => Self::of(known, manifest, &entries),
-            Ok(_) | Err(_) => Self {
-                damaged: true,
-                ..Self::default()
-            },
+        let damaged = || Self {
+            damaged: true,
+            ..Self::default()
+        };
+        let Ok(Some(bytes)) = files::read(&path) else {
+            return damaged();
+        };
+        if let Ok(raw) = RawIndex::new(bytes, repository.format.length()) {
+            // to check it takes as long as to read it
+            let (is_whole, state) = std::thread::scope(|scope| {
+                let is_whole = scope.spawn(|| raw.is_whole(repository.format));
+                let state = Self::of(known, manifest, &raw);
+                (is_whole.join().unwrap_or(false), state)
+            });
+            if !is_whole {
+                return damaged();
+            }
+            if let Some(state) = state {
+                return state;
+            }
+        }
+        match read_index(&path, repository.format) {
+            Ok(entries) if files::exists(&path) => {
+                let mut comparing = Comparing::new(known, manifest);
+                entries.iter().for_each(|entry| comparing.take(entry.raw()));
+                comparing.end().unwrap_or_else(damaged)
+            }
+            Ok(_) | Err(_) => damaged(),
         }
     }
 
-    fn of(known: &Known, manifest: &Manifest, entries: &[IndexEntry]) -> Self {
-        let mut ours = Delta::new();
-        let mut theirs = Delta::new();
-        let mut hidden = BTreeMap::new();
-        let mut classifier = known.scope.classifier();
-        let mut items = manifest
-            .items()
-            .iter()
-            .filter(|item| item.base.is_some())
-            .peekable();
-        for group in entries.chunk_by(|a, b| a.path == b.path) {
-            let path = &group[0].path;
-            while let Some(gone) = items.next_if(|item| item.path < *path) {
-                ours.insert(gone.path.clone(), None);
-            }
-            let base = items
-                .next_if(|item| item.path == *path)
-                .and_then(|item| item.base);
-            let side = |stage: Stage| group.iter().find(|e| e.stage == stage).map(|e| e.entry);
-            let conflict = group.iter().any(|entry| entry.stage != Stage::Normal);
-            let now = side(if conflict { Stage::Ours } else { Stage::Normal });
-            if now != base {
-                ours.insert(path.clone(), now);
-            }
-            if conflict {
-                theirs.insert(path.clone(), side(Stage::Theirs));
-            }
-            if let Some(flag) = flag_of(&mut classifier, &group[0]) {
-                hidden.insert(path.clone(), flag);
-            }
-        }
-        ours.extend(items.map(|gone| (gone.path.clone(), None)));
-        let mut deltas = vec![ours];
-        if !theirs.is_empty() {
-            let mut second = deltas[0].clone();
-            second.extend(theirs);
-            deltas.push(second);
-        }
-        Self {
-            deltas,
-            hidden,
-            damaged: false,
-        }
+    /// None where the index is not plain, or not whole.
+    fn of(known: &Known, manifest: &Manifest, index: &RawIndex) -> Option<Self> {
+        let mut comparing = Comparing::new(known, manifest);
+        index.each(|entry| comparing.take(entry)).ok()?;
+        comparing.end()
     }
 
     /// Whether it has an entry for a path that the base does not have.
@@ -110,10 +95,108 @@ impl IndexState {
     }
 }
 
-fn flag_of(classifier: &mut Classifier<'_>, entry: &IndexEntry) -> Option<IndexFlag> {
+/// Compares the entries of an index, as they come, with what the manifest says of the base.
+struct Comparing<'a> {
+    items: Peekable<Iter<'a, Item>>,
+    classifier: Classifier<'a>,
+    /// The entries of the newest path: several in a conflict.
+    group: Vec<RawEntry<'a>>,
+    ours: Delta,
+    theirs: Delta,
+    hidden: BTreeMap<RepoPath, IndexFlag>,
+    is_odd: bool,
+}
+
+impl<'a> Comparing<'a> {
+    fn new(known: &'a Known, manifest: &'a Manifest) -> Self {
+        Self {
+            items: manifest.items().iter().peekable(),
+            classifier: known.scope.classifier(),
+            group: Vec::with_capacity(4),
+            ours: Delta::new(),
+            theirs: Delta::new(),
+            hidden: BTreeMap::new(),
+            is_odd: false,
+        }
+    }
+
+    fn take(&mut self, entry: RawEntry<'a>) {
+        if self.group.first().is_some_and(|one| one.path != entry.path) {
+            self.compare();
+        }
+        self.group.push(entry);
+    }
+
+    /// What was compared; none when something in it can be no path.
+    fn end(mut self) -> Option<IndexState> {
+        self.compare();
+        let gone = self.items.filter(|item| item.base.is_some());
+        self.ours.extend(gone.map(|gone| (gone.path.clone(), None)));
+        let mut deltas = vec![self.ours];
+        if !self.theirs.is_empty() {
+            let mut second = deltas[0].clone();
+            second.extend(self.theirs);
+            deltas.push(second);
+        }
+        (!self.is_odd).then_some(IndexState {
+            deltas,
+            hidden: self.hidden,
+            damaged: false,
+        })
+    }
+
+    /// Compares the newest path.
+    fn compare(&mut self) {
+        let Some(first) = self.group.first().copied() else {
+            return;
+        };
+        let name = first.path;
+        while let Some(gone) = self.items.next_if(|item| item.path.as_bstr() < name) {
+            if gone.base.is_some() {
+                self.ours.insert(gone.path.clone(), None);
+            }
+        }
+        let item = self.items.next_if(|item| item.path.as_bstr() == name);
+        let base = item.and_then(|item| item.base);
+        let side = |stage: Stage| {
+            self.group
+                .iter()
+                .find(|e| e.stage == stage)
+                .map(|e| e.entry)
+        };
+        let conflict = self.group.iter().any(|entry| entry.stage != Stage::Normal);
+        let now = side(if conflict { Stage::Ours } else { Stage::Normal });
+        let theirs = conflict.then(|| side(Stage::Theirs));
+        self.group.clear();
+        let is_marked = first.assume_unchanged || first.skip_worktree;
+        if now == base && theirs.is_none() && !is_marked && item.is_some() {
+            return;
+        }
+        let parsed = || first.repo_path();
+        let Some(path) = item.map(|item| item.path.clone()).or_else(parsed) else {
+            self.is_odd = true;
+            return;
+        };
+        if let Some(flag) = flag_of(&mut self.classifier, &path, &first) {
+            self.hidden.insert(path.clone(), flag);
+        }
+        if let Some(theirs) = theirs {
+            self.theirs.insert(path.clone(), theirs);
+        }
+        if now != base {
+            self.ours.insert(path, now);
+        }
+    }
+}
+
+fn flag_of(
+    classifier: &mut Classifier<'_>,
+    path: &RepoPath,
+    entry: &RawEntry<'_>,
+) -> Option<IndexFlag> {
     if entry.assume_unchanged {
         return Some(IndexFlag::AssumeUnchanged);
     }
-    let mut access = || classifier.verdict(&entry.path, EntryKind::File).access;
+    let mut access = || classifier.verdict(path, EntryKind::File).access;
     (entry.skip_worktree && access() != Access::Excluded).then_some(IndexFlag::SkipWorktree)
 }

@@ -5,6 +5,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::error::FactsError;
 use crate::disk::files;
 use crate::disk::lock::{LockFile, LockOf, Waiting};
+use crate::disk::scan::Walking;
 use crate::git::objects::{ObjectFormat, Objects};
 use crate::git::worktree::{Layout, WorktreeEntry};
 use crate::git::{Git, GitError, SharedRunner, Trace};
@@ -53,6 +54,8 @@ pub struct Repository {
     pub inside: Option<WorktreeName>,
     /// How locks are waited for.
     pub waiting: Waiting,
+    /// Whether stat data are believed.
+    pub walking: Walking,
     /// The repository that made the worktree and has its records, locks and main worktree, where
     /// this one is a clone of it; none where it is that repository itself.
     pub home: Option<Box<Self>>,
@@ -106,6 +109,7 @@ impl Repository {
             toplevel: toplevel.or(layout.toplevel),
             inside,
             waiting: Waiting::default(),
+            walking: Walking::default(),
             home: None,
         })
     }

@@ -2,6 +2,8 @@
 //!
 //! Only names, modes, ids and flags are taken: its stat data can be forged and decide nothing.
 
+mod raw;
+
 use camino::Utf8Path;
 use gix::index::decode::Options;
 use gix::index::entry::{Flags, Mode as IndexMode, Stage as IndexStage};
@@ -12,6 +14,8 @@ use super::objects::ObjectFormat;
 use super::run::Git;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::path::RepoPath;
+
+pub use raw::{IndexStat, NotRaw, RawEntry, RawIndex};
 
 /// Says which side of a conflict an entry is (git-read-tree(1), "3-Way Merge").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +45,21 @@ pub struct IndexEntry {
     pub assume_unchanged: bool,
     /// Whether it only announces a file (`git add -N`).
     pub intent_to_add: bool,
+}
+
+impl IndexEntry {
+    /// The same, as [`RawIndex`] gives it; without stat data.
+    #[must_use]
+    pub fn raw(&self) -> RawEntry<'_> {
+        RawEntry {
+            path: self.path.as_bstr(),
+            entry: self.entry,
+            stage: self.stage,
+            skip_worktree: self.skip_worktree,
+            assume_unchanged: self.assume_unchanged,
+            stat: IndexStat::default(),
+        }
+    }
 }
 
 /// Reads an index file; a missing one is an empty index, as it is for git.

@@ -76,6 +76,15 @@ impl ObjectFormat {
         }
     }
 
+    /// The length of an id in bytes.
+    #[must_use]
+    pub const fn length(self) -> usize {
+        match self {
+            Self::Sha1 => 20,
+            Self::Sha256 => 32,
+        }
+    }
+
     pub(super) const fn kind(self) -> gix::hash::Kind {
         match self {
             Self::Sha1 => gix::hash::Kind::Sha1,

@@ -419,6 +419,25 @@ impl Git {
         Ok(records.map(|record| record[3..].into()).collect())
     }
 
+    /// Lists the directories with nothing tracked in them that are not ignored, empty ones too; of
+    /// several inside each other the outermost.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn untracked_directories(&self) -> Result<Vec<BString>, GitError> {
+        let args = [
+            "ls-files",
+            "-z",
+            "--others",
+            "--directory",
+            "--exclude-standard",
+        ];
+        let output = self.output("look at the main worktree", &args)?;
+        let names = output.split_str("\0");
+        let directories = names.filter_map(|name| name.strip_suffix(b"/"));
+        Ok(directories.map(BString::from).collect())
+    }
+
     /// Makes a commit of an index as it is, that no ref names yet; none when it has conflicts.
     ///
     /// # Errors

@@ -1,14 +1,19 @@
 //! Writes a manifest to bytes and reads it back.
 //!
-//! Version 1: the line `agentwt-manifest 1`, then `settled` and the number of items, then the
-//! items in order of their paths, then `end`. An id that disk and base share is written once.
+//! Version 2: the line `agentwt-manifest 2`, then `settled` and the number of items, then all
+//! paths in order, then what is known of each in the same order, then `end`. An id that disk and
+//! base share is written once. Version 1, which is still read, has each path beside what is known
+//! of it: then nobody knows how long all paths are before the last one was read.
+
+use std::cmp::Ordering;
 
 use super::{Item, Manifest, OnDisk, Stat};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::packed::{self, Input, put, put_path, put_signed};
-use crate::path::RepoPath;
+use crate::path::Paths;
 
-const HEAD: &[u8] = b"agentwt-manifest 1\n";
+const HEAD: &[u8] = b"agentwt-manifest 2\n";
+const HEAD_1: &[u8] = b"agentwt-manifest 1\n";
 const END: &[u8] = b"end\n";
 
 const HAS_BASE: u8 = 1;
@@ -73,8 +78,10 @@ impl Manifest {
         let mut before = None;
         for item in &self.items {
             put_path(&mut out, before, &item.path);
-            put_item(&mut out, item);
             before = Some(&item.path);
+        }
+        for item in &self.items {
+            put_item(&mut out, item);
         }
         out.extend_from_slice(END);
         out
@@ -83,17 +90,19 @@ impl Manifest {
     /// Reads a manifest.
     ///
     /// # Errors
-    /// Fails on anything that [`Manifest::to_bytes`] of this version would not have written.
+    /// Fails on anything that [`Manifest::to_bytes`] of this version, or of the first one, would
+    /// not have written.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ManifestError> {
-        let bytes = bytes.strip_prefix(HEAD).ok_or(ManifestError::Version)?;
+        let first = bytes.strip_prefix(HEAD_1);
+        let rest = first.or_else(|| bytes.strip_prefix(HEAD));
+        let bytes = rest.ok_or(ManifestError::Version)?;
         let mut input = Reader(Input::new(bytes));
         let settled = input.0.signed()?;
         let count = input.0.size()?;
-        let mut items: Vec<Item> = Vec::with_capacity(count.min(bytes.len()));
-        for _ in 0..count {
-            let path = input.0.path(items.last().map(|item| &item.path))?;
-            items.push(input.item(path)?);
-        }
+        let items = match first {
+            Some(_) => input.paired(count)?,
+            None => input.apart(count)?,
+        };
         if input.0.rest() == END {
             Ok(Self { items, settled })
         } else {
@@ -130,6 +139,47 @@ fn put_item(out: &mut Vec<u8>, item: &Item) {
 struct Reader<'b>(Input<'b>);
 
 impl Reader<'_> {
+    /// Reads all paths, then what is known of each.
+    fn apart(&mut self, count: usize) -> Result<Vec<Item>, ManifestError> {
+        // each has two bytes at least, so that no number makes us take more than is there
+        let mut paths = Paths::with_capacity(count.min(self.0.rest().len() / 2));
+        for _ in 0..count {
+            self.path(&mut paths)?;
+        }
+        let mut items = Vec::with_capacity(paths.len());
+        for path in paths.into_paths() {
+            let (base, disk) = self.known()?;
+            items.push(Item { path, base, disk });
+        }
+        Ok(items)
+    }
+
+    /// Reads each path with what is known of it.
+    fn paired(&mut self, count: usize) -> Result<Vec<Item>, ManifestError> {
+        let expected = count.min(self.0.rest().len() / 2);
+        let mut paths = Paths::with_capacity(expected);
+        let mut known = Vec::with_capacity(expected);
+        for _ in 0..count {
+            self.path(&mut paths)?;
+            known.push(self.known()?);
+        }
+        let both = paths.into_paths().zip(known);
+        let item = |(path, (base, disk))| Item { path, base, disk };
+        Ok(both.map(item).collect())
+    }
+
+    /// Reads a path after the others. Paths come in order, each once.
+    fn path(&mut self, paths: &mut Paths) -> Result<(), ManifestError> {
+        let shared = self.0.size()?;
+        let rest = self.0.bytes()?;
+        match paths.push(shared, rest) {
+            Ok(Some(Ordering::Greater)) => Ok(()),
+            Ok(Some(Ordering::Less | Ordering::Equal) | None) | Err(_) => {
+                Err(ManifestError::Damaged)
+            }
+        }
+    }
+
     fn entry(&mut self) -> Result<Entry, ManifestError> {
         let code = self.0.byte()?;
         let mode = Mode::from_code(code >> 1).ok_or(ManifestError::Damaged)?;
@@ -138,7 +188,7 @@ impl Reader<'_> {
         Ok(Entry { mode, id })
     }
 
-    fn item(&mut self, path: RepoPath) -> Result<Item, ManifestError> {
+    fn known(&mut self) -> Result<(Option<Entry>, Option<OnDisk>), ManifestError> {
         let flags = self.0.byte()?;
         let base = if flags & HAS_BASE == 0 {
             None
@@ -146,28 +196,36 @@ impl Reader<'_> {
             Some(self.entry()?)
         };
         if flags & HAS_DISK == 0 {
-            return Ok(Item {
-                path,
-                base,
-                disk: None,
-            });
+            return Ok((base, None));
         }
         let entry = match base {
             Some(base) if flags & SAME_ENTRY != 0 => base,
             Some(_) | None => self.entry()?,
         };
         let stat = Stat::take(&mut self.0)?;
-        Ok(Item {
-            path,
-            base,
-            disk: Some(OnDisk { entry, stat }),
-        })
+        Ok((base, Some(OnDisk { entry, stat })))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::path::RepoPath;
+
+    /// The bytes as version 1 had them.
+    fn first_version(manifest: &Manifest) -> Vec<u8> {
+        let mut out = HEAD_1.to_vec();
+        put_signed(&mut out, manifest.settled);
+        put(&mut out, manifest.items.len() as u64);
+        let mut before = None;
+        for item in &manifest.items {
+            put_path(&mut out, before, &item.path);
+            put_item(&mut out, item);
+            before = Some(&item.path);
+        }
+        out.extend_from_slice(END);
+        out
+    }
 
     fn sample() -> Manifest {
         let path = |text: &str| RepoPath::parse(text).expect("it is normal");
@@ -215,23 +273,59 @@ mod tests {
     #[test]
     fn a_manifest_is_read_back_as_it_was_written() {
         let manifest = sample();
+        let first = first_version(&manifest);
+        assert_eq!(Manifest::from_bytes(&first).as_ref(), Ok(&manifest));
         assert_eq!(Manifest::from_bytes(&manifest.to_bytes()), Ok(manifest));
+    }
+
+    #[test]
+    fn paths_out_of_order_and_what_is_no_path_are_damage() {
+        let (one, two) = ("a/b", "a/c");
+        for (shared, rest) in [
+            (0, "a/b"),
+            (0, "a/a"),
+            (3, ""),
+            (2, ""),
+            (4, "c"),
+            (2, "."),
+            (2, "c//d"),
+            (2, "c/"),
+            (1, "//c"),
+            (2, "c\0"),
+        ] {
+            let mut out = HEAD.to_vec();
+            put_signed(&mut out, 0);
+            put(&mut out, 2);
+            put_path(&mut out, None, &RepoPath::parse(one).expect("a path"));
+            put(&mut out, shared);
+            packed::put_bytes(&mut out, rest.as_bytes());
+            out.extend_from_slice(&[0, 0]);
+            out.extend_from_slice(END);
+            let read = Manifest::from_bytes(&out);
+            assert_eq!(read, Err(ManifestError::Damaged), "{shared} {rest:?}");
+        }
+        let path = |text| Item {
+            path: RepoPath::parse(text).expect("a path"),
+            base: None,
+            disk: None,
+        };
+        let whole = Manifest::new(vec![path(one), path(two)], 0);
+        assert_eq!(Manifest::from_bytes(&whole.to_bytes()), Ok(whole));
     }
 
     #[test]
     fn a_manifest_that_was_cut_or_extended_is_damaged() {
         let bytes = sample().to_bytes();
-        for cut in HEAD.len()..bytes.len() {
-            assert_eq!(
-                Manifest::from_bytes(&bytes[..cut]),
-                Err(ManifestError::Damaged),
-                "{cut}"
-            );
+        for bytes in [&bytes, &first_version(&sample())] {
+            for cut in HEAD.len()..bytes.len() {
+                let read = Manifest::from_bytes(&bytes[..cut]);
+                assert_eq!(read, Err(ManifestError::Damaged), "{cut}");
+            }
         }
         let longer = [bytes.as_slice(), b"x"].concat();
         assert_eq!(Manifest::from_bytes(&longer), Err(ManifestError::Damaged));
         assert_eq!(
-            Manifest::from_bytes(b"agentwt-manifest 2\n"),
+            Manifest::from_bytes(b"agentwt-manifest 3\n"),
             Err(ManifestError::Version)
         );
     }

@@ -18,6 +18,19 @@ pub struct Shared {
     /// Files of the main worktree that were not as committed, sorted; none when there is no main
     /// worktree.
     pub main: Option<Vec<MainFile>>,
+    /// What lets a later look at the main worktree be short; none where git has to be asked.
+    #[serde(default)]
+    pub since: Option<MainSince>,
+}
+
+/// Holds from when on changes in the main worktree count.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MainSince {
+    /// The file system's time before the files were listed, nanoseconds since the epoch.
+    pub time: i64,
+    /// Its directories with nothing tracked in them that were not ignored, escaped as paths are.
+    pub directories: Vec<String>,
 }
 
 /// Holds a hook: a file that git would start.

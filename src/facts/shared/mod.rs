@@ -13,9 +13,11 @@ use super::error::FactsError;
 use super::repository::Repository;
 use super::worktree::Known;
 use crate::change::{Cause, SharedChange};
+use crate::disk::scan::Walking;
 use crate::git::GitMode;
 use crate::git::hooks::journal::Journal;
-use crate::record::{Shared, VERSION};
+use crate::record::{MainFile, MainSince, Shared, VERSION};
+use main_worktree::{Conversions, Looked, Modes};
 
 /// Records what is beside a worktree now.
 ///
@@ -26,6 +28,8 @@ pub fn take(repository: &Repository) -> Result<Shared, FactsError> {
         version: VERSION,
         hooks: hooks::all(repository)?,
         settings: settings::all(repository)?,
+        // before the files are listed: what changes meanwhile counts
+        since: main_worktree::since(repository)?,
         main: main_worktree::files(repository)?,
     })
 }
@@ -75,8 +79,9 @@ pub fn rewired_remotes(repository: &Repository, known: &Known) -> Result<Vec<Str
 }
 
 /// Counts, for each of these worktrees, the files of the main worktree that changed since it began,
-/// by whomever: nothing tells. Git's own status is asked, once, which may start a filter: where a
-/// setting that runs a program was changed since, nothing is asked and nothing said.
+/// by whomever: nothing tells. Where stat data do not prove that nothing did, git's own status is
+/// asked, once, which may start a filter: where a setting that runs a program was changed since,
+/// nothing is asked and nothing said.
 ///
 /// # Errors
 /// Fails when git does, or a record is damaged.
@@ -97,12 +102,53 @@ pub fn main_changes(
     if recorded.iter().any(|shared| planted(&shared)) {
         return Ok(vec![None; all.len()]);
     }
-    let now = main_worktree::files(repository)?;
+    let now = match main_since(repository, all, &recorded)? {
+        Some(now) => Some(now),
+        None => main_worktree::files(repository)?,
+    };
     let count = |shared: &Shared| {
         let (before, now) = (shared.main.as_ref()?, now.as_ref()?);
         Some(main_worktree::changed(repository, before, now))
     };
     Ok(recorded.iter().map(count).collect())
+}
+
+/// What is not as committed in the main worktree, as far as stat data tell it: none where they do
+/// not.
+fn main_since(
+    repository: &Repository,
+    known: &[&Known],
+    recorded: &[Shared],
+) -> Result<Option<Vec<MainFile>>, FactsError> {
+    let with_main = || recorded.iter().filter(|shared| shared.main.is_some());
+    let all: Option<Vec<&MainSince>> = with_main().map(|shared| shared.since.as_ref()).collect();
+    let Some(all) = all.filter(|_| repository.walking == Walking::Fast) else {
+        return Ok(None);
+    };
+    let Some(since) = all.iter().map(|since| since.time).min() else {
+        return Ok(None);
+    };
+    let looked = Looked {
+        since,
+        recorded: with_main()
+            .filter_map(|shared| shared.main.as_deref())
+            .collect(),
+        directories: all
+            .iter()
+            .map(|since| since.directories.as_slice())
+            .collect(),
+        conversions: if known.iter().any(|known| known.record.conversions) {
+            Conversions::Possible
+        } else {
+            Conversions::None
+        },
+        modes: if known.iter().all(|known| known.record.file_mode) {
+            Modes::Count
+        } else {
+            Modes::Ignored
+        },
+    };
+    main_worktree::files_since(repository, &looked)
 }
 
 pub use refs::MadeHere;

@@ -1,0 +1,77 @@
+//! What `verify` says of the main worktree, where stat data tell it and where git has to be asked.
+
+use crate::support::TestRepo;
+
+/// How many files of the main worktree changed, when `task` was made between the two lines; with
+/// the short cut and without.
+#[track_caller]
+fn changed(before: &str, after: &str) -> [String; 2] {
+    let repo = TestRepo::project();
+    repo.sh(repo.main(), before).ok();
+    repo.add("task");
+    repo.sh(repo.main(), after).ok();
+    ["fast", "full"].map(|walk| {
+        let mut command = repo.command(crate::support::binary(), repo.main());
+        command.env("GIT_AGENTWT_WALK", walk);
+        command.args(["verify", "task", "--json"]);
+        let output = command.output().expect("it starts");
+        let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+        value["worktrees"][0]["main_changed"].to_string()
+    })
+}
+
+#[test]
+fn what_was_not_touched_since_is_not_counted() {
+    let before = "echo x >>README.md; echo x >new; mkdir -p o/p; echo x >o/p/q; ln -s nowhere l";
+    for after in [
+        "true",
+        "touch docs/guide.md",
+        "mkdir -p empty/one",
+        "git status -s",
+    ] {
+        assert_eq!(changed(before, after), ["0", "0"], "{after}");
+    }
+}
+
+#[test]
+fn every_way_to_change_a_file_is_counted() {
+    let before = "echo x >>README.md; echo x >new; mkdir -p o/p empty; echo x >o/p/q
+        echo out >>.gitignore; mkdir out; git commit -qm ignore .gitignore";
+    for (after, count) in [
+        ("echo y >>docs/guide.md", 1),
+        (
+            "cp -p docs/guide.md g; echo 'A guide' >docs/guide.md; touch -r g docs/guide.md; rm g",
+            1,
+        ),
+        ("echo y >>README.md", 1),
+        ("git checkout -q README.md", 1),
+        ("git commit -qm r README.md", 0),
+        ("rm docs/guide.md", 1),
+        ("rm new", 1),
+        ("git rm -q docs/guide.md", 1),
+        ("echo y >>docs/guide.md; git add docs/guide.md", 1),
+        ("echo y >>docs/guide.md; git commit -qm d docs/guide.md", 0),
+        ("echo y >docs/y", 1),
+        ("echo y >new2; mkdir -p d/e; echo y >d/e/f", 2),
+        ("echo y >o/p/r", 1),
+        ("echo y >o/p/q", 1),
+        ("echo y >empty/y", 1),
+        ("echo y >out/y", 0),
+        ("chmod +x docs/guide.md", 1),
+        ("rm docs/guide.md; ln -s x docs/guide.md", 1),
+        ("mv docs docs2; ln -s docs2 docs", 3),
+        ("mv new newer", 2),
+    ] {
+        let [fast, full] = changed(before, after);
+        assert_eq!(fast, full, "{after}");
+        assert!(count == 0 || fast != "0", "{after}: {fast}");
+        assert!(count != 0 || fast == "0", "{after}: {fast}");
+    }
+}
+
+#[test]
+fn directories_that_change_places_are_seen() {
+    let before = "mkdir a b; echo 1 >a/f; echo 2 >b/f; git add -A; git commit -qm ab";
+    let after = "mv a c; mv b a; mv c b";
+    assert_eq!(changed(before, after), ["2", "2"]);
+}

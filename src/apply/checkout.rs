@@ -3,20 +3,29 @@
 
 use camino::Utf8Path;
 
-use super::register::check_sparse;
-use crate::disk::checkout::{Checkout, CheckoutError, Created, LockedFile, Task};
+use super::register::{check_sparse, disagreement};
+use crate::disk::checkout::{
+    Checkout, CheckoutError, Content, Created, Known as Original, LockedFile, Originals, Task,
+};
 use crate::disk::files;
 use crate::disk::mode::WriteBits;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
 use crate::facts::add::Listing;
-use crate::facts::{FactsError, Repository};
-use crate::git::index::{IndexEntry, Stage, read_index};
+use crate::facts::{FactsError, Main, Repository};
+use crate::git::blobs::BlobReader;
+use crate::git::index::{IndexEntry, Stage, read_index, read_looked};
+use crate::git::index_edit::nul_ended;
 use crate::git::index_write::{IndexStat, NewEntry};
+use crate::git::sparse_rules::SparseRules;
 use crate::git::{Git, GitError, reset};
 use crate::manifest::OnDisk;
 use crate::path::RepoPath;
 use crate::scope::{Access, EntryKind, Scope};
+
+/// Where files cannot be cloned, reading so many from another worktree costs more than reading their
+/// objects, which stand side by side.
+const READ_AT_MOST: usize = 20_000;
 
 /// Holds a worktree that is to be filled.
 pub struct Filling<'a> {
@@ -30,8 +39,25 @@ pub struct Filling<'a> {
     pub path: &'a Utf8Path,
     /// What may be what.
     pub scope: &'a Scope,
+    /// The same, as the lines of the sparse-checkout file.
+    pub patterns: &'a [u8],
     /// What is checked out.
     pub listing: &'a Listing,
+}
+
+/// Gives the content of blobs.
+struct Reader(BlobReader);
+
+impl Content for Reader {
+    type Error = GitError;
+
+    fn size(&mut self, id: &ObjectId) -> Result<u64, GitError> {
+        self.0.size(id)
+    }
+
+    fn read<'b>(&mut self, id: &ObjectId, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], GitError> {
+        self.0.read(id, buffer)
+    }
 }
 
 /// Holds what was checked out.
@@ -63,56 +89,93 @@ impl Filling<'_> {
     /// A signal looks like a failure.
     pub fn by_ourselves(&self, stop: &(dyn Fn() -> bool + Sync)) -> Result<CheckedOut, Error> {
         let entries = &self.listing.entries;
-        let bits = self.bits();
+        let bits = self.bits()?;
         let tasks: Vec<Task<'_>> = entries.iter().zip(&bits).filter_map(task).collect();
         let locked = LockedFile::take(&self.admin_dir.join("index"))?;
         let objects = self.own.objects()?;
         let blobs = objects.blobs();
-        let reader = || -> crate::disk::checkout::Reader<'_, GitError> {
-            let reader = blobs.reader();
-            Box::new(move |id: &ObjectId, buffer| reader.read(id, buffer))
-        };
+        let content = || Reader(blobs.reader());
         let checkout = Checkout {
             root: self.path,
             tasks: &tasks,
             // the index is not older than its lock, so that no entry looks as if its file could
             // have been changed at the moment at which the index was written ("racy git")
             time: locked.time - 1_000_000_000,
-            reader: &reader,
+            content: &content,
+            originals: self.originals(&tasks),
             stop,
         };
-        let created = checkout.make().map_err(|error| self.failed(error))?;
+        let created = checkout.make().map_err(Self::failed)?;
         let mut created = created.into_iter();
         let disk: Vec<Option<Created>> = bits
             .iter()
-            .map(|bits| bits.and_then(|_| created.next()))
+            .map(|bits| bits.and_then(|_| created.next().flatten()))
             .collect();
-        let new: Vec<NewEntry<'_>> = entries.iter().zip(&disk).map(new_entry).collect();
+        let each = || entries.iter().zip(&bits).zip(&disk);
+        let new: Vec<NewEntry<'_>> = each().map(new_entry).collect();
         let tree = objects.commit(&self.listing.commit)?.tree;
         locked.commit(&objects.new_index(&tree, &new)?)?;
         self.leave_traces()?;
-        Ok(CheckedOut {
-            index: entries.iter().zip(&disk).map(index_entry).collect(),
-            disk: Some(entries.iter().zip(&disk).map(on_disk).collect()),
-        })
+        let index = entries.iter().zip(&bits).map(index_entry).collect();
+        let large = each().filter(|((_, bits), disk)| bits.is_some() && disk.is_none());
+        let large = nul_ended(large.map(|(((path, _), _), _)| path));
+        if !large.is_empty() {
+            // piece by piece, which is git's to do
+            self.git.checkout_index(&large)?;
+            return Ok(CheckedOut { index, disk: None });
+        }
+        let disk = Some(entries.iter().zip(&disk).map(on_disk).collect());
+        Ok(CheckedOut { index, disk })
     }
 
-    /// The write bits of each entry; none for what is left out.
-    fn bits(&self) -> Vec<Option<WriteBits>> {
+    /// The write bits of each entry; none for what is left out. What git would leave out by the
+    /// patterns is held against it, as every later command of git's goes by them.
+    fn bits(&self) -> Result<Vec<Option<WriteBits>>, Error> {
         let mut classifier = self.scope.classifier();
-        let mut bits = |(path, entry): &(RepoPath, Entry)| {
+        let mut rules = SparseRules::new(self.patterns);
+        let mut bits = Vec::with_capacity(self.listing.entries.len());
+        for (path, entry) in &self.listing.entries {
             let kind = if entry.mode.is_directory() {
                 EntryKind::Directory
             } else {
                 EntryKind::File
             };
-            match classifier.verdict(path, kind).access {
+            let access = classifier.verdict(path, kind).access;
+            let excluded = access == Access::Excluded;
+            // of a directory git asks the disk (see `scope/sparse.rs`)
+            if kind == EntryKind::File && rules.leaves_out(path) != excluded {
+                return Err(disagreement(path, access));
+            }
+            bits.push(match access {
                 Access::Excluded => None,
                 Access::Read => Some(WriteBits::Cleared),
                 Access::Write => Some(WriteBits::Owner),
-            }
+            });
+        }
+        Ok(bits)
+    }
+
+    /// What of it the main worktree has unchanged, as its index proves.
+    fn originals(&self, tasks: &[Task<'_>]) -> Option<Originals<'_>> {
+        if self.own.main == Main::Bare {
+            return None;
+        }
+        let index = self.own.common_dir.join("index");
+        let looked = read_looked(&index, self.own.format).ok()?;
+        let mut looked = looked.iter().peekable();
+        let mut known = |task: &Task<'_>| {
+            while looked.next_if(|one| one.path < *task.path).is_some() {}
+            let same = looked.next_if(|one| one.path == *task.path)?;
+            (same.entry == task.entry).then_some(Original {
+                size: same.size,
+                modified: same.modified,
+                changed: same.changed,
+                inode: same.inode,
+            })
         };
-        self.listing.entries.iter().map(&mut bits).collect()
+        let known: Vec<_> = tasks.iter().map(&mut known).collect();
+        let read = tasks.len() < READ_AT_MOST;
+        Some(Originals::new(&self.own.root, known, read))
     }
 
     fn leave_traces(&self) -> Result<(), Error> {
@@ -130,7 +193,7 @@ impl Filling<'_> {
         }
     }
 
-    fn failed(&self, error: CheckoutError<GitError>) -> Error {
+    fn failed(error: CheckoutError<GitError>) -> Error {
         match error {
             CheckoutError::Disk(error) => error.into(),
             CheckoutError::Content(error) => FactsError::from(error).into(),
@@ -146,26 +209,31 @@ fn task<'a>(
     Some(Task { path, entry, bits })
 }
 
-fn new_entry<'a>(((path, entry), disk): (&'a (RepoPath, Entry), &Option<Created>)) -> NewEntry<'a> {
-    let disk = disk.map(|disk| IndexStat {
+/// An entry of the listing, and its write bits.
+type One<'a, 'b> = (&'a (RepoPath, Entry), &'b Option<WriteBits>);
+
+/// An entry of the index; of what is still to be created nothing is known.
+fn new_entry<'a>(((one, bits), disk): (One<'a, '_>, &Option<Created>)) -> NewEntry<'a> {
+    let (path, entry) = one;
+    let known = |disk: Created| IndexStat {
         stat: disk.stat,
         device: disk.device,
         uid: disk.uid,
         gid: disk.gid,
-    });
+    };
     NewEntry {
         path,
         entry: *entry,
-        disk,
+        disk: bits.map(|_| disk.map(known).unwrap_or_default()),
     }
 }
 
-fn index_entry(((path, entry), disk): (&(RepoPath, Entry), &Option<Created>)) -> IndexEntry {
+fn index_entry(((path, entry), bits): (&(RepoPath, Entry), &Option<WriteBits>)) -> IndexEntry {
     IndexEntry {
         path: path.clone(),
         entry: *entry,
         stage: Stage::Normal,
-        skip_worktree: disk.is_none(),
+        skip_worktree: bits.is_none(),
         assume_unchanged: false,
         intent_to_add: false,
     }

@@ -238,16 +238,21 @@ pub fn check_sparse(scope: &Scope, index: &[IndexEntry]) -> Result<(), Error> {
         let verdict = classifier.verdict(&entry.path, kind);
         let excluded = verdict.access == Access::Excluded;
         if excluded != entry.skip_worktree {
-            let detail = if excluded {
-                "the scope excludes it"
-            } else {
-                "the scope lets it be seen"
-            };
-            let (path, detail) = (entry.path.to_string(), detail.to_owned());
-            return Err(Error::Disagreement { path, detail });
+            return Err(disagreement(&entry.path, verdict.access));
         }
     }
     Ok(())
+}
+
+/// The error where git takes a path otherwise than the scope, which says this.
+#[must_use]
+pub fn disagreement(path: &RepoPath, access: Access) -> Error {
+    let detail = match access {
+        Access::Excluded => "the scope excludes it",
+        Access::Read | Access::Write => "the scope lets it be seen",
+    };
+    let (path, detail) = (path.to_string(), detail.to_owned());
+    Error::Disagreement { path, detail }
 }
 
 /// The text of a worktree's `.git` file.

@@ -7,6 +7,7 @@
 
 mod create;
 mod locked;
+mod original;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -22,10 +23,26 @@ use crate::manifest::Stat;
 use crate::path::RepoPath;
 
 pub use locked::LockedFile;
+pub use original::{Known, Originals};
 
-/// Gives the content of an object, in this buffer or elsewhere.
-pub type Reader<'a, E> =
-    Box<dyn for<'b> FnMut(&ObjectId, &'b mut Vec<u8>) -> Result<&'b [u8], E> + 'a>;
+/// Gives the content of objects, to one thread.
+pub trait Content {
+    /// Why it cannot.
+    type Error: Send;
+
+    /// How long an object is.
+    ///
+    /// # Errors
+    /// Fails when it is missing or damaged.
+    fn size(&mut self, id: &ObjectId) -> Result<u64, Self::Error>;
+
+    /// All of it, in this buffer or elsewhere.
+    ///
+    /// # Errors
+    /// Fails when it is missing or damaged.
+    fn read<'b>(&mut self, id: &ObjectId, buffer: &'b mut Vec<u8>)
+    -> Result<&'b [u8], Self::Error>;
+}
 
 /// Holds one thing that is to be created.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +69,7 @@ pub struct Created {
 }
 
 /// Holds a checkout that is to be made.
-pub struct Checkout<'a, E> {
+pub struct Checkout<'a, C> {
     /// The worktree, in which nothing of it stands yet.
     pub root: &'a Utf8Path,
     /// What to create, sorted by path.
@@ -60,7 +77,9 @@ pub struct Checkout<'a, E> {
     /// The modification time of files and links, nanoseconds since the epoch.
     pub time: i64,
     /// Makes what gives the content, one for each thread.
-    pub reader: &'a (dyn Fn() -> Reader<'a, E> + Sync),
+    pub content: &'a (dyn Fn() -> C + Sync),
+    /// Where some of it can be had more cheaply.
+    pub originals: Option<Originals<'a>>,
     /// Whether to stop.
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
@@ -76,15 +95,19 @@ pub enum CheckoutError<E> {
     Stopped,
 }
 
+/// Where a piece of the work begins, and what came of it.
+type Piece = (usize, Vec<Option<Created>>);
+
 /// How many things a piece of the work has, about.
 const PIECE: usize = 256;
 
-impl<'a, E: Send> Checkout<'a, E> {
-    /// Creates everything; the stat data of each, in the order of the tasks.
+impl<'a, C: Content> Checkout<'a, C> {
+    /// Creates everything; the stat data of each, in the order of the tasks, none for a file that is
+    /// too large to be held in memory and was not created.
     ///
     /// # Errors
     /// Fails at the first thing that cannot be created; what was created by then stays.
-    pub fn make(&'a self) -> Result<Vec<Created>, CheckoutError<E>> {
+    pub fn make(&'a self) -> Result<Vec<Option<Created>>, CheckoutError<C::Error>> {
         let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8));
         let pieces = pieces(self.tasks);
         let (next, over) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -98,7 +121,7 @@ impl<'a, E: Send> Checkout<'a, E> {
             };
             handles.into_iter().map(join).collect()
         });
-        let mut done: Vec<(usize, Vec<Created>)> = Vec::with_capacity(pieces.len());
+        let mut done: Vec<Piece> = Vec::with_capacity(pieces.len());
         for part in parts {
             done.extend(part?);
         }
@@ -111,16 +134,16 @@ impl<'a, E: Send> Checkout<'a, E> {
         pieces: &[Range<usize>],
         next: &AtomicUsize,
         over: &AtomicBool,
-    ) -> Result<Vec<(usize, Vec<Created>)>, CheckoutError<E>> {
+    ) -> Result<Vec<Piece>, CheckoutError<C::Error>> {
         let mut done = Vec::new();
         let mut worker = create::Worker::new(self)?;
         while let Some(piece) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) {
             let mut created = Vec::with_capacity(piece.len());
-            for task in &self.tasks[piece.clone()] {
+            for at in piece.clone() {
                 if over.load(Ordering::Relaxed) {
                     return Ok(done);
                 }
-                match worker.create(task) {
+                match worker.create(at) {
                     Ok(one) => created.push(one),
                     Err(error) => {
                         over.store(true, Ordering::Relaxed);

@@ -96,10 +96,8 @@ pub fn read<'a>(
         let entries = &listing.entries;
         inside.is_some_and(|inside| entries.binary_search_by(|(p, _)| p.cmp(&inside)).is_ok())
     };
-    let hook = HOOKS.into_iter();
-    let hook = hook
-        .filter(|hook| surroundings.has_hook(hook) || tracked(hook))
-        .next();
+    let mut hooks = HOOKS.into_iter();
+    let hook = hooks.find(|hook| surroundings.has_hook(hook) || tracked(hook));
     let facts = CheckoutFacts {
         asked,
         strategy,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use gix::objs::{Find, Kind};
+use gix::odb::Header as _;
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 
 use super::error::GitError;
@@ -44,6 +45,21 @@ impl Blobs {
 }
 
 impl BlobReader {
+    /// Reads how long a blob is.
+    ///
+    /// # Errors
+    /// Fails when it is missing, damaged or no blob.
+    pub fn size(&self, id: &ObjectId) -> Result<u64, GitError> {
+        let oid = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
+        let what = format_args!("blob {id}");
+        match self.handle.try_header(&oid) {
+            Ok(Some(header)) if header.kind() == Kind::Blob => Ok(header.size()),
+            Ok(Some(header)) => Err(unreadable(&what, &format!("it is a {}", header.kind()))),
+            Ok(None) => Err(unreadable(&what, &"it is not in the repository")),
+            Err(error) => Err(unreadable(&what, &error)),
+        }
+    }
+
     /// Reads the raw bytes of a blob.
     ///
     /// # Errors

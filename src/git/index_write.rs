@@ -11,7 +11,7 @@ use crate::manifest::Stat;
 use crate::path::RepoPath;
 
 /// Holds the stat data of an entry; the owner and the device are what only the index has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexStat {
     /// What a manifest has too.
     pub stat: Stat,
@@ -134,7 +134,7 @@ impl CachedTree {
 fn push_entry(bytes: &mut Vec<u8>, entry: &NewEntry<'_>) {
     let start = bytes.len();
     let mut number = |number: u32| bytes.extend_from_slice(&number.to_be_bytes());
-    let disk = entry.disk.unwrap_or(NOTHING);
+    let disk = entry.disk.unwrap_or_default();
     for time in [disk.stat.ctime, disk.stat.mtime] {
         number(time.div_euclid(1_000_000_000) as u32);
         number(time.rem_euclid(1_000_000_000) as u32);
@@ -161,19 +161,6 @@ fn push_entry(bytes: &mut Vec<u8>, entry: &NewEntry<'_>) {
     bytes.resize(start + (length + 8) / 8 * 8, 0);
 }
 
-const NOTHING: IndexStat = IndexStat {
-    stat: Stat {
-        size: 0,
-        mtime: 0,
-        ctime: 0,
-        inode: 0,
-        mode: 0,
-    },
-    device: 0,
-    uid: 0,
-    gid: 0,
-};
-
 const fn mode_of(mode: Mode) -> u32 {
     match mode {
         Mode::File => 0o100_644,
@@ -184,7 +171,7 @@ const fn mode_of(mode: Mode) -> u32 {
     }
 }
 
-/// Git takes a size of zero for "look again", so that a multiple of 4 GiB needs another number.
+/// Git takes a size of zero for "look again", so that a multiple of 2^32 needs another number.
 #[expect(clippy::cast_possible_truncation, reason = "as git cuts it")]
 const fn size_of(size: u64) -> u32 {
     if size != 0 && size as u32 == 0 {

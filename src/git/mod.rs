@@ -27,6 +27,8 @@ pub mod run;
 mod runner;
 mod settings;
 pub mod settings_file;
+pub mod sparse_files;
+pub mod sparse_rules;
 mod trace;
 pub mod trees;
 pub mod worktree;

@@ -12,6 +12,7 @@ mod baseline;
 mod candidates;
 mod cases;
 mod changed;
+mod checkout;
 mod ci_examples;
 mod claims;
 mod clients;

@@ -21,8 +21,10 @@ use crate::facts::add::{Listing, base_tips};
 use crate::facts::checkout;
 use crate::facts::sync::{self, FromConfig};
 use crate::facts::worktree::hooks_of;
+use crate::git::checkout::CheckoutBy;
 use crate::git::hooks::PreCommit;
 use crate::git::index::IndexEntry;
+use crate::git::sparse_files::{admin_dir_of, sparse_files};
 use crate::git::worktree::NewWorktreeBranch;
 use crate::git::{Asked, Git};
 use crate::placed::Placed;
@@ -162,6 +164,7 @@ impl Making<'_> {
             admin_dir,
             path: &self.plan.path,
             scope: self.scope,
+            patterns: &patterns(self.scope, listing),
             listing,
         };
         let tell = |line: &str| self.session.trace.tell(&Asked::Step(line));
@@ -294,10 +297,38 @@ fn register(
         .git
         .worktree_add_no_checkout(&plan.path, branch)?;
     let git = repository.git.at(&plan.path);
-    let admin_dir = git.absolute_git_dir()?;
-    // git copies the caller's own patterns into a new worktree: ours replace them
-    git.sparse_checkout_set(patterns)?;
+    let admin_dir = match admin_dir_of(dot_git(&plan.path)?.as_bytes()) {
+        Some(named) => files::canonical(&named)?,
+        None => git.absolute_git_dir()?,
+    };
+    if !write_sparse(repository, &admin_dir, patterns)? {
+        // git copies the caller's own patterns into a new worktree: ours replace them
+        git.sparse_checkout_set(patterns)?;
+    }
     Ok(admin_dir)
+}
+
+/// Writes the patterns without git, where git would write nothing but them; whether that was so.
+fn write_sparse(
+    repository: &Repository,
+    admin_dir: &Utf8Path,
+    patterns: &[u8],
+) -> Result<bool, Error> {
+    if repository.git.checkout_by() == CheckoutBy::Git || !repository.git.is_local() {
+        return Ok(false);
+    }
+    let shared = files::read(&repository.common_dir.join("config"))?.unwrap_or_default();
+    let Some(new) = sparse_files(admin_dir, &shared, patterns) else {
+        return Ok(false);
+    };
+    if new.iter().any(|new| files::exists(&new.file)) {
+        return Ok(false);
+    }
+    for new in new {
+        files::create_directories(new.file.parent().unwrap_or(admin_dir))?;
+        files::append(&new.file, &new.bytes)?;
+    }
+    Ok(true)
 }
 
 fn record(

@@ -7,11 +7,12 @@ use std::os::fd::OwnedFd;
 use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{
     AtFlags, CWD, Mode as Bits, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, futimens,
-    mkdirat, openat, statat, symlinkat, utimensat,
+    mkdirat, openat, statat, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 
-use super::{Checkout, CheckoutError, Created, Reader, Task};
+use super::original::{Source, Taken, is};
+use super::{Checkout, CheckoutError, Content, Created, Task};
 use crate::disk::error::DiskError;
 use crate::disk::mode::WriteBits;
 use crate::disk::stat::stat_from;
@@ -20,12 +21,12 @@ use crate::path::RepoPath;
 
 /// A directory is only opened to reach what is in it.
 #[cfg(target_os = "linux")]
-const DIRECTORY: OFlags = OFlags::PATH
+pub(super) const DIRECTORY: OFlags = OFlags::PATH
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 #[cfg(not(target_os = "linux"))]
-const DIRECTORY: OFlags = OFlags::RDONLY
+pub(super) const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
@@ -36,58 +37,119 @@ const NEW_FILE: OFlags = OFlags::WRONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
+/// The largest object that is held in memory.
+const LARGEST: u64 = 16 * 1024 * 1024;
+
 /// Holds what one thread needs.
-pub(super) struct Worker<'a, E> {
-    checkout: &'a Checkout<'a, E>,
+pub(super) struct Worker<'a, C> {
+    checkout: &'a Checkout<'a, C>,
     root: OwnedFd,
     open: Vec<(BString, OwnedFd)>,
-    reader: Reader<'a, E>,
+    content: C,
+    source: Option<Source<'a>>,
     buffer: Vec<u8>,
     times: Timestamps,
 }
 
-impl<'a, E> Worker<'a, E> {
-    pub fn new(checkout: &'a Checkout<'a, E>) -> Result<Self, CheckoutError<E>> {
+impl<'a, C: Content> Worker<'a, C> {
+    pub fn new(checkout: &'a Checkout<'a, C>) -> Result<Self, CheckoutError<C::Error>> {
         let root = openat(CWD, checkout.root.as_std_path(), DIRECTORY, Bits::empty());
         let failed = |error| DiskError::new(format!("open {}", checkout.root), error);
         Ok(Self {
             checkout,
             root: root.map_err(|error| CheckoutError::Disk(failed(error)))?,
             open: Vec::new(),
-            reader: (checkout.reader)(),
+            content: (checkout.content)(),
+            source: checkout.originals.as_ref().map(Source::new),
             buffer: Vec::new(),
             times: times(checkout.time),
         })
     }
 
-    pub fn create(&mut self, task: &Task<'a>) -> Result<Created, CheckoutError<E>> {
+    /// Creates what the task at this position says; none where it is too large for that.
+    pub fn create(&mut self, at: usize) -> Result<Option<Created>, CheckoutError<C::Error>> {
         if (self.checkout.stop)() {
             return Err(CheckoutError::Stopped);
         }
+        let task = &self.checkout.tasks[at];
         let failed = |error: std::io::Error| {
             let path = self.checkout.root.join(task.path.to_string());
             CheckoutError::Disk(DiskError::new(format!("write {path}"), error))
         };
         self.go_to(task.path)
             .map_err(|error| failed(error.into()))?;
-        let above = self.open.last().map_or(&self.root, |(_, fd)| fd);
-        let name = task.path.file_name();
-        let content = match task.entry.mode {
-            Mode::File | Mode::Executable | Mode::Link => {
-                let content = (self.reader)(&task.entry.id, &mut self.buffer);
-                content.map_err(CheckoutError::Content)?
-            }
-            Mode::Gitlink | Mode::EmptyDirectory | Mode::NestedGit | Mode::Special => &[],
-        };
         let created = match task.entry.mode {
-            Mode::File => file(above, name, content, 0o666, task.bits, &self.times),
-            Mode::Executable => file(above, name, content, 0o777, task.bits, &self.times),
-            Mode::Link => link(above, name, content, &self.times),
+            Mode::File | Mode::Executable => {
+                if let Some(created) = self.copy(at)? {
+                    return Ok(Some(created));
+                }
+                let size = self.content.size(&task.entry.id);
+                if size.map_err(CheckoutError::Content)? > LARGEST {
+                    return Ok(None);
+                }
+                let (content, buffer) = (&mut self.content, &mut self.buffer);
+                let content = content.read(&task.entry.id, buffer);
+                let content = content.map_err(CheckoutError::Content)?;
+                let above = self.open.last().map_or(&self.root, |(_, fd)| fd);
+                let mut file = new_file(above, task).map_err(failed)?;
+                file.write_all(content).map_err(failed)?;
+                finish(&file, task, &self.times).map_err(failed)
+            }
+            Mode::Link => {
+                let (content, buffer) = (&mut self.content, &mut self.buffer);
+                let content = content.read(&task.entry.id, buffer);
+                let content = content.map_err(CheckoutError::Content)?;
+                let above = self.open.last().map_or(&self.root, |(_, fd)| fd);
+                link(above, task.path.file_name(), content, &self.times).map_err(failed)
+            }
             Mode::Gitlink | Mode::EmptyDirectory | Mode::NestedGit | Mode::Special => {
-                directory(above, name)
+                let above = self.open.last().map_or(&self.root, |(_, fd)| fd);
+                directory(above, task.path.file_name()).map_err(failed)
             }
         };
-        created.map_err(failed)
+        created.map(Some)
+    }
+
+    /// Creates a file from one that has its content, if there is one. What is no longer than its
+    /// object was changed by no filter, whichever was in force when it was written.
+    fn copy(&mut self, at: usize) -> Result<Option<Created>, CheckoutError<C::Error>> {
+        let task = &self.checkout.tasks[at];
+        let (Some(source), Some(originals)) = (&mut self.source, &self.checkout.originals) else {
+            return Ok(None);
+        };
+        let Some(known) = originals.known[at].filter(|_| originals.are_of_use()) else {
+            return Ok(None);
+        };
+        let Some(mut from) = source.open(task.path, &known) else {
+            return Ok(None);
+        };
+        let size = self.content.size(&task.entry.id);
+        if size.map_err(CheckoutError::Content)? != u64::from(known.size) {
+            return Ok(None);
+        }
+        let above = self.open.last().map_or(&self.root, |(_, fd)| fd);
+        let mut copied = || -> std::io::Result<Option<Created>> {
+            let mut file = new_file(above, task)?;
+            let taken = source.take(&mut from, &known, &file, &mut self.buffer);
+            let is_whole = match taken {
+                Taken::Nothing => false,
+                // it may have been written to meanwhile
+                Taken::Written | Taken::Read => is(&from, &known),
+            };
+            if !is_whole {
+                unlinkat(above, task.path.file_name().as_bytes(), AtFlags::empty())?;
+                return Ok(None);
+            }
+            match taken {
+                Taken::Read => file.write_all(&self.buffer)?,
+                Taken::Written | Taken::Nothing => {}
+            }
+            finish(&file, task, &self.times).map(Some)
+        };
+        copied().map_err(|error| {
+            let path = self.checkout.root.join(task.path.to_string());
+            CheckoutError::Disk(DiskError::new(format!("write {path}"), error))
+        })
     }
 
     /// Makes and opens what is missing on the way, and closes what is not on it.
@@ -118,27 +180,32 @@ impl<'a, E> Worker<'a, E> {
 
 /// Creates a file as git does (0666 or 0777, less what the umask takes), with the write bits that
 /// `set_write_bits` would give it afterwards.
-fn file(
-    above: &OwnedFd,
-    name: &BStr,
-    content: &[u8],
-    mode: rustix::fs::RawMode,
-    bits: WriteBits,
-    times: &Timestamps,
-) -> std::io::Result<Created> {
-    let mode = match bits {
-        WriteBits::Cleared => mode & !0o222,
-        WriteBits::Owner => mode,
+fn new_file(above: &OwnedFd, task: &Task<'_>) -> std::io::Result<File> {
+    let all = match task.entry.mode {
+        Mode::Executable => 0o777,
+        Mode::File
+        | Mode::Link
+        | Mode::Gitlink
+        | Mode::EmptyDirectory
+        | Mode::NestedGit
+        | Mode::Special => 0o666,
     };
-    let fd = openat(above, name.as_bytes(), NEW_FILE, Bits::from_raw_mode(mode))?;
-    let mut file = File::from(fd);
-    file.write_all(content)?;
-    futimens(&file, times)?;
-    let mut stat = fstat(&file)?;
-    if bits == WriteBits::Owner && stat.st_mode & 0o200 == 0 {
+    let mode = match task.bits {
+        WriteBits::Cleared => all & !0o222,
+        WriteBits::Owner => all,
+    };
+    let name = task.path.file_name().as_bytes();
+    let fd = openat(above, name, NEW_FILE, Bits::from_raw_mode(mode))?;
+    Ok(File::from(fd))
+}
+
+fn finish(file: &File, task: &Task<'_>, times: &Timestamps) -> std::io::Result<Created> {
+    futimens(file, times)?;
+    let mut stat = fstat(file)?;
+    if task.bits == WriteBits::Owner && stat.st_mode & 0o200 == 0 {
         // a umask has taken even the owner's
-        fchmod(&file, Bits::from_raw_mode(stat.st_mode) | Bits::WUSR)?;
-        stat = fstat(&file)?;
+        fchmod(file, Bits::from_raw_mode(stat.st_mode) | Bits::WUSR)?;
+        stat = fstat(file)?;
     }
     Ok(created(&stat))
 }
@@ -183,11 +250,11 @@ fn times(modified: i64) -> Timestamps {
     Timestamps {
         last_access: Timespec {
             tv_sec: 0,
-            tv_nsec: UTIME_OMIT.into(),
+            tv_nsec: UTIME_OMIT,
         },
         last_modification: Timespec {
             tv_sec: modified.div_euclid(1_000_000_000),
-            tv_nsec: nanoseconds.try_into().unwrap_or(0),
+            tv_nsec: nanoseconds,
         },
     }
 }

@@ -58,6 +58,10 @@ fn an_add_killed_at_some_points_is_put_right_by_the_next() {
             ("unlink", 6),
             ("renameat", 1),
             ("fsync", 3),
+            // in our own checkout: with some of the files there, and before the index is
+            ("mkdirat", 2),
+            ("symlinkat", 1),
+            ("utimensat", 4),
         ],
     );
 }

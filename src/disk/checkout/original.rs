@@ -1,0 +1,188 @@
+//! Takes content from a file of another worktree that is known to have it: [`Originals`].
+//!
+//! It is taken only while the file's stat data are those that git recorded when the content was
+//! this, and are so still after it was read (gitformat-index(5); `docs/decisions/0009`).
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bstr::{BStr, BString, ByteSlice};
+use camino::Utf8Path;
+use rustix::fs::{CWD, FileType, Mode as Bits, OFlags, fstat, openat};
+use rustix::io::Errno;
+
+use super::create::DIRECTORY;
+use crate::path::RepoPath;
+
+/// Holds the stat data under which a file has the content that it is wanted for, as an index has
+/// them: 32 bits of each number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Size in bytes.
+    pub size: u32,
+    /// Modification time, seconds and nanoseconds.
+    pub modified: (u32, u32),
+    /// Change time, seconds and nanoseconds.
+    pub changed: (u32, u32),
+    /// Inode number.
+    pub inode: u32,
+}
+
+/// Holds a worktree from which content may be taken.
+#[derive(Debug)]
+pub struct Originals<'a> {
+    /// It.
+    pub root: &'a Utf8Path,
+    /// For each task what is known of the file at its path; none where nothing is.
+    pub known: Vec<Option<Known>>,
+    /// Whether a file is read even where it cannot be cloned.
+    pub read: bool,
+    no_clones: AtomicBool,
+}
+
+impl<'a> Originals<'a> {
+    /// Takes what is known.
+    #[must_use]
+    pub const fn new(root: &'a Utf8Path, known: Vec<Option<Known>>, read: bool) -> Self {
+        Self {
+            root,
+            known,
+            read,
+            no_clones: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether there is anything to be taken as far as is known by now.
+    pub(super) fn are_of_use(&self) -> bool {
+        self.read || !self.no_clones.load(Ordering::Relaxed)
+    }
+}
+
+/// Holds the open directories of one thread on the way to the last file.
+pub(super) struct Source<'a> {
+    originals: &'a Originals<'a>,
+    root: Option<OwnedFd>,
+    open: Vec<(BString, Option<OwnedFd>)>,
+}
+
+/// What came of a file.
+pub(super) enum Taken {
+    /// All of it is in the new one.
+    Written,
+    /// All of it is in the buffer.
+    Read,
+    /// Nothing: it is to be had elsewhere.
+    Nothing,
+}
+
+/// The longest file that is read at once.
+const LONGEST: u32 = 16 * 1024 * 1024;
+
+impl<'a> Source<'a> {
+    pub fn new(originals: &'a Originals<'a>) -> Self {
+        let root = openat(CWD, originals.root.as_std_path(), DIRECTORY, Bits::empty());
+        Self {
+            originals,
+            root: root.ok(),
+            open: Vec::new(),
+        }
+    }
+
+    /// Opens the file at a path if it is as known.
+    pub fn open(&mut self, path: &RepoPath, known: &Known) -> Option<File> {
+        let above = self.directory(path)?;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = openat(above, path.file_name().as_bytes(), flags, Bits::empty()).ok()?;
+        is(&fd, known).then(|| File::from(fd))
+    }
+
+    /// Takes the content into a new, empty file or into the buffer.
+    pub fn take(&self, from: &mut File, known: &Known, to: &File, buffer: &mut Vec<u8>) -> Taken {
+        if !self.originals.no_clones.load(Ordering::Relaxed) {
+            match clone(from, to) {
+                Ok(()) => return Taken::Written,
+                Err(
+                    Errno::OPNOTSUPP | Errno::NOTTY | Errno::NOSYS | Errno::XDEV | Errno::INVAL,
+                ) => {
+                    self.originals.no_clones.store(true, Ordering::Relaxed);
+                }
+                Err(_) => {}
+            }
+        }
+        if !self.originals.read {
+            return Taken::Nothing;
+        }
+        if known.size > LONGEST {
+            let (mut from, mut to) = (&*from, to);
+            return match std::io::copy(&mut from, &mut to) {
+                Ok(copied) if copied == u64::from(known.size) => Taken::Written,
+                Ok(_) | Err(_) => Taken::Nothing,
+            };
+        }
+        let size = known.size as usize;
+        buffer.resize(size, 0);
+        match from.read_exact(buffer) {
+            Ok(()) => Taken::Read,
+            Err(_) => Taken::Nothing,
+        }
+    }
+
+    fn directory(&mut self, path: &RepoPath) -> Option<&OwnedFd> {
+        let above = path.parents().next();
+        if self.open.last().map(|(open, _)| open.as_bstr()) != above {
+            self.go_to(path);
+        }
+        match self.open.last() {
+            Some((_, fd)) => fd.as_ref(),
+            None => self.root.as_ref(),
+        }
+    }
+
+    fn go_to(&mut self, path: &RepoPath) {
+        let mut wanted: Vec<&BStr> = path.parents().collect();
+        wanted.reverse();
+        let shared = self.open.iter().zip(&wanted);
+        let shared = shared.take_while(|((have, _), want)| have == *want).count();
+        self.open.truncate(shared);
+        for directory in &wanted[shared..] {
+            let above = match self.open.last() {
+                Some((_, fd)) => fd.as_ref(),
+                None => self.root.as_ref(),
+            };
+            let name = directory.rsplit(|b| *b == b'/').next().unwrap_or(directory);
+            let fd = above.and_then(|above| openat(above, name, DIRECTORY, Bits::empty()).ok());
+            self.open.push(((*directory).to_owned(), fd));
+        }
+    }
+}
+
+/// Whether an open file is as known.
+#[allow(
+    clippy::unnecessary_cast,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "an index has 32 bits of each number, and struct stat differs between systems"
+)]
+pub(super) fn is(file: impl std::os::fd::AsFd, known: &Known) -> bool {
+    let Ok(stat) = fstat(file) else { return false };
+    let now = Known {
+        size: stat.st_size as u32,
+        modified: (stat.st_mtime as u32, stat.st_mtime_nsec as u32),
+        changed: (stat.st_ctime as u32, stat.st_ctime_nsec as u32),
+        inode: stat.st_ino as u32,
+    };
+    let is_small = stat.st_size as u64 == u64::from(known.size);
+    is_small && now == *known && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+}
+
+#[cfg(target_os = "linux")]
+fn clone(from: &File, to: &File) -> Result<(), Errno> {
+    rustix::fs::ioctl_ficlone(to, from)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn clone(_: &File, _: &File) -> Result<(), Errno> {
+    Err(Errno::NOSYS)
+}

@@ -129,7 +129,7 @@ use camino::Utf8PathBuf;
 pub use self::kind::Kind;
 pub use self::provision::{Provision, Provisioned, Teardown, path, provision, teardown};
 use crate::cli::DEFAULT_RETRY_DELAY;
-use crate::commands::Session;
+use crate::commands::{Remarks, Session};
 pub use crate::commands::changed::{Asked, Collected};
 use crate::disk::files;
 use crate::disk::lock::Patience;
@@ -192,6 +192,7 @@ impl Options {
             environment: ours.collect(),
             hook_index: None,
             walking: Walking::default(),
+            remarks: Remarks::Heard,
             input: Vec::new(),
             quarantine: None,
             binary: own_program().unwrap_or_default(),

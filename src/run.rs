@@ -16,7 +16,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::cli::{Cli, Command, Format, List, man};
 use crate::client;
-use crate::commands::{self, Outcome, Session};
+use crate::commands::{self, Outcome, Remarks, Session};
 use crate::disk::DiskError;
 use crate::disk::lock::Patience;
 use crate::disk::scan::Walking;
@@ -279,6 +279,7 @@ fn session(cli: &Cli) -> Result<Session, Error> {
             .ok()
             .and_then(|text| Walking::parse(&text))
             .unwrap_or_default(),
+        remarks: remarks(cli),
         input,
         quarantine: std::env::var("GIT_QUARANTINE_PATH")
             .ok()
@@ -423,6 +424,15 @@ fn dispatch(session: &Session, command: &Command) -> Result<Outcome<Answer>, Err
             crate::cli::completions::completions(options.shell),
         )),
     })
+}
+
+/// JSON has them as facts, all else says them on stderr.
+fn remarks(cli: &Cli) -> Remarks {
+    if cli.common.quiet && form(&cli.command).0 != Format::Json {
+        Remarks::Unheard
+    } else {
+        Remarks::Heard
+    }
 }
 
 /// The form in which a command was asked to answer.

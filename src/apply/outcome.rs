@@ -1,7 +1,8 @@
 //! Keeps the outcome of a verification where `list` and `status` find it.
 
 use crate::change::by_kind;
-use crate::disk::{DiskError, files};
+use crate::disk::files::{self, Durable};
+use crate::disk::DiskError;
 use crate::facts::Known;
 use crate::record::{KeptFinding, LastVerification, VERSION, to_text};
 use crate::verify::{Finding, Report};
@@ -36,5 +37,5 @@ pub fn store(known: &Known, report: &Report, now: &str) -> Result<(), DiskError>
         findings: report.findings.iter().take(KEPT).map(kept).collect(),
     };
     let file = known.dir.join("verification.toml");
-    files::write_beside(&file, to_text(&last).as_bytes())
+    files::write_beside(&file, to_text(&last).as_bytes(), Durable::No)
 }

@@ -38,7 +38,16 @@ pub fn write(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
     let failed = |error: std::io::Error| DiskError::new(format!("write {file}"), error);
     let directory = file.parent().unwrap_or(Utf8Path::new("."));
     std::fs::create_dir_all(directory).map_err(failed)?;
-    persist(file, bytes).map_err(failed)
+    persist(file, bytes, Durable::Yes).map_err(failed)
+}
+
+/// Says whether what is written has to be there after a loss of power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durable {
+    /// It has to, and the caller waits for the disk.
+    Yes,
+    /// It may be gone or cut then: it can be found out again.
+    No,
 }
 
 /// As [`write()`], into a directory that somebody may take away at any moment: then there is nothing
@@ -46,14 +55,14 @@ pub fn write(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
 ///
 /// # Errors
 /// As [`write()`].
-pub fn write_beside(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
-    match persist(file, bytes) {
+pub fn write_beside(file: &Utf8Path, bytes: &[u8], durable: Durable) -> Result<(), DiskError> {
+    match persist(file, bytes, durable) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         other => other.map_err(|error| DiskError::new(format!("write {file}"), error)),
     }
 }
 
-fn persist(file: &Utf8Path, bytes: &[u8]) -> std::io::Result<()> {
+fn persist(file: &Utf8Path, bytes: &[u8], durable: Durable) -> std::io::Result<()> {
     let directory = file.parent().unwrap_or(Utf8Path::new("."));
     // whoever holds the lock under which this file is written knows by the name what is a dead one's
     let prefix = format!("{TEMPORARY}{}-", file.file_name().unwrap_or_default());
@@ -62,7 +71,9 @@ fn persist(file: &Utf8Path, bytes: &[u8]) -> std::io::Result<()> {
         .permissions(readable())
         .tempfile_in(directory)?;
     temporary.write_all(bytes)?;
-    temporary.as_file().sync_all()?;
+    if durable == Durable::Yes {
+        temporary.as_file().sync_all()?;
+    }
     temporary.persist(file).map_err(|error| error.error)?;
     Ok(())
 }

@@ -190,7 +190,7 @@ impl Git {
     /// # Errors
     /// Fails when git fails.
     pub fn branches(&self) -> Result<Vec<(Ref, Option<BString>)>, GitError> {
-        if let Some(found) = self.own_branches() {
+        if let Some(found) = self.own_branches()? {
             return Ok(found);
         }
         let what = "list the branches";
@@ -260,7 +260,7 @@ impl Git {
     /// # Errors
     /// Fails when git fails.
     pub fn upstream(&self, branch: &str) -> Result<Option<String>, GitError> {
-        if let Some(found) = self.own_upstream(branch) {
+        if let Some(found) = self.own_upstream(branch)? {
             return Ok(found);
         }
         let args = ["for-each-ref", "--format=%(upstream)", branch];

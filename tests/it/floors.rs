@@ -26,6 +26,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("blake3", &["disk"]),
     ("globset", &["sync"]),
     ("foldhash", &["scope"]),
+    ("sha1", &["git"]),
     ("indicatif", &["output"]),
 ];
 

@@ -36,6 +36,7 @@ mod man;
 mod oracle;
 mod overlap;
 mod own_settings;
+mod own_reading;
 mod path;
 mod placed;
 mod provision;

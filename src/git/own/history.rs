@@ -47,11 +47,10 @@ impl Own {
         commits.id(found).map(Some)
     }
 
-    /// Those of these commits that no other of them has, in git's order.
+    /// Those of these commits that no other of them has, in their order.
     pub(in crate::git) fn independent(&self, all: &[CommitId]) -> Answer<Vec<CommitId>> {
         let mut commits = Commits::related(self, all.first().ok_or(AskGit)?)?;
-        let mut all = numbers(&mut commits, all)?;
-        all.reverse();
+        let all = numbers(&mut commits, all)?;
         let apart = independent(&mut commits, &all)?;
         ids(&commits, &apart)
     }
@@ -62,7 +61,11 @@ impl Own {
         tips: &[&CommitId],
         known: &[&CommitId],
     ) -> Answer<Vec<CommitId>> {
-        let mut commits = Commits::related(self, tips.first().ok_or(AskGit)?)?;
+        let first = tips.first().ok_or(AskGit)?;
+        if tips.iter().all(|tip| known.contains(tip)) {
+            return Ok(Vec::new());
+        }
+        let mut commits = Commits::related(self, first)?;
         let tips = numbers(&mut commits, tips.iter().copied())?;
         let known = numbers(&mut commits, known.iter().copied())?;
         let found = walk::list(&mut commits, &tips, &known)?;

@@ -97,6 +97,11 @@ impl<'a> Pattern<'a> {
 /// Reads the loose refs of this name and below it. Those that each worktree has for itself are in
 /// its own directory, also where those of all are listed.
 fn loose(refs: &Refs<'_>, start: &BStr, found: &mut BTreeMap<BString, Target>) -> Answer<()> {
+    let is_start = |private: &&str| private.trim_end_matches('/') == start;
+    if PRIVATE.iter().any(is_start) {
+        let path = refs.own.git_dir.join(start.to_str().map_err(|_| AskGit)?);
+        return walk(path.as_std_path(), start, found);
+    }
     if start != "refs" {
         return walk(&refs.file("", start)?, start, found);
     }

@@ -7,8 +7,12 @@ use bstr::{BStr, BString, ByteSlice};
 use super::Own;
 use super::answer::{Answer, AskGit};
 use super::refs::{Refs, is_name};
+use crate::git::error::GitError;
 use crate::git::refs::Ref;
 use crate::git::run::Git;
+
+/// Branches, each with its upstream if it has one.
+type Branches = Vec<(Ref, Option<BString>)>;
 
 /// Holds the settings that say what branches track.
 pub(in crate::git) struct Tracking {
@@ -89,28 +93,42 @@ fn whole(refspec: &BStr) -> Option<&[u8]> {
 }
 
 impl Git {
-    /// As [`Git::branches`], where it can be read.
-    pub(in crate::git) fn own_branches(&self) -> Option<Vec<(Ref, Option<BString>)>> {
-        let found = self.without_git(|own| own.refs(&["refs/heads/", "refs/remotes/"]))?;
-        let tracking = Tracking::of(self.config_list().ok()?);
+    /// As [`Git::branches`]; none where git has to be asked.
+    ///
+    /// # Errors
+    /// Fails when the settings cannot be read.
+    pub(in crate::git) fn own_branches(&self) -> Result<Option<Branches>, GitError> {
+        let Some(found) = self.without_git(|own| own.refs(&["refs/heads/", "refs/remotes/"]))
+        else {
+            return Ok(None);
+        };
+        let tracking = Tracking::of(self.config_list()?);
         let all = found.into_iter().map(|one| {
             let upstream = self.without_git(|own| own.upstream(&tracking, one.name.as_bstr()))?;
             Some((one, upstream))
         });
-        all.collect()
+        Ok(all.collect())
     }
 
-    /// As [`Git::upstream`], where it can be read.
+    /// As [`Git::upstream`]; none where git has to be asked.
+    ///
+    /// # Errors
+    /// Fails when the settings cannot be read.
     #[expect(clippy::option_option, reason = "none where git has to be asked")]
-    pub(in crate::git) fn own_upstream(&self, branch: &str) -> Option<Option<String>> {
-        let found = self.without_git(|own| own.refs(&[branch]))?;
+    pub(in crate::git) fn own_upstream(
+        &self,
+        branch: &str,
+    ) -> Result<Option<Option<String>>, GitError> {
+        let Some(found) = self.without_git(|own| own.refs(&[branch])) else {
+            return Ok(None);
+        };
         match found.first() {
-            None => return Some(None),
+            None => return Ok(Some(None)),
             Some(first) if first.name == branch => {}
-            Some(_) => return None,
+            Some(_) => return Ok(None),
         }
-        let tracking = Tracking::of(self.config_list().ok()?);
-        let upstream = self.without_git(|own| own.upstream(&tracking, branch.into()))?;
-        Some(upstream.map(|name| name.to_str_lossy().into_owned()))
+        let tracking = Tracking::of(self.config_list()?);
+        let upstream = self.without_git(|own| own.upstream(&tracking, branch.into()));
+        Ok(upstream.map(|found| found.map(|name| name.to_str_lossy().into_owned())))
     }
 }

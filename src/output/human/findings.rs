@@ -39,9 +39,9 @@ pub fn verify(all: &[Verified], paint: Paint) -> Printed {
     for one in all {
         text.push_str(&verdict(&one.name, None, &one.report, paint));
         text.push_str(&findings(one.report.findings.iter(), paint));
-        text.push_str(&remark(one, paint));
     }
     let mut printed = out(text);
+    printed.stderr = all.iter().map(remark).collect();
     let has_paths = |one: &&Verified| {
         let mut violations = one.report.violations();
         violations.any(|finding| matches!(finding.reason, Reason::ReadOnly | Reason::Excluded))
@@ -56,17 +56,14 @@ pub fn verify(all: &[Verified], paint: Paint) -> Printed {
 }
 
 /// What happened beside it, which proves nothing.
-fn remark(one: &Verified, paint: Paint) -> String {
+fn remark(one: &Verified) -> String {
     let count = match one.report.changes.main_changed {
         None | Some(0) => return String::new(),
         Some(count) => count,
     };
     let changed = super::count(count, "file", "files");
-    let text = format!(
-        "{changed} changed in the main worktree since {} began",
-        one.name
-    );
-    format!("  {}\n", paint.faint(&text))
+    let name = &one.name;
+    format!("{changed} changed in the main worktree since {name} began\n")
 }
 
 /// The verdict over a range, with its findings.

@@ -14,9 +14,13 @@ pub fn calls(first: usize) -> impl Iterator<Item = usize> {
 
 /// Represents a `git` earlier on the search path that numbers its calls. Some run side by side:
 /// each has the number that it was the first to take.
+///
+/// The program reads by itself what it can, unless `GIT_AGENTWT_READ=git` is set for the tests: then
+/// there are several times as many calls, and places to fail at.
 pub struct Shim {
     dir: PathBuf,
     path: String,
+    reading: String,
 }
 
 impl Shim {
@@ -36,13 +40,21 @@ impl Shim {
         );
         std::fs::write(dir.join("git"), script).expect("a script");
         chmod(&dir.join("git"), 0o755);
-        Self { dir, path }
+        let reading = std::env::var("GIT_AGENTWT_READ").unwrap_or_else(|_| "own".to_owned());
+        Self { dir, path, reading }
+    }
+
+    /// The same for a program that reads by itself what it can.
+    #[must_use]
+    pub fn with_own_reading(self) -> Self {
+        let reading = "own".to_owned();
+        Self { reading, ..self }
     }
 
     /// Runs the program; what it said, and the call that was tampered with, none when there were
     /// fewer.
     pub fn run(&self, repo: &TestRepo, arguments: &[&str], at: usize) -> (Said, Option<String>) {
-        self.run_reading("own", repo, arguments, at)
+        self.run_reading(&self.reading, repo, arguments, at)
     }
 
     /// As [`Shim::run`]; with `git` it is git that reads everything, so that there are more calls

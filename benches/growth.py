@@ -38,7 +38,8 @@ def arguments():
                         help="patterns, on 20,000 files [1,10,100,1000]")
     parser.add_argument("--worktrees", type=run.numbers, default=[1, 10, 50, 200, 500],
                         metavar="N,…", help="worktrees, of 200 files each [1,10,50,200,500]")
-    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="counted rounds [3]")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N",
+                        help="counted rounds, two at least [3]")
     parser.add_argument("--out", type=Path, default=HERE.parent / "docs/growth.svg", metavar="FILE",
                         help="the drawing [docs/growth.svg]")
     parser.add_argument("--binary", type=Path, default=HERE.parent / "target/release/git-agentwt",
@@ -46,6 +47,8 @@ def arguments():
     parser.add_argument("--dir", type=Path, default=HERE.parent / "target",
                         help="where a directory for the repositories is made [target]")
     chosen = parser.parse_args()
+    if chosen.rounds < 2:
+        parser.error("--rounds must be 2 or more")
     if not os.access(chosen.binary, os.X_OK):
         parser.error(f"there is no {chosen.binary}: run `cargo build --release`")
     return chosen

@@ -42,7 +42,7 @@ pub enum RepoPathError {
     /// It contains a NUL byte.
     #[error("a path may not contain a NUL byte")]
     Nul,
-    /// It has 4 GiB or more.
+    /// It has four gibibytes or more.
     #[error("a path may not have 4 GiB")]
     Long,
 }

@@ -21,6 +21,7 @@ pub mod rescue;
 pub mod restore;
 pub mod revive;
 pub mod rewrite;
+pub mod rewritten;
 mod saved;
 pub mod shown;
 pub mod sparse;

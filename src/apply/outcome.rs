@@ -1,8 +1,8 @@
 //! Keeps the outcome of a verification where `list` and `status` find it.
 
 use crate::change::by_kind;
-use crate::disk::files::{self, Durable};
 use crate::disk::DiskError;
+use crate::disk::files::{self, Durable};
 use crate::facts::Known;
 use crate::record::{KeptFinding, LastVerification, VERSION, to_text};
 use crate::verify::{Finding, Report};

@@ -2,7 +2,7 @@
 //! back; the truth is `verify`.
 
 use super::{Outcome, Session};
-use crate::apply::{outcome, write_bits};
+use crate::apply::{outcome, rewritten, write_bits};
 use crate::change::Seen;
 use crate::disk::mode::Doing;
 use crate::error::Error;
@@ -11,7 +11,6 @@ use crate::facts::changes::collect;
 use crate::facts::worktree::by_path;
 use crate::facts::{IndexFile, Known, Repository, heads, proposed};
 use crate::git::hooks::journal::Journal;
-use crate::git::index::read_index;
 use crate::verify::{Layers, Reason, Report, Strictness, verify};
 
 /// Holds what a hook has to say: nothing, or violations.
@@ -83,13 +82,7 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
 }
 
 fn put_bits_back(repository: &Repository, known: &Known) -> Result<(), Error> {
-    let index = read_index(&known.record.admin_dir.join("index"), repository.format)?;
-    let applied = write_bits::apply(&known.record.path, &known.scope, &index, Doing::Change)?;
-    if !applied.changed.is_empty() {
-        // a write bit changes the ctime, by which git takes the file for an edited one and reads
-        // it again. If the index is locked, git is not done with it.
-        let _ = known.git(repository).update_index_refresh();
-    }
+    rewritten::put_back(repository, known)?;
     let placed = known.placed()?;
     let placed = placed.files().iter();
     write_bits::apply_to_placed(&known.record.path, &known.scope, placed, Doing::Change)?;

@@ -62,7 +62,7 @@ struct Target {
 /// # Errors
 /// Fails when the directory is no linked worktree, or git or the disk fails.
 pub fn run(session: &Session, command: &HooksCommand) -> Result<Outcome<HooksAnswer>, Error> {
-    let repository = session.repository()?;
+    let repository = session.repository_to_change()?;
     let (word, dry_run) = match command {
         HooksCommand::Install(options) | HooksCommand::Uninstall(options) => {
             (options.worktree.as_deref(), options.dry_run)

@@ -33,6 +33,8 @@ pub struct Initialised {
 /// Fails when git or the disk does.
 pub fn run(session: &Session, options: &crate::cli::Init) -> Result<Outcome<Initialised>, Error> {
     let repository = session.repository_with_checkout()?;
+    // nothing here starts git; who begins is told at once that it is missing or too old
+    repository.git.version()?;
     let config = directory(&repository).join(CONFIG);
     let plan = plan(&facts(&repository, &config)?);
     if !options.dry_run {

@@ -49,6 +49,17 @@ pub enum Remarks {
     Unheard,
 }
 
+impl Remarks {
+    /// Whether they are heard.
+    #[must_use]
+    pub const fn are_heard(self) -> bool {
+        match self {
+            Self::Heard => true,
+            Self::Unheard => false,
+        }
+    }
+}
+
 /// Holds what the edge knows of this run: where, under which variables, and what was signalled.
 #[derive(Clone, Debug)]
 pub struct Session {
@@ -120,6 +131,17 @@ impl Session {
     /// Fails when there is none.
     pub fn repository(&self) -> Result<Repository, Error> {
         Ok(self.repository_at(&self.start)?)
+    }
+
+    /// Finds the repository for a command that changes something: a git that is missing or too old is
+    /// refused before anything is touched.
+    ///
+    /// # Errors
+    /// Fails when there is none, or git cannot be used.
+    pub fn repository_to_change(&self) -> Result<Repository, Error> {
+        let repository = self.repository()?;
+        repository.git.version()?;
+        Ok(repository)
     }
 
     /// Where no repository is around, starts in the directory that keeps the records of what is made

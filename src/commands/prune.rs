@@ -98,7 +98,7 @@ struct Pruning<'a> {
 /// Fails when the candidates cannot be found. One that cannot be removed is a line, and gives the
 /// status in the end.
 pub fn run(session: &Session, options: &crate::cli::Prune) -> Result<Outcome<Pruned>, Error> {
-    let repository = session.repository()?;
+    let repository = session.repository_to_change()?;
     let mut pruning = Pruning {
         session,
         repository: &repository,

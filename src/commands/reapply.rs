@@ -32,7 +32,7 @@ pub struct Reapplied {
 /// # Errors
 /// Fails when git or the disk does.
 pub fn run(session: &Session, options: &crate::cli::Reapply) -> Result<Outcome<Reapplied>, Error> {
-    let repository = session.repository()?;
+    let repository = session.repository_to_change()?;
     let known = Known::of(&repository, options.name.as_deref())?;
     let repository = known.repository(&repository);
     let record = &known.record;

@@ -45,7 +45,7 @@ pub fn run(
     session: &Session,
     options: &crate::cli::Remove,
 ) -> Result<Outcome<Vec<Removed>>, Error> {
-    let repository = session.repository()?;
+    let repository = session.repository_to_change()?;
     let (asked, _locks) = asked(&repository, &options.names)?;
     let (planned, mut notes) = decide(&repository, asked, options)?;
     let mut removed = Vec::new();

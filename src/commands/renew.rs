@@ -29,7 +29,7 @@ pub struct Renewed {
 /// # Errors
 /// Fails when another has it, there is nothing to renew, or the server or the disk fails.
 pub fn run(session: &Session, options: &crate::cli::Renew) -> Result<Outcome<Renewed>, Error> {
-    let repository = session.repository()?;
+    let repository = session.repository_to_change()?;
     let known = Known::of(&repository, options.name.as_deref())?;
     let Some(held) = known.record.claim.clone() else {
         return owner_only(&repository, &known, options);

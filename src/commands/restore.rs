@@ -70,7 +70,7 @@ pub fn run(
     session: &Session,
     options: &crate::cli::Restore,
 ) -> Result<Outcome<RestoreAnswer>, Error> {
-    let repository = session.repository()?;
+    let repository = session.repository_to_change()?;
     let mut words: Vec<OsString> = options.args.clone();
     let named = given::take_name(&repository, &mut words)?;
     words.extend(options.paths.iter().cloned());

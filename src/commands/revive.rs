@@ -41,7 +41,7 @@ pub fn run(
     session: &Session,
     options: &crate::cli::Remove,
 ) -> Result<Outcome<Vec<Revived>>, Error> {
-    let repository = session.repository()?;
+    let repository = session.repository_to_change()?;
     let count = options.names.len();
     if options.from.is_some() && count > 1 {
         return Err(Refusal::from(TrashRefusal::SeveralFrom { count }).into());

@@ -70,7 +70,7 @@ pub struct PlacedState {
 /// Fails when it is refused, or git or the disk fails; of several worktrees the others are done,
 /// and the first failure gives the status.
 pub fn run(session: &Session, options: &crate::cli::Sync) -> Result<Outcome<Vec<Synced>>, Error> {
-    let repository = session.repository()?;
+    let repository = session.repository_to_change()?;
     let chosen = chosen(&repository, options)?;
     if let (false, [first, _, ..]) = (options.pull.is_empty(), chosen.as_slice()) {
         let name = first.to_string();

@@ -2,7 +2,7 @@
 
 use camino::Utf8PathBuf;
 
-use super::{Outcome, Remarks, Session};
+use super::{Outcome, Session};
 use crate::apply::outcome;
 use crate::apply::register::accept_shared;
 use crate::change::ChangeSet;
@@ -55,7 +55,13 @@ pub fn run(
             *known = accept_shared(&known.repository(&repository), known)?;
         }
     }
-    let (surveyed, main) = look(&repository, &chosen.known, session.remarks);
+    let (surveyed, main) = if session.remarks.are_heard() {
+        look(&repository, &chosen.known)
+    } else {
+        let all = chosen.known.iter();
+        let surveys = all.map(|known| settled(&repository, known));
+        (surveys.collect(), Vec::new())
+    };
     for (at, (known, changes)) in chosen.known.iter().zip(surveyed).enumerate() {
         if options.all && known.is_gone(&repository) {
             continue;
@@ -84,15 +90,11 @@ pub fn run(
 fn look(
     repository: &Repository,
     all: &[Known],
-    remarks: Remarks,
 ) -> (Vec<Result<ChangeSet, FactsError>>, Vec<Option<usize>>) {
-    let surveys = || all.iter().map(|known| settled(repository, known)).collect();
-    if remarks == Remarks::Unheard {
-        return (surveys(), Vec::new());
-    }
     std::thread::scope(|scope| {
         let main = scope.spawn(|| main_changes(repository, &all.iter().collect::<Vec<_>>()));
-        let surveys = surveys();
+        let surveys = all.iter().map(|known| settled(repository, known));
+        let surveys = surveys.collect();
         let main = main.join();
         let main = main.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (surveys, main.unwrap_or_default())

@@ -363,6 +363,13 @@ pub fn stands(path: &std::path::Path) -> bool {
     std::fs::symlink_metadata(path).is_ok()
 }
 
+/// The stat data of what stands at a path, none when nothing is there; a link is not followed.
+#[must_use]
+pub fn stat(path: &Utf8Path) -> Option<crate::manifest::Stat> {
+    let metadata = std::fs::symlink_metadata(path).ok()?;
+    Some(super::stat::stat_of(&metadata))
+}
+
 /// When what stands at a path was last written, in seconds since the epoch; none when nothing is
 /// there.
 #[must_use]

@@ -29,7 +29,8 @@ impl Known {
             }
             let is_going = begun(self).is_some() && files::exists(&lock);
             if !is_going || Instant::now() > until {
-                return false;
+                // what was going a moment ago may be gone
+                return !self.is_recorded();
             }
             std::thread::sleep(PAUSE);
         }

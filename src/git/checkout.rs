@@ -5,6 +5,7 @@ use bstr::ByteSlice;
 use camino::Utf8PathBuf;
 
 use super::error::GitError;
+use super::own::{self, Reading};
 use super::run::{Git, GitVersion, odd_output};
 
 /// Says who checks out (`GIT_AGENTWT_CHECKOUT=git|own`).
@@ -33,6 +34,11 @@ impl Git {
     /// # Errors
     /// Fails when git does, or the path is not UTF-8.
     pub fn system_attributes(&self) -> Result<Vec<Utf8PathBuf>, GitError> {
+        if self.reading() == Reading::Own
+            && let Some(known) = own::attributes()
+        {
+            return Ok(known);
+        }
         if self.version()? < TELLS_ATTRIBUTES {
             return Ok(USUAL.map(Utf8PathBuf::from).to_vec());
         }

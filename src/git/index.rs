@@ -52,6 +52,7 @@ impl IndexEntry {
     #[must_use]
     pub fn raw(&self) -> RawEntry<'_> {
         RawEntry {
+            at: 0,
             path: self.path.as_bstr(),
             entry: self.entry,
             stage: self.stage,

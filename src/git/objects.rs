@@ -12,6 +12,7 @@ use camino::Utf8Path;
 use gix::objs::commit::MessageRef;
 use gix::objs::tree::EntryKind;
 use gix::objs::{CommitRefIter, Exists, Find, Kind, TreeRefIter, Write};
+use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 
 use super::error::GitError;
 use super::quarantine::Quarantine;
@@ -138,6 +139,9 @@ pub(super) fn unreadable(what: &dyn fmt::Display, detail: &dyn fmt::Display) -> 
     }
 }
 
+/// How many bytes of objects are kept, as others are stored as differences from them.
+const KEPT: usize = 16 * 1024 * 1024;
+
 impl Objects {
     /// Opens the objects of the repository with this common git directory, alternates included
     /// (gitrepository-layout(5), `objects/info/alternates`).
@@ -146,8 +150,10 @@ impl Objects {
     /// Fails when the directory cannot be read.
     pub fn open(common_dir: &Utf8Path, format: ObjectFormat) -> Result<Self, GitError> {
         let directory = common_dir.join("objects");
-        let store = gix::odb::at(directory.as_std_path(), format.kind())
+        let mut store = gix::odb::at(directory.as_std_path(), format.kind())
             .map_err(|error| unreadable(&directory, &error))?;
+        // neighbouring trees are stored as differences from the same others
+        store.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(KEPT)));
         Ok(Self {
             store,
             quarantine: None,

@@ -11,8 +11,8 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -59,7 +59,6 @@ pub struct Git {
     quarantine: Option<Quarantine>,
     identity: Identity,
     limit: Option<Duration>,
-    version: Arc<Mutex<Option<GitVersion>>>,
     trace: Trace,
     reading: Option<Reading>,
     runner: SharedRunner,
@@ -136,7 +135,6 @@ impl Git {
             quarantine: None,
             identity: Identity::User,
             limit: None,
-            version: Arc::default(),
             trace: Trace::default(),
             reading: None,
             runner,
@@ -265,6 +263,8 @@ impl Git {
         }
         match std::env::var_os("GIT_AGENTWT_READ") {
             Some(who) if who == "git" => Reading::Git,
+            // refs may then be in other files (git 2.54 and newer)
+            Some(_) | None if std::env::var_os("GIT_REFERENCE_BACKEND").is_some() => Reading::Git,
             Some(_) | None if self.runner.is_local() => Reading::Own,
             Some(_) | None => Reading::Git,
         }
@@ -354,7 +354,11 @@ impl Git {
     /// Fails when git cannot be started, or is older than [`GitVersion::OLDEST`].
     pub fn version(&self) -> Result<GitVersion, GitError> {
         // who comes while it is asked for waits for the answer
-        let mut known = self.version.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self
+            .runner
+            .version
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let found = match *known {
             Some(found) => found,
             None => {
@@ -373,7 +377,7 @@ impl Git {
 
     /// Whether git is known not to be too old, without waiting for who finds that out.
     fn is_checked(&self) -> bool {
-        let known = self.version.try_lock();
+        let known = self.runner.version.try_lock();
         known.is_ok_and(|found| found.is_some_and(|found| found >= GitVersion::OLDEST))
     }
 

@@ -21,11 +21,13 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use camino::Utf8Path;
+
+use super::run::GitVersion;
 
 /// Starts git and waits for it.
 pub trait Runner: Send + Sync {
@@ -96,12 +98,19 @@ pub trait Family {
 
 /// Represents a [`Runner`] that many share; the default is [`Duct`].
 #[derive(Clone)]
-pub struct SharedRunner(Arc<dyn Runner>);
+pub struct SharedRunner {
+    runner: Arc<dyn Runner>,
+    /// The version of the git that it runs, once somebody has asked.
+    pub(super) version: Arc<Mutex<Option<GitVersion>>>,
+}
 
 impl SharedRunner {
     /// Shares a runner.
     pub fn new(runner: impl Runner + 'static) -> Self {
-        Self(Arc::new(runner))
+        Self {
+            runner: Arc::new(runner),
+            version: Arc::default(),
+        }
     }
 }
 
@@ -113,11 +122,11 @@ impl Default for SharedRunner {
 
 impl Runner for SharedRunner {
     fn run(&self, call: &Call<'_>) -> std::io::Result<Output> {
-        self.0.run(call)
+        self.runner.run(call)
     }
 
     fn is_local(&self) -> bool {
-        self.0.is_local()
+        self.runner.is_local()
     }
 }
 

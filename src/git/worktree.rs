@@ -419,12 +419,12 @@ impl Git {
         Ok(records.map(|record| record[3..].into()).collect())
     }
 
-    /// Lists the directories with nothing tracked in them that are not ignored, empty ones too; of
-    /// several inside each other the outermost.
+    /// Lists what is neither tracked nor ignored: files, and with a `/` at the end the directories
+    /// with nothing tracked in them, empty ones too; of several inside each other the outermost.
     ///
     /// # Errors
     /// Fails when git does.
-    pub fn untracked_directories(&self) -> Result<Vec<BString>, GitError> {
+    pub fn untracked(&self) -> Result<Vec<BString>, GitError> {
         let args = [
             "ls-files",
             "-z",
@@ -433,9 +433,8 @@ impl Git {
             "--exclude-standard",
         ];
         let output = self.output("look at the main worktree", &args)?;
-        let names = output.split_str("\0");
-        let directories = names.filter_map(|name| name.strip_suffix(b"/"));
-        Ok(directories.map(BString::from).collect())
+        let names = output.split_str("\0").filter(|name| !name.is_empty());
+        Ok(names.map(BString::from).collect())
     }
 
     /// Makes a commit of an index as it is, that no ref names yet; none when it has conflicts.

@@ -48,8 +48,11 @@ struct Rooms {
     /// By the path of the directory.
     at: HashMap<Box<[u8]>, Room>,
     /// By the last component of what the path of the directory ends with.
-    floating: HashMap<Box<[u8]>, Vec<(Box<[u8]>, Room)>>,
+    floating: HashMap<Box<[u8]>, Floating>,
 }
+
+/// By all that the path of the directory ends with.
+type Floating = Vec<(Box<[u8]>, Room)>;
 
 /// Holds the patterns that apply inside of one directory.
 #[derive(Clone, Debug, Default)]
@@ -95,7 +98,8 @@ impl Lookup {
             lookup.kinds.push(pattern.target);
             lookup.insert(place, pattern, &mut root);
         }
-        lookup.endings.sort_unstable_by(|a, b| b.0.cmp(&a.0));
+        let longest_first = |ending: &(usize, Table)| std::cmp::Reverse(ending.0);
+        lookup.endings.sort_unstable_by_key(longest_first);
         lookup.root = Inside::default().with(&root);
         lookup
     }
@@ -117,16 +121,16 @@ impl Lookup {
                 self.endings[at].1.entry(ending).or_default().push(place);
             }
             Shape::Inside { directory, rest } => {
-                let room = match directory {
+                let inside = match directory {
                     Directory::Root => root,
                     Directory::At(path) => self.rooms.at.entry(path).or_default(),
                     Directory::Floating(path) => self.rooms.floating(path),
                 };
                 // a pattern for directories does not match the files there
                 if rest == [Token::Everything] && pattern.target == Target::Any {
-                    room.whole.push(place);
+                    inside.whole.push(place);
                 } else {
-                    room.ask.push(place);
+                    inside.ask.push(place);
                 }
             }
             Shape::Other => root.ask.push(place),

@@ -45,13 +45,13 @@ fn state(repo: &TestRepo, name: &str) -> String {
     let admin = repo.main().join(".git/worktrees").join(name);
     let directory = admin.display();
     let script = format!(
-        r#"git ls-files --stage --debug -t -v | sed -E 's/^  (ctime|mtime): .*//; s/ino: .*//'
+        r"git ls-files --stage --debug -t -v | sed -E 's/^  (ctime|mtime): .*//; s/ino: .*//'
         find . -path ./.git -prune -o -type f -printf 'f %m %s %p\n' -exec sha1sum {{}} + | LC_ALL=C sort
         find . -path ./.git -prune -o ! -type f -printf '%y %m %l %p\n' | LC_ALL=C sort
         cat '{directory}/ORIG_HEAD' '{directory}/logs/HEAD' '{directory}/info/sparse-checkout'
         git config --file '{directory}/config.worktree' --list | grep -v '^hook\|^core.hookspath'
         stat -c '%a' '{directory}/index' '{directory}/ORIG_HEAD' '{directory}/info/sparse-checkout'
-        ls '{directory}'"#
+        ls '{directory}'"
     );
     let said = repo.sh(&worktree, &script);
     assert_eq!(said.status, 0, "{said}");

@@ -221,7 +221,7 @@ fn list_starts_git_as_often_for_many_as_for_a_few() {
     }
     let many: Vec<usize> = list.iter().map(|list| starts(&repo, list)).collect();
     assert_eq!(few, many);
-    assert!(few.iter().all(|starts| (3..20).contains(starts)), "{few:?}");
+    assert!(few.iter().all(|starts| *starts < 20), "{few:?}");
 }
 
 #[test]

@@ -120,7 +120,7 @@ impl Slow {
             let has = |name| path.join(name).symlink_metadata().is_ok();
             let is_git = ours.file_name() == ".git";
             let entry = if metadata.is_dir() {
-                if !(is_git && ["HEAD", "objects", "refs"].iter().all(|name| has(name))) {
+                if !(is_git && ["HEAD", "objects", "refs"].iter().all(has)) {
                     self.directory(root, &path, manifest, trusts);
                     continue;
                 }

@@ -25,7 +25,7 @@ pub(super) fn home(session: &Session, options: &crate::cli::Add) -> Result<Repos
     let parent = options.parent.as_ref();
     let parent = match (parent, session.parent_dir.as_ref()) {
         (Some(parent), _) => parent,
-        (None, by_default) => match (session.repository(), by_default) {
+        (None, by_default) => match (session.repository_to_change(), by_default) {
             (Err(Error::Facts(FactsError::Git(GitError::NoRepository { dir }))), None) => {
                 return Err(Refusal::NoParentDir { dir }.into());
             }
@@ -64,7 +64,7 @@ pub(super) fn home(session: &Session, options: &crate::cli::Add) -> Result<Repos
 
 /// Finds the repository whose own worktree is to be made: a directory for clones has none.
 pub(super) fn here(session: &Session, name: &WorktreeName) -> Result<Repository, Error> {
-    let found = session.repository()?;
+    let found = session.repository_to_change()?;
     if found.common_dir == found.root.join(PARENT_HOME) {
         let (name, dir) = (name.to_string(), found.root);
         return Err(Refusal::NeedsRepo { name, dir }.into());

@@ -38,6 +38,21 @@ impl LockedFile {
         })
     }
 
+    /// Replaces the file with one that has the same modification time: git takes an entry for racy by
+    /// that of the index (Documentation/technical/racy-git).
+    ///
+    /// # Errors
+    /// As [`LockedFile::commit`].
+    pub fn commit_as_of_before(self, bytes: &[u8]) -> Result<(), DiskError> {
+        let failed = |error| DiskError::new(format!("write {}", self.file), error);
+        let mut open = &self.open;
+        let before = std::fs::metadata(&self.file).and_then(|meta| meta.modified());
+        let before = before.map_err(failed)?;
+        open.write_all(bytes).map_err(failed)?;
+        open.set_modified(before).map_err(failed)?;
+        self.commit(b"")
+    }
+
     /// Replaces the file.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ use bstr::{BStr, BString, ByteSlice};
 use crate::disk::DiskError;
 use crate::disk::below::open_below;
 use crate::disk::files::{self as disk, Opened, settled_time, stamp as stamp_of};
+use crate::disk::scan::Walking;
 use crate::disk::untouched::{Enters, Expected, is_stirred, touched};
 use crate::entry::{Entry, Mode};
 use crate::facts::error::FactsError;
@@ -43,19 +44,54 @@ fn is_there(repository: &Repository) -> bool {
     repository.main != Main::Bare && !repository.is_clone()
 }
 
-/// From when on a change counts, so that a later look knows what it need not look at; none where
-/// the file system's clock cannot be asked. To be taken before [`files`].
-pub fn since(repository: &Repository) -> Result<Option<MainSince>, FactsError> {
+/// What is not as committed now, and from when on a change counts, so that a later look knows what
+/// it need not look at; no such moment where the file system's clock cannot be asked.
+pub fn take(
+    repository: &Repository,
+) -> Result<(Option<MainSince>, Option<Vec<MainFile>>), FactsError> {
     if !is_there(repository) || !disk::on_one_file_system(&repository.root, &repository.common_dir)
     {
+        return Ok((None, files(repository)?));
+    }
+    // the moment comes first: what changes meanwhile counts
+    let time = settled_time(&repository.common_dir, i64::MIN)?;
+    let untracked = repository.git.untracked()?;
+    let directories = untracked.iter().filter_map(|path| path.strip_suffix(b"/"));
+    let directories = directories.map(|path| escape_for_tsv(BStr::new(path)));
+    let since = MainSince {
+        time,
+        directories: directories.collect(),
+    };
+    let proven = if untracked.is_empty() {
+        proven(repository, time)?
+    } else {
+        None
+    };
+    let files = match proven {
+        Some(files) => Some(files),
+        None => files(repository)?,
+    };
+    Ok((Some(since), files))
+}
+
+/// What is not as committed, where nothing is untracked; none where stat data do not tell.
+fn proven(repository: &Repository, time: i64) -> Result<Option<Vec<MainFile>>, FactsError> {
+    if repository.walking == Walking::Full {
         return Ok(None);
     }
-    let directories = repository.git.untracked_directories()?;
-    let directories = directories.iter().map(|path| escape_for_tsv(path));
-    Ok(Some(MainSince {
-        time: settled_time(&repository.common_dir, i64::MIN)?,
-        directories: directories.collect(),
-    }))
+    let ignores_modes = repository.git.config_get_bool("core.fileMode")? == Some(false);
+    let looked = Looked {
+        since: time,
+        recorded: Vec::new(),
+        directories: Vec::new(),
+        conversions: Conversions::Possible,
+        modes: if ignores_modes {
+            Modes::Ignored
+        } else {
+            Modes::Count
+        },
+    };
+    files_since(repository, &looked)
 }
 
 fn stamp(repository: &Repository, path: &RepoPath) -> String {
@@ -264,9 +300,8 @@ fn is_as_stored(
             let id = format.hash_blob(size, &mut content).map_err(failed)?;
             let mode = match (looked.modes, executable) {
                 (Modes::Count, true) => Mode::Executable,
-                (Modes::Count, false) => Mode::File,
                 (Modes::Ignored, _) if stored.mode.is_regular() => stored.mode,
-                (Modes::Ignored, _) => Mode::File,
+                (Modes::Count, false) | (Modes::Ignored, _) => Mode::File,
             };
             Entry { mode, id }
         }

@@ -24,13 +24,13 @@ use main_worktree::{Conversions, Looked, Modes};
 /// # Errors
 /// Fails when git or the disk does.
 pub fn take(repository: &Repository) -> Result<Shared, FactsError> {
+    let (since, main) = main_worktree::take(repository)?;
     Ok(Shared {
         version: VERSION,
         hooks: hooks::all(repository)?,
         settings: settings::all(repository)?,
-        // before the files are listed: what changes meanwhile counts
-        since: main_worktree::since(repository)?,
-        main: main_worktree::files(repository)?,
+        since,
+        main,
     })
 }
 

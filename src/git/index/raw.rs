@@ -10,6 +10,7 @@ use sha1::Digest;
 use super::super::objects::ObjectFormat;
 use super::Stage;
 use crate::entry::{Entry, Mode, ObjectId};
+use crate::manifest::Stat;
 use crate::path::RepoPath;
 
 const HEADER: usize = 12;
@@ -29,9 +30,26 @@ pub struct IndexStat {
     pub size: u32,
 }
 
+impl IndexStat {
+    /// Whether these are the stat data of a file that has those.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the index has no more than 32 bits of them"
+    )]
+    pub fn is_of(&self, stat: &Stat) -> bool {
+        self.mtime == stat.mtime
+            && self.ctime == stat.ctime
+            && self.size == stat.size as u32
+            && self.inode == stat.inode as u32
+    }
+}
+
 /// Holds one entry of an index, where it stands.
 #[derive(Clone, Copy, Debug)]
 pub struct RawEntry<'a> {
+    /// Where its stat data begin in the file; 0 where it was not read as it stands.
+    pub at: usize,
     /// Its path; not looked at yet (see [`RawEntry::repo_path`]).
     pub path: &'a BStr,
     /// What it names.
@@ -106,25 +124,42 @@ impl RawIndex {
         self.len() == 0
     }
 
+    /// The bytes of the file.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Whether its checksum is that of its bytes. One of zeros says that there is none
     /// (`index.skipHash`, git-config(1)).
     #[must_use]
     pub fn is_whole(&self, format: ObjectFormat) -> bool {
         let (content, checksum) = self.bytes.split_at(self.bytes.len() - self.hash);
-        if checksum.iter().all(|byte| *byte == 0) {
-            return true;
+        is_none(checksum) || checksum_of(content, format).is_some_and(|sum| sum == checksum)
+    }
+
+    /// The bytes of the same index with other change times (at [`RawEntry::at`], nanoseconds since
+    /// the epoch), and the checksum of that; none when there can be none.
+    #[must_use]
+    pub fn with_ctimes(mut self, format: ObjectFormat, ctimes: &[(usize, i64)]) -> Option<Vec<u8>> {
+        for (at, ctime) in ctimes {
+            let (seconds, rest) = (ctime.div_euclid(SECOND), ctime.rem_euclid(SECOND));
+            // as git does, of the seconds only 32 bits are kept
+            let seconds = u32::try_from(seconds & i64::from(u32::MAX)).ok()?;
+            let both = [
+                seconds.to_be_bytes(),
+                u32::try_from(rest).ok()?.to_be_bytes(),
+            ];
+            self.bytes
+                .get_mut(*at..*at + 8)?
+                .copy_from_slice(&both.concat());
         }
-        match format {
-            // it guards against damage, not against forgery: no search for collisions is needed,
-            // which takes ten times as long
-            ObjectFormat::Sha1 => sha1::Sha1::digest(content)[..] == *checksum,
-            ObjectFormat::Sha256 => {
-                let mut hasher = gix::hash::hasher(format.kind());
-                hasher.update(content);
-                let id = hasher.try_finalize();
-                id.is_ok_and(|id| id.as_bytes() == checksum)
-            }
+        let end = self.bytes.len() - self.hash;
+        let (content, checksum) = self.bytes.split_at_mut(end);
+        if !is_none(checksum) {
+            checksum.copy_from_slice(&checksum_of(content, format)?);
         }
+        Some(self.bytes)
     }
 
     /// Hands over each entry. They come in order of path and stage. Returns the extensions that
@@ -133,19 +168,20 @@ impl RawIndex {
     /// # Errors
     /// Fails at the first thing that is not plain: what was handed over until then means nothing.
     pub fn each<'a>(&'a self, mut take: impl FnMut(RawEntry<'a>)) -> Result<&'a [u8], NotRaw> {
-        let mut rest = &self.bytes[HEADER..self.bytes.len() - self.hash];
+        let end = self.bytes.len() - self.hash;
+        let mut rest = &self.bytes[HEADER..end];
         let fixed = STAT + self.hash + 2;
         let mut before: (&[u8], u8) = (b"", 0);
         for _ in 0..self.count {
             let head = rest.get(..fixed).ok_or(NotRaw::Damaged)?;
             let flags = u16::from_be_bytes([head[fixed - 2], head[fixed - 1]]);
-            let more = if flags & EXTENDED == 0 {
+            let second = if flags & EXTENDED == 0 {
                 None
             } else {
-                let more = rest.get(fixed..fixed + 2).filter(|_| self.version > 2);
-                Some(more.ok_or(NotRaw::Damaged)?)
+                let second = rest.get(fixed..fixed + 2).filter(|_| self.version > 2);
+                Some(second.ok_or(NotRaw::Damaged)?)
             };
-            let start = fixed + more.map_or(0, <[u8]>::len);
+            let start = fixed + second.map_or(0, <[u8]>::len);
             let path = name_in(&rest[start..], flags).ok_or(NotRaw::Damaged)?;
             let (stage, number_of_stage) = stage_of(flags);
             if path.is_empty() || before >= (path, number_of_stage) {
@@ -155,10 +191,11 @@ impl RawIndex {
             let id = ObjectId::from_bytes(&head[STAT..fixed - 2]).ok_or(NotRaw::Damaged)?;
             let mode = mode_of(number(&head[24..]))?;
             take(RawEntry {
+                at: end - rest.len(),
                 path: path.as_bstr(),
                 entry: Entry { mode, id },
                 stage,
-                skip_worktree: more.is_some_and(|more| more[0] & SKIP_WORKTREE != 0),
+                skip_worktree: second.is_some_and(|second| second[0] & SKIP_WORKTREE != 0),
                 assume_unchanged: flags & ASSUME_VALID != 0,
                 stat: stat_of(head),
             });
@@ -193,6 +230,27 @@ impl RawIndex {
             rest = after;
         }
         None
+    }
+}
+
+/// Nanoseconds.
+const SECOND: i64 = 1_000_000_000;
+
+fn is_none(checksum: &[u8]) -> bool {
+    checksum.iter().all(|byte| *byte == 0)
+}
+
+/// It guards against damage, not against forgery: no search for collisions is needed, which takes
+/// ten times as long.
+fn checksum_of(content: &[u8], format: ObjectFormat) -> Option<Vec<u8>> {
+    match format {
+        ObjectFormat::Sha1 => Some(sha1::Sha1::digest(content).to_vec()),
+        ObjectFormat::Sha256 => {
+            let mut hasher = gix::hash::hasher(format.kind());
+            hasher.update(content);
+            let id = hasher.try_finalize().ok()?;
+            Some(id.as_bytes().to_vec())
+        }
     }
 }
 

@@ -34,6 +34,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::run::{Git, Mode};
 pub(super) use names::is_branch_name;
+pub(super) use surroundings::attributes;
 
 /// Represents a repository of which the files can be read: named outright, and plain.
 #[derive(Clone, Debug)]

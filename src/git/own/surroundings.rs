@@ -51,6 +51,19 @@ pub(super) fn files(mode: Mode) -> Option<Files> {
     Some(Files { system, global })
 }
 
+/// The attributes that hold for every repository (gitattributes(5)): a file of that name beside the
+/// machine's settings. Some of nothing where the user wants none, none where it is not certain.
+pub(in crate::git) fn attributes() -> Option<Vec<Utf8PathBuf>> {
+    match variable("GIT_ATTR_NOSYSTEM")?.as_deref() {
+        Some("1" | "true" | "yes" | "on") => Some(Vec::new()),
+        None | Some("0" | "false" | "no" | "off") => {
+            let settings = built_into(&git_on_path()?)?;
+            Some(vec![settings.with_file_name("gitattributes")])
+        }
+        Some(_) => None,
+    }
+}
+
 /// The user's home, as `~` in a setting means it; none where it is not certain.
 pub(super) fn home() -> Option<Utf8PathBuf> {
     absolute(variable("HOME")??)

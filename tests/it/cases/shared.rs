@@ -302,17 +302,23 @@ fn what_changes_in_the_main_worktree_is_a_remark() {
     );
     assert_snapshot!(case.repo.agentwt(&["verify", "task"]), @"
     ok task: in scope, 0 paths changed
-      2 files changed in the main worktree since task began
+    --- stderr
+    2 files changed in the main worktree since task began
     --- status 0
     ");
+    let quiet = case.repo.agentwt(&["verify", "task", "-q"]);
+    assert_eq!(quiet.stderr, "");
     let list = case.repo.agentwt(&["list"]);
     assert_eq!(
         list.stderr,
         "files changed in the main worktree since these began: task (2)\n"
     );
-    let json = case.repo.agentwt(&["verify", "task", "--json"]).ok();
-    let value: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
-    assert_eq!(value["worktrees"][0]["main_changed"], 2);
+    for quiet in [None, Some("-q")] {
+        let json = ["verify", "task", "--json"].into_iter().chain(quiet);
+        let json = case.repo.agentwt(&json.collect::<Vec<_>>()).ok();
+        let value: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+        assert_eq!(value["worktrees"][0]["main_changed"], 2, "{quiet:?}");
+    }
 }
 
 // ---- what was found by breaking in -----------------------------------------------------------

@@ -18,7 +18,11 @@ fn started(repo: &TestRepo, dir: &Path, arguments: &[&str]) -> Vec<String> {
     let trace = repo.root().join("trace");
     let _ = std::fs::remove_file(&trace);
     let mut command = repo.command(binary(), dir);
-    command.args(arguments).env("GIT_TRACE", &trace);
+    command
+        .args(arguments)
+        .env("GIT_TRACE", &trace)
+        .env("GIT_AGENTWT_READ", "own")
+        .env("GIT_AGENTWT_WALK", "fast");
     repo.said(&command.output().expect("it starts")).ok();
     let trace = std::fs::read_to_string(&trace).unwrap_or_default();
     let started = trace

@@ -44,6 +44,14 @@ impl Shim {
         Self { dir, path, reading }
     }
 
+    /// The same for a program that asks git for all that it could read by itself: several times as
+    /// many calls, and places to fail at.
+    #[must_use]
+    pub fn with_git_reading(self) -> Self {
+        let reading = "git".to_owned();
+        Self { reading, ..self }
+    }
+
     /// The same for a program that reads by itself what it can.
     #[must_use]
     pub fn with_own_reading(self) -> Self {

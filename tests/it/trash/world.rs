@@ -98,7 +98,7 @@ impl World {
             git stash list; git log --format='%H %s' -9; git reflog show HEAD
             git ls-files -s -v -z | tr '\\0' '\\n'; git ls-files -u; git config --worktree -l
             git for-each-ref refs/heads refs/worktree refs/bisect; cat \"$(git rev-parse --git-dir)/HEAD\"
-            cd \"$(git rev-parse --git-dir)\"; find . -path ./objects -prune -o -type f ! -name index -print | sort; cat agentwt/journal
+            cd \"$(git rev-parse --git-dir)\"; find . -path ./objects -prune -o -type f ! -name index ! -name chained -print | sort; cat agentwt/journal
             if test -e gitdir; then cat gitdir; else git for-each-ref; cat config; git fsck --no-dangling --no-progress 2>&1; fi
             git reflog show agentwt/task 2>/dev/null || :
         ";
@@ -143,7 +143,9 @@ impl World {
 
 /// Whether a line is of what git keeps by content, or writes anew whenever it looks.
 fn is_gits(line: &str) -> bool {
-    line.starts_with(".git/objects/") || line.starts_with(".git/index|")
+    // and what a hook of ours found out for the others of one command
+    let gits = [".git/objects/", ".git/index|", ".git/agentwt/chained|"];
+    gits.iter().any(|start| line.starts_with(start))
 }
 
 /// Lists what stands at a path and below it, with all permissions and the content.

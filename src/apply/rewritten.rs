@@ -1,0 +1,203 @@
+//! Gives the files that git has just rewritten their write bits back, and looks at no others.
+//!
+//! Git makes a file anew where its content changes, with the write bits of the umask. Which files
+//! those are, the index says: git writes down the change time of each that it makes. What was there
+//! when the index was last gone through is older than that index was then. A write bit changes the
+//! change time in turn, and git would take the file for an edited one and read it again: so the new
+//! one goes into the index.
+
+use std::collections::BTreeMap;
+
+use camino::Utf8Path;
+
+use super::write_bits;
+use crate::disk::checkout::LockedFile;
+use crate::disk::files::{self, Durable};
+use crate::disk::mode::{Applied, Doing, WriteBits, set_write_bits};
+use crate::disk::standing::standing;
+use crate::error::Error;
+use crate::facts::{Known, Repository};
+use crate::git::index::{IndexStat, RawIndex, read_index};
+use crate::manifest::Stat;
+use crate::path::RepoPath;
+use crate::scope::{Access, EntryKind};
+
+/// The file in the record that holds when the index was written that was last gone through.
+const GONE_THROUGH: &str = "bits";
+/// How much older than that a file may be and is looked at all the same: clocks of file systems
+/// tick in hundredths of a second.
+const MARGIN: i64 = 1_000_000_000;
+
+/// Holds a file that git may have rewritten.
+struct Rewritten {
+    path: RepoPath,
+    at: usize,
+    stat: IndexStat,
+}
+
+/// Gives them back.
+///
+/// # Errors
+/// Fails when the index cannot be read, or the worktree cannot be opened.
+pub fn put_back(repository: &Repository, known: &Known) -> Result<(), Error> {
+    let record = &known.record;
+    let file = record.admin_dir.join("index");
+    let written = files::stat(&file);
+    let before = gone_through(known);
+    if written.is_some() && before == written.map(Written::from) {
+        return Ok(());
+    }
+    let comparable = files::on_one_file_system(&record.path, &record.admin_dir);
+    let index = match before.filter(|_| comparable) {
+        Some(before) => raw(repository, &file)?.map(|index| (index, before.mtime - MARGIN)),
+        None => None,
+    };
+    match index {
+        Some((index, since)) => some(repository, known, &file, index, since)?,
+        None => all(repository, known)?,
+    }
+    // that of the file as we leave it, unless git has written another since
+    let now = files::stat(&file).map(Written::from);
+    let now = now.filter(|now| written.is_some_and(|written| written.mtime == now.mtime));
+    if let Some(Written { mtime, inode }) = now {
+        let text = format!("{mtime} {inode}\n");
+        files::write_beside(&known.dir.join(GONE_THROUGH), text.as_bytes(), Durable::No)?;
+    }
+    Ok(())
+}
+
+/// Says which index file it was, and when it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Written {
+    mtime: i64,
+    inode: u64,
+}
+
+impl From<Stat> for Written {
+    fn from(stat: Stat) -> Self {
+        Self {
+            mtime: stat.mtime,
+            inode: stat.inode,
+        }
+    }
+}
+
+/// The index that was last gone through.
+fn gone_through(known: &Known) -> Option<Written> {
+    let bytes = files::read(&known.dir.join(GONE_THROUGH)).ok()??;
+    let (mtime, inode) = std::str::from_utf8(&bytes)
+        .ok()?
+        .trim_end()
+        .split_once(' ')?;
+    Some(Written {
+        mtime: mtime.parse().ok()?,
+        inode: inode.parse().ok()?,
+    })
+}
+
+/// The index, where its entries can be read as they stand.
+fn raw(repository: &Repository, file: &Utf8Path) -> Result<Option<RawIndex>, Error> {
+    let bytes = files::read(file)?;
+    Ok(bytes.and_then(|bytes| RawIndex::new(bytes, repository.format.length()).ok()))
+}
+
+/// Goes through every file.
+fn all(repository: &Repository, known: &Known) -> Result<(), Error> {
+    let index = read_index(&known.record.admin_dir.join("index"), repository.format)?;
+    let applied = write_bits::apply(&known.record.path, &known.scope, &index, Doing::Change)?;
+    if !applied.changed.is_empty() {
+        // if the index is locked, git is not done with it
+        let _ = known.git(repository).update_index_refresh();
+    }
+    Ok(())
+}
+
+/// Goes through those that were made since then.
+fn some(
+    repository: &Repository,
+    known: &Known,
+    file: &Utf8Path,
+    index: RawIndex,
+    since: i64,
+) -> Result<(), Error> {
+    let mut rewritten: Vec<Rewritten> = Vec::new();
+    let mut is_plain = true;
+    let read = index.each(|entry| {
+        // a merge leaves entries without stat data
+        let is_older = entry.stat.ctime != 0 && entry.stat.ctime < since;
+        if is_older || !entry.entry.mode.is_regular() || entry.skip_worktree {
+            return;
+        }
+        match entry.repo_path() {
+            Some(path) => rewritten.push(Rewritten {
+                path,
+                at: entry.at,
+                stat: entry.stat,
+            }),
+            None => is_plain = false,
+        }
+    });
+    if read.is_err() || !is_plain {
+        return all(repository, known);
+    }
+    // of a conflict there are up to three
+    rewritten.dedup_by(|one, other| one.path == other.path);
+    let root = &known.record.path;
+    let before = standing(root, rewritten.iter().map(|one| &one.path))?.entries;
+    let applied = set_bits(known, &rewritten)?;
+    if applied.changed.is_empty() {
+        return Ok(());
+    }
+    let after = standing(root, applied.changed.iter())?.entries;
+    let ctimes = ctimes(&rewritten, &before, &after);
+    restat(repository, file, index, &ctimes);
+    Ok(())
+}
+
+fn set_bits(known: &Known, rewritten: &[Rewritten]) -> Result<Applied, Error> {
+    let mut classifier = known.scope.classifier();
+    let bits = rewritten.iter().filter_map(|one| {
+        match classifier.verdict(&one.path, EntryKind::File).access {
+            Access::Excluded => None,
+            Access::Read => Some((one.path.clone(), WriteBits::Cleared)),
+            Access::Write => Some((one.path.clone(), WriteBits::Owner)),
+        }
+    });
+    let bits: Vec<_> = bits.collect();
+    Ok(set_write_bits(&known.record.path, &bits, Doing::Change)?)
+}
+
+/// The new change times, of files of which the index knows that they are as git made them.
+fn ctimes(
+    rewritten: &[Rewritten],
+    before: &BTreeMap<RepoPath, Stat>,
+    after: &BTreeMap<RepoPath, Stat>,
+) -> Vec<(usize, i64)> {
+    let ctime = |one: &Rewritten| {
+        let (before, after) = (before.get(&one.path)?, after.get(&one.path)?);
+        let alone = Stat {
+            ctime: before.ctime,
+            mode: before.mode,
+            ..*after
+        };
+        (one.stat.is_of(before) && alone == *before).then_some((one.at, after.ctime))
+    };
+    rewritten.iter().filter_map(ctime).collect()
+}
+
+/// Writes the change times into the index. Where git has it, or has written it meanwhile, it stays:
+/// git then reads those files again, once.
+fn restat(repository: &Repository, file: &Utf8Path, index: RawIndex, ctimes: &[(usize, i64)]) {
+    let Ok(locked) = LockedFile::take(file) else {
+        return;
+    };
+    let Ok(Some(bytes)) = files::read(file) else {
+        return;
+    };
+    if bytes == index.bytes()
+        && let Some(bytes) = index.with_ctimes(repository.format, ctimes)
+    {
+        // a lock that cannot be written is given back
+        let _ = locked.commit_as_of_before(&bytes);
+    }
+}

@@ -13,9 +13,7 @@ line (plot.py).
 
 import argparse
 import os
-import shutil
 import statistics
-import tempfile
 import time
 from pathlib import Path
 
@@ -42,15 +40,11 @@ def arguments():
                         help="counted rounds, two at least [3]")
     parser.add_argument("--out", type=Path, default=HERE.parent / "docs/growth.svg", metavar="FILE",
                         help="the drawing [docs/growth.svg]")
-    parser.add_argument("--binary", type=Path, default=HERE.parent / "target/release/git-agentwt",
-                        help="the git-agentwt to measure [target/release/git-agentwt]")
-    parser.add_argument("--dir", type=Path, default=HERE.parent / "target",
-                        help="where a directory for the repositories is made [target]")
+    run.place_options(parser)
     chosen = parser.parse_args()
     if chosen.rounds < 2:
         parser.error("--rounds must be 2 or more")
-    if not os.access(chosen.binary, os.X_OK):
-        parser.error(f"there is no {chosen.binary}: run `cargo build --release`")
+    run.require_binary(parser, chosen)
     return chosen
 
 
@@ -143,15 +137,9 @@ def worktrees(bench):
 
 def main():
     options = arguments()
-    options.dir.mkdir(parents=True, exist_ok=True)
-    place = Path(tempfile.mkdtemp(prefix="bench-", dir=options.dir)).resolve()
-    bench = Growth(options, place)
-    try:
-        run.machine(bench)
+    with run.measuring(options, Growth) as bench:
         print("\n| | of | ms |\n|---|---|---|")
         plot.draw(options.out, [files(bench), patterns(bench), worktrees(bench)])
-    finally:
-        shutil.rmtree(place)
 
 
 if __name__ == "__main__":

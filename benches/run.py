@@ -31,6 +31,7 @@ the very end. Caches are warm; dirty pages are written out before each measureme
 """
 
 import argparse
+import contextlib
 import os
 import platform
 import random
@@ -74,19 +75,14 @@ def arguments():
                         help="rounds for add; the quick commands get three times as many [5]")
     parser.add_argument("--quick", action="store_true",
                         help="1,000 and 5,000 files, 10 worktrees, 3 rounds")
-    parser.add_argument("--binary", type=Path, default=HERE.parent / "target/release/git-agentwt",
-                        help="the git-agentwt to measure [target/release/git-agentwt]")
-    parser.add_argument("--dir", type=Path, default=HERE.parent / "target",
-                        help="where a directory for the repositories is made [target]")
-    parser.add_argument("--keep", action="store_true", help="do not delete them at the end")
+    place_options(parser)
     chosen = parser.parse_args()
     if chosen.quick:
         chosen.sizes, chosen.worktrees, chosen.rounds = [1_000, 5_000], [1, 10], 3
     if unknown := set(chosen.groups) - set(GROUPS):
         parser.error(f"no such group: {', '.join(sorted(unknown))}")
     chosen.groups = chosen.groups or GROUPS
-    if not os.access(chosen.binary, os.X_OK):
-        parser.error(f"there is no {chosen.binary}: run `cargo build --release`")
+    require_binary(parser, chosen)
     return chosen
 
 
@@ -508,20 +504,41 @@ def machine(bench):
     print(f"{os.cpu_count()} × {model}, {system}, {filesystem}, {git}, {ours}")
 
 
-def main():
-    options = arguments()
+@contextlib.contextmanager
+def measuring(options, kind):
+    """A bench of this kind in a fresh directory, which goes at the end."""
     options.dir.mkdir(parents=True, exist_ok=True)
     place = Path(tempfile.mkdtemp(prefix="bench-", dir=options.dir)).resolve()
-    bench = Bench(options, place)
     try:
+        bench = kind(options, place)
         machine(bench)
-        for group in options.groups:
-            GROUPS[group](bench)
+        yield bench
     finally:
         if options.keep:
             print(f"kept: {place}", file=sys.stderr)
         else:
             shutil.rmtree(place)
+
+
+def place_options(parser):
+    """The options of everything that measures: which binary, and where."""
+    parser.add_argument("--binary", type=Path, default=HERE.parent / "target/release/git-agentwt",
+                        help="the git-agentwt to measure [target/release/git-agentwt]")
+    parser.add_argument("--dir", type=Path, default=HERE.parent / "target",
+                        help="where a directory for the repositories is made [target]")
+    parser.add_argument("--keep", action="store_true", help="do not delete them at the end")
+
+
+def require_binary(parser, options):
+    if not os.access(options.binary, os.X_OK):
+        parser.error(f"there is no {options.binary}: run `cargo build --release`")
+
+
+def main():
+    options = arguments()
+    with measuring(options, Bench) as bench:
+        for group in options.groups:
+            GROUPS[group](bench)
 
 
 if __name__ == "__main__":

@@ -29,8 +29,6 @@ import random
 import shutil
 import statistics
 import subprocess
-import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -50,17 +48,12 @@ def arguments():
                         help="only rows of these numbers of files")
     parser.add_argument("--rounds", type=int, default=7, metavar="N",
                         help="rounds; the quick commands get three times as many [7]")
-    parser.add_argument("--binary", type=Path, default=HERE.parent / "target/release/git-agentwt",
-                        help="the git-agentwt to measure [target/release/git-agentwt]")
-    parser.add_argument("--dir", type=Path, default=HERE.parent / "target",
-                        help="where a directory for the repositories is made [target]")
-    parser.add_argument("--keep", action="store_true", help="do not delete them at the end")
+    run.place_options(parser)
     chosen = parser.parse_args()
     if unknown := set(chosen.groups) - set(GROUPS):
         parser.error(f"no such group: {', '.join(sorted(unknown))}")
     chosen.groups = chosen.groups or list(GROUPS)
-    if not os.access(chosen.binary, os.X_OK):
-        parser.error(f"there is no {chosen.binary}: run `cargo build --release`")
+    run.require_binary(parser, chosen)
     return chosen
 
 
@@ -360,19 +353,10 @@ GROUPS = {
 
 def main():
     options = arguments()
-    options.dir.mkdir(parents=True, exist_ok=True)
-    place = Path(tempfile.mkdtemp(prefix="bench-", dir=options.dir)).resolve()
-    bench = Targets(options, place)
-    try:
-        run.machine(bench)
+    with run.measuring(options, Targets) as bench:
         print("\n| what | against | took | target | found | |\n|---|---|---|---|---|---|")
         for group in options.groups:
             GROUPS[group](bench)
-    finally:
-        if options.keep:
-            print(f"kept: {place}", file=sys.stderr)
-        else:
-            shutil.rmtree(place)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ use crate::disk::mode::{Applied, Doing, WriteBits, set_write_bits};
 use crate::disk::standing::standing;
 use crate::error::Error;
 use crate::facts::{Known, Repository};
-use crate::git::index::{IndexStat, RawIndex, read_index};
-use crate::manifest::Stat;
+use crate::git::index::{RawIndex, read_index};
+use crate::manifest::{IndexStat, Stat};
 use crate::path::RepoPath;
 use crate::scope::{Access, EntryKind};
 

@@ -19,7 +19,8 @@ pub(super) struct Directories {
     open: Vec<(BString, Result<OwnedFd, Errno>)>,
 }
 
-const DIRECTORY: OFlags = OFlags::RDONLY
+/// How a directory is opened that is to be listed: never through a link.
+pub(super) const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);

@@ -12,47 +12,22 @@ use camino::Utf8Path;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
 
+use super::directories::DIRECTORY;
 use super::error::DiskError;
 use super::listing::Listing;
 use super::stat::stat_from;
-use crate::manifest::Stat;
+use crate::manifest::{IndexStat, Stat};
 
 /// How many files a thread takes at once.
 const BLOCK: usize = 512;
-
-const DIRECTORY: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
 
 /// Holds a file that is asked about.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected<'a> {
     /// Its path, below the root.
     pub path: &'a BStr,
-    /// The modification time. All are as an index has them (gitformat-index(5)): times in
-    /// nanoseconds, of size and inode number the lower 32 bits.
-    pub mtime: i64,
-    /// The change time.
-    pub ctime: i64,
-    /// The size.
-    pub size: u32,
-    /// The inode number.
-    pub inode: u32,
-}
-
-impl Expected<'_> {
-    /// Whether these stat data are the expected ones.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the index has no more than 32 bits of them"
-    )]
-    fn is(&self, stat: &Stat) -> bool {
-        self.mtime == stat.mtime
-            && self.ctime == stat.ctime
-            && self.size == stat.size as u32
-            && self.inode == stat.inode as u32
-    }
+    /// What an index has of its stat data.
+    pub stat: IndexStat,
 }
 
 /// Holds what is not proven to be untouched.
@@ -157,7 +132,7 @@ impl<'a> Looking<'a> {
             Err(Errno::NOENT) => None,
             Err(error) => return Err(error),
         };
-        let proven = |stat: &Stat| stat.ctime < self.since && file.is(stat);
+        let proven = |stat: &Stat| stat.ctime < self.since && file.stat.is_of(stat);
         if !stat.as_ref().is_some_and(proven) {
             self.touched.files.push((at, stat));
         }

@@ -13,9 +13,10 @@ use super::error::GitError;
 use super::objects::ObjectFormat;
 use super::run::Git;
 use crate::entry::{Entry, Mode, ObjectId};
+use crate::manifest::IndexStat;
 use crate::path::RepoPath;
 
-pub use raw::{IndexStat, NotRaw, RawEntry, RawIndex};
+pub use raw::{NotRaw, RawEntry, RawIndex};
 
 /// Says which side of a conflict an entry is (git-read-tree(1), "3-Way Merge").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,6 +11,8 @@ use std::process::{Command, Stdio};
 use git_agentwt::path::RepoPath;
 use git_agentwt::scope::{Access, Case, EntryKind, Origin, RuleList, Scope, ScopeRule};
 
+use crate::support::Choices;
+
 /// A scratch repository, with nothing of the user's environment or config.
 struct Repo {
     dir: tempfile::TempDir,
@@ -65,22 +67,7 @@ impl Repo {
     }
 }
 
-/// Makes the same choices in every run (xorshift64*).
-struct Choices(u64);
-
 impl Choices {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        let word = self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33;
-        usize::try_from(word).unwrap_or_default() % end
-    }
-
-    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        of[self.below(of.len())]
-    }
-
     fn pattern(&mut self) -> String {
         const PIECES: &[&str] = &[
             "a",

@@ -8,7 +8,7 @@ use git_agentwt::manifest::{Item, Manifest, OnDisk, Stat};
 use git_agentwt::path::RepoPath;
 use git_agentwt::placed::{Digest, Origin, Placed, PlacedFile, PlacedKind};
 
-use crate::support::TestRepo;
+use crate::support::{Choices, TestRepo};
 
 /// How many inputs each target gets.
 const INPUTS: usize = 400;
@@ -16,18 +16,7 @@ const INPUTS: usize = 400;
 /// How many of them a target that starts git for each gets.
 const INPUTS_WITH_GIT: usize = 60;
 
-/// Makes the same choices in every run (xorshift64*).
-struct Choices(u64);
-
 impl Choices {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        let word = self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33;
-        usize::try_from(word).unwrap_or_default() % end.max(1)
-    }
-
     /// Changes a few places of an input.
     fn mutated(&mut self, seed: &[u8]) -> Vec<u8> {
         let mut bytes = seed.to_vec();

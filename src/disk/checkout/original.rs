@@ -5,15 +5,14 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::ByteSlice;
 use camino::Utf8Path;
-use rustix::fs::{CWD, FileType, Mode as Bits, OFlags, fstat, openat};
+use rustix::fs::{FileType, Mode as Bits, OFlags, fstat, openat};
 use rustix::io::Errno;
 
-use super::create::DIRECTORY;
+use super::super::directories::Directories;
 use crate::path::RepoPath;
 
 /// Holds the stat data under which a file has the content that it is wanted for, as an index has
@@ -63,8 +62,7 @@ impl<'a> Originals<'a> {
 /// Holds the open directories of one thread on the way to the last file.
 pub(super) struct Source<'a> {
     originals: &'a Originals<'a>,
-    root: Option<OwnedFd>,
-    open: Vec<(BString, Option<OwnedFd>)>,
+    directories: Option<Directories>,
 }
 
 /// What came of a file.
@@ -82,17 +80,15 @@ const LONGEST: u32 = 16 * 1024 * 1024;
 
 impl<'a> Source<'a> {
     pub fn new(originals: &'a Originals<'a>) -> Self {
-        let root = openat(CWD, originals.root.as_std_path(), DIRECTORY, Bits::empty());
         Self {
             originals,
-            root: root.ok(),
-            open: Vec::new(),
+            directories: Directories::open(originals.root).ok(),
         }
     }
 
     /// Opens the file at a path if it is as known.
     pub fn open(&mut self, path: &RepoPath, known: &Known) -> Option<File> {
-        let above = self.directory(path)?;
+        let above = self.directories.as_mut()?.of(path).ok()?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = openat(above, path.file_name().as_bytes(), flags, Bits::empty()).ok()?;
         is(&fd, known).then(|| File::from(fd))
@@ -126,34 +122,6 @@ impl<'a> Source<'a> {
         match from.read_exact(buffer) {
             Ok(()) => Taken::Read,
             Err(_) => Taken::Nothing,
-        }
-    }
-
-    fn directory(&mut self, path: &RepoPath) -> Option<&OwnedFd> {
-        let above = path.parents().next();
-        if self.open.last().map(|(open, _)| open.as_bstr()) != above {
-            self.go_to(path);
-        }
-        match self.open.last() {
-            Some((_, fd)) => fd.as_ref(),
-            None => self.root.as_ref(),
-        }
-    }
-
-    fn go_to(&mut self, path: &RepoPath) {
-        let mut wanted: Vec<&BStr> = path.parents().collect();
-        wanted.reverse();
-        let shared = self.open.iter().zip(&wanted);
-        let shared = shared.take_while(|((have, _), want)| have == *want).count();
-        self.open.truncate(shared);
-        for directory in &wanted[shared..] {
-            let above = match self.open.last() {
-                Some((_, fd)) => fd.as_ref(),
-                None => self.root.as_ref(),
-            };
-            let name = directory.rsplit(|b| *b == b'/').next().unwrap_or(directory);
-            let fd = above.and_then(|above| openat(above, name, DIRECTORY, Bits::empty()).ok());
-            self.open.push(((*directory).to_owned(), fd));
         }
     }
 }

@@ -318,10 +318,7 @@ fn is_as_stored(
 fn expected<'a>(entry: &RawEntry<'a>) -> Expected<'a> {
     Expected {
         path: entry.path,
-        mtime: entry.stat.mtime,
-        ctime: entry.stat.ctime,
-        size: entry.stat.size,
-        inode: entry.stat.inode,
+        stat: entry.stat,
     }
 }
 

@@ -10,40 +10,12 @@ use sha1::Digest;
 use super::super::objects::ObjectFormat;
 use super::Stage;
 use crate::entry::{Entry, Mode, ObjectId};
-use crate::manifest::Stat;
+use crate::manifest::IndexStat;
 use crate::path::RepoPath;
 
 const HEADER: usize = 12;
 /// What stands before the id of each entry.
 const STAT: usize = 40;
-
-/// Holds what the index remembers of a file's stat data: enough to see that it was not replaced.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct IndexStat {
-    /// Change time, nanoseconds since the epoch, as far as 32 bits of seconds tell.
-    pub ctime: i64,
-    /// Modification time, likewise.
-    pub mtime: i64,
-    /// The lower 32 bits of the inode number.
-    pub inode: u32,
-    /// The lower 32 bits of the size.
-    pub size: u32,
-}
-
-impl IndexStat {
-    /// Whether these are the stat data of a file that has those.
-    #[must_use]
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the index has no more than 32 bits of them"
-    )]
-    pub fn is_of(&self, stat: &Stat) -> bool {
-        self.mtime == stat.mtime
-            && self.ctime == stat.ctime
-            && self.size == stat.size as u32
-            && self.inode == stat.inode as u32
-    }
-}
 
 /// Holds one entry of an index, where it stands.
 #[derive(Clone, Copy, Debug)]

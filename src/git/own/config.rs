@@ -8,7 +8,7 @@ use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::syntax::{Entry, canonical_key, entries};
-use super::{Own, files, format::Format, places, surroundings};
+use super::{Own, files, places, surroundings};
 use crate::git::run::Mode;
 use crate::git::settings::{ALWAYS, HARDENED};
 
@@ -31,7 +31,7 @@ impl Own {
     pub(in crate::git) fn settings(&self) -> Option<Vec<Setting>> {
         let mut all = general(self.mode)?;
         let config = self.common_dir.join("config");
-        let format = Format::read(&self.git_dir, &self.common_dir)?;
+        let format = &self.format;
         // git goes there first, and fails where that is nothing
         if !format.work_tree_is_there(&self.git_dir) {
             return None;

@@ -58,7 +58,7 @@ impl Git {
         if own.git_dir != own.common_dir || self.dir() != own.git_dir {
             return None;
         }
-        let format = Format::read(&own.git_dir, &own.common_dir)?;
+        let format = own.format;
         format
             .work_tree
             .is_none()

@@ -33,6 +33,7 @@ mod worktrees;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::run::{Git, Mode};
+use format::Format;
 pub(super) use names::is_branch_name;
 pub(super) use surroundings::attributes;
 
@@ -45,6 +46,8 @@ pub(super) struct Own {
     pub common_dir: Utf8PathBuf,
     /// Which settings are obeyed.
     pub mode: Mode,
+    /// What it says of its own format.
+    format: Format,
 }
 
 /// Says who reads the repository.
@@ -69,7 +72,8 @@ impl Git {
             return None;
         }
         let common_dir = common_dir(git_dir)?;
-        format::Format::read(git_dir, &common_dir).map(|_| Own {
+        Some(Own {
+            format: Format::read(git_dir, &common_dir)?,
             git_dir: git_dir.to_owned(),
             common_dir,
             mode: self.mode(),
@@ -84,8 +88,7 @@ fn common_dir(git_dir: &Utf8Path) -> Option<Utf8PathBuf> {
         Some(bytes) => {
             let text = String::from_utf8(bytes).ok()?;
             let line = text.strip_suffix('\n').unwrap_or(&text);
-            let there = git_dir.join(line).into_std_path_buf().canonicalize().ok()?;
-            Utf8PathBuf::from_path_buf(there).ok()
+            places::canonical(&git_dir.join(line))
         }
     }
 }

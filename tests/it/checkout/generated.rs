@@ -4,24 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::{add, index, is_clean, reason, state};
-use crate::support::{TestRepo, chmod, is_root, write};
-
-/// Makes the same choices in every run (xorshift64*).
-struct Choices(u64);
-
-impl Choices {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        let word = self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33;
-        usize::try_from(word).unwrap_or_default() % end.max(1)
-    }
-
-    fn one<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len())]
-    }
-}
+use crate::support::{Choices, TestRepo, chmod, is_root, write};
 
 const NAMES: &[&[u8]] = &[
     b"a",

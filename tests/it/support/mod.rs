@@ -1,12 +1,14 @@
 //! Gives every test its own world: a home, a configuration, fixed dates, repositories below a
 //! temporary directory, and the program as a user starts it.
 
+mod choices;
 mod kill;
 mod placed;
 mod repo;
 mod said;
 mod shim;
 
+pub use choices::Choices;
 pub use kill::{Act, Hit, strace_works};
 pub use placed::Digests;
 pub use repo::{TestRepo, chmod, write};

@@ -14,6 +14,8 @@ pub use super::lock::Lock;
 
 /// How the names of the files begin that [`write`] renames when they are whole.
 pub(super) const TEMPORARY: &str = ".agentwt-";
+/// So often a directory may vanish under one who writes into it.
+const MOST_REMOVALS: u32 = 1_000;
 
 /// Reads a file, none when there is none.
 ///
@@ -37,8 +39,7 @@ pub fn read(file: &Utf8Path) -> Result<Option<Vec<u8>>, DiskError> {
 pub fn write(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
     let failed = |error: std::io::Error| DiskError::new(format!("write {file}"), error);
     let directory = file.parent().unwrap_or(Utf8Path::new("."));
-    std::fs::create_dir_all(directory).map_err(failed)?;
-    persist(file, bytes, Durable::Yes).map_err(failed)
+    inside(directory, || persist(file, bytes, Durable::Yes)).map_err(failed)
 }
 
 /// Says whether what is written has to be there after a loss of power.
@@ -104,10 +105,8 @@ pub fn append(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
 /// Fails when it is there (`AlreadyExists`) or the disk refuses.
 pub fn create_new_directory(directory: &Utf8Path) -> Result<(), DiskError> {
     let failed = |error| DiskError::new(format!("make the directory {directory}"), error);
-    if let Some(parent) = directory.parent() {
-        std::fs::create_dir_all(parent).map_err(failed)?;
-    }
-    std::fs::create_dir(directory).map_err(failed)
+    let parent = directory.parent().unwrap_or(Utf8Path::new("."));
+    inside(parent, || std::fs::create_dir(directory)).map_err(failed)
 }
 
 /// Makes a directory and those above it, unless they are there.
@@ -115,8 +114,44 @@ pub fn create_new_directory(directory: &Utf8Path) -> Result<(), DiskError> {
 /// # Errors
 /// Fails when the disk refuses.
 pub fn create_directories(directory: &Utf8Path) -> Result<(), DiskError> {
-    std::fs::create_dir_all(directory)
+    inside(directory, || Ok(()))
         .map_err(|error| DiskError::new(format!("make the directory {directory}"), error))
+}
+
+/// Makes a directory and those above it, unless they are there, and does something in it. Whoever
+/// removes a last file may take its directory away at any moment ([`remove_if_empty`]); then it is
+/// made again, and the thing done again.
+///
+/// # Errors
+/// Fails as what is done does, or when the directory cannot be made.
+pub(super) fn inside<T>(
+    directory: &Utf8Path,
+    mut work: impl FnMut() -> std::io::Result<T>,
+) -> std::io::Result<T> {
+    for _ in 0..MOST_REMOVALS {
+        match std::fs::create_dir_all(directory) {
+            // one above it was taken away between two steps
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            // std says so too of one that was there, and was gone when it looked what it is
+            Err(error)
+                if error.kind() == ErrorKind::AlreadyExists && !is_no_directory(directory) =>
+            {
+                continue;
+            }
+            other => other?,
+        }
+        match work() {
+            Err(error) if error.kind() == ErrorKind::NotFound && !directory.is_dir() => {}
+            other => return other,
+        }
+    }
+    Err(ErrorKind::NotFound.into())
+}
+
+/// Whether something that is no directory has this name.
+fn is_no_directory(path: &Utf8Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|there| !there.is_dir())
+        || std::fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink())
 }
 
 /// Removes a file; one that is not there is fine.
@@ -389,4 +424,54 @@ pub fn stamp(path: &std::path::Path) -> String {
             format!("{:o} {} {}", stat.mode, stat.size, stat.mtime)
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_directory_that_is_taken_away_again_and_again_is_made_again() {
+        let place = tempfile::tempdir().expect("a directory");
+        let place = Utf8Path::from_path(place.path()).expect("it is UTF-8");
+        let (above, file) = (place.join("a"), place.join("a/b/file"));
+        let directory = above.join("b");
+        let is_over = AtomicBool::new(false);
+        let results: Vec<_> = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    remove_if_empty(&directory);
+                    remove_if_empty(&above);
+                    std::thread::sleep(std::time::Duration::from_micros(10));
+                }
+            });
+            let made = || inside(&directory, || File::create(&file));
+            let made = (0..2_000).map(|_| made().and_then(|_| std::fs::remove_file(&file)));
+            let results = made.collect();
+            is_over.store(true, Ordering::Relaxed);
+            results
+        });
+        let failed: Vec<_> = results
+            .iter()
+            .filter_map(|made| made.as_ref().err())
+            .collect();
+        assert!(failed.is_empty(), "{failed:?}");
+    }
+
+    #[test]
+    fn a_file_where_a_directory_should_be_is_refused_at_once() {
+        let place = tempfile::tempdir().expect("a directory");
+        let place = Utf8Path::from_path(place.path()).expect("it is UTF-8");
+        let file = place.join("a");
+        std::fs::write(&file, "").expect("a file");
+        for (directory, expected) in [
+            (file.clone(), ErrorKind::AlreadyExists),
+            (file.join("b"), ErrorKind::NotADirectory),
+        ] {
+            let refused = inside(&directory, || Ok(())).map_err(|error| error.kind());
+            assert_eq!(refused, Err(expected), "{directory}");
+        }
+    }
 }

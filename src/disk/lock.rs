@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::error::DiskError;
-use super::files::remove_if_empty;
+use super::files::{inside, remove_if_empty};
 use crate::log::Log;
 
 /// Nobody is told of a shorter wait.
@@ -181,15 +181,10 @@ impl Lock {
     /// Tries the file that is there now, or a new one.
     fn try_file(file: &Utf8Path) -> std::io::Result<Tried> {
         use std::os::unix::fs::MetadataExt;
-        if let Some(directory) = file.parent() {
-            std::fs::create_dir_all(directory)?;
-        }
+        let directory = file.parent().unwrap_or(Utf8Path::new("."));
         let mut options = OpenOptions::new();
-        let mut open = options
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(file)?;
+        options.create(true).truncate(false).write(true);
+        let mut open = inside(directory, || options.open(file))?;
         match open.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(Tried::Held),

@@ -69,7 +69,11 @@ EOF
 fi
 case $agentwt_ours:$agentwt_status in
 :* | */pre-commit:*[!0]*) exit "$agentwt_status" ;;
-*:0) exec "$agentwt_ours" "$@" ;;
+*:0)
+    # in this very shell, which starts one process fewer; it ends it
+    # shellcheck source=/dev/null
+    . "$agentwt_ours"
+    ;;
 esac
 "$agentwt_ours" "$@"
 exit "$agentwt_status"

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use bstr::{BString, ByteSlice};
+use serde::{Deserialize, Serialize};
 
 use crate::name::CommitId;
 use crate::path::{RepoPath, escape_for_terminal, escape_for_tsv};
@@ -128,6 +129,28 @@ pub struct SharedChange {
     pub cause: Cause,
 }
 
+/// Says how much of a worktree was looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Looked {
+    /// All of it: commits, refs, what git keeps of it, the index, and every file on disk.
+    #[default]
+    Everything,
+    /// Commits, refs, and what git keeps of it; neither the index nor the files on disk.
+    Commits,
+}
+
+impl Looked {
+    /// The word in every output format.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Everything => "everything",
+            Self::Commits => "commits",
+        }
+    }
+}
+
 /// Holds every change of a worktree since its base: sorted, each path once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangeSet {
@@ -135,6 +158,8 @@ pub struct ChangeSet {
     pub base: CommitId,
     /// The commit the worktree is on.
     pub head: CommitId,
+    /// How much was looked at.
+    pub looked: Looked,
     /// Net changes of paths, ignored artefacts among them.
     pub changes: Vec<Change>,
     /// Paths that commits of this worktree touched and put back.
@@ -296,12 +321,13 @@ pub fn by_seen<'c>(changes: impl IntoIterator<Item = &'c Change>) -> BTreeMap<St
 }
 
 impl ChangeSet {
-    /// A set of net changes, with nothing else known.
+    /// A set of net changes of everything, with nothing else known.
     #[must_use]
     pub const fn new(base: CommitId, head: CommitId, changes: Vec<Change>) -> Self {
         Self {
             base,
             head,
+            looked: Looked::Everything,
             changes,
             history: Vec::new(),
             leaks: Vec::new(),

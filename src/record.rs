@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 
+use crate::change::Looked;
 use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::scope::ScopeRule;
 
@@ -183,6 +184,9 @@ pub struct LastVerification {
     pub at: String,
     /// The commit the worktree was on.
     pub head: CommitId,
+    /// How much was looked at.
+    #[serde(default)]
+    pub looked: Looked,
     /// How many paths had changed.
     pub changed: u64,
     /// How many of them had been created, modified, deleted, …: by the word for it.

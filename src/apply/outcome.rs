@@ -30,6 +30,7 @@ pub fn store(known: &Known, report: &Report, now: &str) -> Result<(), DiskError>
         version: VERSION,
         at: now.to_owned(),
         head: report.changes.head.clone(),
+        looked: report.changes.looked,
         changed: changed as u64,
         kinds,
         violations: report.violations().count() as u64,

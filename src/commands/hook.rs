@@ -3,11 +3,14 @@
 
 use super::{Outcome, Session};
 use crate::apply::{outcome, rewritten, write_bits};
-use crate::change::Seen;
+use crate::change::{Looked, Seen};
+use crate::disk::files;
 use crate::disk::mode::Doing;
+use crate::disk::scan::Walking;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::changes::collect;
+use crate::facts::committed::committed;
 use crate::facts::worktree::by_path;
 use crate::facts::{IndexFile, Known, Repository, heads, proposed};
 use crate::git::hooks::journal::Journal;
@@ -65,13 +68,11 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
     if !check {
         return Ok(nothing());
     }
-    let survey = collect(&repository, &known, &IndexFile::Own)?;
-    let report = verify(
-        &known.scope,
-        survey.changes,
-        Layers::All,
-        Strictness::Normal,
-    );
+    let changes = match looked(session, &known) {
+        Looked::Everything => collect(&repository, &known, &IndexFile::Own)?.changes,
+        Looked::Commits => committed(&repository, &known)?,
+    };
+    let report = verify(&known.scope, changes, Layers::All, Strictness::Normal);
     outcome::store(&known, &report, &Session::now())?;
     let name = known.record.name.to_string();
     let report = (!report.valid()).then_some((name, report));
@@ -79,6 +80,21 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
         report,
         refused: false,
     }))
+}
+
+/// How large an index may be, in bytes, whose files are all looked at by a hook: some 2,000 files.
+const SMALL_INDEX: u64 = 256 << 10;
+
+/// How much a hook looks at. To look at every file takes as long as there are files, and git waits
+/// for it; what was committed is seen at any size.
+fn looked(session: &Session, known: &Known) -> Looked {
+    let index = files::stat(&known.record.admin_dir.join("index"));
+    let is_small = index.is_none_or(|index| index.size <= SMALL_INDEX);
+    match session.walking {
+        Walking::Full => Looked::Everything,
+        Walking::Fast if is_small => Looked::Everything,
+        Walking::Fast => Looked::Commits,
+    }
 }
 
 fn put_bits_back(repository: &Repository, known: &Known) -> Result<(), Error> {

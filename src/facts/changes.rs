@@ -54,11 +54,12 @@ pub struct Ground<'a> {
     pub terms: &'a Terms,
 }
 
-struct Sources {
-    heads: Heads,
+/// Holds what the worktree is on, and what it may have taken over from others.
+pub struct Sources {
+    pub heads: Heads,
     tips: Tips,
     nearest: Option<CommitId>,
-    head: Delta,
+    pub head: Delta,
     /// References of HEAD.
     committed: Vec<Delta>,
     /// References of the index and the disk: a merge in progress brings more.
@@ -69,8 +70,8 @@ struct Sources {
     tip: Option<Delta>,
     /// The recorded branch where HEAD is elsewhere, with its references.
     branch: Option<(Delta, Vec<Delta>)>,
-    wrong: Vec<Change>,
-    shared: Vec<SharedChange>,
+    pub wrong: Vec<Change>,
+    pub shared: Vec<SharedChange>,
     /// Where HEAD and the branch have been.
     been_on: Vec<CommitId>,
 }
@@ -136,13 +137,14 @@ pub fn collect_with(
         &sources.head,
         effort,
     )?;
-    let commits = sources
-        .heads
-        .new_commits(&ground.git, &sources.tips.trusted, &sources.been_on);
-    let commits = effort.or(commits, Vec::new)?;
-    let history = effort.or(History::read(&ground.objects, &commits), History::default)?;
+    let (commits, history) = ground.history(&sources)?;
 
-    let mut changes = ground.net(&sources, &history, &index, &disk, &untracked);
+    let files = Files {
+        index: &index,
+        disk: &disk,
+        untracked: &untracked,
+    };
+    let mut changes = ground.net(&sources, &history, Some(&files));
     changes.extend(disk.of_placed());
     changes.sort();
     let mut states = vec![&sources.head, &disk.delta];
@@ -151,13 +153,7 @@ pub fn collect_with(
     let leaks = leaks::leaks(&known.scope, &ground.manifest, &contents);
     let links_out = leaks::links_out(known, &changes, &disk.delta);
     let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
-    let is_known = |path: &RepoPath, entry: Option<Entry>| {
-        let at = |reference| entry_in(&ground.manifest, reference, path);
-        let mut known = sources.committed.iter().chain(&sources.tip);
-        known.any(|reference| same(at(reference), entry))
-    };
-    let is_own = |id: &CommitId| sources.been_on.contains(id) || sources.heads.was_on(id);
-    let mut put_back = history.put_back(&net, &is_known, &is_own);
+    let mut put_back = ground.put_back(&sources, &history, &net);
     let past = history.contents(&net);
     put_back.extend(leaks::leaks(&known.scope, &ground.manifest, &past));
     let mut more = disk.present(known, &ground.manifest, &sources.working, &net);
@@ -165,19 +161,11 @@ pub fn collect_with(
     more.extend(drifted.map(|path| plain(Place::Path(path.clone()), Kind::Perm, None)));
     changes.extend(more);
     changes.sort();
-    sources.wrong.sort();
-    sources.wrong.dedup();
-    sources.shared.sort();
-    let base = terms.base.as_ref().unwrap_or(&known.record.base.commit);
-    let base = base.clone();
-    let head = sources.heads.head.clone().unwrap_or_else(|| base.clone());
     let changes = ChangeSet {
         history: put_back,
         leaks,
         links_out,
-        integrity: sources.wrong,
-        shared: sources.shared,
-        ..ChangeSet::new(base, head, changes)
+        ..sources.around(ground.terms, known, changes)
     };
     let states = States {
         manifest: ground.manifest,
@@ -201,9 +189,73 @@ pub fn collect_with(
     })
 }
 
+/// Holds what is looked at beside commits: the index and the disk.
+pub struct Files<'a> {
+    index: &'a IndexState,
+    disk: &'a DiskState,
+    untracked: &'a BTreeMap<RepoPath, Seen>,
+}
+
+impl Sources {
+    /// Every path of which a difference from the base is known.
+    pub fn paths(&self) -> impl Iterator<Item = &RepoPath> {
+        let references = self.committed.iter().chain(&self.tip);
+        let branch = self.branch.iter();
+        let branch = branch.flat_map(|(branch, like)| like.iter().chain([branch]));
+        let all = references.chain(branch).chain([&self.head]);
+        all.flat_map(Delta::keys)
+    }
+
+    /// Net changes, with what is wrong around the worktree.
+    pub fn around(&mut self, terms: &Terms, known: &Known, changes: Vec<Change>) -> ChangeSet {
+        self.wrong.sort();
+        self.wrong.dedup();
+        self.shared.sort();
+        let base = terms.base.as_ref().unwrap_or(&known.record.base.commit);
+        let base = base.clone();
+        let head = self.heads.head.clone().unwrap_or_else(|| base.clone());
+        ChangeSet {
+            integrity: std::mem::take(&mut self.wrong),
+            shared: std::mem::take(&mut self.shared),
+            ..ChangeSet::new(base, head, changes)
+        }
+    }
+}
+
 impl Ground<'_> {
+    /// Reads what the worktree's own commits touched, each on its own.
+    ///
+    /// # Errors
+    /// Fails when git or an object cannot be read.
+    pub fn history(&self, sources: &Sources) -> Result<(Vec<CommitId>, History), FactsError> {
+        let (heads, effort) = (&sources.heads, &self.terms.effort);
+        let commits = heads.new_commits(&self.git, &sources.tips.trusted, &sources.been_on);
+        let commits = effort.or(commits, Vec::new)?;
+        let history = History::read(&self.objects, &commits);
+        Ok((commits, effort.or(history, History::default)?))
+    }
+
+    /// What commits touched though it is as before again.
+    pub fn put_back(
+        &self,
+        sources: &Sources,
+        history: &History,
+        net: &BTreeSet<&RepoPath>,
+    ) -> Vec<Change> {
+        let is_known = |path: &RepoPath, entry: Option<Entry>| {
+            let at = |reference| entry_in(&self.manifest, reference, path);
+            let mut known = sources.committed.iter().chain(&sources.tip);
+            known.any(|reference| same(at(reference), entry))
+        };
+        let is_own = |id: &CommitId| sources.been_on.contains(id) || sources.heads.was_on(id);
+        history.put_back(net, &is_known, &is_own)
+    }
+
     /// Reads what the worktree is on, and what it may have taken over from others.
-    fn sources(&self) -> Result<Sources, FactsError> {
+    ///
+    /// # Errors
+    /// Fails when the base, the record or the common repository cannot be read.
+    pub fn sources(&self) -> Result<Sources, FactsError> {
         let (repository, record) = (self.repository, &self.known.record);
         let effort = &self.terms.effort;
         let heads = Heads::read(repository, self.known, effort)?;
@@ -296,35 +348,19 @@ impl Ground<'_> {
         Ok(disk)
     }
 
-    /// Compares all states with their references.
-    fn net(
+    /// Compares all states with their references: what is committed, and what is in files.
+    pub fn net(
         &self,
         sources: &Sources,
         history: &History,
-        index: &IndexState,
-        disk: &DiskState,
-        untracked: &BTreeMap<RepoPath, Seen>,
+        files: Option<&Files<'_>>,
     ) -> Vec<Change> {
         let committed = |path: &RepoPath| match history.newest(path) {
             Some(id) => Seen::Commit(id.clone()),
             None => Seen::Committed,
         };
-        let in_index = |_: &RepoPath| Seen::Index;
-        let on_disk = |path: &RepoPath| match index.hidden.get(path) {
-            Some(flag) => Seen::Hidden(*flag),
-            None => untracked.get(path).cloned().unwrap_or(Seen::Disk),
-        };
-        let excluded = |path: &RepoPath| {
-            self.known.scope.verdict(path, EntryKind::File).access == Access::Excluded
-        };
-        let stands = |path: &RepoPath| matches!(disk.delta.get(path), Some(Some(_)));
-        // what was placed is not compared with any reference
-        let silent =
-            |path: &RepoPath| disk.placed.contains_key(path) || !stands(path) && excluded(path);
         let never = |_: &RepoPath| false;
-        let with_tip = |all: &[Delta]| [all, sources.tip.as_slice()].concat();
-        let committed_like = with_tip(&sources.committed);
-        let working_like = with_tip(&sources.working);
+        let committed_like = with_tip(&sources.committed, sources);
         let mut states = Vec::new();
         if sources.heads.head.is_some() {
             let (delta, references) = (&sources.head, committed_like.as_slice());
@@ -343,6 +379,39 @@ impl Ground<'_> {
                 silent: &never,
             });
         }
+        match files {
+            Some(files) => self.with_files(sources, files, states),
+            None => compare(&self.manifest, &states),
+        }
+    }
+
+    /// Compares what is committed, and what the index and the disk have.
+    fn with_files(
+        &self,
+        sources: &Sources,
+        files: &Files<'_>,
+        committed: Vec<State<'_>>,
+    ) -> Vec<Change> {
+        let Files {
+            index,
+            disk,
+            untracked,
+        } = files;
+        let in_index = |_: &RepoPath| Seen::Index;
+        let on_disk = |path: &RepoPath| match index.hidden.get(path) {
+            Some(flag) => Seen::Hidden(*flag),
+            None => untracked.get(path).cloned().unwrap_or(Seen::Disk),
+        };
+        let excluded = |path: &RepoPath| {
+            self.known.scope.verdict(path, EntryKind::File).access == Access::Excluded
+        };
+        let stands = |path: &RepoPath| matches!(disk.delta.get(path), Some(Some(_)));
+        // what was placed is not compared with any reference
+        let silent =
+            |path: &RepoPath| disk.placed.contains_key(path) || !stands(path) && excluded(path);
+        let never = |_: &RepoPath| false;
+        let working_like = with_tip(&sources.working, sources);
+        let mut states = committed;
         let references = working_like.as_slice();
         for delta in &index.deltas {
             states.push(State {
@@ -360,4 +429,9 @@ impl Ground<'_> {
         });
         compare(&self.manifest, &states)
     }
+}
+
+/// References, and what the newest of upstream has.
+fn with_tip(all: &[Delta], sources: &Sources) -> Vec<Delta> {
+    [all, sources.tip.as_slice()].concat()
 }

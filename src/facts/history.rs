@@ -44,6 +44,11 @@ impl History {
         self.newest.get(path)
     }
 
+    /// Every path that a commit touched.
+    pub fn paths(&self) -> impl Iterator<Item = &RepoPath> {
+        self.newest.keys()
+    }
+
     /// What files held in commits, at paths that are not among the net changes.
     pub fn contents(&self, net: &BTreeSet<&RepoPath>) -> Contents<'_> {
         let mut all = Contents::new();

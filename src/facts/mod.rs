@@ -7,6 +7,7 @@ pub mod candidates;
 pub mod changes;
 pub mod checkout;
 pub mod commits;
+pub mod committed;
 mod compared;
 mod config;
 mod converted;

@@ -15,7 +15,7 @@ use super::leaks::{contents, leaks};
 use super::references::Trees;
 use super::repository::{CONFIG, Repository};
 use super::worktree::Recorded;
-use crate::change::{ChangeSet, Seen};
+use crate::change::{ChangeSet, Looked, Seen};
 use crate::compare::{Delta, State, compare, entry_in, same};
 use crate::disk::files;
 use crate::entry::Entry;
@@ -134,6 +134,7 @@ impl<'a> Span<'a> {
         Ok(ChangeSet {
             history: put_back,
             leaks,
+            looked: Looked::Commits,
             ..ChangeSet::new(self.base.clone(), self.head.clone(), changes)
         })
     }

@@ -3,9 +3,11 @@
 //! No configuration is read, no ref, no replace ref, no graft, no commit graph: an id means the
 //! object with that id. The reference storage (files or reftable) does not matter for it.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::io::Read;
+use std::rc::Rc;
 
 use bstr::{BString, ByteSlice};
 use camino::Utf8Path;
@@ -35,6 +37,8 @@ pub struct Objects {
     pub(super) store: gix::odb::Handle,
     quarantine: Option<gix::odb::Handle>,
     pub(super) format: ObjectFormat,
+    /// Trees as they were read: those of one commit after another share most.
+    levels: RefCell<HashMap<ObjectId, Rc<Level>>>,
 }
 
 /// Holds what a commit says that matters here.
@@ -141,6 +145,8 @@ pub(super) fn unreadable(what: &dyn fmt::Display, detail: &dyn fmt::Display) -> 
 
 /// How many bytes of objects are kept, as others are stored as differences from them.
 const KEPT: usize = 16 * 1024 * 1024;
+/// How many trees are kept as they were read.
+const KEPT_LEVELS: usize = 1_000;
 
 impl Objects {
     /// Opens the objects of the repository with this common git directory, alternates included
@@ -158,6 +164,7 @@ impl Objects {
             store,
             quarantine: None,
             format,
+            levels: RefCell::default(),
         })
     }
 
@@ -311,20 +318,14 @@ impl Objects {
         if from == to {
             return Ok(());
         }
-        let before = self.level(from)?;
-        let mut after = self.level(to)?;
-        for (name, old) in &before {
-            let new = after.remove(name);
-            if new.as_ref() != Some(old) {
-                self.pair(
-                    &RepoPath::child(parent, name),
-                    Some(old),
-                    new.as_ref(),
-                    delta,
-                )?;
+        let (before, after) = (self.level(from)?, self.level(to)?);
+        for (name, old) in before.iter() {
+            let new = after.get(name);
+            if new != Some(old) {
+                self.pair(&RepoPath::child(parent, name), Some(old), new, delta)?;
             }
         }
-        for (name, new) in &after {
+        for (name, new) in after.iter().filter(|(name, _)| !before.contains_key(*name)) {
             self.pair(&RepoPath::child(parent, name), None, Some(new), delta)?;
         }
         Ok(())
@@ -350,11 +351,24 @@ impl Objects {
         self.descend(Some(path), tree(from).as_ref(), tree(to).as_ref(), delta)
     }
 
-    pub(super) fn level(&self, tree: Option<&ObjectId>) -> Result<Level, GitError> {
+    pub(super) fn level(&self, tree: Option<&ObjectId>) -> Result<Rc<Level>, GitError> {
         let Some(tree) = tree else {
-            return Ok(Level::new());
+            return Ok(Rc::default());
         };
-        let what = format!("tree {tree}");
+        if let Some(known) = self.levels.borrow().get(tree) {
+            return Ok(Rc::clone(known));
+        }
+        let level = Rc::new(self.read_level(tree)?);
+        let mut levels = self.levels.borrow_mut();
+        if levels.len() >= KEPT_LEVELS {
+            levels.clear();
+        }
+        levels.insert(*tree, Rc::clone(&level));
+        Ok(level)
+    }
+
+    fn read_level(&self, tree: &ObjectId) -> Result<Level, GitError> {
+        let what = format_args!("tree {tree}");
         let oid = gix::hash::ObjectId::from_bytes_or_panic(tree.as_bytes());
         let mut buffer = Vec::new();
         let data = self.find(&what, &oid, Kind::Tree, &mut buffer)?;
@@ -376,7 +390,7 @@ impl Objects {
 
     pub(super) fn find<'b>(
         &self,
-        what: &str,
+        what: &dyn fmt::Display,
         id: &gix::hash::oid,
         kind: Kind,
         buffer: &'b mut Vec<u8>,

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use bstr::ByteSlice;
+use bstr::{BString, ByteSlice};
 use gix::objs::tree::{Editor, EntryKind};
 use gix::objs::{FindExt, Kind, Tree, TreeRef, Write};
 
 use super::error::GitError;
 use super::objects::{Objects, id_of, unreadable};
 use crate::entry::{Entry, Mode, ObjectId};
+use crate::path::RepoPath;
 
 /// Says what stands at a path of a tree that is being made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,15 +63,55 @@ impl Objects {
         written.map(|id| id_of(&id)).map_err(|error| failed(&error))
     }
 
+    /// Finds what a tree has at these paths that is no tree itself.
+    ///
+    /// # Errors
+    /// Fails when a tree is missing or damaged.
+    pub fn at<'p>(
+        &self,
+        tree: &ObjectId,
+        paths: impl IntoIterator<Item = &'p RepoPath>,
+    ) -> Result<Vec<(RepoPath, Entry)>, GitError> {
+        let mut found = Vec::new();
+        for path in paths {
+            if let Some(entry) = self.one_at(tree, path)? {
+                found.push((path.clone(), entry));
+            }
+        }
+        Ok(found)
+    }
+
+    fn one_at(&self, tree: &ObjectId, path: &RepoPath) -> Result<Option<Entry>, GitError> {
+        let mut tree = *tree;
+        let mut names = path.as_bstr().split_str("/").peekable();
+        while let Some(name) = names.next() {
+            let level = self.level(Some(&tree))?;
+            match level.get(name.as_bstr()) {
+                Some((None, below)) => tree = *below,
+                Some((Some(mode), id)) if names.peek().is_none() => {
+                    return Ok(Some(Entry {
+                        mode: *mode,
+                        id: *id,
+                    }));
+                }
+                // below a file there is nothing
+                Some((Some(_), _)) | None => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
     /// Names the direct entries of a tree, each with the object that it is.
     ///
     /// # Errors
     /// Fails when it is missing or damaged.
     pub fn names(&self, tree: &ObjectId) -> Result<BTreeMap<String, ObjectId>, GitError> {
         let level = self.level(Some(tree))?;
-        let one =
-            |(name, (_, id)): (bstr::BString, _)| Some((String::from_utf8(name.into()).ok()?, id));
-        Ok(level.into_iter().filter_map(one).collect())
+        let name = |name: &BString| String::from_utf8(name.to_vec()).ok();
+        let names = level
+            .iter()
+            .filter_map(|(of, (_, id))| Some((name(of)?, *id)));
+        Ok(names.collect())
     }
 
     /// Whether there is an object with this id.

@@ -231,6 +231,7 @@ pub(super) fn last(last: &LastVerification) -> Value {
         "at": last.at,
         "age": super::human::seconds_since(&last.at),
         "head": last.head,
+        "looked": last.looked.as_str(),
         "changed": last.changed,
         "kinds": last.kinds,
         "violations": last.violations,

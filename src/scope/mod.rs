@@ -166,6 +166,18 @@ impl Scope {
         self.case
     }
 
+    /// Whether its own rules let every path be seen, as far as that is plain from their text.
+    #[must_use]
+    pub fn shows_all(&self) -> bool {
+        let is_all = |rule: &ScopeRule| rule.list == RuleList::Read && rule.pattern == "**";
+        let hides = |rule: &ScopeRule| match rule.list {
+            RuleList::Exclude => true,
+            RuleList::Read => rule.pattern.starts_with('!'),
+            RuleList::Write => false,
+        };
+        self.rules.iter().any(is_all) && !self.rules.iter().any(hides)
+    }
+
     /// The access of one path, and the rule that decided.
     #[must_use]
     pub fn verdict(&self, path: &RepoPath, kind: EntryKind) -> Verdict<'_> {

@@ -26,6 +26,7 @@ mod fuzz;
 mod hints;
 mod hooks;
 mod hooks_install;
+mod hooks_large;
 mod init;
 mod install;
 mod kill_points;

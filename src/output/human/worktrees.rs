@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::listing::{shown_size, upstream};
 use super::making::{made_by, status_lines};
 use super::{age, count, out};
-use crate::change::{Change, by_kind};
+use crate::change::{Change, Looked, by_kind};
 use crate::commands::scope::{Decided, ScopeAnswer};
 use crate::commands::status::StatusAnswer;
 use crate::config::Strategy;
@@ -25,7 +25,11 @@ pub(super) fn outcome(last: &LastVerification) -> String {
         0 => "ok".to_owned(),
         n => count(n, "violation", "violations"),
     };
-    format!("{said}, {}", age(&last.at))
+    let of = match last.looked {
+        Looked::Everything => "",
+        Looked::Commits => " (commits)",
+    };
+    format!("{said}{of}, {}", age(&last.at))
 }
 
 /// One worktree in full.

@@ -7,6 +7,7 @@
 
 mod calm;
 mod commits;
+mod committed;
 mod disk;
 mod excluded;
 mod filters;
@@ -84,6 +85,7 @@ impl Case {
     #[must_use]
     #[track_caller]
     pub fn findings(&self) -> String {
+        committed::agree(&self.worktree);
         self.repo.findings(&self.worktree)
     }
 

@@ -1,0 +1,71 @@
+//! Collects what the commits of a worktree changed, and what is wrong around it: what a hook can say
+//! at once, however many files there are.
+//!
+//! Neither the index nor a file on disk is looked at, and of the base only the paths that a commit
+//! touched: it takes as long as the work is large. What is left out is `verify`'s.
+
+use std::collections::BTreeSet;
+
+use super::changes::{Ground, Sources, Terms};
+use super::error::FactsError;
+use super::history::History;
+use super::leaks;
+use super::repository::Repository;
+use super::worktree::Known;
+use crate::change::{ChangeSet, Looked};
+use crate::git::GitMode;
+use crate::manifest::{Item, Manifest};
+use crate::path::RepoPath;
+
+/// Collects it.
+///
+/// # Errors
+/// Fails when the base, the record or the common repository cannot be read.
+pub fn committed(repository: &Repository, known: &Known) -> Result<ChangeSet, FactsError> {
+    let repository = &known.readable_repository(repository);
+    let terms = Terms::default();
+    let mut ground = Ground {
+        repository,
+        known,
+        manifest: Manifest::default(),
+        objects: repository.objects()?,
+        git: repository.git.with_mode(GitMode::Hardened),
+        terms: &terms,
+    };
+    let mut sources = ground.sources()?;
+    let (_, history) = ground.history(&sources)?;
+    ground.manifest = ground.base_of(&sources, &history)?;
+    let changes = ground.net(&sources, &history, None);
+    let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
+    let mut put_back = ground.put_back(&sources, &history, &net);
+    let contents = leaks::contents(&changes, &[&sources.head]);
+    let past = history.contents(&net);
+    let mut found = Vec::new();
+    // whose contents must not be elsewhere, only the whole list of the base says
+    if !(known.scope.shows_all() || contents.is_empty() && past.is_empty()) {
+        let whole = known.manifest()?;
+        found = leaks::leaks(&known.scope, &whole, &contents);
+        put_back.extend(leaks::leaks(&known.scope, &whole, &past));
+    }
+    Ok(ChangeSet {
+        looked: Looked::Commits,
+        history: put_back,
+        leaks: found,
+        ..sources.around(&terms, known, changes)
+    })
+}
+
+impl Ground<'_> {
+    /// What the base has at each path that is compared with it.
+    fn base_of(&self, sources: &Sources, history: &History) -> Result<Manifest, FactsError> {
+        let tree = self.objects.commit(&self.known.record.checked_out)?.tree;
+        let paths: BTreeSet<&RepoPath> = sources.paths().chain(history.paths()).collect();
+        let there = self.objects.at(&tree, paths)?.into_iter();
+        let item = |(path, entry)| Item {
+            path,
+            base: Some(entry),
+            disk: None,
+        };
+        Ok(Manifest::new(there.map(item).collect(), i64::MIN))
+    }
+}

@@ -16,6 +16,7 @@ pub mod include;
 pub mod index;
 pub mod index_edit;
 pub mod index_write;
+mod level;
 mod merged;
 pub mod objects;
 mod own;

@@ -4,7 +4,7 @@
 //! object with that id. The reference storage (files or reftable) does not matter for it.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::io::Read;
 use std::rc::Rc;
@@ -12,14 +12,14 @@ use std::rc::Rc;
 use bstr::{BString, ByteSlice};
 use camino::Utf8Path;
 use gix::objs::commit::MessageRef;
-use gix::objs::tree::EntryKind;
-use gix::objs::{CommitRefIter, Exists, Find, Kind, TreeRefIter, Write};
+use gix::objs::{CommitRefIter, Exists, Find, Kind, Write};
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 
 use super::error::GitError;
+use super::level::{Held, Level, differences};
 use super::quarantine::Quarantine;
 use crate::compare::Delta;
-use crate::entry::{Entry, Mode, ObjectId};
+use crate::entry::{Entry, ObjectId};
 use crate::name::CommitId;
 use crate::path::RepoPath;
 
@@ -58,8 +58,6 @@ pub struct Headline {
     /// When its author says to have made it, RFC 3339; none when that cannot be read.
     pub authored: Option<String>,
 }
-
-pub(super) type Level = BTreeMap<BString, (Option<Mode>, ObjectId)>;
 
 impl ObjectFormat {
     /// Parses what `git rev-parse --show-object-format` prints.
@@ -319,14 +317,8 @@ impl Objects {
             return Ok(());
         }
         let (before, after) = (self.level(from)?, self.level(to)?);
-        for (name, old) in before.iter() {
-            let new = after.get(name);
-            if new != Some(old) {
-                self.pair(&RepoPath::child(parent, name), Some(old), new, delta)?;
-            }
-        }
-        for (name, new) in after.iter().filter(|(name, _)| !before.contains_key(*name)) {
-            self.pair(&RepoPath::child(parent, name), None, Some(new), delta)?;
+        for (name, old, new) in differences(&before, &after) {
+            self.pair(&RepoPath::child(parent, name), old, new, delta)?;
         }
         Ok(())
     }
@@ -335,16 +327,14 @@ impl Objects {
     fn pair(
         &self,
         path: &RepoPath,
-        from: Option<&(Option<Mode>, ObjectId)>,
-        to: Option<&(Option<Mode>, ObjectId)>,
+        from: Option<&Held>,
+        to: Option<&Held>,
         delta: &mut Delta,
     ) -> Result<(), GitError> {
-        let file = |side: Option<&(Option<Mode>, ObjectId)>| {
+        let file = |side: Option<&Held>| {
             side.and_then(|(mode, id)| mode.map(|mode| Entry { mode, id: *id }))
         };
-        let tree = |side: Option<&(Option<Mode>, ObjectId)>| {
-            side.filter(|(mode, _)| mode.is_none()).map(|(_, id)| *id)
-        };
+        let tree = |side: Option<&Held>| side.filter(|(mode, _)| mode.is_none()).map(|(_, id)| *id);
         if file(from) != file(to) {
             delta.insert(path.clone(), file(to));
         }
@@ -372,20 +362,7 @@ impl Objects {
         let oid = gix::hash::ObjectId::from_bytes_or_panic(tree.as_bytes());
         let mut buffer = Vec::new();
         let data = self.find(&what, &oid, Kind::Tree, &mut buffer)?;
-        let mut level = Level::new();
-        for entry in TreeRefIter::from_bytes(data, self.format.kind()) {
-            let entry = entry.map_err(|error| unreadable(&what, &error))?;
-            let name = entry.filename;
-            let odd = matches!(name.as_bytes(), b"" | b"." | b"..") || name.contains(&b'/');
-            let twice = level.insert(name.to_owned(), (mode_of(entry.mode), id_of(entry.oid)));
-            if odd || twice.is_some() {
-                return Err(unreadable(
-                    &what,
-                    &"it has a name that no tree may have, or one twice",
-                ));
-            }
-        }
-        Ok(level)
+        Level::read(&what, data, self.format)
     }
 
     pub(super) fn find<'b>(
@@ -406,16 +383,5 @@ impl Objects {
             Ok(None) => Err(unreadable(&what, &"it is not in the repository")),
             Err(error) => Err(unreadable(&what, &error)),
         }
-    }
-}
-
-/// The mode of what is no tree. Old modes such as `100664` read as git reads them.
-fn mode_of(mode: gix::objs::tree::EntryMode) -> Option<Mode> {
-    match mode.kind() {
-        EntryKind::Tree => None,
-        EntryKind::Blob => Some(Mode::File),
-        EntryKind::BlobExecutable => Some(Mode::Executable),
-        EntryKind::Link => Some(Mode::Link),
-        EntryKind::Commit => Some(Mode::Gitlink),
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use bstr::{BString, ByteSlice};
+use bstr::{BStr, ByteSlice};
 use gix::objs::tree::{Editor, EntryKind};
 use gix::objs::{FindExt, Kind, Tree, TreeRef, Write};
 
@@ -107,7 +107,7 @@ impl Objects {
     /// Fails when it is missing or damaged.
     pub fn names(&self, tree: &ObjectId) -> Result<BTreeMap<String, ObjectId>, GitError> {
         let level = self.level(Some(tree))?;
-        let name = |name: &BString| String::from_utf8(name.to_vec()).ok();
+        let name = |name: &BStr| String::from_utf8(name.to_vec()).ok();
         let names = level
             .iter()
             .filter_map(|(of, (_, id))| Some((name(of)?, *id)));

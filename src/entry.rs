@@ -43,12 +43,21 @@ pub struct Entry {
 impl ObjectId {
     /// Takes the raw bytes of an id; none unless there are 20 or 32.
     #[must_use]
+    #[inline]
     pub fn from_bytes(raw: &[u8]) -> Option<Self> {
-        let len = u8::try_from(raw.len())
-            .ok()
-            .filter(|len| *len == 20 || *len == 32)?;
         let mut bytes = [0; 32];
-        bytes[..raw.len()].copy_from_slice(raw);
+        // lengths that are known when it is compiled need no call to copy
+        let len = match raw.len() {
+            20 => {
+                bytes[..20].copy_from_slice(&raw[..20]);
+                20
+            }
+            32 => {
+                bytes.copy_from_slice(&raw[..32]);
+                32
+            }
+            _ => return None,
+        };
         Some(Self { bytes, len })
     }
 

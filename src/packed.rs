@@ -42,6 +42,9 @@ pub fn put_path(out: &mut Vec<u8>, before: Option<&RepoPath>, path: &RepoPath) {
     put_bytes(out, &path[shared..]);
 }
 
+/// How many bytes a number takes at most.
+const LONGEST: usize = 10;
+
 /// Reads what the functions above wrote, from the front.
 #[derive(Clone, Debug)]
 pub struct Input<'b>(&'b [u8]);
@@ -63,6 +66,7 @@ impl<'b> Input<'b> {
     ///
     /// # Errors
     /// Fails when there are fewer; so do all others.
+    #[inline]
     pub fn take(&mut self, length: usize) -> Result<&'b [u8], Damaged> {
         let (taken, rest) = self.0.split_at_checked(length).ok_or(Damaged)?;
         self.0 = rest;
@@ -73,6 +77,7 @@ impl<'b> Input<'b> {
     ///
     /// # Errors
     /// As [`Input::take`].
+    #[inline]
     pub fn byte(&mut self) -> Result<u8, Damaged> {
         self.take(1).map(|bytes| bytes[0])
     }
@@ -81,12 +86,22 @@ impl<'b> Input<'b> {
     ///
     /// # Errors
     /// As [`Input::take`].
+    #[inline]
     pub fn number(&mut self) -> Result<u64, Damaged> {
+        match self.0.first_chunk::<LONGEST>() {
+            // where all that it can take is there, nothing has to be looked at twice
+            Some(first) => self.number_in(first),
+            None => self.number_in(self.0),
+        }
+    }
+
+    #[inline]
+    fn number_in(&mut self, first: &[u8]) -> Result<u64, Damaged> {
         let mut number = 0u64;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            number |= u64::from(byte & 0x7f) << shift;
+        for (at, byte) in first.iter().enumerate() {
+            number |= u64::from(byte & 0x7f) << (7 * at);
             if byte & 0x80 == 0 {
+                self.0 = &self.0[at + 1..];
                 return Ok(number);
             }
         }
@@ -97,6 +112,7 @@ impl<'b> Input<'b> {
     ///
     /// # Errors
     /// As [`Input::take`].
+    #[inline]
     pub fn size(&mut self) -> Result<usize, Damaged> {
         self.number()
             .and_then(|n| usize::try_from(n).map_err(|_| Damaged))
@@ -106,6 +122,7 @@ impl<'b> Input<'b> {
     ///
     /// # Errors
     /// As [`Input::take`].
+    #[inline]
     pub fn signed(&mut self) -> Result<i64, Damaged> {
         let number = self.number()?;
         Ok((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
@@ -115,6 +132,7 @@ impl<'b> Input<'b> {
     ///
     /// # Errors
     /// As [`Input::take`].
+    #[inline]
     pub fn bytes(&mut self) -> Result<&'b [u8], Damaged> {
         let length = self.size()?;
         self.take(length)

@@ -22,7 +22,7 @@ use bstr::{BStr, BString, ByteSlice};
 /// Many of them can stand in one place of memory ([`Paths`]), which lives as long as one of them.
 #[derive(Clone)]
 pub struct RepoPath {
-    bytes: Arc<[u8]>,
+    bytes: Arc<Vec<u8>>,
     start: u32,
     end: u32,
 }
@@ -56,7 +56,7 @@ impl RepoPath {
         let bytes: BString = bytes.into();
         check(&bytes)?;
         let end = u32::try_from(bytes.len()).map_err(|_| RepoPathError::Long)?;
-        let bytes = Vec::from(bytes).into();
+        let bytes = Arc::new(Vec::from(bytes));
         Ok(Self {
             bytes,
             start: 0,
@@ -65,10 +65,10 @@ impl RepoPath {
     }
 
     /// Takes bytes that are part of a path, or of one and a name: nothing has to be looked at.
-    fn trusted(bytes: &[u8]) -> Self {
+    fn trusted(bytes: Vec<u8>) -> Self {
         let end = u32::try_from(bytes.len());
         Self {
-            bytes: bytes.into(),
+            bytes: Arc::new(bytes),
             start: 0,
             end: end.expect("because no system has names of 4 GiB"),
         }
@@ -79,13 +79,14 @@ impl RepoPath {
     #[must_use]
     pub fn child(parent: Option<&Self>, component: &[u8]) -> Self {
         match parent {
-            None => Self::trusted(component),
-            Some(parent) => Self::trusted(&[parent.as_bstr().as_bytes(), b"/", component].concat()),
+            None => Self::trusted(component.to_vec()),
+            Some(parent) => Self::trusted([parent.as_bstr().as_bytes(), b"/", component].concat()),
         }
     }
 
     /// The bytes as git spells them.
     #[must_use]
+    #[inline]
     pub fn as_bstr(&self) -> &BStr {
         self.bytes[self.start as usize..self.end as usize].as_bstr()
     }
@@ -102,7 +103,7 @@ impl RepoPath {
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
         let end = self.as_bstr().rfind_byte(b'/')?;
-        Some(Self::trusted(&self.as_bstr()[..end]))
+        Some(Self::trusted(self.as_bstr()[..end].to_vec()))
     }
 
     /// Every directory above it, the nearest first, without the root.
@@ -220,16 +221,23 @@ impl Paths {
         if before + shared > start {
             return Ok(None);
         }
-        let order = match self.starts.last() {
-            Some(_) => rest.cmp(&self.bytes[before + shared..]),
-            None => Ordering::Greater,
+        let order = match (self.starts.last(), rest.first()) {
+            (Some(_), Some(first)) => match self.bytes.get(before + shared) {
+                // of what was written with all that is shared, the next byte says it
+                Some(other) if first != other => first.cmp(other),
+                Some(_) | None => rest.cmp(&self.bytes[before + shared..]),
+            },
+            (Some(_), None) => rest.cmp(&self.bytes[before + shared..]),
+            (None, _) => Ordering::Greater,
         };
         self.bytes.extend_from_within(before..before + shared);
         self.bytes.extend_from_slice(rest);
         // what is shared was looked at, but for the component that the rest goes on with
         let shared = &self.bytes[start..start + shared];
-        let whole = shared.rfind_byte(b'/').map_or(0, |at| at + 1);
-        check(&self.bytes[start + whole..])?;
+        if !goes_on(shared, rest) {
+            let whole = shared.rfind_byte(b'/').map_or(0, |at| at + 1);
+            check(&self.bytes[start + whole..])?;
+        }
         u32::try_from(self.bytes.len()).map_err(|_| RepoPathError::Long)?;
         let start = u32::try_from(start).map_err(|_| RepoPathError::Long)?;
         self.starts.push(start);
@@ -239,7 +247,7 @@ impl Paths {
     /// All of them, in order.
     pub fn into_paths(self) -> impl Iterator<Item = RepoPath> {
         let end = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX);
-        let bytes: Arc<[u8]> = self.bytes.into();
+        let bytes = Arc::new(self.bytes);
         let mut starts = self.starts.into_iter().peekable();
         std::iter::from_fn(move || {
             let start = starts.next()?;
@@ -248,6 +256,32 @@ impl Paths {
             Some(RepoPath { bytes, start, end })
         })
     }
+}
+
+/// Whether what was looked at already becomes a path with these bytes after it; not every path is
+/// found to be one.
+fn goes_on(before: &[u8], rest: &[u8]) -> bool {
+    // a component of three bytes is neither empty nor `.` nor `..`; fewer are not looked into
+    let mut length = match before {
+        [] | [.., b'/'] => 0,
+        [.., a, b, c] if ![a, b, c].contains(&&b'/') => 3,
+        _ => return false,
+    };
+    let mut has_dot_first = false;
+    for byte in rest {
+        match byte {
+            0 => return false,
+            b'/' if length < 3 && (length == 0 || has_dot_first) => return false,
+            b'/' => length = 0,
+            _ => {
+                if length == 0 {
+                    has_dot_first = *byte == b'.';
+                }
+                length += 1;
+            }
+        }
+    }
+    length >= 3 || length > 0 && !has_dot_first
 }
 
 /// Looks at every component once.
@@ -363,6 +397,42 @@ mod tests {
         }
         for text in ["a", ".a", "a..b/..c", "-rf", ":(top)x", "a\nb", " x "] {
             assert!(RepoPath::parse(text).is_ok(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_pushed_is_a_path_where_it_would_be_parsed_as_one() {
+        let longer = |all: &[Vec<u8>]| -> Vec<Vec<u8>> {
+            let ends = |start: &Vec<u8>| b"a./\0".map(|end| [start.as_slice(), &[end]].concat());
+            all.iter().flat_map(ends).collect()
+        };
+        let mut rests = vec![vec![]];
+        for length in 0..5 {
+            let from = rests.iter().position(|rest: &Vec<u8>| rest.len() == length);
+            let more = longer(&rests[from.unwrap_or(0)..]);
+            rests.extend(more);
+        }
+        for before in ["abc", "a", "abcd/..a/bcd", "a/b/.cd", "ab/.ab/cd/e"] {
+            for shared in 0..=before.len() {
+                for rest in &rests {
+                    let mut paths = Paths::default();
+                    paths.push(0, before.as_bytes()).expect("it is a path");
+                    let pushed = paths.push(shared, rest);
+                    let whole = [&before.as_bytes()[..shared], rest].concat();
+                    let parsed = RepoPath::parse(whole.clone());
+                    assert_eq!(pushed.is_ok(), parsed.is_ok(), "{:?}", whole.as_bstr());
+                    if let (Ok(order), true) = (pushed, before[shared..] != *"") {
+                        let bytes = before.as_bytes();
+                        assert_eq!(
+                            order,
+                            Some(whole.as_slice().cmp(bytes)),
+                            "{before} {shared}"
+                        );
+                        let last = paths.into_paths().last();
+                        assert_eq!(last, parsed.ok());
+                    }
+                }
+            }
         }
     }
 

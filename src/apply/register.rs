@@ -154,7 +154,7 @@ impl Registration<'_> {
             root,
             manifest: &expected,
             placed: Some(proof),
-            submodules: &submodules,
+            submodules: Some(&submodules),
             believe,
             hash: &hash,
         };

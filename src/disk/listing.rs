@@ -69,21 +69,24 @@ impl Listing {
         self.entries.is_empty()
     }
 
-    /// How many names there are.
-    pub const fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// A name, and of what kind the directory says that it is: [`FileType::Unknown`] where the
+    /// Each name, and of what kind the directory says that it is: [`FileType::Unknown`] where the
     /// file system does not say.
-    pub fn get(&self, at: usize) -> (&CStr, FileType) {
-        let (start, kind) = self.entries[at];
-        let name = CStr::from_bytes_until_nul(&self.names[start..]);
-        (name.expect("because each ends with NUL"), kind)
+    pub fn entries(&self) -> impl Iterator<Item = (&CStr, FileType)> {
+        self.entries.iter().map(|(start, kind)| {
+            let name = CStr::from_bytes_until_nul(&self.names[*start..]);
+            (name.expect("because each ends with NUL"), *kind)
+        })
     }
 
     /// All names.
     pub fn names(&self) -> impl Iterator<Item = &CStr> {
-        (0..self.len()).map(|at| self.get(at).0)
+        self.entries().map(|(name, _)| name)
+    }
+
+    /// Whether it has a name.
+    pub fn has(&self, name: &CStr) -> bool {
+        let name = name.to_bytes_with_nul();
+        let mut starts = self.entries.iter().map(|(start, _)| *start);
+        starts.any(|start| self.names[start..].starts_with(name))
     }
 }

@@ -12,7 +12,9 @@ mod worker;
 
 use std::collections::{BTreeSet, HashSet};
 use std::io::Read;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Scope, ScopedJoinHandle};
 
 use bstr::BStr;
 use camino::Utf8Path;
@@ -76,6 +78,7 @@ pub enum Believe {
 }
 
 /// Holds what a walk needs.
+#[derive(Clone, Copy)]
 pub struct Walk<'a> {
     /// The worktree.
     pub root: &'a Utf8Path,
@@ -83,8 +86,9 @@ pub struct Walk<'a> {
     pub manifest: &'a Manifest,
     /// What of it was placed, if anything: known by another digest than its id.
     pub placed: Option<Proof<'a>>,
-    /// Paths at which a submodule stands: not entered when there is a repository in them.
-    pub submodules: &'a BTreeSet<RepoPath>,
+    /// Paths at which a submodule stands: not entered when there is a repository in them. None
+    /// while they are not known: then nothing is entered that has a repository in it.
+    pub submodules: Option<&'a BTreeSet<RepoPath>>,
     /// What need not be read.
     pub believe: Believe,
     /// How content is named.
@@ -130,46 +134,140 @@ pub struct Scan {
 /// Fails when the root itself cannot be opened; anything below it that cannot be read is in
 /// [`Scan::unreadable`].
 pub fn scan(walk: &Walk<'_>) -> Result<Scan, DiskError> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let root = openat(CWD, walk.root.as_std_path(), flags, Bits::empty())
-        .map_err(|error| DiskError::new(format!("open the worktree {}", walk.root), error))?;
-    let items = walk.manifest.items();
-    let seen: Vec<AtomicBool> = items.iter().map(|_| AtomicBool::new(false)).collect();
-    let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8));
-    let queue = Queue::new(Directory::root(root, items.len()), threads);
-    let work = || {
-        let mut worker = Worker::new(walk, &seen);
-        queue.work(|directory, below| worker.directory(&directory, below));
-        worker.scan
-    };
-    let parts: Vec<Scan> = std::thread::scope(|scope| {
-        let handles: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let join = |handle: std::thread::ScopedJoinHandle<'_, _>| {
-            handle
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        let own = work();
-        handles.into_iter().map(join).chain([own]).collect()
-    });
-    let mut all = Scan::default();
-    for part in parts {
-        all.found.extend(part.found);
-        all.submodules.extend(part.submodules);
-        all.unreadable.extend(part.unreadable);
+    let none = BTreeSet::new();
+    let submodules = walk.submodules.unwrap_or(&none);
+    std::thread::scope(|threads| Ok(Begun::begin(threads, *walk)?.finish(submodules)))
+}
+
+/// Represents a walk that other threads are at. Dropped, it ends unfinished.
+pub struct Begun<'scope, 'a> {
+    walk: Walk<'a>,
+    common: Arc<Common>,
+    threads: Vec<ScopedJoinHandle<'scope, Part>>,
+}
+
+/// Holds what the threads of a walk share.
+struct Common {
+    queue: Queue<Directory>,
+    seen: Arc<[AtomicBool]>,
+}
+
+/// Holds what one thread found, and what it did not enter.
+type Part = (Scan, Vec<Directory>);
+
+impl<'scope, 'a: 'scope> Begun<'scope, 'a> {
+    /// Begins a walk while this thread does something else: it takes part in it when it comes to
+    /// [`Begun::finish`].
+    ///
+    /// # Errors
+    /// As [`scan`].
+    pub fn begin(threads: &'scope Scope<'scope, '_>, walk: Walk<'a>) -> Result<Self, DiskError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let root = openat(CWD, walk.root.as_std_path(), flags, Bits::empty())
+            .map_err(|error| DiskError::new(format!("open the worktree {}", walk.root), error))?;
+        let items = walk.manifest.items();
+        let seen = items.iter().map(|_| AtomicBool::new(false)).collect();
+        let first = vec![Directory::root(root, items.len())];
+        Ok(Self::at(threads, walk, first, seen))
     }
-    let gone = items.iter().zip(&seen);
-    let gone = gone.filter(|(item, seen)| !seen.load(Ordering::Relaxed) && item.disk.is_some());
-    // what is in a directory that cannot be read is not gone
-    let hidden = all.unreadable.iter().filter_map(|u| u.path.as_ref());
-    let hidden: HashSet<&BStr> = hidden.map(RepoPath::as_bstr).collect();
-    let is_hidden = |path: &RepoPath| {
-        hidden.contains(path.as_bstr()) || path.parents().any(|parent| hidden.contains(parent))
-    };
-    let gone = gone.filter(|(item, _)| hidden.is_empty() || !is_hidden(&item.path));
-    all.missing = gone.map(|(item, _)| item.path.clone()).collect();
-    all.found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    all.submodules.sort_unstable();
-    all.unreadable.sort_unstable();
-    Ok(all)
+
+    fn at(
+        threads: &'scope Scope<'scope, '_>,
+        walk: Walk<'a>,
+        first: Vec<Directory>,
+        seen: Arc<[AtomicBool]>,
+    ) -> Self {
+        let queue = Queue::new(first, 2);
+        let mut begun = Self {
+            walk,
+            common: Arc::new(Common { queue, seen }),
+            threads: Vec::new(),
+        };
+        let spawn = || {
+            let common = Arc::clone(&begun.common);
+            threads.spawn(move || common.work(walk))
+        };
+        let first = spawn();
+        // asked while the first is at work already
+        let count = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8));
+        let spawn_one_more = |_| {
+            begun.common.queue.expect_one_more();
+            spawn()
+        };
+        let more: Vec<_> = (2..count).map(spawn_one_more).collect();
+        begun.threads = [first].into_iter().chain(more).collect();
+        begun
+    }
+
+    /// Takes part until there is nothing left, and returns what was found.
+    #[must_use]
+    pub fn finish(mut self, submodules: &BTreeSet<RepoPath>) -> Scan {
+        let walk = Walk {
+            submodules: Some(submodules),
+            ..self.walk
+        };
+        let (mut all, undecided) = self.join(walk);
+        if !undecided.is_empty() {
+            let seen = Arc::clone(&self.common.seen);
+            let rest =
+                std::thread::scope(|threads| Begun::at(threads, walk, undecided, seen).join(walk));
+            all.extend(rest.0);
+        }
+        all.missing = self.missing(&all);
+        all.found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        all.submodules.sort_unstable();
+        all.unreadable.sort_unstable();
+        all
+    }
+
+    /// Works with the other threads, and takes what all of them found.
+    fn join(&mut self, walk: Walk<'_>) -> Part {
+        let (mut all, mut undecided) = self.common.work(walk);
+        for thread in std::mem::take(&mut self.threads) {
+            let part = thread.join();
+            let part = part.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            all.extend(part.0);
+            undecided.extend(part.1);
+        }
+        (all, undecided)
+    }
+
+    /// What the manifest says was on disk and was not seen; what is in a directory that cannot be
+    /// read is not gone.
+    fn missing(&self, all: &Scan) -> Vec<RepoPath> {
+        let hidden = all.unreadable.iter().filter_map(|u| u.path.as_ref());
+        let hidden: HashSet<&BStr> = hidden.map(RepoPath::as_bstr).collect();
+        let is_hidden = |path: &RepoPath| {
+            hidden.contains(path.as_bstr()) || path.parents().any(|parent| hidden.contains(parent))
+        };
+        let all = self.walk.manifest.items().iter().zip(&*self.common.seen);
+        let unseen = all.filter(|(_, seen)| !seen.load(Ordering::Relaxed));
+        let gone = unseen.filter(|(item, _)| item.disk.is_some());
+        let gone = gone.filter(|(item, _)| hidden.is_empty() || !is_hidden(&item.path));
+        gone.map(|(item, _)| item.path.clone()).collect()
+    }
+}
+
+impl Drop for Begun<'_, '_> {
+    fn drop(&mut self) {
+        self.common.queue.give_up();
+    }
+}
+
+impl Common {
+    /// Looks at directories until there is none left.
+    fn work(&self, walk: Walk<'_>) -> Part {
+        let mut worker = Worker::new(walk, &self.seen);
+        self.queue
+            .work(|directory, below| worker.directory(directory, below));
+        (worker.scan, worker.undecided)
+    }
+}
+
+impl Scan {
+    fn extend(&mut self, other: Self) {
+        self.found.extend(other.found);
+        self.submodules.extend(other.submodules);
+        self.unreadable.extend(other.unreadable);
+    }
 }

@@ -22,8 +22,9 @@ use super::tips::Tips;
 use super::worktree::Known;
 use crate::change::{Change, ChangeSet, Kind, Place, Seen, SharedChange};
 use crate::compare::{Delta, State, compare, entry_in, same};
+use crate::disk::DiskError;
 use crate::disk::drift::Proof;
-use crate::disk::scan::Unreadable;
+use crate::disk::scan::{Begun, HashBlob, Unreadable, Walk};
 use crate::entry::Entry;
 use crate::git::objects::Objects;
 use crate::git::{Git, GitMode};
@@ -114,18 +115,22 @@ pub fn collect_with(
         git: repository.git.with_mode(GitMode::Hardened),
         terms,
     };
-    let mut sources = ground.sources()?;
-    let index = IndexState::read(repository, known, &ground.manifest, index_file);
-    if index.damaged {
-        effort.note(&"cannot read the worktree's index: it is missing or damaged");
-        let detail = Some("it is missing or cannot be read".to_owned());
-        let place = Place::Admin("index".into());
-        sources.wrong.push(plain(place, Kind::Integrity, detail));
+    let hash = |size, content: &mut dyn std::io::Read| repository.format.hash_blob(size, content);
+    let mut placed = effort.or(known.placed(), Placed::default)?;
+    // where nothing else is needed to walk, that is done beside everything else
+    let mut told = None;
+    if !placed.leaves(&ground.manifest) {
+        let (sources, index) = ground.tell(index_file)?;
+        placed = ground.lay(placed, &sources, &index);
+        told = Some((sources, index));
     }
-    sources.wrong.extend(integrity::index_marks(&index));
-    let placed = effort.or(known.placed(), Placed::default)?;
-    let placed = ground.lay(placed, &sources, &index);
-    let disk = ground.disk(&mut sources, &placed)?;
+    let ground = ground;
+    let (mut sources, index, disk) = std::thread::scope(|threads| {
+        let walk = Begun::begin(threads, ground.walk(&placed, &hash));
+        let (mut sources, index) = told.map_or_else(|| ground.tell(index_file), Ok)?;
+        let disk = ground.disk(walk, &mut sources, &placed)?;
+        Ok::<_, FactsError>((sources, index, disk))
+    })?;
     let untracked = ignored::classify(
         known,
         &ground.manifest,
@@ -251,6 +256,38 @@ impl Ground<'_> {
         history.put_back(net, &is_known, &is_own)
     }
 
+    /// Reads everything but the disk.
+    fn tell(&self, index_file: &IndexFile) -> Result<(Sources, IndexState), FactsError> {
+        let mut sources = self.sources()?;
+        let index = IndexState::read(self.repository, self.known, &self.manifest, index_file);
+        if index.damaged {
+            let effort = &self.terms.effort;
+            effort.note(&"cannot read the worktree's index: it is missing or damaged");
+            let detail = Some("it is missing or cannot be read".to_owned());
+            let place = Place::Admin("index".into());
+            sources.wrong.push(plain(place, Kind::Integrity, detail));
+        }
+        sources.wrong.extend(integrity::index_marks(&index));
+        Ok((sources, index))
+    }
+
+    /// The walk of the worktree; which submodules there are is not known yet.
+    fn walk<'a>(&'a self, placed: &'a Placed, hash: HashBlob<'a>) -> Walk<'a> {
+        Walk {
+            root: &self.known.record.path,
+            manifest: &self.manifest,
+            placed: Some(self.proof(placed)),
+            submodules: None,
+            believe: self.repository.walking.believe(),
+            hash,
+        }
+    }
+
+    fn proof<'a>(&'a self, placed: &'a Placed) -> Proof<'a> {
+        let source = Some(self.repository.root.as_path());
+        Proof { placed, source }
+    }
+
     /// Reads what the worktree is on, and what it may have taken over from others.
     ///
     /// # Errors
@@ -299,16 +336,21 @@ impl Ground<'_> {
         placed
     }
 
-    fn disk(&self, sources: &mut Sources, placed: &Placed) -> Result<DiskState, FactsError> {
+    fn disk(
+        &self,
+        walk: Result<Begun<'_, '_>, DiskError>,
+        sources: &mut Sources,
+        placed: &Placed,
+    ) -> Result<DiskState, FactsError> {
         let (references, head) = (&sources.working, &sources.head);
         let filters = Filters::after(&sources.shared);
-        let source = Some(self.repository.root.as_path());
-        let proof = Proof { placed, source };
+        let proof = self.proof(placed);
         let (repository, known, effort) = (self.repository, self.known, &self.terms.effort);
         let read = DiskState::read(
             repository,
             known,
             &self.manifest,
+            walk,
             proof,
             references,
             head,

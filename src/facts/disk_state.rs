@@ -10,8 +10,9 @@ use super::submodule;
 use super::worktree::Known;
 use crate::change::{Cause, Change, Kind, Place, Seen, SharedChange};
 use crate::compare::{Delta, entry_in};
+use crate::disk::DiskError;
 use crate::disk::drift::{Difference, Proof};
-use crate::disk::scan::{Found, Scan, Unreadable, Walk, scan};
+use crate::disk::scan::{Begun, Found, Scan, Unreadable};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::manifest::{Manifest, Stat};
 use crate::path::RepoPath;
@@ -74,8 +75,8 @@ impl Filters {
 }
 
 impl DiskState {
-    /// Walks the worktree and compares it with its manifest, over which the list of placed files
-    /// was laid. A file may be that of a reference, or of HEAD, as a checkout writes it.
+    /// Ends a walk of the worktree and compares it with its manifest, over which the list of placed
+    /// files was laid. A file may be that of a reference, or of HEAD, as a checkout writes it.
     #[expect(
         clippy::too_many_arguments,
         reason = "each is one fact that it rests on"
@@ -84,6 +85,7 @@ impl DiskState {
         repository: &Repository,
         known: &Known,
         manifest: &Manifest,
+        walk: Result<Begun<'_, '_>, DiskError>,
         proof: Proof<'_>,
         references: &[Delta],
         head: &Delta,
@@ -92,22 +94,12 @@ impl DiskState {
     ) -> Result<Self, FactsError> {
         let with_head: Vec<&Delta> = references.iter().chain([head]).collect();
         let submodules = gitlinks(manifest, &with_head);
-        let hash =
-            |size, content: &mut dyn std::io::Read| repository.format.hash_blob(size, content);
-        let walk = Walk {
-            root: &known.record.path,
-            manifest,
-            placed: Some(proof),
-            submodules: &submodules,
-            believe: repository.walking.believe(),
-            hash: &hash,
-        };
         let Scan {
             found,
             missing,
             submodules,
             unreadable,
-        } = scan(&walk)?;
+        } = walk?.finish(&submodules);
         let mut state = Self {
             unreadable,
             ..Self::default()

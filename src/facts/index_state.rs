@@ -1,9 +1,11 @@
 //! Turns an index into differences from the base, as trees and the disk are told.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::slice::Iter;
 
+use bstr::BStr;
 use camino::Utf8PathBuf;
 
 use super::repository::Repository;
@@ -145,19 +147,41 @@ impl<'a> Comparing<'a> {
         })
     }
 
+    /// The item of a path; what comes before it is gone.
+    fn item(&mut self, name: &BStr) -> Option<&'a Item> {
+        loop {
+            let item = *self.items.peek()?;
+            match item.path.as_bstr().cmp(name) {
+                Ordering::Less => {
+                    if item.base.is_some() {
+                        self.ours.insert(item.path.clone(), None);
+                    }
+                }
+                Ordering::Equal => return self.items.next(),
+                Ordering::Greater => return None,
+            }
+            self.items.next();
+        }
+    }
+
     /// Compares the newest path.
     fn compare(&mut self) {
         let Some(first) = self.group.first().copied() else {
             return;
         };
         let name = first.path;
-        while let Some(gone) = self.items.next_if(|item| item.path.as_bstr() < name) {
-            if gone.base.is_some() {
-                self.ours.insert(gone.path.clone(), None);
-            }
-        }
-        let item = self.items.next_if(|item| item.path.as_bstr() == name);
+        let item = self.item(name);
         let base = item.and_then(|item| item.base);
+        // one entry, which is what the base has: as nearly all are
+        if let [one] = &self.group[..]
+            && one.stage == Stage::Normal
+            && base == Some(one.entry)
+            && !one.assume_unchanged
+            && !one.skip_worktree
+        {
+            self.group.clear();
+            return;
+        }
         let side = |stage: Stage| {
             self.group
                 .iter()

@@ -194,7 +194,7 @@ impl<'a> Look<'a> {
             root: &self.directory,
             manifest,
             placed: None,
-            submodules: &submodules,
+            submodules: Some(&submodules),
             believe: Believe::Nothing,
             hash: &|size, content| format.hash_blob(size, content),
         })?;

@@ -102,7 +102,9 @@ impl ObjectFormat {
     pub fn hash_blob(self, size: u64, content: &mut dyn Read) -> std::io::Result<ObjectId> {
         let mut hasher = gix::hash::hasher(self.kind());
         hasher.update(format!("blob {size}\0").as_bytes());
-        let mut buffer = vec![0; 64 * 1024];
+        // room for all of it, and for one byte that should not be there
+        let expected = usize::try_from(size).unwrap_or(AT_ONCE);
+        let mut buffer = vec![0; expected.saturating_add(1).min(AT_ONCE)];
         let mut left = size;
         loop {
             let read = content.read(&mut buffer)?;
@@ -121,6 +123,9 @@ impl ObjectFormat {
         Ok(id_of(&id))
     }
 }
+
+/// How much of a file is in memory at once.
+const AT_ONCE: usize = 64 * 1024;
 
 fn changing() -> std::io::Error {
     std::io::Error::other("it changed while it was read")

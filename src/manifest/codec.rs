@@ -51,6 +51,7 @@ impl Stat {
     ///
     /// # Errors
     /// Fails when it is damaged.
+    #[inline]
     pub fn take(input: &mut Input<'_>) -> Result<Self, packed::Damaged> {
         let size = input.number()?;
         let mtime = input.signed()?;
@@ -148,8 +149,12 @@ impl Reader<'_> {
         }
         let mut items = Vec::with_capacity(paths.len());
         for path in paths.into_paths() {
-            let (base, disk) = self.known()?;
+            let (base, disk) = (None, None);
             items.push(Item { path, base, disk });
+        }
+        // in place: to hand over what is known of an item takes longer than to read it
+        for item in &mut items {
+            self.known(&mut item.base, &mut item.disk)?;
         }
         Ok(items)
     }
@@ -161,7 +166,9 @@ impl Reader<'_> {
         let mut known = Vec::with_capacity(expected);
         for _ in 0..count {
             self.path(&mut paths)?;
-            known.push(self.known()?);
+            let (mut base, mut disk) = (None, None);
+            self.known(&mut base, &mut disk)?;
+            known.push((base, disk));
         }
         let both = paths.into_paths().zip(known);
         let item = |(path, (base, disk))| Item { path, base, disk };
@@ -180,6 +187,7 @@ impl Reader<'_> {
         }
     }
 
+    #[inline]
     fn entry(&mut self) -> Result<Entry, ManifestError> {
         let code = self.0.byte()?;
         let mode = Mode::from_code(code >> 1).ok_or(ManifestError::Damaged)?;
@@ -188,22 +196,24 @@ impl Reader<'_> {
         Ok(Entry { mode, id })
     }
 
-    fn known(&mut self) -> Result<(Option<Entry>, Option<OnDisk>), ManifestError> {
+    fn known(
+        &mut self,
+        base: &mut Option<Entry>,
+        disk: &mut Option<OnDisk>,
+    ) -> Result<(), ManifestError> {
         let flags = self.0.byte()?;
-        let base = if flags & HAS_BASE == 0 {
-            None
-        } else {
-            Some(self.entry()?)
-        };
-        if flags & HAS_DISK == 0 {
-            return Ok((base, None));
+        if flags & HAS_BASE != 0 {
+            *base = Some(self.entry()?);
         }
-        let entry = match base {
-            Some(base) if flags & SAME_ENTRY != 0 => base,
-            Some(_) | None => self.entry()?,
-        };
-        let stat = Stat::take(&mut self.0)?;
-        Ok((base, Some(OnDisk { entry, stat })))
+        if flags & HAS_DISK != 0 {
+            let entry = match *base {
+                Some(base) if flags & SAME_ENTRY != 0 => base,
+                Some(_) | None => self.entry()?,
+            };
+            let stat = Stat::take(&mut self.0)?;
+            *disk = Some(OnDisk { entry, stat });
+        }
+        Ok(())
     }
 }
 

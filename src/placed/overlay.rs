@@ -9,6 +9,12 @@ use crate::path::RepoPath;
 const NEVER: i64 = i64::MAX;
 
 impl Placed {
+    /// Whether the manifest stays as it is when the list is laid over it, whatever is tracked.
+    #[must_use]
+    pub fn leaves(&self, manifest: &Manifest) -> bool {
+        self.files.is_empty() && manifest.items().iter().all(|item| item.base.is_some())
+    }
+
     /// Lays the list over the manifest of its worktree. What was placed has no base and no id: by
     /// this it is told from what the manifest itself lists.
     ///
@@ -21,7 +27,7 @@ impl Placed {
         manifest: Manifest,
         is_tracked: &dyn Fn(&RepoPath) -> bool,
     ) -> (Manifest, Self) {
-        if self.files.is_empty() && manifest.items().iter().all(|item| item.base.is_some()) {
+        if self.leaves(&manifest) {
             return (manifest, self);
         }
         let has_base = |path: &RepoPath| manifest.base(path).is_some();

@@ -156,7 +156,7 @@ fn fast(root: &Path, manifest: &Manifest, believe: Believe) -> Scan {
         root: Utf8Path::from_path(root).expect("it is UTF-8"),
         manifest,
         placed: None,
-        submodules: &BTreeSet::new(),
+        submodules: Some(&BTreeSet::new()),
         believe,
         hash: &|size, content| ObjectFormat::Sha1.hash_blob(size, content),
     };

@@ -1,7 +1,7 @@
 //! Shares work between threads: each takes its own pile from the top, and hands half of it over
 //! when another has nothing to do.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Holds what waits for a thread.
@@ -10,6 +10,8 @@ pub(super) struct Queue<T> {
     wake: Condvar,
     /// How many threads wait; a hint, so that the others need no lock to know.
     hungry: AtomicUsize,
+    /// Whether nobody wants the rest any more.
+    given_up: AtomicBool,
 }
 
 struct Shared<T> {
@@ -19,26 +21,49 @@ struct Shared<T> {
 }
 
 impl<T> Queue<T> {
-    /// Starts with one piece of work for so many threads, each of which calls [`Queue::work`].
-    pub fn new(first: T, threads: usize) -> Self {
+    /// Starts with some work for so many threads, each of which calls [`Queue::work`], some of them
+    /// perhaps later than others.
+    pub fn new(first: Vec<T>, threads: usize) -> Self {
         Self {
             shared: Mutex::new(Shared {
-                waiting: vec![first],
+                waiting: first,
                 idle: 0,
                 threads,
             }),
             wake: Condvar::new(),
             hungry: AtomicUsize::new(0),
+            given_up: AtomicBool::new(false),
         }
     }
 
+    /// Expects one more thread. There is still one that was expected and did not come.
+    pub fn expect_one_more(&self) {
+        self.lock().threads += 1;
+    }
+
+    /// Lets every thread stop after what it is at, also those that wait for one that never comes.
+    pub fn give_up(&self) {
+        // under the lock, so that nobody begins to wait between the two
+        let _shared = self.lock();
+        self.given_up.store(true, Ordering::Relaxed);
+        self.wake.notify_all();
+    }
+
+    fn is_given_up(&self) -> bool {
+        self.given_up.load(Ordering::Relaxed)
+    }
+
     /// Does work until there is none left, here or with any other thread. What a piece of work
-    /// brings is pushed onto the pile.
+    /// brings is pushed onto the pile. A panic ends it for all of them.
     pub fn work(&self, mut each: impl FnMut(T, &mut Vec<T>)) {
+        let _guard = EndOnPanic(self);
         let mut pile = Vec::new();
         while self.more(&mut pile) {
             while let Some(next) = pile.pop() {
                 each(next, &mut pile);
+                if self.is_given_up() {
+                    return;
+                }
                 if pile.len() > 1 && self.hungry.load(Ordering::Relaxed) > 0 {
                     self.hand_over(&mut pile);
                 }
@@ -55,6 +80,9 @@ impl<T> Queue<T> {
         let mut shared = self.lock();
         shared.idle += 1;
         loop {
+            if self.is_given_up() {
+                return false;
+            }
             if !shared.waiting.is_empty() {
                 shared.idle -= 1;
                 let half = shared.waiting.len() / 2;
@@ -84,13 +112,42 @@ impl<T> Queue<T> {
     }
 }
 
+/// Ends the work of all threads when one panics: the others would wait for it.
+struct EndOnPanic<'a, T>(&'a Queue<T>);
+
+impl<T> Drop for EndOnPanic<'_, T> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.give_up();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    fn nobody_waits_for_a_thread_that_never_comes_or_fails() {
+        let queue = Queue::new(vec![1_u32], 2);
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| queue.work(|_, _| {}));
+            queue.give_up();
+            waits.join().expect("it ends");
+        });
+        let queue = Queue::new(vec![1_u32], 2);
+        std::thread::scope(|scope| {
+            let both = [(); 2].map(|()| {
+                scope.spawn(|| queue.work(|_, _| std::panic::resume_unwind(Box::new("as meant"))))
+            });
+            let ends = both.map(|one| usize::from(one.join().is_ok()));
+            assert_eq!(ends.iter().sum::<usize>(), 1, "one of them took it");
+        });
+    }
+
+    #[test]
     fn every_piece_of_work_is_done_once() {
-        let queue = Queue::new(1_u32, 4);
+        let queue = Queue::new(vec![1_u32], 4);
         let done = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
             for _ in 0..4 {

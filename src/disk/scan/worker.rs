@@ -17,13 +17,17 @@ use crate::entry::{Entry, Mode, ObjectId};
 use crate::manifest::{Item, Stat};
 use crate::path::RepoPath;
 
+/// What a repository is in, or what leads to one.
+const GIT: &CStr = c".git";
+
 /// Holds a directory that waits to be looked at.
 pub(super) struct Directory {
     path: Option<RepoPath>,
     /// What of the manifest is below it.
     range: Range<usize>,
+    /// Where the manifest has something at this very path.
+    at: Option<usize>,
     above: Arc<OwnedFd>,
-    name: Vec<u8>,
 }
 
 impl Directory {
@@ -32,27 +36,36 @@ impl Directory {
         Self {
             path: None,
             range: 0..items,
+            at: None,
             above: Arc::new(root),
-            name: b".".to_vec(),
         }
+    }
+
+    fn open(&self) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let name: &[u8] = self.path.as_ref().map_or(b".", |path| path.file_name());
+        openat(&*self.above, name, flags, Bits::empty())
     }
 }
 
 /// Looks at directories, and remembers what was found.
 pub(super) struct Worker<'a> {
-    walk: &'a Walk<'a>,
+    walk: Walk<'a>,
     seen: &'a [AtomicBool],
     listing: Listing,
     pub scan: Scan,
+    /// Directories with a `.git` in them, while nobody knows which are submodules.
+    pub undecided: Vec<Directory>,
 }
 
 impl<'a> Worker<'a> {
-    pub fn new(walk: &'a Walk<'a>, seen: &'a [AtomicBool]) -> Self {
+    pub fn new(walk: Walk<'a>, seen: &'a [AtomicBool]) -> Self {
         Self {
             walk,
             seen,
             listing: Listing::default(),
             scan: Scan::default(),
+            undecided: Vec::new(),
         }
     }
 
@@ -64,58 +77,62 @@ impl<'a> Worker<'a> {
     }
 
     /// Looks at what is in one directory, and adds the directories in it to those below.
-    pub fn directory(&mut self, directory: &Directory, below: &mut Vec<Directory>) {
+    pub fn directory(&mut self, directory: Directory, below: &mut Vec<Directory>) {
         let mut listing = std::mem::take(&mut self.listing);
-        if let Err(error) = self.list(directory, &mut listing, below) {
-            // what is gone since it was listed is not there: the manifest knows if it should be
-            if error != Errno::NOENT {
-                self.unreadable(directory.path.as_ref(), &error);
+        let opened = directory.open().and_then(|fd| {
+            listing.read(&fd)?;
+            Ok(fd)
+        });
+        let is_undecided = directory.path.is_some() && listing.has(GIT);
+        match opened {
+            Ok(_) if is_undecided && self.walk.submodules.is_none() => {
+                self.undecided.push(directory);
             }
+            Ok(fd) => self.listed(directory, fd, &listing, below),
+            // what is gone since it was listed is not there: the manifest knows if it should be
+            Err(Errno::NOENT) => {}
+            Err(error) => self.unreadable(directory.path.as_ref(), &error),
         }
         self.listing = listing;
     }
 
-    fn list(
+    fn listed(
         &mut self,
-        directory: &Directory,
-        listing: &mut Listing,
+        directory: Directory,
+        fd: OwnedFd,
+        listing: &Listing,
         below: &mut Vec<Directory>,
-    ) -> Result<(), Errno> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = openat(&*directory.above, &*directory.name, flags, Bits::empty())?;
-        listing.read(&fd)?;
-        let path = directory.path.as_ref();
-        if let Some(path) = path {
+    ) {
+        if let Some(path) = &directory.path {
             if listing.is_empty() {
-                self.empty_directory(path, &fd, &directory.range)?;
-            } else {
-                self.mark_directory(path);
+                return self.empty_directory(&directory, path, &fd);
             }
-            let has_git = || listing.names().any(|name| name == c".git");
-            if self.walk.submodules.contains(path) && has_git() {
+            self.mark_directory(directory.at);
+            let submodules = self.walk.submodules;
+            if listing.has(GIT) && submodules.is_some_and(|all| all.contains(path)) {
                 self.scan.submodules.push(path.clone());
-                self.mark(path);
-                return Ok(());
+                self.mark(directory.at);
+                return;
             }
         }
+        let path = directory.path.as_ref();
         let here = Here {
             path,
             fd: Arc::new(fd),
             range: directory.range.clone(),
+            skip: path.map_or(0, |path| path.as_bstr().len() + 1),
         };
-        for at in 0..listing.len() {
-            let (name, kind) = listing.get(at);
-            if path.is_some() || name != c".git" {
+        for (name, kind) in listing.entries() {
+            if path.is_some() || name != GIT {
                 self.name(&here, name, kind, below);
             }
         }
-        Ok(())
     }
 
     /// Looks at one name. What the directory itself calls a directory is one; of everything else
     /// the stat data say what it is.
     fn name(&mut self, here: &Here<'_>, name: &CStr, kind: FileType, below: &mut Vec<Directory>) {
-        if kind == FileType::Directory && name != c".git" {
+        if kind == FileType::Directory && name != GIT {
             below.push(self.below(here, name));
             return;
         }
@@ -130,7 +147,7 @@ impl<'a> Worker<'a> {
         let stat = stat_from(&stat);
         if !stat.is_directory() {
             self.entry(here, name, &stat);
-        } else if name == c".git" && is_repository(&here.fd, name.to_bytes()) {
+        } else if name == GIT && is_repository(&here.fd, name.to_bytes()) {
             let (mode, id) = (Mode::NestedGit, ObjectId::none());
             self.scan.found.push(Found {
                 path: here.child(name),
@@ -145,35 +162,34 @@ impl<'a> Worker<'a> {
     fn below(&self, here: &Here<'_>, name: &CStr) -> Directory {
         let name = name.to_bytes();
         let items = &self.walk.manifest.items()[here.range.clone()];
-        let start = items.partition_point(|item| here.compare(item, name, Some(b'/')).is_lt());
-        let size =
-            items[start..].partition_point(|item| here.compare(item, name, Some(b'/')).is_le());
+        let start = items.partition_point(|item| here.compare_below(item, name).is_lt());
+        let size = items[start..].partition_point(|item| here.compare_below(item, name).is_le());
+        // what is at the path itself stands before all that is below it
+        let at = items[..start].binary_search_by(|item| here.compare(item, name));
         let start = here.range.start + start;
         Directory {
             path: Some(RepoPath::child(here.path, name)),
             range: start..start + size,
+            at: at.ok().map(|at| here.range.start + at),
             above: Arc::clone(&here.fd),
-            name: name.to_vec(),
         }
     }
 
     /// An empty directory is something only where the base has no directory: git itself leaves
     /// one behind when somebody stands in it.
-    fn empty_directory(
-        &mut self,
-        path: &RepoPath,
-        fd: &OwnedFd,
-        range: &Range<usize>,
-    ) -> Result<(), Errno> {
-        let known = self.mark(path).and_then(|item| item.disk);
-        if !range.is_empty() {
-            return Ok(());
+    fn empty_directory(&mut self, directory: &Directory, path: &RepoPath, fd: &OwnedFd) {
+        let known = self.mark(directory.at).and_then(|item| item.disk);
+        if !directory.range.is_empty() {
+            return;
         }
         let entry = Entry {
             mode: Mode::EmptyDirectory,
             id: ObjectId::none(),
         };
-        let stat = stat_from(&rustix::fs::fstat(fd)?);
+        let stat = match rustix::fs::fstat(fd) {
+            Ok(stat) => stat_from(&stat),
+            Err(error) => return self.unreadable(Some(path), &error),
+        };
         let believes = match self.walk.believe {
             Believe::Manifest | Believe::Content => true,
             Believe::Checkout | Believe::Nothing => false,
@@ -185,24 +201,23 @@ impl<'a> Worker<'a> {
                 stat,
             });
         }
-        Ok(())
     }
 
     /// A directory that was empty is there also with something in it; that of a submodule which
     /// was not filled is something else then.
-    fn mark_directory(&self, path: &RepoPath) {
-        let item = self.walk.manifest.get(path);
+    fn mark_directory(&self, at: Option<usize>) {
+        let item = at.map(|at| &self.walk.manifest.items()[at]);
         let known = item
             .filter(|item| item.base.is_none())
             .and_then(|item| item.disk);
         if known.is_some_and(|disk| disk.entry.mode == Mode::EmptyDirectory) {
-            self.mark(path);
+            self.mark(at);
         }
     }
 
     /// Notes that what the manifest says of a path is there, and gives it.
-    fn mark(&self, path: &RepoPath) -> Option<&'a Item> {
-        let at = self.walk.manifest.position(path.as_bstr()).ok()?;
+    fn mark(&self, at: Option<usize>) -> Option<&'a Item> {
+        let at = at?;
         self.seen[at].store(true, Memory::Relaxed);
         Some(&self.walk.manifest.items()[at])
     }
@@ -211,9 +226,7 @@ impl<'a> Worker<'a> {
         let walk = self.walk;
         let raw = name.to_bytes();
         let items = &walk.manifest.items()[here.range.clone()];
-        let at = items
-            .binary_search_by(|item| here.compare(item, raw, None))
-            .ok();
+        let at = items.binary_search_by(|item| here.compare(item, raw)).ok();
         let item = at.map(|at| &items[at]);
         if let Some(at) = at {
             self.seen[here.range.start + at].store(true, Memory::Relaxed);
@@ -264,6 +277,8 @@ struct Here<'a> {
     path: Option<&'a RepoPath>,
     fd: Arc<OwnedFd>,
     range: Range<usize>,
+    /// How much of the paths in the range is the path of this directory, with the `/` after it.
+    skip: usize,
 }
 
 impl Here<'_> {
@@ -271,17 +286,19 @@ impl Here<'_> {
         RepoPath::child(self.path, name.to_bytes())
     }
 
-    /// How an item of the range stands to a name in this directory, with what follows the name:
-    /// a `/` for all that is below it.
-    fn compare(&self, item: &Item, name: &[u8], after: Option<u8>) -> Ordering {
-        let skip = self.path.map_or(0, |path| path.as_bstr().len() + 1);
-        let rest = &item.path.as_bstr()[skip..];
+    /// How an item of the range stands to what is at a name in this directory.
+    #[inline]
+    fn compare(&self, item: &Item, name: &[u8]) -> Ordering {
+        let rest: &[u8] = &item.path.as_bstr()[self.skip..];
+        rest.cmp(name)
+    }
+
+    /// How an item of the range stands to all that is below a name in this directory.
+    fn compare_below(&self, item: &Item, name: &[u8]) -> Ordering {
+        let rest = &item.path.as_bstr()[self.skip..];
         let (same, more) = rest.split_at(rest.len().min(name.len()));
-        let next = || match after {
-            // nothing else counts: what comes after the `/` is below the name
-            Some(after) => more.first().copied().cmp(&Some(after)),
-            None => more.len().cmp(&0),
-        };
+        // what comes after the `/` is below the name
+        let next = || more.first().copied().cmp(&Some(b'/'));
         same.cmp(name).then_with(next)
     }
 }

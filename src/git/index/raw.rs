@@ -4,6 +4,8 @@
 //! a split index, whole directories as one entry, an extension that must be understood. The
 //! checksum is looked at by itself ([`RawIndex::is_whole`]): git does not look at it when it reads.
 
+use std::cmp::Ordering;
+
 use bstr::{BStr, ByteSlice};
 use sha1::Digest;
 
@@ -146,6 +148,7 @@ impl RawIndex {
         let mut before: (&[u8], u8) = (b"", 0);
         for _ in 0..self.count {
             let head = rest.get(..fixed).ok_or(NotRaw::Damaged)?;
+            let stat = rest.first_chunk::<STAT>().ok_or(NotRaw::Damaged)?;
             let flags = u16::from_be_bytes([head[fixed - 2], head[fixed - 1]]);
             let second = if flags & EXTENDED == 0 {
                 None
@@ -156,12 +159,17 @@ impl RawIndex {
             let start = fixed + second.map_or(0, <[u8]>::len);
             let path = name_in(&rest[start..], flags).ok_or(NotRaw::Damaged)?;
             let (stage, number_of_stage) = stage_of(flags);
-            if path.is_empty() || before >= (path, number_of_stage) {
+            let is_after = match path.cmp(before.0) {
+                Ordering::Greater => true,
+                Ordering::Equal => before.1 < number_of_stage,
+                Ordering::Less => false,
+            };
+            if path.is_empty() || !is_after {
                 return Err(NotRaw::Damaged);
             }
             before = (path, number_of_stage);
             let id = ObjectId::from_bytes(&head[STAT..fixed - 2]).ok_or(NotRaw::Damaged)?;
-            let mode = mode_of(number(&head[24..]))?;
+            let mode = mode_of(number(&stat[24..28]))?;
             take(RawEntry {
                 at: end - rest.len(),
                 path: path.as_bstr(),
@@ -169,7 +177,7 @@ impl RawIndex {
                 stage,
                 skip_worktree: second.is_some_and(|second| second[0] & SKIP_WORKTREE != 0),
                 assume_unchanged: flags & ASSUME_VALID != 0,
-                stat: stat_of(head),
+                stat: stat_of(stat),
             });
             // one to eight NUL bytes, up to a multiple of eight
             let used = (start + path.len() + 8) & !7;
@@ -231,20 +239,20 @@ const ASSUME_VALID: u16 = 0x8000;
 /// In the upper byte of the second flags.
 const SKIP_WORKTREE: u8 = 0x40;
 
+#[inline]
 fn number(bytes: &[u8]) -> u32 {
     u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }
 
-fn stat_of(head: &[u8]) -> IndexStat {
-    let time = |at: usize| {
-        let (seconds, nanoseconds) = (number(&head[at..]), number(&head[at + 4..]));
-        i64::from(seconds) * 1_000_000_000 + i64::from(nanoseconds)
-    };
+#[inline]
+fn stat_of(head: &[u8; STAT]) -> IndexStat {
+    let time =
+        |seconds: &[u8], rest: &[u8]| i64::from(number(seconds)) * SECOND + i64::from(number(rest));
     IndexStat {
-        ctime: time(0),
-        mtime: time(8),
-        inode: number(&head[20..]),
-        size: number(&head[36..]),
+        ctime: time(&head[..4], &head[4..8]),
+        mtime: time(&head[8..12], &head[12..16]),
+        inode: number(&head[20..24]),
+        size: number(&head[36..40]),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::facts::add::Listing;
 use crate::facts::{FactsError, Main, Repository};
 use crate::git::blobs::BlobReader;
-use crate::git::index::{IndexEntry, Stage, read_index, read_looked};
+use crate::git::index::{IndexEntry, Stage, looked, read_index};
 use crate::git::index_edit::nul_ended;
 use crate::git::index_write::{IndexStat, NewEntry};
 use crate::git::sparse_rules::SparseRules;
@@ -113,8 +113,7 @@ impl Filling<'_> {
             .collect();
         let each = || entries.iter().zip(&bits).zip(&disk);
         let new: Vec<NewEntry<'_>> = each().map(new_entry).collect();
-        let tree = objects.commit(&self.listing.commit)?.tree;
-        locked.commit(&objects.new_index(&tree, &new)?)?;
+        locked.commit(&objects.new_index(&self.listing.trees, &new)?)?;
         self.leave_traces()?;
         let index = entries.iter().zip(&bits).map(index_entry).collect();
         let large = each().filter(|((_, bits), disk)| bits.is_some() && disk.is_none());
@@ -161,19 +160,22 @@ impl Filling<'_> {
             return None;
         }
         let index = self.own.common_dir.join("index");
-        let looked = read_looked(&index, self.own.format).ok()?;
-        let mut looked = looked.iter().peekable();
-        let mut known = |task: &Task<'_>| {
-            while looked.next_if(|one| one.path < *task.path).is_some() {}
-            let same = looked.next_if(|one| one.path == *task.path)?;
-            (same.entry == task.entry).then_some(Original {
-                size: same.size,
-                modified: same.modified,
-                changed: same.changed,
-                inode: same.inode,
-            })
-        };
-        let known: Vec<_> = tasks.iter().map(&mut known).collect();
+        let known = looked(&index, self.own.format, |all| {
+            let mut looked = all.iter().peekable();
+            let mut known = |task: &Task<'_>| {
+                let path = task.path.as_bstr();
+                while looked.next_if(|one| one.path < path).is_some() {}
+                let same = looked.next_if(|one| one.path == path)?;
+                (same.entry == task.entry).then_some(Original {
+                    size: same.size,
+                    modified: same.modified,
+                    changed: same.changed,
+                    inode: same.inode,
+                })
+            };
+            tasks.iter().map(&mut known).collect()
+        });
+        let known: Vec<_> = known.ok()?;
         let read = tasks.len() < READ_AT_MOST;
         Some(Originals::new(&self.own.root, known, read))
     }

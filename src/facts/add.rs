@@ -11,6 +11,7 @@ use crate::cli::ScopeLists;
 use crate::config::{ScopeProfile, SetBy, Strategy};
 use crate::disk::files;
 use crate::entry::Entry;
+use crate::git::listing::{CachedTree, TreeListing};
 use crate::git::worktree::WorktreeEntry;
 use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::path::RepoPath;
@@ -250,6 +251,8 @@ pub struct Listing {
     pub commit: CommitId,
     /// Every entry of its tree, sorted by path.
     pub entries: Vec<(RepoPath, Entry)>,
+    /// The directories of its tree.
+    pub trees: CachedTree,
 }
 
 impl Listing {
@@ -259,9 +262,11 @@ impl Listing {
     /// Fails when it cannot be read.
     pub fn of(repository: &Repository, commit: &CommitId) -> Result<Self, FactsError> {
         let objects = repository.objects()?;
+        let TreeListing { entries, trees } = objects.listing(&objects.commit(commit)?.tree)?;
         Ok(Self {
             commit: commit.clone(),
-            entries: objects.list(&objects.commit(commit)?.tree)?,
+            entries,
+            trees,
         })
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Only names, modes, ids and flags are taken: its stat data can be forged and decide nothing.
 
+mod looked;
 mod raw;
 
 use camino::Utf8Path;
@@ -16,6 +17,8 @@ use crate::entry::{Entry, Mode, ObjectId};
 use crate::manifest::IndexStat;
 use crate::path::RepoPath;
 
+pub use looked::{Looked, looked};
+pub(super) use raw::checksum_of;
 pub use raw::{NotRaw, RawEntry, RawIndex};
 
 /// Says which side of a conflict an entry is (git-read-tree(1), "3-Way Merge").
@@ -127,57 +130,6 @@ pub fn read_sizes(
     paths
         .map(Some)
         .map_err(|error| unreadable(file)(error.to_string()))
-}
-
-/// Holds what the index says of a file that was its blob when git last looked, and which no one can
-/// have changed since without changing one of these (gitformat-index(5)).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Looked {
-    /// Its path.
-    pub path: RepoPath,
-    /// What it named.
-    pub entry: Entry,
-    /// Its size.
-    pub size: u32,
-    /// Modification time, seconds and nanoseconds.
-    pub modified: (u32, u32),
-    /// Change time, seconds and nanoseconds.
-    pub changed: (u32, u32),
-    /// Inode number.
-    pub inode: u32,
-}
-
-/// Reads the files of an index that were unchanged when it was written, with their stat data to the
-/// nanosecond. Left out is what was changed in the second in which the index was written, or later
-/// (git's own rule, "racy git"), and what has no nanoseconds. A missing index has none.
-///
-/// # Errors
-/// Fails as [`read_index`] does.
-pub fn read_looked(file: &Utf8Path, format: ObjectFormat) -> Result<Vec<Looked>, GitError> {
-    let index = open(file, format)?;
-    if index.is_sparse() {
-        return Ok(Vec::new());
-    }
-    let written = u32::try_from(index.timestamp().unix_seconds()).unwrap_or(0);
-    let looked = |entry: &gix::index::Entry| {
-        let stat = entry.stat;
-        let (modified, changed) = (stat.mtime, stat.ctime);
-        let is_old = modified.secs < written && changed.secs < written;
-        let is_exact = modified.nsecs != 0 && changed.nsecs != 0;
-        let plain = entry.flags.difference(Flags::PATH_LEN).is_empty();
-        let mode = mode_of(entry.mode).filter(|mode| mode.is_regular())?;
-        let id = ObjectId::from_bytes(entry.id.as_bytes())?;
-        let path = RepoPath::parse(entry.path(&index)).ok()?;
-        (is_old && is_exact && plain).then_some(Looked {
-            path,
-            entry: Entry { mode, id },
-            size: stat.size,
-            modified: (modified.secs, modified.nsecs),
-            changed: (changed.secs, changed.nsecs),
-            inode: stat.ino,
-        })
-    };
-    Ok(index.entries().iter().filter_map(looked).collect())
 }
 
 /// Parses the bytes of an index file, without the file that a split one names.

@@ -1,12 +1,11 @@
 //! Renders a new index as git would write it (gitformat-index(5)): version 2, or 3 where an entry
 //! has the skip-worktree flag, with the cache tree of a tree that was just checked out.
 
-use gix::objs::tree::EntryKind;
-use gix::objs::{Kind, TreeRefIter};
-
 use super::error::GitError;
-use super::objects::{Objects, id_of, unreadable};
-use crate::entry::{Entry, Mode, ObjectId};
+use super::index::checksum_of;
+use super::listing::CachedTree;
+use super::objects::{Objects, unreadable};
+use crate::entry::{Entry, Mode};
 use crate::manifest::Stat;
 use crate::path::RepoPath;
 
@@ -42,10 +41,10 @@ impl Objects {
     /// Renders the index of a tree of which these are all the entries, sorted by path.
     ///
     /// # Errors
-    /// Fails when a tree cannot be read, or has not these entries.
+    /// Fails when the tree has not as many entries.
     pub fn new_index(
         &self,
-        tree: &ObjectId,
+        trees: &CachedTree,
         entries: &[NewEntry<'_>],
     ) -> Result<Vec<u8>, GitError> {
         let failed = |detail: &dyn std::fmt::Display| unreadable(&"the trees of HEAD", detail);
@@ -62,67 +61,18 @@ impl Objects {
         for entry in entries {
             push_entry(&mut bytes, entry);
         }
-        let root = self.cached(Vec::new(), tree)?;
-        if root.count != entries.len() {
-            return Err(failed(&"they have changed"));
+        if trees.count() != entries.len() {
+            return Err(failed(&"they have other entries"));
         }
         let mut extension = Vec::new();
-        root.push(&mut extension);
+        trees.push(&mut extension);
         bytes.extend_from_slice(b"TREE");
         let length = u32::try_from(extension.len()).map_err(|error| failed(&error))?;
         bytes.extend_from_slice(&length.to_be_bytes());
         bytes.extend_from_slice(&extension);
-        let mut hasher = gix::hash::hasher(self.format.kind());
-        hasher.update(&bytes);
-        let checksum = hasher.try_finalize().map_err(|error| failed(&error))?;
-        bytes.extend_from_slice(checksum.as_bytes());
+        let checksum = checksum_of(&bytes, self.format);
+        bytes.extend(checksum.ok_or_else(|| failed(&"their index has no checksum"))?);
         Ok(bytes)
-    }
-
-    fn cached(&self, name: Vec<u8>, tree: &ObjectId) -> Result<CachedTree, GitError> {
-        let what = format!("tree {tree}");
-        let oid = gix::hash::ObjectId::from_bytes_or_panic(tree.as_bytes());
-        let mut buffer = Vec::new();
-        let data = self.find(&what, &oid, Kind::Tree, &mut buffer)?;
-        let (mut count, mut below) = (0, Vec::new());
-        for entry in TreeRefIter::from_bytes(data, self.format.kind()) {
-            let entry = entry.map_err(|error| unreadable(&what, &error))?;
-            if entry.mode.kind() == EntryKind::Tree {
-                let one = self.cached(entry.filename.to_vec(), &id_of(entry.oid))?;
-                count += one.count;
-                below.push(one);
-            } else {
-                count += 1;
-            }
-        }
-        // git has the shorter names first
-        below.sort_unstable_by(|a, b| (a.name.len(), &a.name).cmp(&(b.name.len(), &b.name)));
-        Ok(CachedTree {
-            name,
-            id: *tree,
-            count,
-            below,
-        })
-    }
-}
-
-/// Holds what the index knows of a directory: how many entries are below it, and its tree.
-struct CachedTree {
-    name: Vec<u8>,
-    id: ObjectId,
-    count: usize,
-    below: Vec<Self>,
-}
-
-impl CachedTree {
-    fn push(&self, bytes: &mut Vec<u8>) {
-        bytes.extend_from_slice(&self.name);
-        let numbers = format!("\0{} {}\n", self.count, self.below.len());
-        bytes.extend_from_slice(numbers.as_bytes());
-        bytes.extend_from_slice(self.id.as_bytes());
-        for one in &self.below {
-            one.push(bytes);
-        }
     }
 }
 

@@ -17,6 +17,7 @@ pub mod index;
 pub mod index_edit;
 pub mod index_write;
 mod level;
+pub mod listing;
 mod merged;
 pub mod objects;
 mod own;

@@ -285,18 +285,6 @@ impl Objects {
             .map_err(|error| unreadable(&"a file into the repository", &error))
     }
 
-    /// Lists every entry of a tree, sorted by path.
-    ///
-    /// # Errors
-    /// Fails when a tree is missing or damaged.
-    pub fn list(&self, tree: &ObjectId) -> Result<Vec<(RepoPath, Entry)>, GitError> {
-        let delta = self.difference(None, Some(tree))?;
-        Ok(delta
-            .into_iter()
-            .filter_map(|(path, entry)| Some((path, entry?)))
-            .collect())
-    }
-
     /// Compares two trees; reads only what differs. The entries are those of `to`.
     ///
     /// # Errors

@@ -222,7 +222,7 @@ fn is_none(checksum: &[u8]) -> bool {
 
 /// It guards against damage, not against forgery: no search for collisions is needed, which takes
 /// ten times as long.
-fn checksum_of(content: &[u8], format: ObjectFormat) -> Option<Vec<u8>> {
+pub(in crate::git) fn checksum_of(content: &[u8], format: ObjectFormat) -> Option<Vec<u8>> {
     match format {
         ObjectFormat::Sha1 => Some(sha1::Sha1::digest(content).to_vec()),
         ObjectFormat::Sha256 => {

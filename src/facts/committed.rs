@@ -6,14 +6,14 @@
 
 use std::collections::BTreeSet;
 
-use super::changes::{Ground, Sources, Terms};
+use super::changes::{Ground, Terms};
 use super::error::FactsError;
-use super::history::History;
 use super::leaks;
 use super::repository::Repository;
 use super::worktree::Known;
 use crate::change::{ChangeSet, Looked};
 use crate::git::GitMode;
+use crate::git::objects::Objects;
 use crate::manifest::{Item, Manifest};
 use crate::path::RepoPath;
 
@@ -34,7 +34,8 @@ pub fn committed(repository: &Repository, known: &Known) -> Result<ChangeSet, Fa
     };
     let mut sources = ground.sources()?;
     let (_, history) = ground.history(&sources)?;
-    ground.manifest = ground.base_of(&sources, &history)?;
+    let paths = sources.paths().chain(history.paths());
+    ground.manifest = base_at(&ground.objects, known, paths)?;
     let changes = ground.net(&sources, &history, None);
     let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
     let mut put_back = ground.put_back(&sources, &history, &net);
@@ -55,17 +56,22 @@ pub fn committed(repository: &Repository, known: &Known) -> Result<ChangeSet, Fa
     })
 }
 
-impl Ground<'_> {
-    /// What the base has at each path that is compared with it.
-    fn base_of(&self, sources: &Sources, history: &History) -> Result<Manifest, FactsError> {
-        let tree = self.objects.commit(&self.known.record.checked_out)?.tree;
-        let paths: BTreeSet<&RepoPath> = sources.paths().chain(history.paths()).collect();
-        let there = self.objects.at(&tree, paths)?.into_iter();
-        let item = |(path, entry)| Item {
-            path,
-            base: Some(entry),
-            disk: None,
-        };
-        Ok(Manifest::new(there.map(item).collect(), i64::MIN))
-    }
+/// What the tree that was checked out has at each of these paths, and nothing else of it.
+///
+/// # Errors
+/// Fails when the tree cannot be read.
+pub fn base_at<'p>(
+    objects: &Objects,
+    known: &Known,
+    paths: impl Iterator<Item = &'p RepoPath>,
+) -> Result<Manifest, FactsError> {
+    let tree = objects.commit(&known.record.checked_out)?.tree;
+    let paths: BTreeSet<&RepoPath> = paths.collect();
+    let there = objects.at(&tree, paths)?.into_iter();
+    let item = |(path, entry)| Item {
+        path,
+        base: Some(entry),
+        disk: None,
+    };
+    Ok(Manifest::new(there.map(item).collect(), i64::MIN))
 }

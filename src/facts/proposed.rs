@@ -1,5 +1,6 @@
 //! Reads what a commit that no ref names yet would change.
 
+use super::committed::base_at;
 use super::effort::Effort;
 use super::error::FactsError;
 use super::heads::Heads;
@@ -8,8 +9,8 @@ use super::repository::Repository;
 use super::shared;
 use super::tips;
 use super::worktree::Known;
-use crate::change::{ChangeSet, Seen};
-use crate::compare::{State, compare};
+use crate::change::{ChangeSet, Looked, Seen};
+use crate::compare::{Delta, State, compare};
 use crate::git::GitMode;
 use crate::name::CommitId;
 use crate::path::RepoPath;
@@ -24,7 +25,7 @@ pub fn changes(
     commit: &CommitId,
 ) -> Result<ChangeSet, FactsError> {
     let record = &known.record;
-    let (manifest, objects) = (known.manifest()?, repository.objects()?);
+    let objects = repository.objects()?;
     let git = repository.git.with_mode(GitMode::Hardened);
     let heads = Heads::read(repository, known, &Effort::default())?;
     let journal = known.journal()?.unwrap_or_default();
@@ -40,6 +41,8 @@ pub fn changes(
         like.push(trees.delta(&tip)?);
     }
     let delta = trees.delta(commit)?;
+    let paths = like.iter().chain([&delta]).flat_map(Delta::keys);
+    let manifest = base_at(&objects, known, paths)?;
     let seen = |_: &RepoPath| Seen::Commit(commit.clone());
     let never = |_: &RepoPath| false;
     let state = State {
@@ -48,9 +51,9 @@ pub fn changes(
         seen: &seen,
         silent: &never,
     };
-    Ok(ChangeSet::new(
-        base.clone(),
-        commit.clone(),
-        compare(&manifest, &[state]),
-    ))
+    let changes = compare(&manifest, &[state]);
+    Ok(ChangeSet {
+        looked: Looked::Commits,
+        ..ChangeSet::new(base.clone(), commit.clone(), changes)
+    })
 }

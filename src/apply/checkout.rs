@@ -43,6 +43,36 @@ pub struct Filling<'a> {
     pub patterns: &'a [u8],
     /// What is checked out.
     pub listing: &'a Listing,
+    /// What is needed to do it here, if somebody has read it already.
+    pub ready: Option<Result<Ready<'a>, Error>>,
+}
+
+/// Holds what is to be created, from what, and what is left out: all that a checkout of ours needs
+/// and that does not depend on the worktree being there.
+pub struct Ready<'a> {
+    /// The write bits of each entry; none for what is left out.
+    bits: Vec<Option<WriteBits>>,
+    tasks: Vec<Task<'a>>,
+    /// What the main worktree has unchanged of the tasks, if it has anything.
+    known: Option<Vec<Option<Original>>>,
+}
+
+impl<'a> Ready<'a> {
+    /// Reads and decides it; nothing is changed.
+    ///
+    /// # Errors
+    /// Fails when git would leave out other entries than the scope does.
+    pub fn read(
+        repository: &Repository,
+        scope: &Scope,
+        patterns: &[u8],
+        listing: &'a Listing,
+    ) -> Result<Self, Error> {
+        let bits = bits(scope, patterns, listing)?;
+        let tasks: Vec<Task<'a>> = listing.entries.iter().zip(&bits).filter_map(task).collect();
+        let known = originals(repository, &tasks);
+        Ok(Self { bits, tasks, known })
+    }
 }
 
 /// Gives the content of blobs.
@@ -87,10 +117,14 @@ impl Filling<'_> {
     /// # Errors
     /// Fails when an object cannot be read or the disk refuses; what is there by then stays.
     /// A signal looks like a failure.
-    pub fn by_ourselves(&self, stop: &(dyn Fn() -> bool + Sync)) -> Result<CheckedOut, Error> {
+    pub fn by_ourselves(mut self, stop: &(dyn Fn() -> bool + Sync)) -> Result<CheckedOut, Error> {
         let entries = &self.listing.entries;
-        let bits = self.bits()?;
-        let tasks: Vec<Task<'_>> = entries.iter().zip(&bits).filter_map(task).collect();
+        let ready = match self.ready.take() {
+            Some(ready) => ready,
+            None => Ready::read(self.own, self.scope, self.patterns, self.listing),
+        };
+        let Ready { bits, tasks, known } = ready?;
+        let is_copied = tasks.len() < READ_AT_MOST;
         let locked = LockedFile::take(&self.admin_dir.join("index"))?;
         let objects = self.own.objects()?;
         let blobs = objects.blobs();
@@ -102,7 +136,7 @@ impl Filling<'_> {
             // have been changed at the moment at which the index was written ("racy git")
             time: locked.time - 1_000_000_000,
             content: &content,
-            originals: self.originals(&tasks),
+            originals: known.map(|known| Originals::new(&self.own.root, known, is_copied)),
             stop,
         };
         let created = checkout.make().map_err(Self::failed)?;
@@ -127,59 +161,6 @@ impl Filling<'_> {
         Ok(CheckedOut { index, disk })
     }
 
-    /// The write bits of each entry; none for what is left out. What git would leave out by the
-    /// patterns is held against it, as every later command of git's goes by them.
-    fn bits(&self) -> Result<Vec<Option<WriteBits>>, Error> {
-        let mut classifier = self.scope.classifier();
-        let mut rules = SparseRules::new(self.patterns);
-        let mut bits = Vec::with_capacity(self.listing.entries.len());
-        for (path, entry) in &self.listing.entries {
-            let kind = if entry.mode.is_directory() {
-                EntryKind::Directory
-            } else {
-                EntryKind::File
-            };
-            let access = classifier.verdict(path, kind).access;
-            let excluded = access == Access::Excluded;
-            // of a directory git asks the disk (see `scope/sparse.rs`)
-            if kind == EntryKind::File && rules.leaves_out(path) != excluded {
-                return Err(disagreement(path, access));
-            }
-            bits.push(match access {
-                Access::Excluded => None,
-                Access::Read => Some(WriteBits::Cleared),
-                Access::Write => Some(WriteBits::Owner),
-            });
-        }
-        Ok(bits)
-    }
-
-    /// What of it the main worktree has unchanged, as its index proves.
-    fn originals(&self, tasks: &[Task<'_>]) -> Option<Originals<'_>> {
-        if self.own.main == Main::Bare {
-            return None;
-        }
-        let index = self.own.common_dir.join("index");
-        let known = looked(&index, self.own.format, |all| {
-            let mut looked = all.iter().peekable();
-            let mut known = |task: &Task<'_>| {
-                let path = task.path.as_bstr();
-                while looked.next_if(|one| one.path < path).is_some() {}
-                let same = looked.next_if(|one| one.path == path)?;
-                (same.entry == task.entry).then_some(Original {
-                    size: same.size,
-                    modified: same.modified,
-                    changed: same.changed,
-                    inode: same.inode,
-                })
-            };
-            tasks.iter().map(&mut known).collect()
-        });
-        let known: Vec<_> = known.ok()?;
-        let read = tasks.len() < READ_AT_MOST;
-        Some(Originals::new(&self.own.root, known, read))
-    }
-
     fn leave_traces(&self) -> Result<(), Error> {
         let (log, orig_head) = reset::traces(self.admin_dir);
         let head = &self.listing.commit;
@@ -202,6 +183,61 @@ impl Filling<'_> {
             CheckoutError::Stopped => Error::Interrupted(2),
         }
     }
+}
+
+/// The write bits of each entry; none for what is left out. What git would leave out by the
+/// patterns is held against it, as every later command of git's goes by them.
+fn bits(
+    scope: &Scope,
+    patterns: &[u8],
+    listing: &Listing,
+) -> Result<Vec<Option<WriteBits>>, Error> {
+    let mut classifier = scope.classifier();
+    let mut rules = SparseRules::new(patterns);
+    let mut bits = Vec::with_capacity(listing.entries.len());
+    for (path, entry) in &listing.entries {
+        let kind = if entry.mode.is_directory() {
+            EntryKind::Directory
+        } else {
+            EntryKind::File
+        };
+        let access = classifier.verdict(path, kind).access;
+        let excluded = access == Access::Excluded;
+        // of a directory git asks the disk (see `scope/sparse.rs`)
+        if kind == EntryKind::File && rules.leaves_out(path) != excluded {
+            return Err(disagreement(path, access));
+        }
+        bits.push(match access {
+            Access::Excluded => None,
+            Access::Read => Some(WriteBits::Cleared),
+            Access::Write => Some(WriteBits::Owner),
+        });
+    }
+    Ok(bits)
+}
+
+/// What of it the main worktree has unchanged, as its index proves.
+fn originals(repository: &Repository, tasks: &[Task<'_>]) -> Option<Vec<Option<Original>>> {
+    if repository.main == Main::Bare {
+        return None;
+    }
+    let index = repository.common_dir.join("index");
+    let known: Result<Vec<_>, _> = looked(&index, repository.format, |all| {
+        let mut looked = all.iter().peekable();
+        let mut known = |task: &Task<'_>| {
+            let path = task.path.as_bstr();
+            while looked.next_if(|one| one.path < path).is_some() {}
+            let same = looked.next_if(|one| one.path == path)?;
+            (same.entry == task.entry).then_some(Original {
+                size: same.size,
+                modified: same.modified,
+                changed: same.changed,
+                inode: same.inode,
+            })
+        };
+        tasks.iter().map(&mut known).collect()
+    });
+    known.ok()
 }
 
 fn task<'a>(

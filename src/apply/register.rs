@@ -12,6 +12,8 @@ use crate::disk::scan::{Believe, Found, Walk, scan};
 use crate::entry::Entry;
 use crate::error::Error;
 use crate::facts::add::Listing;
+use crate::facts::repository::joined;
+use crate::facts::shared::MainWorktree;
 use crate::facts::worktree::Recorded;
 use crate::facts::{Known, Repository, integrity, shared};
 use crate::git::index::IndexEntry;
@@ -31,7 +33,7 @@ pub struct Registration<'a> {
     /// The record.
     pub record: Record,
     /// The commit that is checked out.
-    pub head: Listing,
+    pub head: &'a Listing,
     /// What was placed there, which has a list of its own.
     pub placed: Placed,
     /// Whether git has just written the files, so that they need not be read.
@@ -56,18 +58,31 @@ impl Registration<'_> {
     ///
     /// # Errors
     /// Fails when git or the disk does; the caller removes the directory.
-    pub fn write(mut self) -> Result<Record, Error> {
+    pub fn write(self) -> Result<Record, Error> {
+        let repository = self.repository;
+        self.write_beside(|| Ok(shared::main_worktree(repository)?))
+    }
+
+    /// As [`Registration::write`]; what is in the main worktree is told by somebody who may still be
+    /// looking, and is asked last.
+    ///
+    /// # Errors
+    /// As [`Registration::write`], and as whoever tells.
+    pub fn write_beside(
+        mut self,
+        main: impl FnOnce() -> Result<MainWorktree, Error>,
+    ) -> Result<Record, Error> {
         let repository = self.repository;
         if let Recorded::Incomplete(intent) = Recorded::read(repository, &self.record.name)? {
             self.record.owner = intent.owner;
         }
         self.record.conversions = self.conversions(&repository.objects()?)?;
-        let manifest = self.manifest()?;
-        files::write(&self.dir.join("manifest"), &manifest.to_bytes())?;
-        files::write(&self.dir.join("refs"), &refs(repository)?)?;
-        self.ignore_rules()?;
-        let shared = shared::take(repository)?;
-        files::write(&self.dir.join("shared.toml"), to_text(&shared).as_bytes())?;
+        std::thread::scope(|threads| {
+            let manifest = threads.spawn(|| self.write_manifest());
+            let rest = self.write_rest(main);
+            joined(manifest)?;
+            rest
+        })?;
         let admin_dir = &self.record.admin_dir;
         self.record.integrity =
             integrity::fingerprints(&repository.common_dir, admin_dir, repository.format)?;
@@ -77,6 +92,23 @@ impl Registration<'_> {
         )?;
         files::remove_file(&self.dir.join("intent.toml"))?;
         Ok(self.record)
+    }
+
+    fn write_manifest(&self) -> Result<(), Error> {
+        let manifest = self.manifest()?;
+        Ok(files::write(
+            &self.dir.join("manifest"),
+            &manifest.to_bytes(),
+        )?)
+    }
+
+    /// Writes what is known of all else; the disk takes it together with the manifest.
+    fn write_rest(&self, main: impl FnOnce() -> Result<MainWorktree, Error>) -> Result<(), Error> {
+        files::write(&self.dir.join("refs"), &refs(self.repository)?)?;
+        self.ignore_rules()?;
+        let shared = shared::take_beside(self.repository, main()?)?;
+        let file = self.dir.join("shared.toml");
+        Ok(files::write(&file, to_text(&shared).as_bytes())?)
     }
 
     /// Whether a file on disk may differ from what git stores: filters, line endings, encodings
@@ -125,7 +157,7 @@ impl Registration<'_> {
 
     /// Nothing was written there but what is known.
     fn manifest_of(&self, disk: &[Option<OnDisk>]) -> Result<Manifest, Error> {
-        let mut items = items_of(&self.head);
+        let mut items = items_of(self.head);
         for (item, disk) in items.iter_mut().zip(disk) {
             item.disk = *disk;
         }
@@ -135,7 +167,7 @@ impl Registration<'_> {
     }
 
     fn manifest_of_walk(&self) -> Result<Manifest, Error> {
-        let expected = Manifest::new(items_of(&self.head), 0);
+        let expected = Manifest::new(items_of(self.head), 0);
         let (expected, placed) = self.placed.clone().laid_over(expected, &|_| false);
         let source = Some(self.repository.root.as_path());
         let proof = Proof {
@@ -166,7 +198,7 @@ impl Registration<'_> {
             .max()
             .unwrap_or(0);
         let settled = files::settled_time(root, newest)?;
-        let mut items = items_of(&self.head);
+        let mut items = items_of(self.head);
         let tracked = items.len();
         let ours = |found: &Found| placed.get(&found.path).is_some();
         for found in scan.found.into_iter().filter(|found| !ours(found)) {

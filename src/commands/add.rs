@@ -14,6 +14,7 @@ use crate::config::{Choice, Client, SettingFlags, Strategy};
 use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::facts::add::{self as facts, Asked as AskedFor, Counts, Listing};
+use crate::facts::repository::joined;
 use crate::facts::sync::InWorktree;
 use crate::facts::worktree::Recorded;
 use crate::facts::{FactsError, Known, Loaded, Main, Repository, load_config, owner, prompt};
@@ -145,13 +146,11 @@ fn attempt(
     let scope = Scope::compile(plan.rules.clone(), ground.case()?);
     let scope = scope.map_err(Error::Scope)?;
     let listing = Listing::of(&ground, plan.checkout())?;
-    let (files, mut notes) = facts::count(&scope, &listing);
+    // another repository's files are nobody's here
+    let around = fetched.is_none().then_some(&repository);
+    let (files, mut notes, overlaps) = counted(around, name, &scope, &listing, options);
     notes.extend(left);
-    if fetched.is_none() {
-        // another repository's files are nobody's here
-        let overlaps = overlap::check(&repository, name, &scope, &listing, options);
-        notes.extend(overlaps?);
-    }
+    notes.extend(overlaps?);
     let files_to_sync = Files::select(session, &repository, &loaded, &sync_of(options))?;
     let there = InWorktree::to_be(&listing.entries);
     let mut synced = files_to_sync.plan(&repository, &plan, &scope, &there)?;
@@ -184,7 +183,7 @@ fn attempt(
             hooks,
             claim: claim.clone(),
         };
-        synced = making.apply(listing, &mut notes)?;
+        synced = making.apply(&listing, &mut notes)?;
         Done::Made
     };
     let owner = plan.owner.clone();
@@ -200,6 +199,23 @@ fn attempt(
             owner,
             claim,
         })
+    })
+}
+
+/// How many files have which access, what the author of the rules should hear, and what other
+/// worktrees of the repository around may write as well.
+fn counted(
+    around: Option<&Repository>,
+    name: &WorktreeName,
+    scope: &Scope,
+    listing: &Listing,
+    options: &crate::cli::Add,
+) -> (Counts, Vec<String>, Result<Vec<String>, Error>) {
+    std::thread::scope(|threads| {
+        let counted = threads.spawn(|| facts::count(scope, listing));
+        let overlaps = around.map(|around| overlap::check(around, name, scope, listing, options));
+        let (files, advice) = joined(counted);
+        (files, advice, overlaps.unwrap_or_else(|| Ok(Vec::new())))
     })
 }
 

@@ -218,7 +218,7 @@ fn install(
         repository,
         dir: dir.clone(),
         record,
-        head: Listing::of(repository, &head)?,
+        head: &Listing::of(repository, &head)?,
         placed: crate::placed::Placed::default(),
         fresh: Fresh::No,
     }

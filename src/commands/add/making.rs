@@ -5,7 +5,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::super::Session;
 use super::elsewhere::Fetched;
 use super::files::Files;
-use crate::apply::checkout::{CheckedOut, Filling};
+use crate::apply::checkout::{CheckedOut, Filling, Ready};
 use crate::apply::made::Made;
 use crate::apply::place::{Destination, Hand, Placing, place};
 use crate::apply::register::{Fresh, Registration, dot_git};
@@ -19,14 +19,16 @@ use crate::error::Error;
 use crate::facts::Repository;
 use crate::facts::add::{Listing, base_tips};
 use crate::facts::checkout;
+use crate::facts::repository::joined;
+use crate::facts::shared;
 use crate::facts::sync::{self, FromConfig};
 use crate::facts::worktree::hooks_of;
+use crate::git::Asked;
 use crate::git::checkout::CheckoutBy;
 use crate::git::hooks::PreCommit;
 use crate::git::index::IndexEntry;
 use crate::git::sparse_files::{admin_dir_of, sparse_files};
 use crate::git::worktree::NewWorktreeBranch;
-use crate::git::{Asked, Git};
 use crate::placed::Placed;
 use crate::plan::add::{AddPlan, PlannedBranch};
 use crate::plan::checkout::{Checkout, CheckoutFacts, plan as checkout_plan};
@@ -58,7 +60,7 @@ pub(super) struct Making<'a> {
 
 impl Making<'_> {
     /// Makes what the plan says; undoes all of it when a step fails.
-    pub fn apply(&self, listing: Listing, notes: &mut Vec<String>) -> Result<SyncPlan, Error> {
+    pub fn apply(&self, listing: &Listing, notes: &mut Vec<String>) -> Result<SyncPlan, Error> {
         let mut made = Made::nothing(self.repository, self.plan);
         self.steps(listing, &mut made, notes).map_err(|error| {
             let left = made.undo(&error);
@@ -70,7 +72,7 @@ impl Making<'_> {
 
     fn steps(
         &self,
-        listing: Listing,
+        listing: &Listing,
         made: &mut Made<'_>,
         notes: &mut Vec<String>,
     ) -> Result<SyncPlan, Error> {
@@ -79,11 +81,16 @@ impl Making<'_> {
         made.intent(Session::now())?;
         made.ignore_rules()?;
         session.check()?;
-        let patterns = patterns(scope, &listing);
-        let (own, admin_dir) = match plan.strategy {
+        let patterns = &patterns(scope, listing);
+        let (own, admin_dir, ready) = match plan.strategy {
             Strategy::Worktree => {
-                let admin_dir = register_with_git(repository, plan, &patterns, made)?;
-                (repository.clone(), admin_dir)
+                // reading goes on while git writes
+                let (admin_dir, ready) = std::thread::scope(|threads| {
+                    let ready = threads.spawn(|| self.ready(patterns, listing));
+                    let admin_dir = register_with_git(repository, plan, patterns, made);
+                    (admin_dir, joined(ready))
+                });
+                (repository.clone(), admin_dir?, ready)
             }
             Strategy::Clone => {
                 made.cloning();
@@ -94,90 +101,108 @@ impl Making<'_> {
                     }
                     None => clone::make(repository, plan)?,
                 };
-                own.git.sparse_checkout_set(&patterns)?;
+                own.git.sparse_checkout_set(patterns)?;
                 let admin_dir = own.common_dir.clone();
-                (own, admin_dir)
+                (own, admin_dir, None)
             }
         };
         let git = own.git.on(&admin_dir, Some(&plan.path));
         session.check()?;
-        let (facts, surroundings) =
-            checkout::read(&own, &git, &plan.path, plan.strategy, &listing)?;
-        let CheckedOut { index, disk } =
-            self.check_out(&own, &git, &admin_dir, &listing, &facts)?;
-        session.check()?;
+        let (facts, surroundings) = checkout::read(&own, &git, &plan.path, plan.strategy, listing)?;
+        let checkout = self.chosen(&facts);
         let hook = surroundings.has_hook("post-checkout");
-        if hook {
-            // by the directory alone, as git starts it after `worktree add`
-            let in_worktree = repository.git.at(&plan.path);
-            in_worktree.hook_run_post_checkout(&listing.commit)?;
-            session.check()?;
-        }
-        let (synced, placed) = self.place(&own, &admin_dir, &index, notes)?;
-        // what nobody else has touched is as we made it
-        let disk = disk.filter(|_| !hook);
-        if disk.is_none() {
-            write_bits::apply(&plan.path, scope, &index, Doing::Change)?;
-            git.update_index_refresh()?;
-        }
-        let mut record = record(&own, plan, scope, &admin_dir)?;
-        record.claim.clone_from(&self.claim);
-        if self.hooks == WithHooks::Yes {
-            let ask = match plan.on_violation {
-                OnViolation::Block => PreCommit::Blocks,
-                OnViolation::Report => PreCommit::Absent,
-            };
-            let _shared = Lock::wait(&repository.shared_lock())?;
-            hooks_of(&repository.git, &record)?.install(&session.binary, ask)?;
-        }
-        session.check()?;
-        let dir = repository.record_dir(&plan.name);
-        let fresh = match disk {
-            Some(disk) if placed.files().is_empty() => Fresh::Created(disk),
-            Some(_) | None => Fresh::Yes,
+        let filling = Filling {
+            own: &own,
+            git: &git,
+            admin_dir: &admin_dir,
+            path: &plan.path,
+            scope,
+            patterns,
+            listing,
+            ready,
         };
-        Registration {
-            repository: &own,
-            dir,
-            record,
-            head: listing,
-            placed,
-            fresh,
-        }
-        .write()?;
-        session.check()?;
-        Ok(synced)
+        std::thread::scope(|threads| {
+            // what a hook of the user's does there has to be seen
+            let main = (!hook).then(|| threads.spawn(|| shared::main_worktree(&own)));
+            let CheckedOut { index, disk } = match checkout {
+                Checkout::Own => filling.by_ourselves(&|| self.session.check().is_err())?,
+                Checkout::Git(_) => filling.by_git()?,
+            };
+            session.check()?;
+            if hook {
+                // by the directory alone, as git starts it after `worktree add`
+                let in_worktree = repository.git.at(&plan.path);
+                in_worktree.hook_run_post_checkout(&listing.commit)?;
+                session.check()?;
+            }
+            let (synced, placed) = self.place(&own, &admin_dir, &index, notes)?;
+            // what nobody else has touched is as we made it
+            let disk = disk.filter(|_| !hook);
+            if disk.is_none() {
+                write_bits::apply(&plan.path, scope, &index, Doing::Change)?;
+                git.update_index_refresh()?;
+            }
+            let fresh = match disk {
+                Some(disk) if placed.files().is_empty() => Fresh::Created(disk),
+                Some(_) | None => Fresh::Yes,
+            };
+            let record = self.record(&own, &admin_dir)?;
+            self.install(&record)?;
+            session.check()?;
+            let registration = Registration {
+                repository: &own,
+                dir: repository.record_dir(&plan.name),
+                record,
+                head: listing,
+                placed,
+                fresh,
+            };
+            registration.write_beside(|| match main {
+                Some(main) => Ok(joined(main)?),
+                None => Ok(shared::main_worktree(&own)?),
+            })?;
+            session.check()?;
+            Ok(synced)
+        })
     }
 
-    /// Fills the worktree, and says who does (`-v`).
-    fn check_out(
-        &self,
-        own: &Repository,
-        git: &Git,
-        admin_dir: &Utf8Path,
-        listing: &Listing,
-        facts: &CheckoutFacts<'_>,
-    ) -> Result<CheckedOut, Error> {
-        let filling = Filling {
-            own,
-            git,
-            admin_dir,
-            path: &self.plan.path,
-            scope: self.scope,
-            patterns: &patterns(self.scope, listing),
-            listing,
-        };
+    /// What our own checkout needs, where one is likely.
+    fn ready<'l>(&self, patterns: &[u8], listing: &'l Listing) -> Option<Result<Ready<'l>, Error>> {
+        let git = &self.repository.git;
+        let is_likely = git.checkout_by() == CheckoutBy::Own && git.is_local();
+        is_likely.then(|| Ready::read(self.repository, self.scope, patterns, listing))
+    }
+
+    /// Decides who fills the worktree, and says so (`-v`).
+    fn chosen(&self, facts: &CheckoutFacts<'_>) -> Checkout {
         let tell = |line: &str| self.session.trace.tell(&Asked::Step(line));
-        match checkout_plan(facts) {
-            Checkout::Own => {
-                tell("check the files out");
-                filling.by_ourselves(&|| self.session.check().is_err())
-            }
-            Checkout::Git(reason) => {
-                tell(&format!("git checks out: {reason}"));
-                filling.by_git()
-            }
+        let checkout = checkout_plan(facts);
+        match &checkout {
+            Checkout::Own => tell("check the files out"),
+            Checkout::Git(reason) => tell(&format!("git checks out: {reason}")),
         }
+        checkout
+    }
+
+    fn record(&self, own: &Repository, admin_dir: &Utf8Path) -> Result<Record, Error> {
+        let record = record(own, self.plan, self.scope, admin_dir)?;
+        let claim = self.claim.clone();
+        Ok(Record { claim, ..record })
+    }
+
+    /// Installs the hooks, if they are wanted.
+    fn install(&self, record: &Record) -> Result<(), Error> {
+        if self.hooks == WithHooks::No {
+            return Ok(());
+        }
+        let ask = match self.plan.on_violation {
+            OnViolation::Block => PreCommit::Blocks,
+            OnViolation::Report => PreCommit::Absent,
+        };
+        let _shared = Lock::wait(&self.repository.shared_lock())?;
+        let hooks = hooks_of(&self.repository.git, record)?;
+        hooks.install(&self.session.binary, ask)?;
+        Ok(())
     }
 
     /// Nobody but a hook of the user's can have edited what is in a worktree that is being made.

@@ -24,13 +24,35 @@ use main_worktree::{Conversions, Looked, Modes};
 /// # Errors
 /// Fails when git or the disk does.
 pub fn take(repository: &Repository) -> Result<Shared, FactsError> {
-    let (since, main) = main_worktree::take(repository)?;
+    take_beside(repository, main_worktree(repository)?)
+}
+
+/// Represents what was found in the main worktree.
+pub struct MainWorktree {
+    since: Option<MainSince>,
+    files: Option<Vec<MainFile>>,
+}
+
+/// Looks at the main worktree: what changes there from now on counts.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub fn main_worktree(repository: &Repository) -> Result<MainWorktree, FactsError> {
+    let (since, files) = main_worktree::take(repository)?;
+    Ok(MainWorktree { since, files })
+}
+
+/// Records what is beside a worktree now, and what was found in the main one.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub fn take_beside(repository: &Repository, main: MainWorktree) -> Result<Shared, FactsError> {
     Ok(Shared {
         version: VERSION,
         hooks: hooks::all(repository)?,
         settings: settings::all(repository)?,
-        since,
-        main,
+        since: main.since,
+        main: main.files,
     })
 }
 

@@ -51,6 +51,18 @@ fn clone(repo: &TestRepo, options: &[&str], name: &str) -> PathBuf {
     repo.root().join(name)
 }
 
+/// The text with each stretch from `from` to the next `to` replaced: what is not the same twice.
+fn masked(text: &str, from: &str, to: &str, by: &str) -> String {
+    let (mut shown, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once(from) {
+        let (_, after) = after.split_once(to).expect("it ends");
+        shown.push_str(before);
+        shown.push_str(by);
+        rest = after;
+    }
+    shown + rest
+}
+
 mod what_is_made {
     use super::*;
 
@@ -70,7 +82,7 @@ mod what_is_made {
     fn json_holds_all_of_it() {
         let repo = TestRepo::project();
         let said = repo.agentwt(&[SRC, &["--json", "--exclude", "**/secrets/**"]].concat());
-        insta::with_settings!({filters => vec![(r#""notes": \[[^\]]*\]"#, "[notes]")]}, {
+        let said = masked(&said.to_string(), "\"notes\": [", "]", "[notes]");
         insta::assert_snapshot!(said, @r#"
         {
           "attempts": 1,
@@ -115,7 +127,6 @@ mod what_is_made {
         }
         --- status 0
         "#);
-        });
     }
 
     #[test]
@@ -240,11 +251,9 @@ mod what_is_made {
         ");
         let record = text(&dir.join("record.toml"));
         let record = record.replace(&*repo.root().to_string_lossy(), "$TMP");
-        insta::with_settings!({filters => vec![
-            (r#"created = ".*""#, "created = [time]"),
-            (r#"digest = ".*""#, "digest = [id]"),
-        ]}, {
-            insta::assert_snapshot!(record, @r#"
+        let record = masked(&record, "created = \"", "\"", "created = [time]");
+        let record = masked(&record, "digest = \"", "\"", "digest = [id]");
+        insta::assert_snapshot!(record, @r#"
             version = 2
             name = "task-5"
             created = [time]
@@ -338,7 +347,6 @@ mod what_is_made {
             [scope.origin]
             flag = "--exclude"
             "#);
-        });
     }
 
     #[test]

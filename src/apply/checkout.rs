@@ -5,7 +5,8 @@ use camino::Utf8Path;
 
 use super::register::{check_sparse, disagreement};
 use crate::disk::checkout::{
-    Checkout, CheckoutError, Content, Created, Known as Original, LockedFile, Originals, Task,
+    Checkout, CheckoutError, Content, Created, Known as Original, LockedFile, Originals, Reads,
+    Task,
 };
 use crate::disk::files;
 use crate::disk::mode::WriteBits;
@@ -23,8 +24,8 @@ use crate::manifest::OnDisk;
 use crate::path::RepoPath;
 use crate::scope::{Access, EntryKind, Scope};
 
-/// Where files cannot be cloned, reading so many from another worktree costs more than reading their
-/// objects, which stand side by side.
+/// Where files cannot be cloned, and there are so many, those of the main worktree are only read that
+/// the system holds in memory: from a disk their objects come more quickly, which stand side by side.
 const READ_AT_MOST: usize = 20_000;
 
 /// Holds a worktree that is to be filled.
@@ -124,7 +125,11 @@ impl Filling<'_> {
             None => Ready::read(self.own, self.scope, self.patterns, self.listing),
         };
         let Ready { bits, tasks, known } = ready?;
-        let is_copied = tasks.len() < READ_AT_MOST;
+        let read = if tasks.len() < READ_AT_MOST {
+            Reads::All
+        } else {
+            Reads::InMemory
+        };
         let locked = LockedFile::take(&self.admin_dir.join("index"))?;
         let objects = self.own.objects()?;
         let blobs = objects.blobs();
@@ -136,7 +141,7 @@ impl Filling<'_> {
             // have been changed at the moment at which the index was written ("racy git")
             time: locked.time - 1_000_000_000,
             content: &content,
-            originals: known.map(|known| Originals::new(&self.own.root, known, is_copied)),
+            originals: known.map(|known| Originals::new(&self.own.root, known, read)),
             stop,
         };
         let created = checkout.make().map_err(Self::failed)?;

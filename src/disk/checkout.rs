@@ -23,7 +23,7 @@ use crate::manifest::Stat;
 use crate::path::RepoPath;
 
 pub use locked::LockedFile;
-pub use original::{Known, Originals};
+pub use original::{Known, Originals, Reads};
 
 /// Gives the content of objects, to one thread.
 pub trait Content {

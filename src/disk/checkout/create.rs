@@ -129,6 +129,16 @@ impl<'a, C: Content> Worker<'a, C> {
         }
         let above = self.open.last().map_or(&self.root, |(_, fd)| fd);
         let mut copied = || -> std::io::Result<Option<Created>> {
+            if originals.are_read(&known) {
+                let buffer = &mut self.buffer;
+                // it may have been written to meanwhile
+                if !source.read(&mut from, &known, buffer) || !is(&from, &known) {
+                    return Ok(None);
+                }
+                let mut file = new_file(above, task)?;
+                file.write_all(buffer)?;
+                return finish(&file, task, &self.times).map(Some);
+            }
             let mut file = new_file(above, task)?;
             let taken = source.take(&mut from, &known, &file, &mut self.buffer);
             let is_whole = match taken {

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
 
 use bstr::ByteSlice;
 use camino::Utf8Path;
@@ -36,26 +36,55 @@ pub struct Originals<'a> {
     pub root: &'a Utf8Path,
     /// For each task what is known of the file at its path; none where nothing is.
     pub known: Vec<Option<Known>>,
-    /// Whether a file is read even where it cannot be cloned.
-    pub read: bool,
+    /// Which files are read where they cannot be cloned.
+    pub read: Reads,
     no_clones: AtomicBool,
+    /// How many more files had to be waited for than were there to be read.
+    misses: AtomicIsize,
 }
+
+/// Says which files are read where they cannot be cloned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// All.
+    All,
+    /// Those that the system holds in memory: objects stand side by side, so that they are had more
+    /// quickly from a disk.
+    InMemory,
+}
+
+/// After so many files that are not in memory, none is looked at any more.
+const MISSES: isize = 64;
 
 impl<'a> Originals<'a> {
     /// Takes what is known.
     #[must_use]
-    pub const fn new(root: &'a Utf8Path, known: Vec<Option<Known>>, read: bool) -> Self {
+    pub const fn new(root: &'a Utf8Path, known: Vec<Option<Known>>, read: Reads) -> Self {
         Self {
             root,
             known,
             read,
             no_clones: AtomicBool::new(false),
+            misses: AtomicIsize::new(0),
         }
     }
 
     /// Whether there is anything to be taken as far as is known by now.
     pub(super) fn are_of_use(&self) -> bool {
-        self.read || !self.no_clones.load(Ordering::Relaxed)
+        let reads = match self.read {
+            Reads::All => true,
+            Reads::InMemory => self.misses.load(Ordering::Relaxed) < MISSES,
+        };
+        reads || self.may_clone()
+    }
+
+    /// Whether a file of this size is read before there is a new one that it could be cloned into.
+    pub(super) fn are_read(&self, known: &Known) -> bool {
+        !self.may_clone() && known.size <= LONGEST
+    }
+
+    fn may_clone(&self) -> bool {
+        !self.no_clones.load(Ordering::Relaxed)
     }
 }
 
@@ -96,7 +125,7 @@ impl<'a> Source<'a> {
 
     /// Takes the content into a new, empty file or into the buffer.
     pub fn take(&self, from: &mut File, known: &Known, to: &File, buffer: &mut Vec<u8>) -> Taken {
-        if !self.originals.no_clones.load(Ordering::Relaxed) {
+        if self.originals.may_clone() {
             match clone(from, to) {
                 Ok(()) => return Taken::Written,
                 Err(
@@ -107,21 +136,38 @@ impl<'a> Source<'a> {
                 Err(_) => {}
             }
         }
-        if !self.originals.read {
-            return Taken::Nothing;
-        }
         if known.size > LONGEST {
+            if self.originals.read == Reads::InMemory {
+                return Taken::Nothing;
+            }
             let (mut from, mut to) = (&*from, to);
             return match std::io::copy(&mut from, &mut to) {
                 Ok(copied) if copied == u64::from(known.size) => Taken::Written,
                 Ok(_) | Err(_) => Taken::Nothing,
             };
         }
-        let size = known.size as usize;
-        buffer.resize(size, 0);
-        match from.read_exact(buffer) {
-            Ok(()) => Taken::Read,
-            Err(_) => Taken::Nothing,
+        if self.read(from, known, buffer) {
+            Taken::Read
+        } else {
+            Taken::Nothing
+        }
+    }
+
+    /// Reads all of it into the buffer; whether it could be had.
+    pub fn read(&self, from: &mut File, known: &Known, buffer: &mut Vec<u8>) -> bool {
+        buffer.resize(known.size as usize, 0);
+        match self.originals.read {
+            Reads::All => from.read_exact(buffer).is_ok(),
+            Reads::InMemory => {
+                let is_there = read_at_once(from, buffer) == Some(buffer.len());
+                let step = if is_there { -1 } else { 1 };
+                let misses = &self.originals.misses;
+                // what was there does not outweigh all that comes
+                let _ = misses.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |before| {
+                    Some((before + step).max(-MISSES))
+                });
+                is_there
+            }
         }
     }
 }
@@ -143,6 +189,22 @@ pub(super) fn is(file: impl std::os::fd::AsFd, known: &Known) -> bool {
     };
     let is_small = stat.st_size as u64 == u64::from(known.size);
     is_small && now == *known && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+}
+
+/// Reads what is in memory, without waiting for the disk (preadv2(2), `RWF_NOWAIT`); how much.
+#[cfg(target_os = "linux")]
+fn read_at_once(from: &File, buffer: &mut [u8]) -> Option<usize> {
+    use rustix::io::{ReadWriteFlags, preadv2};
+    if buffer.is_empty() {
+        return Some(0);
+    }
+    let into = &mut [std::io::IoSliceMut::new(buffer)];
+    preadv2(from, into, 0, ReadWriteFlags::NOWAIT).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn read_at_once(_: &File, _: &mut [u8]) -> Option<usize> {
+    None
 }
 
 #[cfg(target_os = "linux")]

@@ -216,3 +216,42 @@ fn clone(from: &File, to: &File) -> Result<(), Errno> {
 fn clone(_: &File, _: &File) -> Result<(), Errno> {
     Err(Errno::NOSYS)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn what_is_not_in_memory_is_given_up_after_a_while() {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(b"abc").expect("it is written");
+        let longer = Known {
+            size: 4,
+            modified: (1, 1),
+            changed: (1, 1),
+            inode: 1,
+        };
+        let root = Utf8Path::new("/");
+        for (reads, is_of_use) in [(Reads::All, true), (Reads::InMemory, false)] {
+            let originals = Originals::new(root, Vec::new(), reads);
+            assert!(originals.are_of_use());
+            originals.no_clones.store(true, Ordering::Relaxed);
+            let source = Source::new(&originals);
+            let mut buffer = Vec::new();
+            for _ in 0..MISSES {
+                assert!(originals.are_of_use());
+                assert!(!source.read(&mut file, &longer, &mut buffer));
+            }
+            assert_eq!(originals.are_of_use(), is_of_use);
+            let right = Known { size: 3, ..longer };
+            std::io::Seek::rewind(&mut file).expect("it is a file");
+            let read = source.read(&mut file, &right, &mut buffer);
+            assert!(
+                read || reads == Reads::InMemory,
+                "some file systems cannot tell"
+            );
+            assert!(!read || buffer == b"abc");
+        }
+    }
+}

@@ -86,7 +86,8 @@ impl Listing {
     /// Whether it has a name.
     pub fn has(&self, name: &CStr) -> bool {
         let name = name.to_bytes_with_nul();
-        let mut starts = self.entries.iter().map(|(start, _)| *start);
-        starts.any(|start| self.names[start..].starts_with(name))
+        let mut rests = self.entries.iter().map(|(start, _)| &self.names[*start..]);
+        // most names differ in the first byte
+        rests.any(|rest| rest.first() == name.first() && rest.starts_with(name))
     }
 }

@@ -5,6 +5,7 @@
 //! held against the manifest. Each is compared with the reference trees of the base.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::thread::ScopedJoinHandle;
 
 use super::compared::Compared;
 use super::disk_state::{DiskState, Filters};
@@ -13,7 +14,7 @@ use super::error::FactsError;
 use super::heads::Heads;
 use super::history::History;
 use super::ignored;
-use super::index_state::{IndexFile, IndexState};
+use super::index_state::{IndexFile, IndexState, LoadedIndex};
 use super::integrity::{self, plain};
 use super::leaks;
 use super::repository::Repository;
@@ -75,6 +76,9 @@ pub struct Sources {
     pub shared: Vec<SharedChange>,
     /// Where HEAD and the branch have been.
     been_on: Vec<CommitId>,
+    /// The commits of its own, the newest first, and what they touched.
+    commits: Vec<CommitId>,
+    pub history: History,
 }
 
 /// Collects everything.
@@ -100,8 +104,21 @@ pub fn collect_with(
     index_file: &IndexFile,
     terms: &Terms,
 ) -> Result<Survey, FactsError> {
-    let effort = &terms.effort;
     let repository = &known.readable_repository(repository);
+    std::thread::scope(|threads| {
+        let index = threads.spawn(|| LoadedIndex::read(repository, known, index_file));
+        survey(repository, known, index, terms)
+    })
+}
+
+/// Reads everything but the bytes of the index, which another thread reads.
+fn survey(
+    repository: &Repository,
+    known: &Known,
+    index: ScopedJoinHandle<'_, LoadedIndex>,
+    terms: &Terms,
+) -> Result<Survey, FactsError> {
+    let effort = &terms.effort;
     let objects = repository.objects()?;
     let manifest = match effort.or(known.manifest().map(Some), || None)? {
         Some(manifest) => manifest,
@@ -118,16 +135,17 @@ pub fn collect_with(
     let hash = |size, content: &mut dyn std::io::Read| repository.format.hash_blob(size, content);
     let mut placed = effort.or(known.placed(), Placed::default)?;
     // where nothing else is needed to walk, that is done beside everything else
-    let mut told = None;
-    if !placed.leaves(&ground.manifest) {
-        let (sources, index) = ground.tell(index_file)?;
+    let told = if placed.leaves(&ground.manifest) {
+        Err(index)
+    } else {
+        let (sources, index) = ground.tell(index)?;
         placed = ground.lay(placed, &sources, &index);
-        told = Some((sources, index));
-    }
+        Ok((sources, index))
+    };
     let ground = ground;
     let (mut sources, index, disk) = std::thread::scope(|threads| {
         let walk = Begun::begin(threads, ground.walk(&placed, &hash));
-        let (mut sources, index) = told.map_or_else(|| ground.tell(index_file), Ok)?;
+        let (mut sources, index) = told.or_else(|index| ground.tell(index))?;
         let disk = ground.disk(walk, &mut sources, &placed)?;
         Ok::<_, FactsError>((sources, index, disk))
     })?;
@@ -142,14 +160,12 @@ pub fn collect_with(
         &sources.head,
         effort,
     )?;
-    let (commits, history) = ground.history(&sources)?;
-
     let files = Files {
         index: &index,
         disk: &disk,
         untracked: &untracked,
     };
-    let mut changes = ground.net(&sources, &history, Some(&files));
+    let mut changes = ground.net(&sources, Some(&files));
     changes.extend(disk.of_placed());
     changes.sort();
     let mut states = vec![&sources.head, &disk.delta];
@@ -158,8 +174,8 @@ pub fn collect_with(
     let leaks = leaks::leaks(&known.scope, &ground.manifest, &contents);
     let links_out = leaks::links_out(known, &changes, &disk.delta);
     let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
-    let mut put_back = ground.put_back(&sources, &history, &net);
-    let past = history.contents(&net);
+    let mut put_back = ground.put_back(&sources, &net);
+    let past = sources.history.contents(&net);
     put_back.extend(leaks::leaks(&known.scope, &ground.manifest, &past));
     let mut more = disk.present(known, &ground.manifest, &sources.working, &net);
     let drifted = disk.permissions.iter().filter(|path| !net.contains(path));
@@ -189,7 +205,7 @@ pub fn collect_with(
         states,
         heads: sources.heads,
         nearest: sources.nearest,
-        commits,
+        commits: sources.commits,
         trusted: sources.tips.trusted,
     })
 }
@@ -202,13 +218,13 @@ pub struct Files<'a> {
 }
 
 impl Sources {
-    /// Every path of which a difference from the base is known.
+    /// Every path of which a difference from the base is known, or that a commit touched.
     pub fn paths(&self) -> impl Iterator<Item = &RepoPath> {
         let references = self.committed.iter().chain(&self.tip);
         let branch = self.branch.iter();
         let branch = branch.flat_map(|(branch, like)| like.iter().chain([branch]));
         let all = references.chain(branch).chain([&self.head]);
-        all.flat_map(Delta::keys)
+        all.flat_map(Delta::keys).chain(self.history.paths())
     }
 
     /// Net changes, with what is wrong around the worktree.
@@ -228,38 +244,26 @@ impl Sources {
 }
 
 impl Ground<'_> {
-    /// Reads what the worktree's own commits touched, each on its own.
-    ///
-    /// # Errors
-    /// Fails when git or an object cannot be read.
-    pub fn history(&self, sources: &Sources) -> Result<(Vec<CommitId>, History), FactsError> {
-        let (heads, effort) = (&sources.heads, &self.terms.effort);
-        let commits = heads.new_commits(&self.git, &sources.tips.trusted, &sources.been_on);
-        let commits = effort.or(commits, Vec::new)?;
-        let history = History::read(&self.objects, &commits);
-        Ok((commits, effort.or(history, History::default)?))
-    }
-
     /// What commits touched though it is as before again.
-    pub fn put_back(
-        &self,
-        sources: &Sources,
-        history: &History,
-        net: &BTreeSet<&RepoPath>,
-    ) -> Vec<Change> {
+    pub fn put_back(&self, sources: &Sources, net: &BTreeSet<&RepoPath>) -> Vec<Change> {
         let is_known = |path: &RepoPath, entry: Option<Entry>| {
             let at = |reference| entry_in(&self.manifest, reference, path);
             let mut known = sources.committed.iter().chain(&sources.tip);
             known.any(|reference| same(at(reference), entry))
         };
         let is_own = |id: &CommitId| sources.been_on.contains(id) || sources.heads.was_on(id);
-        history.put_back(net, &is_known, &is_own)
+        sources.history.put_back(net, &is_known, &is_own)
     }
 
     /// Reads everything but the disk.
-    fn tell(&self, index_file: &IndexFile) -> Result<(Sources, IndexState), FactsError> {
+    fn tell(
+        &self,
+        index: ScopedJoinHandle<'_, LoadedIndex>,
+    ) -> Result<(Sources, IndexState), FactsError> {
         let mut sources = self.sources()?;
-        let index = IndexState::read(self.repository, self.known, &self.manifest, index_file);
+        let loaded = index.join();
+        let loaded = loaded.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let index = IndexState::of(self.known, &self.manifest, &loaded);
         if index.damaged {
             let effort = &self.terms.effort;
             effort.note(&"cannot read the worktree's index: it is missing or damaged");
@@ -303,6 +307,10 @@ impl Ground<'_> {
         if let Some(detail) = heads.astray(record, compared.base_lost) {
             wrong.push(plain(Place::Head, Kind::Ref, Some(detail)));
         }
+        let commits = heads.new_commits(&self.git, &compared.tips.trusted, &around.been_on);
+        let commits = effort.or(commits, Vec::new)?;
+        let history = History::read(&self.objects, &commits);
+        let history = effort.or(history, History::default)?;
         Ok(Sources {
             heads,
             tips: compared.tips,
@@ -316,6 +324,8 @@ impl Ground<'_> {
             wrong,
             shared: around.shared,
             been_on: around.been_on,
+            commits,
+            history,
         })
     }
 
@@ -391,13 +401,8 @@ impl Ground<'_> {
     }
 
     /// Compares all states with their references: what is committed, and what is in files.
-    pub fn net(
-        &self,
-        sources: &Sources,
-        history: &History,
-        files: Option<&Files<'_>>,
-    ) -> Vec<Change> {
-        let committed = |path: &RepoPath| match history.newest(path) {
+    pub fn net(&self, sources: &Sources, files: Option<&Files<'_>>) -> Vec<Change> {
+        let committed = |path: &RepoPath| match sources.history.newest(path) {
             Some(id) => Seen::Commit(id.clone()),
             None => Seen::Committed,
         };

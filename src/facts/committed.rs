@@ -33,14 +33,12 @@ pub fn committed(repository: &Repository, known: &Known) -> Result<ChangeSet, Fa
         terms: &terms,
     };
     let mut sources = ground.sources()?;
-    let (_, history) = ground.history(&sources)?;
-    let paths = sources.paths().chain(history.paths());
-    ground.manifest = base_at(&ground.objects, known, paths)?;
-    let changes = ground.net(&sources, &history, None);
+    ground.manifest = base_at(&ground.objects, known, sources.paths())?;
+    let changes = ground.net(&sources, None);
     let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
-    let mut put_back = ground.put_back(&sources, &history, &net);
+    let mut put_back = ground.put_back(&sources, &net);
     let contents = leaks::contents(&changes, &[&sources.head]);
-    let past = history.contents(&net);
+    let past = sources.history.contents(&net);
     let mut found = Vec::new();
     // whose contents must not be elsewhere, only the whole list of the base says
     if !(known.scope.shows_all() || contents.is_empty() && past.is_empty()) {

@@ -51,7 +51,7 @@ impl History {
 
     /// What files held in commits, at paths that are not among the net changes.
     pub fn contents(&self, net: &BTreeSet<&RepoPath>) -> Contents<'_> {
-        let mut all = Contents::new();
+        let mut all = Contents::default();
         for (path, entries) in self.entries.iter().filter(|(path, _)| !net.contains(path)) {
             for (commit, entry) in entries {
                 let Some(entry) = entry.filter(|entry| entry.mode.is_regular()) else {

@@ -91,7 +91,10 @@ fn rules(
     objects: &Objects,
     reference: &Delta,
 ) -> Result<IgnoreRules, FactsError> {
-    let is_rules = |path: &RepoPath| path.file_name() == ".gitignore";
+    // to look where the name begins takes longer than to see that it does not end so
+    let is_rules = |path: &RepoPath| {
+        path.as_bstr().ends_with(b".gitignore") && path.file_name() == ".gitignore"
+    };
     let base = manifest.items().iter().map(|item| &item.path);
     let mut paths: Vec<&RepoPath> = base
         .chain(reference.keys())

@@ -13,7 +13,8 @@ use super::worktree::Known;
 use crate::change::IndexFlag;
 use crate::compare::Delta;
 use crate::disk::files;
-use crate::git::index::{RawEntry, RawIndex, Stage, read_index};
+use crate::git::index::{NotRaw, RawEntry, RawIndex, Stage, read_index};
+use crate::git::objects::ObjectFormat;
 use crate::manifest::{Item, Manifest};
 use crate::path::RepoPath;
 use crate::scope::{Access, Classifier, EntryKind};
@@ -39,41 +40,65 @@ pub struct IndexState {
     pub damaged: bool,
 }
 
-impl IndexState {
-    /// Reads an index and compares it with the base.
-    pub fn read(
-        repository: &Repository,
-        known: &Known,
-        manifest: &Manifest,
-        file: &IndexFile,
-    ) -> Self {
+/// Holds an index as it stands in its file, not compared with anything yet.
+pub struct LoadedIndex {
+    path: Utf8PathBuf,
+    format: ObjectFormat,
+    /// None when there is none, or it cannot be read.
+    content: Option<Loaded>,
+}
+
+enum Loaded {
+    /// Its bytes, and whether the checksum is theirs.
+    Raw(RawIndex, bool),
+    /// It is not plain: only `gix` can read it.
+    Special,
+}
+
+impl LoadedIndex {
+    /// Reads the file, and checks that it is whole, which takes as long as to read the entries.
+    #[must_use]
+    pub fn read(repository: &Repository, known: &Known, file: &IndexFile) -> Self {
+        let format = repository.format;
         let path = match file {
             IndexFile::Own => known.record.admin_dir.join("index"),
             IndexFile::Given(path) => path.clone(),
         };
+        let content = files::read(&path).ok().flatten();
+        let content = content.map(|bytes| match RawIndex::new(bytes, format.length()) {
+            Ok(raw) => {
+                let is_whole = raw.is_whole(format);
+                Loaded::Raw(raw, is_whole)
+            }
+            Err(NotRaw::Special | NotRaw::Damaged) => Loaded::Special,
+        });
+        Self {
+            path,
+            format,
+            content,
+        }
+    }
+}
+
+impl IndexState {
+    /// Compares an index with the base.
+    #[must_use]
+    pub fn of(known: &Known, manifest: &Manifest, index: &LoadedIndex) -> Self {
         let damaged = || Self {
             damaged: true,
             ..Self::default()
         };
-        let Ok(Some(bytes)) = files::read(&path) else {
-            return damaged();
-        };
-        if let Ok(raw) = RawIndex::new(bytes, repository.format.length()) {
-            // to check it takes as long as to read it
-            let (is_whole, state) = std::thread::scope(|scope| {
-                let is_whole = scope.spawn(|| raw.is_whole(repository.format));
-                let state = Self::of(known, manifest, &raw);
-                (is_whole.join().unwrap_or(false), state)
-            });
-            if !is_whole {
-                return damaged();
+        match &index.content {
+            None | Some(Loaded::Raw(_, false)) => return damaged(),
+            Some(Loaded::Raw(raw, true)) => {
+                if let Some(state) = Self::of_raw(known, manifest, raw) {
+                    return state;
+                }
             }
-            if let Some(state) = state {
-                return state;
-            }
+            Some(Loaded::Special) => {}
         }
-        match read_index(&path, repository.format) {
-            Ok(entries) if files::exists(&path) => {
+        match read_index(&index.path, index.format) {
+            Ok(entries) if files::exists(&index.path) => {
                 let mut comparing = Comparing::new(known, manifest);
                 entries.iter().for_each(|entry| comparing.take(entry.raw()));
                 comparing.end().unwrap_or_else(damaged)
@@ -83,7 +108,7 @@ impl IndexState {
     }
 
     /// None where the index is not plain, or not whole.
-    fn of(known: &Known, manifest: &Manifest, index: &RawIndex) -> Option<Self> {
+    fn of_raw(known: &Known, manifest: &Manifest, index: &RawIndex) -> Option<Self> {
         let mut comparing = Comparing::new(known, manifest);
         index.each(|entry| comparing.take(entry)).ok()?;
         comparing.end()

@@ -18,7 +18,7 @@ pub type Contents<'a> = HashMap<ObjectId, BTreeMap<&'a RepoPath, BTreeSet<Seen>>
 
 /// The contents that net changes have in any of these states.
 pub fn contents<'a>(net: &'a [Change], states: &[&Delta]) -> Contents<'a> {
-    let mut all = Contents::new();
+    let mut all = Contents::default();
     for change in net {
         let Some(path) = change.place.path() else {
             continue;
@@ -39,10 +39,17 @@ pub fn leaks(scope: &Scope, manifest: &Manifest, contents: &Contents<'_>) -> Vec
     if contents.is_empty() {
         return Vec::new();
     }
-    let access = |path: &RepoPath| scope.verdict(path, EntryKind::File).access;
+    let mut classifier = scope.classifier();
+    let mut access = |path: &RepoPath| classifier.verdict(path, EntryKind::File).access;
     let (mut excluded, mut visible) = (HashMap::new(), HashSet::new());
+    // how any of them begins: nearly all of the manifest begins otherwise, and is not looked up
+    let mut begins = vec![false; 1 << 16];
+    for id in contents.keys() {
+        begins[first_two(id)] = true;
+    }
+    let is_sought = |id: &ObjectId| begins[first_two(id)] && contents.contains_key(id);
     for item in manifest.items() {
-        let Some(base) = item.base.filter(|base| contents.contains_key(&base.id)) else {
+        let Some(base) = item.base.filter(|base| is_sought(&base.id)) else {
             continue;
         };
         if access(&item.path) == Access::Excluded {
@@ -71,6 +78,11 @@ pub fn leaks(scope: &Scope, manifest: &Manifest, contents: &Contents<'_>) -> Vec
     }
     found.sort();
     found
+}
+
+fn first_two(id: &ObjectId) -> usize {
+    let bytes = id.as_bytes();
+    usize::from(bytes[0]) << 8 | usize::from(bytes[1])
 }
 
 /// The empty blob, as each hash function names it.

@@ -88,7 +88,7 @@ impl<'a> Worker<'a> {
             Ok(_) if is_undecided && self.walk.submodules.is_none() => {
                 self.undecided.push(directory);
             }
-            Ok(fd) => self.listed(directory, fd, &listing, below),
+            Ok(fd) => self.listed(&directory, fd, &listing, below),
             // what is gone since it was listed is not there: the manifest knows if it should be
             Err(Errno::NOENT) => {}
             Err(error) => self.unreadable(directory.path.as_ref(), &error),
@@ -98,14 +98,14 @@ impl<'a> Worker<'a> {
 
     fn listed(
         &mut self,
-        directory: Directory,
+        directory: &Directory,
         fd: OwnedFd,
         listing: &Listing,
         below: &mut Vec<Directory>,
     ) {
         if let Some(path) = &directory.path {
             if listing.is_empty() {
-                return self.empty_directory(&directory, path, &fd);
+                return self.empty_directory(directory, path, &fd);
             }
             self.mark_directory(directory.at);
             let submodules = self.walk.submodules;

@@ -148,7 +148,7 @@ impl RawIndex {
         let mut before: (&[u8], u8) = (b"", 0);
         for _ in 0..self.count {
             let head = rest.get(..fixed).ok_or(NotRaw::Damaged)?;
-            let stat = rest.first_chunk::<STAT>().ok_or(NotRaw::Damaged)?;
+            let seen = rest.first_chunk::<STAT>().ok_or(NotRaw::Damaged)?;
             let flags = u16::from_be_bytes([head[fixed - 2], head[fixed - 1]]);
             let second = if flags & EXTENDED == 0 {
                 None
@@ -169,7 +169,7 @@ impl RawIndex {
             }
             before = (path, number_of_stage);
             let id = ObjectId::from_bytes(&head[STAT..fixed - 2]).ok_or(NotRaw::Damaged)?;
-            let mode = mode_of(number(&stat[24..28]))?;
+            let mode = mode_of(number(&seen[24..28]))?;
             take(RawEntry {
                 at: end - rest.len(),
                 path: path.as_bstr(),
@@ -177,7 +177,7 @@ impl RawIndex {
                 stage,
                 skip_worktree: second.is_some_and(|second| second[0] & SKIP_WORKTREE != 0),
                 assume_unchanged: flags & ASSUME_VALID != 0,
-                stat: stat_of(stat),
+                stat: stat_of(seen),
             });
             // one to eight NUL bytes, up to a multiple of eight
             let used = (start + path.len() + 8) & !7;

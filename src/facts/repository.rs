@@ -200,7 +200,7 @@ impl Repository {
     /// # Errors
     /// Fails when it cannot be read.
     pub fn objects(&self) -> Result<Objects, FactsError> {
-        Ok(Objects::open(&self.common_dir, self.format)?)
+        Ok(self.git.objects(&self.common_dir, self.format)?)
     }
 
     /// The worktree of git's that the command was started in, in git's own list.

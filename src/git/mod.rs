@@ -31,6 +31,7 @@ mod settings;
 pub mod settings_file;
 pub mod sparse_files;
 pub mod sparse_rules;
+pub mod stores;
 mod trace;
 pub mod trees;
 pub mod worktree;

@@ -18,6 +18,8 @@ use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 use super::error::GitError;
 use super::level::{Held, Level, differences};
 use super::quarantine::Quarantine;
+use super::run::Git;
+use super::stores::{KeptCommits, Stores};
 use crate::compare::Delta;
 use crate::entry::{Entry, ObjectId};
 use crate::name::CommitId;
@@ -36,6 +38,7 @@ pub enum ObjectFormat {
 pub struct Objects {
     pub(super) store: gix::odb::Handle,
     quarantine: Option<gix::odb::Handle>,
+    kept: KeptCommits,
     pub(super) format: ObjectFormat,
     /// Trees as they were read: those of one commit after another share most.
     levels: RefCell<HashMap<ObjectId, Rc<Level>>>,
@@ -151,6 +154,20 @@ const KEPT: usize = 16 * 1024 * 1024;
 /// How many trees are kept as they were read.
 const KEPT_LEVELS: usize = 1_000;
 
+impl Git {
+    /// As [`Objects::open`], with what this run has open already.
+    ///
+    /// # Errors
+    /// Fails when the directory cannot be read.
+    pub fn objects(
+        &self,
+        common_dir: &Utf8Path,
+        format: ObjectFormat,
+    ) -> Result<Objects, GitError> {
+        Objects::of(self.stores(), common_dir, format)
+    }
+}
+
 impl Objects {
     /// Opens the objects of the repository with this common git directory, alternates included
     /// (gitrepository-layout(5), `objects/info/alternates`).
@@ -158,14 +175,19 @@ impl Objects {
     /// # Errors
     /// Fails when the directory cannot be read.
     pub fn open(common_dir: &Utf8Path, format: ObjectFormat) -> Result<Self, GitError> {
-        let directory = common_dir.join("objects");
-        let mut store = gix::odb::at(directory.as_std_path(), format.kind())
-            .map_err(|error| unreadable(&directory, &error))?;
+        Self::of(&Stores::default(), common_dir, format)
+    }
+
+    fn of(stores: &Stores, common_dir: &Utf8Path, format: ObjectFormat) -> Result<Self, GitError> {
+        let opened = stores.open(common_dir, format);
+        let (mut store, kept) =
+            opened.map_err(|error| unreadable(&common_dir.join("objects"), &error))?;
         // neighbouring trees are stored as differences from the same others
         store.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(KEPT)));
         Ok(Self {
             store,
             quarantine: None,
+            kept,
             format,
             levels: RefCell::default(),
         })
@@ -202,7 +224,11 @@ impl Objects {
         let oid = gix::hash::ObjectId::from_hex(id.as_str().as_bytes())
             .map_err(|error| unreadable(&what, &error))?;
         let mut buffer = Vec::new();
-        let data = self.find(&what, &oid, Kind::Commit, &mut buffer)?;
+        let kept = self.kept.get(&oid);
+        let data = match &kept {
+            Some(raw) => raw,
+            None => self.find(&what, &oid, Kind::Commit, &mut buffer)?,
+        };
         let mut tokens = CommitRefIter::from_bytes(data, self.format.kind());
         let tree = tokens
             .tree_id()

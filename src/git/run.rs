@@ -26,6 +26,7 @@ use super::runner::{Call, Duct, Output, Runner, SharedRunner, Stoppable};
 use super::settings::{
     ALWAYS, CONFIG_VARIABLES, HARDENED, HARDENED_VARIABLES, LOCAL_VARIABLES, OWN_IDENTITY,
 };
+use super::stores::Stores;
 use super::trace::{Asked, Trace};
 
 /// Says which of the user's settings a call of git obeys.
@@ -61,6 +62,7 @@ pub struct Git {
     limit: Option<Duration>,
     trace: Trace,
     reading: Option<Reading>,
+    stores: Stores,
     runner: SharedRunner,
 }
 
@@ -137,6 +139,7 @@ impl Git {
             limit: None,
             trace: Trace::default(),
             reading: None,
+            stores: Stores::default(),
             runner,
         }
     }
@@ -254,6 +257,11 @@ impl Git {
     /// Whether it also finds what a push has brought.
     pub(super) const fn has_quarantine(&self) -> bool {
         self.quarantine.is_some()
+    }
+
+    /// The object stores that this git and those made of it have open.
+    pub(super) fn stores(&self) -> &Stores {
+        &self.stores
     }
 
     /// Who reads what git only would read from its files: `GIT_AGENTWT_READ=git|own`.

@@ -17,6 +17,7 @@ use super::entries::{Entry, look};
 use super::refs::Refs;
 use crate::git::objects::ObjectFormat;
 use crate::git::run::Mode;
+use crate::git::stores::KeptCommits;
 use crate::name::CommitId;
 
 /// How many commits are read before git is asked: it can have generation numbers, which make the
@@ -37,6 +38,7 @@ pub(super) struct Commit {
 /// Represents the commits that were met so far, each by a number.
 pub(super) struct Commits {
     store: gix::odb::Handle,
+    kept: KeptCommits,
     format: ObjectFormat,
     numbers: HashMap<ObjectId, usize>,
     ids: Vec<ObjectId>,
@@ -52,13 +54,13 @@ impl Commits {
             return Err(AskGit);
         }
         let format = ObjectFormat::of(one);
-        let objects = own.common_dir.join("objects");
-        let mut store = gix::odb::at(objects.as_std_path(), format.kind())?;
+        let (mut store, kept) = own.stores.open(&own.common_dir, format)?;
         store.set_pack_cache(|| {
             Box::new(gix::odb::pack::cache::lru::MemoryCappedHashmap::new(CACHE))
         });
         Ok(Self {
             store,
+            kept,
             format,
             numbers: HashMap::new(),
             ids: Vec::new(),
@@ -158,6 +160,11 @@ impl Commits {
 
     /// Reads an object and holds it against its id.
     fn object(&mut self, id: ObjectId) -> Answer<(Kind, &[u8])> {
+        if let Some(raw) = self.kept.get(&id) {
+            self.buffer.clear();
+            self.buffer.extend_from_slice(&raw);
+            return Ok((Kind::Commit, &self.buffer));
+        }
         let found = self.store.try_find(&id, &mut self.buffer);
         let found = found.map_err(|_| AskGit)?.ok_or(AskGit)?;
         let kind = found.kind;
@@ -167,6 +174,9 @@ impl Commits {
             if hash.map_err(|_| AskGit)? != id {
                 return Err(AskGit);
             }
+        }
+        if kind == Kind::Commit {
+            self.kept.keep(id, found.data);
         }
         Ok((kind, found.data))
     }

@@ -6,7 +6,8 @@
 //! where it does not know for certain, and git is asked then: a format that is not plain (reftable,
 //! an unknown extension), a setting that is included on a condition, a
 //! file that does not read.
-//! Nothing is cached: an answer is what the files say when it is asked for.
+//! Nothing is cached but the opened object stores, in which an id never changes its meaning: an
+//! answer is what the files say when it is asked for.
 //!
 //! `GIT_AGENTWT_READ=git` asks git for everything; `tests/it/own_reading.rs` and
 //! `own_settings.rs` hold both against each other.
@@ -33,12 +34,13 @@ mod worktrees;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::run::{Git, Mode};
+use super::stores::Stores;
 use format::Format;
 pub(super) use names::is_branch_name;
 pub(super) use surroundings::attributes;
 
 /// Represents a repository of which the files can be read: named outright, and plain.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Own {
     /// The private git directory: that of a linked worktree, or the common one.
     pub git_dir: Utf8PathBuf,
@@ -48,6 +50,8 @@ pub(super) struct Own {
     pub mode: Mode,
     /// What it says of its own format.
     format: Format,
+    /// The object stores that are open.
+    stores: Stores,
 }
 
 /// Says who reads the repository.
@@ -77,6 +81,7 @@ impl Git {
             git_dir: git_dir.to_owned(),
             common_dir,
             mode: self.mode(),
+            stores: self.stores().clone(),
         })
     }
 }

@@ -34,7 +34,7 @@ impl Shim {
             "#!/bin/sh\nn=1; mkdir -p '{dir}/calls'\n\
              until mkdir \"{dir}/calls/$n\" 2>/dev/null; do n=$((n + 1)); done\n\
              echo \"$*\" > \"{dir}/calls/$n/call\"\n\
-             if [ \"$n\" -eq \"$SHIM_AT\" ]; then {act}; fi\n\
+             case \"$n $*\" in $SHIM_AT) {act} ;; esac\n\
              PATH='{path}' exec git \"$@\"\n",
             dir = dir.display()
         );
@@ -74,17 +74,29 @@ impl Shim {
         arguments: &[&str],
         at: usize,
     ) -> (Said, Option<String>) {
+        let said = self.started(reading, repo, arguments, &format!("{at} *"));
+        let call = std::fs::read_to_string(self.dir.join(format!("calls/{at}/call")));
+        let call = call.ok().map(|call| call.trim_end().to_owned());
+        (said, call)
+    }
+
+    /// Runs the program, and tampers with the calls that have these words, whatever their numbers.
+    pub fn run_at_words(&self, repo: &TestRepo, arguments: &[&str], words: &str) -> Said {
+        let quoted = words.replace(' ', "\\ ");
+        self.started(&self.reading, repo, arguments, &format!("*{quoted}*"))
+    }
+
+    /// Runs the program; `at` is a pattern of the shell's for the number and the words of a call.
+    fn started(&self, reading: &str, repo: &TestRepo, arguments: &[&str], at: &str) -> Said {
         let _ = std::fs::remove_dir_all(self.dir.join("calls"));
         let output = repo
             .command(binary(), repo.main())
             .args(arguments)
             .env("PATH", format!("{}:{}", self.dir.display(), self.path))
-            .env("SHIM_AT", at.to_string())
+            .env("SHIM_AT", at)
             .env("GIT_AGENTWT_READ", reading)
             .output()
             .expect("it starts");
-        let call = std::fs::read_to_string(self.dir.join(format!("calls/{at}/call")));
-        let call = call.ok().map(|call| call.trim_end().to_owned());
-        (repo.said(&output), call)
+        repo.said(&output)
     }
 }

@@ -7,79 +7,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread::ScopedJoinHandle;
 
-use super::compared::Compared;
 use super::disk_state::{DiskState, Filters};
-use super::effort::Effort;
 use super::error::FactsError;
-use super::heads::Heads;
-use super::history::History;
+use super::ground::{Ground, Sources};
 use super::ignored;
 use super::index_state::{IndexFile, IndexState, LoadedIndex};
 use super::integrity::{self, plain};
 use super::leaks;
 use super::repository::Repository;
-use super::surroundings::Surroundings;
-use super::tips::Tips;
 use super::worktree::Known;
-use crate::change::{Change, ChangeSet, Kind, Place, Seen, SharedChange};
-use crate::compare::{Delta, State, compare, entry_in, same};
+use crate::change::{Change, ChangeSet, Kind, Place, Seen};
+use crate::compare::{Delta, State, compare};
 use crate::disk::DiskError;
 use crate::disk::drift::Proof;
 use crate::disk::scan::{Begun, HashBlob, Unreadable, Walk};
-use crate::entry::Entry;
-use crate::git::objects::Objects;
-use crate::git::{Git, GitMode};
-use crate::manifest::Manifest;
-use crate::name::CommitId;
+use crate::git::GitMode;
 use crate::path::RepoPath;
 use crate::placed::Placed;
 use crate::scope::{Access, EntryKind};
 
+pub use super::ground::Terms;
 pub use super::survey::{States, Survey};
-
-/// Says what a worktree is compared with, and what a failure to read means.
-#[derive(Debug, Default)]
-pub struct Terms {
-    /// Another base than the recorded one.
-    pub base: Option<CommitId>,
-    /// Whether reading goes on without what cannot be read.
-    pub effort: Effort,
-}
-
-/// Holds what everything is read from.
-pub struct Ground<'a> {
-    pub repository: &'a Repository,
-    pub known: &'a Known,
-    pub manifest: Manifest,
-    pub objects: Objects,
-    pub git: Git,
-    pub terms: &'a Terms,
-}
-
-/// Holds what the worktree is on, and what it may have taken over from others.
-pub struct Sources {
-    pub heads: Heads,
-    tips: Tips,
-    nearest: Option<CommitId>,
-    pub head: Delta,
-    /// References of HEAD.
-    committed: Vec<Delta>,
-    /// References of the index and the disk: a merge in progress brings more.
-    working: Vec<Delta>,
-    /// What a merge in progress changes.
-    arriving: Delta,
-    /// What the newest of upstream has: to be like that is no change, as a merge makes none of it.
-    tip: Option<Delta>,
-    /// The recorded branch where HEAD is elsewhere, with its references.
-    branch: Option<(Delta, Vec<Delta>)>,
-    pub wrong: Vec<Change>,
-    pub shared: Vec<SharedChange>,
-    /// Where HEAD and the branch have been.
-    been_on: Vec<CommitId>,
-    /// The commits of its own, the newest first, and what they touched.
-    commits: Vec<CommitId>,
-    pub history: History,
-}
 
 /// Collects everything.
 ///
@@ -217,44 +165,7 @@ pub struct Files<'a> {
     untracked: &'a BTreeMap<RepoPath, Seen>,
 }
 
-impl Sources {
-    /// Every path of which a difference from the base is known, or that a commit touched.
-    pub fn paths(&self) -> impl Iterator<Item = &RepoPath> {
-        let references = self.committed.iter().chain(&self.tip);
-        let branch = self.branch.iter();
-        let branch = branch.flat_map(|(branch, like)| like.iter().chain([branch]));
-        let all = references.chain(branch).chain([&self.head]);
-        all.flat_map(Delta::keys).chain(self.history.paths())
-    }
-
-    /// Net changes, with what is wrong around the worktree.
-    pub fn around(&mut self, terms: &Terms, known: &Known, changes: Vec<Change>) -> ChangeSet {
-        self.wrong.sort();
-        self.wrong.dedup();
-        self.shared.sort();
-        let base = terms.base.as_ref().unwrap_or(&known.record.base.commit);
-        let base = base.clone();
-        let head = self.heads.head.clone().unwrap_or_else(|| base.clone());
-        ChangeSet {
-            integrity: std::mem::take(&mut self.wrong),
-            shared: std::mem::take(&mut self.shared),
-            ..ChangeSet::new(base, head, changes)
-        }
-    }
-}
-
 impl Ground<'_> {
-    /// What commits touched though it is as before again.
-    pub fn put_back(&self, sources: &Sources, net: &BTreeSet<&RepoPath>) -> Vec<Change> {
-        let is_known = |path: &RepoPath, entry: Option<Entry>| {
-            let at = |reference| entry_in(&self.manifest, reference, path);
-            let mut known = sources.committed.iter().chain(&sources.tip);
-            known.any(|reference| same(at(reference), entry))
-        };
-        let is_own = |id: &CommitId| sources.been_on.contains(id) || sources.heads.was_on(id);
-        sources.history.put_back(net, &is_known, &is_own)
-    }
-
     /// Reads everything but the disk.
     fn tell(
         &self,
@@ -290,43 +201,6 @@ impl Ground<'_> {
     fn proof<'a>(&'a self, placed: &'a Placed) -> Proof<'a> {
         let source = Some(self.repository.root.as_path());
         Proof { placed, source }
-    }
-
-    /// Reads what the worktree is on, and what it may have taken over from others.
-    ///
-    /// # Errors
-    /// Fails when the base, the record or the common repository cannot be read.
-    pub fn sources(&self) -> Result<Sources, FactsError> {
-        let (repository, record) = (self.repository, &self.known.record);
-        let effort = &self.terms.effort;
-        let heads = Heads::read(repository, self.known, effort)?;
-        let around = Surroundings::read(repository, self.known, &heads, effort)?;
-        let mut wrong = around.wrong;
-        let compared = self.compared(&heads, &around.tips);
-        let compared = effort.or(compared, || Compared::with_nothing_but(self))?;
-        if let Some(detail) = heads.astray(record, compared.base_lost) {
-            wrong.push(plain(Place::Head, Kind::Ref, Some(detail)));
-        }
-        let commits = heads.new_commits(&self.git, &compared.tips.trusted, &around.been_on);
-        let commits = effort.or(commits, Vec::new)?;
-        let history = History::read(&self.objects, &commits);
-        let history = effort.or(history, History::default)?;
-        Ok(Sources {
-            heads,
-            tips: compared.tips,
-            nearest: compared.nearest,
-            head: compared.head,
-            committed: compared.committed,
-            working: compared.working,
-            arriving: compared.arriving,
-            tip: compared.tip,
-            branch: compared.branch,
-            wrong,
-            shared: around.shared,
-            been_on: around.been_on,
-            commits,
-            history,
-        })
     }
 
     /// Lays the list of placed files over the manifest; what of it is untracked. What upstream

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use super::changes::{Ground, Terms};
 use super::error::FactsError;
+use super::ground::{Ground, Terms};
 use super::leaks;
 use super::repository::Repository;
 use super::worktree::Known;

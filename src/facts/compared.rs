@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::changes::Ground;
 use super::error::FactsError;
+use super::ground::Ground;
 use super::heads::Heads;
 use super::references::{References, Trees};
 use super::tips::{Tips, recorded_tips};

@@ -17,6 +17,7 @@ pub mod effort;
 pub mod error;
 pub mod given;
 mod gone;
+mod ground;
 pub(crate) mod heads;
 pub mod held;
 mod history;

@@ -1,7 +1,7 @@
 //! Decides what git's sparse-checkout leaves out, from its file (git-sparse-checkout(1), "FULL
 //! PATTERN SET"), with git's own matching: what our own checkout is held against.
 //!
-//! A line is asked only where it can match at all: [`Near`] tells by a name, an ending, a path or a
+//! A line is asked only where it can match at all: `Near` tells by a name, an ending, a path or a
 //! directory that the line has in it. Whether it does match is always gix's answer.
 
 mod near;

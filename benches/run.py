@@ -221,6 +221,16 @@ def change(bench, worktree, count, files):
         (worktree / os.path.dirname(chosen[at % len(chosen)]) / f"new_{at}.rs").write_text("new\n")
 
 
+def by_git(base):
+    """What git takes to say what changed: its status, and with it all that `verify` looks at."""
+    status = ["git", "status", "--porcelain", "-z"]
+    return status, [
+        status,
+        ["git", "diff", "--name-only", "-z", base],
+        ["git", "ls-files", "-z", "-o", "--exclude-standard"],
+    ]
+
+
 def verify(bench):
     for files in bench.options.sizes:
         repository = bench.repository(files)
@@ -237,12 +247,7 @@ def verify(bench):
             if paths != count:
                 raise SystemExit(f"{count} files were changed and {paths} found")
             time.sleep(1.1)  # git status can then trust the stat data that it writes
-            status = ["git", "status", "--porcelain", "-z"]
-            three = [
-                status,
-                ["git", "diff", "--name-only", "-z", base],
-                ["git", "ls-files", "-z", "-o", "--exclude-standard"],
-            ]
+            status, three = by_git(base)
             ours = [["git", "agentwt", "verify", name, "-q"]]
             variants = {
                 "`git status --porcelain`": lambda: ([status], worktree),

@@ -185,12 +185,7 @@ def verify(bench):
         base = bench.call(["git", "rev-parse", "HEAD"], worktree).decode().strip()
         run.change(bench, worktree, changed, files)
         time.sleep(1.1)  # git status can then trust the stat data that it writes
-        status = ["git", "status", "--porcelain", "-z"]
-        three = [
-            status,
-            ["git", "diff", "--name-only", "-z", base],
-            ["git", "ls-files", "-z", "-o", "--exclude-standard"],
-        ]
+        status, three = run.by_git(base)
         variants = {
             "`git status`": lambda: ([status], worktree),
             "ours": lambda: ([[OURS, "verify", name, "-q"]], worktree),

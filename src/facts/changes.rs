@@ -102,10 +102,10 @@ fn survey(
         &ground.manifest,
         &placed,
         &ground.objects,
-        &sources.working,
+        &sources.compared.working,
         &disk.delta,
         &index,
-        &sources.head,
+        &sources.compared.head,
         effort,
     )?;
     let files = Files {
@@ -116,7 +116,7 @@ fn survey(
     let mut changes = ground.net(&sources, Some(&files));
     changes.extend(disk.of_placed());
     changes.sort();
-    let mut states = vec![&sources.head, &disk.delta];
+    let mut states = vec![&sources.compared.head, &disk.delta];
     states.extend(&index.deltas);
     let contents = leaks::contents(&changes, &states);
     let leaks = leaks::leaks(&known.scope, &ground.manifest, &contents);
@@ -125,7 +125,7 @@ fn survey(
     let mut put_back = ground.put_back(&sources, &net);
     let past = sources.history.contents(&net);
     put_back.extend(leaks::leaks(&known.scope, &ground.manifest, &past));
-    let mut more = disk.present(known, &ground.manifest, &sources.working, &net);
+    let mut more = disk.present(known, &ground.manifest, &sources.compared.working, &net);
     let drifted = disk.permissions.iter().filter(|path| !net.contains(path));
     more.extend(drifted.map(|path| plain(Place::Path(path.clone()), Kind::Perm, None)));
     changes.extend(more);
@@ -138,9 +138,14 @@ fn survey(
     };
     let states = States {
         manifest: ground.manifest,
-        head: sources.head,
-        reference: sources.committed.into_iter().next().unwrap_or_default(),
-        arriving: sources.arriving,
+        head: sources.compared.head,
+        reference: sources
+            .compared
+            .committed
+            .into_iter()
+            .next()
+            .unwrap_or_default(),
+        arriving: sources.compared.arriving,
         index,
         disk: disk.delta,
         untracked,
@@ -152,9 +157,9 @@ fn survey(
         changes,
         states,
         heads: sources.heads,
-        nearest: sources.nearest,
+        nearest: sources.compared.nearest,
         commits: sources.commits,
-        trusted: sources.tips.trusted,
+        trusted: sources.compared.tips.trusted,
     })
 }
 
@@ -206,9 +211,15 @@ impl Ground<'_> {
     /// Lays the list of placed files over the manifest; what of it is untracked. What upstream
     /// has and was not merged is in nothing that the worktree answers for.
     fn lay(&mut self, placed: Placed, sources: &Sources, index: &IndexState) -> Placed {
-        let mut states: Vec<&Delta> = vec![&sources.head];
-        states.extend(sources.committed.iter().chain(&sources.working));
-        states.extend(sources.branch.iter().map(|(branch, _)| branch));
+        let mut states: Vec<&Delta> = vec![&sources.compared.head];
+        states.extend(
+            sources
+                .compared
+                .committed
+                .iter()
+                .chain(&sources.compared.working),
+        );
+        states.extend(sources.compared.branch.iter().map(|(branch, _)| branch));
         states.extend(&index.deltas);
         let is_tracked = |path: &RepoPath| {
             let mut states = states.iter();
@@ -226,7 +237,7 @@ impl Ground<'_> {
         sources: &mut Sources,
         placed: &Placed,
     ) -> Result<DiskState, FactsError> {
-        let (references, head) = (&sources.working, &sources.head);
+        let (references, head) = (&sources.compared.working, &sources.compared.head);
         let filters = Filters::after(&sources.shared);
         let proof = self.proof(placed);
         let (repository, known, effort) = (self.repository, self.known, &self.terms.effort);
@@ -281,10 +292,10 @@ impl Ground<'_> {
             None => Seen::Committed,
         };
         let never = |_: &RepoPath| false;
-        let committed_like = with_tip(&sources.committed, sources);
+        let committed_like = with_tip(&sources.compared.committed, sources);
         let mut states = Vec::new();
         if sources.heads.head.is_some() {
-            let (delta, references) = (&sources.head, committed_like.as_slice());
+            let (delta, references) = (&sources.compared.head, committed_like.as_slice());
             states.push(State {
                 delta,
                 references,
@@ -292,7 +303,7 @@ impl Ground<'_> {
                 silent: &never,
             });
         }
-        if let Some((delta, references)) = &sources.branch {
+        if let Some((delta, references)) = &sources.compared.branch {
             states.push(State {
                 delta,
                 references,
@@ -331,7 +342,7 @@ impl Ground<'_> {
         let silent =
             |path: &RepoPath| disk.placed.contains_key(path) || !stands(path) && excluded(path);
         let never = |_: &RepoPath| false;
-        let working_like = with_tip(&sources.working, sources);
+        let working_like = with_tip(&sources.compared.working, sources);
         let mut states = committed;
         let references = working_like.as_slice();
         for delta in &index.deltas {
@@ -354,5 +365,5 @@ impl Ground<'_> {
 
 /// References, and what the newest of upstream has.
 fn with_tip(all: &[Delta], sources: &Sources) -> Vec<Delta> {
-    [all, sources.tip.as_slice()].concat()
+    [all, sources.compared.tip.as_slice()].concat()
 }

@@ -37,7 +37,7 @@ pub fn committed(repository: &Repository, known: &Known) -> Result<ChangeSet, Fa
     let changes = ground.net(&sources, None);
     let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
     let mut put_back = ground.put_back(&sources, &net);
-    let contents = leaks::contents(&changes, &[&sources.head]);
+    let contents = leaks::contents(&changes, &[&sources.compared.head]);
     let past = sources.history.contents(&net);
     let mut found = Vec::new();
     // whose contents must not be elsewhere, only the whole list of the base says

@@ -18,10 +18,15 @@ pub struct Compared {
     pub tips: Tips,
     pub nearest: Option<CommitId>,
     pub head: Delta,
+    /// References of HEAD.
     pub committed: Vec<Delta>,
+    /// References of the index and the disk: a merge in progress brings more.
     pub working: Vec<Delta>,
+    /// What a merge in progress changes.
     pub arriving: Delta,
+    /// What the newest of upstream has: to be like that is no change, as a merge makes none of it.
     pub tip: Option<Delta>,
+    /// The recorded branch where HEAD is elsewhere, with its references.
     pub branch: Option<(Delta, Vec<Delta>)>,
     pub base_lost: bool,
 }

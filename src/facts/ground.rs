@@ -11,7 +11,6 @@ use super::history::History;
 use super::integrity::plain;
 use super::repository::Repository;
 use super::surroundings::Surroundings;
-use super::tips::Tips;
 use super::worktree::Known;
 use crate::change::{Change, ChangeSet, Kind, Place, SharedChange};
 use crate::compare::{Delta, entry_in, same};
@@ -44,19 +43,7 @@ pub struct Ground<'a> {
 /// Holds what the worktree is on, and what it may have taken over from others.
 pub struct Sources {
     pub heads: Heads,
-    pub tips: Tips,
-    pub nearest: Option<CommitId>,
-    pub head: Delta,
-    /// References of HEAD.
-    pub committed: Vec<Delta>,
-    /// References of the index and the disk: a merge in progress brings more.
-    pub working: Vec<Delta>,
-    /// What a merge in progress changes.
-    pub arriving: Delta,
-    /// What the newest of upstream has: to be like that is no change, as a merge makes none of it.
-    pub tip: Option<Delta>,
-    /// The recorded branch where HEAD is elsewhere, with its references.
-    pub branch: Option<(Delta, Vec<Delta>)>,
+    pub compared: Compared,
     pub wrong: Vec<Change>,
     pub shared: Vec<SharedChange>,
     /// Where HEAD and the branch have been.
@@ -69,10 +56,11 @@ pub struct Sources {
 impl Sources {
     /// Every path of which a difference from the base is known, or that a commit touched.
     pub fn paths(&self) -> impl Iterator<Item = &RepoPath> {
-        let references = self.committed.iter().chain(&self.tip);
-        let branch = self.branch.iter();
+        let compared = &self.compared;
+        let references = compared.committed.iter().chain(&compared.tip);
+        let branch = compared.branch.iter();
         let branch = branch.flat_map(|(branch, like)| like.iter().chain([branch]));
-        let all = references.chain(branch).chain([&self.head]);
+        let all = references.chain(branch).chain([&compared.head]);
         all.flat_map(Delta::keys).chain(self.history.paths())
     }
 
@@ -97,7 +85,8 @@ impl Ground<'_> {
     pub fn put_back(&self, sources: &Sources, net: &BTreeSet<&RepoPath>) -> Vec<Change> {
         let is_known = |path: &RepoPath, entry: Option<Entry>| {
             let at = |reference| entry_in(&self.manifest, reference, path);
-            let mut known = sources.committed.iter().chain(&sources.tip);
+            let compared = &sources.compared;
+            let mut known = compared.committed.iter().chain(&compared.tip);
             known.any(|reference| same(at(reference), entry))
         };
         let is_own = |id: &CommitId| sources.been_on.contains(id) || sources.heads.was_on(id);
@@ -125,14 +114,7 @@ impl Ground<'_> {
         let history = effort.or(history, History::default)?;
         Ok(Sources {
             heads,
-            tips: compared.tips,
-            nearest: compared.nearest,
-            head: compared.head,
-            committed: compared.committed,
-            working: compared.working,
-            arriving: compared.arriving,
-            tip: compared.tip,
-            branch: compared.branch,
+            compared,
             wrong,
             shared: around.shared,
             been_on: around.been_on,

@@ -179,13 +179,7 @@ fn may_be_git(name: &[u8]) -> bool {
     if !name.starts_with(b".") && !name.iter().any(suspect) {
         return false;
     }
-    // HFS+ ignores some characters
-    let ascii: Vec<u8> = name
-        .iter()
-        .filter(|byte| byte.is_ascii())
-        .copied()
-        .collect();
-    let ascii = ascii.to_ascii_lowercase();
+    let ascii = plain(name);
     let is_git = match ascii.strip_prefix(b".git") {
         Some([]) => true,
         // NTFS ignores what comes at the end
@@ -195,14 +189,15 @@ fn may_be_git(name: &[u8]) -> bool {
     is_git || ascii.starts_with(b"git~") || name.contains(&b'\\')
 }
 
+/// The ASCII of a name in lower case: HFS+ ignores some characters that are none.
+fn plain(name: &[u8]) -> Vec<u8> {
+    let ascii = name.iter().filter(|byte| byte.is_ascii());
+    ascii.map(u8::to_ascii_lowercase).collect()
+}
+
 /// Whether a link may have one of the names that git reads rules from, on some file system.
 fn may_be_rules(name: &[u8]) -> bool {
-    let ascii: Vec<u8> = name
-        .iter()
-        .filter(|byte| byte.is_ascii())
-        .copied()
-        .collect();
-    let ascii = ascii.to_ascii_lowercase();
+    let ascii = plain(name);
     ascii.starts_with(b".git") || ascii.starts_with(b"gi")
 }
 

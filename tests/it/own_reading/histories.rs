@@ -35,6 +35,20 @@ enum Clock {
     Wrong,
 }
 
+/// Gives git a stream of commits (git-fast-import(1)).
+fn import(repo: &TestRepo, options: &[&str], stream: &str) {
+    let mut import = repo
+        .command("git", repo.main())
+        .args(["fast-import", "--quiet"])
+        .args(options)
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("git starts");
+    let input = import.stdin.as_mut().expect("its input");
+    input.write_all(stream.as_bytes()).expect("written");
+    assert!(import.wait().expect("it ends").success());
+}
+
 /// Makes a history of so many commits with several roots, criss-cross merges and octopuses.
 fn history(repo: &TestRepo, count: usize, clock: Clock, random: &mut Random) -> Vec<CommitId> {
     let mut stream = String::new();
@@ -71,16 +85,8 @@ fn history(repo: &TestRepo, count: usize, clock: Clock, random: &mut Random) -> 
         stream.push_str(&format!("M 100644 inline f\ndata <<E\n{at}\nE\n\n"));
     }
     let marks = repo.root().join("marks");
-    let mut import = repo
-        .command("git", repo.main())
-        .args(["fast-import", "--quiet", "--force"])
-        .arg(format!("--export-marks={}", marks.display()))
-        .stdin(Stdio::piped())
-        .spawn()
-        .expect("git starts");
-    let input = import.stdin.as_mut().expect("its input");
-    input.write_all(stream.as_bytes()).expect("written");
-    assert!(import.wait().expect("it ends").success());
+    let kept = format!("--export-marks={}", marks.display());
+    import(repo, &["--force", &kept], &stream);
     let marks = fs::read_to_string(marks).expect("marks");
     let mut all: Vec<(usize, CommitId)> = marks
         .lines()
@@ -210,15 +216,7 @@ fn what_git_reads_in_another_way_is_left_to_it() {
             stream.push_str(&format!("from :{}\n", at - 1));
         }
     }
-    let mut import = long
-        .command("git", long.main())
-        .args(["fast-import", "--quiet"])
-        .stdin(Stdio::piped())
-        .spawn()
-        .expect("git starts");
-    let input = import.stdin.as_mut().expect("its input");
-    input.write_all(stream.as_bytes()).expect("written");
-    assert!(import.wait().expect("it ends").success());
+    import(&long, &[], &stream);
     let id = |name: &str| CommitId::parse(&long.git(&["rev-parse", name])).expect("an id");
     let (tip, near, far) = (id("long"), id("long~9000"), id("long~10040"));
     let both = Both::of(&long);

@@ -18,6 +18,7 @@ use crate::git::blobs::BlobReader;
 use crate::git::index::{IndexEntry, Stage, looked, read_index};
 use crate::git::index_edit::nul_ended;
 use crate::git::index_write::{IndexStat, NewEntry};
+use crate::git::objects::Objects;
 use crate::git::sparse_rules::SparseRules;
 use crate::git::{Git, GitError, reset};
 use crate::manifest::OnDisk;
@@ -125,45 +126,56 @@ impl Filling<'_> {
             None => Ready::read(self.own, self.scope, self.patterns, self.listing),
         };
         let Ready { bits, tasks, known } = ready?;
+        let locked = LockedFile::take(&self.admin_dir.join("index"))?;
+        let objects = self.own.objects()?;
+        // the index is not older than its lock, so that no entry looks as if its file could have
+        // been changed at the moment at which the index was written ("racy git")
+        let time = locked.time - 1_000_000_000;
+        let created = self.create(&tasks, known, &objects, time, stop)?;
+        drop(tasks);
+        let each = || each(entries, &bits, &created);
+        let new = objects.new_index(&self.listing.trees, each().map(new_entry))?;
+        locked.commit(&new)?;
+        drop(new);
+        self.leave_traces()?;
+        let large = each().filter(|one| one.bits.is_some() && one.created.is_none());
+        let large = nul_ended(large.map(|one| one.path));
+        let disk = if large.is_empty() {
+            Some(each().map(on_disk).collect())
+        } else {
+            // piece by piece, which is git's to do
+            self.git.checkout_index(&large)?;
+            None
+        };
+        drop(created);
+        let index = entries.iter().zip(&bits).map(index_entry).collect();
+        Ok(CheckedOut { index, disk })
+    }
+
+    /// Creates the files.
+    fn create(
+        &self,
+        tasks: &[Task<'_>],
+        known: Option<Vec<Option<Original>>>,
+        objects: &Objects,
+        time: i64,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Vec<Option<Created>>, Error> {
         let read = if tasks.len() < READ_AT_MOST {
             Reads::All
         } else {
             Reads::InMemory
         };
-        let locked = LockedFile::take(&self.admin_dir.join("index"))?;
-        let objects = self.own.objects()?;
         let blobs = objects.blobs();
-        let content = || Reader(blobs.reader());
         let checkout = Checkout {
             root: self.path,
-            tasks: &tasks,
-            // the index is not older than its lock, so that no entry looks as if its file could
-            // have been changed at the moment at which the index was written ("racy git")
-            time: locked.time - 1_000_000_000,
-            content: &content,
+            tasks,
+            time,
+            content: &|| Reader(blobs.reader()),
             originals: known.map(|known| Originals::new(&self.own.root, known, read)),
             stop,
         };
-        let created = checkout.make().map_err(Self::failed)?;
-        let mut created = created.into_iter();
-        let disk: Vec<Option<Created>> = bits
-            .iter()
-            .map(|bits| bits.and_then(|_| created.next().flatten()))
-            .collect();
-        let each = || entries.iter().zip(&bits).zip(&disk);
-        let new: Vec<NewEntry<'_>> = each().map(new_entry).collect();
-        locked.commit(&objects.new_index(&self.listing.trees, &new)?)?;
-        self.leave_traces()?;
-        let index = entries.iter().zip(&bits).map(index_entry).collect();
-        let large = each().filter(|((_, bits), disk)| bits.is_some() && disk.is_none());
-        let large = nul_ended(large.map(|(((path, _), _), _)| path));
-        if !large.is_empty() {
-            // piece by piece, which is git's to do
-            self.git.checkout_index(&large)?;
-            return Ok(CheckedOut { index, disk: None });
-        }
-        let disk = Some(entries.iter().zip(&disk).map(on_disk).collect());
-        Ok(CheckedOut { index, disk })
+        checkout.make().map_err(Self::failed)
     }
 
     fn leave_traces(&self) -> Result<(), Error> {
@@ -252,22 +264,47 @@ fn task<'a>(
     Some(Task { path, entry, bits })
 }
 
-/// An entry of the listing, and its write bits.
-type One<'a, 'b> = (&'a (RepoPath, Entry), &'b Option<WriteBits>);
+/// Holds an entry of the listing, and what came of it.
+#[derive(Clone, Copy)]
+struct One<'a> {
+    path: &'a RepoPath,
+    entry: &'a Entry,
+    /// None for what is left out.
+    bits: Option<WriteBits>,
+    /// None where nothing was created.
+    created: Option<&'a Created>,
+}
+
+/// Each entry of the listing; `created` has one for each that is not left out.
+fn each<'a>(
+    entries: &'a [(RepoPath, Entry)],
+    bits: &'a [Option<WriteBits>],
+    created: &'a [Option<Created>],
+) -> impl Iterator<Item = One<'a>> + Clone {
+    let mut created = created.iter();
+    entries.iter().zip(bits).map(move |((path, entry), bits)| {
+        let created = bits.and_then(|_| created.next()?.as_ref());
+        One {
+            path,
+            entry,
+            bits: *bits,
+            created,
+        }
+    })
+}
 
 /// An entry of the index; of what is still to be created nothing is known.
-fn new_entry<'a>(((one, bits), disk): (One<'a, '_>, &Option<Created>)) -> NewEntry<'a> {
-    let (path, entry) = one;
-    let known = |disk: Created| IndexStat {
+fn new_entry(one: One<'_>) -> NewEntry<'_> {
+    let known = |disk: &Created| IndexStat {
         stat: disk.stat,
         device: disk.device,
         uid: disk.uid,
         gid: disk.gid,
     };
     NewEntry {
-        path,
-        entry: *entry,
-        disk: bits.map(|_| disk.map(known).unwrap_or_default()),
+        path: one.path,
+        entry: *one.entry,
+        disk: one.bits.map(|_| one.created.map(known).unwrap_or_default()),
     }
 }
 
@@ -283,8 +320,8 @@ fn index_entry(((path, entry), bits): (&(RepoPath, Entry), &Option<WriteBits>)) 
 }
 
 /// What a walk would find of what was just created.
-fn on_disk(((_, entry), disk): (&(RepoPath, Entry), &Option<Created>)) -> Option<OnDisk> {
-    let stat = disk.as_ref()?.stat;
+fn on_disk(one: One<'_>) -> Option<OnDisk> {
+    let (entry, stat) = (one.entry, one.created?.stat);
     let entry = match entry.mode {
         // the disk says by the owner's bit which of the two it is
         Mode::File | Mode::Executable if stat.mode & 0o100 == 0 => Entry {

@@ -126,7 +126,9 @@ impl<'a, C: Content> Checkout<'a, C> {
             done.extend(part?);
         }
         done.sort_unstable_by_key(|(start, _)| *start);
-        Ok(done.into_iter().flat_map(|(_, created)| created).collect())
+        let mut all = Vec::with_capacity(self.tasks.len());
+        all.extend(done.into_iter().flat_map(|(_, created)| created));
+        Ok(all)
     }
 
     fn work(

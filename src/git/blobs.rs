@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use gix::objs::{Find, Kind};
-use gix::odb::Header as _;
-use gix::odb::pack::cache::lru::MemoryCappedHashmap;
+use gix::objs::Kind;
 
 use super::error::GitError;
-use super::objects::{Objects, unreadable};
+use super::objects::Objects;
+use super::passing::Passing;
 use crate::entry::ObjectId;
 
-/// How much of the bases of deltas each thread keeps.
-const KEPT: usize = 32 * 1024 * 1024;
+/// After how many blobs a reader opens the store anew: one after another they mostly stand so in a
+/// pack too.
+const MOST: usize = 4_000;
 
 /// Represents the object database for many readers.
 pub struct Blobs {
@@ -19,9 +19,7 @@ pub struct Blobs {
 }
 
 /// Represents one reader, for one thread.
-pub struct BlobReader {
-    handle: gix::odb::HandleArc,
-}
+pub struct BlobReader(Passing);
 
 impl Objects {
     /// The same objects, for readers in several threads.
@@ -37,10 +35,7 @@ impl Blobs {
     /// Makes a reader.
     #[must_use]
     pub fn reader(&self) -> BlobReader {
-        let mut handle = self.store.to_cache_arc();
-        handle.prevent_pack_unload();
-        handle.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(KEPT)));
-        BlobReader { handle }
+        BlobReader(Passing::new(&self.store, MOST))
     }
 }
 
@@ -50,28 +45,20 @@ impl BlobReader {
     /// # Errors
     /// Fails when it is missing, damaged or no blob.
     pub fn size(&self, id: &ObjectId) -> Result<u64, GitError> {
-        let oid = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
-        let what = format_args!("blob {id}");
-        match self.handle.try_header(&oid) {
-            Ok(Some(header)) if header.kind() == Kind::Blob => Ok(header.size()),
-            Ok(Some(header)) => Err(unreadable(&what, &format!("it is a {}", header.kind()))),
-            Ok(None) => Err(unreadable(&what, &"it is not in the repository")),
-            Err(error) => Err(unreadable(&what, &error)),
-        }
+        self.0.size(id)
     }
 
     /// Reads the raw bytes of a blob.
     ///
     /// # Errors
     /// Fails when it is missing, damaged or no blob.
-    pub fn read<'b>(&self, id: &ObjectId, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], GitError> {
+    pub fn read<'b>(
+        &mut self,
+        id: &ObjectId,
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<&'b [u8], GitError> {
         let oid = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
-        let what = format_args!("blob {id}");
-        match self.handle.try_find(&oid, buffer) {
-            Ok(Some(data)) if data.kind == Kind::Blob => Ok(data.data),
-            Ok(Some(data)) => Err(unreadable(&what, &format!("it is a {}", data.kind))),
-            Ok(None) => Err(unreadable(&what, &"it is not in the repository")),
-            Err(error) => Err(unreadable(&what, &error)),
-        }
+        self.0
+            .find(&format_args!("blob {id}"), &oid, Kind::Blob, buffer)
     }
 }

@@ -42,15 +42,15 @@ impl Objects {
     ///
     /// # Errors
     /// Fails when the tree has not as many entries.
-    pub fn new_index(
+    pub fn new_index<'a>(
         &self,
         trees: &CachedTree,
-        entries: &[NewEntry<'_>],
+        entries: impl Iterator<Item = NewEntry<'a>> + Clone,
     ) -> Result<Vec<u8>, GitError> {
         let failed = |detail: &dyn std::fmt::Display| unreadable(&"the trees of HEAD", detail);
-        let count = u32::try_from(entries.len()).map_err(|error| failed(&error))?;
-        let mut bytes = Vec::with_capacity(entries.len() * 112 + 4096);
-        let version: u32 = if entries.iter().any(|entry| entry.disk.is_none()) {
+        let count = u32::try_from(trees.count()).map_err(|error| failed(&error))?;
+        let mut bytes = Vec::with_capacity(trees.count() * 112 + 4096);
+        let version: u32 = if entries.clone().any(|entry| entry.disk.is_none()) {
             3
         } else {
             2
@@ -58,10 +58,12 @@ impl Objects {
         bytes.extend_from_slice(b"DIRC");
         bytes.extend_from_slice(&version.to_be_bytes());
         bytes.extend_from_slice(&count.to_be_bytes());
+        let mut pushed = 0;
         for entry in entries {
-            push_entry(&mut bytes, entry);
+            push_entry(&mut bytes, &entry);
+            pushed += 1;
         }
-        if trees.count() != entries.len() {
+        if pushed != trees.count() {
             return Err(failed(&"they have other entries"));
         }
         let mut extension = Vec::new();

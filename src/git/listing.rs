@@ -11,6 +11,7 @@ use gix::objs::{Kind, TreeRefIter};
 use super::error::GitError;
 use super::level::mode_of;
 use super::objects::{Objects, id_of, unreadable};
+use super::passing::Passing;
 use crate::entry::{Entry, ObjectId};
 use crate::path::{Paths, RepoPath};
 
@@ -113,6 +114,7 @@ impl Objects {
 /// Holds what was read of a sorted tree.
 struct Reading<'a> {
     objects: &'a Objects,
+    passing: Option<Passing>,
     paths: Paths,
     entries: Vec<Entry>,
     /// The directory that is read, with a slash at its end.
@@ -125,6 +127,7 @@ impl<'a> Reading<'a> {
     fn new(objects: &'a Objects) -> Self {
         Self {
             objects,
+            passing: objects.passing(),
             paths: Paths::default(),
             entries: Vec::new(),
             path: Vec::new(),
@@ -137,7 +140,10 @@ impl<'a> Reading<'a> {
         let what = format!("tree {tree}");
         let oid = gix::hash::ObjectId::from_bytes_or_panic(tree.as_bytes());
         let (mut buffer, format) = (Vec::new(), self.objects.format.kind());
-        let data = self.objects.find(&what, &oid, Kind::Tree, &mut buffer)?;
+        let data = match &mut self.passing {
+            Some(passing) => passing.find(&what, &oid, Kind::Tree, &mut buffer)?,
+            None => self.objects.find(&what, &oid, Kind::Tree, &mut buffer)?,
+        };
         let (first, mut below) = (self.entries.len(), Vec::new());
         let mut order = Order::default();
         for entry in TreeRefIter::from_bytes(data, format) {

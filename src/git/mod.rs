@@ -21,6 +21,7 @@ pub mod listing;
 mod merged;
 pub mod objects;
 mod own;
+mod passing;
 mod patch;
 pub mod quarantine;
 pub mod refs;

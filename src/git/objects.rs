@@ -12,11 +12,12 @@ use std::rc::Rc;
 use bstr::{BString, ByteSlice};
 use camino::Utf8Path;
 use gix::objs::commit::MessageRef;
-use gix::objs::{CommitRefIter, Exists, Find, Kind, Write};
+use gix::objs::{CommitRefIter, Data, Exists, Find, Kind, Write};
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 
 use super::error::GitError;
 use super::level::{Held, Level, differences};
+use super::passing::Passing;
 use super::quarantine::Quarantine;
 use super::run::Git;
 use super::stores::{KeptCommits, Stores};
@@ -151,6 +152,8 @@ pub(super) fn unreadable(what: &dyn fmt::Display, detail: &dyn fmt::Display) -> 
 
 /// How many bytes of objects are kept, as others are stored as differences from them.
 const KEPT: usize = 16 * 1024 * 1024;
+/// After how many trees the store is opened anew: they may stand anywhere in a pack.
+const MOST_TREES: usize = 500;
 /// How many trees are kept as they were read.
 const KEPT_LEVELS: usize = 1_000;
 
@@ -396,11 +399,27 @@ impl Objects {
             Some(quarantine) => quarantine.try_find(id, buffer),
             None => self.store.try_find(id, buffer),
         };
-        match found {
-            Ok(Some(data)) if data.kind == kind => Ok(data.data),
-            Ok(Some(data)) => Err(unreadable(&what, &format!("it is a {}", data.kind))),
-            Ok(None) => Err(unreadable(&what, &"it is not in the repository")),
-            Err(error) => Err(unreadable(&what, &error)),
-        }
+        of_kind(what, kind, found)
+    }
+
+    /// As [`Objects::find`], for one who reads very many trees; none where a push has brought
+    /// objects, which are few.
+    pub(super) fn passing(&self) -> Option<Passing> {
+        let has_all = self.quarantine.is_none();
+        has_all.then(|| Passing::new(&self.store.store(), MOST_TREES))
+    }
+}
+
+/// The bytes of what was found, if it is what it should be.
+pub(super) fn of_kind<'b>(
+    what: &dyn fmt::Display,
+    kind: Kind,
+    found: Result<Option<Data<'b>>, impl fmt::Display>,
+) -> Result<&'b [u8], GitError> {
+    match found {
+        Ok(Some(data)) if data.kind == kind => Ok(data.data),
+        Ok(Some(data)) => Err(unreadable(&what, &format!("it is a {}", data.kind))),
+        Ok(None) => Err(unreadable(&what, &"it is not in the repository")),
+        Err(error) => Err(unreadable(&what, &error)),
     }
 }

@@ -43,6 +43,7 @@ mod placed;
 mod provision;
 mod prune;
 mod range;
+mod reading_many;
 mod reapply;
 mod remove;
 mod restore;

@@ -93,7 +93,7 @@
 //! # git("add -A");
 //! # git("-c user.name=Ada -c user.email=ada@example.invalid commit -q -m one");
 //! # let add = ["git-agentwt", "-q", "-C", root.as_str(), "add", "task-5", "--write", "src/**", "--no-hooks"];
-//! # let status = git_agentwt::run(add.iter().map(Into::into).collect());
+//! # let status = git_agentwt::run(&add.map(Into::into));
 //! # assert_eq!(status, git_agentwt::exit::ExitCode::Success);
 //! // an agent works in the worktree `task-5`, and edits what it may only read
 //! let worktree = root.join(".agentwt/worktrees/task-5");

@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
 
 use camino::Utf8PathBuf;
-use clap::Parser;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::cli::{Cli, Command, Format, List, man};
@@ -32,7 +31,7 @@ use crate::process::{Process, family, is_any_alive, send_to};
 
 /// Runs a command line, the program's name first, and returns the status to end with.
 #[must_use]
-pub fn run(arguments: Vec<OsString>) -> ExitCode {
+pub fn run(arguments: &[OsString]) -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         let version = env!("CARGO_PKG_VERSION");
         tell(&format!(
@@ -43,14 +42,14 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     std::panic::catch_unwind(|| run_command_line(arguments)).unwrap_or(ExitCode::Bug)
 }
 
-fn run_command_line(arguments: Vec<OsString>) -> ExitCode {
+fn run_command_line(arguments: &[OsString]) -> ExitCode {
     if let Some(page) = man::page_asked_for(arguments.get(1..).unwrap_or_default())
         && std::io::stdout().is_terminal()
         && Git::open_manual(&page)
     {
         return ExitCode::Success;
     }
-    let cli = match Cli::try_parse_from(arguments) {
+    let cli = match Cli::of(arguments) {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();

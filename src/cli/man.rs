@@ -77,7 +77,6 @@ pub fn pages(sections: impl Fn(&str) -> String) -> Vec<Page> {
 /// are those after the program's name.
 #[must_use]
 pub fn page_asked_for(arguments: &[OsString]) -> Option<String> {
-    let root = Cli::command();
     let mut verb = None;
     let mut is_asked = false;
     let mut words = arguments.iter().take_while(|word| *word != "--");
@@ -93,7 +92,7 @@ pub fn page_asked_for(arguments: &[OsString]) -> Option<String> {
     match verb {
         _ if !is_asked => None,
         None => Some("git-agentwt".to_owned()),
-        Some(verb) => root
+        Some(verb) => Cli::command()
             .find_subcommand(verb)
             .filter(|command| !command.is_hide_set())
             .map(page_name),

@@ -12,6 +12,7 @@
 //! ```
 
 mod add;
+mod alone;
 mod changed;
 mod claim;
 pub mod completions;
@@ -28,6 +29,7 @@ mod sync;
 mod verify;
 mod waiting;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand};
@@ -72,6 +74,19 @@ pub struct Cli {
     /// The command.
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Cli {
+    /// Parses a command line, the program's name first.
+    ///
+    /// # Errors
+    /// Returns what clap says of it: what is wrong, or the help that was asked for.
+    pub fn of(arguments: &[OsString]) -> Result<Self, clap::Error> {
+        match alone::parse(arguments) {
+            Some(cli) => Ok(cli),
+            None => Self::try_parse_from(arguments),
+        }
+    }
 }
 
 /// Holds the options that every command takes, before or after its name.

@@ -2,6 +2,7 @@
 //! that decide what git reports.
 
 use std::collections::BTreeSet;
+use std::io::Read as _;
 
 use bstr::BString;
 use camino::Utf8Path;
@@ -81,16 +82,23 @@ fn scripts(directory: &Utf8Path) -> Result<Option<Vec<u8>>, FactsError> {
             if matches!(name.as_str(), "config" | "warned" | "agentwt.d") {
                 continue;
             }
-            let kind = match files::open_entry(file.as_std_path()).map_err(failed)? {
+            let (kind, text) = match files::open_entry(file.as_std_path()).map_err(failed)? {
                 files::Opened::File {
-                    executable: true, ..
-                } => "script",
-                files::Opened::File { .. } | files::Opened::Link(_) | files::Opened::Other => {
-                    "other"
+                    executable,
+                    mut content,
+                    ..
+                } => {
+                    let mut text = Vec::new();
+                    let read = content.read_to_end(&mut text).is_ok();
+                    let kind = if executable { "script" } else { "other" };
+                    (kind, read.then_some(text))
+                }
+                files::Opened::Link(_) | files::Opened::Other => {
+                    ("other", files::read(&file).ok().flatten())
                 }
             };
             all.extend_from_slice(format!("{kind} {name}\0").as_bytes());
-            all.extend(files::read(&file).ok().flatten().unwrap_or_default());
+            all.extend(text.unwrap_or_default());
             all.push(0);
         }
     }

@@ -95,7 +95,7 @@ fn from(directory: &Utf8Path) -> Option<Discovered> {
 /// A `.git` that is a directory.
 fn in_directory(level: &Utf8Path, git_dir: Utf8PathBuf) -> Option<Discovered> {
     let ours = [level, &git_dir].into_iter().all(places::is_ours);
-    if !ours || !is_git_dir(&git_dir) || common_dir(&git_dir)? != git_dir {
+    if !ours || common_dir_of(&git_dir)? != git_dir {
         return None;
     }
     found(level, git_dir.clone(), git_dir)
@@ -106,10 +106,10 @@ fn by_file(level: &Utf8Path, entry: &Utf8Path) -> Option<Discovered> {
     let named = path_in(entry, b"gitdir: ")?;
     let git_dir = places::canonical(&level.join(&named))?;
     let ours = [level, entry, &git_dir].into_iter().all(places::is_ours);
-    if !ours || !is_git_dir(&git_dir) {
+    if !ours {
         return None;
     }
-    let common_dir = common_dir(&git_dir)?;
+    let common_dir = common_dir_of(&git_dir)?;
     if git_dir != common_dir {
         // a worktree that was moved, or one of which only the `.git` was copied
         let back = git_dir.join(path_in(&git_dir.join("gitdir"), b"")?);
@@ -144,23 +144,23 @@ fn path_in(file: &Utf8Path, word: &[u8]) -> Option<Utf8PathBuf> {
     Some(path.into())
 }
 
-/// Whether git takes a directory for a git directory (`is_git_directory`, setup.c).
-pub(super) fn is_git_dir(directory: &Utf8Path) -> bool {
-    let head = directory.join("HEAD");
+/// The common git directory of what git takes for a git directory (`is_git_directory`, setup.c);
+/// none where it does not.
+pub(super) fn common_dir_of(git_dir: &Utf8Path) -> Option<Utf8PathBuf> {
+    let head = git_dir.join("HEAD");
     // what is a link may be a branch in an old form
     if !matches!(places::kind(&head), Ok(Kind::File)) {
-        return false;
+        return None;
     }
-    let Some(common_dir) = common_dir(directory) else {
-        return false;
-    };
+    let common_dir = common_dir(git_dir)?;
     let names_commit = |head: &[u8]| {
         let id = head.strip_suffix(b"\n").unwrap_or(head);
         matches!(id.len(), 40 | 64) && id.iter().all(u8::is_ascii_hexdigit)
     };
     let head = files::read(&head).ok().flatten().unwrap_or_default();
-    (head.starts_with(b"ref: refs/") || names_commit(&head))
+    let is_one = (head.starts_with(b"ref: refs/") || names_commit(&head))
         && ["objects", "refs"]
             .iter()
-            .all(|part| places::may_execute(&common_dir.join(part)))
+            .all(|part| places::may_execute(&common_dir.join(part)));
+    is_one.then_some(common_dir)
 }

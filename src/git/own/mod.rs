@@ -72,10 +72,7 @@ impl Git {
             return None;
         }
         // git refuses any other, and what is damaged is to be said
-        if !discover::is_git_dir(git_dir) {
-            return None;
-        }
-        let common_dir = common_dir(git_dir)?;
+        let common_dir = discover::common_dir_of(git_dir)?;
         Some(Own {
             format: Format::read(git_dir, &common_dir)?,
             git_dir: git_dir.to_owned(),

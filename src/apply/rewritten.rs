@@ -52,9 +52,16 @@ pub fn put_back(repository: &Repository, known: &Known) -> Result<(), Error> {
         Some(before) => raw(repository, &file)?.map(|index| (index, before.mtime - MARGIN)),
         None => None,
     };
-    match index {
-        Some((index, since)) => some(repository, known, &file, index, since)?,
-        None => all(repository, known)?,
+    match (index, written) {
+        (Some((index, since)), Some(written)) => {
+            let read = Read {
+                file: &file,
+                written,
+                index,
+            };
+            some(repository, known, read, since)?;
+        }
+        (None, _) | (_, None) => all(repository, known)?,
     }
     // that of the file as we leave it, unless git has written another since
     let now = files::stat(&file).map(Written::from);
@@ -80,6 +87,14 @@ impl From<Stat> for Written {
             inode: stat.inode,
         }
     }
+}
+
+/// Holds the index as it was read.
+struct Read<'a> {
+    file: &'a Utf8Path,
+    /// The stat data of the file from before it was read.
+    written: Stat,
+    index: RawIndex,
 }
 
 /// The index that was last gone through.
@@ -116,13 +131,12 @@ fn all(repository: &Repository, known: &Known) -> Result<(), Error> {
 fn some(
     repository: &Repository,
     known: &Known,
-    file: &Utf8Path,
-    index: RawIndex,
+    read: Read<'_>,
     since: i64,
 ) -> Result<(), Error> {
     let mut rewritten: Vec<Rewritten> = Vec::new();
     let mut is_plain = true;
-    let read = index.each(|entry| {
+    let each = read.index.each(|entry| {
         // a merge leaves entries without stat data
         let is_older = entry.stat.ctime != 0 && entry.stat.ctime < since;
         if is_older || !entry.entry.mode.is_regular() || entry.skip_worktree {
@@ -137,7 +151,7 @@ fn some(
             None => is_plain = false,
         }
     });
-    if read.is_err() || !is_plain {
+    if each.is_err() || !is_plain {
         return all(repository, known);
     }
     // of a conflict there are up to three
@@ -150,7 +164,7 @@ fn some(
     }
     let after = standing(root, applied.changed.iter())?.entries;
     let ctimes = ctimes(&rewritten, &before, &after);
-    restat(repository, file, index, &ctimes);
+    restat(repository, read, &ctimes);
     Ok(())
 }
 
@@ -187,15 +201,13 @@ fn ctimes(
 
 /// Writes the change times into the index. Where git has it, or has written it meanwhile, it stays:
 /// git then reads those files again, once.
-fn restat(repository: &Repository, file: &Utf8Path, index: RawIndex, ctimes: &[(usize, i64)]) {
-    let Ok(locked) = LockedFile::take(file) else {
+fn restat(repository: &Repository, read: Read<'_>, ctimes: &[(usize, i64)]) {
+    let Ok(locked) = LockedFile::take(read.file) else {
         return;
     };
-    let Ok(Some(bytes)) = files::read(file) else {
-        return;
-    };
-    if bytes == index.bytes()
-        && let Some(bytes) = index.with_ctimes(repository.format, ctimes)
+    // who has the lock puts a new file in its place
+    if files::stat(read.file) == Some(read.written)
+        && let Some(bytes) = read.index.with_ctimes(repository.format, ctimes)
     {
         // a lock that cannot be written is given back
         let _ = locked.commit_as_of_before(&bytes);

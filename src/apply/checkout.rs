@@ -1,6 +1,8 @@
 //! Fills a worktree that git has registered: with our own code where that comes to the same, with
 //! git elsewhere.
 
+use std::io::Read;
+
 use camino::Utf8Path;
 
 use super::register::{check_sparse, disagreement};
@@ -18,7 +20,7 @@ use crate::git::blobs::BlobReader;
 use crate::git::index::{IndexEntry, Stage, looked, read_index};
 use crate::git::index_edit::nul_ended;
 use crate::git::index_write::{IndexStat, NewEntry};
-use crate::git::objects::Objects;
+use crate::git::objects::{ObjectFormat, Objects};
 use crate::git::sparse_rules::SparseRules;
 use crate::git::{Git, GitError, reset};
 use crate::manifest::OnDisk;
@@ -78,17 +80,25 @@ impl<'a> Ready<'a> {
 }
 
 /// Gives the content of blobs.
-struct Reader(BlobReader);
+struct Reader {
+    blobs: BlobReader,
+    format: ObjectFormat,
+}
 
 impl Content for Reader {
     type Error = GitError;
 
     fn size(&mut self, id: &ObjectId) -> Result<u64, GitError> {
-        self.0.size(id)
+        self.blobs.size(id)
     }
 
     fn read<'b>(&mut self, id: &ObjectId, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], GitError> {
-        self.0.read(id, buffer)
+        self.blobs.read(id, buffer)
+    }
+
+    fn is(&self, id: &ObjectId, size: u64, bytes: &mut dyn Read) -> bool {
+        let hashed = self.format.hash_blob(size, bytes);
+        hashed.is_ok_and(|hashed| hashed == *id)
     }
 }
 
@@ -171,7 +181,10 @@ impl Filling<'_> {
             root: self.path,
             tasks,
             time,
-            content: &|| Reader(blobs.reader()),
+            content: &|| Reader {
+                blobs: blobs.reader(),
+                format: self.own.format,
+            },
             originals: known.map(|known| Originals::new(&self.own.root, known, read)),
             stop,
         };
@@ -233,7 +246,7 @@ fn bits(
     Ok(bits)
 }
 
-/// What of it the main worktree has unchanged, as its index proves.
+/// What of it the main worktree has unchanged, as its index says.
 fn originals(repository: &Repository, tasks: &[Task<'_>]) -> Option<Vec<Option<Original>>> {
     if repository.main == Main::Bare {
         return None;

@@ -128,12 +128,7 @@ fn all(repository: &Repository, known: &Known) -> Result<(), Error> {
 }
 
 /// Goes through those that were made since then.
-fn some(
-    repository: &Repository,
-    known: &Known,
-    read: Read<'_>,
-    since: i64,
-) -> Result<(), Error> {
+fn some(repository: &Repository, known: &Known, read: Read<'_>, since: i64) -> Result<(), Error> {
     let mut rewritten: Vec<Rewritten> = Vec::new();
     let mut is_plain = true;
     let each = read.index.each(|entry| {

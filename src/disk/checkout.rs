@@ -9,6 +9,7 @@ mod create;
 mod locked;
 mod original;
 
+use std::io::Read;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -42,6 +43,10 @@ pub trait Content {
     /// Fails when it is missing or damaged.
     fn read<'b>(&mut self, id: &ObjectId, buffer: &'b mut Vec<u8>)
     -> Result<&'b [u8], Self::Error>;
+
+    /// Whether these bytes, so many of them, can be read and are what an object with this id has; not
+    /// whether there is one.
+    fn is(&self, id: &ObjectId, size: u64, bytes: &mut dyn Read) -> bool;
 }
 
 /// Holds one thing that is to be created.

@@ -1,7 +1,7 @@
 //! Creates one thing after another, with the directories on the way.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Seek as _, Write};
 use std::os::fd::OwnedFd;
 
 use bstr::{BStr, BString, ByteSlice};
@@ -31,7 +31,7 @@ pub(super) const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-const NEW_FILE: OFlags = OFlags::WRONLY
+const NEW_FILE: OFlags = OFlags::RDWR
     .union(OFlags::CREATE)
     .union(OFlags::EXCL)
     .union(OFlags::NOFOLLOW)
@@ -110,8 +110,9 @@ impl<'a, C: Content> Worker<'a, C> {
         created.map(Some)
     }
 
-    /// Creates a file from one that has its content, if there is one. What is no longer than its
-    /// object was changed by no filter, whichever was in force when it was written.
+    /// Creates a file from one that has its content, if there is one. That its stat data are known
+    /// makes it likely; what it has is hashed: git takes a file for unchanged that a filter wrote
+    /// which is gone since, and a file can be written to through a map without a trace.
     fn copy(&mut self, at: usize) -> Result<Option<Created>, CheckoutError<C::Error>> {
         let task = &self.checkout.tasks[at];
         let (Some(source), Some(originals)) = (&mut self.source, &self.checkout.originals) else {
@@ -123,16 +124,13 @@ impl<'a, C: Content> Worker<'a, C> {
         let Some(mut from) = source.open(task.path, &known) else {
             return Ok(None);
         };
-        let size = self.content.size(&task.entry.id);
-        if size.map_err(CheckoutError::Content)? != u64::from(known.size) {
-            return Ok(None);
-        }
         let above = self.open.last().map_or(&self.root, |(_, fd)| fd);
+        let (buffer, content, id) = (&mut self.buffer, &self.content, &task.entry.id);
         let mut copied = || -> std::io::Result<Option<Created>> {
             if originals.are_read(&known) {
-                let buffer = &mut self.buffer;
-                // it may have been written to meanwhile
-                if !source.read(&mut from, &known, buffer) || !is(&from, &known) {
+                if !source.read(&mut from, &known, buffer)
+                    || !content.is(id, buffer.len() as u64, &mut buffer.as_slice())
+                {
                     return Ok(None);
                 }
                 let mut file = new_file(above, task)?;
@@ -140,19 +138,25 @@ impl<'a, C: Content> Worker<'a, C> {
                 return finish(&file, task, &self.times).map(Some);
             }
             let mut file = new_file(above, task)?;
-            let taken = source.take(&mut from, &known, &file, &mut self.buffer);
-            let is_whole = match taken {
+            let size = u64::from(known.size);
+            let is_whole = match source.take(&mut from, &known, &file, buffer) {
                 Taken::Nothing => false,
-                // it may have been written to meanwhile
-                Taken::Written | Taken::Read => is(&from, &known),
+                Taken::Read if content.is(id, size, &mut buffer.as_slice()) => {
+                    file.write_all(buffer)?;
+                    true
+                }
+                Taken::Read => false,
+                Taken::Copied => {
+                    file.rewind()?;
+                    content.is(id, size, &mut file)
+                }
+                // what is new is not in memory yet; to clone writes out what was written through a
+                // map, and to write there once more leaves a trace
+                Taken::Cloned => content.is(id, size, &mut from) && is(&from, &known),
             };
             if !is_whole {
                 unlinkat(above, task.path.file_name().as_bytes(), AtFlags::empty())?;
                 return Ok(None);
-            }
-            match taken {
-                Taken::Read => file.write_all(&self.buffer)?,
-                Taken::Written | Taken::Nothing => {}
             }
             finish(&file, task, &self.times).map(Some)
         };

@@ -1,7 +1,8 @@
 //! Takes content from a file of another worktree that is known to have it: [`Originals`].
 //!
-//! It is taken only while the file's stat data are those that git recorded when the content was
-//! this, and are so still after it was read (gitformat-index(5); `docs/decisions/0009`).
+//! The file's stat data being those that git recorded (gitformat-index(5)) say that it is worth
+//! reading, and no more: who takes it hashes it. A filter that is gone has left files which git takes
+//! for unchanged, and on some file systems a file is written to without a trace.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,8 +16,8 @@ use rustix::io::Errno;
 use super::super::directories::Directories;
 use crate::path::RepoPath;
 
-/// Holds the stat data under which a file has the content that it is wanted for, as an index has
-/// them: 32 bits of each number.
+/// Holds the stat data under which a file is likely to have the content that it is wanted for, as an
+/// index has them: 32 bits of each number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known {
     /// Size in bytes.
@@ -96,8 +97,10 @@ pub(super) struct Source<'a> {
 
 /// What came of a file.
 pub(super) enum Taken {
-    /// All of it is in the new one.
-    Written,
+    /// All of it is in the new one, and was when it began to be read.
+    Cloned,
+    /// All of it is in the new one, piece by piece.
+    Copied,
     /// All of it is in the buffer.
     Read,
     /// Nothing: it is to be had elsewhere.
@@ -127,7 +130,7 @@ impl<'a> Source<'a> {
     pub fn take(&self, from: &mut File, known: &Known, to: &File, buffer: &mut Vec<u8>) -> Taken {
         if self.originals.may_clone() {
             match clone(from, to) {
-                Ok(()) => return Taken::Written,
+                Ok(()) => return Taken::Cloned,
                 Err(
                     Errno::OPNOTSUPP | Errno::NOTTY | Errno::NOSYS | Errno::XDEV | Errno::INVAL,
                 ) => {
@@ -142,7 +145,7 @@ impl<'a> Source<'a> {
             }
             let (mut from, mut to) = (&*from, to);
             return match std::io::copy(&mut from, &mut to) {
-                Ok(copied) if copied == u64::from(known.size) => Taken::Written,
+                Ok(copied) if copied == u64::from(known.size) => Taken::Copied,
                 Ok(_) | Err(_) => Taken::Nothing,
             };
         }

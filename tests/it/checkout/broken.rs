@@ -43,6 +43,35 @@ fn an_edited_file_of_the_main_worktree_is_not_taken_for_the_blob() {
     assert_eq!(repo.git_in(&worktree, &fresh), wanted);
 }
 
+/// Git does not write a file anew that two branches have in common, whatever filter one of them has:
+/// what the filter wrote stays, and is as long as the blob here.
+#[test]
+fn what_a_filter_of_another_branch_has_written_is_not_taken_for_the_blob() {
+    let repo = TestRepo::project();
+    let script = r#"git config filter.up.smudge 'tr a-z A-Z'; git config filter.up.clean 'tr A-Z a-z'
+        git switch -qc filtered; echo '*.md filter=up' >.gitattributes; git add -A; git commit -qm filter
+        rm README.md; git checkout -q README.md; touch -d '-1 hour' README.md; git update-index --refresh
+        git switch -q main; touch -d '+1 hour' .git/index; test -z "$(git status --porcelain)""#;
+    repo.sh(repo.main(), script).ok();
+    let left = std::fs::read(repo.main().join("README.md")).expect("it is there");
+    assert_eq!(
+        left, b"READ ME\n",
+        "the main worktree has what the test is about"
+    );
+    let said = add(&repo, "own", "022", &["task"]);
+    assert_eq!((said.status, reason(&said)), (0, None), "{said}");
+    let ours = std::fs::read(repo.worktree("task").join("README.md")).expect("it is there");
+    assert_eq!(ours, b"read me\n");
+    let verify = repo
+        .command(binary(), repo.main())
+        .env("GIT_AGENTWT_WALK", "full")
+        .args(["verify", "task"])
+        .output()
+        .expect("it starts");
+    let verify = repo.said(&verify);
+    assert_eq!(verify.status, 0, "{verify}");
+}
+
 /// A filter that is gone has left a file whose stat data git takes for those of the blob.
 #[test]
 fn a_file_that_a_filter_has_changed_is_not_taken_for_the_blob() {

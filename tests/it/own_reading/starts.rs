@@ -23,8 +23,8 @@ fn calls(repo: &TestRepo, arguments: &[&str]) -> Vec<String> {
     let (said, _) = shim.run(repo, arguments, 0);
     assert_eq!(said.status, 0, "{said}");
     let calls = std::fs::read_dir(repo.root().join("shim/calls"));
-    let calls = calls.into_iter().flatten().map(|call| {
-        let file = call.expect("a call").path().join("call");
+    let calls = calls.expect("it ran").map(|call| {
+        let file = call.expect("a call").path();
         std::fs::read_to_string(file).expect("its words")
     });
     calls.collect()

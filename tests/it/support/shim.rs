@@ -13,7 +13,8 @@ pub fn calls(first: usize) -> impl Iterator<Item = usize> {
 }
 
 /// Represents a `git` earlier on the search path that numbers its calls. Some run side by side:
-/// each has the number that it was the first to take.
+/// each has the number that it was the first to take, by a file of that name (with `set -C` the
+/// shell makes it only if there is none, and starts nothing for it).
 ///
 /// The program reads by itself what it can, unless `GIT_AGENTWT_READ=git` is set for the tests: then
 /// there are several times as many calls, and places to fail at.
@@ -31,9 +32,9 @@ impl Shim {
         std::fs::create_dir_all(&dir).expect("a directory");
         let path = std::env::var("PATH").expect("a search path");
         let script = format!(
-            "#!/bin/sh\nn=1; mkdir -p '{dir}/calls'\n\
-             until mkdir \"{dir}/calls/$n\" 2>/dev/null; do n=$((n + 1)); done\n\
-             echo \"$*\" > \"{dir}/calls/$n/call\"\n\
+            "#!/bin/sh\nn=1; set -C\n\
+             until echo \"$*\" >\"{dir}/calls/$n\"; do\n\
+             [ -e \"{dir}/calls/$n\" ] || exit 70; n=$((n + 1))\ndone 2>/dev/null\nset +C\n\
              case \"$n $*\" in $SHIM_AT) {act} ;; esac\n\
              PATH='{path}' exec git \"$@\"\n",
             dir = dir.display()
@@ -75,7 +76,7 @@ impl Shim {
         at: usize,
     ) -> (Said, Option<String>) {
         let said = self.started(reading, repo, arguments, &format!("{at} *"));
-        let call = std::fs::read_to_string(self.dir.join(format!("calls/{at}/call")));
+        let call = std::fs::read_to_string(self.dir.join(format!("calls/{at}")));
         let call = call.ok().map(|call| call.trim_end().to_owned());
         (said, call)
     }
@@ -88,7 +89,9 @@ impl Shim {
 
     /// Runs the program; `at` is a pattern of the shell's for the number and the words of a call.
     fn started(&self, reading: &str, repo: &TestRepo, arguments: &[&str], at: &str) -> Said {
-        let _ = std::fs::remove_dir_all(self.dir.join("calls"));
+        let calls = self.dir.join("calls");
+        let _ = std::fs::remove_dir_all(&calls);
+        std::fs::create_dir_all(&calls).expect("a directory");
         let output = repo
             .command(binary(), repo.main())
             .args(arguments)

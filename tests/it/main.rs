@@ -57,6 +57,7 @@ mod signals;
 mod status;
 mod support;
 mod sync;
+mod template;
 mod trash;
 mod vanishing;
 mod verify;

@@ -7,6 +7,7 @@ mod placed;
 mod repo;
 mod said;
 mod shim;
+mod template;
 
 pub use choices::Choices;
 pub use kill::{Act, Hit, strace_works};

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use super::{Said, binary, hermetic};
+use super::{Said, binary, hermetic, template};
 
 /// Represents a repository in a temporary directory of its own, which is removed at the end.
 pub struct TestRepo {
@@ -21,13 +21,29 @@ impl TestRepo {
     #[must_use]
     #[track_caller]
     pub fn empty() -> Self {
-        Self::empty_with(&[])
+        let repo = Self::nothing();
+        template::put(&repo, "empty", Self::init);
+        repo
+    }
+
+    fn init(&self) {
+        self.git(&["init", "-q"]);
     }
 
     /// Makes an empty repository with more options for `git init`.
     #[must_use]
     #[track_caller]
     pub fn empty_with(options: &[&str]) -> Self {
+        let repo = Self::nothing();
+        let mut init = vec!["init", "-q"];
+        init.extend(options);
+        repo.git(&init);
+        repo
+    }
+
+    /// Makes a home and an empty directory where the main worktree is to be.
+    #[track_caller]
+    fn nothing() -> Self {
         let tmp = tempfile::Builder::new()
             .prefix("agentwt")
             .tempdir()
@@ -46,9 +62,6 @@ impl TestRepo {
             [init]\n\tdefaultBranch = main\n[advice]\n\tdetachedHead = false\n\
             [protocol \"file\"]\n\tallow = always\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n";
         std::fs::write(repo.home().join(".gitconfig"), config).expect("a configuration");
-        let mut init = vec!["init", "-q"];
-        init.extend(options);
-        repo.git(&init);
         repo
     }
 
@@ -57,8 +70,22 @@ impl TestRepo {
     #[must_use]
     #[track_caller]
     pub fn project() -> Self {
-        let repo = Self::empty();
-        repo.fill();
+        let repo = Self::nothing();
+        template::put(&repo, "project", Self::init_and_fill);
+        repo
+    }
+
+    fn init_and_fill(&self) {
+        self.init();
+        self.fill();
+    }
+
+    /// Makes the same, by git and not from a copy.
+    #[must_use]
+    #[track_caller]
+    pub fn project_by_git() -> Self {
+        let repo = Self::nothing();
+        repo.init_and_fill();
         repo
     }
 

@@ -44,6 +44,12 @@ const PATHS: &[&str] = &[
     "agentwt.other",
     "include.path",
 ];
+/// Those of them that the files of the test of all files set, and one that is not set: the list of
+/// all settings says there which file counts.
+const OF_FILES: (&[&str], &[&str]) = (
+    &["core.bare", "agentwt.key"],
+    &["core.excludesFile", "agentwt.other"],
+);
 /// Keys that there cannot be.
 const NO_KEYS: &[&str] = &[
     "agentwt",
@@ -122,7 +128,7 @@ fn answers() {
         let words: Vec<&str> = question.split('|').collect();
         let said = match words[..] {
             ["find", dir] => found(&Git::unchecked(Utf8Path::new(dir), runner)),
-            ["settings", mode, git_dir, work_tree] => {
+            [what @ ("settings" | "files"), mode, git_dir, work_tree] => {
                 let mode = if mode == "hardened" {
                     GitMode::Hardened
                 } else {
@@ -131,7 +137,12 @@ fn answers() {
                 let git_dir = Utf8Path::new(git_dir);
                 let work_tree = Some(Utf8Path::new(work_tree)).filter(|tree| *tree != "");
                 let git = Git::unchecked(git_dir, runner).on(git_dir, work_tree);
-                settings(&git.with_mode(mode), git_dir)
+                let keys = if what == "files" {
+                    OF_FILES
+                } else {
+                    (BOOLEANS, PATHS)
+                };
+                settings(&git.with_mode(mode), git_dir, keys)
             }
             [what @ ("list" | "typed" | "no keys"), git_dir] => {
                 let git_dir = Utf8Path::new(git_dir);
@@ -163,8 +174,8 @@ fn found(git: &Git) -> String {
     format!("{} bare {bare:?} admin {admin}", short(&layout))
 }
 
-/// Everything that is asked of settings.
-fn settings(git: &Git, git_dir: &Utf8Path) -> String {
+/// Everything that is asked of settings, of these booleans and these paths.
+fn settings(git: &Git, git_dir: &Utf8Path, (booleans, paths): (&[&str], &[&str])) -> String {
     let mut all = short(&git.config_list());
     for section in ["agentwt", "core"] {
         write!(
@@ -175,23 +186,27 @@ fn settings(git: &Git, git_dir: &Utf8Path) -> String {
         .expect("text");
     }
     let file = git_dir.join("config");
-    let missing = git_dir.join("there-is-none");
-    for key in BOOLEANS.iter().chain(PATHS) {
+    for key in booleans.iter().chain(paths) {
         let answers = [
             short(&git.config_get(key)),
             short(&git.config_file_get_all(&file, key)),
-            short(&git.config_file_get_all(&missing, key)),
         ];
         write!(all, " {key} {answers:?}").expect("text");
     }
-    for key in BOOLEANS {
+    // what is not there is not there for any key
+    let missing = git_dir.join("there-is-none");
+    for key in [booleans[0], paths[0]] {
+        let answer = short(&git.config_file_get_all(&missing, key));
+        write!(all, " {key} missing {answer}").expect("text");
+    }
+    for key in booleans {
         let answers = [
             short(&git.config_get_bool(key)),
             short(&git.config_file_get_bool(&file, key)),
         ];
         write!(all, " {key} {answers:?}").expect("text");
     }
-    for key in PATHS {
+    for key in paths {
         let answers = [
             short(&git.config_get_all_paths(key)),
             short(&git.config_get_path(key)),

@@ -29,6 +29,7 @@ fn second(seconds: u64) -> Lease {
 fn of_a_hundred_rounds_each_has_exactly_one_winner() {
     let fleet = Fleet::new();
     let repositories = [repository(fleet.repo.main()), repository(&fleet.other)];
+    let mut winners = BTreeSet::new();
     for round in 0..100 {
         let name = WorktreeName::parse(&format!("n{round}")).expect("a name");
         let barrier = Barrier::new(2);
@@ -50,12 +51,17 @@ fn of_a_hundred_rounds_each_has_exactly_one_winner() {
             all.map(|thread| thread.join().expect("it ends"))
         });
         let won: Vec<String> = won.into_iter().flatten().collect();
-        let there = fleet.repo.git_in(
-            &fleet.server,
-            &["rev-parse", &format!("refs/agentwt/claims/n{round}")],
-        );
-        assert_eq!(won, [there], "{round}");
+        assert_eq!(won.len(), 1, "{round}: {won:?}");
+        winners.insert(format!("refs/agentwt/claims/n{round} {}", won[0]));
     }
+    let list = [
+        "for-each-ref",
+        "--format=%(refname) %(objectname)",
+        "refs/agentwt/",
+    ];
+    let there = fleet.repo.git_in(&fleet.server, &list);
+    let there: BTreeSet<String> = there.lines().map(ToOwned::to_owned).collect();
+    assert_eq!(winners, there);
 }
 
 #[test]

@@ -280,7 +280,7 @@ fn every_file_that_counts_is_read_in_gits_order() {
                 (repo.main().join(".git/worktrees/linked"), linked.clone()),
             ];
             let questions = places.iter().flat_map(|(git_dir, tree)| {
-                ["user", "hardened"].map(|mode| question(mode, git_dir, tree))
+                ["user", "hardened"].map(|mode| question("files", mode, git_dir, tree))
             });
             let questions: Vec<String> = questions.collect();
             for answer in ask(&repo, &questions, |command| {
@@ -292,8 +292,8 @@ fn every_file_that_counts_is_read_in_gits_order() {
     }
 }
 
-fn question(mode: &str, git_dir: &Path, work_tree: &Path) -> String {
-    format!("settings|{mode}|{}|{}", text(git_dir), text(work_tree))
+fn question(what: &str, mode: &str, git_dir: &Path, work_tree: &Path) -> String {
+    format!("{what}|{mode}|{}|{}", text(git_dir), text(work_tree))
 }
 
 #[test]
@@ -309,7 +309,8 @@ fn settings_in_the_environment_are_gits_unless_they_are_not_believed() {
         &[("GIT_CONFIG_PARAMETERS", "'agentwt.key'='true'")],
     ];
     for variables in injected {
-        let modes = ["user", "hardened"].map(|mode| question(mode, &git_dir, repo.main()));
+        let modes =
+            ["user", "hardened"].map(|mode| question("settings", mode, &git_dir, repo.main()));
         let answers = ask(&repo, &modes, |command| {
             command.envs(variables.iter().copied());
         });

@@ -72,6 +72,14 @@ pub fn kind(_directory: &Utf8Path) -> Option<&'static str> {
     None
 }
 
+/// Whether a file there can be written to and keep its times: through a map (mmap(2)) of which the
+/// page was read before. A file system with a disk below it takes such a page for clean and notes
+/// the first write to it; one in memory need not.
+#[must_use]
+pub fn leaves_no_trace(directory: &Utf8Path) -> bool {
+    matches!(kind(directory), Some("tmpfs" | "ramfs"))
+}
+
 /// Returns how many bytes an ordinary user may still write.
 ///
 /// # Errors

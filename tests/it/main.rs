@@ -27,6 +27,7 @@ mod hints;
 mod hooks;
 mod hooks_install;
 mod hooks_large;
+mod in_memory;
 mod init;
 mod install;
 mod kill_points;

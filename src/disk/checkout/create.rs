@@ -139,13 +139,10 @@ impl<'a, C: Content> Worker<'a, C> {
             }
             let mut file = new_file(above, task)?;
             let size = u64::from(known.size);
-            let is_whole = match source.take(&mut from, &known, &file, buffer) {
+            let taken = source.take(&mut from, &known, &file, buffer);
+            let is_whole = match taken {
                 Taken::Nothing => false,
-                Taken::Read if content.is(id, size, &mut buffer.as_slice()) => {
-                    file.write_all(buffer)?;
-                    true
-                }
-                Taken::Read => false,
+                Taken::Read => content.is(id, size, &mut buffer.as_slice()),
                 Taken::Copied => {
                     file.rewind()?;
                     content.is(id, size, &mut file)
@@ -157,6 +154,10 @@ impl<'a, C: Content> Worker<'a, C> {
             if !is_whole {
                 unlinkat(above, task.path.file_name().as_bytes(), AtFlags::empty())?;
                 return Ok(None);
+            }
+            match taken {
+                Taken::Read => file.write_all(buffer)?,
+                Taken::Nothing | Taken::Copied | Taken::Cloned => {}
             }
             finish(&file, task, &self.times).map(Some)
         };

@@ -96,6 +96,7 @@ pub(super) struct Source<'a> {
 }
 
 /// What came of a file.
+#[derive(Clone, Copy)]
 pub(super) enum Taken {
     /// All of it is in the new one, and was when it began to be read.
     Cloned,

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use super::rescue::Rescue;
 use crate::entry::ObjectId;
 use crate::error::Error;
-use crate::facts::{Known, Repository};
+use crate::facts::{Known, Repository, kept};
 use crate::git::GitMode;
 use crate::git::refs::Ref;
 use crate::git::trees::Named;
@@ -130,7 +130,9 @@ fn fresh(own: &Repository, known: &Known, trash: Option<&Rescue>) -> Result<Fres
     has.extend(known.recorded_refs()?);
     has.insert(known.record.base.commit.clone());
     let git = own.git.with_mode(GitMode::Hardened);
-    let mut lines = git.rev_list_everything(&has, [])?;
+    // what git has put aside is in no ref
+    let aside = kept::of(own, known)?;
+    let mut lines = git.rev_list_everything(&has, &aside)?;
     let objects = own.objects()?;
     if let Some(trash) = trash {
         let state = objects.commit(&trash.commit)?.parents.pop();

@@ -24,6 +24,7 @@ mod history;
 mod ignored;
 mod index_state;
 pub(crate) mod integrity;
+pub mod kept;
 mod leaks;
 mod merged;
 pub mod overlap;

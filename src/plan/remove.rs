@@ -52,8 +52,9 @@ pub struct RemoveFacts {
     pub submodules: Vec<RepoPath>,
     /// Where the branch is; none when it is gone.
     pub branch_tip: Option<CommitId>,
-    /// Where HEAD is, if not at the branch, and where it was when it left a commit that it named
-    /// by itself: those that no branch, remote-tracking branch or tag has.
+    /// Where HEAD is, if not at the branch, where it was when it left a commit that it named by
+    /// itself, and what else only the private git directory keeps: those that no branch,
+    /// remote-tracking branch or tag has.
     pub detached: Vec<CommitId>,
     /// Where git has the worktree by now, if somebody moved it.
     pub moved_to: Option<Utf8PathBuf>,
@@ -71,7 +72,7 @@ pub struct RemoveFacts {
 pub struct Unmerged {
     /// On the worktree's branch.
     pub branch: Vec<(CommitId, String)>,
-    /// Only reachable from a HEAD that is elsewhere.
+    /// Only reachable from a HEAD that is elsewhere, or from refs that the worktree has for itself.
     pub detached: Vec<(CommitId, String)>,
 }
 

@@ -9,6 +9,7 @@ use crate::support::{Said, TestRepo, chmod};
 mod deleted;
 mod in_use;
 mod merged;
+mod private_refs;
 
 /// A repository with the worktree `task`.
 #[track_caller]

@@ -8,6 +8,7 @@ use super::age;
 use crate::disk::files;
 use crate::entry::Entry;
 use crate::facts::error::FactsError;
+use crate::facts::kept;
 use crate::facts::remove::Around;
 use crate::facts::repository::{Repository, WORKTREES};
 use crate::facts::worktree::Known;
@@ -128,6 +129,11 @@ fn work(repository: &Repository, around: &Around, admin: &Utf8Path) -> Result<Wo
     };
     if alone || was_detached {
         return Ok(Work::Some);
+    }
+    for kept in kept::in_directory(&git)? {
+        if !around.nowhere(repository, &kept)?.is_empty() {
+            return Ok(Work::Some);
+        }
     }
     let committed: BTreeMap<RepoPath, Entry> = match &head {
         Some(head) => {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::hide::users_own;
@@ -15,9 +14,8 @@ use crate::facts::add::Listing;
 use crate::facts::repository::joined;
 use crate::facts::shared::MainWorktree;
 use crate::facts::worktree::Recorded;
-use crate::facts::{Known, Repository, integrity, shared};
+use crate::facts::{Known, Repository, conversions, integrity, shared};
 use crate::git::index::IndexEntry;
-use crate::git::objects::Objects;
 use crate::manifest::{Item, Manifest, OnDisk};
 use crate::path::RepoPath;
 use crate::placed::Placed;
@@ -76,7 +74,7 @@ impl Registration<'_> {
         if let Recorded::Incomplete(intent) = Recorded::read(repository, &self.record.name)? {
             self.record.owner = intent.owner;
         }
-        self.record.conversions = self.conversions(&repository.objects()?)?;
+        self.record.conversions = self.conversions()?;
         std::thread::scope(|threads| {
             let manifest = threads.spawn(|| self.write_manifest());
             let rest = self.write_rest(main);
@@ -111,41 +109,18 @@ impl Registration<'_> {
         Ok(files::write(&file, to_text(&shared).as_bytes())?)
     }
 
-    /// Whether a file on disk may differ from what git stores: filters, line endings, encodings
-    /// (gitattributes(5)). Where it may, every file is read once.
-    fn conversions(&self, objects: &Objects) -> Result<bool, Error> {
+    /// Whether a file on disk may differ from what git stores. Where it may, every file is read
+    /// once.
+    fn conversions(&self) -> Result<bool, Error> {
         if matches!(self.fresh, Fresh::Created(_)) {
             return Ok(false);
         }
-        let git = &self.repository.git;
-        let eol = git
-            .config_get("core.eol")?
-            .is_some_and(|value| value == "crlf");
-        let autocrlf = git
-            .config_get("core.autocrlf")?
-            .is_some_and(|value| value == "true");
-        if eol || autocrlf {
-            return Ok(true);
-        }
-        let mut texts = Vec::new();
-        texts.extend(files::read(
-            &self.repository.common_dir.join("info/attributes"),
-        )?);
-        if let Some(path) = git.config_get_path("core.attributesFile")? {
-            texts.extend(files::read(&self.repository.root.join(path))?);
-        }
-        let is_attributes = |path: &RepoPath| path.file_name() == ".gitattributes";
-        let head = &self.head.entries;
-        for (_, entry) in head
-            .iter()
-            .filter(|(p, e)| is_attributes(p) && e.mode.is_regular())
-        {
-            texts.push(objects.blob(&entry.id)?);
-        }
-        let words = ["filter", "ident", "working-tree-encoding", "eol=crlf"];
-        Ok(texts
-            .iter()
-            .any(|text| words.iter().any(|word| text.contains_str(word))))
+        let record = &self.record;
+        let git = self
+            .repository
+            .git
+            .on(&record.admin_dir, Some(&record.path));
+        Ok(conversions::possible(self.repository, &git, self.head)?)
     }
 
     fn manifest(&self) -> Result<Manifest, Error> {

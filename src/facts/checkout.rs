@@ -1,9 +1,9 @@
 //! Reads what decides who checks a new worktree out.
 
-use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::add::Listing;
+use super::conversions;
 use super::error::FactsError;
 use super::repository::{Repository, joined};
 use crate::config::Strategy;
@@ -85,10 +85,11 @@ pub fn read<'a>(
         (surroundings, joined(system), joined(replaced))
     });
     let (surroundings, replaced) = (surroundings?, replaced?);
-    let attributes = match system? {
-        Some(system) => attributes(own, git, &surroundings, system, listing)?,
-        None => Vec::new(),
-    };
+    let mut attributes = Vec::new();
+    if let Some(system) = system? {
+        attributes = conversions::beside(own, git, &surroundings.settings, system)?;
+        attributes.extend(conversions::tracked(own, listing)?);
+    }
     let tracked = |hook: &str| {
         let file = surroundings.hooks.join(hook);
         let inside = file.strip_prefix(path).ok();
@@ -111,46 +112,4 @@ pub fn read<'a>(
         folds_case: is_open && folds_case(path),
     };
     Ok((facts, surroundings))
-}
-
-/// Every file of attributes that git reads for a checkout: those of the commit, at any depth, and
-/// those beside it.
-fn attributes(
-    own: &Repository,
-    git: &Git,
-    surroundings: &Surroundings,
-    system: Vec<Utf8PathBuf>,
-    listing: &Listing,
-) -> Result<Vec<(String, Vec<u8>)>, FactsError> {
-    let named = surroundings.settings.iter();
-    let mut is_named = named.filter(|(key, _)| key == "core.attributesfile");
-    let users = match is_named.next() {
-        Some(_) => git.config_get_path("core.attributesFile")?,
-        None => Git::default_attributes_file(),
-    };
-    let mut beside = vec![own.common_dir.join("info/attributes")];
-    beside.extend(users.map(|file| git.dir().join(file)));
-    beside.extend(system);
-    let mut all = Vec::new();
-    for file in beside {
-        if let Some(text) = files::read(&file)? {
-            all.push((file.into_string(), text));
-        }
-    }
-    let is_attributes = |path: &RepoPath| path.file_name() == ".gitattributes";
-    let mut tracked = listing
-        .entries
-        .iter()
-        .filter(|(p, _)| is_attributes(p))
-        .peekable();
-    if tracked.peek().is_some() {
-        let objects = own.objects()?;
-        for (path, entry) in tracked.filter(|(_, entry)| !entry.mode.is_directory()) {
-            all.push((
-                path.as_bstr().to_str_lossy().into_owned(),
-                objects.blob(&entry.id)?,
-            ));
-        }
-    }
-    Ok(all)
 }

@@ -10,6 +10,7 @@ pub mod commits;
 pub mod committed;
 mod compared;
 mod config;
+pub mod conversions;
 mod converted;
 mod disk_state;
 pub mod doctor;

@@ -597,6 +597,7 @@ fn only_reads(args: &[&str]) -> bool {
     match args {
         ["config", options @ ..] => options.iter().any(reads),
         ["worktree", "list", ..] => true,
+        ["--no-replace-objects", rest @ ..] => only_reads(rest),
         [command, ..] => [
             "cat-file",
             "for-each-ref",

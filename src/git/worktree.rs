@@ -366,7 +366,8 @@ impl Git {
         blobs: &[(String, Vec<u8>)],
     ) -> Result<Vec<Option<Vec<u8>>>, GitError> {
         let what = "read files as a checkout would write them";
-        let args = ["cat-file", "--batch", "--filters"];
+        // what stands in an object's place is not what the commit has
+        let args = ["--no-replace-objects", "cat-file", "--batch", "--filters"];
         // Git names the size from before the filters, and not how much it then prints. So every
         // request is followed by one for an object that there is none of: "<name> missing" ends
         // the answer, and nobody can have put the name, which is new each time, into a file.

@@ -145,6 +145,17 @@ fn reason(facts: &CheckoutFacts<'_>) -> Option<Reason> {
         .or_else(|| names(facts.entries))
 }
 
+/// Whether a checkout may write other bytes than git stores: by these settings (keys in lower case),
+/// these files of attributes, or attributes that come from elsewhere.
+#[must_use]
+pub fn converts(
+    settings: &[(String, BString)],
+    attributes: &[(String, Vec<u8>)],
+    attribute_source: bool,
+) -> bool {
+    attribute_source || settings::converting(settings) || attribute(attributes).is_some()
+}
+
 fn attribute(files: &[(String, Vec<u8>)]) -> Option<Reason> {
     files.iter().find_map(|(file, text)| {
         let attribute = attributes::converting(text)?;

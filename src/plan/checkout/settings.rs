@@ -42,10 +42,26 @@ const EXTENSIONS: &[&str] = &[
 
 /// Returns the first setting, by its name, that is not plain. The last value of each counts.
 pub(super) fn unusual(settings: &[(String, BString)]) -> Option<String> {
-    let last: BTreeMap<&str, &BString> = settings.iter().map(|(k, v)| (k.as_str(), v)).collect();
-    let mut all = last.into_iter();
+    let mut all = last(settings).into_iter();
     let found = all.find(|(key, value)| !is_plain(key, value));
     found.map(|(key, _)| key.to_owned())
+}
+
+/// Whether one of them may change what is written of a file: line ends, or attributes that come
+/// from a tree.
+pub(super) fn converting(settings: &[(String, BString)]) -> bool {
+    let converts = |(key, value): (&str, &BString)| match key {
+        // with it line ends change only on their way in
+        "core.autocrlf" if value.eq_ignore_ascii_case(b"input") => false,
+        "core.autocrlf" | "core.eol" | "attr.tree" => !is_plain(key, value),
+        _ => false,
+    };
+    last(settings).into_iter().any(converts)
+}
+
+/// The value of each that counts.
+fn last(settings: &[(String, BString)]) -> BTreeMap<&str, &BString> {
+    settings.iter().map(|(k, v)| (k.as_str(), v)).collect()
 }
 
 fn is_plain(key: &str, value: &BString) -> bool {

@@ -55,6 +55,27 @@ fn attributes_that_convert_on_checkout_leave_it_to_git() {
 }
 
 #[test]
+fn what_a_checkout_may_write_otherwise_is_told_by_settings_and_attributes() {
+    for (key, value, attributes, wanted) in [
+        ("core.autocrlf", "true", "", true),
+        ("core.autocrlf", "input", "", false),
+        ("core.eol", "crlf", "", true),
+        ("core.eol", "lf", "", false),
+        ("attr.tree", "refs/heads/zz", "", true),
+        // says nothing of content
+        ("core.fsmonitor", "true", "", false),
+        ("core.filemode", "true", "* text=auto", false),
+        ("core.filemode", "true", "*.txt eol=crlf", true),
+        ("core.filemode", "true", "*.bat crlf", true),
+    ] {
+        let facts = facts(&[(key, value)], attributes);
+        let found = converts(&facts.settings, &facts.attributes, false);
+        assert_eq!(found, wanted, "{key} {value} {attributes}");
+        assert!(converts(&facts.settings, &facts.attributes, true));
+    }
+}
+
+#[test]
 fn settings_that_change_content_or_index_leave_it_to_git() {
     for (key, value, wanted) in [
         ("core.autocrlf", "false", true),

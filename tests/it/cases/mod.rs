@@ -5,6 +5,7 @@
 //! `src/**`, `tests/**` and `/package.json` may be edited, `**/secrets/**` is excluded, all else
 //! is read-only. A finding is a line of path, kind, reason and level.
 
+mod attributes;
 mod calm;
 mod commits;
 mod committed;

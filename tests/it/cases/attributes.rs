@@ -1,0 +1,112 @@
+//! Conversions that no file of the commit asks for: attributes of the user, attributes from
+//! another tree, and objects that stand in the place of others.
+
+use super::Case;
+use crate::support::TestRepo;
+
+/// A repository whose user has this in the attributes of all repositories, without a setting.
+#[track_caller]
+fn with_users(attributes: &str) -> TestRepo {
+    let repo = TestRepo::project();
+    write_users(&repo, attributes);
+    repo
+}
+
+#[track_caller]
+fn write_users(repo: &TestRepo, attributes: &str) {
+    let directory = repo.home().join(".config/git");
+    std::fs::create_dir_all(&directory).expect("it can be made");
+    std::fs::write(directory.join("attributes"), attributes).expect("it can be written");
+}
+
+/// That nothing is found before the files are looked at anew, after, and when git has written
+/// them again; and that an edit is.
+#[track_caller]
+fn only_edits_are_found(case: &Case) {
+    assert_eq!(case.findings(), "");
+    case.does("touch README.md docs/*");
+    assert_eq!(case.findings(), "", "touched");
+    case.does("rm -f README.md docs/*; git checkout -q -- .");
+    assert_eq!(case.findings(), "", "written again");
+    case.does("edit README.md");
+    assert_eq!(case.findings(), "README.md modified read-only violation\n");
+}
+
+const HAS_CR: &str = "grep -q \"$(printf '\\r')\" README.md";
+
+#[test]
+fn the_users_attributes_of_all_repositories_count_without_a_setting() {
+    let case = Case::of(with_users("*.md text eol=crlf\n"));
+    case.does(HAS_CR);
+    only_edits_are_found(&case);
+}
+
+#[test]
+fn attributes_of_the_user_that_came_later_count_as_well() {
+    let case = Case::new();
+    write_users(&case.repo, "*.md text eol=crlf\n");
+    case.does("rm -f README.md; git checkout -q -- .")
+        .does(HAS_CR);
+    only_edits_are_found(&case);
+}
+
+#[test]
+fn attributes_of_the_user_that_cannot_be_read_stop_nothing() {
+    let case = Case::new();
+    let file = case.repo.home().join(".config/git/attributes");
+    std::fs::create_dir_all(file).expect("a directory stands in its place");
+    only_edits_are_found(&case);
+}
+
+#[test]
+fn attributes_from_another_tree_count() {
+    let repo = TestRepo::project();
+    repo.sh(
+        repo.main(),
+        "set -e; echo '*.md text eol=crlf' | git hash-object -w --stdin >.git/id
+        printf '100644 blob %s\\t.gitattributes\\n' \"$(cat .git/id)\" | git mktree >.git/tree
+        git update-ref refs/heads/zz \"$(git commit-tree -m zz \"$(cat .git/tree)\")\"
+        git config attr.tree refs/heads/zz",
+    )
+    .ok();
+    only_edits_are_found(&Case::of(repo));
+}
+
+#[test]
+fn what_stood_in_the_place_of_an_object_is_as_it_was_however_it_is_looked_at() {
+    let repo = TestRepo::project();
+    repo.sh(
+        repo.main(),
+        "set -e; echo other | git hash-object -w --stdin >.git/id
+        git replace \"$(git rev-parse HEAD:README.md)\" \"$(cat .git/id)\"",
+    )
+    .ok();
+    let case = Case::of(repo);
+    case.does("grep -q other README.md");
+    let whole = |case: &Case| {
+        let mut command = case.repo.command("git-agentwt", &case.worktree);
+        let output = command
+            .arg("verify")
+            .env("GIT_AGENTWT_WALK", "full")
+            .output();
+        case.repo.said(&output.expect("it runs"))
+    };
+    let _ = whole(&case).ok();
+    only_edits_are_found(&case);
+}
+
+#[test]
+fn an_object_in_the_place_of_another_hides_no_edit() {
+    let repo = TestRepo::project();
+    repo.write(".gitattributes", "*.md text eol=crlf\n");
+    repo.commit_all("attributes");
+    let case = Case::of(repo);
+    case.does(
+        "echo evil | git hash-object -w --stdin >$MAIN/.git/id; chmod u+w README.md
+        printf 'evil\\r\\n' >README.md
+        git replace \"$(git rev-parse HEAD:README.md)\" \"$(cat $MAIN/.git/id)\"",
+    );
+    let found = case.findings();
+    assert!(found.contains("README.md modified read-only"), "{found}");
+    assert!(found.contains("@git/refs/replace"), "{found}");
+}

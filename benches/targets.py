@@ -16,7 +16,7 @@ on why nothing is deleted before the end.
     cow       the same on btrfs and xfs with reflinks, on loop devices (root)
     verify    a clean worktree, 10 and 1,000 changed files
     commit    what the hooks of `add` cost a commit
-    switch    what putting write bits back costs a switch that rewrites 100 files
+    switch    what putting write bits back, and all hooks, cost a switch that rewrites 100 files
     list      200 worktrees; `path` and `scope <path>` there; `-h`
     classify  100,000 paths against 1,000 patterns (`cargo bench --bench classify`)
     memory    the most that `add` and `verify` have at 500,000 files
@@ -24,6 +24,7 @@ on why nothing is deleted before the end.
 """
 
 import argparse
+import json
 import os
 import random
 import shutil
@@ -252,8 +253,32 @@ def switch(bench):
 
     variants = {"no hooks": between("--no-hooks"), "ours": between()}
     times = bench.pairs(variants, 3 * bench.options.rounds)
-    what = f"`git switch`, 100 of {files:,} files rewritten, with our hooks"
-    bench.ratio(what, times, "ours", "no hooks", 1.10)
+    what = f"`git switch`, 100 of {files:,} files rewritten"
+    bits = writing_bits(bench, variants["ours"], 3 * bench.options.rounds)
+    alone = statistics.median(times["no hooks"])
+    bench.row(f"{what}, and write bits put back", f"no hooks: {run.shown(alone)}",
+              f"+{run.shown(bits)}", "≤ 1.10", f"{1 + bits / alone:.2f}", bits <= alone / 10)
+    bench.ratio(f"{what}, with all that our hooks do", times, "ours", "no hooks", 1.10)
+
+
+def writing_bits(bench, variant, rounds):
+    """The median time of the hook that puts write bits back, from its start to its end as git sees
+    them (trace2, git's Documentation/technical/api-trace2)."""
+    log = bench.place / "trace2"
+    took = []
+    for _ in range(rounds):
+        commands, directory = variant()
+        log.unlink(missing_ok=True)
+        bench.environment["GIT_TRACE2_EVENT"] = str(log)
+        for command in commands:
+            bench.call(command, directory)
+        del bench.environment["GIT_TRACE2_EVENT"]
+        events = [json.loads(line) for line in log.read_text().splitlines()]
+        hooks = {(event["sid"], event["child_id"]) for event in events
+                 if event.get("hook_name") == "post-index-change"}
+        took.append(sum(event["t_rel"] for event in events if event["event"] == "child_exit"
+                        and (event["sid"], event["child_id"]) in hooks))
+    return statistics.median(took)
 
 
 def listing(bench):

@@ -18,7 +18,7 @@
 //! | floor | modules | what they are |
 //! |---|---|---|
 //! | 0 words | [`path`], [`name`], [`exit`], [`entry`], [`packed`], [`size`], [`log`] | types that are parsed once and trusted afterwards |
-//! | 1 rules | [`scope`], [`change`], [`manifest`], [`placed`], [`sync`], [`roots`] | pure: access of a path; what happened to which path; what was on disk; what we put there, and what is chosen for that; what was let to whom |
+//! | 1 rules | [`scope`], [`change`], [`manifest`], [`walked`], [`placed`], [`sync`], [`roots`] | pure: access of a path; what happened to which path; what was on disk; what we put there, and what is chosen for that; what was let to whom |
 //! | 2 decisions | [`claim`], [`client`], [`config`], [`cli`], [`record`], [`compare`], [`verify`], [`plan`] | pure: facts in, one plan, report or refusal out |
 //! | 3 world | [`git`], [`disk`], [`process`] | the only places that start git and read its files, that touch the disk, and that look at processes and start the user's own programs; they do not know each other |
 //! | 4 commands | [`facts`], [`apply`], [`commands`], [`error`] | the read half, the shared write half, one file a command |
@@ -71,5 +71,6 @@ pub mod scope;
 pub mod size;
 pub mod sync;
 pub mod verify;
+pub mod walked;
 
 pub use run::run;

@@ -4,8 +4,10 @@ use crate::change::by_kind;
 use crate::disk::DiskError;
 use crate::disk::files::{self, Durable};
 use crate::facts::Known;
+use crate::facts::worktree::WALKED;
 use crate::record::{KeptFinding, LastVerification, VERSION, to_text};
 use crate::verify::{Finding, Report};
+use crate::walked::Walked;
 
 /// How many findings are kept.
 const KEPT: usize = 100;
@@ -39,4 +41,12 @@ pub fn store(known: &Known, report: &Report, now: &str) -> Result<(), DiskError>
     };
     let file = known.dir.join("verification.toml");
     files::write_beside(&file, to_text(&last).as_bytes(), Durable::No)
+}
+
+/// Keeps which directories need not be read again. That they are read again is no loss: what cannot
+/// be written is not.
+pub fn keep(known: &Known, walked: Option<&Walked>) {
+    if let Some(walked) = walked {
+        let _ = files::write_beside(&known.dir.join(WALKED), &walked.to_bytes(), Durable::No);
+    }
 }

@@ -163,6 +163,7 @@ impl Registration<'_> {
             placed: Some(proof),
             submodules: Some(&submodules),
             believe,
+            names: None,
             hash: &hash,
         };
         let scan = scan(&walk)?;

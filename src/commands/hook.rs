@@ -69,7 +69,11 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
         return Ok(nothing());
     }
     let changes = match looked(session, &known) {
-        Looked::Everything => collect(&repository, &known, &IndexFile::Own)?.changes,
+        Looked::Everything => {
+            let survey = collect(&repository, &known, &IndexFile::Own)?;
+            outcome::keep(&known, survey.walked.as_ref());
+            survey.changes
+        }
         Looked::Commits => committed(&repository, &known)?,
     };
     let report = verify(&known.scope, changes, Layers::All, Strictness::Normal);

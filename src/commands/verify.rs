@@ -9,7 +9,7 @@ use crate::change::ChangeSet;
 use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::facts::changes::collect;
+use crate::facts::changes::{Survey, collect};
 use crate::facts::integrity;
 use crate::facts::shared::main_changes;
 use crate::facts::worktree::{Lost, Recorded, lost, names};
@@ -108,7 +108,10 @@ fn settled(repository: &Repository, known: &Known) -> Result<ChangeSet, FactsErr
     let mut before = known.activity(repository);
     let mut looks = 1;
     loop {
-        let changes = collect(repository, known, &IndexFile::Own)?.changes;
+        let Survey {
+            changes, walked, ..
+        } = collect(repository, known, &IndexFile::Own)?;
+        outcome::keep(known, walked.as_ref());
         let after = known.activity(repository);
         if after == before && !after.locked || looks == LOOKS {
             return Ok(changes);

@@ -80,6 +80,17 @@ pub fn leaves_no_trace(directory: &Utf8Path) -> bool {
     matches!(kind(directory), Some("tmpfs" | "ramfs"))
 }
 
+/// Whether whatever is made, removed or renamed in a directory there changes its change time, as far
+/// as we know: of others, what is in a directory is read each time.
+#[must_use]
+pub fn notes_names(directory: &Utf8Path) -> bool {
+    let kind = kind(directory);
+    matches!(
+        kind,
+        Some("ext4" | "btrfs" | "xfs" | "zfs" | "f2fs" | "bcachefs")
+    )
+}
+
 /// Returns how many bytes an ordinary user may still write.
 ///
 /// # Errors

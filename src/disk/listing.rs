@@ -22,9 +22,21 @@ pub(super) struct Listing {
 impl Listing {
     /// Reads a directory from its beginning, without `.` and `..`; forgets the one before it.
     pub fn read(&mut self, directory: &OwnedFd) -> Result<(), Errno> {
+        self.clear();
+        self.fill(directory)
+    }
+
+    /// Forgets all names.
+    pub fn clear(&mut self) {
         self.names.clear();
         self.entries.clear();
-        self.fill(directory)
+    }
+
+    /// Adds a name without NUL that is known from elsewhere.
+    pub fn push_name(&mut self, name: &[u8], kind: FileType) {
+        self.entries.push((self.names.len(), kind));
+        self.names.extend_from_slice(name);
+        self.names.push(0);
     }
 
     #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -60,8 +72,12 @@ impl Listing {
         if matches!(name.to_bytes(), b"." | b"..") {
             return;
         }
-        self.entries.push((self.names.len(), kind));
-        self.names.extend_from_slice(name.to_bytes_with_nul());
+        self.push_name(name.to_bytes(), kind);
+    }
+
+    /// How many names there are.
+    pub const fn len(&self) -> usize {
+        self.entries.len()
     }
 
     /// Whether there is nothing in it.

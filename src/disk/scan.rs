@@ -7,6 +7,7 @@
 //!
 //! It does not say what a difference means: see `compare.rs`.
 
+mod names;
 mod queue;
 mod worker;
 
@@ -15,6 +16,7 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use bstr::BStr;
 use camino::Utf8Path;
@@ -24,9 +26,11 @@ use self::queue::Queue;
 use self::worker::{Directory, Worker};
 use super::drift::Proof;
 use super::error::DiskError;
+use super::file_system::notes_names;
 use crate::entry::{Entry, ObjectId};
 use crate::manifest::{Manifest, Stat};
 use crate::path::RepoPath;
+use crate::walked::Walked;
 
 /// Computes the id of a blob from its size and its raw bytes.
 pub type HashBlob<'a> = &'a (dyn Fn(u64, &mut dyn Read) -> std::io::Result<ObjectId> + Sync);
@@ -91,9 +95,38 @@ pub struct Walk<'a> {
     pub submodules: Option<&'a BTreeSet<RepoPath>>,
     /// What need not be read.
     pub believe: Believe,
+    /// The directories whose names are known, and may be learned; none where nothing is to be
+    /// believed of them.
+    pub names: Option<Names<'a>>,
     /// How content is named.
     pub hash: HashBlob<'a>,
 }
+
+/// Holds the directories whose names are known.
+#[derive(Clone, Copy)]
+pub struct Names<'a> {
+    /// Which.
+    pub walked: &'a Walked,
+    /// What was changed before this can be told from what is changed from now on; nanoseconds since
+    /// the epoch.
+    pub before: i64,
+}
+
+impl<'a> Names<'a> {
+    /// Those of a worktree that is walked from now on; none where directories do not tell.
+    #[must_use]
+    pub fn known(walked: &'a Walked, root: &Utf8Path) -> Option<Self> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+        let now = i64::try_from(now.as_nanos()).ok()?;
+        notes_names(root).then_some(Self {
+            walked,
+            before: now - MARGIN,
+        })
+    }
+}
+
+/// Clocks of file systems tick in hundredths of a second.
+const MARGIN: i64 = 1_000_000_000;
 
 /// Holds what stands at a path and is not proven to be what the manifest says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,6 +159,8 @@ pub struct Scan {
     pub submodules: Vec<RepoPath>,
     /// What could not be read.
     pub unreadable: Vec<Unreadable>,
+    /// Directories that were read and have what the base has there, and nothing else.
+    pub walked: Vec<(RepoPath, Stat)>,
 }
 
 /// Walks the worktree.
@@ -269,5 +304,6 @@ impl Scan {
         self.found.extend(other.found);
         self.submodules.extend(other.submodules);
         self.unreadable.extend(other.unreadable);
+        self.walked.extend(other.walked);
     }
 }

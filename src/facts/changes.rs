@@ -20,11 +20,12 @@ use crate::change::{Change, ChangeSet, Kind, Place, Seen};
 use crate::compare::{Delta, State, compare};
 use crate::disk::DiskError;
 use crate::disk::drift::Proof;
-use crate::disk::scan::{Begun, HashBlob, Unreadable, Walk};
+use crate::disk::scan::{Begun, HashBlob, Names, Unreadable, Walk};
 use crate::git::GitMode;
 use crate::path::RepoPath;
 use crate::placed::Placed;
 use crate::scope::{Access, EntryKind};
+use crate::walked::Walked;
 
 pub use super::ground::Terms;
 pub use super::survey::{States, Survey};
@@ -72,6 +73,8 @@ fn survey(
         Some(manifest) => manifest,
         None => known.unproven_manifest(&objects)?,
     };
+    // of the manifest as it was recorded
+    let walked = known.walked(&manifest);
     let mut ground = Ground {
         repository,
         known,
@@ -92,7 +95,7 @@ fn survey(
     };
     let ground = ground;
     let (mut sources, index, disk) = std::thread::scope(|threads| {
-        let walk = Begun::begin(threads, ground.walk(&placed, &hash));
+        let walk = Begun::begin(threads, ground.walk(&placed, &walked, &hash));
         let (mut sources, index) = told.or_else(|index| ground.tell(index))?;
         let disk = ground.disk(walk, &mut sources, &placed)?;
         Ok::<_, FactsError>((sources, index, disk))
@@ -160,6 +163,7 @@ fn survey(
         nearest: sources.compared.nearest,
         commits: sources.commits,
         trusted: sources.compared.tips.trusted,
+        walked: (!disk.walked.is_empty()).then(|| walked.with(disk.walked)),
     })
 }
 
@@ -192,13 +196,14 @@ impl Ground<'_> {
     }
 
     /// The walk of the worktree; which submodules there are is not known yet.
-    fn walk<'a>(&'a self, placed: &'a Placed, hash: HashBlob<'a>) -> Walk<'a> {
+    fn walk<'a>(&'a self, placed: &'a Placed, walked: &'a Walked, hash: HashBlob<'a>) -> Walk<'a> {
         Walk {
             root: &self.known.record.path,
             manifest: &self.manifest,
             placed: Some(self.proof(placed)),
             submodules: None,
             believe: self.repository.walking.believe(),
+            names: Names::known(walked, &self.known.record.path),
             hash,
         }
     }

@@ -34,6 +34,8 @@ pub struct DiskState {
     pub inside: Vec<Change>,
     /// How large each file is that was not there when the worktree was made.
     pub sizes: BTreeMap<RepoPath, u64>,
+    /// Directories that were read and have what the base has there, and nothing else.
+    pub walked: Vec<(RepoPath, Stat)>,
 }
 
 /// Holds what became of a placed file.
@@ -99,9 +101,11 @@ impl DiskState {
             missing,
             submodules,
             unreadable,
+            walked,
         } = walk?.finish(&submodules);
         let mut state = Self {
             unreadable,
+            walked,
             ..Self::default()
         };
         for path in missing {

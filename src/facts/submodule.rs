@@ -190,12 +190,14 @@ impl<'a> Look<'a> {
             missing,
             submodules,
             unreadable,
+            walked: _,
         } = scan(&Walk {
             root: &self.directory,
             manifest,
             placed: None,
             submodules: Some(&submodules),
             believe: Believe::Nothing,
+            names: None,
             hash: &|size, content| format.hash_blob(size, content),
         })?;
         seen.unreadable

@@ -17,6 +17,7 @@ use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::Placed;
 use crate::scope::{Access, EntryKind};
+use crate::walked::Walked;
 
 /// Holds what is true of a worktree now.
 pub struct Survey {
@@ -32,6 +33,8 @@ pub struct Survey {
     pub commits: Vec<CommitId>,
     /// The commits that count as work of others, with all that they have.
     pub trusted: Vec<CommitId>,
+    /// The directories whose names are known now; none when no more of them are than before.
+    pub walked: Option<Walked>,
 }
 
 /// Holds the states of a worktree, each as its difference from the base.

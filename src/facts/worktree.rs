@@ -23,6 +23,7 @@ use crate::path::RepoPath;
 use crate::placed::{Origin, Placed, PlacedFile};
 use crate::record::{Intent, LastVerification, Record, Shared, from_text};
 use crate::scope::{Access, Case, Scope};
+use crate::walked::Walked;
 
 /// The file of the record with the list of placed files ([`Placed`]).
 pub const PLACED: &str = "placed";
@@ -30,6 +31,9 @@ pub const PLACED: &str = "placed";
 /// The file of the record with what is being moved in: there only while that is done, or when it
 /// was killed.
 pub const PLACING: &str = "placing";
+
+/// The file of the record with the directories that need not be read again ([`Walked`]).
+pub const WALKED: &str = "walked";
 
 /// The directory of the record in which the text of placed context is kept, by path.
 pub const CONTEXT: &str = "context";
@@ -205,6 +209,15 @@ impl Known {
         let bytes = files::read(&self.dir.join("manifest"))?;
         let bytes = bytes.ok_or_else(|| damaged("it is missing".to_owned()))?;
         Manifest::from_bytes(&bytes).map_err(|error| damaged(error.to_string()))
+    }
+
+    /// Loads which directories have what this manifest says of the base and nothing else; none are
+    /// known where that cannot be read.
+    #[must_use]
+    pub fn walked(&self, manifest: &Manifest) -> Walked {
+        let bytes = files::read(&self.dir.join(WALKED)).ok().flatten();
+        let walked = bytes.and_then(|bytes| Walked::from_bytes(&bytes, manifest));
+        walked.unwrap_or_else(|| Walked::nothing(manifest))
     }
 
     /// Loads what was placed; nothing where nothing ever was. What is being moved in counts as

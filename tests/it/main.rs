@@ -31,6 +31,7 @@ mod in_memory;
 mod init;
 mod install;
 mod kill_points;
+mod known_names;
 mod list;
 mod list_fleet;
 mod main_worktree;

@@ -5,12 +5,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use camino::Utf8Path;
-use git_agentwt::disk::scan::{Believe, Scan, Walk, scan};
+use git_agentwt::disk::scan::{Believe, Names, Scan, Walk, scan};
 use git_agentwt::disk::stat::stat_of;
 use git_agentwt::entry::{Entry, Mode, ObjectId};
 use git_agentwt::git::objects::ObjectFormat;
 use git_agentwt::manifest::{Item, Manifest, OnDisk, Stat};
 use git_agentwt::path::RepoPath;
+use git_agentwt::walked::Walked;
 
 /// Names that sort in odd ways beside and below each other.
 const NAMES: &[&[u8]] = &[
@@ -152,12 +153,22 @@ impl Slow {
 }
 
 fn fast(root: &Path, manifest: &Manifest, believe: Believe) -> Scan {
+    with_names(root, manifest, believe, None)
+}
+
+fn with_names(
+    root: &Path,
+    manifest: &Manifest,
+    believe: Believe,
+    names: Option<Names<'_>>,
+) -> Scan {
     let walk = Walk {
         root: Utf8Path::from_path(root).expect("it is UTF-8"),
         manifest,
         placed: None,
         submodules: Some(&BTreeSet::new()),
         believe,
+        names,
         hash: &|size, content| ObjectFormat::Sha1.hash_blob(size, content),
     };
     scan(&walk).expect("the root is there")
@@ -208,4 +219,54 @@ fn the_walk_finds_what_a_slow_one_finds() {
             assert_eq!(scan.unreadable, [], "seed {seed}");
         }
     }
+}
+
+/// What the base has, most of what is on disk.
+fn mostly_tracked(root: &Path) -> Manifest {
+    let found = fast(root, &Manifest::default(), Believe::Nothing).found;
+    let item = |(at, found): (usize, git_agentwt::disk::scan::Found)| {
+        let (entry, stat) = (found.entry, found.stat);
+        let tracked = entry.mode.is_regular() || entry.mode == Mode::Link;
+        Item {
+            path: found.path,
+            base: (tracked && at % 13 > 0).then_some(entry),
+            disk: Some(OnDisk { entry, stat }),
+        }
+    };
+    let items = found.into_iter().enumerate().map(item).collect();
+    Manifest::new(items, i64::MAX)
+}
+
+#[test]
+fn a_walk_that_knows_names_finds_what_one_finds_that_reads_them() {
+    let mut known = 0;
+    for seed in 0..60 {
+        let tmp = tempfile::tempdir().expect("a directory");
+        let root = tmp.path();
+        let mut numbers = Numbers(seed);
+        (0..60).for_each(|_| put(root, &mut numbers));
+        let manifest = mostly_tracked(root);
+        let mut walked = Walked::nothing(&manifest);
+        for _ in 0..3 {
+            let names = Names {
+                walked: &walked,
+                before: i64::MAX,
+            };
+            let learned = with_names(root, &manifest, Believe::Manifest, Some(names)).walked;
+            known += learned.len();
+            walked = walked.with(learned);
+            // the clock of the file system moves on before anything changes
+            std::thread::sleep(std::time::Duration::from_millis(15));
+            let steps = numbers.below(4);
+            (0..steps).for_each(|_| put(root, &mut numbers));
+            let names = Names {
+                walked: &walked,
+                before: i64::MIN,
+            };
+            let by_names = with_names(root, &manifest, Believe::Manifest, Some(names));
+            let by_reading = fast(root, &manifest, Believe::Manifest);
+            assert_eq!(by_names, by_reading, "seed {seed}");
+        }
+    }
+    assert!(known > 200, "{known}");
 }

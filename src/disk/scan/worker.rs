@@ -7,11 +7,12 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering as Memory};
 
-use rustix::fs::{AtFlags, FileType, Mode as Bits, OFlags, openat, statat};
+use rustix::fs::{AtFlags, FileType, Mode as Bits, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
 
 use super::super::listing::Listing;
 use super::super::stat::{is_regular, is_repository, mode_of_file, read_entry, stat_from};
+use super::names::{are_in, fill};
 use super::{Believe, Found, Scan, Unreadable, Walk};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::manifest::{Item, Stat};
@@ -80,7 +81,7 @@ impl<'a> Worker<'a> {
     pub fn directory(&mut self, directory: Directory, below: &mut Vec<Directory>) {
         let mut listing = std::mem::take(&mut self.listing);
         let opened = directory.open().and_then(|fd| {
-            listing.read(&fd)?;
+            self.list(&directory, &fd, &mut listing)?;
             Ok(fd)
         });
         let is_undecided = directory.path.is_some() && listing.has(GIT);
@@ -94,6 +95,36 @@ impl<'a> Worker<'a> {
             Err(error) => self.unreadable(directory.path.as_ref(), &error),
         }
         self.listing = listing;
+    }
+
+    /// Finds out which names a directory has: from the manifest where its stat data prove that it has
+    /// those, else by reading it.
+    fn list(
+        &mut self,
+        directory: &Directory,
+        fd: &OwnedFd,
+        listing: &mut Listing,
+    ) -> Result<(), Errno> {
+        let names = self
+            .walk
+            .names
+            .filter(|_| self.walk.believe == Believe::Manifest);
+        let (Some(names), Some(path)) = (names, &directory.path) else {
+            return listing.read(fd);
+        };
+        let below = &self.walk.manifest.items()[directory.range.clone()];
+        let skip = path.as_bstr().len() + 1;
+        // before it is read: what changes from then on shows
+        let stat = stat_from(&fstat(fd)?);
+        if names.walked.proves(path, &stat) {
+            fill(listing, below, skip);
+            return Ok(());
+        }
+        listing.read(fd)?;
+        if stat.ctime < names.before && are_in(listing, below, skip) {
+            self.scan.walked.push((path.clone(), stat));
+        }
+        Ok(())
     }
 
     fn listed(
@@ -186,7 +217,7 @@ impl<'a> Worker<'a> {
             mode: Mode::EmptyDirectory,
             id: ObjectId::none(),
         };
-        let stat = match rustix::fs::fstat(fd) {
+        let stat = match fstat(fd) {
             Ok(stat) => stat_from(&stat),
             Err(error) => return self.unreadable(Some(path), &error),
         };

@@ -9,8 +9,8 @@ use super::error::FactsError;
 use super::repository::Repository;
 use super::worktree::Known;
 use crate::disk::files;
-use crate::git::Git;
 use crate::git::refs::{ReflogEntry, parse_reflog_file};
+use crate::git::{Git, GitError, GitMode, Reading};
 use crate::name::CommitId;
 use crate::record::Record;
 
@@ -51,12 +51,16 @@ impl Heads {
             });
         }
         let git = known.hardened_git(repository);
-        let symbolic = git.symbolic_ref_head().unwrap_or_else(|error| {
-            effort.note(&error);
+        let symbolic = git.symbolic_ref_head();
+        if let Err(error) = &symbolic {
+            effort.note(error);
+        }
+        let symbolic = effort.or(in_private(repository, symbolic), || None)?;
+        let head = effort.or(in_private(repository, git.rev_parse_commit("HEAD")), || {
             None
-        });
-        let head = effort.or(git.rev_parse_commit("HEAD"), || None)?;
-        let mut branch = effort.or(git.rev_parse_commit(&branch_ref), || None)?;
+        })?;
+        let branch = in_private(repository, git.rev_parse_commit(&branch_ref));
+        let mut branch = effort.or(branch, || None)?;
         if head.is_none() && branch.is_none() {
             // a HEAD that git cannot read is no reason not to look at what was committed
             branch = effort.or(repository.git.rev_parse_commit(&branch_ref), || None)?;
@@ -161,6 +165,24 @@ impl Heads {
         }
         Ok(commits)
     }
+}
+
+/// Gives what git has read in a private git directory. Where it failed there and can read the common
+/// one, that directory is damaged: nothing can be read in it, and that is an answer. Where it fails
+/// in both, nobody can tell what is there.
+///
+/// # Errors
+/// Fails when git cannot read the common directory either.
+pub fn in_private<T>(
+    repository: &Repository,
+    read: Result<Option<T>, GitError>,
+) -> Result<Option<T>, GitError> {
+    if let Err(GitError::Failed { .. }) = &read {
+        let home = repository.home().git.with_mode(GitMode::Hardened);
+        home.with_reading(Reading::Git).rev_parse_commit("HEAD")?;
+        return Ok(None);
+    }
+    read
 }
 
 /// What HEAD's reflog has while git reads none, as HEAD names no commit; the newest entry first.

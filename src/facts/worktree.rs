@@ -7,6 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::disk_state::kind_of;
 use super::error::FactsError;
+use super::heads::in_private;
 use super::repository::{Repository, WORKTREES};
 use crate::config::Strategy;
 use crate::disk::drift::is_unchanged;
@@ -425,7 +426,7 @@ pub fn lost(repository: &Repository) -> Result<Vec<Lost>, FactsError> {
             // it was removed, the record last, between the two looks
             continue;
         }
-        let head = head?;
+        let head = in_private(repository, head)?;
         let path = path.to_owned();
         found.push(Lost { name, path, head });
     }
@@ -454,7 +455,7 @@ fn lost_clones(repository: &Repository) -> Result<Vec<Lost>, FactsError> {
         if !files::is_directory(&git_dir) {
             continue;
         }
-        let head = head?;
+        let head = in_private(repository, head)?;
         found.push(Lost { name, path, head });
     }
     Ok(found)

@@ -151,8 +151,10 @@ impl Git {
         match answer.status {
             // `^main` is a valid revision too, and printed as such: it names no commit
             Some(0) => Ok(CommitId::parse(&answer.stdout.trim().to_str_lossy()).ok()),
-            // 128: the revision cannot even be parsed
-            Some(1 | 128) => Ok(None),
+            Some(1) => Ok(None),
+            // 128: git failed, and says at what; it says nothing of a log that is too short, and
+            // of an upstream or a place to push to that there is none (`@{u}`)
+            Some(128) if answer.stderr.is_empty() || revision.contains("@{") => Ok(None),
             Some(_) | None => Err(self.failed("resolve a revision", &args, &answer)),
         }
     }

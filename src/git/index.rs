@@ -4,6 +4,7 @@
 
 mod looked;
 mod raw;
+mod split;
 
 use camino::Utf8Path;
 use gix::index::decode::Options;
@@ -77,6 +78,9 @@ pub fn read_index(file: &Utf8Path, format: ObjectFormat) -> Result<Vec<IndexEntr
 }
 
 fn open(file: &Utf8Path, format: ObjectFormat) -> Result<File, GitError> {
+    if let Some(index) = split::without_base(file, format).map_err(unreadable(file))? {
+        return Ok(index);
+    }
     let options = Options::default();
     File::at_or_default(file.as_std_path(), kind_of(format), false, options)
         .map_err(|error| unreadable(file)(error.to_string()))

@@ -108,8 +108,7 @@ impl RawIndex {
     /// (`index.skipHash`, git-config(1)).
     #[must_use]
     pub fn is_whole(&self, format: ObjectFormat) -> bool {
-        let (content, checksum) = self.bytes.split_at(self.bytes.len() - self.hash);
-        is_none(checksum) || checksum_of(content, format).is_some_and(|sum| sum == checksum)
+        is_whole(&self.bytes, format)
     }
 
     /// The bytes of the same index with other change times (at [`RawEntry::at`], nanoseconds since
@@ -211,6 +210,15 @@ impl RawIndex {
         }
         None
     }
+}
+
+/// As [`RawIndex::is_whole`], of the bytes of any index.
+pub(super) fn is_whole(bytes: &[u8], format: ObjectFormat) -> bool {
+    let end = bytes.len().checked_sub(format.length());
+    let parts = end.and_then(|end| bytes.split_at_checked(end));
+    parts.is_some_and(|(content, checksum)| {
+        is_none(checksum) || checksum_of(content, format).is_some_and(|sum| sum == checksum)
+    })
 }
 
 /// Nanoseconds.

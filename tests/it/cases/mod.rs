@@ -22,6 +22,7 @@ mod names;
 mod nested;
 mod plumbing;
 mod shared;
+mod split_index;
 mod submodules;
 mod upstream;
 

@@ -218,6 +218,7 @@ fn of_git(error: &GitError) -> ExitCode {
     match error {
         GitError::NoRepository { .. } => ExitCode::Usage,
         GitError::Failed { words, .. } if is_disk(words) => ExitCode::Disk,
+        GitError::Write { kind: Some(_), .. } => ExitCode::Disk,
         GitError::Missing(_)
         | GitError::NoDirectory { .. }
         | GitError::TooOld { .. }
@@ -225,7 +226,8 @@ fn of_git(error: &GitError) -> ExitCode {
         | GitError::Output { .. }
         | GitError::Hook { .. }
         | GitError::TimedOut { .. }
-        | GitError::Read { .. } => ExitCode::Git,
+        | GitError::Read { .. }
+        | GitError::Write { .. } => ExitCode::Git,
     }
 }
 

@@ -200,6 +200,7 @@ pub fn refusal(error: &FactsError, start: &Utf8Path) -> Option<(String, Option<S
         }
         GitError::Output { .. }
         | GitError::Read { .. }
+        | GitError::Write { .. }
         | GitError::Hook { .. }
         | GitError::TimedOut { .. } => Some((error.to_string(), None)),
     }

@@ -1,6 +1,7 @@
 //! Lists what can go wrong when git is asked.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use miette::Diagnostic;
@@ -56,6 +57,16 @@ pub enum GitError {
         /// The fact that stopped it.
         detail: String,
     },
+    /// An object could not be written.
+    #[error("cannot write {what}: {detail}")]
+    Write {
+        /// The object.
+        what: String,
+        /// What the system said, or what else stopped it.
+        detail: String,
+        /// The system's error, if it is one.
+        kind: Option<ErrorKind>,
+    },
     /// A hook of the user's ended with a status that means no.
     #[error("your {hook} hook failed in the new worktree: {words}")]
     Hook {
@@ -89,6 +100,7 @@ impl GitError {
             | Self::TooOld { .. }
             | Self::Output { .. }
             | Self::Read { .. }
+            | Self::Write { .. }
             | Self::Hook { .. }
             | Self::TimedOut { .. }
             | Self::NoRepository { .. } => false,
@@ -103,6 +115,7 @@ impl GitError {
             Self::Failed { .. } => "agentwt::git::failed",
             Self::Output { .. } => "agentwt::git::output",
             Self::Read { .. } => "agentwt::git::read",
+            Self::Write { .. } => "agentwt::git::write",
             Self::Hook { .. } => "agentwt::git::hook",
             Self::TimedOut { .. } => "agentwt::git::timed_out",
             Self::NoRepository { .. } => "agentwt::git::no_repository",
@@ -129,7 +142,12 @@ impl GitError {
                 ))
             }
             Self::Output { .. } | Self::TimedOut { .. } => None,
-            Self::Read { .. } => Some("check the repository with `git fsck`".to_owned()),
+            Self::Write { kind, .. } if is_full(*kind) => {
+                Some("free some space (`df -h .`), then try again".to_owned())
+            }
+            Self::Read { .. } | Self::Write { .. } => {
+                Some("check the repository with `git fsck`".to_owned())
+            }
             Self::Hook { .. } => Some(
                 "mend it, or add without your hooks: git -c core.hooksPath=/dev/null agentwt add …"
                     .to_owned(),
@@ -155,6 +173,7 @@ impl GitError {
             | Self::Output { .. }
             | Self::Hook { .. }
             | Self::Read { .. }
+            | Self::Write { .. }
             | Self::TimedOut { .. } => false,
         }
     }
@@ -164,6 +183,13 @@ impl GitError {
     pub fn is_locked(&self) -> bool {
         matches!(self, Self::Failed { words, .. } if contention::lock_file(words).is_some())
     }
+}
+
+const fn is_full(kind: Option<ErrorKind>) -> bool {
+    matches!(
+        kind,
+        Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+    )
 }
 
 /// How to find who holds the lock that git named; none when it named none.

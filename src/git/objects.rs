@@ -150,6 +150,19 @@ pub(super) fn unreadable(what: &dyn fmt::Display, detail: &dyn fmt::Display) -> 
     }
 }
 
+/// The error of a write: what the system said, where it is the cause.
+pub(super) fn unwritable(what: &str, error: &(dyn std::error::Error + 'static)) -> GitError {
+    let chain = std::iter::successors(Some(error), |error| error.source());
+    let mut causes = chain.filter_map(|error| error.downcast_ref::<std::io::Error>());
+    // of ours is none that the system knows ("it changed while it was read")
+    let cause = causes.find(|cause| cause.kind() != std::io::ErrorKind::Other);
+    GitError::Write {
+        what: what.to_owned(),
+        detail: cause.map_or_else(|| error.to_string(), ToString::to_string),
+        kind: cause.map(std::io::Error::kind),
+    }
+}
+
 /// How many bytes of objects are kept, as others are stored as differences from them.
 const KEPT: usize = 16 * 1024 * 1024;
 /// After how many trees the store is opened anew: they may stand anywhere in a pack.
@@ -289,7 +302,7 @@ impl Objects {
         let written = self.store.write_buf(Kind::Commit, raw);
         written
             .map(|id| commit_id_of(&id))
-            .map_err(|error| unreadable(&"a commit into the repository", &error))
+            .map_err(|error| unwritable("a commit", &error))
     }
 
     /// Reads the raw bytes of a blob.
@@ -311,7 +324,7 @@ impl Objects {
         let written = self.store.write_stream(Kind::Blob, size, content);
         written
             .map(|id| id_of(&id))
-            .map_err(|error| unreadable(&"a file into the repository", &error))
+            .map_err(|error| unwritable("a file into the repository", &error))
     }
 
     /// Compares two trees; reads only what differs. The entries are those of `to`.

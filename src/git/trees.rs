@@ -8,7 +8,7 @@ use gix::objs::tree::{Editor, EntryKind};
 use gix::objs::{FindExt, Kind, Tree, TreeRef, Write};
 
 use super::error::GitError;
-use super::objects::{Objects, id_of, unreadable};
+use super::objects::{Objects, id_of, unreadable, unwritable};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::path::RepoPath;
 
@@ -60,6 +60,7 @@ impl Objects {
             }
         }
         let written = editor.write(|tree| self.store.write(tree));
+        let failed = |error: &(dyn std::error::Error + 'static)| unwritable("a tree", error);
         written.map(|id| id_of(&id)).map_err(|error| failed(&error))
     }
 

@@ -23,6 +23,7 @@ mod could_not_tell;
 mod doctor;
 mod fleet;
 mod floors;
+mod full_disk;
 mod fuzz;
 mod hints;
 mod hooks;

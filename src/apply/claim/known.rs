@@ -193,6 +193,7 @@ impl Claims {
             | GitError::TooOld { .. }
             | GitError::Output { .. }
             | GitError::Read { .. }
+            | GitError::Write { .. }
             | GitError::Hook { .. }
             | GitError::TimedOut { .. }
             | GitError::NoRepository { .. } => error.to_string(),

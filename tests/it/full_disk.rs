@@ -1,0 +1,53 @@
+//! A disk that is full while work is saved: it is said as such, and nothing is lost.
+
+use crate::support::{TestRepo, is_root};
+
+/// Puts the objects of a repository on a file system with no room; whether that can be done here.
+fn fill_objects(repo: &TestRepo) -> bool {
+    let objects = repo.main().join(".git/objects");
+    let objects = objects.display();
+    let script = format!(
+        "cp -a '{objects}' kept && mount -t tmpfs -o size=1m none '{objects}' || exit 1
+        cp -a kept/. '{objects}' && ! cat /dev/zero >'{objects}/fill' 2>said"
+    );
+    repo.sh(repo.root(), &script).status == 0
+}
+
+fn unmount(repo: &TestRepo) {
+    let objects = repo.main().join(".git/objects");
+    let line = format!("umount '{}'", objects.display());
+    repo.sh(repo.root(), &line).ok();
+}
+
+#[test]
+fn work_that_cannot_be_saved_for_lack_of_room_stays_and_the_disk_is_named() {
+    if !is_root() {
+        return;
+    }
+    let repo = TestRepo::project();
+    let worktree = repo.add("task");
+    let edit = "chmod u+w README.md; echo more >>README.md; echo more >>src/main.rs";
+    repo.sh(&worktree, edit).ok();
+    if !fill_objects(&repo) {
+        eprintln!("nothing can be mounted here");
+        return;
+    }
+    let commands = [
+        &["remove", "--force", "task"][..],
+        &["restore", "task"],
+        &["verify", "task"],
+    ];
+    let said: Vec<_> = commands.iter().map(|line| repo.agentwt(line)).collect();
+    unmount(&repo);
+    for said in &said[..2] {
+        let _ = said.fails(6);
+        assert!(said.stderr.contains("No space left on device"), "{said}");
+        assert!(said.stderr.contains("df -h"), "{said}");
+    }
+    let _ = said[2].fails(1);
+    let kept = repo
+        .sh(&worktree, "tail -q -n 1 README.md src/main.rs")
+        .ok();
+    assert_eq!(kept.trim(), "more\nmore");
+    let _ = repo.agentwt(&["remove", "--force", "task"]).ok();
+}

@@ -19,6 +19,9 @@ pub type Attributes = (String, Vec<u8>);
 /// Whether what a commit has may be written otherwise than it is stored, by whatever says so now.
 /// What is replaced by another object is (git-replace(1)).
 ///
+/// It is asked when a worktree is made, and never later: what somebody put into the shared
+/// configuration since must hide no edit.
+///
 /// # Errors
 /// Fails when git or the disk does.
 pub fn possible(own: &Repository, git: &Git, listing: &Listing) -> Result<bool, FactsError> {
@@ -28,11 +31,8 @@ pub fn possible(own: &Repository, git: &Git, listing: &Listing) -> Result<bool, 
     Ok(possible_beside(own, git)? || converts(&[], &tracked(own, listing)?, false))
 }
 
-/// Whether anything but the files of a commit says that now.
-///
-/// # Errors
-/// Fails when git or the disk does.
-pub fn possible_beside(own: &Repository, git: &Git) -> Result<bool, FactsError> {
+/// Whether anything but the files of a commit says that.
+fn possible_beside(own: &Repository, git: &Git) -> Result<bool, FactsError> {
     let settings = git.config_list()?.into_iter();
     let settings: Vec<_> = settings.map(|(_, key, value)| (key, value)).collect();
     match beside(own, git, &settings, git.system_attributes()?) {

@@ -8,7 +8,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::conversions::possible_beside;
 use super::disk_state::Filters;
 use super::error::FactsError;
 use super::repository::Repository;
@@ -38,7 +37,8 @@ impl Converted<'_> {
     /// Gives every file in `delta` the id of the blob that it was written from. `stored` are
     /// those that were converted at `add`, and have other bytes now.
     pub fn settle(&self, delta: &mut Delta, stored: &BTreeSet<RepoPath>) -> Result<(), FactsError> {
-        if !self.are_possible(delta, stored)? {
+        let mut trees = self.references.iter().chain([self.head]);
+        if !self.known.record.conversions && !trees.any(changes_attributes) {
             return Ok(());
         }
         let untouched = self.take_untouched(delta);
@@ -61,18 +61,6 @@ impl Converted<'_> {
             }
         }
         asked
-    }
-
-    /// Whether anything is, or may since have been, written otherwise than it is stored. Settings
-    /// and attributes of now are only looked at where something is in doubt.
-    fn are_possible(&self, delta: &Delta, stored: &BTreeSet<RepoPath>) -> Result<bool, FactsError> {
-        let mut trees = self.references.iter().chain([self.head]);
-        if self.known.record.conversions || trees.any(changes_attributes) {
-            return Ok(true);
-        }
-        let repository = self.repository;
-        Ok(!self.wanted(delta, stored, &BTreeSet::new()).is_empty()
-            && possible_beside(repository, &repository.git)?)
     }
 
     /// Takes in what is as it was at `add` while every reference has another blob there: upstream

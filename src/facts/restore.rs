@@ -12,7 +12,7 @@ use crate::change::{Change, Kind, Place, Seen};
 use crate::compare::entry_in;
 use crate::disk::drift::at_source;
 use crate::disk::files;
-use crate::entry::Entry;
+use crate::entry::{Entry, ObjectId};
 use crate::git::index::{IndexEntry, Stage, read_index};
 use crate::git::objects::Objects;
 use crate::name::CommitId;
@@ -357,7 +357,8 @@ pub fn read_undo(
 /// The entry of a file with the id of its raw bytes, as it was saved: where git converts files,
 /// it otherwise has that of the blob it was written from, or none.
 fn with_raw_id(repository: &Repository, known: &Known, path: &RepoPath, entry: Entry) -> Entry {
-    if !entry.mode.is_regular() {
+    let is_raw = !known.record.conversions && entry.id != ObjectId::none();
+    if is_raw || !entry.mode.is_regular() {
         return entry;
     }
     let relative = path.to_os_path().ok();

@@ -153,7 +153,7 @@ fn below(name: &BStr, entry: &BStr) -> BString {
 }
 
 /// Reads a line of `packed-refs`; none where it is a comment or what a tag leads to.
-fn packed(line: &[u8]) -> Answer<Option<(&BStr, Target)>> {
+pub(super) fn packed(line: &[u8]) -> Answer<Option<(&BStr, Target)>> {
     if line.starts_with(b"#") || line.starts_with(b"^") {
         return Ok(None);
     }

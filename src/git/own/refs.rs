@@ -144,6 +144,12 @@ impl<'a> Refs<'a> {
         if !(content.is_empty() || content.ends_with(b"\n")) {
             return Err(AskGit);
         }
+        // git then goes through all of it, and refuses what is no line of a ref
+        if !says_that_it_is_sorted(&content) {
+            for line in content.lines() {
+                let _ = super::listing::packed(line)?;
+            }
+        }
         Ok(self.packed.get_or_init(|| content))
     }
 }
@@ -157,6 +163,13 @@ pub(super) fn loose_target(content: &[u8]) -> Answer<Target> {
         return fine.then(|| Target::Ref(name.to_owned())).ok_or(AskGit);
     }
     object(line).map(Target::Object)
+}
+
+/// Whether the first line of `packed-refs` has the trait `sorted` (git-pack-refs(1) writes it).
+fn says_that_it_is_sorted(content: &[u8]) -> bool {
+    let line = content.lines().next().unwrap_or_default();
+    let traits = line.strip_prefix(b"# pack-refs with:");
+    traits.is_some_and(|traits| traits.fields().any(|word| word == b"sorted"))
 }
 
 /// Finds a ref in the content of `packed-refs`, sorted or not.

@@ -42,20 +42,17 @@ fn the_users_attributes_of_all_repositories_count_without_a_setting() {
 }
 
 #[test]
-fn attributes_of_the_user_that_came_later_count_as_well() {
-    let case = Case::new();
-    write_users(&case.repo, "*.md text eol=crlf\n");
-    case.does("rm -f README.md; git checkout -q -- .")
-        .does(HAS_CR);
-    only_edits_are_found(&case);
-}
-
-#[test]
 fn attributes_of_the_user_that_cannot_be_read_stop_nothing() {
-    let case = Case::new();
-    let file = case.repo.home().join(".config/git/attributes");
+    let repo = TestRepo::project();
+    let file = repo.home().join(".config/git/attributes");
     std::fs::create_dir_all(file).expect("a directory stands in its place");
-    only_edits_are_found(&case);
+    // git passes over it
+    let mut add = repo.command("git-agentwt", repo.main());
+    let add = add.args(["add", "task", "--write", "src/**"]);
+    let said = add.env("GIT_AGENTWT_CHECKOUT", "git").output();
+    let _ = repo.said(&said.expect("it runs")).ok();
+    let worktree = repo.worktree("task");
+    only_edits_are_found(&Case { repo, worktree });
 }
 
 #[test]

@@ -20,13 +20,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bstr::BStr;
 use camino::Utf8Path;
-use rustix::fs::{CWD, Mode as Bits, OFlags, openat};
+use rustix::fs::{CWD, Mode as Bits, OFlags, openat, stat};
 
 use self::queue::Queue;
 use self::worker::{Directory, Worker};
 use super::drift::Proof;
 use super::error::DiskError;
 use super::file_system::notes_names;
+use super::stat::device_of;
 use crate::entry::{Entry, ObjectId};
 use crate::manifest::{Manifest, Stat};
 use crate::path::RepoPath;
@@ -110,6 +111,8 @@ pub struct Names<'a> {
     /// What was changed before this can be told from what is changed from now on; nanoseconds since
     /// the epoch.
     pub before: i64,
+    /// The device of the worktree: of another file system that is mounted in it nothing is known.
+    pub device: u64,
 }
 
 impl<'a> Names<'a> {
@@ -118,9 +121,11 @@ impl<'a> Names<'a> {
     pub fn known(walked: &'a Walked, root: &Utf8Path) -> Option<Self> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
         let now = i64::try_from(now.as_nanos()).ok()?;
+        let device = device_of(&stat(root.as_std_path()).ok()?);
         notes_names(root).then_some(Self {
             walked,
             before: now - MARGIN,
+            device,
         })
     }
 }

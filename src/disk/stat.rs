@@ -92,6 +92,16 @@ pub(super) fn stat_from(stat: &rustix::fs::Stat) -> Stat {
     }
 }
 
+/// The device of what has these stat data.
+#[allow(
+    clippy::unnecessary_cast,
+    clippy::cast_sign_loss,
+    reason = "the types of struct stat differ between systems"
+)]
+pub(super) const fn device_of(stat: &rustix::fs::Stat) -> u64 {
+    stat.st_dev as u64
+}
+
 /// Takes the stat data out of the standard library's form.
 #[must_use]
 pub fn stat_of(metadata: &std::fs::Metadata) -> Stat {

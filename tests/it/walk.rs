@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use camino::Utf8Path;
@@ -247,10 +248,12 @@ fn a_walk_that_knows_names_finds_what_one_finds_that_reads_them() {
         (0..60).for_each(|_| put(root, &mut numbers));
         let manifest = mostly_tracked(root);
         let mut walked = Walked::nothing(&manifest);
+        let device = std::fs::metadata(root).expect("it is there").dev();
         for _ in 0..3 {
             let names = Names {
                 walked: &walked,
                 before: i64::MAX,
+                device,
             };
             let learned = with_names(root, &manifest, Believe::Manifest, Some(names)).walked;
             known += learned.len();
@@ -262,6 +265,7 @@ fn a_walk_that_knows_names_finds_what_one_finds_that_reads_them() {
             let names = Names {
                 walked: &walked,
                 before: i64::MIN,
+                device,
             };
             let by_names = with_names(root, &manifest, Believe::Manifest, Some(names));
             let by_reading = fast(root, &manifest, Believe::Manifest);

@@ -15,7 +15,7 @@ use super::original::{Source, Taken, is};
 use super::{Checkout, CheckoutError, Content, Created, Task};
 use crate::disk::error::DiskError;
 use crate::disk::mode::WriteBits;
-use crate::disk::stat::stat_from;
+use crate::disk::stat::{device_of, stat_from};
 use crate::entry::Mode;
 use crate::path::RepoPath;
 
@@ -245,16 +245,10 @@ fn directory(above: &OwnedFd, name: &BStr) -> std::io::Result<Created> {
     Ok(created(&statat(above, name.as_bytes(), flags)?))
 }
 
-#[allow(
-    clippy::unnecessary_cast,
-    clippy::useless_conversion,
-    clippy::cast_sign_loss,
-    reason = "the types of struct stat differ between systems"
-)]
 fn created(stat: &rustix::fs::Stat) -> Created {
     Created {
         stat: stat_from(stat),
-        device: stat.st_dev as u64,
+        device: device_of(stat),
         uid: stat.st_uid,
         gid: stat.st_gid,
     }

@@ -11,7 +11,9 @@ use rustix::fs::{AtFlags, FileType, Mode as Bits, OFlags, fstat, openat, statat}
 use rustix::io::Errno;
 
 use super::super::listing::Listing;
-use super::super::stat::{is_regular, is_repository, mode_of_file, read_entry, stat_from};
+use super::super::stat::{
+    device_of, is_regular, is_repository, mode_of_file, read_entry, stat_from,
+};
 use super::names::{are_in, fill};
 use super::{Believe, Found, Scan, Unreadable, Walk};
 use crate::entry::{Entry, Mode, ObjectId};
@@ -115,7 +117,11 @@ impl<'a> Worker<'a> {
         let below = &self.walk.manifest.items()[directory.range.clone()];
         let skip = path.as_bstr().len() + 1;
         // before it is read: what changes from then on shows
-        let stat = stat_from(&fstat(fd)?);
+        let stat = fstat(fd)?;
+        if device_of(&stat) != names.device {
+            return listing.read(fd);
+        }
+        let stat = stat_from(&stat);
         if names.walked.proves(path, &stat) {
             fill(listing, below, skip);
             return Ok(());

@@ -56,6 +56,8 @@ pub(super) struct Worker<'a> {
     walk: Walk<'a>,
     seen: &'a [AtomicBool],
     listing: Listing,
+    /// Where in its range the next file of a directory stands if names come in order.
+    next: usize,
     pub scan: Scan,
     /// Directories with a `.git` in them, while nobody knows which are submodules.
     pub undecided: Vec<Directory>,
@@ -67,6 +69,7 @@ impl<'a> Worker<'a> {
             walk,
             seen,
             listing: Listing::default(),
+            next: 0,
             scan: Scan::default(),
             undecided: Vec::new(),
         }
@@ -159,6 +162,7 @@ impl<'a> Worker<'a> {
             range: directory.range.clone(),
             skip: path.map_or(0, |path| path.as_bstr().len() + 1),
         };
+        self.next = 0;
         for (name, kind) in listing.entries() {
             if path.is_some() || name != GIT {
                 self.name(&here, name, kind, below);
@@ -263,7 +267,13 @@ impl<'a> Worker<'a> {
         let walk = self.walk;
         let raw = name.to_bytes();
         let items = &walk.manifest.items()[here.range.clone()];
-        let at = items.binary_search_by(|item| here.compare(item, raw)).ok();
+        let is_next = |item: &Item| here.compare(item, raw).is_eq();
+        let at = if items.get(self.next).is_some_and(is_next) {
+            Some(self.next)
+        } else {
+            items.binary_search_by(|item| here.compare(item, raw)).ok()
+        };
+        self.next = at.map_or(self.next, |at| at + 1);
         let item = at.map(|at| &items[at]);
         if let Some(at) = at {
             self.seen[here.range.start + at].store(true, Memory::Relaxed);

@@ -5,6 +5,8 @@
 //! `ORIG_HEAD` and the like are not among them: git overwrites them unasked, and lets what they
 //! name go as it does with reflogs.
 
+use camino::Utf8Path;
+
 use super::error::FactsError;
 use super::repository::Repository;
 use super::worktree::Known;
@@ -30,21 +32,20 @@ pub fn of(repository: &Repository, known: &Known) -> Result<Vec<CommitId>, Facts
     if !files::is_directory(admin) || known.is_without(repository) {
         return Ok(Vec::new());
     }
-    in_directory(&known.git(repository))
+    in_directory(&known.git(repository), admin)
 }
 
-/// The same of whatever private git directory this git is on.
+/// The same of whatever private git directory this is, which this git is on.
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn in_directory(git: &Git) -> Result<Vec<CommitId>, FactsError> {
+pub fn in_directory(git: &Git, admin: &Utf8Path) -> Result<Vec<CommitId>, FactsError> {
     let git = git.with_mode(GitMode::Hardened);
     let mut commits = Vec::new();
     for one in git.for_each_ref(&REFS)? {
         // what a tag leads to; a blob or a tree has no commit to lose
         commits.extend(git.rev_parse_commit(one.id.as_str())?);
     }
-    let admin = git.absolute_git_dir()?;
     for name in ASIDE {
         let bytes = files::read(&admin.join(name))?.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);

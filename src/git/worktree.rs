@@ -438,23 +438,6 @@ impl Git {
         Ok(names.map(BString::from).collect())
     }
 
-    /// Makes a commit of an index as it is, that no ref names yet; none when it has conflicts.
-    ///
-    /// # Errors
-    /// Fails when git cannot run.
-    pub fn commit_index(
-        &self,
-        parent: &CommitId,
-        message: &str,
-    ) -> Result<Option<CommitId>, GitError> {
-        let answer = self.run(&["write-tree"], None)?;
-        if answer.status != Some(0) {
-            return Ok(None);
-        }
-        let tree = answer.stdout.trim().to_str_lossy().into_owned();
-        self.commit_tree(&tree, message, &[parent]).map(Some)
-    }
-
     /// Makes a commit of a tree, that no ref names yet; as the user, or in our own name where
     /// nobody is configured.
     ///

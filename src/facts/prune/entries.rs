@@ -130,7 +130,7 @@ fn work(repository: &Repository, around: &Around, admin: &Utf8Path) -> Result<Wo
     if alone || was_detached {
         return Ok(Work::Some);
     }
-    for kept in kept::in_directory(&git)? {
+    for kept in kept::in_directory(&git, admin)? {
         if !around.nowhere(repository, &kept)?.is_empty() {
             return Ok(Work::Some);
         }

@@ -31,11 +31,6 @@ esac
 
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 1
 export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-auto}
-# In memory every file is read (docs/decisions/0009): what stat data prove is tested on a disk.
-if [[ -z ${TMPDIR:-} && $(stat -f -c %T /tmp 2>/dev/null) == tmpfs ]]; then
-    export TMPDIR=$PWD/target/tmp
-    mkdir -p "$TMPDIR"
-fi
 
 passed=0
 failed=0

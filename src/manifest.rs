@@ -171,6 +171,13 @@ impl Manifest {
         !self.below(Some(path)).is_empty()
     }
 
+    /// The same, of which no stat data prove anything.
+    #[must_use]
+    pub fn unproven(self) -> Self {
+        let settled = i64::MIN;
+        Self { settled, ..self }
+    }
+
     /// Whether these stat data prove that a file is what was recorded.
     #[must_use]
     pub fn proves(&self, recorded: &Stat, now: &Stat) -> bool {

@@ -169,6 +169,13 @@ impl Placed {
         file.stat == *now && file.stat.ctime < self.settled
     }
 
+    /// The same list, of which no stat data prove anything.
+    #[must_use]
+    pub fn unproven(self) -> Self {
+        let settled = i64::MIN;
+        Self { settled, ..self }
+    }
+
     /// The same list, in which these stand for what was at their paths.
     #[must_use]
     pub fn replaced_by(&self, mut new: Vec<PlacedFile>, settled: i64) -> Self {

@@ -96,8 +96,8 @@ fn looked(session: &Session, known: &Known) -> Looked {
     let is_small = index.is_none_or(|index| index.size <= SMALL_INDEX);
     match session.walking {
         Walking::Full => Looked::Everything,
-        Walking::Fast if is_small => Looked::Everything,
-        Walking::Fast => Looked::Commits,
+        Walking::Auto | Walking::Fast if is_small => Looked::Everything,
+        Walking::Auto | Walking::Fast => Looked::Commits,
     }
 }
 

@@ -10,7 +10,6 @@ use std::io::{ErrorKind, Write};
 use camino::Utf8Path;
 
 use super::error::DiskError;
-use super::file_system;
 pub use super::lock::Lock;
 
 /// How the names of the files begin that [`write`] renames when they are whole.
@@ -324,20 +323,13 @@ pub fn on_one_file_system(one: &Utf8Path, other: &Utf8Path) -> bool {
     device(one).is_some_and(|one| device(other) == Some(one))
 }
 
-/// The settled time of a file system on which stat data prove nothing.
-pub const NEVER: i64 = i64::MIN;
-
 /// Returns the time that the file system gives to a change made now, nanoseconds since the
 /// epoch, once it is later than `after`; or, when its clock is so coarse that this takes more
-/// than a few hundredths of a second, the time reached until then. Where a file can be changed and
-/// keep its times, which is so in memory (tmpfs(5)), it is [`NEVER`].
+/// than a few hundredths of a second, the time reached until then.
 ///
 /// # Errors
 /// Fails when a file cannot be made in the directory.
 pub fn settled_time(directory: &Utf8Path, after: i64) -> Result<i64, DiskError> {
-    if file_system::leaves_no_trace(directory) {
-        return Ok(NEVER);
-    }
     let failed = |error| DiskError::new(format!("write in {directory}"), error);
     let mut reached = i64::MIN;
     for _ in 0..40 {

@@ -26,7 +26,7 @@ use self::queue::Queue;
 use self::worker::{Directory, Worker};
 use super::drift::Proof;
 use super::error::DiskError;
-use super::file_system::notes_names;
+use super::file_system::{leaves_no_trace, notes_names};
 use super::stat::device_of;
 use crate::entry::{Entry, ObjectId};
 use crate::manifest::{Manifest, Stat};
@@ -39,8 +39,11 @@ pub type HashBlob<'a> = &'a (dyn Fn(u64, &mut dyn Read) -> std::io::Result<Objec
 /// Says whether the stat data that a manifest has are believed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Walking {
-    /// They are, where they prove something (`docs/decisions/0009-settled-time.md`).
+    /// They are, where they prove something (`docs/decisions/0009-settled-time.md`); on a file
+    /// system on which they do not, every file is read.
     #[default]
+    Auto,
+    /// They are, on whatever file system.
     Fast,
     /// Nothing is: every file is read, and git is asked wherever a short cut would do.
     Full,
@@ -57,11 +60,21 @@ impl Walking {
         }
     }
 
+    /// Whether the stat data of what stands in a directory prove anything.
+    #[must_use]
+    pub fn believes_in(self, directory: &Utf8Path) -> bool {
+        match self {
+            Self::Auto => !leaves_no_trace(directory),
+            Self::Fast => true,
+            Self::Full => false,
+        }
+    }
+
     /// What the walk of a worktree believes.
     #[must_use]
     pub const fn believe(self) -> Believe {
         match self {
-            Self::Fast => Believe::Manifest,
+            Self::Auto | Self::Fast => Believe::Manifest,
             Self::Full => Believe::Content,
         }
     }

@@ -12,6 +12,7 @@ use super::repository::{Repository, WORKTREES};
 use crate::config::Strategy;
 use crate::disk::drift::is_unchanged;
 use crate::disk::files;
+use crate::disk::scan::Walking;
 use crate::entry::Entry;
 use crate::git::Git;
 use crate::git::hooks::journal::{self, Journal};
@@ -48,6 +49,8 @@ pub struct Known {
     pub scope: Scope,
     /// Where the record is.
     pub dir: Utf8PathBuf,
+    /// Whether recorded stat data are believed.
+    pub walking: Walking,
 }
 
 /// Holds how git's files stand.
@@ -90,7 +93,12 @@ impl Recorded {
                     detail,
                 }
             })?;
-            return Ok(Self::Whole(Box::new(Known { record, scope, dir })));
+            return Ok(Self::Whole(Box::new(Known {
+                record,
+                scope,
+                dir,
+                walking: repository.walking,
+            })));
         }
         let intent = read_text::<Intent>(name, &dir.join("intent.toml"))?;
         Ok(intent.map_or(Self::Nothing, |intent| Self::Incomplete(Box::new(intent))))
@@ -209,7 +217,18 @@ impl Known {
         };
         let bytes = files::read(&self.dir.join("manifest"))?;
         let bytes = bytes.ok_or_else(|| damaged("it is missing".to_owned()))?;
-        Manifest::from_bytes(&bytes).map_err(|error| damaged(error.to_string()))
+        let manifest = Manifest::from_bytes(&bytes);
+        let manifest = manifest.map_err(|error| damaged(error.to_string()))?;
+        Ok(if self.proves() {
+            manifest
+        } else {
+            manifest.unproven()
+        })
+    }
+
+    /// Whether the stat data that are recorded prove anything of what stands in the worktree now.
+    fn proves(&self) -> bool {
+        self.walking.believes_in(&self.record.path)
     }
 
     /// Loads which directories have what this manifest says of the base and nothing else; none are
@@ -250,7 +269,12 @@ impl Known {
             file: "the list of placed files".to_owned(),
             detail: error.to_string(),
         });
-        placed.map(Some)
+        let placed = placed?;
+        Ok(Some(if self.proves() {
+            placed
+        } else {
+            placed.unproven()
+        }))
     }
 
     /// Where what was placed at a path can be had again: in the main worktree, or, for context,

@@ -49,6 +49,7 @@ fn write_through_a_map(repo: &TestRepo, file: &Path) {
 fn agentwt(repo: &TestRepo, directory: &Path, arguments: &[&str]) -> Said {
     let output = repo
         .command(binary(), directory)
+        .env_remove("GIT_AGENTWT_WALK")
         .args(arguments)
         .output()
         .expect("it starts");

@@ -19,7 +19,7 @@ fn findings(repo: &TestRepo, walk: &str) -> String {
 
 /// A worktree whose directories are known.
 fn known() -> Option<TestRepo> {
-    let repo = TestRepo::project();
+    let repo = TestRepo::project_on_disk();
     let script = "mkdir -p deep/a/b/c deep/a/d; for n in 1 2 3; do echo $n >deep/a/b/c/$n; echo $n >deep/a/d/$n; done
         git add -A; git commit -qm more";
     repo.sh(repo.main(), script).ok();

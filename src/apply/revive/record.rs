@@ -61,6 +61,7 @@ pub(super) fn write(
         record,
         scope: scope.clone(),
         dir,
+        walking: repository.walking,
     };
     let listed: BTreeMap<&RepoPath, &Listed> =
         saved.list.iter().map(|one| (&one.path, one)).collect();

@@ -10,7 +10,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 use crate::disk::DiskError;
 use crate::disk::below::open_below;
-use crate::disk::files::{self as disk, NEVER, Opened, settled_time, stamp as stamp_of};
+use crate::disk::files::{self as disk, Opened, settled_time, stamp as stamp_of};
 use crate::disk::scan::Walking;
 use crate::disk::untouched::{Enters, Expected, is_stirred, touched};
 use crate::entry::{Entry, Mode};
@@ -55,9 +55,6 @@ pub fn take(
     }
     // the moment comes first: what changes meanwhile counts
     let time = settled_time(&repository.common_dir, i64::MIN)?;
-    if time == NEVER {
-        return Ok((None, files(repository)?));
-    }
     let untracked = repository.git.untracked()?;
     let directories = untracked.iter().filter_map(|path| path.strip_suffix(b"/"));
     let directories = directories.map(|path| escape_for_tsv(BStr::new(path)));

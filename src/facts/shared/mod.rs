@@ -144,7 +144,7 @@ fn main_since(
 ) -> Result<Option<Vec<MainFile>>, FactsError> {
     let with_main = || recorded.iter().filter(|shared| shared.main.is_some());
     let all: Option<Vec<&MainSince>> = with_main().map(|shared| shared.since.as_ref()).collect();
-    let Some(all) = all.filter(|_| repository.walking == Walking::Fast) else {
+    let Some(all) = all.filter(|_| repository.walking != Walking::Full) else {
         return Ok(None);
     };
     let Some(since) = all.iter().map(|since| since.time).min() else {

@@ -95,5 +95,9 @@ pub fn hermetic(program: impl AsRef<std::ffi::OsStr>, home: &Path, dir: &Path) -
     ] {
         command.envs(std::env::var_os(way).map(|value| (way, value)));
     }
+    // most places in memory are as good as a disk for what is tested (`in_memory.rs` for the rest)
+    if std::env::var_os("GIT_AGENTWT_WALK").is_none() {
+        command.env("GIT_AGENTWT_WALK", "fast");
+    }
     command
 }

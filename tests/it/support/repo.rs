@@ -41,12 +41,27 @@ impl TestRepo {
         repo
     }
 
+    /// The same as [`TestRepo::project`], where the build is: not in memory, on most machines.
+    #[must_use]
+    #[track_caller]
+    pub fn project_on_disk() -> Self {
+        let repo = Self::nothing_in(Path::new(env!("CARGO_TARGET_TMPDIR")));
+        repo.init();
+        repo.fill();
+        repo
+    }
+
     /// Makes a home and an empty directory where the main worktree is to be.
     #[track_caller]
     fn nothing() -> Self {
+        Self::nothing_in(&std::env::temp_dir())
+    }
+
+    #[track_caller]
+    fn nothing_in(place: &Path) -> Self {
         let tmp = tempfile::Builder::new()
             .prefix("agentwt")
-            .tempdir()
+            .tempdir_in(place)
             .expect("a directory");
         let root = tmp.path().canonicalize().expect("it is there");
         let main = root.join("repo");

@@ -32,9 +32,9 @@
 //!
 //! # Fast ways
 //! What git only reads from its files, `git/own/` reads without starting it; `add` writes the files
-//! itself (`apply/checkout.rs`); the walk believes stat data. Each gives way to git, or reads, where
-//! it is not certain, and each has a slow way that the tests take as well (`./test.sh --every-path`;
-//! `docs/decisions/0021-speed.md`).
+//! itself (`apply/checkout.rs`); the walk believes stat data, of directories too ([`walked`]). Each gives
+//! way to git, or reads, where it is not certain, and each has a slow way that the tests take as well
+//! (`./test.sh --every-path`; `docs/decisions/0021-speed.md`).
 //!
 //! # Ten minutes
 //! [`scope`] → `commands/add.rs` (read `steps` from top to bottom) → `plan/add.rs` →

@@ -3,7 +3,9 @@
 //! The walk is its own: it knows no index, no ignore rule and no `.git` but the worktree's own.
 //! It opens directories from the one above without following links, looks at every entry that is
 //! no directory with `lstat`, and reads a file only when its stat data do not prove that it is
-//! what the manifest says. A path is only put together where something is to be said of it.
+//! what the manifest says. A directory that had what the base has and nothing else, and was not
+//! touched since, is not read again ([`Names`]). A path is only put together where something is to
+//! be said of it.
 //!
 //! It does not say what a difference means: see `compare.rs`.
 

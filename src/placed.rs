@@ -169,11 +169,14 @@ impl Placed {
         file.stat == *now && file.stat.ctime < self.settled
     }
 
-    /// The same list, of which no stat data prove anything.
+    /// The same list, of which stat data prove nothing but of files that have no digest: there is
+    /// nothing else to know those by.
     #[must_use]
-    pub fn unproven(self) -> Self {
-        let settled = i64::MIN;
-        Self { settled, ..self }
+    pub fn unproven(mut self) -> Self {
+        for file in self.files.iter_mut().filter(|file| file.digest.is_some()) {
+            file.stat.ctime = i64::MAX;
+        }
+        self
     }
 
     /// The same list, in which these stand for what was at their paths.

@@ -80,6 +80,7 @@ fn a_directory_that_nobody_touched_is_not_read_again() {
         let log = repo.root().join("log");
         let output = repo
             .command("strace", repo.main())
+            .env("GIT_AGENTWT_WALK", "fast")
             .args(["-f", "-y", "-e", "trace=getdents64", "-o"])
             .arg(&log)
             .arg(binary())

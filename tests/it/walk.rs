@@ -175,19 +175,24 @@ fn with_names(
     scan(&walk).expect("the root is there")
 }
 
-/// A manifest of what is on disk; every third thing has no base, and some are only in the base.
-fn manifest(root: &Path, numbers: &mut Numbers, settled: i64) -> Manifest {
+/// A manifest of what is on disk: which of the files and links the base has, and which of them are
+/// recorded as there, is said by their number.
+fn manifest(
+    root: &Path,
+    settled: i64,
+    has_base: fn(usize) -> bool,
+    is_there: fn(usize) -> bool,
+) -> Manifest {
     let found = fast(root, &Manifest::default(), Believe::Nothing).found;
     let item = |(at, found): (usize, git_agentwt::disk::scan::Found)| {
         let (entry, stat) = (found.entry, found.stat);
         let tracked = entry.mode.is_regular() || entry.mode == Mode::Link;
         Item {
             path: found.path,
-            base: (tracked && at % 3 > 0).then_some(entry),
-            disk: (!tracked || at % 7 > 0).then_some(OnDisk { entry, stat }),
+            base: (tracked && has_base(at)).then_some(entry),
+            disk: (!tracked || is_there(at)).then_some(OnDisk { entry, stat }),
         }
     };
-    let _ = numbers;
     let items = found.into_iter().enumerate().map(item).collect();
     Manifest::new(items, settled)
 }
@@ -200,7 +205,7 @@ fn the_walk_finds_what_a_slow_one_finds() {
         let mut numbers = Numbers(seed);
         (0..60).for_each(|_| put(root, &mut numbers));
         let settled = if seed % 4 == 0 { i64::MIN } else { i64::MAX };
-        let manifest = manifest(root, &mut numbers, settled);
+        let manifest = manifest(root, settled, |at| at % 3 > 0, |at| at % 7 > 0);
         let steps = numbers.below(12);
         (0..steps).for_each(|_| put(root, &mut numbers));
         for (believe, trusts) in [(Believe::Manifest, true), (Believe::Content, false)] {
@@ -222,22 +227,6 @@ fn the_walk_finds_what_a_slow_one_finds() {
     }
 }
 
-/// What the base has, most of what is on disk.
-fn mostly_tracked(root: &Path) -> Manifest {
-    let found = fast(root, &Manifest::default(), Believe::Nothing).found;
-    let item = |(at, found): (usize, git_agentwt::disk::scan::Found)| {
-        let (entry, stat) = (found.entry, found.stat);
-        let tracked = entry.mode.is_regular() || entry.mode == Mode::Link;
-        Item {
-            path: found.path,
-            base: (tracked && at % 13 > 0).then_some(entry),
-            disk: Some(OnDisk { entry, stat }),
-        }
-    };
-    let items = found.into_iter().enumerate().map(item).collect();
-    Manifest::new(items, i64::MAX)
-}
-
 #[test]
 fn a_walk_that_knows_names_finds_what_one_finds_that_reads_them() {
     let mut known = 0;
@@ -246,7 +235,7 @@ fn a_walk_that_knows_names_finds_what_one_finds_that_reads_them() {
         let root = tmp.path();
         let mut numbers = Numbers(seed);
         (0..60).for_each(|_| put(root, &mut numbers));
-        let manifest = mostly_tracked(root);
+        let manifest = manifest(root, i64::MAX, |at| at % 13 > 0, |_| true);
         let mut walked = Walked::nothing(&manifest);
         let device = std::fs::metadata(root).expect("it is there").dev();
         for _ in 0..3 {

@@ -43,11 +43,7 @@ impl Own {
             Target::Nothing => Ok(None),
             Target::Object(id) => Ok(Some(Ref { name, id })),
             Target::Ref(next) => {
-                let id = match refs.resolve_from(next.clone())?.id {
-                    Some(id) => Some(id),
-                    // what it names may have been packed since `packed-refs` was read
-                    None => Refs::of(self)?.resolve_from(next)?.id,
-                };
+                let id = refs.resolve_from(next)?.id;
                 Ok(id.map(|id| Ref { name, id }))
             }
         });

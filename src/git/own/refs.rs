@@ -103,7 +103,14 @@ impl<'a> Refs<'a> {
     pub(super) fn target(&self, name: &BStr) -> Answer<Target> {
         match self.loose(name)? {
             Target::Nothing if is_private(name) => Ok(Target::Nothing),
-            Target::Nothing => packed_target(self.packed()?, name),
+            Target::Nothing => {
+                let was_read = self.packed.get().is_some();
+                match packed_target(self.packed()?, name)? {
+                    // it may have been packed since
+                    Target::Nothing if was_read => packed_target(&self.read_packed()?, name),
+                    found => Ok(found),
+                }
+            }
             found => Ok(found),
         }
     }
@@ -136,9 +143,16 @@ impl<'a> Refs<'a> {
 
     /// The content of `packed-refs`, as it was when this was first called.
     pub(super) fn packed(&self) -> Answer<&[u8]> {
-        if let Some(packed) = self.packed.get() {
-            return Ok(packed);
+        match self.packed.get() {
+            Some(packed) => Ok(packed),
+            None => {
+                let content = self.read_packed()?;
+                Ok(self.packed.get_or_init(|| content))
+            }
         }
+    }
+
+    fn read_packed(&self) -> Answer<Vec<u8>> {
         let file = self.own.common_dir.join("packed-refs");
         let content = files::read(&file)?.unwrap_or_default();
         if !(content.is_empty() || content.ends_with(b"\n")) {
@@ -150,7 +164,7 @@ impl<'a> Refs<'a> {
                 let _ = super::listing::packed(line)?;
             }
         }
-        Ok(self.packed.get_or_init(|| content))
+        Ok(content)
     }
 }
 

@@ -26,17 +26,24 @@ pub fn files(repository: &Repository) -> Result<Option<Vec<MainFile>>, FactsErro
     if !is_there(repository) {
         return Ok(None);
     }
-    let paths = repository.git.status_paths()?.into_iter();
-    let file = |path: BString| {
-        let path = RepoPath::parse(path.strip_suffix(b"/").unwrap_or(&path)).ok()?;
+    Ok(Some(as_they_stand(
+        repository,
+        &repository.git.status_paths()?,
+    )))
+}
+
+/// These files of the main worktree, sorted.
+fn as_they_stand(repository: &Repository, paths: &[BString]) -> Vec<MainFile> {
+    let file = |path: &BString| {
+        let path = RepoPath::parse(path.strip_suffix(b"/").unwrap_or(path)).ok()?;
         Some(MainFile {
             stamp: stamp(repository, &path),
             path: escape_for_tsv(path.as_bstr()),
         })
     };
-    let mut files: Vec<MainFile> = paths.filter_map(file).collect();
+    let mut files: Vec<MainFile> = paths.iter().filter_map(file).collect();
     files.sort();
-    Ok(Some(files))
+    files
 }
 
 /// A clone is no part of it.
@@ -56,25 +63,40 @@ pub fn take(
     // the moment comes first: what changes meanwhile counts
     let time = settled_time(&repository.common_dir, i64::MIN)?;
     let untracked = repository.git.untracked()?;
-    let directories = untracked.iter().filter_map(|path| path.strip_suffix(b"/"));
-    let directories = directories.map(|path| escape_for_tsv(BStr::new(path)));
+    let (directories, loose): (Vec<BString>, Vec<BString>) =
+        untracked.into_iter().partition(|path| path.ends_with(b"/"));
     let since = MainSince {
         time,
-        directories: directories.collect(),
+        directories: directories
+            .iter()
+            .map(|path| escape_for_tsv(path.strip_suffix(b"/").unwrap_or(path).into()))
+            .collect(),
     };
-    let proven = if untracked.is_empty() {
-        proven(repository, time)?
-    } else {
-        None
-    };
-    let files = match proven {
-        Some(files) => Some(files),
+    let files = match given(&directories).zip(proven(repository, time)?) {
+        Some((directories, mut files)) => {
+            let mut new = loose;
+            new.extend(repository.git.untracked_below(&directories)?);
+            files.extend(as_they_stand(repository, &new));
+            files.sort();
+            Some(files)
+        }
         None => files(repository)?,
     };
     Ok((Some(since), files))
 }
 
-/// What is not as committed, where nothing is untracked; none where stat data do not tell.
+/// How many directories git is asked about by name.
+const MOST_NAMED: usize = 100;
+
+/// The directories as words of a command line, where they can be.
+fn given(directories: &[BString]) -> Option<Vec<&str>> {
+    let words = directories.iter().map(|path| path.to_str().ok());
+    words
+        .collect::<Option<Vec<_>>>()
+        .filter(|words| words.len() <= MOST_NAMED)
+}
+
+/// What is tracked and not as committed; none where stat data do not tell.
 fn proven(repository: &Repository, time: i64) -> Result<Option<Vec<MainFile>>, FactsError> {
     if repository.walking == Walking::Full {
         return Ok(None);

@@ -200,11 +200,11 @@ fn restat(repository: &Repository, read: Read<'_>, ctimes: &[(usize, i64)]) {
     let Ok(locked) = LockedFile::take(read.file) else {
         return;
     };
+    let mut index = read.index;
     // who has the lock puts a new file in its place
-    if files::stat(read.file) == Some(read.written)
-        && let Some(bytes) = read.index.with_ctimes(repository.format, ctimes)
-    {
+    if files::stat(read.file) == Some(read.written) && index.set_ctimes(ctimes).is_some() {
+        let end = || index.checksum(repository.format);
         // a lock that cannot be written is given back
-        let _ = locked.commit_as_of_before(&bytes);
+        let _ = locked.commit_as_of_before(index.content(), end);
     }
 }

@@ -11,6 +11,7 @@ use camino::Utf8Path;
 
 use super::error::DiskError;
 pub use super::lock::Lock;
+use super::whole;
 
 /// How the names of the files begin that [`write`] renames when they are whole.
 pub(super) const TEMPORARY: &str = ".agentwt-";
@@ -22,7 +23,7 @@ const MOST_REMOVALS: u32 = 1_000;
 /// # Errors
 /// Fails when it is there and cannot be read.
 pub fn read(file: &Utf8Path) -> Result<Option<Vec<u8>>, DiskError> {
-    match std::fs::read(file) {
+    match whole::read(file) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Ok(None)

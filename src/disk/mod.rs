@@ -30,5 +30,6 @@ pub mod stat;
 pub mod trash_bin;
 pub mod untouched;
 pub mod usage;
+mod whole;
 
 pub use error::DiskError;

@@ -39,16 +39,30 @@ impl LockedFile {
     }
 
     /// Replaces the file with one that has the same modification time: git takes an entry for racy by
-    /// that of the index (Documentation/technical/racy-git).
+    /// that of the index (Documentation/technical/racy-git). Its end is worked out while what stands
+    /// before it is written; where there is none, the file stays as it was.
     ///
     /// # Errors
     /// As [`LockedFile::commit`].
-    pub fn commit_as_of_before(self, bytes: &[u8]) -> Result<(), DiskError> {
+    pub fn commit_as_of_before(
+        self,
+        content: &[u8],
+        end: impl FnOnce() -> Option<Vec<u8>> + Send,
+    ) -> Result<(), DiskError> {
         let failed = |error| DiskError::new(format!("write {}", self.file), error);
         let mut open = &self.open;
         let before = std::fs::metadata(&self.file).and_then(|meta| meta.modified());
         let before = before.map_err(failed)?;
-        open.write_all(bytes).map_err(failed)?;
+        let (end, written) = std::thread::scope(|threads| {
+            let end = threads.spawn(end);
+            let written = open.write_all(content);
+            let end = end.join();
+            let end = end.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (end, written)
+        });
+        written.map_err(failed)?;
+        let Some(end) = end else { return Ok(()) };
+        open.write_all(&end).map_err(failed)?;
         open.set_modified(before).map_err(failed)?;
         self.commit(b"")
     }

@@ -69,7 +69,7 @@ pub fn take(
         time,
         directories: directories
             .iter()
-            .map(|path| escape_for_tsv(path.strip_suffix(b"/").unwrap_or(path).into()))
+            .map(|path| escape_for_tsv(path.strip_suffix(b"/").unwrap_or(path)))
             .collect(),
     };
     let files = match given(&directories).zip(proven(repository, time)?) {

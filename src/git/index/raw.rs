@@ -111,10 +111,9 @@ impl RawIndex {
         is_whole(&self.bytes, format)
     }
 
-    /// The bytes of the same index with other change times (at [`RawEntry::at`], nanoseconds since
-    /// the epoch), and the checksum of that; none when there can be none.
-    #[must_use]
-    pub fn with_ctimes(mut self, format: ObjectFormat, ctimes: &[(usize, i64)]) -> Option<Vec<u8>> {
+    /// Puts in other change times (at [`RawEntry::at`], nanoseconds since the epoch); none when that
+    /// cannot be.
+    pub fn set_ctimes(&mut self, ctimes: &[(usize, i64)]) -> Option<()> {
         for (at, ctime) in ctimes {
             let (seconds, rest) = (ctime.div_euclid(SECOND), ctime.rem_euclid(SECOND));
             // as git does, of the seconds only 32 bits are kept
@@ -127,12 +126,24 @@ impl RawIndex {
                 .get_mut(*at..*at + 8)?
                 .copy_from_slice(&both.concat());
         }
-        let end = self.bytes.len() - self.hash;
-        let (content, checksum) = self.bytes.split_at_mut(end);
-        if !is_none(checksum) {
-            checksum.copy_from_slice(&checksum_of(content, format)?);
+        Some(())
+    }
+
+    /// What stands before the checksum.
+    #[must_use]
+    pub fn content(&self) -> &[u8] {
+        &self.bytes[..self.bytes.len() - self.hash]
+    }
+
+    /// The checksum of the content as it is now: zeros where the index says that there is none
+    /// (`index.skipHash`, git-config(1)). None where it cannot be found.
+    #[must_use]
+    pub fn checksum(&self, format: ObjectFormat) -> Option<Vec<u8>> {
+        let noted = &self.bytes[self.bytes.len() - self.hash..];
+        if is_none(noted) {
+            return Some(noted.to_vec());
         }
-        Some(self.bytes)
+        checksum_of(self.content(), format)
     }
 
     /// Hands over each entry. They come in order of path and stage. Returns the extensions that

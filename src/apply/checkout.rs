@@ -14,7 +14,8 @@ use crate::disk::files;
 use crate::disk::mode::WriteBits;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
-use crate::facts::add::Listing;
+use crate::facts::add::{Classified, kind_of};
+use crate::facts::repository::joined;
 use crate::facts::{FactsError, Main, Repository};
 use crate::git::blobs::BlobReader;
 use crate::git::index::{IndexEntry, Stage, looked, read_index};
@@ -46,7 +47,7 @@ pub struct Filling<'a> {
     /// The same, as the lines of the sparse-checkout file.
     pub patterns: &'a [u8],
     /// What is checked out.
-    pub listing: &'a Listing,
+    pub classified: &'a Classified<'a>,
     /// What is needed to do it here, if somebody has read it already.
     pub ready: Option<Result<Ready<'a>, Error>>,
 }
@@ -68,14 +69,18 @@ impl<'a> Ready<'a> {
     /// Fails when git would leave out other entries than the scope does.
     pub fn read(
         repository: &Repository,
-        scope: &Scope,
         patterns: &[u8],
-        listing: &'a Listing,
+        classified: &Classified<'a>,
     ) -> Result<Self, Error> {
-        let bits = bits(scope, patterns, listing)?;
-        let tasks: Vec<Task<'a>> = listing.entries.iter().zip(&bits).filter_map(task).collect();
-        let known = originals(repository, &tasks);
-        Ok(Self { bits, tasks, known })
+        std::thread::scope(|threads| {
+            let known = threads.spawn(|| originals(repository, classified));
+            let bits = bits(patterns, classified);
+            let known = joined(known);
+            let bits = bits?;
+            let entries = classified.listing.entries.iter();
+            let tasks = entries.zip(&bits).filter_map(task).collect();
+            Ok(Self { bits, tasks, known })
+        })
     }
 }
 
@@ -130,10 +135,10 @@ impl Filling<'_> {
     /// Fails when an object cannot be read or the disk refuses; what is there by then stays.
     /// A signal looks like a failure.
     pub fn by_ourselves(mut self, stop: &(dyn Fn() -> bool + Sync)) -> Result<CheckedOut, Error> {
-        let entries = &self.listing.entries;
+        let entries = &self.classified.listing.entries;
         let ready = match self.ready.take() {
             Some(ready) => ready,
-            None => Ready::read(self.own, self.scope, self.patterns, self.listing),
+            None => Ready::read(self.own, self.patterns, self.classified),
         };
         let Ready { bits, tasks, known } = ready?;
         let locked = LockedFile::take(&self.admin_dir.join("index"))?;
@@ -144,7 +149,7 @@ impl Filling<'_> {
         let created = self.create(&tasks, known, &objects, time, stop)?;
         drop(tasks);
         let each = || each(entries, &bits, &created);
-        let new = objects.new_index(&self.listing.trees, each().map(new_entry))?;
+        let new = objects.new_index(&self.classified.listing.trees, each().map(new_entry))?;
         locked.commit(&new)?;
         drop(new);
         self.leave_traces()?;
@@ -193,7 +198,7 @@ impl Filling<'_> {
 
     fn leave_traces(&self) -> Result<(), Error> {
         let (log, orig_head) = reset::traces(self.admin_dir);
-        let head = &self.listing.commit;
+        let head = &self.classified.listing.commit;
         let lines = files::read(&log)?;
         let line = lines.and_then(|lines| reset::log_line(&lines, head));
         // refs that are no files have other places for both
@@ -217,24 +222,13 @@ impl Filling<'_> {
 
 /// The write bits of each entry; none for what is left out. What git would leave out by the
 /// patterns is held against it, as every later command of git's goes by them.
-fn bits(
-    scope: &Scope,
-    patterns: &[u8],
-    listing: &Listing,
-) -> Result<Vec<Option<WriteBits>>, Error> {
-    let mut classifier = scope.classifier();
+fn bits(patterns: &[u8], classified: &Classified<'_>) -> Result<Vec<Option<WriteBits>>, Error> {
     let mut rules = SparseRules::new(patterns);
-    let mut bits = Vec::with_capacity(listing.entries.len());
-    for (path, entry) in &listing.entries {
-        let kind = if entry.mode.is_directory() {
-            EntryKind::Directory
-        } else {
-            EntryKind::File
-        };
-        let access = classifier.verdict(path, kind).access;
+    let mut bits = Vec::with_capacity(classified.accesses.len());
+    for (path, entry, access) in classified.entries() {
         let excluded = access == Access::Excluded;
         // of a directory git asks the disk (see `scope/sparse.rs`)
-        if kind == EntryKind::File && rules.leaves_out(path) != excluded {
+        if kind_of(entry) == EntryKind::File && rules.leaves_out(path) != excluded {
             return Err(disagreement(path, access));
         }
         bits.push(match access {
@@ -246,26 +240,31 @@ fn bits(
     Ok(bits)
 }
 
-/// What of it the main worktree has unchanged, as its index says.
-fn originals(repository: &Repository, tasks: &[Task<'_>]) -> Option<Vec<Option<Original>>> {
+/// What the main worktree has unchanged of what is not left out, as its index says.
+fn originals(
+    repository: &Repository,
+    classified: &Classified<'_>,
+) -> Option<Vec<Option<Original>>> {
     if repository.main == Main::Bare {
         return None;
     }
     let index = repository.common_dir.join("index");
     let known: Result<Vec<_>, _> = looked(&index, repository.format, |all| {
         let mut looked = all.iter().peekable();
-        let mut known = |task: &Task<'_>| {
-            let path = task.path.as_bstr();
+        let mut known = |path: &RepoPath, entry: Entry| {
+            let path = path.as_bstr();
             while looked.next_if(|one| one.path < path).is_some() {}
             let same = looked.next_if(|one| one.path == path)?;
-            (same.entry == task.entry).then_some(Original {
+            (same.entry == entry).then_some(Original {
                 size: same.size,
                 modified: same.modified,
                 changed: same.changed,
                 inode: same.inode,
             })
         };
-        tasks.iter().map(&mut known).collect()
+        let wanted = classified.entries();
+        let wanted = wanted.filter(|(_, _, access)| *access != Access::Excluded);
+        wanted.map(|(path, entry, _)| known(path, entry)).collect()
     });
     known.ok()
 }

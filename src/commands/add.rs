@@ -13,7 +13,7 @@ use crate::client::{Layout, Root};
 use crate::config::{Choice, Client, SettingFlags, Strategy};
 use crate::disk::files::Lock;
 use crate::error::Error;
-use crate::facts::add::{self as facts, Asked as AskedFor, Counts, Listing};
+use crate::facts::add::{self as facts, Asked as AskedFor, Classified, Counts, Listing};
 use crate::facts::repository::joined;
 use crate::facts::sync::InWorktree;
 use crate::facts::worktree::Recorded;
@@ -148,9 +148,10 @@ fn attempt(
     let listing = Listing::of(&ground, plan.checkout())?;
     // another repository's files are nobody's here
     let around = fetched.is_none().then_some(&repository);
-    let (files, mut notes, overlaps) = counted(around, name, &scope, &listing, options);
+    let (classified, mut notes, overlaps) = classified(around, name, &scope, &listing, options);
     notes.extend(left);
     notes.extend(overlaps?);
+    let files = classified.counts();
     let files_to_sync = Files::select(session, &repository, &loaded, &sync_of(options))?;
     let there = InWorktree::to_be(&listing.entries);
     let mut synced = files_to_sync.plan(&repository, &plan, &scope, &there)?;
@@ -183,7 +184,7 @@ fn attempt(
             hooks,
             claim: claim.clone(),
         };
-        synced = making.apply(&listing, &mut notes)?;
+        synced = making.apply(&classified, &mut notes)?;
         Done::Made
     };
     let owner = plan.owner.clone();
@@ -202,20 +203,26 @@ fn attempt(
     })
 }
 
-/// How many files have which access, what the author of the rules should hear, and what other
-/// worktrees of the repository around may write as well.
-fn counted(
+/// Which access each file has, what the author of the rules should hear, and what other worktrees
+/// of the repository around may write as well.
+fn classified<'l>(
     around: Option<&Repository>,
     name: &WorktreeName,
     scope: &Scope,
-    listing: &Listing,
+    listing: &'l Listing,
     options: &crate::cli::Add,
-) -> (Counts, Vec<String>, Result<Vec<String>, Error>) {
+) -> (Classified<'l>, Vec<String>, Result<Vec<String>, Error>) {
     std::thread::scope(|threads| {
-        let counted = threads.spawn(|| facts::count(scope, listing));
-        let overlaps = around.map(|around| overlap::check(around, name, scope, listing, options));
-        let (files, advice) = joined(counted);
-        (files, advice, overlaps.unwrap_or_else(|| Ok(Vec::new())))
+        let covered = threads.spawn(|| facts::cover(scope, listing));
+        let classified = Classified::by(scope, listing);
+        let overlaps =
+            around.map(|around| overlap::check(around, name, scope, &classified, options));
+        let (_, advice) = joined(covered);
+        (
+            classified,
+            advice,
+            overlaps.unwrap_or_else(|| Ok(Vec::new())),
+        )
     })
 }
 
@@ -336,7 +343,7 @@ fn kept(
     let files = match known {
         Some(known) => {
             let own = known.readable_repository(repository);
-            facts::count(&known.scope, &Listing::of(&own, plan.checkout())?).0
+            Classified::by(&known.scope, &Listing::of(&own, plan.checkout())?).counts()
         }
         None => Counts::default(),
     };

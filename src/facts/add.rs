@@ -282,36 +282,77 @@ pub struct Counts {
     pub excluded: usize,
 }
 
-/// Counts the files of a commit by access, and collects what the author of the rules should
-/// hear of them.
-#[must_use]
-pub fn count(scope: &Scope, listing: &Listing) -> (Counts, Vec<String>) {
-    let (counts, _, advice) = count_rules(scope, listing);
-    (counts, advice)
+/// Represents a listing and what a scope says of each entry, found out once for all who ask.
+#[derive(Clone, Debug)]
+pub struct Classified<'a> {
+    /// The listing.
+    pub listing: &'a Listing,
+    /// The access to each entry, in their order.
+    pub accesses: Vec<Access>,
 }
 
-/// As [`count`], and how many files each rule matches, in the order of the rules.
-#[must_use]
-pub fn count_rules(scope: &Scope, listing: &Listing) -> (Counts, Vec<usize>, Vec<String>) {
-    let kind = |entry: &Entry| {
-        if entry.mode.is_directory() {
-            EntryKind::Directory
-        } else {
-            EntryKind::File
-        }
-    };
-    let mut counts = Counts::default();
-    let mut classifier = scope.classifier();
-    for (path, entry) in &listing.entries {
-        match classifier.verdict(path, kind(entry)).access {
-            Access::Write => counts.write += 1,
-            Access::Read => counts.read += 1,
-            Access::Excluded => counts.excluded += 1,
+impl<'a> Classified<'a> {
+    /// Finds it out.
+    #[must_use]
+    pub fn by(scope: &Scope, listing: &'a Listing) -> Self {
+        let mut classifier = scope.classifier();
+        let mut access = |(path, entry): &(RepoPath, Entry)| {
+            let verdict = classifier.verdict(path, kind_of(*entry));
+            verdict.access
+        };
+        Self {
+            listing,
+            accesses: listing.entries.iter().map(&mut access).collect(),
         }
     }
+
+    /// Each entry with its access.
+    pub fn entries(&self) -> impl Iterator<Item = (&'a RepoPath, Entry, Access)> {
+        let entries = self.listing.entries.iter().zip(&self.accesses);
+        entries.map(|((path, entry), access)| (path, *entry, *access))
+    }
+
+    /// Counts the files by access.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for access in &self.accesses {
+            match access {
+                Access::Write => counts.write += 1,
+                Access::Read => counts.read += 1,
+                Access::Excluded => counts.excluded += 1,
+            }
+        }
+        counts
+    }
+
+    /// What may be written, and how patterns match it.
+    #[must_use]
+    pub fn writable(&self) -> Vec<(RepoPath, EntryKind)> {
+        let writable = |(path, entry, access): (&RepoPath, Entry, Access)| {
+            (access == Access::Write).then(|| (path.clone(), kind_of(entry)))
+        };
+        self.entries().filter_map(writable).collect()
+    }
+}
+
+/// How patterns match an entry.
+#[must_use]
+pub const fn kind_of(entry: Entry) -> EntryKind {
+    if entry.mode.is_directory() {
+        EntryKind::Directory
+    } else {
+        EntryKind::File
+    }
+}
+
+/// Counts how many files of a commit each rule matches, in the order of the rules, and collects
+/// what their author should hear of it.
+#[must_use]
+pub fn cover(scope: &Scope, listing: &Listing) -> (Vec<usize>, Vec<String>) {
     let entries = listing.entries.iter();
-    let coverage = scope.coverage(entries.map(|(path, entry)| (path, kind(entry))));
+    let coverage = scope.coverage(entries.map(|(path, entry)| (path, kind_of(*entry))));
     let matches = coverage.rules.iter().map(|rule| rule.matches).collect();
     let advice = coverage.advice.iter().map(ToString::to_string).collect();
-    (counts, matches, advice)
+    (matches, advice)
 }

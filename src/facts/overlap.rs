@@ -1,6 +1,6 @@
 //! Reads what is needed to say which worktrees may write the same files.
 
-use super::add::Listing;
+use super::add::{Listing, kind_of};
 use super::error::FactsError;
 use super::repository::Repository;
 use super::worktree::{Recorded, names};
@@ -39,13 +39,6 @@ pub fn live(repository: &Repository, but: Option<&WorktreeName>) -> Result<Vec<L
 #[must_use]
 pub fn tracked(listing: &Listing) -> Vec<(RepoPath, EntryKind)> {
     let entries = listing.entries.iter();
-    let one = entries.map(|(path, entry)| {
-        let kind = if entry.mode.is_directory() {
-            EntryKind::Directory
-        } else {
-            EntryKind::File
-        };
-        (path.clone(), kind)
-    });
+    let one = entries.map(|(path, entry)| (path.clone(), kind_of(*entry)));
     one.collect()
 }

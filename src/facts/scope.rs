@@ -2,7 +2,7 @@
 
 use camino::Utf8PathBuf;
 
-use super::add::{Counts, Listing, count_rules};
+use super::add::{Classified, Counts, Listing, cover};
 use super::error::FactsError;
 use super::repository::Repository;
 use super::worktree::Known;
@@ -86,7 +86,12 @@ pub enum ProfileError {
 /// Fails when the commit cannot be read.
 pub fn counted(repository: &Repository, subject: Subject) -> Result<Counted, FactsError> {
     let (files, matches, advice) = match &subject.commit {
-        Some(commit) => count_rules(&subject.scope, &Listing::of(repository, commit)?),
+        Some(commit) => {
+            let listing = Listing::of(repository, commit)?;
+            let (matches, advice) = cover(&subject.scope, &listing);
+            let files = Classified::by(&subject.scope, &listing).counts();
+            (files, matches, advice)
+        }
         None => (
             Counts::default(),
             vec![0; subject.scope.rules().len()],

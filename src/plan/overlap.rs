@@ -94,12 +94,12 @@ fn patterns(first: &Scope, second: &Scope) -> Vec<SharedPatterns> {
     shared.collect()
 }
 
-/// Finds what a new worktree and those that are there may both write.
+/// Finds what a new worktree and those that are there may both write; `ours` is what of the tracked
+/// files the new one may.
 #[must_use]
-pub fn with(scope: &Scope, live: &[Live], tracked: &[(RepoPath, EntryKind)]) -> Vec<Overlap> {
-    let ours = writable(scope, tracked);
+pub fn with(scope: &Scope, live: &[Live], ours: &[(RepoPath, EntryKind)]) -> Vec<Overlap> {
     let overlap = |group: Group| {
-        let files = writable(&group.scope, ours.iter().copied());
+        let files = writable(&group.scope, ours);
         Overlap {
             first: Vec::new(),
             files: files.into_iter().map(|(path, _)| path.clone()).collect(),
@@ -317,7 +317,10 @@ mod tests {
     #[test]
     fn it_is_told_or_refused() {
         let live = live(&[("a", &["src/**"]), ("b", &["docs/**"]), ("c", &["src/**"])]);
-        let overlaps = with(&scope(&["*.rs"]), &live, &tracked());
+        let ours = scope(&["*.rs"]);
+        let tracked = tracked();
+        let may: Vec<_> = writable(&ours, &tracked).into_iter().cloned().collect();
+        let overlaps = with(&ours, &live, &may);
         let notes = decide("new", &overlaps, Sharing::Allowed).map_err(|error| error.to_string());
         let note = |names: &str, what: &str| {
             format!("{names} may write {what}; to see them: git agentwt list --overlap")

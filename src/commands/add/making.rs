@@ -17,7 +17,7 @@ use crate::disk::mode::Doing;
 use crate::entry::Mode;
 use crate::error::Error;
 use crate::facts::Repository;
-use crate::facts::add::{Listing, base_tips};
+use crate::facts::add::{Classified, Listing, base_tips};
 use crate::facts::checkout;
 use crate::facts::repository::joined;
 use crate::facts::shared;
@@ -60,9 +60,13 @@ pub(super) struct Making<'a> {
 
 impl Making<'_> {
     /// Makes what the plan says; undoes all of it when a step fails.
-    pub fn apply(&self, listing: &Listing, notes: &mut Vec<String>) -> Result<SyncPlan, Error> {
+    pub fn apply(
+        &self,
+        classified: &Classified<'_>,
+        notes: &mut Vec<String>,
+    ) -> Result<SyncPlan, Error> {
         let mut made = Made::nothing(self.repository, self.plan);
-        self.steps(listing, &mut made, notes).map_err(|error| {
+        self.steps(classified, &mut made, notes).map_err(|error| {
             let left = made.undo(&error);
             // a signal that reached git first looks like git's own failure
             let error = self.session.check().err().unwrap_or(error);
@@ -72,12 +76,13 @@ impl Making<'_> {
 
     fn steps(
         &self,
-        listing: &Listing,
+        classified: &Classified<'_>,
         made: &mut Made<'_>,
         notes: &mut Vec<String>,
     ) -> Result<SyncPlan, Error> {
         let (session, repository, plan, scope) =
             (self.session, self.repository, self.plan, self.scope);
+        let listing = classified.listing;
         made.intent(Session::now())?;
         made.ignore_rules()?;
         session.check()?;
@@ -86,7 +91,7 @@ impl Making<'_> {
             Strategy::Worktree => {
                 // reading goes on while git writes
                 let (admin_dir, ready) = std::thread::scope(|threads| {
-                    let ready = threads.spawn(|| self.ready(patterns, listing));
+                    let ready = threads.spawn(|| self.ready(patterns, classified));
                     let admin_dir = register_with_git(repository, plan, patterns, made);
                     (admin_dir, joined(ready))
                 });
@@ -118,7 +123,7 @@ impl Making<'_> {
             path: &plan.path,
             scope,
             patterns,
-            listing,
+            classified,
             ready,
         };
         std::thread::scope(|threads| {
@@ -167,10 +172,14 @@ impl Making<'_> {
     }
 
     /// What our own checkout needs, where one is likely.
-    fn ready<'l>(&self, patterns: &[u8], listing: &'l Listing) -> Option<Result<Ready<'l>, Error>> {
+    fn ready<'l>(
+        &self,
+        patterns: &[u8],
+        classified: &Classified<'l>,
+    ) -> Option<Result<Ready<'l>, Error>> {
         let git = &self.repository.git;
         let is_likely = git.checkout_by() == CheckoutBy::Own && git.is_local();
-        is_likely.then(|| Ready::read(self.repository, self.scope, patterns, listing))
+        is_likely.then(|| Ready::read(self.repository, patterns, classified))
     }
 
     /// Decides who fills the worktree, and says so (`-v`).

@@ -2,8 +2,8 @@
 
 use crate::error::Error;
 use crate::facts::Repository;
-use crate::facts::add::Listing;
-use crate::facts::overlap::{live, tracked};
+use crate::facts::add::Classified;
+use crate::facts::overlap::live;
 use crate::name::WorktreeName;
 use crate::plan::overlap::{Sharing, decide, with};
 use crate::scope::Scope;
@@ -15,7 +15,7 @@ pub(super) fn check(
     repository: &Repository,
     name: &WorktreeName,
     scope: &Scope,
-    listing: &Listing,
+    classified: &Classified<'_>,
     options: &crate::cli::Add,
 ) -> Result<Vec<String>, Error> {
     let sharing = if options.exclusive {
@@ -27,6 +27,6 @@ pub(super) fn check(
     if live.is_empty() {
         return Ok(Vec::new());
     }
-    let overlaps = with(scope, &live, &tracked(listing));
+    let overlaps = with(scope, &live, &classified.writable());
     Ok(decide(name.as_str(), &overlaps, sharing)?)
 }

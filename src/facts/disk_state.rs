@@ -58,16 +58,23 @@ const LINKED: &str = "it is a hard link to the main worktree's file";
 pub enum Filters {
     /// They are as they were at `add`.
     Run,
-    /// A setting that runs a program was changed since, by nobody knows whom: a filtered file
-    /// counts by its raw bytes.
+    /// A setting that runs a program or says how files are converted was changed since, or the
+    /// repository's attributes, by nobody knows whom: a converted file counts by its raw bytes.
     Leave,
 }
 
 impl Filters {
     /// What the changes of shared settings let.
     pub fn after(shared: &[SharedChange]) -> Self {
-        let planted =
-            |one: &SharedChange| one.cause == Cause::RunsCode && one.change.kind == Kind::Config;
+        let ignored = Place::Git("info/exclude".into());
+        let planted = |one: &SharedChange| {
+            one.change.kind == Kind::Config
+                && match one.cause {
+                    Cause::RunsCode => true,
+                    Cause::Hides => one.change.place != ignored,
+                    Cause::MadeHere | Cause::Unknown => false,
+                }
+        };
         if shared.iter().any(planted) {
             Self::Leave
         } else {

@@ -319,8 +319,8 @@ mod tests {
         let live = live(&[("a", &["src/**"]), ("b", &["docs/**"]), ("c", &["src/**"])]);
         let ours = scope(&["*.rs"]);
         let tracked = tracked();
-        let may: Vec<_> = writable(&ours, &tracked).into_iter().cloned().collect();
-        let overlaps = with(&ours, &live, &may);
+        let files: Vec<_> = writable(&ours, &tracked).into_iter().cloned().collect();
+        let overlaps = with(&ours, &live, &files);
         let notes = decide("new", &overlaps, Sharing::Allowed).map_err(|error| error.to_string());
         let note = |names: &str, what: &str| {
             format!("{names} may write {what}; to see them: git agentwt list --overlap")

@@ -107,3 +107,35 @@ fn an_object_in_the_place_of_another_hides_no_edit() {
     assert!(found.contains("README.md modified read-only"), "{found}");
     assert!(found.contains("@git/refs/replace"), "{found}");
 }
+
+/// What a checkout would write by what was planted is no proof that nobody edited the file.
+#[test]
+fn attributes_and_settings_of_later_hide_no_edit() {
+    for plant in [
+        "echo '*.md text eol=lf working-tree-encoding=UTF-16LE-BOM' >.git/info/attributes",
+        "git config core.attributesFile \"$PWD/.git/planted\"
+        echo '*.md text eol=lf working-tree-encoding=UTF-16LE-BOM' >.git/planted",
+        "git config core.autocrlf false; git config core.eol lf
+        echo '*.md -text -eol working-tree-encoding=UTF-16LE-BOM' >.git/info/attributes",
+    ] {
+        let repo = TestRepo::project();
+        repo.sh(
+            repo.main(),
+            "echo '*.txt text eol=crlf' >.git/info/attributes",
+        )
+        .ok();
+        repo.write("some.txt", "some\n");
+        repo.commit_all("some");
+        let case = Case::of(repo);
+        assert_eq!(case.findings(), "");
+        case.main_does(plant);
+        case.does(
+            "chmod u+w README.md; git show HEAD:README.md | iconv -f utf-8 -t utf-16 >README.md",
+        );
+        let found = case.findings();
+        assert!(
+            found.contains("README.md modified read-only"),
+            "{plant}: {found}"
+        );
+    }
+}

@@ -6,7 +6,7 @@
     benches/growth.py --sizes 1000,5000 --out plot.svg
 
 `add`, `verify`, `sync` and `remove` over the files of a repository (for `sync`: as many untracked
-files), `add` and `verify` over the patterns of a scope, `list`, `path` and `add` over the worktrees
+files), beside `git worktree add`; `add` and `verify` over the patterns of a scope, `list`, `path` and `add` over the worktrees
 that are there. Medians of some rounds, on logarithmic axes: what grows in proportion is a straight
 line (plot.py).
 """
@@ -79,6 +79,8 @@ def files(bench):
             return [OURS, "add", "-q", made[-1], *READ_ALL], repository
 
         bench.point(lines, "add", size, bench.timed(rounds, add, settle=True))
+        by_git = bench.timed(rounds, lambda: (bench.plain(), repository), settle=True)
+        bench.point(lines, "git worktree add", size, by_git)
         one = made.pop()
         time.sleep(1.1)
         verify = ([OURS, "verify", "-q", one], repository)

@@ -7,7 +7,7 @@ the right; a thin grey line shows that slope in every panel.
 import math
 from xml.sax.saxutils import escape
 
-WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 330, 300, 62, 44, 92, 46
+WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 352, 300, 62, 44, 114, 46
 COLOURS = ["#0969da", "#cf222e", "#1a7f37", "#8250df", "#bf8700", "#57606a"]
 
 

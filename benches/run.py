@@ -108,6 +108,11 @@ class Bench:
         self.runs += 1
         return f"w{self.runs}"
 
+    def plain(self):
+        """The command that makes a worktree without us, beside the repository that it is run in."""
+        name = self.fresh()
+        return ["git", "worktree", "add", "-q", "-b", name, f"../plain/{name}"]
+
     def call(self, command, directory):
         """Runs a command that must succeed; its standard output."""
         done = subprocess.run(command, cwd=directory, env=self.environment, capture_output=True)
@@ -174,8 +179,7 @@ def add(bench):
         repository = bench.repository(files)
 
         def git():
-            name = bench.fresh()
-            return [["git", "worktree", "add", "-q", "-b", name, f".plain/{name}"]], repository
+            return [bench.plain()], repository
 
         def ours(scope):
             def prepare():

@@ -122,7 +122,7 @@ def add(bench):
             continue
         repository = bench.repository(files)
         variants = {
-            "`git worktree add`": lambda: plain(bench, repository),
+            "`git worktree add`": lambda: ([bench.plain()], repository),
             "ours": lambda: ([[OURS, "add", "-q", bench.fresh(), *READ_ALL]], repository),
         }
         if files == 100_000:
@@ -134,11 +134,6 @@ def add(bench):
         if files == 100_000:
             what = f"`add`, 80 % of {files:,} files excluded"
             bench.ratio(what, times, "80 %", "`git worktree add`", 0.20)
-
-
-def plain(bench, repository):
-    name = bench.fresh()
-    return [["git", "worktree", "add", "-q", "-b", name, f".plain/{name}"]], repository
 
 
 def cow(bench):
@@ -165,7 +160,7 @@ def cow(bench):
             time.sleep(1.1)
             bench.call(["git", "status"], repository)
             variants = {
-                "`git worktree add`": lambda: plain(bench, repository),
+                "`git worktree add`": lambda: ([bench.plain()], repository),
                 "ours": lambda: ([[OURS, "add", "-q", bench.fresh(), *READ_ALL]], repository),
             }
             times = bench.pairs(variants, bench.options.rounds, settle=True)

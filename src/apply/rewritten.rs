@@ -6,15 +6,12 @@
 //! change time in turn, and git would take the file for an edited one and read it again: so the new
 //! one goes into the index.
 
-use std::collections::BTreeMap;
-
 use camino::Utf8Path;
 
 use super::write_bits;
 use crate::disk::checkout::LockedFile;
 use crate::disk::files::{self, Durable};
-use crate::disk::mode::{Applied, Doing, WriteBits, set_write_bits};
-use crate::disk::standing::standing;
+use crate::disk::mode::{Applied, Doing, Seen, WriteBits, set_write_bits};
 use crate::error::Error;
 use crate::facts::{Known, Repository};
 use crate::git::index::{RawIndex, read_index};
@@ -151,15 +148,10 @@ fn some(repository: &Repository, known: &Known, read: Read<'_>, since: i64) -> R
     }
     // of a conflict there are up to three
     rewritten.dedup_by(|one, other| one.path == other.path);
-    let root = &known.record.path;
-    let before = standing(root, rewritten.iter().map(|one| &one.path))?.entries;
     let applied = set_bits(known, &rewritten)?;
-    if applied.changed.is_empty() {
-        return Ok(());
+    if !applied.changed.is_empty() {
+        restat(repository, read, &ctimes(&rewritten, &applied));
     }
-    let after = standing(root, applied.changed.iter())?.entries;
-    let ctimes = ctimes(&rewritten, &before, &after);
-    restat(repository, read, &ctimes);
     Ok(())
 }
 
@@ -173,17 +165,16 @@ fn set_bits(known: &Known, rewritten: &[Rewritten]) -> Result<Applied, Error> {
         }
     });
     let bits: Vec<_> = bits.collect();
-    Ok(set_write_bits(&known.record.path, &bits, Doing::Change)?)
+    Ok(set_write_bits(&known.record.path, &bits, Doing::Watched)?)
 }
 
 /// The new change times, of files of which the index knows that they are as git made them.
-fn ctimes(
-    rewritten: &[Rewritten],
-    before: &BTreeMap<RepoPath, Stat>,
-    after: &BTreeMap<RepoPath, Stat>,
-) -> Vec<(usize, i64)> {
-    let ctime = |one: &Rewritten| {
-        let (before, after) = (before.get(&one.path)?, after.get(&one.path)?);
+fn ctimes(rewritten: &[Rewritten], applied: &Applied) -> Vec<(usize, i64)> {
+    // both are sorted, and each that was changed is one of them
+    let mut all = rewritten.iter();
+    let changed = applied.changed.iter().zip(&applied.seen);
+    let ctime = |(path, Seen { before, after }): (&RepoPath, &Seen)| {
+        let one = all.find(|one| one.path == *path)?;
         let alone = Stat {
             ctime: before.ctime,
             mode: before.mode,
@@ -191,7 +182,7 @@ fn ctimes(
         };
         (one.stat.is_of(before) && alone == *before).then_some((one.at, after.ctime))
     };
-    rewritten.iter().filter_map(ctime).collect()
+    changed.filter_map(ctime).collect()
 }
 
 /// Writes the change times into the index. Where git has it, or has written it meanwhile, it stays:

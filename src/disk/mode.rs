@@ -9,6 +9,8 @@ use rustix::fs::{AtFlags, FileType, Mode, chmodat, statat};
 
 use super::directories::Directories;
 use super::error::DiskError;
+use super::stat::stat_from;
+use crate::manifest::Stat;
 use crate::path::RepoPath;
 
 /// Says which write bits a file shall have.
@@ -25,9 +27,20 @@ pub enum WriteBits {
 pub struct Applied {
     /// Files whose bits were changed.
     pub changed: Vec<RepoPath>,
+    /// What each of them was before and is now ([`Doing::Watched`]).
+    pub seen: Vec<Seen>,
     /// Files that keep their bits, and why: what the system said, or that they have other names,
     /// which may be files of the user's.
     pub refused: Vec<(RepoPath, String)>,
+}
+
+/// Holds what a file was before its bits were changed, and after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Before.
+    pub before: Stat,
+    /// After.
+    pub after: Stat,
 }
 
 /// Says whether bits are changed or only looked at.
@@ -35,6 +48,8 @@ pub struct Applied {
 pub enum Doing {
     /// Change them.
     Change,
+    /// Change them, and look at each file afterwards.
+    Watched,
     /// Only list the files whose bits would change.
     Look,
 }
@@ -53,6 +68,9 @@ pub fn set_write_bits(
 ) -> Result<Applied, DiskError> {
     let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8));
     let chunk = files.len().div_ceil(threads).max(512);
+    if files.len() <= chunk {
+        return set_in_order(root, files, doing);
+    }
     let parts: Vec<Result<Applied, DiskError>> = std::thread::scope(|scope| {
         let work = |part| move || set_in_order(root, part, doing);
         let handles: Vec<_> = files
@@ -70,6 +88,7 @@ pub fn set_write_bits(
     for part in parts {
         let part = part?;
         all.changed.extend(part.changed);
+        all.seen.extend(part.seen);
         all.refused.extend(part.refused);
     }
     Ok(all)
@@ -106,12 +125,22 @@ fn set_in_order(
             applied.refused.push((path.clone(), OTHER_NAMES.to_owned()));
             continue;
         }
+        let set = || chmodat(directory, name, wanted, AtFlags::empty());
         let done = match doing {
-            Doing::Change => chmodat(directory, name, wanted, AtFlags::empty()),
-            Doing::Look => Ok(()),
+            Doing::Change => set().map(|()| None),
+            Doing::Watched => {
+                set().and_then(|()| statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map(Some))
+            }
+            Doing::Look => Ok(None),
         };
         match done {
-            Ok(()) => applied.changed.push(path.clone()),
+            Ok(after) => {
+                applied.changed.push(path.clone());
+                applied.seen.extend(after.map(|after| Seen {
+                    before: stat_from(&stat),
+                    after: stat_from(&after),
+                }));
+            }
             Err(error) => applied.refused.push((path.clone(), error.to_string())),
         }
     }

@@ -102,6 +102,7 @@ fn untracked_files_are_noted_as_by_gits_status() {
         "mkdir -p a/b/c 'odd [x]*' empty/below; echo x | tee a/b/c/1 a/2 'odd [x]*/:(top)' docs/y",
         "mkdir build; echo build/ >.gitignore; echo x >build/x; mkdir a; echo '*.o' >a/.gitignore; touch a/1.o a/1.c",
         "git init -q a/nested; git -C a/nested commit -q --allow-empty -m x; echo x >a/nested/x; git init -q bare --bare",
+        "git init -q nested; git -C nested commit -q --allow-empty -m x; git init -q unborn; echo x >unborn/x; git worktree add -q sub/wt 2>&1",
         "ln -s nowhere link; mkfifo pipe; mkdir d; ln -s ../docs d/link; mkfifo d/pipe",
         "printf x >\"$(printf 'n\\377')\"; mkdir \"$(printf 'd\\377')\"; echo x >\"$(printf 'd\\377/x')\"",
         "git rm -q README.md; mkdir README.md; echo x >README.md/x",

@@ -395,7 +395,7 @@ def with_untracked(bench, place, make, count, worktrees):
 [worktree.file_sync]
 patterns = ["files/**"]
 max_file_size_mb = 1000
-max_total_size_mb = 1000
+max_total_size_mb = 100000
 """)
     return repository, names
 

@@ -14,7 +14,7 @@ use crate::disk::files;
 use crate::disk::mode::WriteBits;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
-use crate::facts::add::{Classified, kind_of};
+use crate::facts::add::Classified;
 use crate::facts::repository::joined;
 use crate::facts::{FactsError, Main, Repository};
 use crate::git::blobs::BlobReader;
@@ -228,7 +228,7 @@ fn bits(patterns: &[u8], classified: &Classified<'_>) -> Result<Vec<Option<Write
     for (path, entry, access) in classified.entries() {
         let excluded = access == Access::Excluded;
         // of a directory git asks the disk (see `scope/sparse.rs`)
-        if kind_of(entry) == EntryKind::File && rules.leaves_out(path) != excluded {
+        if EntryKind::of(entry.mode) == EntryKind::File && rules.leaves_out(path) != excluded {
             return Err(disagreement(path, access));
         }
         bits.push(match access {

@@ -238,12 +238,7 @@ fn refs(repository: &Repository) -> Result<Vec<u8>, Error> {
 pub fn check_sparse(scope: &Scope, index: &[IndexEntry]) -> Result<(), Error> {
     let mut classifier = scope.classifier();
     for entry in index {
-        let kind = if entry.entry.mode.is_directory() {
-            EntryKind::Directory
-        } else {
-            EntryKind::File
-        };
-        let verdict = classifier.verdict(&entry.path, kind);
+        let verdict = classifier.verdict(&entry.path, EntryKind::of(entry.entry.mode));
         let excluded = verdict.access == Access::Excluded;
         if excluded != entry.skip_worktree {
             return Err(disagreement(&entry.path, verdict.access));

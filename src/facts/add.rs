@@ -297,7 +297,7 @@ impl<'a> Classified<'a> {
     pub fn by(scope: &Scope, listing: &'a Listing) -> Self {
         let mut classifier = scope.classifier();
         let mut access = |(path, entry): &(RepoPath, Entry)| {
-            let verdict = classifier.verdict(path, kind_of(*entry));
+            let verdict = classifier.verdict(path, EntryKind::of(entry.mode));
             verdict.access
         };
         Self {
@@ -330,19 +330,9 @@ impl<'a> Classified<'a> {
     #[must_use]
     pub fn writable(&self) -> Vec<(RepoPath, EntryKind)> {
         let writable = |(path, entry, access): (&RepoPath, Entry, Access)| {
-            (access == Access::Write).then(|| (path.clone(), kind_of(entry)))
+            (access == Access::Write).then(|| (path.clone(), EntryKind::of(entry.mode)))
         };
         self.entries().filter_map(writable).collect()
-    }
-}
-
-/// How patterns match an entry.
-#[must_use]
-pub const fn kind_of(entry: Entry) -> EntryKind {
-    if entry.mode.is_directory() {
-        EntryKind::Directory
-    } else {
-        EntryKind::File
     }
 }
 
@@ -351,7 +341,7 @@ pub const fn kind_of(entry: Entry) -> EntryKind {
 #[must_use]
 pub fn cover(scope: &Scope, listing: &Listing) -> (Vec<usize>, Vec<String>) {
     let entries = listing.entries.iter();
-    let coverage = scope.coverage(entries.map(|(path, entry)| (path, kind_of(*entry))));
+    let coverage = scope.coverage(entries.map(|(path, entry)| (path, EntryKind::of(entry.mode))));
     let matches = coverage.rules.iter().map(|rule| rule.matches).collect();
     let advice = coverage.advice.iter().map(ToString::to_string).collect();
     (matches, advice)

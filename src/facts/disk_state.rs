@@ -302,7 +302,7 @@ impl DiskState {
             .iter()
             .filter_map(|(path, entry)| Some((path, (*entry)?)));
         let present = there.filter(|(path, entry)| {
-            let kind = kind_of(entry.mode);
+            let kind = EntryKind::of(entry.mode);
             known.scope.verdict(path, kind).access == Access::Excluded
                 && tracked(path)
                 && !net.contains(path)
@@ -337,15 +337,6 @@ fn may_be_as_stored(manifest: &Manifest, found: &Found) -> bool {
                 && recorded.id != base.id
                 && recorded.id != found.entry.id
         })
-}
-
-/// How a path of this kind is matched.
-pub fn kind_of(mode: Mode) -> EntryKind {
-    if mode.is_directory() {
-        EntryKind::Directory
-    } else {
-        EntryKind::File
-    }
 }
 
 fn access(known: &Known, path: &RepoPath) -> Access {

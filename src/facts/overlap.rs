@@ -1,6 +1,6 @@
 //! Reads what is needed to say which worktrees may write the same files.
 
-use super::add::{Listing, kind_of};
+use super::add::Listing;
 use super::error::FactsError;
 use super::repository::Repository;
 use super::worktree::{Recorded, names};
@@ -39,6 +39,6 @@ pub fn live(repository: &Repository, but: Option<&WorktreeName>) -> Result<Vec<L
 #[must_use]
 pub fn tracked(listing: &Listing) -> Vec<(RepoPath, EntryKind)> {
     let entries = listing.entries.iter();
-    let one = entries.map(|(path, entry)| (path.clone(), kind_of(*entry)));
+    let one = entries.map(|(path, entry)| (path.clone(), EntryKind::of(entry.mode)));
     one.collect()
 }

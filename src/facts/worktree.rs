@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::disk_state::kind_of;
 use super::error::FactsError;
 use super::heads::in_private;
 use super::repository::{Repository, WORKTREES};
@@ -24,7 +23,7 @@ use crate::name::{CommitId, WorktreeName};
 use crate::path::RepoPath;
 use crate::placed::{Origin, Placed, PlacedFile};
 use crate::record::{Intent, LastVerification, Record, Shared, from_text};
-use crate::scope::{Access, Case, Scope};
+use crate::scope::{Access, Case, EntryKind, Scope};
 use crate::walked::Walked;
 
 /// The file of the record with the list of placed files ([`Placed`]).
@@ -296,7 +295,7 @@ impl Known {
         let tree = objects.commit(&self.record.checked_out)?.tree;
         let mut classifier = self.scope.classifier();
         let item = |(path, entry): (RepoPath, Entry)| {
-            let access = classifier.verdict(&path, kind_of(entry.mode)).access;
+            let access = classifier.verdict(&path, EntryKind::of(entry.mode)).access;
             let stat = Stat::default();
             let disk = (access != Access::Excluded).then_some(OnDisk { entry, stat });
             let base = Some(entry);

@@ -41,6 +41,7 @@ pub use overlap::{Collision, Writing};
 pub use rule::{Origin, RuleList, ScopeRule};
 pub use sparse::SparsePatterns;
 
+use crate::entry::Mode;
 use crate::path::RepoPath;
 use lookup::Lookup;
 use pattern::Pattern;
@@ -84,6 +85,18 @@ pub enum EntryKind {
     File,
     /// A directory or a gitlink, which git matches like a directory.
     Directory,
+}
+
+impl EntryKind {
+    /// What an entry of this mode is.
+    #[must_use]
+    pub const fn of(mode: Mode) -> Self {
+        if mode.is_directory() {
+            Self::Directory
+        } else {
+            Self::File
+        }
+    }
 }
 
 /// Says whether `a` matches `A`: `core.ignoreCase` of the repository. Only ASCII letters fold.

@@ -259,6 +259,14 @@ fn a_prompt_comes_from_the_line_a_file_or_stdin() {
     );
     assert_eq!(size(&["--prompt-file", "-"], main, text), with);
     assert_eq!(size(&["--prompt", "-"], main, text), with);
+    // as `<(command)` of a shell
+    let pipe = repo.root().join("pipe");
+    repo.sh(repo.main(), "mkfifo ../pipe").ok();
+    let from_pipe = std::thread::scope(|threads| {
+        threads.spawn(|| std::fs::write(&pipe, text).expect("somebody reads"));
+        size(&["--prompt-file", "../pipe"], main, b"")
+    });
+    assert_eq!(from_pipe, with);
     assert_eq!(size(&["--prompt", ""], main, b""), without);
     assert_eq!(size(&["--prompt", "-", "-C", "src"], main, b""), without);
 }

@@ -21,7 +21,7 @@ use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::plan::trash::list::to_bytes;
 use crate::record::{Trash, VERSION, to_text};
-use crate::scope::Access;
+use crate::scope::{Access, EntryKind};
 
 /// Makes the last parent: a commit that has all of this, and as its parents what only this
 /// worktree still had.
@@ -99,11 +99,7 @@ fn manifest(saving: &Saving<'_>) -> Result<Manifest, Error> {
         let Some(base) = item.base else {
             return false;
         };
-        let kind = if base.mode.is_directory() {
-            crate::scope::EntryKind::Directory
-        } else {
-            crate::scope::EntryKind::File
-        };
+        let kind = EntryKind::of(base.mode);
         let excluded = classifier.verdict(&item.path, kind).access == Access::Excluded;
         item.disk.map(|disk| disk.entry) == (!excluded).then_some(base)
     };

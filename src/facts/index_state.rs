@@ -246,6 +246,7 @@ fn flag_of(
     if entry.assume_unchanged {
         return Some(IndexFlag::AssumeUnchanged);
     }
-    let mut access = || classifier.verdict(path, EntryKind::File).access;
+    let kind = EntryKind::of(entry.entry.mode);
+    let mut access = || classifier.verdict(path, kind).access;
     (entry.skip_worktree && access() != Access::Excluded).then_some(IndexFlag::SkipWorktree)
 }

@@ -20,6 +20,19 @@ fn a_submodule_that_was_never_filled_is_no_finding() {
     assert_snapshot!(with_submodule().findings(), @"");
 }
 
+/// A pattern with a slash at its end matches it, as it does for git.
+#[test]
+fn a_submodule_that_is_excluded_as_a_directory_is_no_finding() {
+    let repo = with_submodule().repo;
+    let exclude = ["--write", "src/**", "--exclude", "vendor/lib/"];
+    repo.agentwt(&[&["add", "other"][..], &exclude].concat())
+        .ok();
+    assert_snapshot!(repo.agentwt(&["verify", "other"]), @"
+    ok other: in scope, 0 paths changed
+    --- status 0
+    ");
+}
+
 #[test]
 fn a_submodule_that_was_filled_is_no_finding() {
     let case = with_submodule();

@@ -99,7 +99,8 @@ pub struct Path {
 /// Without paths, every rule of the scope is shown with the number of files that it matches.
 /// With paths, each is answered like `git check-ignore -v` does: its access (`excluded`, `read`
 /// or `write`), and the list, the pattern and the line that decided. A path need not exist. It
-/// is relative to the current directory inside the worktree, else to the repository's root.
+/// is relative to the current directory inside the worktree, else to the repository's root. One that
+/// ends in `/`, or at which a directory or a submodule stands, is asked about as a directory.
 ///
 /// Inside a worktree its name may be left out. The first argument before `--` is a name if a
 /// worktree of that name exists, else a path; what follows `--` is always a path.

@@ -60,7 +60,7 @@ pub fn run(session: &Session, options: &crate::cli::Scope) -> Result<Outcome<Sco
     let mut decided = Vec::new();
     for given in paths {
         let (path, kind) = given::parse(&below, &roots, &given)?;
-        let verdict = subject.scope.verdict(&path, kind);
+        let verdict = subject.verdict(&repository, &path, kind)?;
         let rule = verdict.rule.cloned();
         decided.push(Decided {
             given,

@@ -393,6 +393,12 @@ pub fn open_entry(path: &std::path::Path) -> std::io::Result<Opened> {
     })
 }
 
+/// Whether a directory stands at a path that need not be UTF-8; a link is none.
+#[must_use]
+pub fn stands_directory(path: &std::path::Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|there| there.is_dir())
+}
+
 /// Whether anything stands at a path that need not be UTF-8, a dangling link too.
 #[must_use]
 pub fn stands(path: &std::path::Path) -> bool {

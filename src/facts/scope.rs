@@ -6,8 +6,10 @@ use super::add::{Classified, Counts, Listing, cover};
 use super::error::FactsError;
 use super::repository::Repository;
 use super::worktree::Known;
+use crate::disk::files;
 use crate::name::CommitId;
-use crate::scope::{Scope, ScopeError, ScopeRule};
+use crate::path::RepoPath;
+use crate::scope::{EntryKind, Scope, ScopeError, ScopeRule, Verdict};
 
 /// Represents whose scope is shown.
 #[derive(Clone, Debug)]
@@ -36,6 +38,43 @@ pub struct Counted {
 }
 
 impl Subject {
+    /// The access of a path, and the rule that decides. A path that was given like a file's is a
+    /// directory's where one stands, or a submodule (`git check-ignore` asks the index and the
+    /// disk); only where that makes a difference is it looked at.
+    ///
+    /// # Errors
+    /// Fails when the commit or the disk cannot be read.
+    pub fn verdict(
+        &self,
+        repository: &Repository,
+        path: &RepoPath,
+        given: EntryKind,
+    ) -> Result<Verdict<'_>, FactsError> {
+        let verdict = self.scope.verdict(path, given);
+        let as_directory = self.scope.verdict(path, EntryKind::Directory);
+        if verdict == as_directory || self.kind(repository, path)? == EntryKind::File {
+            return Ok(verdict);
+        }
+        Ok(as_directory)
+    }
+
+    /// What the commit has at a path, else the disk.
+    fn kind(&self, repository: &Repository, path: &RepoPath) -> Result<EntryKind, FactsError> {
+        if let Some(commit) = &self.commit {
+            let objects = repository.objects()?;
+            let tree = objects.commit(commit)?.tree;
+            if let Some((mode, _)) = objects.held_at(&tree, path)? {
+                return Ok(mode.map_or(EntryKind::Directory, EntryKind::of));
+            }
+        }
+        let root = self.path.as_ref().unwrap_or(&repository.root);
+        let there = path.to_os_path().map(|path| root.as_std_path().join(path));
+        match there {
+            Ok(there) if files::stands_directory(&there) => Ok(EntryKind::Directory),
+            _ => Ok(EntryKind::File),
+        }
+    }
+
     /// Takes the frozen scope of a worktree.
     #[must_use]
     pub fn of(known: Known) -> Self {

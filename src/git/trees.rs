@@ -8,6 +8,7 @@ use gix::objs::tree::{Editor, EntryKind};
 use gix::objs::{FindExt, Kind, Tree, TreeRef, Write};
 
 use super::error::GitError;
+use super::level::Held;
 use super::objects::{Objects, id_of, unreadable, unwritable};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::path::RepoPath;
@@ -75,26 +76,25 @@ impl Objects {
     ) -> Result<Vec<(RepoPath, Entry)>, GitError> {
         let mut found = Vec::new();
         for path in paths {
-            if let Some(entry) = self.one_at(tree, path)? {
-                found.push((path.clone(), entry));
+            if let Some((Some(mode), id)) = self.held_at(tree, path)? {
+                found.push((path.clone(), Entry { mode, id }));
             }
         }
         Ok(found)
     }
 
-    fn one_at(&self, tree: &ObjectId, path: &RepoPath) -> Result<Option<Entry>, GitError> {
+    /// Finds what a tree has at a path.
+    ///
+    /// # Errors
+    /// Fails when a tree is missing or damaged.
+    pub fn held_at(&self, tree: &ObjectId, path: &RepoPath) -> Result<Option<Held>, GitError> {
         let mut tree = *tree;
         let mut names = path.as_bstr().split_str("/").peekable();
         while let Some(name) = names.next() {
             let level = self.level(Some(&tree))?;
             match level.get(name.as_bstr()) {
+                Some(held) if names.peek().is_none() => return Ok(Some(*held)),
                 Some((None, below)) => tree = *below,
-                Some((Some(mode), id)) if names.peek().is_none() => {
-                    return Ok(Some(Entry {
-                        mode: *mode,
-                        id: *id,
-                    }));
-                }
                 // below a file there is nothing
                 Some((Some(_), _)) | None => return Ok(None),
             }

@@ -280,6 +280,36 @@ fn a_trailing_slash_asks_about_a_directory() {
 }
 
 #[test]
+fn a_submodule_and_a_directory_that_is_there_need_no_slash() {
+    let repo = TestRepo::project();
+    let commit = repo.git(&["rev-parse", "HEAD"]);
+    let link = format!("160000,{},sub", commit.trim());
+    repo.git(&["update-index", "--add", "--cacheinfo", &link]);
+    repo.git(&["commit", "-qm", "submodule"]);
+    let mut command = vec!["add", "task"];
+    for pattern in ["sub/", "docs/", "new/", "README.md/"] {
+        command.extend(["--write", pattern]);
+    }
+    repo.agentwt(&command).ok();
+    std::fs::create_dir(repo.worktree("task").join("new")).expect("it can be made");
+    let asked = b"sub\ndocs\nnew\nREADME.md\nnone\nnone/\n";
+    let said = repo.agentwt_with_input(repo.main(), &["scope", "task", "--stdin"], asked);
+    assert_snapshot!(said, @"
+    write  --write: write sub/   sub
+    write  --write: write docs/  docs
+    write  --write: write new/   new
+    read   default: read **      README.md
+    read   default: read **      none
+    read   default: read **      none/
+    --- status 0
+    ");
+    assert_snapshot!(repo.agentwt(&["scope", "task", "--", "sub"]), @"
+    write  --write: write sub/  sub
+    --- status 0
+    ");
+}
+
+#[test]
 fn stdin_is_a_path_a_line_or_ended_by_nul() {
     let (repo, worktree) = with_worktree();
     let said = repo.agentwt_with_input(

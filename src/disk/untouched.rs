@@ -28,6 +28,9 @@ pub struct Expected<'a> {
     pub path: &'a BStr,
     /// What an index has of its stat data.
     pub stat: IndexStat,
+    /// Whether they prove anything: they do not where the file may have changed in the very moment in
+    /// which they were taken.
+    pub tells: bool,
 }
 
 /// Holds what is not proven to be untouched.
@@ -132,7 +135,7 @@ impl<'a> Looking<'a> {
             Err(Errno::NOENT) => None,
             Err(error) => return Err(error),
         };
-        let proven = |stat: &Stat| stat.ctime < self.since && file.stat.is_of(stat);
+        let proven = |stat: &Stat| file.tells && stat.ctime < self.since && file.stat.is_of(stat);
         if !stat.as_ref().is_some_and(proven) {
             self.touched.files.push((at, stat));
         }
@@ -186,9 +189,20 @@ fn enter(above: BorrowedFd<'_>, name: &[u8]) -> Result<Option<OwnedFd>, Errno> {
     }
 }
 
+/// Says what is known of what stands at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Knows {
+    /// It is looked at elsewhere, whatever it is.
+    Whatever,
+    /// It is, if it is a directory.
+    Directory,
+    /// Nothing.
+    Nothing,
+}
+
 /// Whether something in a directory was made or changed at `since` or later, apart from what
-/// `is_known` knows; also in the directories in it, where those are entered. What is gone counts
-/// as changed.
+/// is known; also in the directories in it, where those are entered: then what is gone counts as
+/// well.
 ///
 /// # Errors
 /// Fails when something of it cannot be looked at.
@@ -196,7 +210,7 @@ pub fn is_stirred(
     root: &Utf8Path,
     directory: &BStr,
     since: i64,
-    is_known: &dyn Fn(&BStr) -> bool,
+    known: &dyn Fn(&BStr) -> Knows,
     enters: Enters,
 ) -> Result<bool, DiskError> {
     let failed = |error: Errno| DiskError::new(format!("look at {root}"), error);
@@ -213,7 +227,7 @@ pub fn is_stirred(
         };
     }
     match fd {
-        Some(fd) => stirred(&fd, directory, since, is_known, enters).map_err(failed),
+        Some(fd) => stirred(&fd, directory, since, known, enters).map_err(failed),
         None => Ok(true),
     }
 }
@@ -231,9 +245,13 @@ fn stirred(
     fd: &OwnedFd,
     directory: &BStr,
     since: i64,
-    is_known: &dyn Fn(&BStr) -> bool,
+    known: &dyn Fn(&BStr) -> Knows,
     enters: Enters,
 ) -> Result<bool, Errno> {
+    // what made a nested repository of it may be gone
+    if enters == Enters::All && stat_from(&fstat(fd)?).ctime >= since {
+        return Ok(true);
+    }
     let mut listing = Listing::default();
     listing.read(fd)?;
     for name in listing.names() {
@@ -242,7 +260,8 @@ fn stirred(
             directory => [directory, b"/", name.to_bytes()].concat(),
         };
         let path = path.as_bstr();
-        if is_known(path) {
+        let known_as = known(path);
+        if known_as == Knows::Whatever {
             continue;
         }
         let stat = match statat(fd, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -250,12 +269,15 @@ fn stirred(
             Err(Errno::NOENT) => return Ok(true),
             Err(error) => return Err(error),
         };
+        if known_as == Knows::Directory && stat.is_directory() {
+            continue;
+        }
         if stat.ctime >= since {
             return Ok(true);
         }
         if stat.is_directory() && enters == Enters::All {
             let below = match enter(fd.as_fd(), name.to_bytes())? {
-                Some(below) => stirred(&below, path, since, is_known, enters)?,
+                Some(below) => stirred(&below, path, since, known, enters)?,
                 None => true,
             };
             if below {

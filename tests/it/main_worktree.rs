@@ -1,6 +1,11 @@
 //! What `add` notes of the main worktree and `verify` says of it, where stat data tell it and where git
 //! has to be asked.
 
+use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
+
+use sha1::Digest;
+
 use crate::support::{TestRepo, binary};
 
 /// How many files of the main worktree changed, when `task` was made between the two lines; with
@@ -67,6 +72,171 @@ fn every_way_to_change_a_file_is_counted() {
         assert_eq!(fast, full, "{after}");
         assert!(count == 0 || fast != "0", "{after}: {fast}");
         assert!(count != 0 || fast == "0", "{after}: {fast}");
+    }
+}
+
+/// Where stat data alone would mislead: git is asked.
+#[test]
+fn what_only_git_can_tell_is_asked() {
+    for (before, after, count) in [
+        // a file, a directory and a link in each other's places
+        (
+            "true",
+            "rm README.md; mkdir README.md; echo x | tee README.md/a README.md/b",
+            3,
+        ),
+        (
+            "mkdir d; echo x | tee d/a d/b; git add d; git commit -qm d",
+            "rm -r d; echo x >d",
+            3,
+        ),
+        (
+            "mkdir d; echo x | tee d/a d/b; git add d; git commit -qm d",
+            "rm -r d; ln -s docs d",
+            3,
+        ),
+        // what git is told to have absent, and what is beside it
+        (
+            "git sparse-checkout set --no-cone '/*' '!/docs/'",
+            "true",
+            0,
+        ),
+        (
+            "git sparse-checkout set --no-cone '/*' '!/docs/'",
+            "mkdir docs; echo y >docs/guide.md",
+            1,
+        ),
+        (
+            "git sparse-checkout set --no-cone '/*' '!/docs/'; mkdir docs; echo y >docs/guide.md",
+            "echo z >docs/guide.md",
+            1,
+        ),
+        (
+            "git sparse-checkout set --no-cone '/*' '!/docs/*.md'; mkdir -p docs; echo '*.o' >docs/.gitignore; echo >docs/x.o",
+            "echo y >docs/new",
+            1,
+        ),
+        (
+            "git sparse-checkout set --no-cone '/*' '!/docs/'",
+            "mkdir docs; echo y >docs/new",
+            1,
+        ),
+        (
+            "git sparse-checkout set --no-cone '/*' '!/docs/'",
+            "echo y >docs",
+            1,
+        ),
+        (
+            "git update-index --assume-unchanged docs/guide.md",
+            "echo y >docs/guide.md",
+            0,
+        ),
+        // what takes a file for a link, and what no longer ignores the executable bit
+        (
+            "ln -s docs l; git add l; git commit -qm l; git config core.symlinks false; rm l; printf docs >l; git status",
+            "touch l",
+            0,
+        ),
+        (
+            "git config core.fileMode false; chmod +x README.md; git status",
+            "git config core.fileMode true",
+            1,
+        ),
+        // rules that say what is ignored
+        (
+            "echo out >.gitignore; git add .gitignore; git commit -qm i; echo x >out",
+            "echo >.gitignore",
+            2,
+        ),
+        ("echo out >.gitignore; echo x >out", "echo >.gitignore", 2),
+        (
+            "echo out >.git/info/exclude; echo x >out",
+            "echo >.git/info/exclude",
+            1,
+        ),
+        (
+            "mkdir -p \"$HOME/.config/git\"; echo out >\"$HOME/.config/git/ignore\"; echo x >out",
+            "echo >\"$HOME/.config/git/ignore\"",
+            1,
+        ),
+        (
+            "echo out >../mine; git config core.excludesFile \"$PWD/../mine\"; echo x >out",
+            "echo >../mine",
+            1,
+        ),
+        (
+            "echo out >../mine; git config core.excludesFile \"$PWD/../mine\"; echo x >out; touch ../other",
+            "git config core.excludesFile \"$PWD/../other\"",
+            1,
+        ),
+        // repositories in it
+        (
+            "git init -q n; git -C n commit -q --allow-empty -m x; echo x >n/x",
+            "rm -rf n/.git",
+            2,
+        ),
+        (
+            "git init -q a/n; git -C a/n commit -q --allow-empty -m x; echo x >a/n/x; echo x >a/x",
+            "rm -rf a/n/.git",
+            2,
+        ),
+        (
+            "echo x >new",
+            "rm new; mkdir new; echo x | tee new/a new/b",
+            3,
+        ),
+        // what is converted on its way
+        (
+            "sleep 1.1; git update-index --refresh; echo '*.md filter=up' >.git/info/attributes; git config filter.up.clean 'tr a-z A-Z'",
+            "touch README.md",
+            1,
+        ),
+    ] {
+        let [fast, full] = changed(before, after);
+        assert_eq!(
+            (&*fast, &*full),
+            (&*count.to_string(), &*full),
+            "{before} {after}"
+        );
+        assert_eq!(fast, full, "{before} {after}");
+    }
+}
+
+/// A file that was written in the moment in which the index was, is read (racy-git).
+#[test]
+fn what_was_changed_in_the_moment_in_which_the_index_was_written_is_noted() {
+    let repo = TestRepo::project_on_disk();
+    let script = "echo one >racy; git add racy; git commit -qm racy; sleep 0.02; echo two >racy";
+    repo.sh(repo.main(), script).ok();
+    // the index has the stat data of the second content, and the id of the first
+    let (index, racy) = (repo.main().join(".git/index"), repo.main().join("racy"));
+    let stat = std::fs::metadata(&racy).expect("it is there");
+    let mut bytes = std::fs::read(&index).expect("it can be read");
+    let name = bytes.windows(6).position(|six| six == b"\x04racy\0");
+    let entry = name.expect("it has the file") + 1 - 62; // Documentation/gitformat-index
+    let fields = [
+        (0, stat.ctime()),
+        (4, stat.ctime_nsec()),
+        (8, stat.mtime()),
+        (12, stat.mtime_nsec()),
+        (20, i64::try_from(stat.ino()).expect("it is small")),
+    ];
+    for (at, value) in fields {
+        let low = u32::try_from(value & 0xffff_ffff).expect("these are 32 bits");
+        bytes[entry + at..entry + at + 4].copy_from_slice(&low.to_be_bytes());
+    }
+    let end = bytes.len() - 20;
+    let checksum = sha1::Sha1::digest(&bytes[..end]);
+    bytes[end..].copy_from_slice(&checksum);
+    for (written, count) in [(Duration::ZERO, 1), (Duration::from_secs(1), 0)] {
+        std::fs::write(&index, &bytes).expect("it can be written");
+        let file = std::fs::File::open(&index).expect("it is there");
+        let time = stat.modified().expect("it has one") + written;
+        file.set_modified(time).expect("it can be set");
+        for walk in ["fast", "full"] {
+            let (noted, _) = added(&repo, &format!("{walk}-{count}"), walk);
+            assert_eq!(noted.matches("racy").count(), count, "{walk}: {noted}");
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! hides something, is told apart from what nothing attributes ([`Cause`]).
 
 mod hooks;
+mod main_since;
 mod main_worktree;
 mod refs;
 mod settings;
@@ -17,7 +18,7 @@ use crate::disk::scan::Walking;
 use crate::git::GitMode;
 use crate::git::hooks::journal::Journal;
 use crate::record::{MainFile, MainSince, Shared, VERSION};
-use main_worktree::{Conversions, Looked, Modes};
+use main_since::{Conversions, Looked, Modes};
 
 /// Records what is beside a worktree now.
 ///
@@ -117,14 +118,20 @@ pub fn main_changes(
         return Ok(Vec::new());
     }
     let settings = settings::all(repository)?;
-    let planted = |shared: &&Shared| {
-        let changes = settings::changes(&settings, &shared.settings);
-        shared.main.is_some() && changes.iter().any(|one| one.cause == Cause::RunsCode)
+    let changed = |cause: Cause| {
+        let with_main = recorded.iter().filter(|shared| shared.main.is_some());
+        let mut changes = with_main.flat_map(|one| settings::changes(&settings, &one.settings));
+        changes.any(|one| one.cause == cause)
     };
-    if recorded.iter().any(|shared| planted(&shared)) {
+    if changed(Cause::RunsCode) {
         return Ok(vec![None; all.len()]);
     }
-    let now = match main_since(repository, all, &recorded)? {
+    let by_stat = if changed(Cause::Hides) {
+        None
+    } else {
+        main_since(repository, all, &recorded)?
+    };
+    let now = match by_stat {
         Some(now) => Some(now),
         None => main_worktree::files(repository)?,
     };
@@ -170,7 +177,7 @@ fn main_since(
             Modes::Ignored
         },
     };
-    main_worktree::files_since(repository, &looked)
+    main_since::files_since(repository, &looked)
 }
 
 pub use refs::MadeHere;

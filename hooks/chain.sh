@@ -4,20 +4,40 @@
 [ -n "$GIT_DIR" ] || [ ! -d .git/agentwt ] || GIT_DIR=.git # a clone: git does not say
 agentwt_hook=${0##*/}
 agentwt_admin=${GIT_DIR:-${0%/agentwt/hooks/*}}
+agentwt_ours=$GIT_DIR/agentwt/hooks/agentwt.d/$agentwt_hook agentwt_acted=
+[ -n "$GIT_DIR" ] && [ -x "$agentwt_ours" ] || agentwt_ours=
+case $agentwt_hook:${1-} in post-index-change:[!1]*) agentwt_ours= ;; esac # it would not act
 # Git has to be asked: once for all the hooks of one command, as it reads its settings once itself.
 # What was found stays in a file with the number of that git's process; a later process of the same
 # number is newer than the file.
 agentwt_found=$agentwt_admin/agentwt/chained
-unset -v agentwt_dir agentwt_known
-# shellcheck disable=SC3013 # a sh without -nt asks git every time
-if [ -d "/proc/$PPID" ] && [ "$agentwt_found" -nt "/proc/$PPID" ] 2>/dev/null; then
-    { IFS= read -r agentwt_known && IFS= read -r agentwt_dir; } <"$agentwt_found"
+agentwt_recall() {
+    unset -v agentwt_dir agentwt_known agentwt_alone
+    # shellcheck disable=SC3013 # a sh without -nt asks git every time
+    if [ -d "/proc/$PPID" ] && [ "$agentwt_found" -nt "/proc/$PPID" ] 2>/dev/null; then
+        { IFS= read -r agentwt_known && IFS= read -r agentwt_dir && read -r agentwt_alone; } <"$agentwt_found"
+    fi
+    case ${agentwt_known-} in
+    "$PPID set") ;;
+    "$PPID unset") unset -v agentwt_dir ;;
+    *)
+        unset -v agentwt_dir agentwt_known
+        return 1
+        ;;
+    esac
+}
+if ! agentwt_recall; then
+    # ours finds out by itself, and acts where the user has no such hook: this is the first one when git
+    # has changed files, and a start of git takes as long as all the rest
+    case $agentwt_hook:$agentwt_ours in
+    post-index-change:?*)
+        # shellcheck source=/dev/null
+        [ ! -d "/proc/$PPID" ] || (export GIT_AGENTWT_CHAIN="$PPID" && . "$agentwt_ours")
+        agentwt_recall && agentwt_acted=${agentwt_alone-}
+        ;;
+    esac
 fi
-case ${agentwt_known-} in
-"$PPID set") ;;
-"$PPID unset") unset -v agentwt_dir ;;
-*)
-    unset -v agentwt_dir
+if [ -z "${agentwt_known+set}" ]; then
     agentwt_known="$PPID unset"
     while IFS= read -r agentwt_line; do # scope<TAB>path; the last that is not ours would have won
         case $agentwt_line in "" | command*) continue ;; esac
@@ -28,8 +48,7 @@ $(git config --show-scope --type=path --get-all core.hooksPath)
 EOF
     [ ! -w "$agentwt_admin/agentwt" ] ||
         printf '%s\n' "$agentwt_known" "${agentwt_dir-}" 2>/dev/null >"$agentwt_found"
-    ;;
-esac
+fi
 # `git worktree add` starts post-checkout in the new worktree, without GIT_DIR, and means a relative
 # path from the root of the worktree in which it was called: the one that this script is for.
 if [ -z "${agentwt_dir+set}" ]; then
@@ -48,9 +67,6 @@ if [ -z "$GIT_DIR" ] && [ "$agentwt_hook" = post-checkout ] && [ -d "$agentwt_ad
     echo "worktree $PWD" >>"$agentwt_admin/agentwt/journal" # made from this worktree
 fi
 agentwt_user=$agentwt_dir/$agentwt_hook agentwt_status=0
-agentwt_ours=$GIT_DIR/agentwt/hooks/agentwt.d/$agentwt_hook
-[ -n "$GIT_DIR" ] && [ -x "$agentwt_ours" ] || agentwt_ours=
-case $agentwt_hook:${1-} in post-index-change:[!1]*) agentwt_ours= ;; esac # it would not act
 if [ -f "$agentwt_user" ] && [ -x "$agentwt_user" ]; then
     [ -n "$agentwt_ours" ] || exec "$agentwt_user" "$@"
     case $agentwt_hook in
@@ -66,6 +82,8 @@ EOF
         ;;
     esac
     "$agentwt_user" "$@" || agentwt_status=$?
+elif [ -n "$agentwt_acted" ]; then
+    exit 0
 fi
 case $agentwt_ours:$agentwt_status in
 :* | */pre-commit:*[!0]*) exit "$agentwt_status" ;;

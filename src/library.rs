@@ -191,6 +191,7 @@ impl Options {
             start: files::canonical(&self.directory)?,
             environment: ours.collect(),
             hook_index: None,
+            chained_for: None,
             walking: Walking::default(),
             remarks: Remarks::Heard,
             input: Vec::new(),

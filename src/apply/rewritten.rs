@@ -9,6 +9,7 @@
 use camino::Utf8Path;
 
 use super::write_bits;
+use crate::disk::DiskError;
 use crate::disk::checkout::LockedFile;
 use crate::disk::files::{self, Durable};
 use crate::disk::mode::{Applied, Doing, Seen, WriteBits, set_write_bits};
@@ -56,7 +57,7 @@ pub fn put_back(repository: &Repository, known: &Known) -> Result<(), Error> {
                 written,
                 index,
             };
-            some(repository, known, read, since)?;
+            some(repository, known, &read, since)?;
         }
         (None, _) | (_, None) => all(repository, known)?,
     }
@@ -125,7 +126,7 @@ fn all(repository: &Repository, known: &Known) -> Result<(), Error> {
 }
 
 /// Goes through those that were made since then.
-fn some(repository: &Repository, known: &Known, read: Read<'_>, since: i64) -> Result<(), Error> {
+fn some(repository: &Repository, known: &Known, read: &Read<'_>, since: i64) -> Result<(), Error> {
     let mut rewritten: Vec<Rewritten> = Vec::new();
     let mut is_plain = true;
     let each = read.index.each(|entry| {
@@ -148,14 +149,23 @@ fn some(repository: &Repository, known: &Known, read: Read<'_>, since: i64) -> R
     }
     // of a conflict there are up to three
     rewritten.dedup_by(|one, other| one.path == other.path);
-    let applied = set_bits(known, &rewritten)?;
-    if !applied.changed.is_empty() {
-        restat(repository, read, &ctimes(&rewritten, &applied));
+    let bits = bits_of(known, &rewritten);
+    let set = || set_write_bits(&known.record.path, &bits, Doing::Watched);
+    // git has just made them as the umask says
+    let are_wrong = bits.iter().any(|(_, bits)| *bits == WriteBits::Cleared);
+    if are_wrong && let Some(locked) = lock(read) {
+        return restat(repository, read, &rewritten, locked, set);
+    }
+    let applied = set()?;
+    if !applied.changed.is_empty()
+        && let Some(locked) = lock(read)
+    {
+        return restat(repository, read, &rewritten, locked, || Ok(applied));
     }
     Ok(())
 }
 
-fn set_bits(known: &Known, rewritten: &[Rewritten]) -> Result<Applied, Error> {
+fn bits_of(known: &Known, rewritten: &[Rewritten]) -> Vec<(RepoPath, WriteBits)> {
     let mut classifier = known.scope.classifier();
     let bits = rewritten.iter().filter_map(|one| {
         match classifier.verdict(&one.path, EntryKind::File).access {
@@ -164,8 +174,36 @@ fn set_bits(known: &Known, rewritten: &[Rewritten]) -> Result<Applied, Error> {
             Access::Write => Some((one.path.clone(), WriteBits::Owner)),
         }
     });
-    let bits: Vec<_> = bits.collect();
-    Ok(set_write_bits(&known.record.path, &bits, Doing::Watched)?)
+    bits.collect()
+}
+
+/// The lock of the index; none where git has it, or has written it meanwhile: it stays then, and git
+/// reads the files that we change again, once.
+fn lock(read: &Read<'_>) -> Option<LockedFile> {
+    let locked = LockedFile::take(read.file).ok()?;
+    // who has the lock puts a new file in its place
+    (files::stat(read.file) == Some(read.written)).then_some(locked)
+}
+
+/// Sets the write bits while the index is written, with the change times that come of it.
+fn restat(
+    repository: &Repository,
+    read: &Read<'_>,
+    rewritten: &[Rewritten],
+    locked: LockedFile,
+    set: impl FnOnce() -> Result<Applied, DiskError>,
+) -> Result<(), Error> {
+    let index = &read.index;
+    let mut done = Ok(());
+    let patches = || {
+        let applied = set().map_err(|error| done = Err(error)).ok()?;
+        let ctimes = ctimes(rewritten, &applied);
+        let any = !ctimes.is_empty();
+        any.then(|| index.with_ctimes(&ctimes, repository.format))?
+    };
+    // a lock that cannot be written is given back
+    let _ = locked.commit_as_of_before(index.content(), patches);
+    Ok(done?)
 }
 
 /// The new change times, of files of which the index knows that they are as git made them.
@@ -183,19 +221,4 @@ fn ctimes(rewritten: &[Rewritten], applied: &Applied) -> Vec<(usize, i64)> {
         (one.stat.is_of(before) && alone == *before).then_some((one.at, after.ctime))
     };
     changed.filter_map(ctime).collect()
-}
-
-/// Writes the change times into the index. Where git has it, or has written it meanwhile, it stays:
-/// git then reads those files again, once.
-fn restat(repository: &Repository, read: Read<'_>, ctimes: &[(usize, i64)]) {
-    let Ok(locked) = LockedFile::take(read.file) else {
-        return;
-    };
-    let mut index = read.index;
-    // who has the lock puts a new file in its place
-    if files::stat(read.file) == Some(read.written) && index.set_ctimes(ctimes).is_some() {
-        let end = || index.checksum(repository.format);
-        // a lock that cannot be written is given back
-        let _ = locked.commit_as_of_before(index.content(), end);
-    }
 }

@@ -11,8 +11,9 @@ use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::changes::collect;
 use crate::facts::committed::committed;
-use crate::facts::worktree::by_path;
+use crate::facts::worktree::{by_path, hooks_of};
 use crate::facts::{IndexFile, Known, Repository, heads, proposed};
+use crate::git::hooks::Users;
 use crate::git::hooks::journal::Journal;
 use crate::verify::{Layers, Reason, Report, Strictness, verify};
 
@@ -44,6 +45,12 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
     let Some(known) = known else {
         return Ok(nothing());
     };
+    // the user's hook goes first: the stub starts it, and then us again
+    if let Some(git) = session.chained_for
+        && hooks_of(&repository.git, &known.record)?.chain(git, &hook.event)? == Users::Hook
+    {
+        return Ok(nothing());
+    }
     let repository = known.repository(&repository);
     let argument = |at: usize| hook.args.get(at).and_then(|arg| arg.to_str());
     let rebasing = heads::in_rebase(&known.record);

@@ -72,7 +72,7 @@ impl Objects {
         let length = u32::try_from(extension.len()).map_err(|error| failed(&error))?;
         bytes.extend_from_slice(&length.to_be_bytes());
         bytes.extend_from_slice(&extension);
-        let checksum = checksum_of(&bytes, self.format);
+        let checksum = checksum_of([&*bytes], self.format);
         bytes.extend(checksum.ok_or_else(|| failed(&"their index has no checksum"))?);
         Ok(bytes)
     }

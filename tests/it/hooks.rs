@@ -1,6 +1,8 @@
 //! The hooks, end to end, with every git that is there: they verify and report, put write bits
 //! back, refuse a commit only where that was asked for, and never break a command of the user's.
 
+mod chain;
+
 use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;

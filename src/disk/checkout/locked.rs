@@ -3,11 +3,15 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::FileExt as _;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::error::DiskError;
 use crate::disk::stat::stat_of;
+
+/// Says what is to stand at a place of a file.
+pub type Patch = (usize, Vec<u8>);
 
 /// Represents a lock that is held; it goes with this, and the file stays as it was.
 #[derive(Debug)]
@@ -39,31 +43,36 @@ impl LockedFile {
     }
 
     /// Replaces the file with one that has the same modification time: git takes an entry for racy by
-    /// that of the index (Documentation/technical/racy-git). Its end is worked out while what stands
-    /// before it is written; where there is none, the file stays as it was.
+    /// that of the index (Documentation/technical/racy-git). While `content` is written, `patches` works
+    /// out what is to stand at some places of it, or behind it, instead; where there is nothing, the
+    /// file stays as it was.
     ///
     /// # Errors
     /// As [`LockedFile::commit`].
     pub fn commit_as_of_before(
         self,
         content: &[u8],
-        end: impl FnOnce() -> Option<Vec<u8>> + Send,
+        patches: impl FnOnce() -> Option<Vec<Patch>>,
     ) -> Result<(), DiskError> {
         let failed = |error| DiskError::new(format!("write {}", self.file), error);
         let mut open = &self.open;
         let before = std::fs::metadata(&self.file).and_then(|meta| meta.modified());
         let before = before.map_err(failed)?;
-        let (end, written) = std::thread::scope(|threads| {
-            let end = threads.spawn(end);
-            let written = open.write_all(content);
-            let end = end.join();
-            let end = end.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            (end, written)
+        let (patches, written) = std::thread::scope(|threads| {
+            let written = threads.spawn(|| open.write_all(content));
+            let patches = patches();
+            let written = written.join();
+            let written = written.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (patches, written)
         });
+        let Some(patches) = patches else {
+            return Ok(());
+        };
         written.map_err(failed)?;
-        let Some(end) = end else { return Ok(()) };
-        open.write_all(&end).map_err(failed)?;
-        open.set_modified(before).map_err(failed)?;
+        for (at, bytes) in patches {
+            self.open.write_all_at(&bytes, at as u64).map_err(failed)?;
+        }
+        self.open.set_modified(before).map_err(failed)?;
         self.commit(b"")
     }
 

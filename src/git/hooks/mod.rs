@@ -33,6 +33,7 @@
     reason = "hooks are files in git's own directories, replaced as a whole beside its locks"
 )]
 
+mod chain;
 mod config_worktree;
 pub mod error;
 mod extension;
@@ -46,6 +47,7 @@ use std::fs;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::run::{Git, GitVersion, Mode};
+pub use chain::Users;
 pub use error::HooksError;
 pub use status::{Binary, Fault, HooksStatus, Installed};
 
@@ -191,13 +193,26 @@ impl Hooks {
 
     /// The directory in which git would look for hooks if ours were not there.
     fn user_directory(&self) -> Result<Utf8PathBuf, HooksError> {
+        Ok(self.directory_of(self.users_setting()?))
+    }
+
+    /// The `core.hooksPath` that would count if ours were not there, as it was set.
+    fn users_setting(&self) -> Result<Option<Utf8PathBuf>, HooksError> {
         let values = self.git.config_get_all_paths("core.hooksPath")?;
         let user = values
             .into_iter()
             .filter(|(scope, _)| scope != "command")
-            .map(|(_, path)| self.work_tree.join(path))
-            .rfind(|path| !files::is_ours(path));
-        Ok(user.unwrap_or_else(|| self.common.join("hooks")))
+            .map(|(_, path)| path)
+            .rfind(|path| !files::is_ours(&self.work_tree.join(path)));
+        Ok(user)
+    }
+
+    /// The directory of hooks that such a setting means (githooks(5)).
+    fn directory_of(&self, setting: Option<Utf8PathBuf>) -> Utf8PathBuf {
+        match setting {
+            Some(path) => self.work_tree.join(path),
+            None => self.common.join("hooks"),
+        }
     }
 
     /// Our directory in the worktree's git directory.

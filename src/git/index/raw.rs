@@ -111,39 +111,46 @@ impl RawIndex {
         is_whole(&self.bytes, format)
     }
 
-    /// Puts in other change times (at [`RawEntry::at`], nanoseconds since the epoch); none when that
-    /// cannot be.
-    pub fn set_ctimes(&mut self, ctimes: &[(usize, i64)]) -> Option<()> {
-        for (at, ctime) in ctimes {
-            let (seconds, rest) = (ctime.div_euclid(SECOND), ctime.rem_euclid(SECOND));
-            // as git does, of the seconds only 32 bits are kept
-            let seconds = u32::try_from(seconds & i64::from(u32::MAX)).ok()?;
-            let both = [
-                seconds.to_be_bytes(),
-                u32::try_from(rest).ok()?.to_be_bytes(),
-            ];
-            self.bytes
-                .get_mut(*at..*at + 8)?
-                .copy_from_slice(&both.concat());
-        }
-        Some(())
-    }
-
     /// What stands before the checksum.
     #[must_use]
     pub fn content(&self) -> &[u8] {
         &self.bytes[..self.bytes.len() - self.hash]
     }
 
-    /// The checksum of the content as it is now: zeros where the index says that there is none
-    /// (`index.skipHash`, git-config(1)). None where it cannot be found.
+    /// What has to stand where for these entries (by [`RawEntry::at`], in order) to have these change
+    /// times (nanoseconds since the epoch), with the checksum: zeros where the index says that there is
+    /// none (`index.skipHash`, git-config(1)). None where that cannot be.
     #[must_use]
-    pub fn checksum(&self, format: ObjectFormat) -> Option<Vec<u8>> {
-        let noted = &self.bytes[self.bytes.len() - self.hash..];
-        if is_none(noted) {
-            return Some(noted.to_vec());
+    pub fn with_ctimes(
+        &self,
+        ctimes: &[(usize, i64)],
+        format: ObjectFormat,
+    ) -> Option<Vec<(usize, Vec<u8>)>> {
+        let mut patches = Vec::with_capacity(ctimes.len() + 1);
+        for (at, ctime) in ctimes {
+            let (seconds, rest) = (ctime.div_euclid(SECOND), ctime.rem_euclid(SECOND));
+            // as git does, of the seconds only 32 bits are kept
+            let seconds = u32::try_from(seconds & i64::from(u32::MAX)).ok()?;
+            let rest = u32::try_from(rest).ok()?;
+            let both = [seconds.to_be_bytes(), rest.to_be_bytes()];
+            patches.push((*at, both.concat()));
         }
-        checksum_of(self.content(), format)
+        let end = self.bytes.len() - self.hash;
+        let noted = &self.bytes[end..];
+        let checksum = if is_none(noted) {
+            noted.to_vec()
+        } else {
+            let mut pieces = Vec::with_capacity(2 * patches.len() + 1);
+            let mut done = 0;
+            for (at, bytes) in &patches {
+                pieces.extend([self.bytes.get(done..*at)?, bytes]);
+                done = at + bytes.len();
+            }
+            pieces.push(self.bytes.get(done..end)?);
+            checksum_of(pieces, format)?
+        };
+        patches.push((end, checksum));
+        Some(patches)
     }
 
     /// Hands over each entry. They come in order of path and stage. Returns the extensions that
@@ -228,7 +235,7 @@ pub(super) fn is_whole(bytes: &[u8], format: ObjectFormat) -> bool {
     let end = bytes.len().checked_sub(format.length());
     let parts = end.and_then(|end| bytes.split_at_checked(end));
     parts.is_some_and(|(content, checksum)| {
-        is_none(checksum) || checksum_of(content, format).is_some_and(|sum| sum == checksum)
+        is_none(checksum) || checksum_of([content], format).is_some_and(|sum| sum == checksum)
     })
 }
 
@@ -241,12 +248,19 @@ fn is_none(checksum: &[u8]) -> bool {
 
 /// It guards against damage, not against forgery: no search for collisions is needed, which takes
 /// ten times as long.
-pub(in crate::git) fn checksum_of(content: &[u8], format: ObjectFormat) -> Option<Vec<u8>> {
+pub(in crate::git) fn checksum_of<'a>(
+    content: impl IntoIterator<Item = &'a [u8]>,
+    format: ObjectFormat,
+) -> Option<Vec<u8>> {
     match format {
-        ObjectFormat::Sha1 => Some(sha1::Sha1::digest(content).to_vec()),
+        ObjectFormat::Sha1 => {
+            let mut hasher = sha1::Sha1::new();
+            content.into_iter().for_each(|piece| hasher.update(piece));
+            Some(hasher.finalize().to_vec())
+        }
         ObjectFormat::Sha256 => {
             let mut hasher = gix::hash::hasher(format.kind());
-            hasher.update(content);
+            content.into_iter().for_each(|piece| hasher.update(piece));
             let id = hasher.try_finalize().ok()?;
             Some(id.as_bytes().to_vec())
         }

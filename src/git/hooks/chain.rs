@@ -1,0 +1,49 @@
+//! Tells the stubs where the user's hooks are, so that they need not ask git (`hooks/chain.sh`).
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::Hooks;
+use super::error::HooksError;
+
+/// The file in our directory that says where the user's hooks are, for the other hooks of one git.
+pub(super) const FILE: &str = "chained";
+
+/// Says whether the user has a hook beside ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Users {
+    /// There may be one: it goes first, and the stub starts it.
+    Hook,
+    /// There is none.
+    Nothing,
+}
+
+impl Hooks {
+    /// Writes down for the stubs that this git starts where the user's hooks are, and says whether
+    /// the user has one for this event: with none we act at once, and the stub knows it by the word
+    /// `alone`. Where nothing can be written down the stub asks git, and calls again.
+    ///
+    /// # Errors
+    /// Fails when git does, or nothing can be written.
+    pub fn chain(&self, git: u32, event: &str) -> Result<Users, HooksError> {
+        let setting = self.users_setting()?;
+        let (known, value) = match &setting {
+            Some(path) => ("set", path.as_str()),
+            None => ("unset", ""),
+        };
+        let hook = self.directory_of(setting.clone()).join(event);
+        let users = match fs::metadata(&hook) {
+            Ok(there) if there.is_file() && there.permissions().mode() & 0o111 != 0 => Users::Hook,
+            // one that cannot be looked at the stub does not see either
+            Ok(_) | Err(_) => Users::Nothing,
+        };
+        let alone = match users {
+            Users::Hook => "",
+            Users::Nothing => "alone",
+        };
+        let file = self.state().join(FILE);
+        let text = format!("{git} {known}\n{value}\n{alone}\n");
+        fs::write(&file, text).map_err(HooksError::disk("write", &file))?;
+        Ok(users)
+    }
+}

@@ -1,0 +1,128 @@
+//! The user's hooks beside ours, where ours finds out by itself whether there are any
+//! (`hooks/chain.sh`).
+
+use super::{World, with_each_git};
+
+/// Two commits with another README, which is only to be read, and hooks that `LOG` says of.
+const TWO: &str = r#"LOG=$MAIN/../log
+other() { git -C "$MAIN" branch other; git -C "$MAIN" switch -q other; echo other >"$MAIN/README.md"
+    git -C "$MAIN" commit -q -a -m other; git -C "$MAIN" switch -q main; }
+hook() { mkdir -p "$1"; printf '#!/bin/sh\necho "$1 $(ls -l README.md | cut -c3)" >>"%s"\n' "$LOG" >"$1/post-index-change"
+    chmod 555 "$1/post-index-change"; }
+other
+"#;
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Whether our scripts start the user's hooks: git before 2.54.
+fn is_chained(world: &World) -> bool {
+    let stub = ".git/worktrees/task/agentwt/hooks/post-commit";
+    world.repo.main().join(stub).exists()
+}
+
+#[test]
+fn the_users_hook_goes_first_and_runs_once_wherever_it_is() {
+    for (set_up, runs) in [
+        ("true", false),
+        ("hook $MAIN/.git/hooks", true),
+        ("hook $MAIN/.git/hooks; chmod -x $MAIN/.git/hooks/*", false),
+        // not the owner's to start, which root does all the same
+        (
+            "hook $MAIN/.git/hooks; chmod 411 $MAIN/.git/hooks/*",
+            is_root(),
+        ),
+        ("mkdir -p $MAIN/.git/hooks/post-index-change", false),
+        (
+            "mkdir -p $MAIN/.git/hooks; ln -s /none $MAIN/.git/hooks/post-index-change",
+            false,
+        ),
+        (
+            "hook $MAIN/.git/tools; mkdir -p $MAIN/.git/hooks; ln -s ../tools/post-index-change $MAIN/.git/hooks",
+            true,
+        ),
+        (
+            "git config core.hooksPath .husky/_; hook .husky/_; echo .husky >>$MAIN/.git/info/exclude",
+            true,
+        ),
+        (
+            "git config core.hooksPath .husky/_; hook $MAIN/.git/hooks",
+            false,
+        ),
+        (
+            "git config core.hooksPath \"$MAIN/.git/my hooks\"; hook \"$MAIN/.git/my hooks\"",
+            true,
+        ),
+        (
+            "git config --global core.hooksPath '~/global'; hook \"$HOME/global\"",
+            true,
+        ),
+        (
+            "git config --file $HOME/more core.hooksPath '~/global'; hook \"$HOME/global\"
+            git config --global includeIf.gitdir:/.path '~/more'",
+            true,
+        ),
+        (
+            "git config --global includeIf.gitdir:/none/.path '~/more'; hook $MAIN/.git/hooks",
+            true,
+        ),
+    ] {
+        with_each_git("", |world| {
+            world.does(&format!("{TWO}{set_up}"));
+            let log = world.repo.root().join("log");
+            for branch in ["other", "agentwt/task"] {
+                let _ = std::fs::remove_file(&log);
+                world.does(&format!("git switch -q {branch}"));
+                let said = std::fs::read_to_string(&log).unwrap_or_default();
+                // a mere refresh is told as well
+                let of_files: Vec<&str> =
+                    said.lines().filter(|line| line.starts_with('1')).collect();
+                let found = is_chained(world)
+                    .then_some("1 w")
+                    .or(of_files.first().copied());
+                let expected: Vec<&str> = found.filter(|_| runs).into_iter().collect();
+                assert_eq!(of_files, expected, "{}: {set_up}", world.version);
+                assert_eq!(of_files.is_empty(), !runs, "{}: {set_up}", world.version);
+                world.bits_are_right(set_up);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_switch_starts_no_other_git() {
+    with_each_git("", |world| {
+        world.does(&format!(
+            "{TWO}git switch -q other; git switch -q agentwt/task"
+        ));
+        let trace = world.repo.root().join("trace");
+        for (set_up, asked) in [
+            ("true", false),
+            // which settings these are git alone knows
+            (
+                "git config --global includeIf.gitdir:/none/.path '~/more'",
+                true,
+            ),
+        ] {
+            world.does(set_up);
+            world.does(&format!(
+                "GIT_TRACE2_EVENT={} git switch -q other; git switch -q agentwt/task",
+                trace.display()
+            ));
+            let events = std::fs::read_to_string(&trace).expect("git has written it");
+            let starts = events
+                .lines()
+                .filter(|line| line.contains("\"event\":\"start\""));
+            let others: Vec<&str> = starts.filter(|line| !line.contains("\"switch\"")).collect();
+            let asked = asked && is_chained(world);
+            assert_eq!(
+                others.is_empty(),
+                !asked,
+                "{}: {set_up}: {others:#?}",
+                world.version
+            );
+            std::fs::remove_file(&trace).expect("it is there");
+        }
+    });
+}

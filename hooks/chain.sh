@@ -13,10 +13,7 @@ case $agentwt_hook:${1-} in post-index-change:[!1]*) agentwt_ours= ;; esac # it 
 agentwt_found=$agentwt_admin/agentwt/chained
 agentwt_recall() {
     unset -v agentwt_dir agentwt_known agentwt_alone
-    # shellcheck disable=SC3013 # a sh without -nt asks git every time
-    if [ -d "/proc/$PPID" ] && [ "$agentwt_found" -nt "/proc/$PPID" ] 2>/dev/null; then
-        { IFS= read -r agentwt_known && IFS= read -r agentwt_dir && read -r agentwt_alone; } <"$agentwt_found"
-    fi
+    { IFS= read -r agentwt_known && IFS= read -r agentwt_dir && read -r agentwt_alone; } <"$agentwt_found"
     case ${agentwt_known-} in
     "$PPID set") ;;
     "$PPID unset") unset -v agentwt_dir ;;
@@ -26,17 +23,22 @@ agentwt_recall() {
         ;;
     esac
 }
-if ! agentwt_recall; then
+unset -v agentwt_dir agentwt_known
+# shellcheck disable=SC3013 # a sh without -nt asks git every time
+if [ -d "/proc/$PPID" ] && [ "$agentwt_found" -nt "/proc/$PPID" ] 2>/dev/null; then
+    agentwt_recall
+fi
+case $agentwt_hook:$agentwt_ours:${agentwt_known-} in
+post-index-change:?*:)
     # ours finds out by itself, and acts where the user has no such hook: this is the first one when git
     # has changed files, and a start of git takes as long as all the rest
-    case $agentwt_hook:$agentwt_ours in
-    post-index-change:?*)
+    if { : >"$agentwt_found"; } 2>/dev/null; then
         # shellcheck source=/dev/null
-        [ ! -d "/proc/$PPID" ] || (export GIT_AGENTWT_CHAIN="$PPID" && . "$agentwt_ours")
+        (export GIT_AGENTWT_CHAIN="$PPID" && . "$agentwt_ours")
         agentwt_recall && agentwt_acted=${agentwt_alone-}
-        ;;
-    esac
-fi
+    fi
+    ;;
+esac
 if [ -z "${agentwt_known+set}" ]; then
     agentwt_known="$PPID unset"
     while IFS= read -r agentwt_line; do # scope<TAB>path; the last that is not ours would have won

@@ -1,7 +1,9 @@
 //! Tells the stubs where the user's hooks are, so that they need not ask git (`hooks/chain.sh`).
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
+use std::time::SystemTime;
 
 use super::Hooks;
 use super::error::HooksError;
@@ -43,7 +45,14 @@ impl Hooks {
         };
         let file = self.state().join(FILE);
         let text = format!("{git} {known}\n{value}\n{alone}\n");
-        fs::write(&file, text).map_err(HooksError::disk("write", &file))?;
+        let write = || {
+            let mut written = fs::File::create(&file)?;
+            written.write_all(text.as_bytes())?;
+            // the stub holds it against the time of `/proc/<git>`; clocks of file systems tick in
+            // hundredths of a second, and may give both the same
+            written.set_modified(SystemTime::now())
+        };
+        write().map_err(HooksError::disk("write", &file))?;
         Ok(users)
     }
 }

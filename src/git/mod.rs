@@ -35,6 +35,7 @@ pub mod sparse_rules;
 pub mod stores;
 mod trace;
 pub mod trees;
+mod users_files;
 pub mod worktree;
 
 pub use error::GitError;

@@ -335,27 +335,6 @@ impl Git {
         !matches!(value.trim(), "false" | "never" | "no" | "off" | "0")
     }
 
-    /// Where git looks for the user's ignore rules when `core.excludesFile` is not set
-    /// (gitignore(5)).
-    #[must_use]
-    pub fn default_excludes_file() -> Option<Utf8PathBuf> {
-        Self::default_file("git/ignore")
-    }
-
-    /// Where git looks for the user's attributes when `core.attributesFile` is not set
-    /// (gitattributes(5)).
-    #[must_use]
-    pub fn default_attributes_file() -> Option<Utf8PathBuf> {
-        Self::default_file("git/attributes")
-    }
-
-    fn default_file(name: &str) -> Option<Utf8PathBuf> {
-        let directory = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let config = directory("XDG_CONFIG_HOME").map(Utf8PathBuf::from);
-        let config = config.or_else(|| Some(Utf8PathBuf::from(directory("HOME")?).join(".config")));
-        Some(config?.join(name))
-    }
-
     /// The version of git, which is asked for once.
     ///
     /// # Errors

@@ -169,6 +169,21 @@ fn what_only_git_can_tell_is_asked() {
             "git config core.excludesFile \"$PWD/../other\"",
             1,
         ),
+        (
+            "echo out >../mine; ln -s mine ../link; git config core.excludesFile \"$PWD/../link\"; echo x >out",
+            "echo >../mine",
+            1,
+        ),
+        (
+            "echo out >.git/info/exclude; echo x >out",
+            "rm .git/info/exclude",
+            1,
+        ),
+        (
+            "echo out >../mine; git config --global core.excludesFile \"$PWD/../mine\"; echo x >out; touch ../other",
+            "git config --global core.excludesFile \"$PWD/../other\"",
+            1,
+        ),
         // repositories in it
         (
             "git init -q n; git -C n commit -q --allow-empty -m x; echo x >n/x",

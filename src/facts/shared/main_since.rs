@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use bstr::{BStr, BString, ByteSlice};
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::main_worktree::stamp;
 use crate::disk::DiskError;
@@ -261,11 +261,20 @@ fn rules_changed(
         None => Git::default_excludes_file(),
     };
     let exclude = repository.common_dir.join("info/exclude");
-    let was_changed = |file: &Utf8PathBuf| {
-        let there = disk::stat(file);
-        there.is_some_and(|stat| stat.ctime >= looked.since)
+    let is_new = |path: &Utf8Path| disk::stat(path).map(|stat| stat.ctime >= looked.since);
+    // it may be a link, to a link
+    let leads_to_new =
+        |file: &Utf8Path| disk::canonical(file).is_ok_and(|file| is_new(&file) == Some(true));
+    let was_changed = |file: &Utf8PathBuf| match is_new(file) {
+        Some(is_new_itself) => is_new_itself || leads_to_new(file),
+        // it may have been there
+        None => file.parent().and_then(is_new) == Some(true),
     };
-    Ok(own.iter().chain([&exclude]).any(was_changed))
+    // by these it may be another file
+    let settings = Git::default_settings_files();
+    let mut is_set = settings.iter();
+    let is_set_anew = is_set.any(|file| is_new(file) == Some(true) || leads_to_new(file));
+    Ok(is_set_anew || own.iter().chain([&exclude]).any(was_changed))
 }
 
 /// Which of these files are not what the index says; none where their bytes do not tell, as git

@@ -26,26 +26,11 @@ fn without_a_name(case: &Case) -> Option<(String, String)> {
     there.then(|| (by_git, case.findings()))
 }
 
-#[test]
-fn a_base_without_a_name_is_none_as_it_is_for_git() {
-    let repo = TestRepo::project();
-    repo.git(&["config", "index.skipHash", "true"]);
-    let case = Case::of(repo);
-    case.does("git update-index --split-index");
-    if let Some((by_git, found)) = without_a_name(&case) {
-        assert!(!by_git.contains("README.md"), "{by_git}");
-        assert_eq!(
-            found, "@wt/index integrity integrity violation\n",
-            "{by_git}"
-        );
-    }
-    let case = Case::new();
-    case.does(
-        "git config index.skipHash true; git update-index --force-write-index
-        git update-index --split-index",
-    );
-    if let Some((by_git, found)) = without_a_name(&case) {
-        // what git had to write beside the base is there without its path
+/// What git had to write beside the base is there without its path; that is what it takes for racy, and
+/// may be nothing on a busy machine.
+#[track_caller]
+fn assert_none(case: &Case) {
+    if let Some((by_git, found)) = without_a_name(case) {
         let (what, expected) = match by_git.as_str() {
             "" => (
                 "all is in the base",
@@ -59,21 +44,16 @@ fn a_base_without_a_name_is_none_as_it_is_for_git() {
 }
 
 #[test]
-fn whole_entries_beside_a_base_without_a_name_are_read_as_git_reads_them() {
+fn a_base_without_a_name_is_none_as_it_is_for_git() {
     let repo = TestRepo::project();
+    repo.git(&["config", "index.skipHash", "true"]);
     let case = Case::of(repo);
-    // an extension of nothing but a name of zeros, and a file of that name with other entries
-    let admin = case.repo.main().join(".git/worktrees/task");
-    let mut bytes = std::fs::read(admin.join("index")).expect("it is there");
-    std::fs::write(
-        admin.join(format!("sharedindex.{}", "0".repeat(40))),
-        &bytes,
-    )
-    .expect("written");
-    bytes.truncate(bytes.len() - 20);
-    bytes.extend_from_slice(b"link\0\0\0\x14");
-    bytes.extend_from_slice(&[0; 40]);
-    std::fs::write(admin.join("index"), bytes).expect("written");
-    case.does("git ls-files --error-unmatch README.md");
-    assert_eq!(case.findings(), "");
+    case.does("git update-index --split-index");
+    assert_none(&case);
+    let case = Case::new();
+    case.does(
+        "git config index.skipHash true; git update-index --force-write-index
+        git update-index --split-index",
+    );
+    assert_none(&case);
 }

@@ -72,15 +72,16 @@ agentwt_user=$agentwt_dir/$agentwt_hook agentwt_status=0
 if [ -f "$agentwt_user" ] && [ -x "$agentwt_user" ]; then
     [ -n "$agentwt_ours" ] || exec "$agentwt_user" "$@"
     case $agentwt_hook in
-    reference-transaction) # both are to read what git says
+    reference-transaction) # both are to read what git says, which may be nothing
         agentwt_said=$(cat)
-        "$agentwt_user" "$@" <<EOF || agentwt_status=$?
+        agentwt_tell() {
+            [ -n "$agentwt_said" ] || exec "$@" </dev/null
+            exec "$@" <<EOF
 $agentwt_said
 EOF
-        [ "$agentwt_status" = 0 ] && exec "$agentwt_ours" "$@" <<EOF
-$agentwt_said
-EOF
-        exit "$agentwt_status"
+        }
+        (agentwt_tell "$agentwt_user" "$@") || exit
+        agentwt_tell "$agentwt_ours" "$@"
         ;;
     esac
     "$agentwt_user" "$@" || agentwt_status=$?

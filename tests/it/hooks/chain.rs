@@ -125,3 +125,35 @@ fn a_switch_starts_no_other_git() {
         }
     });
 }
+
+/// A transaction of nothing says nothing (githooks(5), reference-transaction).
+#[test]
+fn the_users_reference_transaction_reads_what_git_says_byte_for_byte() {
+    with_each_git("", |world| {
+        let counting = "mkdir -p $MAIN/.git/hooks; h=$MAIN/.git/hooks/reference-transaction
+            printf '#!/bin/sh\\necho $1 $(wc -c) >>\"%s\"\\n' \"$MAIN/../log\" >$h; chmod +x $h
+            git config user.name x; git switch -q agentwt/task";
+        world.does(counting);
+        world.repo.agentwt(&["hooks", "install", "task"]).ok();
+        let log = world.repo.root().join("log");
+        let transactions = "id=$(git rev-parse HEAD); printf 'start\\nprepare\\ncommit\\n' | git update-ref --stdin
+            git update-ref refs/heads/x $id; printf 'start\\nupdate refs/heads/y %s\\nprepare\\nabort\\n' $id | git update-ref --stdin";
+        let said = ["task", "plain"].map(|name| {
+            let _ = std::fs::remove_file(&log);
+            if name == "plain" {
+                world.does("git worktree add -q $MAIN/../plain");
+                let _ = std::fs::remove_file(&log);
+                world.does("git update-ref -d refs/heads/x");
+                let _ = std::fs::remove_file(&log);
+                world
+                    .run(&world.repo.root().join("plain"), transactions)
+                    .ok();
+            } else {
+                world.does(transactions);
+            }
+            std::fs::read_to_string(&log).expect("the hook ran")
+        });
+        assert_eq!(said[0], said[1], "{}", world.version);
+        assert!(said[0].contains(" 0\n"), "{}: {}", world.version, said[0]);
+    });
+}

@@ -13,7 +13,7 @@ case $agentwt_hook:${1-} in post-index-change:[!1]*) agentwt_ours= ;; esac # it 
 agentwt_found=$agentwt_admin/agentwt/chained
 agentwt_recall() {
     unset -v agentwt_dir agentwt_known agentwt_alone
-    { IFS= read -r agentwt_known && IFS= read -r agentwt_dir && read -r agentwt_alone; } <"$agentwt_found"
+    { IFS= read -r agentwt_known && IFS= read -r agentwt_dir && read -r agentwt_alone; } 2>/dev/null <"$agentwt_found"
     case ${agentwt_known-} in
     "$PPID set") ;;
     "$PPID unset") unset -v agentwt_dir ;;
@@ -32,7 +32,8 @@ case $agentwt_hook:$agentwt_ours:${agentwt_known-} in
 post-index-change:?*:)
     # ours finds out by itself, and acts where the user has no such hook: this is the first one when git
     # has changed files, and a start of git takes as long as all the rest
-    if { : >"$agentwt_found"; } 2>/dev/null; then
+    # (a `:` that cannot be redirected would end the shell)
+    if true 2>/dev/null >"$agentwt_found"; then
         # shellcheck source=/dev/null
         (export GIT_AGENTWT_CHAIN="$PPID" && . "$agentwt_ours")
         agentwt_recall && agentwt_acted=${agentwt_alone-}
@@ -46,7 +47,7 @@ if [ -z "${agentwt_known+set}" ]; then
         agentwt_line=${agentwt_line#*[[:space:]]}
         [ -d "$agentwt_line/agentwt.d" ] || agentwt_dir=$agentwt_line agentwt_known="$PPID set"
     done <<EOF
-$(git config --show-scope --type=path --get-all core.hooksPath)
+$(unset -v GIT_CONFIG && git config --show-scope --type=path --get-all core.hooksPath)
 EOF
     [ ! -w "$agentwt_admin/agentwt" ] ||
         printf '%s\n' "$agentwt_known" "${agentwt_dir-}" 2>/dev/null >"$agentwt_found"

@@ -45,11 +45,14 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
     let Some(known) = known else {
         return Ok(nothing());
     };
-    // the user's hook goes first: the stub starts it, and then us again
-    if let Some(git) = session.chained_for
-        && hooks_of(&repository.git, &known.record)?.chain(git, &hook.event)? == Users::Hook
-    {
-        return Ok(nothing());
+    if let Some(git) = session.chained_for {
+        let users = hooks_of(&repository.git, &known.record)
+            .and_then(|hooks| hooks.chain(git, &hook.event));
+        match users {
+            Ok(Users::Nothing) => {}
+            // the user's hook goes first; where we cannot tell, the stub asks git: it starts us again
+            Ok(Users::Hook) | Err(_) => return Ok(nothing()),
+        }
     }
     let repository = known.repository(&repository);
     let argument = |at: usize| hook.args.get(at).and_then(|arg| arg.to_str());

@@ -67,13 +67,27 @@ fn the_users_hook_goes_first_and_runs_once_wherever_it_is() {
             "git config --global includeIf.gitdir:/none/.path '~/more'; hook $MAIN/.git/hooks",
             true,
         ),
+        // where nothing can be written down, and where a path is not UTF-8
+        (
+            "hook $MAIN/.git/hooks; s=$MAIN/.git/worktrees/task/agentwt; rm -f $s/chained; mkdir $s/chained",
+            true,
+        ),
+        (
+            "h=$MAIN/.git/$(printf 'h\\377'); git config core.hooksPath \"$h\"; hook \"$h\"",
+            true,
+        ),
     ] {
         with_each_git("", |world| {
             world.does(&format!("{TWO}{set_up}"));
             let log = world.repo.root().join("log");
             for branch in ["other", "agentwt/task"] {
                 let _ = std::fs::remove_file(&log);
-                world.does(&format!("git switch -q {branch}"));
+                // only git-config(1) obeys the variable, which our script asks
+                let said = world.does(&format!("GIT_CONFIG=/none git switch -q {branch}"));
+                // that verification cannot read such a setting it says once, after the switch
+                let most = usize::from(set_up.contains("377"));
+                let faults = said.matches("error:").count();
+                assert!(faults <= most, "{}: {set_up}: {said}", world.version);
                 let said = std::fs::read_to_string(&log).unwrap_or_default();
                 // a mere refresh is told as well
                 let of_files: Vec<&str> =

@@ -119,8 +119,8 @@ fn all(repository: &Repository, known: &Known) -> Result<(), Error> {
     let index = read_index(&known.record.admin_dir.join("index"), repository.format)?;
     let applied = write_bits::apply(&known.record.path, &known.scope, &index, Doing::Change)?;
     if !applied.changed.is_empty() {
-        // if the index is locked, git is not done with it
-        let _ = known.git(repository).update_index_refresh();
+        // if the index is locked, git is not done with it; it is no event for the user's hooks
+        let _ = known.hardened_git(repository).update_index_refresh();
     }
     Ok(())
 }

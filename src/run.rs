@@ -7,7 +7,7 @@
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use camino::Utf8PathBuf;
@@ -259,7 +259,10 @@ fn session(cli: &Cli) -> Result<Session, Error> {
             | Command::Prune(_)
             | Command::Restore(_)
             | Command::Sync(_)
+            | Command::Hook(_)
     ) {
+        // a hook ends at a signal, but for the moment in which it has the index's lock
+        idle.store(matches!(cli.command, Command::Hook(_)), Ordering::SeqCst);
         for number in [SIGINT, SIGTERM, SIGHUP] {
             let flag = Arc::clone(&signal);
             let value = usize::try_from(number).unwrap_or(2);

@@ -1,6 +1,8 @@
 //! `git-agentwt hook <event>`: what the installed hooks call. It warns early and puts write bits
 //! back; the truth is `verify`.
 
+use std::sync::atomic::Ordering;
+
 use super::{Outcome, Session};
 use crate::apply::{outcome, rewritten, write_bits};
 use crate::change::{Looked, Seen};
@@ -73,7 +75,7 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
     };
     let ended = hook.event == "post-rewrite";
     if bits && (ended || !heads::has_steps_to_come(&known.record)?) {
-        put_bits_back(&repository, &known)?;
+        put_bits_back(session, &repository, &known)?;
     }
     if !check {
         return Ok(nothing());
@@ -111,8 +113,12 @@ fn looked(session: &Session, known: &Known) -> Looked {
     }
 }
 
-fn put_bits_back(repository: &Repository, known: &Known) -> Result<(), Error> {
-    rewritten::put_back(repository, known)?;
+fn put_bits_back(session: &Session, repository: &Repository, known: &Known) -> Result<(), Error> {
+    // a lock that is left behind would stop every later git
+    session.idle.store(false, Ordering::SeqCst);
+    let put_back = rewritten::put_back(repository, known);
+    session.idle.store(true, Ordering::SeqCst);
+    put_back?;
     let placed = known.placed()?;
     let placed = placed.files().iter();
     write_bits::apply_to_placed(&known.record.path, &known.scope, placed, Doing::Change)?;

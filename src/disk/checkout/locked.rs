@@ -42,7 +42,7 @@ impl LockedFile {
         })
     }
 
-    /// Replaces the file with one that has the same modification time: git takes an entry for racy by
+    /// Replaces the file with one of the same permissions and modification time: git takes an entry for racy by
     /// that of the index (Documentation/technical/racy-git). While `content` is written, `patches` works
     /// out what is to stand at some places of it, or behind it, instead; where there is nothing, the
     /// file stays as it was.
@@ -56,8 +56,8 @@ impl LockedFile {
     ) -> Result<(), DiskError> {
         let failed = |error| DiskError::new(format!("write {}", self.file), error);
         let mut open = &self.open;
-        let before = std::fs::metadata(&self.file).and_then(|meta| meta.modified());
-        let before = before.map_err(failed)?;
+        let before = std::fs::metadata(&self.file).map_err(failed)?;
+        let modified = before.modified().map_err(failed)?;
         let (patches, written) = std::thread::scope(|threads| {
             let written = threads.spawn(|| open.write_all(content));
             let patches = patches();
@@ -72,7 +72,10 @@ impl LockedFile {
         for (at, bytes) in patches {
             self.open.write_all_at(&bytes, at as u64).map_err(failed)?;
         }
-        self.open.set_modified(before).map_err(failed)?;
+        // as git has made it (`core.sharedRepository`), whatever our umask
+        let permissions = self.open.set_permissions(before.permissions());
+        permissions.map_err(failed)?;
+        self.open.set_modified(modified).map_err(failed)?;
         self.commit(b"")
     }
 

@@ -29,6 +29,10 @@ impl Hooks {
     /// Fails when git does, or nothing can be written.
     pub fn chain(&self, git: u32, event: &str) -> Result<Users, HooksError> {
         let setting = self.users_setting()?;
+        if let Some(path) = setting.as_ref().filter(|path| path.as_str().contains('\n')) {
+            let odd = std::io::Error::other("it has more than one line");
+            return Err(HooksError::disk("write down", path)(odd));
+        }
         let (known, value) = match &setting {
             Some(path) => ("set", path.as_str()),
             None => ("unset", ""),

@@ -124,6 +124,8 @@ fn a_switch_starts_no_other_git() {
                 trace.display()
             ));
             let events = std::fs::read_to_string(&trace).expect("git has written it");
+            // or where it is to be asked for everything
+            let asked = asked || std::env::var("GIT_AGENTWT_READ").is_ok_and(|how| how == "git");
             let starts = events
                 .lines()
                 .filter(|line| line.contains("\"event\":\"start\""));
@@ -168,5 +170,21 @@ fn the_users_reference_transaction_reads_what_git_says_byte_for_byte() {
         });
         assert_eq!(said[0], said[1], "{}", world.version);
         assert!(said[0].contains(" 0\n"), "{}: {}", world.version, said[0]);
+    });
+}
+
+/// The index stays as git has made it for others (`core.sharedRepository`, git-config(1)).
+#[test]
+fn the_index_keeps_its_permissions() {
+    with_each_git("", |world| {
+        world.does(&format!("{TWO}git switch -q other; git switch -q agentwt/task; git config core.sharedRepository group"));
+        let mode = "umask 077; git switch -q other; ls -l \"$(git rev-parse --git-path index)\" | cut -c1-10";
+        assert_eq!(
+            world.does_out(mode).trim(),
+            "-rw-rw----",
+            "{}",
+            world.version
+        );
+        world.bits_are_right("switch");
     });
 }

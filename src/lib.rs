@@ -18,10 +18,10 @@
 //! | floor | modules | what they are |
 //! |---|---|---|
 //! | 0 words | [`path`], [`name`], [`exit`], [`entry`], [`packed`], [`size`], [`log`] | types that are parsed once and trusted afterwards |
-//! | 1 rules | [`scope`], [`change`], [`manifest`], [`walked`], [`placed`], [`sync`], [`roots`] | pure: access of a path; what happened to which path; what was on disk; what we put there, and what is chosen for that; what was let to whom |
-//! | 2 decisions | [`claim`], [`client`], [`config`], [`cli`], [`record`], [`compare`], [`verify`], [`plan`] | pure: facts in, one plan, report or refusal out |
-//! | 3 world | [`git`], [`disk`], [`process`] | the only places that start git and read its files, that touch the disk, and that look at processes and start the user's own programs; they do not know each other |
-//! | 4 commands | [`facts`], [`apply`], [`commands`], [`error`] | the read half, the shared write half, one file a command |
+//! | 1 rules | [`scope`], [`change`], [`compare`], [`verify`], [`config`], [`manifest`], [`walked`], [`placed`], [`sync`], [`roots`] | pure: the access of a path; what happened to which path; findings; what was on disk; what was placed; the config |
+//! | 2 world | [`git`], [`disk`], [`process`] | the only places that start git and read its files, that touch the disk, and that look at processes and start the user's own programs; they do not know each other |
+//! | 3 worktrees | [`worktree`], [`truth`], [`client`], [`record`], [`claim`], [`cli`] | one worktree of ours; the ground truth about it; one table row an agent program; the arguments of the commands |
+//! | 4 verbs | [`commands`], [`facts`], [`plan`], [`apply`], [`error`] | one folder a verb: facts, plan, apply, answer |
 //! | 5 edge | [`output`], [`run`], [`library`] | prints, and maps every error to a status; answers programs with values |
 //!
 //! # The ground truth
@@ -70,7 +70,9 @@ mod run;
 pub mod scope;
 pub mod size;
 pub mod sync;
+pub mod truth;
 pub mod verify;
 pub mod walked;
+pub mod worktree;
 
 pub use run::run;

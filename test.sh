@@ -1,24 +1,25 @@
 #!/usr/bin/env bash
-# Runs everything that has to pass, also when a part of it fails, and ends with the line
-# `N passed, N failed`: tests are counted one by one, each other check as one.
+# Runs every check, also after one failed, and ends with the line `N passed, N failed`: each test
+# counts, and each other check counts as one.
 set -u
 
 usage() {
     cat <<'END'
-usage: ./test.sh [--every-path] [--help]
+usage: ./test.sh [--root] [--help]
 
-Run the checks (tools, format, clippy, shellcheck, rustdoc), all tests and the
-examples in the documentation. The man pages are shown by man in the tests.
+Run the format check, clippy, shellcheck, all tests, the examples in the
+documentation and rustdoc. A check whose tool is not installed is skipped and
+named in the summary; with CI=true a skipped check fails.
 
-  --every-path   run the tests once more on the slow paths: git checks out and
-                 reads the repository, and every file is read
+  --root  run only the tests that need root (they mount file systems or change
+          the owner of files)
 END
 }
 
-every_path=no
+only_root=no
 case ${1:-} in
     '') ;;
-    --every-path) every_path=yes ;;
+    --root) only_root=yes ;;
     -h | --help)
         usage
         exit 0
@@ -35,12 +36,16 @@ export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-auto}
 passed=0
 failed=0
 summary=()
-log=$(mktemp) || exit 1
-trap 'rm -f "$log"' EXIT
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
+log=$work/log
+# Tests append a line here for each tool that they miss (tests/it/support/needs.rs).
+export AGENTWT_TEST_SKIPPED=$work/skipped
+: >"$AGENTWT_TEST_SKIPPED"
 
-# Counts a part: its title, how many passed and failed, and since when it ran.
+# Adds a part to the summary: title, passed, failed, start time.
 count() {
     passed=$((passed + $2))
     failed=$((failed + $3))
@@ -61,6 +66,21 @@ check() {
     fi
 }
 
+# Names a skipped check in the summary; with CI=true it is a failure.
+skip() {
+    summary+=("$(printf '%-7s %s' skipped "$1")")
+    [[ ${CI:-} != true ]] || failed=$((failed + 1))
+}
+
+# Runs a check only if its tool is there: `needs "shellcheck: sudo apt-get install shellcheck" shellcheck --version`
+needs() {
+    local text=$1
+    shift
+    "$@" >/dev/null 2>&1 && return 0
+    skip "$text"
+    return 1
+}
+
 # Runs a command whose output says how many tests passed and failed. If it fails and names no
 # failed test (it did not compile, it was killed), that is one failure.
 tests() {
@@ -73,7 +93,7 @@ tests() {
     if [[ $status -ne 0 && $bad -eq 0 ]]; then
         bad=1
     elif [[ $status -eq 0 && $good -eq 0 ]]; then
-        printf '%s: no test was run\n' "$title"
+        printf '%s: no test ran\n' "$title"
         bad=1
     fi
     count "$title" "$good" "$bad" "$start"
@@ -94,44 +114,6 @@ numbers() {
         }
         END { print good + 0, bad + 0 }
     '
-}
-
-# A test whose tool is missing would be skipped, so a missing tool is a failure here.
-tools() {
-    local missing=0 tool
-    while read -r tool help; do
-        command -v "$tool" >/dev/null 2>&1 && continue
-        printf '%s is not installed: %s\n' "$tool" "$help"
-        missing=1
-    done <<'END'
-cargo install Rust 1.89 or newer from https://rustup.rs
-cc sudo apt-get install gcc libc6-dev
-git sudo apt-get install git
-shellcheck sudo apt-get install shellcheck
-man sudo apt-get install man-db
-zsh sudo apt-get install zsh
-fish sudo apt-get install fish
-END
-    # the points at which commands are killed (Linux only)
-    if [[ $(uname) == Linux ]] && ! command -v strace >/dev/null 2>&1; then
-        printf 'strace is not installed: sudo apt-get install strace\n'
-        missing=1
-    fi
-    local part
-    for part in fmt:rustfmt clippy:clippy; do
-        cargo "${part%:*}" --version >/dev/null 2>&1 && continue
-        printf 'cargo %s is not installed: rustup component add %s\n' "${part%:*}" "${part#*:}"
-        missing=1
-    done
-    local place
-    for place in /usr/share/bash-completion/completions/git \
-        /usr/local/share/bash-completion/completions/git \
-        /opt/homebrew/etc/bash_completion.d/git-completion.bash \
-        /Library/Developer/CommandLineTools/usr/share/git-core/git-completion.bash; do
-        [[ -e $place ]] && return "$missing"
-    done
-    printf '%s\n' "git's bash completion is not installed: sudo apt-get install git bash-completion"
-    return 1
 }
 
 shell_scripts() {
@@ -174,26 +156,33 @@ in_memory() {
     return "$runs"
 }
 
-check tools tools
-check format cargo fmt --check
-check clippy cargo clippy --all-targets --locked --quiet -- -D warnings
-check shellcheck shell_scripts
 in_memory && export TMPDIR=/dev/shm
 if command -v cargo-nextest >/dev/null 2>&1; then
-    # a test waits for the git that it started half of its time
+    # a test waits half of its time for the git that it started
     threads=$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 2))
     run_tests=(cargo nextest run --locked --no-fail-fast --test-threads "$threads"
         --status-level fail --final-status-level fail)
+    only=(-E 'test(as_root)')
 else
     run_tests=(cargo test --locked --no-fail-fast --tests)
+    only=(-- as_root)
 fi
-tests tests "${run_tests[@]}"
-if [[ $every_path == yes ]]; then
-    tests 'slow paths' env GIT_AGENTWT_CHECKOUT=git GIT_AGENTWT_READ=git GIT_AGENTWT_WALK=full \
-        "${run_tests[@]}"
+if [[ $only_root == yes ]]; then
+    tests 'as root' "${run_tests[@]}" "${only[@]}"
+else
+    needs 'format: rustup component add rustfmt' cargo fmt --version &&
+        check format cargo fmt --check
+    needs 'clippy: rustup component add clippy' cargo clippy --version &&
+        check clippy cargo clippy --all-targets --locked --quiet -- -D warnings
+    needs 'shellcheck: sudo apt-get install shellcheck' shellcheck --version &&
+        check shellcheck shell_scripts
+    tests tests "${run_tests[@]}"
+    tests doctests cargo test --locked --doc
+    check rustdoc documentation
 fi
-tests doctests cargo test --locked --doc
-check rustdoc documentation
+while IFS= read -r line; do
+    skip "$line"
+done < <(sort "$AGENTWT_TEST_SKIPPED" | uniq -c | sed 's/^ *\([0-9]*\) \(.*\)/\2 (tests: \1)/')
 
 printf '\n'
 printf '%s\n' "${summary[@]}"

@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::support::{TestRepo, binary, chmod, gits, is_root, write};
+use super::support::{TestRepo, binary, chmod, gits, is_root, needs_root, write};
 
 const SRC: &[&str] = &["add", "task-5", "--write", "src/**"];
 
@@ -421,9 +421,8 @@ mod what_is_made {
     }
 
     #[test]
-    fn root_is_told_that_read_only_bits_do_not_stop_it() {
-        if !is_root() {
-            eprintln!("skipped: not root");
+    fn as_root_the_user_is_told_that_read_only_bits_do_not_stop_it() {
+        if !needs_root() {
             return;
         }
         let repo = TestRepo::project();
@@ -1488,9 +1487,8 @@ mod as_an_ordinary_user {
     }
 
     #[test]
-    fn a_repository_of_somebody_else_is_refused_in_gits_words() {
-        if !is_root() {
-            eprintln!("skipped: not root");
+    fn as_root_a_repository_of_another_user_is_refused_in_gits_words() {
+        if !needs_root() {
             return;
         }
         let repo = TestRepo::project();

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::skipped;
 use clap_complete::Shell;
 use git_agentwt::cli::completions::completions;
 
@@ -70,7 +71,7 @@ impl Place {
         let output = match self.command(program).args(arguments).output() {
             Ok(output) => output,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                eprintln!("skipped: {program} is not installed");
+                skipped(&format!("{program}: sudo apt-get install {program}"));
                 return None;
             }
             Err(error) => panic!("{program} cannot be started: {error}"),
@@ -86,7 +87,7 @@ impl Place {
     fn bash(&self, words: &[&str]) -> Option<Vec<String>> {
         let theirs = GITS_OWN_FOR_BASH.iter().find(|p| Path::new(p).exists());
         let Some(theirs) = theirs else {
-            eprintln!("skipped: git's own bash completion is not installed");
+            skipped("git's bash completion: sudo apt-get install git bash-completion");
             return None;
         };
         let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();

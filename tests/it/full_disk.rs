@@ -1,6 +1,6 @@
 //! A disk that is full while work is saved: it is said as such, and nothing is lost.
 
-use crate::support::{TestRepo, is_root};
+use crate::support::{TestRepo, needs_root, skipped};
 
 /// Puts the objects of a repository on a file system with no room; whether that can be done here.
 fn fill_objects(repo: &TestRepo) -> bool {
@@ -20,8 +20,8 @@ fn unmount(repo: &TestRepo) {
 }
 
 #[test]
-fn work_that_cannot_be_saved_for_lack_of_room_stays_and_the_disk_is_named() {
-    if !is_root() {
+fn as_root_work_that_cannot_be_saved_for_lack_of_room_stays_and_the_disk_is_named() {
+    if !needs_root() {
         return;
     }
     let repo = TestRepo::project();
@@ -29,7 +29,7 @@ fn work_that_cannot_be_saved_for_lack_of_room_stays_and_the_disk_is_named() {
     let edit = "chmod u+w README.md; echo more >>README.md; echo more >>src/main.rs";
     repo.sh(&worktree, edit).ok();
     if !fill_objects(&repo) {
-        eprintln!("nothing can be mounted here");
+        skipped("mount(8) of a tmpfs");
         return;
     }
     let commands = [

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use camino::Utf8Path;
 use git_agentwt::disk::file_system::leaves_no_trace;
 
-use crate::support::{Said, TestRepo, binary};
+use crate::support::{Said, TestRepo, binary, skipped};
 
 /// Writes into a file as said above.
 const WRITE: &str = "import mmap, os, sys
@@ -23,7 +23,7 @@ fn project(repo: &TestRepo) -> Option<(tempfile::TempDir, PathBuf)> {
     let shm = Utf8Path::new("/dev/shm");
     let has_python = repo.sh(repo.main(), "command -v python3").status == 0;
     if !leaves_no_trace(shm) || !has_python {
-        eprintln!("skipped: it needs a tmpfs at /dev/shm, and python3");
+        skipped("python3 and a tmpfs at /dev/shm: sudo apt-get install python3-minimal");
         return None;
     }
     let place = tempfile::Builder::new()

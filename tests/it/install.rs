@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::support::skipped;
+
 /// An empty PREFIX in a temporary directory.
 struct Prefix {
     dir: tempfile::TempDir,
@@ -126,7 +128,7 @@ fn man_finds_the_page_that_git_opens_for_help() {
         .env("MANPATH", &manual)
         .output();
     let Ok(found) = found else {
-        eprintln!("skipped: man is not installed");
+        skipped("man: sudo apt-get install man-db");
         return;
     };
     let found = String::from_utf8_lossy(&found.stdout).trim().to_owned();

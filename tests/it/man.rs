@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::support::skipped;
 use clap::CommandFactory;
 use git_agentwt::cli::Cli;
 use git_agentwt::cli::man::{Page, pages};
@@ -40,7 +41,7 @@ fn rendered(path: &Path) -> Option<String> {
     let output = match output {
         Ok(output) => output,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            eprintln!("skipped: man is not installed");
+            skipped("man: sudo apt-get install man-db");
             return None;
         }
         Err(error) => panic!("man cannot be started: {error}"),

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::binary;
+use crate::support::{binary, skipped};
 
 /// How many runs share the cases.
 const SHARDS: usize = 4;
@@ -29,7 +29,7 @@ fn folder() -> Option<PathBuf> {
 /// Runs every case whose place in the list falls to this shard.
 fn score(shard: usize) {
     let Some(folder) = folder() else {
-        eprintln!("SKIPPED: there is no ../shared/cases beside this repository");
+        skipped("the shared change cases: ../shared/cases beside the clone");
         return;
     };
     let tmp = tempfile::tempdir().expect("a directory");

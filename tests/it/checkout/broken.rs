@@ -4,7 +4,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use super::{add, reason};
-use crate::support::{TestRepo, binary, is_root, strace_works};
+use crate::support::{TestRepo, binary, needs_root, strace_works};
 
 /// A project with a hundred files more.
 fn many() -> TestRepo {
@@ -113,8 +113,8 @@ fn a_missing_or_damaged_object_undoes_everything() {
 }
 
 #[test]
-fn a_full_disk_undoes_everything() {
-    if !is_root() {
+fn as_root_a_full_disk_undoes_everything() {
+    if !needs_root() {
         return;
     }
     let repo = many();

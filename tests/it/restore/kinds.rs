@@ -367,7 +367,7 @@ fn a_dry_run_says_what_a_restore_says_and_does_nothing() {
 }
 
 #[test]
-fn an_ordinary_user_can_restore() {
+fn as_root_an_ordinary_user_can_restore() {
     if !is_root() {
         return; // all other tests have shown it
     }

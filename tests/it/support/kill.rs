@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::{Said, TestRepo, binary};
+use super::{Said, TestRepo, binary, skipped};
 
 /// Says what happens at a point instead of the system call.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,11 @@ impl Hit {
 pub fn strace_works() -> bool {
     let mut strace = Command::new("strace");
     strace.args(["-qq", "-o", "/dev/null", "-e", "trace=none", "true"]);
-    strace.output().is_ok_and(|output| output.status.success())
+    let works = strace.output().is_ok_and(|output| output.status.success());
+    if !works && cfg!(target_os = "linux") {
+        skipped("strace(1) that may trace: sudo apt-get install strace");
+    }
+    works
 }
 
 impl TestRepo {

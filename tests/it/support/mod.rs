@@ -3,6 +3,7 @@
 
 mod choices;
 mod kill;
+mod needs;
 mod placed;
 mod repo;
 mod said;
@@ -11,6 +12,7 @@ mod template;
 
 pub use choices::Choices;
 pub use kill::{Act, Hit, strace_works};
+pub use needs::{needs_root, skipped};
 pub use placed::Digests;
 pub use repo::{TestRepo, chmod, write};
 pub use said::Said;

@@ -619,7 +619,7 @@ fn force_saves_byte_for_byte_what_was_on_disk() {
 fn force_saves_a_link_to_a_directory_and_nothing_that_is_behind_it() {
     // the directory was moved out, so the same names stand behind the link, and one more
     let (repo, worktree) = after(
-        "mv docs ../../../../moved; ln -s ../../../../moved docs; echo ours >../../../../moved/api.md
+        "mv docs ../../../../moved; chmod u+w ../../../../moved/api.md; ln -s ../../../../moved docs; echo ours >../../../../moved/api.md
         mv tests ../../../../kept; ln -s ../../../../kept tests; echo n >src/new.rs; echo t >../../../../kept/u.rs",
     );
     let name = trash(&repo.agentwt(&["remove", "task", "--force"]));

@@ -159,7 +159,7 @@ fn line_endings_of_the_base_are_undone_as_git_add_would() {
     sh(
         &repo,
         &worktree,
-        "printf 'read me\\r\\nmore\\r\\n' >README.md",
+        "chmod u+w README.md; printf 'read me\\r\\nmore\\r\\n' >README.md",
     );
     let patch = String::from_utf8(bytes(&repo, &["--patch"]).0).expect("text");
     assert!(
@@ -267,7 +267,7 @@ fn filters_of_the_base_are_applied_and_those_of_the_agent_are_not() {
     sh(
         &repo,
         &worktree,
-        "echo 'docs/* -filter' >.gitattributes; echo '* filter=upper' >src/.gitattributes; \
+        "chmod u+w .gitattributes docs/api.md; echo 'docs/* -filter' >.gitattributes; echo '* filter=upper' >src/.gitattributes; \
          echo more >>docs/api.md; echo low >>src/main.rs",
     );
     let patch = String::from_utf8(bytes(&repo, &["--patch"]).0).expect("text");

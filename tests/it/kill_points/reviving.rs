@@ -12,7 +12,7 @@ const UNDO: &[&str] = &["remove", "--undo", "task"];
 const WORK: &str = "set -e
     echo committed >> src/mod/util.rs; git add src; git commit -q -m work
     echo staged >> src/main.rs; git add src/main.rs; echo unstaged >> src/main.rs
-    echo untracked > src/new.rs; echo A=edited > .env; git rm -q --cached docs/api.md";
+    echo untracked > src/new.rs; chmod u+w .env; echo A=edited > .env; git rm -q --cached docs/api.md";
 
 /// What an agent has there, beside what the repository knows of it.
 fn all(repo: &TestRepo) -> String {

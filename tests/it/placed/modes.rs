@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 
 use super::World;
-use crate::support::TestRepo;
+use crate::support::{TestRepo, is_root};
 
 /// The words of `sync --status` for every placed file.
 fn status(world: &World) -> String {
@@ -19,7 +19,6 @@ fn each_bit_but_the_write_bits_is_a_change_and_is_put_back() {
     for (mode, path) in [
         ("400", ".env"),
         ("445", ".env"),
-        ("000", ".env"),
         ("4555", "run.sh"),
         ("2555", "run.sh"),
         ("1555", "run.sh"),
@@ -42,6 +41,18 @@ fn each_bit_but_the_write_bits_is_a_change_and_is_put_back() {
         assert_eq!(world.everything(), before, "{mode}");
         assert_eq!(world.findings(), "");
     }
+}
+
+#[test]
+fn a_file_that_can_no_longer_be_read_is_a_violation() {
+    let world = World::after("chmod 000 .env");
+    // root reads the content all the same
+    let kind = if is_root() {
+        "mode read-only"
+    } else {
+        "integrity integrity"
+    };
+    assert_eq!(world.findings(), format!(".env {kind} violation\n"));
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn a_squash_that_only_upstream_has_counts() {
 
 #[test]
 fn renames_modes_links_and_binary_files_count_as_what_they_are() {
-    let ours = "git mv docs/guide.md docs/book.md; echo x >>docs/book.md; chmod +x src/main.rs; printf 'a\\0b' >src/bin
+    let ours = "git mv docs/guide.md docs/book.md; chmod u+w docs/book.md; echo x >>docs/book.md; chmod +x src/main.rs; printf 'a\\0b' >src/bin
         ln -s bin src/link; git add -A; git commit -qm all; echo more >src/text; git add .; git commit -qm text";
     let theirs =
         format!("{MOVED}; git merge -q --squash agentwt/task >/dev/null; git commit -qm all");

@@ -89,10 +89,13 @@ fn copy(from: &Path, to: &Path) {
         std::os::unix::fs::symlink(text, to).expect("a link");
     } else {
         std::fs::copy(from, to).expect("a copy");
+        let mode = metadata.permissions();
+        chmod(to, 0o644);
         let file = std::fs::File::options().write(true).open(to);
         let time = metadata.modified().expect("a time");
         file.and_then(|file| file.set_modified(time))
             .expect("a time");
+        std::fs::set_permissions(to, mode).expect("a mode");
     }
 }
 

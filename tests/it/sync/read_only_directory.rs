@@ -61,7 +61,11 @@ fn a_failure_takes_all_back_and_the_directory_keeps_its_mode() {
     // after `ign/ro/f` was replaced this one cannot be placed
     repo.write("ign/zzz/f", "z\n");
     repo.sh(&worktree, "mkdir -p other; chmod 555 ign").ok();
-    repo.sh(&worktree, "mkdir ign/zzz; chmod 555 ign/zzz").ok();
+    repo.sh(
+        &worktree,
+        "chmod u+w ign; mkdir ign/zzz; chmod 555 ign ign/zzz",
+    )
+    .ok();
     let Some(said) = said(&repo, &["sync", "task"]) else {
         return;
     };
@@ -107,7 +111,7 @@ fn restore_puts_them_back_and_the_directory_keeps_its_mode() {
     assert_eq!(undone.status, 0, "{undone}");
     assert_eq!(read(worktree.join("ign/ro/g")), "edited\n");
     assert_eq!(mode(&repo, &worktree), "555");
-    repo.sh(&worktree, "rm -rf ign/ro").ok();
+    repo.sh(&worktree, "chmod u+w ign/ro; rm -rf ign/ro").ok();
     said(&repo, &["restore", "task", "ign/ro/g"])
         .expect("it ran before")
         .ok();

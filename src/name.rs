@@ -6,11 +6,12 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Names a worktree: `[A-Za-z0-9._-]{1,100}`, not starting with `-` or `.`, without `..`, not
 /// ending in `.` or `.lock`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct WorktreeName(String);
 
@@ -79,7 +80,9 @@ impl<'de> Deserialize<'de> for WorktreeName {
 }
 
 /// Names a local branch without `refs/heads/`, as git accepted it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
 pub struct BranchName(String);
 
@@ -111,7 +114,7 @@ impl fmt::Display for BranchName {
 
 /// Names a commit by its full object id in lower-case hexadecimal: 40 digits for SHA-1
 /// repositories, 64 for SHA-256 ones.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct CommitId(String);
 

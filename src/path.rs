@@ -140,6 +140,12 @@ impl RepoPath {
     }
 }
 
+impl AsRef<[u8]> for RepoPath {
+    fn as_ref(&self) -> &[u8] {
+        self.as_bstr()
+    }
+}
+
 impl PartialEq for RepoPath {
     fn eq(&self, other: &Self) -> bool {
         self.as_bstr() == other.as_bstr()

@@ -8,13 +8,12 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
 
 use camino::Utf8PathBuf;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::cli::{Cli, Command, Format, List, man};
-use crate::client;
+use crate::answer::{Answer, Paint};
+use crate::cli::{Cli, Command, Format, man};
 use crate::commands::{self, Outcome, Remarks, Session};
 use crate::disk::DiskError;
 use crate::disk::lock::Patience;
@@ -24,8 +23,7 @@ use crate::exit::ExitCode;
 use crate::facts::FactsError;
 use crate::git::{Asked, Family, Git, SharedRunner, Stoppable, Trace};
 use crate::log::Log;
-use crate::output::{Answer, End, Paint, Shown, progress, render, render_error};
-use crate::output::{json_line, screen};
+use crate::output::{self, Shown, progress, render, render_error};
 use crate::plan::refusal::Refusal;
 use crate::process::{Process, family, is_any_alive, send_to};
 
@@ -60,33 +58,20 @@ fn run_command_line(arguments: &[OsString]) -> ExitCode {
             };
         }
     };
-    let (format, end) = form(&cli.command);
     let result = session(&cli).and_then(|session| {
         let _drawing = draws(&cli).then(|| progress::draw(Arc::clone(&session.progress)));
-        if let Command::List(List {
-            watch: Some(every), ..
-        }) = cli.command
-        {
-            return watch(&session, &cli, every, format).map(Done::Printed);
-        }
-        let outcome = dispatch(&session, &cli.command)
-            .map_err(|error| stopped(&session, &cli.command, error))?;
-        Ok(Done::Answered(Box::new(outcome)))
+        dispatch(&session, &cli).map_err(|error| stopped(&session, &cli.command, error))
     });
-    match result {
-        Ok(Done::Printed(exit)) => exit,
-        Ok(Done::Answered(outcome)) => print(&cli, &outcome, format, end),
-        Err(error) => {
-            let paint = paint(std::io::stderr().is_terminal());
-            let width = if std::io::stderr().is_terminal() {
-                terminal_width()
-            } else {
-                100
-            };
-            tell(&render_error(&error, paint, width));
-            error.exit_code()
-        }
-    }
+    result.unwrap_or_else(|error| {
+        let paint = paint(std::io::stderr().is_terminal());
+        let width = if std::io::stderr().is_terminal() {
+            terminal_width()
+        } else {
+            100
+        };
+        tell(&render_error(&error, paint, width));
+        error.exit_code()
+    })
 }
 
 /// Represents a git that we started, with all that it has started.
@@ -99,50 +84,6 @@ impl Family for Started {
 
     fn is_alive(&self) -> bool {
         is_any_alive(&self.0)
-    }
-}
-
-/// Says how far a command came.
-enum Done {
-    Answered(Box<Outcome<Answer>>),
-    Printed(ExitCode),
-}
-
-/// Answers again and again, until a signal or a closed pipe ends it: on a terminal over the last
-/// answer, in JSON as one line each.
-fn watch(session: &Session, cli: &Cli, every: Duration, format: Format) -> Result<ExitCode, Error> {
-    let on_terminal = std::io::stdout().is_terminal();
-    match format {
-        Format::Json => {}
-        Format::Human if on_terminal => {}
-        Format::Human | Format::Porcelain | Format::Tsv | Format::Sarif | Format::Github => {
-            return Err(Refusal::WatchNeedsTerminal.into());
-        }
-    }
-    loop {
-        let outcome = dispatch(session, &cli.command)?;
-        let text = match format {
-            Format::Json => json_line(&outcome.answer, &outcome.notes),
-            Format::Human | Format::Porcelain | Format::Tsv | Format::Sarif | Format::Github => {
-                let paint = paint(on_terminal);
-                let printed = render(&outcome.answer, format, End::Newline, paint, &[]);
-                let rows = rustix::termios::tcgetwinsize(std::io::stdout());
-                // some terminals do not know
-                let rows = rows.map_or(0, |size| size.ws_row);
-                let rows = if rows == 0 { 24 } else { rows };
-                screen(&printed, usize::from(rows))
-            }
-        };
-        let mut stdout = std::io::stdout().lock();
-        let written = stdout.write_all(&text).and_then(|()| stdout.flush());
-        drop(stdout);
-        match written {
-            Ok(()) => std::thread::sleep(every),
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
-                return Ok(ExitCode::Success);
-            }
-            Err(error) => return Err(DiskError::new("write to standard output", error).into()),
-        }
     }
 }
 
@@ -182,33 +123,31 @@ fn terminal_width() -> usize {
 }
 
 /// Prints an outcome. A reader that closes the pipe ends us quietly, with the same status.
-fn print(cli: &Cli, outcome: &Outcome<Answer>, format: Format, end: End) -> ExitCode {
-    let to_terminal = std::io::stdout().is_terminal();
-    let printed = render(
-        &outcome.answer,
-        format,
-        end,
-        paint(to_terminal),
-        &outcome.notes,
-    );
-    if !cli.common.quiet || matches!(outcome.answer, Answer::Hook(_)) {
+fn print<A: Answer>(cli: &Cli, outcome: &Outcome<A>) -> ExitCode {
+    let (format, nul) = form(&cli.command);
+    let paint_stdout = paint(std::io::stdout().is_terminal());
+    let text = render(&outcome.answer, format, nul, paint_stdout, &outcome.notes);
+    if !cli.common.quiet || A::IGNORES_QUIET {
         let stderr = paint(std::io::stderr().is_terminal());
         for note in &outcome.notes {
             tell(&format!("{} {note}\n", stderr.warning("note:")));
         }
-        tell(&printed.stderr);
+        tell(&text.stderr);
     }
+    write_answer(&text.stdout).map_or_else(|error| error, |()| outcome.exit)
+}
+
+/// Writes to stdout.
+fn write_answer(bytes: &[u8]) -> Result<(), ExitCode> {
     let mut stdout = std::io::stdout().lock();
-    if let Err(error) = stdout
-        .write_all(&printed.stdout)
-        .and_then(|()| stdout.flush())
-        && error.kind() != std::io::ErrorKind::BrokenPipe
-    {
-        let error = Error::from(DiskError::new("write to standard output", error));
-        tell(&render_error(&error, Paint::Plain, 100));
-        return error.exit_code();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            let error = Error::from(DiskError::new("write to standard output", error));
+            tell(&render_error(&error, Paint::Plain, 100));
+            Err(error.exit_code())
+        }
+        _written => Ok(()),
     }
-    outcome.exit
 }
 
 /// `NO_COLOR` (no-color.org) and git's `color.ui` (git-config(1)) are obeyed.
@@ -366,68 +305,85 @@ fn trace(verbose: u8) -> Trace {
     }
 }
 
-fn dispatch(session: &Session, command: &Command) -> Result<Outcome<Answer>, Error> {
-    fn with<A>(outcome: Outcome<A>, answer: impl FnOnce(A) -> Answer) -> Outcome<Answer> {
-        Outcome {
-            answer: answer(outcome.answer),
-            notes: outcome.notes,
-            exit: outcome.exit,
+fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
+    Ok(match &cli.command {
+        Command::Init(options) => print(cli, &commands::init::run(session, options)?),
+        Command::Add(options) => {
+            let outcome = commands::add::run(session, options)?;
+            print(cli, &outcome.map(output::AddAnswer))
         }
-    }
-    Ok(match command {
-        Command::Init(options) => with(commands::init::run(session, options)?, Answer::Init),
-        Command::Add(options) => with(commands::add::run(session, options)?, Answer::Add),
-        Command::List(options) => with(commands::list::run(session, options)?, Answer::List),
-        Command::Status(options) => with(commands::status::run(session, options)?, Answer::Status),
-        Command::Path(options) => with(commands::path::run(session, &options.name)?, Answer::Path),
-        Command::Scope(options) => with(commands::scope::run(session, options)?, Answer::Scope),
+        Command::List(options) => {
+            let outcome = commands::list::run(session, options)?;
+            print(cli, &outcome.map(output::ListAnswer))
+        }
+        Command::Status(options) => {
+            let outcome = commands::status::run(session, options)?;
+            print(cli, &outcome.map(output::StatusAnswers))
+        }
+        Command::Path(options) => print(cli, &commands::path::run(session, &options.name)?),
+        Command::Scope(options) => {
+            let outcome = commands::scope::run(session, options)?;
+            print(cli, &outcome.map(output::ScopeAnswers))
+        }
         Command::Changed(options) => {
             let shown = Shown {
                 absolute: options.absolute,
                 name_only: options.name_only,
             };
-            let answer = |answer| Answer::Changed {
-                answer: Box::new(answer),
-                shown,
-            };
-            with(commands::changed::run(session, options)?, answer)
+            let outcome = commands::changed::run(session, options)?;
+            let outcome = outcome.map(|answer| output::ChangedAnswers((answer, shown)));
+            print(cli, &outcome)
         }
         Command::Verify(options) => match &options.range {
-            Some(range) => with(
-                commands::range::run(session, options, range)?,
-                Answer::Range,
-            ),
-            None => with(commands::verify::run(session, options)?, Answer::Verify),
+            Some(range) => {
+                let outcome = commands::range::run(session, options, range)?;
+                print(cli, &outcome.map(output::RangeAnswer))
+            }
+            None => {
+                let outcome = commands::verify::run(session, options)?;
+                print(cli, &outcome.map(output::Verifications))
+            }
         },
-        Command::Reapply(options) => {
-            with(commands::reapply::run(session, options)?, Answer::Reapply)
-        }
+        Command::Reapply(options) => print(cli, &commands::reapply::run(session, options)?),
         Command::Restore(options) => {
-            with(commands::restore::run(session, options)?, Answer::Restore)
+            let outcome = commands::restore::run(session, options)?;
+            print(cli, &outcome.map(output::RestoreAnswers))
         }
-        Command::Renew(options) => with(commands::renew::run(session, options)?, Answer::Renew),
+        Command::Renew(options) => print(cli, &commands::renew::run(session, options)?),
         Command::Remove(options) if options.undo => {
-            with(commands::revive::run(session, options)?, Answer::Revive)
+            let outcome = commands::revive::run(session, options)?;
+            print(cli, &outcome.map(output::Revivals))
         }
-        Command::Remove(options) => with(commands::remove::run(session, options)?, Answer::Remove),
-        Command::Prune(options) => with(commands::prune::run(session, options)?, Answer::Prune),
-        Command::Sync(options) => with(commands::sync::run(session, options)?, Answer::Sync),
-        Command::Hooks(options) => with(
-            commands::hooks::run(session, &options.command)?,
-            Answer::Hooks,
-        ),
-        Command::Doctor(options) => with(commands::doctor::run(session, options)?, Answer::Doctor),
-        Command::Hook(options) => with(commands::hook::run(session, options)?, Answer::Hook),
-        Command::EmptyTrash(options) => with(commands::empty_trash::run(options)?, |()| {
-            Answer::Text(String::new())
-        }),
-        Command::Clients(_) => {
-            let about = client::ALL.iter().map(|client| client.about());
-            Outcome::done(Answer::Clients(about.collect()))
+        Command::Remove(options) => {
+            let outcome = commands::remove::run(session, options)?;
+            print(cli, &outcome.map(output::Removals))
         }
-        Command::Completions(options) => Outcome::done(Answer::Text(
-            crate::cli::completions::completions(options.shell),
-        )),
+        Command::Prune(options) => {
+            let outcome = commands::prune::run(session, options)?;
+            print(cli, &outcome.map(output::PruneAnswer))
+        }
+        Command::Sync(options) => {
+            let outcome = commands::sync::run(session, options)?;
+            print(cli, &outcome.map(output::Syncs))
+        }
+        Command::Hooks(options) => {
+            let outcome = commands::hooks::run(session, &options.command)?;
+            print(cli, &outcome.map(output::HooksAnswers))
+        }
+        Command::Doctor(options) => {
+            let outcome = commands::doctor::run(session, options)?;
+            print(cli, &outcome.map(output::DoctorAnswer))
+        }
+        Command::Hook(options) => {
+            let outcome = commands::hook::run(session, options)?;
+            print(cli, &outcome.map(output::HookAnswers))
+        }
+        Command::EmptyTrash(options) => commands::empty_trash::run(options)?.exit,
+        Command::Clients(_) => print(cli, &Outcome::done(commands::clients::run())),
+        Command::Completions(options) => {
+            let text = crate::cli::completions::completions(options.shell);
+            write_answer(text.as_bytes()).map_or_else(|exit| exit, |()| ExitCode::Success)
+        }
     })
 }
 
@@ -441,34 +397,31 @@ fn remarks(cli: &Cli) -> Remarks {
 }
 
 /// The form in which a command was asked to answer.
-fn form(command: &Command) -> (Format, End) {
+fn form(command: &Command) -> (Format, bool) {
     use crate::cli::HooksCommand;
-    let end = |nul: bool| if nul { End::Nul } else { End::Newline };
     match command {
-        Command::Init(o) => (o.output.format(), End::Newline),
-        Command::Add(o) => (o.output.format(), End::Newline),
-        Command::List(o) => (o.output.format(), end(o.output.nul())),
-        Command::Status(o) => (o.output.format(), end(o.output.nul())),
-        Command::Path(o) => (o.output.format(), end(o.nul)),
-        Command::Scope(o) => (o.output.format(), end(o.output.nul())),
-        Command::Changed(o) => (o.output.format(), end(o.output.nul())),
-        Command::Verify(o) => (o.output.format(), end(o.output.nul())),
-        Command::Reapply(o) => (o.output.format(), End::Newline),
-        Command::Restore(o) => (o.output.format(), End::Newline),
-        Command::Renew(o) => (o.output.format(), End::Newline),
-        Command::Remove(o) => (o.output.format(), End::Newline),
-        Command::Prune(o) => (o.output.format(), end(o.output.nul())),
-        Command::Sync(o) => (o.output.format(), end(o.output.nul())),
+        Command::Init(o) => (o.output.format(), false),
+        Command::Add(o) => (o.output.format(), false),
+        Command::List(o) => (o.output.format(), o.output.nul()),
+        Command::Status(o) => (o.output.format(), o.output.nul()),
+        Command::Path(o) => (o.output.format(), o.nul),
+        Command::Scope(o) => (o.output.format(), o.output.nul()),
+        Command::Changed(o) => (o.output.format(), o.output.nul()),
+        Command::Verify(o) => (o.output.format(), o.output.nul()),
+        Command::Reapply(o) => (o.output.format(), false),
+        Command::Restore(o) => (o.output.format(), false),
+        Command::Renew(o) => (o.output.format(), false),
+        Command::Remove(o) => (o.output.format(), false),
+        Command::Prune(o) => (o.output.format(), o.output.nul()),
+        Command::Sync(o) => (o.output.format(), o.output.nul()),
         Command::Hooks(o) => match &o.command {
-            HooksCommand::Install(o) | HooksCommand::Uninstall(o) => {
-                (o.output.format(), End::Newline)
-            }
-            HooksCommand::Status(o) => (o.output.format(), end(o.output.nul())),
+            HooksCommand::Install(o) | HooksCommand::Uninstall(o) => (o.output.format(), false),
+            HooksCommand::Status(o) => (o.output.format(), o.output.nul()),
         },
-        Command::Doctor(o) => (o.output.format(), end(o.output.nul())),
-        Command::Clients(o) => (o.output.format(), end(o.output.nul())),
+        Command::Doctor(o) => (o.output.format(), o.output.nul()),
+        Command::Clients(o) => (o.output.format(), o.output.nul()),
         Command::Completions(_) | Command::Hook(_) | Command::EmptyTrash(_) => {
-            (Format::Human, End::Newline)
+            (Format::Human, false)
         }
     }
 }

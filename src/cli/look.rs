@@ -1,7 +1,6 @@
 //! Defines the commands that only look: `list`, `status`, `path`, `scope` and `clients`.
 
 use std::ffi::OsString;
-use std::time::Duration;
 
 use clap::Args;
 
@@ -30,30 +29,9 @@ pub struct List {
     /// and over the patterns, by which two could make the same new file.
     #[arg(long, conflicts_with = "size")]
     pub overlap: bool,
-    /// List again and again, every so many seconds [default: 2]
-    ///
-    /// On a terminal the screen is redrawn until Ctrl-C, which ends it as any program (130 in a
-    /// shell). With --json, one document a line is printed each time, also into a pipe; anything
-    /// else into a pipe is refused.
-    #[arg(
-        long,
-        value_name = "seconds",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "2",
-        value_parser = seconds
-    )]
-    pub watch: Option<Duration>,
     /// How to print the answer.
     #[command(flatten)]
     pub output: ListOutput,
-}
-
-/// Between a tenth of a second and a day.
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().filter(|s| (0.1..=86_400.0).contains(s));
-    let seconds = seconds.ok_or("it must be a number of seconds, at least 0.1")?;
-    Ok(Duration::from_secs_f64(seconds))
 }
 
 /// Show one worktree in full
@@ -153,7 +131,7 @@ Examples:
       git agentwt list
 
   Watch them at work:
-      git agentwt list --watch
+      watch git agentwt list
 
   Who may get in whose way:
       git agentwt list --overlap

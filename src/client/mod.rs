@@ -22,6 +22,9 @@ mod refusal;
 #[cfg(test)]
 mod tests;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 pub use context::{BEGIN, Context, END, Root};
 pub use place::{ContextFile, Held, Layout, PathState, Places};
 pub use refusal::ClientRefusal;
@@ -48,28 +51,28 @@ pub trait Client: Sync {
 }
 
 /// Holds what is known of a client.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct About {
-    /// Its name in the config, in variables and on the command line.
+    /// The name in the config, in variables and on the command line.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// What the program is, in one line.
     pub title: &'static str,
-    /// The files that we write for it, in the order in which they are tried.
+    /// The files that are written for the program, in the order in which they are tried.
     pub files: &'static [Reads],
-    /// What else is known of how it reads them, a sentence each.
+    /// What is known of how the program reads them, a sentence each.
     pub known: &'static [&'static str],
-    /// What was read to know it, each with its version or date.
+    /// Where this was read, each with its version or date.
     pub read_in: &'static [&'static str],
-    /// The command that gives it a task where no file can.
+    /// The command that gives the program a task where no file can.
     pub by_hand: &'static str,
 }
 
 /// Holds a file that a client reads by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Reads {
-    /// Its path, from the worktree's root.
+    /// The path, from the worktree's root.
     pub path: &'static str,
-    /// When it is written, and what then stands in it.
+    /// When the file is written, and what it then holds.
     pub when: &'static str,
 }
 

@@ -2,8 +2,11 @@
 
 use bstr::ByteSlice;
 use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{Outcome, Session};
+use crate::answer::{Answer, Text};
 use crate::apply::ignore_rules;
 use crate::disk::files;
 use crate::entry::Entry;
@@ -12,26 +15,62 @@ use crate::facts::Repository;
 use crate::facts::repository::CONFIG;
 use crate::path::RepoPath;
 use crate::plan::init::{
-    ConfigPlan, EntryKind, InitFacts, InitPlan, Presence, TopLevelEntry, WORKTREES_GITIGNORE_PATH,
-    plan,
+    ConfigPlan, EXCLUDE_RULE, EntryKind, InitFacts, Presence, TopLevelEntry,
+    WORKTREES_GITIGNORE_PATH, plan,
 };
 
-/// Holds what `init` did, or would do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Initialised {
+/// The answer of `init`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct InitAnswer {
     /// The config file.
+    #[schemars(with = "String")]
     pub config: Utf8PathBuf,
-    /// The plan.
-    pub plan: InitPlan,
-    /// Whether it was only planned (`-n`).
+    /// Whether nothing was written (`-n`).
     pub dry_run: bool,
+    /// Whether the config is written; false if there is one.
+    pub wrote_config: bool,
+    /// Whether the rule is written into `info/exclude`.
+    pub wrote_exclude_rule: bool,
+    /// Whether `.agentwt/worktrees/.gitignore` is written.
+    pub wrote_gitignore: bool,
+    /// The text of the config, if it is written.
+    #[serde(skip)]
+    pub text: Option<String>,
+}
+
+impl Answer for InitAnswer {
+    const DOCUMENT: &'static str = "init";
+
+    /// The text of the config on stdout with `-n`; what is written on stderr.
+    fn print(&self, text: &mut Text) {
+        let verb = if self.dry_run { "would write" } else { "wrote" };
+        match &self.text {
+            Some(config) => {
+                if self.dry_run {
+                    text.put(config);
+                }
+                let path = text.paint.name(self.config.as_str());
+                text.tell(format!("{verb} {path}"));
+            }
+            None => text.tell(format!("{} exists and is not changed", self.config)),
+        }
+        if self.wrote_exclude_rule {
+            text.tell(format!("{verb} `{EXCLUDE_RULE}` into info/exclude"));
+        }
+        if self.wrote_gitignore {
+            text.tell(format!("{verb} {WORKTREES_GITIGNORE_PATH}"));
+        }
+        if self.wrote_config && !self.dry_run {
+            text.tell("look at it, commit it, then: git agentwt add task-1");
+        }
+    }
 }
 
 /// Writes what is missing; `-n` only says what.
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn run(session: &Session, options: &crate::cli::Init) -> Result<Outcome<Initialised>, Error> {
+pub fn run(session: &Session, options: &crate::cli::Init) -> Result<Outcome<InitAnswer>, Error> {
     let repository = session.repository_with_checkout()?;
     // nothing here starts git; who begins is told at once that it is missing or too old
     repository.git.version()?;
@@ -43,10 +82,17 @@ pub fn run(session: &Session, options: &crate::cli::Init) -> Result<Outcome<Init
         }
         let _kept = ignore_rules::ensure(&repository)?;
     }
-    Ok(Outcome::done(Initialised {
+    let text = match plan.config {
+        ConfigPlan::Write(text) => Some(text),
+        ConfigPlan::Keep => None,
+    };
+    Ok(Outcome::done(InitAnswer {
         config,
-        plan,
         dry_run: options.dry_run,
+        wrote_config: text.is_some(),
+        wrote_exclude_rule: plan.exclude_rule.is_some(),
+        wrote_gitignore: plan.worktrees_gitignore.is_some(),
+        text,
     }))
 }
 

@@ -2,6 +2,7 @@
 
 pub mod add;
 pub mod changed;
+pub mod clients;
 pub mod doctor;
 pub mod empty_trash;
 pub mod hook;
@@ -122,6 +123,16 @@ impl<A> Outcome<A> {
             answer,
             notes: Vec::new(),
             exit: ExitCode::Success,
+        }
+    }
+
+    /// The same outcome with another answer.
+    #[must_use]
+    pub fn map<B>(self, convert: impl FnOnce(A) -> B) -> Outcome<B> {
+        Outcome {
+            answer: convert(self.answer),
+            notes: self.notes,
+            exit: self.exit,
         }
     }
 }

@@ -1,18 +1,42 @@
 //! `git agentwt path`: where a worktree is.
 
 use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{Outcome, Session};
+use crate::answer::{Answer, Cell, Row, Text};
 use crate::error::Error;
 use crate::facts::Known;
+
+/// The answer of `path`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PathAnswer {
+    /// The directory of the worktree.
+    #[schemars(with = "String")]
+    pub path: Utf8PathBuf,
+}
+
+impl Answer for PathAnswer {
+    const DOCUMENT: &'static str = "path";
+
+    /// As it is, whatever is in it: for `cd "$(…)"`.
+    fn print(&self, text: &mut Text) {
+        text.put(self.path.as_str());
+        text.put(if text.nul { "\0" } else { "\n" });
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        vec![Row::new(vec![Cell::both(self.path.as_str())])]
+    }
+}
 
 /// Answers with the directory of a worktree.
 ///
 /// # Errors
 /// Fails when there is no worktree of this name.
-pub fn run(session: &Session, name: &str) -> Result<Outcome<Utf8PathBuf>, Error> {
+pub fn run(session: &Session, name: &str) -> Result<Outcome<PathAnswer>, Error> {
     let repository = session.repository()?;
-    Ok(Outcome::done(
-        Known::of(&repository, Some(name))?.record.path,
-    ))
+    let path = Known::of(&repository, Some(name))?.record.path;
+    Ok(Outcome::done(PathAnswer { path }))
 }

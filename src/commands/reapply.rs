@@ -1,37 +1,91 @@
 //! `git agentwt reapply`: puts sparse patterns and write bits back as the scope says.
 
 use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{Outcome, Session};
+use crate::answer::shapes::{PathField, paths};
+use crate::answer::{Answer, Text, count};
 use crate::apply::{sparse, write_bits};
 use crate::disk::mode::{Applied, Doing};
 use crate::error::Error;
 use crate::facts::Known;
 use crate::git::index::{IndexEntry, read_index};
-use crate::path::RepoPath;
 
-/// Holds what was put back, or would be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reapplied {
-    /// The worktree's name.
+/// The answer of `reapply`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReapplyAnswer {
+    /// The name of the worktree.
     pub name: String,
-    /// Its directory.
+    /// The directory of the worktree.
+    #[schemars(with = "String")]
     pub path: Utf8PathBuf,
-    /// Whether it was only looked at (`-n`).
+    /// Whether nothing was changed (`-n`).
     pub dry_run: bool,
-    /// Whether the sparse patterns were other ones, or switched off.
+    /// Whether the sparse patterns had been changed or switched off.
     pub patterns: bool,
-    /// Excluded files that are on disk: git removes those that hold no change.
-    pub present: Vec<RepoPath>,
-    /// What happened to write bits.
-    pub bits: Applied,
+    /// The excluded files that were on disk; git removes those without changes.
+    pub present: Vec<PathField>,
+    /// The files whose write bits are set again.
+    pub write_bits: Vec<PathField>,
+    /// The files whose write bits cannot be set.
+    pub refused: Vec<PathField>,
+    /// Why they cannot be set.
+    #[serde(skip)]
+    pub faults: Vec<String>,
+}
+
+impl Answer for ReapplyAnswer {
+    const DOCUMENT: &'static str = "reapply";
+
+    /// The paths on stdout; a summary on stderr.
+    fn print(&self, text: &mut Text) {
+        for present in &self.present {
+            text.line(format!("excluded  {}", present.shown()));
+        }
+        for path in &self.write_bits {
+            text.line(format!("bits      {}", path.shown()));
+        }
+        let error = text.paint.bad("error:");
+        for (path, fault) in self.refused.iter().zip(&self.faults) {
+            let path = path.shown();
+            text.tell(format!(
+                "{error} cannot set the write bits of {path}: {fault}"
+            ));
+        }
+        let name = text.paint.name(&self.name);
+        let nothing = !self.patterns && self.present.is_empty() && self.write_bits.is_empty();
+        if nothing && self.refused.is_empty() {
+            text.tell(format!("{name}: everything is as the scope says"));
+            return;
+        }
+        let would = if self.dry_run {
+            "would restore"
+        } else {
+            "restored"
+        };
+        let patterns = if self.patterns {
+            "the sparse patterns, "
+        } else {
+            ""
+        };
+        let bits = count(self.write_bits.len(), "file", "files");
+        let absent = count(self.present.len(), "excluded file", "excluded files");
+        text.tell(format!(
+            "{name}: {would} {patterns}the write bits of {bits}, {absent}"
+        ));
+    }
 }
 
 /// Puts everything back.
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn run(session: &Session, options: &crate::cli::Reapply) -> Result<Outcome<Reapplied>, Error> {
+pub fn run(
+    session: &Session,
+    options: &crate::cli::Reapply,
+) -> Result<Outcome<ReapplyAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let known = Known::of(&repository, options.name.as_deref())?;
     let repository = known.repository(&repository);
@@ -73,13 +127,15 @@ pub fn run(session: &Session, options: &crate::cli::Reapply) -> Result<Outcome<R
     } else {
         sparse::present(&known, &index)
     };
-    let mut outcome = Outcome::done(Reapplied {
+    let mut outcome = Outcome::done(ReapplyAnswer {
         name: record.name.to_string(),
         path: record.path.clone(),
         dry_run: options.dry_run,
         patterns: other_patterns,
-        present: before,
-        bits,
+        present: paths(&before),
+        write_bits: paths(&bits.changed),
+        refused: paths(bits.refused.iter().map(|(path, _)| path)),
+        faults: bits.refused.iter().map(|(_, why)| why.clone()).collect(),
     });
     outcome.notes.extend(left.iter().map(|path| {
         format!("{path} is excluded and stays on disk, because it is changed: save or revert it")

@@ -1,34 +1,80 @@
 //! `git agentwt renew`: renews the claim on a worktree, or its owner.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{Outcome, Session};
+use crate::answer::shapes::{ClaimField, OwnerField};
+use crate::answer::{Answer, Text};
 use crate::apply::claim::{self, Claims, Renewal};
-use crate::claim::{ClaimFailure, Who};
+use crate::claim::{ClaimFailure, Lease, Who};
 use crate::disk::files::{self, Lock};
 use crate::disk::lock::{LockError, LockFile, Patience};
 use crate::error::Error;
 use crate::facts::{Known, Repository, owner};
+use crate::path::escape_for_terminal;
 use crate::record::{Alive, HeldClaim, Owner, OwnerProcess, to_text};
 
-/// Holds what was renewed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Renewed {
-    /// The worktree.
+/// The answer of `renew`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RenewAnswer {
+    /// The name of the worktree.
     pub name: String,
-    /// Its claim, with who holds it; none when it has none.
-    pub claim: Option<(HeldClaim, Who)>,
-    /// Its owner in the record, if it has one.
-    pub owner: Option<Owner>,
-    /// Whether that one is alive.
-    pub alive: Alive,
-    /// Whether it would only be renewed (`-n`).
+    /// Whether nothing was renewed (`-n`).
     pub dry_run: bool,
+    /// The claim; absent if the worktree has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: Option<RenewedClaim>,
+    /// The owner in the record, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<OwnerField>,
+}
+
+/// A claim and its holder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RenewedClaim {
+    /// The claim.
+    #[serde(flatten)]
+    pub claim: ClaimField,
+    /// The owner of the claim.
+    pub owner: String,
+    /// The host of the owner.
+    pub host: String,
+    /// The number of the owner's process.
+    pub pid: u32,
+}
+
+impl Answer for RenewAnswer {
+    const DOCUMENT: &'static str = "renew";
+
+    fn print(&self, text: &mut Text) {
+        let would = if self.dry_run {
+            "would renew"
+        } else {
+            "renewed"
+        };
+        let name = text.paint.name(&self.name);
+        let escape = |text: &str| escape_for_terminal(text.as_bytes());
+        if let Some(RenewedClaim { claim, owner, .. }) = &self.claim {
+            let lease = Lease::of_seconds(claim.lease).unwrap_or(Lease::DEFAULT);
+            let (owner, remote) = (escape(owner), &claim.remote);
+            text.tell(format!(
+                "{would} the claim of `{owner}` on {name} at {remote} for {lease}"
+            ));
+        } else if let Some(owner) = &self.owner {
+            text.tell(format!(
+                "{would} `{}` as the owner of {name}",
+                escape(&owner.id)
+            ));
+        }
+    }
 }
 
 /// Renews the claim of a worktree, or where it has none, its owner.
 ///
 /// # Errors
 /// Fails when another has it, there is nothing to renew, or the server or the disk fails.
-pub fn run(session: &Session, options: &crate::cli::Renew) -> Result<Outcome<Renewed>, Error> {
+pub fn run(session: &Session, options: &crate::cli::Renew) -> Result<Outcome<RenewAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let known = Known::of(&repository, options.name.as_deref())?;
     let Some(held) = known.record.claim.clone() else {
@@ -53,12 +99,17 @@ pub fn run(session: &Session, options: &crate::cli::Renew) -> Result<Outcome<Ren
     } else {
         keep(&repository, &known, &held, &who)?
     };
-    Ok(Outcome::done(Renewed {
+    let owner = owner.map(|owner| OwnerField::new(&owner, owner::alive(&owner)));
+    Ok(Outcome::done(RenewAnswer {
         name: name.to_string(),
-        claim: Some((held, who)),
-        alive: owner.as_ref().map_or(Alive::Unknown, owner::alive),
-        owner,
         dry_run: options.dry_run,
+        claim: Some(RenewedClaim {
+            claim: ClaimField::from(&held),
+            owner: who.owner,
+            host: who.host,
+            pid: who.pid,
+        }),
+        owner,
     }))
 }
 
@@ -96,7 +147,7 @@ fn owner_only(
     repository: &Repository,
     known: &Known,
     options: &crate::cli::Renew,
-) -> Result<Outcome<Renewed>, Error> {
+) -> Result<Outcome<RenewAnswer>, Error> {
     let name = known.record.name.to_string();
     let refuse = |failure| Err(Error::Claim(Box::new(failure)));
     let _name = Lock::wait(&repository.name_lock(&known.record.name))?;
@@ -132,11 +183,10 @@ fn owner_only(
     if !options.dry_run {
         files::write(&known.dir.join("record.toml"), to_text(&record).as_bytes())?;
     }
-    Ok(Outcome::done(Renewed {
+    Ok(Outcome::done(RenewAnswer {
         name,
-        claim: None,
-        alive: owner::alive(&renewed),
-        owner: Some(renewed),
         dry_run: options.dry_run,
+        claim: None,
+        owner: Some(OwnerField::new(&renewed, owner::alive(&renewed))),
     }))
 }

@@ -148,7 +148,7 @@ pub fn teardown(options: &Options, name: &str, how: &Teardown) -> Result<Removed
 /// [`super::Kind::UnknownWorktree`] when there is none of this name.
 pub fn path(options: &Options, name: &str) -> Result<Utf8PathBuf, Error> {
     let session = options.session(false)?.or_in_parent_dir();
-    Ok(commands::path::run(&session, name)?.answer)
+    Ok(commands::path::run(&session, name)?.answer.path)
 }
 
 fn tell(session: &Session, notes: &[String]) {

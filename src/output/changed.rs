@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::json::{change, put_path};
 use super::porcelain::{Records, place, seen};
-use super::{Paint, Shown, human};
+use super::{Shown, human};
+use crate::answer::{Paint, Row};
 use crate::change::Change;
 use crate::commands::changed::{ChangedAnswer, Collected};
 use crate::facts::commits::OwnCommit;
@@ -22,7 +23,7 @@ pub fn patch_alone(answer: &ChangedAnswer) -> Option<Vec<u8>> {
 /// The records; with commits, each begins with a word that says what it is.
 pub fn porcelain(records: &mut Records, answer: &ChangedAnswer, shown: Shown) {
     if let Some(patch) = patch_alone(answer) {
-        records.out = patch;
+        records.rows = vec![Row::raw(patch)];
         return;
     }
     let collected = &answer.collected;

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::Printed;
 use super::porcelain::Records;
-use super::{Paint, Printed};
+use crate::answer::Paint;
 use crate::commands::doctor::{Doctored, Done};
 use crate::plan::doctor::{Diagnosis, Level, Topic, Unknown};
 

@@ -2,7 +2,7 @@
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 
-use super::Paint;
+use crate::answer::Paint;
 
 /// Renders an error for stderr. One with a source is shown with its line underlined; any other
 /// is a line, and a line of help.

@@ -4,20 +4,18 @@
 //! escaped, and how, is what `@actions/core` does.
 
 use super::human::findings::{verdict, why};
-use super::{Answer, Paint, Printed};
+use crate::answer::{Paint, Text, Verdict};
 use crate::change::Place;
 use crate::verify::{Finding, Level};
 
 /// Renders the findings; the verdict goes to stderr, where the log of the step shows it.
-pub fn render(answer: &Answer) -> Printed {
-    let mut printed = Printed::default();
-    for one in answer.verdicts() {
-        printed.stderr += &verdict(one.name, one.profile, one.report, Paint::Plain);
-        let findings = one.report.findings.iter();
-        let commands = findings.map(|finding| command(one.name, finding));
-        printed.stdout.extend(commands.flat_map(String::into_bytes));
+pub fn render(verdicts: &[Verdict<'_>], text: &mut Text) {
+    for one in verdicts {
+        text.stderr += &verdict(one.name, one.profile, one.report, Paint::Plain);
+        for finding in &one.report.findings {
+            text.put(command(one.name, finding));
+        }
     }
-    printed
 }
 
 fn command(name: &str, finding: &Finding) -> String {

@@ -5,15 +5,14 @@
 use bstr::ByteSlice;
 use serde_json::{Map, Value, json};
 
-use super::{Answer, changed, doctor};
-use super::{listed, renewed, sync};
+use super::{listed, sync};
 use crate::change::{Change, Place, Seen, by_kind, by_seen};
-use crate::client::{About, ContextFile, Reads};
+use crate::client::ContextFile;
 use crate::commands::add::{Added, Done};
 use crate::commands::hooks::{HooksAnswer, HooksDone};
 use crate::commands::range::RangeVerdict;
 use crate::commands::remove::Removed;
-use crate::commands::restore::{RestoreAnswer, Restored, Undone};
+use crate::commands::restore::{Restored, Undone};
 use crate::commands::scope::ScopeAnswer;
 use crate::commands::status::StatusAnswer;
 use crate::commands::verify::Verified;
@@ -22,101 +21,10 @@ use crate::git::hooks::{Binary, HooksStatus, Installed, Method, PreCommit};
 use crate::path::RepoPath;
 use crate::placed::{Drift, PlacedFile};
 use crate::plan::add::PlannedBranch;
-use crate::plan::init::ConfigPlan;
 use crate::plan::remove::{BranchFate, Merged};
 use crate::record::{Alive, LastVerification, Owner};
 use crate::scope::{RuleList, ScopeRule};
 use crate::verify::{Finding, Report};
-
-/// Renders an answer as one document.
-pub fn render(answer: &Answer, notes: &[String]) -> Vec<u8> {
-    let mut text = serde_json::to_vec_pretty(&document(answer, notes)).unwrap_or_default();
-    text.push(b'\n');
-    text
-}
-
-/// Renders an answer as one document in one line.
-#[must_use]
-pub fn line(answer: &Answer, notes: &[String]) -> Vec<u8> {
-    let mut text = serde_json::to_vec(&document(answer, notes)).unwrap_or_default();
-    text.push(b'\n');
-    text
-}
-
-fn document(answer: &Answer, notes: &[String]) -> Value {
-    let (command, mut body) = match answer {
-        Answer::Init(done) => (
-            "init",
-            json!({
-                "config": done.config,
-                "dry_run": done.dry_run,
-                "wrote_config": matches!(done.plan.config, ConfigPlan::Write(_)),
-                "wrote_exclude_rule": done.plan.exclude_rule.is_some(),
-                "wrote_gitignore": done.plan.worktrees_gitignore.is_some(),
-            }),
-        ),
-        Answer::Add(added) => ("add", add(added)),
-        Answer::List(listed) => ("list", listed::json(listed)),
-        Answer::Status(all) => (
-            "status",
-            json!({ "worktrees": all.iter().map(status).collect::<Vec<_>>() }),
-        ),
-        Answer::Clients(all) => (
-            "clients",
-            json!({ "clients": all.iter().map(|about| client(about)).collect::<Vec<_>>() }),
-        ),
-        Answer::Path(path) => ("path", json!({ "path": path })),
-        Answer::Scope(answer) => ("scope", scope(answer)),
-        Answer::Changed { answer, shown } => ("changed", changed::json(answer, *shown)),
-        Answer::Verify(all) => (
-            "verify",
-            json!({
-                "valid": all.iter().all(|one| one.report.valid()),
-                "worktrees": all.iter().map(verified).collect::<Vec<_>>(),
-            }),
-        ),
-        Answer::Range(one) => ("verify", range(one)),
-        Answer::Reapply(done) => (
-            "reapply",
-            json!({
-                "name": done.name,
-                "path": done.path,
-                "dry_run": done.dry_run,
-                "patterns": done.patterns,
-                "present": paths(&done.present),
-                "write_bits": paths(&done.bits.changed),
-                "refused": paths(done.bits.refused.iter().map(|(path, _)| path)),
-            }),
-        ),
-        Answer::Restore(RestoreAnswer::Restored(done)) => ("restore", restored(done)),
-        Answer::Restore(RestoreAnswer::Undone(done)) => ("restore", undone(done)),
-        Answer::Renew(done) => ("renew", renewed::json(done)),
-        Answer::Remove(all) => (
-            "remove",
-            json!({ "worktrees": all.iter().map(removed).collect::<Vec<_>>() }),
-        ),
-        Answer::Revive(all) => (
-            "remove",
-            json!({ "worktrees": all.iter().map(super::trash::json).collect::<Vec<_>>() }),
-        ),
-        Answer::Sync(all) => (
-            "sync",
-            json!({ "worktrees": all.iter().map(sync::json).collect::<Vec<_>>() }),
-        ),
-        Answer::Hooks(answer) => ("hooks", hooks(answer)),
-        Answer::Prune(answer) => ("prune", super::prune::json(answer)),
-        Answer::Doctor(answer) => ("doctor", doctor::json(answer)),
-        Answer::Hook(answer) => ("hook", json!({ "refused": answer.refused })),
-        Answer::Text(text) => ("text", json!({ "text": text })),
-    };
-    if let Some(body) = body.as_object_mut() {
-        body.insert("schema".to_owned(), json!(format!("agentwt.{command}/1")));
-        if !notes.is_empty() {
-            body.insert("notes".to_owned(), json!(notes));
-        }
-    }
-    body
-}
 
 pub(super) fn put_path(object: &mut Map<String, Value>, bytes: &[u8]) {
     match bytes.to_str() {
@@ -139,19 +47,7 @@ pub(super) fn paths<'p>(paths: impl IntoIterator<Item = &'p RepoPath>) -> Vec<Va
     paths.into_iter().map(object).collect()
 }
 
-fn client(about: &About) -> Value {
-    let file = |file: &Reads| json!({ "path": file.path, "when": file.when });
-    json!({
-        "name": about.name,
-        "title": about.title,
-        "files": about.files.iter().map(file).collect::<Vec<_>>(),
-        "known": about.known,
-        "read_in": about.read_in,
-        "by_hand": about.by_hand,
-    })
-}
-
-fn add(added: &Added) -> Value {
+pub(super) fn add(added: &Added) -> Value {
     let plan = &added.plan;
     let list = |list: RuleList| -> Vec<&str> {
         let rules = plan.rules.iter().filter(|rule| rule.list == list);
@@ -190,7 +86,10 @@ fn add(added: &Added) -> Value {
         body.insert("synced".to_owned(), sync::plan_json(synced));
     }
     if let (Some(claim), Some(body)) = (&added.claim, body.as_object_mut()) {
-        body.insert("claim".to_owned(), renewed::claim_json(claim));
+        body.insert(
+            "claim".to_owned(),
+            json!(crate::answer::shapes::ClaimField::from(claim)),
+        );
     }
     if plan.client != Client::NONE
         && let Some(body) = body.as_object_mut()
@@ -229,7 +128,7 @@ pub(super) fn owner(owner: &Owner, alive: Alive) -> Value {
 pub(super) fn last(last: &LastVerification) -> Value {
     json!({
         "at": last.at,
-        "age": super::human::seconds_since(&last.at),
+        "age": crate::answer::seconds_since(&last.at),
         "head": last.head,
         "looked": last.looked.as_str(),
         "changed": last.changed,
@@ -289,14 +188,14 @@ fn finding(finding: &Finding) -> Value {
     Value::Object(object)
 }
 
-fn verified(one: &Verified) -> Value {
+pub(super) fn verified(one: &Verified) -> Value {
     let mut object = verdict(&one.report);
     object.insert("name".to_owned(), json!(one.name));
     object.insert("path".to_owned(), json!(one.path));
     Value::Object(object)
 }
 
-fn range(one: &RangeVerdict) -> Value {
+pub(super) fn range(one: &RangeVerdict) -> Value {
     let mut object = verdict(&one.report);
     object.insert("range".to_owned(), json!(one.range));
     if let Some(profile) = &one.profile {
@@ -322,7 +221,7 @@ fn verdict(report: &Report) -> Map<String, Value> {
     }
 }
 
-fn restored(done: &Restored) -> Value {
+pub(super) fn restored(done: &Restored) -> Value {
     let plan = &done.plan;
     let put_back = plan.paths.iter().map(|violation| {
         let mut object = Map::new();
@@ -366,7 +265,7 @@ fn restored(done: &Restored) -> Value {
     object
 }
 
-fn undone(done: &Undone) -> Value {
+pub(super) fn undone(done: &Undone) -> Value {
     let plan = &done.plan;
     let back = plan.paths.iter().map(|saved| &saved.path);
     let branch = plan
@@ -387,7 +286,7 @@ fn undone(done: &Undone) -> Value {
     object
 }
 
-fn status(one: &StatusAnswer) -> Value {
+pub(super) fn status(one: &StatusAnswer) -> Value {
     let record = &one.record;
     let mut value = json!({
         "name": record.name,
@@ -425,7 +324,7 @@ pub(super) fn placed((file, drift): &(PlacedFile, Drift)) -> Value {
     Value::Object(object)
 }
 
-fn scope(answer: &ScopeAnswer) -> Value {
+pub(super) fn scope(answer: &ScopeAnswer) -> Value {
     match answer {
         ScopeAnswer::Whole(counted) => {
             let rules = counted.rules.iter().map(|(one, matches)| {
@@ -459,7 +358,7 @@ fn scope(answer: &ScopeAnswer) -> Value {
     }
 }
 
-fn removed(one: &Removed) -> Value {
+pub(super) fn removed(one: &Removed) -> Value {
     json!({
         "name": one.name,
         "path": one.path,
@@ -490,7 +389,7 @@ fn removed(one: &Removed) -> Value {
     })
 }
 
-fn hooks(answer: &HooksAnswer) -> Value {
+pub(super) fn hooks(answer: &HooksAnswer) -> Value {
     let method = |method: &Method| match method {
         Method::Configured => "configured",
         Method::HooksPath => "hooks-path",

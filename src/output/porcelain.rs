@@ -1,134 +1,27 @@
 //! Prints records for programs: one a line, fields apart by a tab, in an order that only grows.
 
-use super::{Answer, End, changed, doctor, listed, sync};
+use super::listed;
+use crate::answer::Row;
 use crate::change::{Change, Place, by_kind};
-use crate::client::About;
 use crate::commands::hooks::{HooksAnswer, HooksDone};
 use crate::commands::scope::{Decided, ScopeAnswer};
 use crate::commands::status::StatusAnswer;
-use crate::commands::verify::Verified;
 use crate::git::hooks::{Installed, Method};
-use crate::path::escape_for_tsv;
 use crate::verify::Report;
 
 /// Collects records.
+#[derive(Default)]
 pub(super) struct Records {
-    pub out: Vec<u8>,
-    pub end: End,
+    pub rows: Vec<Row>,
 }
 
 impl Records {
     pub fn push(&mut self, fields: &[&[u8]]) {
-        for (at, field) in fields.iter().enumerate() {
-            if at > 0 {
-                self.out.push(b'\t');
-            }
-            match self.end {
-                End::Newline => self.out.extend_from_slice(escape_for_tsv(field).as_bytes()),
-                End::Nul => self.out.extend_from_slice(field),
-            }
-        }
-        self.out.push(match self.end {
-            End::Newline => b'\n',
-            End::Nul => 0,
-        });
+        self.rows.push(Row::record(fields));
     }
 }
 
-/// Renders `--porcelain`.
-pub fn porcelain(answer: &Answer, end: End) -> Vec<u8> {
-    let mut records = Records {
-        out: Vec::new(),
-        end,
-    };
-    match answer {
-        Answer::List(all) => listed::porcelain(&mut records, all),
-        Answer::Status(answers) => answers.iter().for_each(|one| status(&mut records, one)),
-        Answer::Scope(answer) => scope(&mut records, answer),
-        Answer::Verify(all) => {
-            let each = |one: &Verified| verify(&mut records, &one.name, &one.report);
-            all.iter().for_each(each);
-        }
-        Answer::Range(one) => verify(&mut records, &one.range, &one.report),
-        Answer::Changed { answer, shown } => changed::porcelain(&mut records, answer, *shown),
-        Answer::Hooks(answer) => hooks(&mut records, answer),
-        Answer::Prune(answer) => super::prune::porcelain(&mut records, answer),
-        Answer::Doctor(answer) => doctor::porcelain(&mut records, answer),
-        Answer::Clients(all) => all.iter().for_each(|about| client(&mut records, about)),
-        Answer::Path(path) => records.push(&[path.as_str().as_bytes()]),
-        Answer::Sync(all) => all
-            .iter()
-            .for_each(|one| sync::porcelain(&mut records, one)),
-        Answer::Init(_)
-        | Answer::Add(_)
-        | Answer::Reapply(_)
-        | Answer::Restore(_)
-        | Answer::Remove(_)
-        | Answer::Renew(_)
-        | Answer::Revive(_)
-        | Answer::Hook(_)
-        | Answer::Text(_) => {}
-    }
-    records.out
-}
-
-/// Renders `--format=tsv`: path, kind, and for findings reason and level; always escaped.
-pub fn tsv(answer: &Answer, end: End) -> Vec<u8> {
-    let mut lines: Vec<String> = Vec::new();
-    match answer {
-        Answer::Changed { answer, shown } => {
-            if let Some(patch) = changed::patch_alone(answer) {
-                return patch;
-            }
-            lines.extend(changed::tsv(answer, *shown));
-        }
-        Answer::Verify(_) | Answer::Range(_) => {
-            let verdicts = answer.verdicts().into_iter();
-            for finding in verdicts.flat_map(|one| &one.report.findings) {
-                lines.push(format!(
-                    "{}\t{}\t{}\t{}",
-                    finding.change.place.to_tsv(),
-                    finding.change.kind.as_str(),
-                    finding.reason.as_str(),
-                    finding.level.as_str()
-                ));
-            }
-        }
-        Answer::Init(_)
-        | Answer::Add(_)
-        | Answer::List(_)
-        | Answer::Status(_)
-        | Answer::Path(_)
-        | Answer::Clients(_)
-        | Answer::Scope(_)
-        | Answer::Reapply(_)
-        | Answer::Restore(_)
-        | Answer::Remove(_)
-        | Answer::Prune(_)
-        | Answer::Renew(_)
-        | Answer::Revive(_)
-        | Answer::Sync(_)
-        | Answer::Hooks(_)
-        | Answer::Doctor(_)
-        | Answer::Hook(_)
-        | Answer::Text(_) => {}
-    }
-    let end = if end == End::Nul { "\0" } else { "\n" };
-    lines
-        .into_iter()
-        .map(|line| line + end)
-        .collect::<String>()
-        .into_bytes()
-}
-
-fn client(records: &mut Records, about: &About) {
-    for file in about.files {
-        let fields = [about.name, file.path, file.when];
-        records.push(&fields.map(str::as_bytes));
-    }
-}
-
-fn status(records: &mut Records, one: &StatusAnswer) {
+pub(super) fn status(records: &mut Records, one: &StatusAnswer) {
     let name = one.record.name.as_str().as_bytes();
     let mut field = |key: &str, value: &[u8]| records.push(&[name, key.as_bytes(), value]);
     field("path", one.path.as_str().as_bytes());
@@ -164,7 +57,7 @@ fn status(records: &mut Records, one: &StatusAnswer) {
     }
 }
 
-fn scope(records: &mut Records, answer: &ScopeAnswer) {
+pub(super) fn scope(records: &mut Records, answer: &ScopeAnswer) {
     match answer {
         ScopeAnswer::Whole(counted) => {
             for (rule, matches) in &counted.rules {
@@ -204,7 +97,7 @@ pub(super) fn seen(change: &Change) -> String {
         .join(",")
 }
 
-fn verify(records: &mut Records, name: &str, report: &Report) {
+pub(super) fn verify(records: &mut Records, name: &str, report: &Report) {
     for finding in &report.findings {
         let rule = finding.rule.as_ref();
         records.push(&[
@@ -223,7 +116,7 @@ fn verify(records: &mut Records, name: &str, report: &Report) {
     }
 }
 
-fn hooks(records: &mut Records, answer: &HooksAnswer) {
+pub(super) fn hooks(records: &mut Records, answer: &HooksAnswer) {
     let method = |method: &Method| match method {
         Method::Configured => "configured",
         Method::HooksPath => "hooks-path",

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::Printed;
 use super::porcelain::Records;
-use super::{Paint, Printed};
+use crate::answer::Paint;
 use crate::commands::prune::{Done, Line, Pruned, Went};
 use crate::path::escape_for_terminal;
 use crate::plan::remove::BranchFate;

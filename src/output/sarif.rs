@@ -6,8 +6,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Answer;
 use super::human::findings::why;
+use crate::answer::Verdict;
 use crate::change::Place;
 use crate::verify::{Finding, Level, Reason};
 
@@ -15,9 +15,9 @@ const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// Renders one log with one run.
-pub fn render(answer: &Answer) -> Vec<u8> {
+pub fn render(verdicts: &[Verdict<'_>]) -> Vec<u8> {
     let mut results = Vec::new();
-    for one in answer.verdicts() {
+    for one in verdicts {
         let findings = one.report.findings.iter();
         results.extend(findings.map(|finding| result(one.name, finding)));
     }

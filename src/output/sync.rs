@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
+use super::Printed;
 use super::human::count;
 use super::json::{paths, put_path};
 use super::porcelain::Records;
-use super::{Paint, Printed};
+use crate::answer::Paint;
 use crate::commands::sync::{PlacedState, SyncDone, Synced};
 use crate::path::RepoPath;
 use crate::placed::{Origin, PlacedKind};

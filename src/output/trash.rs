@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Paint, Printed};
+use super::Printed;
+use crate::answer::Paint;
 use crate::commands::revive::Revived;
 
 /// The path on stdout, as `add` has it; what was done on stderr.

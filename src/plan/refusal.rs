@@ -157,9 +157,6 @@ pub enum Refusal {
     /// `-C` names no directory.
     #[error("there is no directory {path}")]
     NoDirectory { path: String },
-    /// Nobody would see the screen redrawn.
-    #[error("cannot redraw what is no terminal (--watch)")]
-    WatchNeedsTerminal,
     /// A bare repository was entered, and no worktree of it.
     #[error("this is a bare repository: there is no worktree to take the config from")]
     Bare,
@@ -259,7 +256,6 @@ impl Refusal {
             | Self::BadName { .. }
             | Self::BadPath { .. }
             | Self::NoDirectory { .. }
-            | Self::WatchNeedsTerminal
             | Self::NoParentDir { .. }
             | Self::NeedsRepo { .. }
             | Self::NoParent { .. }
@@ -338,7 +334,6 @@ impl Refusal {
             Self::RepoIsClone { .. } => "agentwt::add::repo_is_clone",
             Self::OtherFormat { .. } => "agentwt::add::other_format",
             Self::Bare => "agentwt::add::bare",
-            Self::WatchNeedsTerminal => "agentwt::list::no_terminal",
             Self::NoSuchCommit { .. } => "agentwt::changed::no_such_commit",
             Self::Overlap { .. } => "agentwt::add::overlap",
             Self::AcceptInside { .. } => "agentwt::verify::accept_inside",
@@ -463,9 +458,6 @@ impl Refusal {
             }
             Self::NoDirectory { .. } => {
                 "-C takes the directory to start in: git agentwt -C <dir> list".to_owned()
-            }
-            Self::WatchNeedsTerminal => {
-                "for a program, a document a line: git agentwt list --watch --json".to_owned()
             }
             Self::Bare => {
                 "make a worktree and go there: git worktree add ../main && cd ../main".to_owned()

@@ -22,6 +22,10 @@ const HOMES: &[(&str, &[&str])] = &[
     ("gix_ignore", &["git"]),
     ("gix_glob", &["git"]),
     ("serde_json", &["output"]),
+    (
+        "schemars",
+        &["name", "answer", "client", "commands", "output"],
+    ),
     ("ignore", &["disk", "sync", "commands"]),
     ("fs_extra", &["disk"]),
     ("rustix", &["disk", "git", "process", "run"]),

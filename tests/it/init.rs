@@ -122,7 +122,7 @@ fn an_existing_config_stays_as_it_is() {
     repo.write(".agentwt/config.toml", "# mine\n");
     insta::assert_snapshot!(repo.agentwt(&["init"]), @"
     --- stderr
-    $TMP/repo/.agentwt/config.toml is there and stays as it is
+    $TMP/repo/.agentwt/config.toml exists and is not changed
     wrote `/.agentwt/worktrees/` into info/exclude
     wrote .agentwt/worktrees/.gitignore
     --- status 0
@@ -137,7 +137,7 @@ fn a_second_init_changes_nothing() {
     let before = repo.fingerprint();
     insta::assert_snapshot!(repo.agentwt(&["init"]), @"
     --- stderr
-    $TMP/repo/.agentwt/config.toml is there and stays as it is
+    $TMP/repo/.agentwt/config.toml exists and is not changed
     --- status 0
     ");
     assert_eq!(repo.fingerprint(), before);

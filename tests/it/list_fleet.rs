@@ -2,14 +2,12 @@
 //! they take; how much work that is; and the documents for programs, held against their man pages.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Stdio;
 
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::support::{TestRepo, binary};
+use crate::support::TestRepo;
 
 #[track_caller]
 fn rows(repo: &TestRepo, arguments: &[&str]) -> Vec<Value> {
@@ -280,57 +278,6 @@ fn size_counts_blocks_and_a_file_with_two_names_once() {
     assert!(status.contains("\n  size     "), "{status}");
     let list = repo.agentwt(&["list", "--size"]).ok();
     assert!(list.contains("SIZE") && list.contains(" KB"), "{list}");
-}
-
-#[test]
-fn watching_prints_a_document_a_line_and_redraws_terminals_only() {
-    let repo = TestRepo::project();
-    repo.add("task");
-    let mut command = repo.command(binary(), repo.main());
-    command.args(["list", "--watch=0.1", "--json"]);
-    let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
-    let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-    for (line, expected) in lines.take(3).zip([1, 1, 1]) {
-        let value: Value = serde_json::from_str(&line.expect("a line")).expect("it is JSON");
-        assert_eq!(value["schema"], "agentwt.list/1");
-        assert_eq!(value["worktrees"].as_array().map(Vec::len), Some(expected));
-    }
-    // its reader is gone: that ends it, quietly
-    assert_eq!(child.wait().expect("it ends").code(), Some(0));
-    assert_snapshot!(repo.agentwt(&["list", "--watch"]), @"
-    --- stderr
-    error: cannot redraw what is no terminal (--watch)
-    help: for a program, a document a line: git agentwt list --watch --json
-    --- status 2
-    ");
-    let _ = repo.agentwt(&["list", "--watch", "--porcelain"]).fails(2);
-    for wrong in [
-        "--watch=0",
-        "--watch=-1",
-        "--watch=x",
-        "--watch=nan",
-        "--watch=inf",
-    ] {
-        let _ = repo.agentwt(&["list", wrong, "--json"]).fails(2);
-    }
-    let line = format!(
-        "timeout --foreground -s INT --preserve-status 1.5 {} list --watch=0.2",
-        binary().display()
-    );
-    let mut command = repo.command("script", repo.main());
-    command
-        .env("TERM", "xterm")
-        .args(["-q", "-e", "-c", &line, "/dev/null"]);
-    let Ok(output) = command.stdin(Stdio::null()).output() else {
-        eprintln!("SKIPPED: there is no script(1)");
-        return;
-    };
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        said.matches("\x1b[H").count() >= 2 && said.contains("agentwt/task"),
-        "{said:?}"
-    );
-    assert_eq!(output.status.code(), Some(130), "{said:?}");
 }
 
 /// Every key of a document, as the man pages write it. What is counted by a word has any keys.

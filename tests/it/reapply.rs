@@ -19,7 +19,7 @@ fn when_all_is_as_it_should_be_it_says_so() {
     let (repo, worktree) = after("");
     assert_snapshot!(repo.agentwt(&["reapply", "task"]), @"
     --- stderr
-    task: all is as the scope says
+    task: everything is as the scope says
     --- status 0
     ");
     assert_eq!(
@@ -39,7 +39,7 @@ fn write_bits_come_back() {
     bits      src/main.rs
     bits      tools/run.sh
     --- stderr
-    task: would put back the write bits of 6 files, 0 excluded files
+    task: would restore the write bits of 6 files, 0 excluded files
     --- status 0
     ");
     assert!(repo.findings(&worktree).contains(" perm "));
@@ -51,7 +51,7 @@ fn write_bits_come_back() {
     bits      src/main.rs
     bits      tools/run.sh
     --- stderr
-    task: put back the write bits of 6 files, 0 excluded files
+    task: restored the write bits of 6 files, 0 excluded files
     --- status 0
     ");
     assert_eq!(repo.findings(&worktree), "");
@@ -81,12 +81,12 @@ fn what_it_did_to_excluded_files_is_this() {
     let (repo, _) = after("git sparse-checkout add /secrets/");
     assert_snapshot!(repo.agentwt(&["reapply", "task", "-n"]), @"
     --- stderr
-    task: would put back the sparse patterns, the write bits of 0 files, 0 excluded files
+    task: would restore the sparse patterns, the write bits of 0 files, 0 excluded files
     --- status 0
     ");
     assert_snapshot!(repo.agentwt(&["reapply", "task"]), @"
     --- stderr
-    task: put back the sparse patterns, the write bits of 0 files, 0 excluded files
+    task: restored the sparse patterns, the write bits of 0 files, 0 excluded files
     --- status 0
     ");
 }
@@ -98,7 +98,7 @@ fn an_excluded_file_that_was_changed_stays_and_is_named() {
     excluded  secrets/key.pem
     --- stderr
     note: secrets/key.pem is excluded and stays on disk, because it is changed: save or revert it
-    task: put back the write bits of 0 files, 1 excluded file
+    task: restored the write bits of 0 files, 1 excluded file
     --- status 0
     ");
     assert_eq!(

@@ -2,11 +2,12 @@
 
 use super::findings::{kind, seen};
 use super::out;
+use crate::answer::Paint;
 use crate::change::{Change, Place};
 use crate::commands::changed::{ChangedAnswer, Collected};
 use crate::facts::commits::OwnCommit;
 use crate::output::table::{Cell, table};
-use crate::output::{Paint, Printed, Shown};
+use crate::output::{Printed, Shown};
 use crate::path::escape_for_terminal;
 
 /// One change a line; with commits, the lines of each below its own.

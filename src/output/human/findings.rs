@@ -1,12 +1,13 @@
 //! Shows changes and findings.
 
 use super::{count, out};
+use crate::answer::Paint;
 use crate::change::{Change, Kind, Seen};
 use crate::commands::hook::HookAnswer;
 use crate::commands::range::RangeVerdict;
 use crate::commands::verify::Verified;
+use crate::output::Printed;
 use crate::output::table::{Cell, table};
-use crate::output::{Paint, Printed};
 use crate::verify::{Finding, Level, Reason, Report};
 
 /// How many findings a hook shows: an agent reads the first lines.

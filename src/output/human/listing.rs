@@ -2,13 +2,14 @@
 
 use super::worktrees::outcome;
 use super::{age, count, out};
+use crate::answer::Paint;
 use crate::commands::list::{Details, Listed, Row, State};
 use crate::config::Strategy;
 use crate::disk::usage::Usage;
 use crate::facts::held::Held;
 use crate::facts::position::{BaseBranch, Position, Upstream};
+use crate::output::Printed;
 use crate::output::table::{Cell, table};
-use crate::output::{Paint, Printed};
 use crate::placed::DriftCounts;
 use crate::plan::overlap::{Overlap, some};
 use crate::record::Alive;

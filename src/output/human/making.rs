@@ -1,53 +1,18 @@
 //! Shows what was made, put back or removed.
 
 use super::count;
+use crate::answer::Paint;
 use crate::commands::add::{Added, Done};
 use crate::commands::hooks::{HooksAnswer, HooksDone};
-use crate::commands::init::Initialised;
-use crate::commands::reapply::Reapplied;
 use crate::commands::remove::Removed;
 use crate::config::{Choice, Client};
 use crate::git::hooks::{Binary, HooksStatus, Installed, Method, PreCommit};
-use crate::output::{Paint, Printed, sync};
+use crate::output::{Printed, sync};
 use crate::plan::add::PlannedBranch;
-use crate::plan::init::{ConfigPlan, EXCLUDE_RULE, WORKTREES_GITIGNORE_PATH};
 use crate::plan::remove::BranchFate;
 use crate::record::MadeBy;
 use crate::scope::RuleList;
 use crate::size::Size;
-
-/// The text of the config on stdout for `-n`, what was done on stderr else.
-pub fn init(done: &Initialised, paint: Paint) -> Printed {
-    let mut printed = Printed::default();
-    let verb = if done.dry_run { "would write" } else { "wrote" };
-    match &done.plan.config {
-        ConfigPlan::Write(text) => {
-            if done.dry_run {
-                printed.stdout = text.clone().into_bytes();
-            }
-            printed.stderr = format!("{verb} {}\n", paint.name(done.config.as_str()));
-        }
-        ConfigPlan::Keep => {
-            printed.stderr = format!("{} is there and stays as it is\n", done.config);
-        }
-    }
-    if done.plan.exclude_rule.is_some() {
-        printed
-            .stderr
-            .push_str(&format!("{verb} `{EXCLUDE_RULE}` into info/exclude\n"));
-    }
-    if done.plan.worktrees_gitignore.is_some() {
-        printed
-            .stderr
-            .push_str(&format!("{verb} {WORKTREES_GITIGNORE_PATH}\n"));
-    }
-    if !done.dry_run && matches!(done.plan.config, ConfigPlan::Write(_)) {
-        printed
-            .stderr
-            .push_str("look at it, commit it, then: git agentwt add task-1\n");
-    }
-    printed
-}
 
 /// The path on stdout, and only that; the rest on stderr. `-n` prints the plan instead.
 pub fn add(added: &Added, paint: Paint) -> Printed {
@@ -125,49 +90,6 @@ pub fn add(added: &Added, paint: Paint) -> Printed {
                 stderr: String::new(),
             }
         }
-    }
-}
-
-/// What was put back, on stderr; the paths on stdout.
-pub fn reapply(done: &Reapplied, paint: Paint) -> Printed {
-    let mut stdout = String::new();
-    for path in &done.present {
-        stdout.push_str(&format!("excluded  {path}\n"));
-    }
-    for path in &done.bits.changed {
-        stdout.push_str(&format!("bits      {path}\n"));
-    }
-    let mut stderr = String::new();
-    for (path, why) in &done.bits.refused {
-        stderr.push_str(&format!(
-            "{} cannot set the write bits of {path}: {why}\n",
-            paint.bad("error:")
-        ));
-    }
-    let name = paint.name(&done.name);
-    let bits = count(done.bits.changed.len(), "file", "files");
-    let would = if done.dry_run {
-        "would put back"
-    } else {
-        "put back"
-    };
-    let nothing = !done.patterns && done.present.is_empty() && done.bits.changed.is_empty();
-    if nothing && done.bits.refused.is_empty() {
-        stderr.push_str(&format!("{name}: all is as the scope says\n"));
-    } else {
-        let patterns = if done.patterns {
-            "the sparse patterns, "
-        } else {
-            ""
-        };
-        let absent = count(done.present.len(), "excluded file", "excluded files");
-        stderr.push_str(&format!(
-            "{name}: {would} {patterns}the write bits of {bits}, {absent}\n"
-        ));
-    }
-    Printed {
-        stdout: stdout.into_bytes(),
-        stderr,
     }
 }
 

@@ -1,10 +1,11 @@
 //! Shows what `restore` did.
 
 use super::count;
+use crate::answer::Paint;
 use crate::change::Kind;
 use crate::commands::restore::{RestoreAnswer, Restored, Undone};
+use crate::output::Printed;
 use crate::output::table::{Cell, table};
-use crate::output::{Paint, Printed};
 
 /// The paths on stdout; what was done with them on stderr.
 pub fn restore(answer: &RestoreAnswer, paint: Paint) -> Printed {

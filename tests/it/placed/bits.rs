@@ -24,7 +24,7 @@ fn reapply_puts_them_back_and_leaves_those_in_scope() {
     bits      certs/a.log
     bits      run.sh
     --- stderr
-    task: would put back the write bits of 3 files, 0 excluded files
+    task: would restore the write bits of 3 files, 0 excluded files
     --- status 0
     ");
     assert_snapshot!(world.agentwt(&["reapply", "task"]), @"
@@ -32,7 +32,7 @@ fn reapply_puts_them_back_and_leaves_those_in_scope() {
     bits      certs/a.log
     bits      run.sh
     --- stderr
-    task: put back the write bits of 3 files, 0 excluded files
+    task: restored the write bits of 3 files, 0 excluded files
     --- status 0
     ");
     world.sh("test ! -w src/local.json || test \"$(id -u)\" = 0; chmod u+w src/local.json");

@@ -1,0 +1,425 @@
+//! The parts that documents share. Their comments are the descriptions in the man pages.
+//!
+//! An absent key is not applicable, null is unknown; no value has a space.
+
+use std::collections::BTreeMap;
+
+use bstr::ByteSlice;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::seconds_since;
+use crate::change::{Change, Place, Seen};
+use crate::name::CommitId;
+use crate::path::{escape_for_terminal, escape_for_tsv};
+use crate::placed::{Drift, PlacedFile};
+use crate::record::{Alive, HeldClaim, LastVerification, Owner};
+use crate::scope::{RuleList, ScopeRule};
+use crate::verify::Finding;
+
+/// A path; use it flattened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PathField {
+    /// The path; escaped as in TSV if it is not UTF-8.
+    pub path: String,
+    /// The bytes of the path, if it is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_bytes: Option<Vec<u8>>,
+}
+
+impl<T: AsRef<[u8]>> From<T> for PathField {
+    fn from(path: T) -> Self {
+        let bytes = path.as_ref();
+        match bytes.to_str() {
+            Ok(text) => Self {
+                path: text.to_owned(),
+                path_bytes: None,
+            },
+            Err(_) => Self {
+                path: escape_for_tsv(bytes),
+                path_bytes: Some(bytes.to_vec()),
+            },
+        }
+    }
+}
+
+impl PathField {
+    /// The path, escaped for a terminal.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let bytes = self.path_bytes.as_deref();
+        escape_for_terminal(bytes.unwrap_or(self.path.as_bytes()))
+    }
+}
+
+/// Converts paths.
+pub fn paths<T: AsRef<[u8]>>(paths: impl IntoIterator<Item = T>) -> Vec<PathField> {
+    paths.into_iter().map(PathField::from).collect()
+}
+
+/// Where a worktree started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct BaseField {
+    /// The base commit; null if it is unknown.
+    pub commit: Option<CommitId>,
+    /// The revision that named the base.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
+    /// The branch that the base was taken from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The number of commits that this branch has and the base has not; null if it is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved: Option<Option<u64>>,
+}
+
+impl BaseField {
+    /// Creates the field for a commit alone.
+    #[must_use]
+    pub fn commit(commit: &CommitId) -> Self {
+        Self {
+            commit: Some(commit.clone()).filter(CommitId::is_known),
+            revision: None,
+            branch: None,
+            moved: None,
+        }
+    }
+
+    /// Creates the field for a commit and the revision that named it.
+    #[must_use]
+    pub fn named(commit: &CommitId, revision: &str) -> Self {
+        Self {
+            revision: Some(revision.to_owned()),
+            ..Self::commit(commit)
+        }
+    }
+}
+
+/// A scope: the profile and the patterns of its lists.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ScopeField {
+    /// The scope profile; null if options gave the whole scope.
+    pub profile: Option<String>,
+    /// The patterns of files that may be edited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write: Option<Vec<String>>,
+    /// The patterns of files that may be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<Vec<String>>,
+    /// The patterns of files that are excluded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exclude: Option<Vec<String>>,
+}
+
+impl ScopeField {
+    /// Creates the field for a profile alone.
+    #[must_use]
+    pub fn profile(profile: Option<&str>) -> Self {
+        Self {
+            profile: profile.map(ToOwned::to_owned),
+            write: None,
+            read: None,
+            exclude: None,
+        }
+    }
+
+    /// Creates the field for a profile and all rules.
+    #[must_use]
+    pub fn whole(profile: Option<&str>, rules: &[ScopeRule]) -> Self {
+        let list = |list: RuleList| {
+            let rules = rules.iter().filter(|rule| rule.list == list);
+            Some(rules.map(|rule| rule.pattern.clone()).collect())
+        };
+        Self {
+            write: list(RuleList::Write),
+            read: list(RuleList::Read),
+            exclude: list(RuleList::Exclude),
+            ..Self::profile(profile)
+        }
+    }
+}
+
+/// A rule of a scope.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RuleField {
+    /// `write`, `read` or `exclude`.
+    pub list: String,
+    /// The pattern.
+    pub pattern: String,
+    /// Where the rule was written: file and line, an option, `default` or `built-in`.
+    pub origin: String,
+}
+
+impl From<&ScopeRule> for RuleField {
+    fn from(rule: &ScopeRule) -> Self {
+        Self {
+            list: rule.list.to_string(),
+            pattern: rule.pattern.clone(),
+            origin: rule.origin.to_string(),
+        }
+    }
+}
+
+/// A changed path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ChangeField {
+    /// The path.
+    #[serde(flatten)]
+    pub path: Option<PathField>,
+    /// What changed, if it is not a path: `@head`, `@git/<ref>`, `@wt/<file>`, …
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// What happened: `created`, `modified`, `deleted`, …
+    pub kind: &'static str,
+    /// Where the change was seen: `commit`, `index`, `disk`, …
+    pub seen: Vec<&'static str>,
+    /// The commits in which the change was seen.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commits: Vec<CommitId>,
+    /// What else is known of the change, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+impl ChangeField {
+    /// Converts a change; with a root, the path is absolute.
+    #[must_use]
+    pub fn new(change: &Change, root: Option<&camino::Utf8Path>) -> Self {
+        let path = change.place.path().map(|path| match root {
+            Some(root) => [root.as_str().as_bytes(), b"/", path.as_bstr().as_bytes()].concat(),
+            None => path.as_bstr().to_vec(),
+        });
+        let mut seen: Vec<&str> = change.seen.iter().map(Seen::as_str).collect();
+        seen.dedup();
+        Self {
+            place: path.is_none().then(|| change.place.to_string()),
+            path: path.map(PathField::from),
+            kind: change.kind.as_str(),
+            seen,
+            commits: change
+                .seen
+                .iter()
+                .filter_map(Seen::commit)
+                .cloned()
+                .collect(),
+            detail: change.detail.clone(),
+        }
+    }
+
+    /// Converts changes.
+    #[must_use]
+    pub fn all<'c>(changes: impl IntoIterator<Item = &'c Change>) -> Vec<Self> {
+        let changes = changes.into_iter();
+        changes.map(|change| Self::new(change, None)).collect()
+    }
+}
+
+/// A finding of a verification.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FindingField {
+    /// The change.
+    #[serde(flatten)]
+    pub change: ChangeField,
+    /// Why the change is a finding: `read-only`, `excluded`, `outside`, `integrity`, `shared` or
+    /// `history`.
+    pub reason: &'static str,
+    /// `violation` or `notice`.
+    pub level: &'static str,
+    /// `net` or `history`: what would be merged, or what commits touched and put back.
+    pub layer: &'static str,
+    /// The rule that decided; absent if no rule matches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<RuleField>,
+}
+
+impl From<&Finding> for FindingField {
+    fn from(finding: &Finding) -> Self {
+        Self {
+            change: ChangeField::new(&finding.change, None),
+            reason: finding.reason.as_str(),
+            level: finding.level.as_str(),
+            layer: finding.layer().as_str(),
+            rule: finding.rule.as_ref().map(RuleField::from),
+        }
+    }
+}
+
+/// The number of files by access.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AccessCounts {
+    /// The number of files that may be edited.
+    pub write: usize,
+    /// The number of files that may only be read.
+    pub read: usize,
+    /// The number of files that are excluded.
+    pub excluded: usize,
+}
+
+/// The program that works in a worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct OwnerField {
+    /// The name of the owner.
+    pub id: String,
+    /// The host on which the owner runs.
+    pub host: String,
+    /// The number of the owner's process; absent if none was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// Since when.
+    pub since: String,
+    /// Whether the process runs; null if it cannot be told from here.
+    pub alive: Option<bool>,
+}
+
+impl OwnerField {
+    /// Creates the field.
+    #[must_use]
+    pub fn new(owner: &Owner, alive: Alive) -> Self {
+        Self {
+            id: owner.id.clone(),
+            host: owner.host.clone(),
+            pid: owner.process.as_ref().map(|process| process.pid),
+            since: owner.since.clone(),
+            alive: match alive {
+                Alive::Yes => Some(true),
+                Alive::No => Some(false),
+                Alive::Unknown => None,
+            },
+        }
+    }
+}
+
+/// A claim on a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ClaimField {
+    /// The remote.
+    pub remote: String,
+    /// The commit of the claim.
+    pub commit: CommitId,
+    /// The number of seconds for which the claim counts without a renewal.
+    pub lease: u64,
+}
+
+impl From<&HeldClaim> for ClaimField {
+    fn from(claim: &HeldClaim) -> Self {
+        Self {
+            remote: claim.remote.clone(),
+            commit: claim.commit.clone(),
+            lease: claim.lease,
+        }
+    }
+}
+
+/// What was saved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SavedField {
+    /// The ref that keeps it.
+    #[serde(rename = "ref")]
+    pub reference: String,
+    /// The commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<CommitId>,
+}
+
+/// A file that was placed in a worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PlacedField {
+    /// The path.
+    #[serde(flatten)]
+    pub path: PathField,
+    /// `synced` or `context`.
+    pub origin: &'static str,
+    /// `file`, `link` or `directory`.
+    pub kind: &'static str,
+    /// `same`, or what moved: `edited-here` or `missing`, and `source-newer` or `gone-at-source`.
+    pub state: Vec<String>,
+}
+
+impl PlacedField {
+    /// Creates the field.
+    #[must_use]
+    pub fn new(file: &PlacedFile, drift: Drift) -> Self {
+        let words = drift.words().into_iter();
+        Self {
+            path: PathField::from(file.path.as_bstr()),
+            origin: file.origin.as_str(),
+            kind: file.kind.as_str(),
+            state: words.map(|word| word.replace(' ', "-")).collect(),
+        }
+    }
+}
+
+/// A verification.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct VerificationField {
+    /// When.
+    pub at: String,
+    /// The number of seconds since then.
+    pub age: Option<i64>,
+    /// The commit that was verified.
+    pub head: CommitId,
+    /// `everything`, or `commits` (by a hook in a large worktree): neither the index nor the files
+    /// on disk.
+    pub looked: &'static str,
+    /// The number of paths that had changed.
+    pub changed: u64,
+    /// The number of paths by what happened (`created`, `modified`, `deleted`, …).
+    pub kinds: BTreeMap<String, u64>,
+    /// The number of violations.
+    pub violations: u64,
+    /// The number of notices.
+    pub notices: u64,
+    /// The findings, at most a hundred.
+    pub findings: Vec<KeptFindingField>,
+}
+
+/// A finding of an earlier verification.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KeptFindingField {
+    /// Where, as in TSV.
+    pub place: String,
+    /// What happened.
+    pub kind: String,
+    /// Why it is a finding.
+    pub reason: String,
+    /// `violation` or `notice`.
+    pub level: String,
+}
+
+impl From<&LastVerification> for VerificationField {
+    fn from(last: &LastVerification) -> Self {
+        let findings = last.findings.iter().map(|kept| KeptFindingField {
+            place: kept.place.clone(),
+            kind: kept.kind.clone(),
+            reason: kept.reason.clone(),
+            level: kept.level.clone(),
+        });
+        Self {
+            at: last.at.clone(),
+            age: seconds_since(&last.at),
+            head: last.head.clone(),
+            looked: last.looked.as_str(),
+            changed: last.changed,
+            kinds: last.kinds.clone(),
+            violations: last.violations,
+            notices: last.notices,
+            findings: findings.collect(),
+        }
+    }
+}
+
+/// A place in the bytes of porcelain: a path as it is, any other place as in TSV.
+#[must_use]
+pub fn place_bytes(place: &Place) -> Vec<u8> {
+    match place.path() {
+        Some(path) => path.as_bstr().to_vec(),
+        None => place.to_tsv().into_bytes(),
+    }
+}
+
+/// Where a change was seen, in one field of porcelain.
+#[must_use]
+pub fn seen_words(change: &Change) -> String {
+    let seen: Vec<String> = change.seen.iter().map(ToString::to_string).collect();
+    seen.join(",")
+}

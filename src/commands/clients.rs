@@ -1,0 +1,78 @@
+//! `git agentwt clients`: the agent programs, and where each reads its context.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::answer::{Answer, Cell, Row, Text};
+use crate::client::{self, About};
+
+/// The width of sentences.
+const WIDTH: usize = 96;
+
+/// The answer of `clients`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ClientsAnswer {
+    /// The agent programs.
+    pub clients: Vec<&'static About>,
+}
+
+/// Answers with all agent programs.
+#[must_use]
+pub fn run() -> ClientsAnswer {
+    let clients = client::ALL.iter().map(|client| client.about());
+    ClientsAnswer {
+        clients: clients.collect(),
+    }
+}
+
+impl Answer for ClientsAnswer {
+    const DOCUMENT: &'static str = "clients";
+
+    fn print(&self, text: &mut Text) {
+        for (at, about) in self.clients.iter().enumerate() {
+            if at > 0 {
+                text.line("");
+            }
+            text.line(format!("{}: {}", text.paint.name(about.name), about.title));
+            text.table(&rows(about), "  ");
+            for known in about.known {
+                text.line(wrapped("- ", known));
+            }
+            for document in about.read_in {
+                text.line(wrapped("read in ", document));
+            }
+        }
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        self.clients.iter().flat_map(|about| rows(about)).collect()
+    }
+}
+
+/// A row for each file of a program.
+fn rows(about: &About) -> Vec<Row> {
+    let row = |file: &client::Reads| {
+        let cells = [Cell::porcelain(about.name), Cell::both(file.path)];
+        Row::new(cells.into_iter().chain([Cell::both(file.when)]).collect())
+    };
+    about.files.iter().map(row).collect()
+}
+
+/// A sentence in lines of [`WIDTH`], indented below its first word.
+fn wrapped(head: &str, sentence: &str) -> String {
+    let indent = " ".repeat(2 + head.len());
+    let mut out = format!("  {head}");
+    let mut column = out.len();
+    for (at, word) in sentence.split(' ').enumerate() {
+        if at > 0 && column + 1 + word.len() > WIDTH {
+            out.push_str(&format!("\n{indent}"));
+            column = indent.len();
+        } else if at > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += word.len();
+    }
+    out
+}

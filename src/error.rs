@@ -12,7 +12,7 @@ use crate::disk::lock::LockError;
 use crate::exit::ExitCode;
 use crate::facts::prompt::PromptError;
 use crate::facts::scope::ProfileError;
-use crate::facts::{FactsError, LoadError};
+use crate::facts::{LoadError, WorktreeError};
 use crate::git::GitError;
 use crate::git::hooks::HooksError;
 use crate::plan::range::RangeRefusal;
@@ -25,7 +25,7 @@ use crate::sync::PatternError;
 pub enum Error {
     /// The facts cannot be read.
     #[error(transparent)]
-    Facts(#[from] FactsError),
+    Facts(#[from] WorktreeError),
     /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
@@ -194,14 +194,14 @@ impl Error {
     }
 }
 
-fn of_facts(error: &FactsError) -> ExitCode {
+fn of_facts(error: &WorktreeError) -> ExitCode {
     match error {
-        FactsError::Git(error) => of_git(error),
-        FactsError::Disk(_) | FactsError::Damaged { .. } => ExitCode::Disk,
-        FactsError::UnknownWorktree { .. } => ExitCode::UnknownWorktree,
-        FactsError::NotInWorktree { .. } => ExitCode::Usage,
-        FactsError::Incomplete { .. } => ExitCode::Refused,
-        FactsError::SyncThroughLink { .. } => ExitCode::Config,
+        WorktreeError::Git(error) => of_git(error),
+        WorktreeError::Disk(_) | WorktreeError::Damaged { .. } => ExitCode::Disk,
+        WorktreeError::UnknownWorktree { .. } => ExitCode::UnknownWorktree,
+        WorktreeError::NotInWorktree { .. } => ExitCode::Usage,
+        WorktreeError::Incomplete { .. } => ExitCode::Refused,
+        WorktreeError::SyncThroughLink { .. } => ExitCode::Config,
     }
 }
 

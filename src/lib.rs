@@ -17,8 +17,8 @@
 //!
 //! | floor | modules | what they are |
 //! |---|---|---|
-//! | 0 words | [`path`], [`name`], [`exit`], [`entry`], [`packed`], [`size`], [`log`] | types that are parsed once and trusted afterwards |
-//! | 1 rules | [`scope`], [`change`], [`compare`], [`verify`], [`config`], [`manifest`], [`walked`], [`placed`], [`sync`], [`roots`], [`client`], [`record`], [`claim`] | pure: the access of a path; what happened to which path; findings; what was on disk; what was placed; the config |
+//! | 0 words | [`path`], [`name`], [`exit`], [`entry`], [`packed`], [`size`], [`versioned`], [`log`] | types that are parsed once and trusted afterwards |
+//! | 1 rules | [`scope`], [`change`], [`compare`], [`verify`], [`config`], [`manifest`], [`walked`], [`placed`], [`sync`], [`roots`], [`client`], [`claim`] | pure: the access of a path; what happened to which path; findings; what was on disk; what was placed; the config |
 //! | 2 world | [`git`], [`disk`], [`process`] | the only places that start git and read its files, that touch the disk, and that look at processes and start the user's own programs; they do not know each other |
 //! | 3 worktrees | [`worktree`], [`truth`], [`cli`], [`answer`] | one worktree of ours; the ground truth about it; the arguments of the commands; what every answer has |
 //! | 4 verbs | [`commands`], [`facts`], [`plan`], [`apply`], [`error`] | one folder a verb: facts, plan, apply, answer |
@@ -65,7 +65,6 @@ pub mod path;
 pub mod placed;
 pub mod plan;
 pub mod process;
-pub mod record;
 pub mod roots;
 mod run;
 pub mod scope;
@@ -73,6 +72,7 @@ pub mod size;
 pub mod sync;
 pub mod truth;
 pub mod verify;
+pub mod versioned;
 pub mod walked;
 pub mod worktree;
 

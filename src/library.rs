@@ -136,7 +136,7 @@ use crate::disk::lock::Patience;
 use crate::disk::scan::Walking;
 pub use crate::error::Error;
 use crate::facts::changes::collect;
-use crate::facts::{IndexFile, Known, Repository};
+use crate::facts::{IndexFile, Repository, Worktree};
 use crate::git::{SharedRunner, Trace};
 use crate::log::Log;
 use crate::process::{SharedProber, is_root};
@@ -251,7 +251,7 @@ pub fn changed(options: &Options, asked: &Asked) -> Result<Collected, Error> {
 /// Fails when something cannot be read: there is then no verdict.
 pub fn verify(options: &Options, name: Option<&str>) -> Result<Report, Error> {
     let repository = options.repository()?;
-    let known = Known::of(&repository, name)?;
+    let known = Worktree::of(&repository, name)?;
     let changes = collect(&repository, &known, &IndexFile::Own)?.changes;
     let (layers, strictness) = (Layers::All, Strictness::Normal);
     Ok(crate::verify::verify(

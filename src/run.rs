@@ -20,7 +20,7 @@ use crate::disk::lock::Patience;
 use crate::disk::scan::Walking;
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::facts::FactsError;
+use crate::facts::WorktreeError;
 use crate::git::{Asked, Family, Git, SharedRunner, Stoppable, Trace};
 use crate::log::Log;
 use crate::output::{self, Shown, progress, render, render_error};
@@ -90,11 +90,10 @@ impl Family for Started {
 /// What is to be said when a git was stopped by the signal that we handed on to it.
 fn stopped(session: &Session, command: &Command, error: Error) -> Error {
     let signal = match (&error, session.check()) {
-        (Error::Git(git) | Error::Facts(FactsError::Git(git)), Err(Error::Interrupted(signal)))
-            if git.was_killed() =>
-        {
-            signal
-        }
+        (
+            Error::Git(git) | Error::Facts(WorktreeError::Git(git)),
+            Err(Error::Interrupted(signal)),
+        ) if git.was_killed() => signal,
         _not_so => return error,
     };
     if matches!(command, Command::Add(_) | Command::Sync(_)) {

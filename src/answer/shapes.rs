@@ -13,9 +13,9 @@ use crate::change::{Change, Place, Seen};
 use crate::name::CommitId;
 use crate::path::{escape_for_terminal, escape_for_tsv};
 use crate::placed::{Drift, PlacedFile};
-use crate::record::{Alive, HeldClaim, LastVerification, Owner};
 use crate::scope::{RuleList, ScopeRule};
 use crate::verify::Finding;
+use crate::worktree::{Alive, HeldClaim, LastVerification, Owner};
 
 /// A path; use it flattened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

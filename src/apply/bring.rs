@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use super::rescue::Rescue;
 use crate::entry::ObjectId;
 use crate::error::Error;
-use crate::facts::{Known, Repository, kept};
+use crate::facts::{Repository, Worktree, kept};
 use crate::git::GitMode;
 use crate::git::refs::Ref;
 use crate::git::trees::Named;
@@ -35,7 +35,7 @@ pub struct Brought {
 /// Fails when git does: then nothing may be removed.
 pub fn bring(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     trash: Option<&Rescue>,
 ) -> Result<Brought, Error> {
     let own = known.repository(repository);
@@ -118,7 +118,7 @@ struct Fresh {
 
 /// Finds it. What the clone had from the beginning is nobody's work of there, and what was saved
 /// before its removal holds its work only for a while.
-fn fresh(own: &Repository, known: &Known, trash: Option<&Rescue>) -> Result<Fresh, Error> {
+fn fresh(own: &Repository, known: &Worktree, trash: Option<&Rescue>) -> Result<Fresh, Error> {
     let incoming = "refs/agentwt/incoming/";
     let prefixes = ["refs/heads/", "refs/remotes/", "refs/tags/", incoming, KEPT];
     let home = own.home().git.with_mode(GitMode::Hardened);
@@ -163,7 +163,7 @@ fn fresh(own: &Repository, known: &Known, trash: Option<&Rescue>) -> Result<Fres
 
 /// What `restore` and this removal saved in the clone and is not at home. Where home has something
 /// else under that name, it is kept by its commit.
-fn saved(own: &Repository, known: &Known, trash: Option<&Rescue>) -> Result<Vec<Ref>, Error> {
+fn saved(own: &Repository, known: &Worktree, trash: Option<&Rescue>) -> Result<Vec<Ref>, Error> {
     let name = &known.record.name;
     let mut below = vec![format!("refs/agentwt/rescue/{name}/")];
     below.extend(trash.map(|trash| trash.name.clone()));

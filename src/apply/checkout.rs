@@ -15,8 +15,7 @@ use crate::disk::mode::WriteBits;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
 use crate::facts::add::Classified;
-use crate::facts::repository::joined;
-use crate::facts::{FactsError, Main, Repository};
+use crate::facts::{Main, Repository, WorktreeError};
 use crate::git::blobs::BlobReader;
 use crate::git::index::{IndexEntry, Stage, looked, read_index};
 use crate::git::index_edit::nul_ended;
@@ -27,6 +26,7 @@ use crate::git::{Git, GitError, reset};
 use crate::manifest::OnDisk;
 use crate::path::RepoPath;
 use crate::scope::{Access, EntryKind, Scope};
+use crate::worktree::repository::joined;
 
 /// Where files cannot be cloned, and there are so many, those of the main worktree are only read that
 /// the system holds in memory: from a disk their objects come more quickly, which stand side by side.
@@ -214,7 +214,7 @@ impl Filling<'_> {
     fn failed(error: CheckoutError<GitError>) -> Error {
         match error {
             CheckoutError::Disk(error) => error.into(),
-            CheckoutError::Content(error) => FactsError::from(error).into(),
+            CheckoutError::Content(error) => WorktreeError::from(error).into(),
             CheckoutError::Stopped => Error::Interrupted(2),
         }
     }

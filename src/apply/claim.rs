@@ -22,7 +22,7 @@ use crate::git::quarantine::Quarantine;
 use crate::git::{Git, GitError};
 use crate::name::{CommitId, WorktreeName};
 use crate::process;
-use crate::record::{HeldClaim, VERSION};
+use crate::worktree::{HeldClaim, VERSION};
 
 pub use known::{limit, release_or_note, who};
 pub use renew::Renewal;

@@ -9,9 +9,9 @@ use crate::disk::drift::drift;
 use crate::disk::files;
 use crate::disk::standing::standing;
 use crate::error::Error;
-use crate::facts::worktree::PLACED;
 use crate::path::RepoPath;
 use crate::placed::{Here, Origin, Placed, PlacedFile, PlacedKind, There};
+use crate::worktree::PLACED;
 
 /// Holds what was removed, or would be, and what stays.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

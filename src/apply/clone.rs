@@ -14,7 +14,7 @@ use crate::facts::Repository;
 use crate::git::clone::carried;
 use crate::git::refs::Ref;
 use crate::plan::add::{AddPlan, PlannedBranch};
-use crate::record::Trash;
+use crate::worktree::Trash;
 
 /// What a clone has of the refs.
 const SHARED: [&str; 3] = ["refs/heads/", "refs/remotes/", "refs/tags/"];

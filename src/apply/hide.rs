@@ -13,7 +13,7 @@ use crate::facts::{Repository, integrity};
 use crate::git::Git;
 use crate::path::RepoPath;
 use crate::placed::{Placed, PlacedKind};
-use crate::record::{Record, WatchedFile};
+use crate::worktree::{Record, WatchedFile};
 
 /// The file, below the worktree's private git directory.
 pub(super) const EXCLUDE: &str = "agentwt/exclude";

@@ -9,22 +9,22 @@ use crate::disk::files;
 use crate::error::Error;
 use crate::facts::changes::Survey;
 use crate::facts::remove::{Around, begun, read, survey};
-use crate::facts::{Environment, Known, Repository};
+use crate::facts::{Environment, Repository, Worktree};
 use crate::name::BranchName;
 use crate::plan::remove::refusal::RemoveRefusal;
 use crate::plan::remove::{BranchFate, RemoveFacts, RemoveOptions, RemovePlan, plan};
-use crate::record::{Removal, VERSION};
+use crate::worktree::{Removal, VERSION};
 
 /// Holds a worktree that was looked at.
 pub struct Looked {
-    known: Known,
+    known: Worktree,
     what: What,
 }
 
 /// Holds a worktree of which everything is known that decides.
 pub struct Seen {
     /// The worktree.
-    pub known: Known,
+    pub known: Worktree,
     /// What decides; none where an earlier removal has decided.
     pub facts: Option<RemoveFacts>,
     what: What,
@@ -33,7 +33,7 @@ pub struct Seen {
 /// Holds a worktree that may be removed.
 pub struct Leaving {
     /// The worktree.
-    pub known: Known,
+    pub known: Worktree,
     /// The plan.
     pub plan: RemovePlan,
     what: What,
@@ -68,7 +68,7 @@ impl Looked {
     ///
     /// # Errors
     /// Fails when it cannot be read.
-    pub fn at(repository: &Repository, known: Known, is_saved: bool) -> Result<Self, Error> {
+    pub fn at(repository: &Repository, known: Worktree, is_saved: bool) -> Result<Self, Error> {
         let rest = begun(&known).filter(|_| !files::exists(&known.record.path));
         let what = match rest {
             Some(removal) => What::Rest(removal),
@@ -218,7 +218,7 @@ impl Leaving {
 }
 
 /// What the user should hear of the commits that a clone had for itself.
-fn come_in(known: &Known, brought: &Brought) -> Vec<String> {
+fn come_in(known: &Worktree, brought: &Brought) -> Vec<String> {
     let name = &known.record.name;
     let mut notes = Vec::new();
     if let Some((incoming, tip)) = &brought.incoming {

@@ -13,7 +13,7 @@ use crate::git::GitError;
 use crate::name::{CommitId, WorktreeName};
 use crate::plan::add::{AddPlan, PlannedBranch};
 use crate::process::wait_for_gits;
-use crate::record::{Intent, VERSION, to_text};
+use crate::worktree::{Intent, VERSION, to_text};
 
 /// Holds what was made so far.
 pub struct Made<'a> {

@@ -3,11 +3,11 @@
 use crate::change::by_kind;
 use crate::disk::DiskError;
 use crate::disk::files::{self, Durable};
-use crate::facts::Known;
-use crate::facts::worktree::WALKED;
-use crate::record::{KeptFinding, LastVerification, VERSION, to_text};
+use crate::facts::Worktree;
 use crate::verify::{Finding, Report};
 use crate::walked::Walked;
+use crate::worktree::WALKED;
+use crate::worktree::{KeptFinding, LastVerification, VERSION, to_text};
 
 /// How many findings are kept.
 const KEPT: usize = 100;
@@ -25,7 +25,7 @@ fn kept(finding: &Finding) -> KeptFinding {
 ///
 /// # Errors
 /// Fails when the disk refuses.
-pub fn store(known: &Known, report: &Report, now: &str) -> Result<(), DiskError> {
+pub fn store(known: &Worktree, report: &Report, now: &str) -> Result<(), DiskError> {
     let changed = report.changes.counted().count();
     let kinds = by_kind(report.changes.counted());
     let last = LastVerification {
@@ -45,7 +45,7 @@ pub fn store(known: &Known, report: &Report, now: &str) -> Result<(), DiskError>
 
 /// Keeps which directories need not be read again. That they are read again is no loss: what cannot
 /// be written is not.
-pub fn keep(known: &Known, walked: Option<&Walked>) {
+pub fn keep(known: &Worktree, walked: Option<&Walked>) {
     if let Some(walked) = walked {
         let _ = files::write_beside(&known.dir.join(WALKED), &walked.to_bytes(), Durable::No);
     }

@@ -2,7 +2,7 @@
 //!
 //! Everything is staged whole beside the worktree, announced in the record, moved in
 //! (`disk/copy.rs`), and listed last: of what a killed call announced, that counts as placed which
-//! has arrived (`Known::placed`).
+//! has arrived (`Worktree::placed`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,12 +17,12 @@ use crate::disk::remains::sweep_of;
 use crate::disk::standing::standing;
 use crate::error::Error;
 use crate::facts::Repository;
-use crate::facts::worktree::{CONTEXT, PLACED, PLACING};
 use crate::manifest::Stat;
 use crate::path::RepoPath;
 use crate::placed::{Origin, Placed, PlacedFile, PlacedKind};
 use crate::plan::sync::{Copying, SyncPlan, bits};
 use crate::scope::{EntryKind, Scope};
+use crate::worktree::{CONTEXT, PLACED, PLACING};
 
 /// Holds where files are placed.
 pub struct Destination<'a> {

@@ -7,11 +7,11 @@ use crate::disk::error::DiskError;
 use crate::disk::files::{self, Lock};
 use crate::disk::lock::LockFile;
 use crate::error::Error;
-use crate::facts::{FactsError, Repository};
+use crate::facts::{Repository, WorktreeError};
 use crate::name::WorktreeName;
 use crate::plan::prune::OLD;
 use crate::plan::trash::Trashed;
-use crate::record::Intent;
+use crate::worktree::Intent;
 
 /// Clears what a killed `add` left, as the next `add` of the name does.
 ///
@@ -21,7 +21,7 @@ pub fn clear(repository: &Repository, name: &WorktreeName, intent: &Intent) -> R
     made::clear(repository, name, intent)?;
     if files::exists(&repository.record_dir(name)) {
         let name = name.to_string();
-        return Err(FactsError::Incomplete { name }.into());
+        return Err(WorktreeError::Incomplete { name }.into());
     }
     files::remove_if_empty(&repository.records_dir());
     Ok(())

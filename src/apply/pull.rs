@@ -7,11 +7,11 @@ use crate::disk::copy::{From, Item, Staging, settle, stage};
 use crate::disk::files;
 use crate::disk::standing::standing;
 use crate::error::Error;
-use crate::facts::repository::WORKTREES;
-use crate::facts::worktree::PLACED;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
 use crate::placed::{Placed, PlacedFile, PlacedKind};
+use crate::worktree::PLACED;
+use crate::worktree::repository::WORKTREES;
 
 /// Copies these files over those of the main worktree, which keep their permissions, and writes
 /// down that both sides are the same again. Returns what could not be tidied up.

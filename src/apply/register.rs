@@ -11,16 +11,16 @@ use crate::disk::scan::{Believe, Found, Walk, scan};
 use crate::entry::Entry;
 use crate::error::Error;
 use crate::facts::add::Listing;
-use crate::facts::repository::joined;
 use crate::facts::shared::MainWorktree;
-use crate::facts::worktree::Recorded;
-use crate::facts::{Known, Repository, conversions, integrity, shared};
+use crate::facts::{Repository, Worktree, conversions, integrity, shared};
 use crate::git::index::IndexEntry;
 use crate::manifest::{Item, Manifest, OnDisk};
 use crate::path::RepoPath;
 use crate::placed::Placed;
-use crate::record::{Owner, Record, WatchedFile, to_text};
 use crate::scope::{Access, EntryKind, Scope};
+use crate::worktree::RecordState;
+use crate::worktree::repository::joined;
+use crate::worktree::{Owner, Record, WatchedFile, to_text};
 
 /// Holds what is to be registered; the record's digests and `conversions` are filled in here.
 pub struct Registration<'a> {
@@ -71,7 +71,7 @@ impl Registration<'_> {
         main: impl FnOnce() -> Result<MainWorktree, Error>,
     ) -> Result<Record, Error> {
         let repository = self.repository;
-        if let Recorded::Incomplete(intent) = Recorded::read(repository, &self.record.name)? {
+        if let RecordState::Incomplete(intent) = RecordState::read(repository, &self.record.name)? {
             self.record.owner = intent.owner;
         }
         self.record.conversions = self.conversions()?;
@@ -273,7 +273,7 @@ pub fn dot_git(worktree: &Utf8Path) -> Result<String, Error> {
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn accept_shared(repository: &Repository, known: &Known) -> Result<Known, Error> {
+pub fn accept_shared(repository: &Repository, known: &Worktree) -> Result<Worktree, Error> {
     let shared = shared::accept(repository, known.shared()?)?;
     files::write(&known.dir.join("shared.toml"), to_text(&shared).as_bytes())?;
     renew(repository, known, WatchedFile::is_shared)
@@ -283,7 +283,7 @@ pub fn accept_shared(repository: &Repository, known: &Known) -> Result<Known, Er
 ///
 /// # Errors
 /// Fails when the disk refuses.
-pub fn renew_owner(known: &Known, owner: Owner) -> Result<(), Error> {
+pub fn renew_owner(known: &Worktree, owner: Owner) -> Result<(), Error> {
     let mut record = known.record.clone();
     record.owner = Some(owner);
     let file = known.dir.join("record.toml");
@@ -294,7 +294,7 @@ pub fn renew_owner(known: &Known, owner: Owner) -> Result<(), Error> {
 ///
 /// # Errors
 /// Fails when the disk refuses.
-pub fn renew_fingerprints(repository: &Repository, known: &Known) -> Result<(), Error> {
+pub fn renew_fingerprints(repository: &Repository, known: &Worktree) -> Result<(), Error> {
     renew(repository, known, WatchedFile::is_of_our_hooks).map(drop)
 }
 
@@ -303,7 +303,7 @@ pub fn renew_fingerprints(repository: &Repository, known: &Known) -> Result<(), 
 ///
 /// # Errors
 /// Fails when the disk refuses.
-pub fn renew_hook_files(repository: &Repository, known: &Known) -> Result<(), Error> {
+pub fn renew_hook_files(repository: &Repository, known: &Worktree) -> Result<(), Error> {
     let is_hook_file =
         |file: WatchedFile| file.is_of_our_hooks() && file != WatchedFile::ConfigWorktree;
     renew(repository, known, is_hook_file).map(drop)
@@ -313,16 +313,16 @@ pub fn renew_hook_files(repository: &Repository, known: &Known) -> Result<(), Er
 ///
 /// # Errors
 /// Fails when the disk refuses.
-pub fn renew_config(repository: &Repository, known: &Known) -> Result<(), Error> {
+pub fn renew_config(repository: &Repository, known: &Worktree) -> Result<(), Error> {
     let is_config = |file: WatchedFile| file == WatchedFile::ConfigWorktree;
     renew(repository, known, is_config).map(drop)
 }
 
 fn renew(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     which: fn(WatchedFile) -> bool,
-) -> Result<Known, Error> {
+) -> Result<Worktree, Error> {
     let mut record = known.record.clone();
     for file in WatchedFile::ALL.into_iter().filter(|file| which(*file)) {
         let (common_dir, admin_dir) = (&repository.common_dir, &record.admin_dir);
@@ -333,7 +333,7 @@ fn renew(
         record.integrity.push(now);
     }
     files::write(&known.dir.join("record.toml"), to_text(&record).as_bytes())?;
-    Ok(Known {
+    Ok(Worktree {
         record,
         ..known.clone()
     })

@@ -8,9 +8,9 @@ use crate::disk::files::{self, Lock};
 use crate::disk::trash_bin::{Put, TrashBin};
 use crate::error::Error;
 use crate::facts::remove::REMOVING;
-use crate::facts::{Known, Repository};
+use crate::facts::{Repository, Worktree};
 use crate::plan::remove::BranchFate;
-use crate::record::{Removal, to_text};
+use crate::worktree::{Removal, to_text};
 
 /// Takes away the directory, git's entry, the branch, and the record last; what became of the
 /// branch. All that would be lost is saved before.
@@ -19,7 +19,7 @@ use crate::record::{Removal, to_text};
 /// Fails when git or the disk does: it can then be gone on with.
 pub fn take_away(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     removal: &Removal,
 ) -> Result<BranchFate, Error> {
     begin(known, removal)?;
@@ -38,12 +38,12 @@ pub fn take_away(
 }
 
 /// Writes down that it begins, for whoever finds the remains.
-fn begin(known: &Known, removal: &Removal) -> Result<(), DiskError> {
+fn begin(known: &Worktree, removal: &Removal) -> Result<(), DiskError> {
     files::write(&known.dir.join(REMOVING), to_text(removal).as_bytes())
 }
 
 /// Moves the directory aside, where it is deleted later; one that cannot be moved is deleted.
-fn remove_directory(repository: &Repository, known: &Known) -> Result<(), DiskError> {
+fn remove_directory(repository: &Repository, known: &Worktree) -> Result<(), DiskError> {
     let Some(bin) = TrashBin::open(&repository.root)? else {
         return Ok(());
     };
@@ -55,7 +55,7 @@ fn remove_directory(repository: &Repository, known: &Known) -> Result<(), DiskEr
 }
 
 /// Lets git forget the worktree, if it still knows it.
-fn forget_entry(repository: &Repository, known: &Known) -> Result<(), Error> {
+fn forget_entry(repository: &Repository, known: &Worktree) -> Result<(), Error> {
     let path = &known.record.path;
     let _shared = Lock::wait(&repository.shared_lock())?;
     let Err(error) = repository.git.worktree_remove_missing(path) else {
@@ -75,7 +75,7 @@ fn forget_entry(repository: &Repository, known: &Known) -> Result<(), Error> {
 /// Deletes the branch if that was decided and it is still where it was then.
 fn delete_branch(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     removal: &Removal,
 ) -> Result<BranchFate, Error> {
     let name = known.record.branch.full_ref();

@@ -10,7 +10,7 @@ use crate::disk::below::open_below;
 use crate::disk::files;
 use crate::entry::{Entry, Mode};
 use crate::error::Error;
-use crate::facts::{Known, Repository};
+use crate::facts::{Repository, Worktree};
 use crate::git::objects::Objects;
 use crate::git::{Git, GitMode};
 use crate::name::CommitId;
@@ -31,7 +31,7 @@ pub struct Rescue {
 /// Fails when a file cannot be read or git fails; no ref is then written.
 pub fn save_files(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     root: &Utf8Path,
     paths: &[RepoPath],
     time: &str,
@@ -77,7 +77,7 @@ pub(super) fn unused(repository: &Repository, name: &str) -> Result<String, Erro
 /// The lines for `git update-index -z --index-info` that turn HEAD into what is on disk.
 fn differences(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     root: &Utf8Path,
     paths: &[RepoPath],
 ) -> Result<Vec<u8>, Error> {
@@ -100,7 +100,7 @@ fn differences(
     Ok(info)
 }
 
-fn is_absent_on_purpose(known: &Known, path: &RepoPath) -> bool {
+fn is_absent_on_purpose(known: &Worktree, path: &RepoPath) -> bool {
     use crate::scope::{Access, EntryKind};
     known.scope.verdict(path, EntryKind::File).access == Access::Excluded
 }

@@ -19,14 +19,14 @@ use crate::disk::{files, put};
 use crate::error::Error;
 use crate::facts::changes::Survey;
 use crate::facts::restore as facts;
-use crate::facts::worktree::PLACED;
-use crate::facts::{Known, Repository};
+use crate::facts::{Repository, Worktree};
 use crate::git::index_edit::nul_ended;
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::{PlacedFile, PlacedKind};
 use crate::plan::restore::saved::SavedPath;
 use crate::plan::restore::{RestorePlan, Violation};
+use crate::worktree::PLACED;
 
 /// Holds what was done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct Done {
 /// Fails when git or the disk does. Once something was saved, the error says where.
 pub fn restore(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     survey: &Survey,
     plan: &RestorePlan,
     asked: &[RepoPath],
@@ -77,7 +77,7 @@ pub fn restore(
 }
 
 /// Says where everything is saved.
-pub(super) fn half(known: &Known, rescue: Option<Rescue>, error: Error) -> Error {
+pub(super) fn half(known: &Worktree, rescue: Option<Rescue>, error: Error) -> Error {
     match rescue {
         Some(rescue) => Error::HalfRestored {
             error: Box::new(error),
@@ -161,7 +161,7 @@ fn change(
 /// The permissions that the placed directories above these paths have, or get back: they are
 /// opened on the way.
 pub(super) fn directories<'p>(
-    known: &Known,
+    known: &Worktree,
     paths: impl Iterator<Item = &'p RepoPath>,
 ) -> Result<DirectoryModes, Error> {
     let placed = known.placed()?;

@@ -22,15 +22,15 @@ use crate::entry::{Entry, Mode};
 use crate::error::Error;
 use crate::facts::integrity::fingerprint;
 use crate::facts::trash::{ADMIN, BRANCH_LOG, RECORD, Saved, is_left_out};
-use crate::facts::{FactsError, Repository};
+use crate::facts::{Repository, WorktreeError};
 use crate::git::GitMode;
 use crate::git::hooks::{Hooks, PreCommit};
 use crate::git::objects::Objects;
 use crate::git::worktree::NewWorktreeBranch;
 use crate::path::RepoPath;
 use crate::plan::trash::RevivePlan;
-use crate::record::{Intent, Record, VERSION, WatchedFile, from_text, to_text};
 use crate::scope::{Case, Scope};
+use crate::worktree::{Intent, Record, VERSION, WatchedFile, from_text, to_text};
 
 /// Holds what a worktree is brought back from.
 pub struct Reviving<'a> {
@@ -150,7 +150,7 @@ impl Reviving<'_> {
 
     /// The record as it was saved.
     fn recorded(&self, objects: &Objects) -> Result<Record, Error> {
-        let damaged = |detail: String| FactsError::Damaged {
+        let damaged = |detail: String| WorktreeError::Damaged {
             name: self.saved.trash.name.to_string(),
             file: format!("what was saved ({})", self.plan.reference),
             detail,

@@ -14,7 +14,7 @@ use crate::disk::checkout::LockedFile;
 use crate::disk::files::{self, Durable};
 use crate::disk::mode::{Applied, Doing, Seen, WriteBits, set_write_bits};
 use crate::error::Error;
-use crate::facts::{Known, Repository};
+use crate::facts::{Repository, Worktree};
 use crate::git::index::{RawIndex, read_index};
 use crate::manifest::{IndexStat, Stat};
 use crate::path::RepoPath;
@@ -37,7 +37,7 @@ struct Rewritten {
 ///
 /// # Errors
 /// Fails when the index cannot be read, or the worktree cannot be opened.
-pub fn put_back(repository: &Repository, known: &Known) -> Result<(), Error> {
+pub fn put_back(repository: &Repository, known: &Worktree) -> Result<(), Error> {
     let record = &known.record;
     let file = record.admin_dir.join("index");
     let written = files::stat(&file);
@@ -96,7 +96,7 @@ struct Read<'a> {
 }
 
 /// The index that was last gone through.
-fn gone_through(known: &Known) -> Option<Written> {
+fn gone_through(known: &Worktree) -> Option<Written> {
     let bytes = files::read(&known.dir.join(GONE_THROUGH)).ok()??;
     let (mtime, inode) = std::str::from_utf8(&bytes)
         .ok()?
@@ -115,7 +115,7 @@ fn raw(repository: &Repository, file: &Utf8Path) -> Result<Option<RawIndex>, Err
 }
 
 /// Goes through every file.
-fn all(repository: &Repository, known: &Known) -> Result<(), Error> {
+fn all(repository: &Repository, known: &Worktree) -> Result<(), Error> {
     let index = read_index(&known.record.admin_dir.join("index"), repository.format)?;
     let applied = write_bits::apply(&known.record.path, &known.scope, &index, Doing::Change)?;
     if !applied.changed.is_empty() {
@@ -126,7 +126,12 @@ fn all(repository: &Repository, known: &Known) -> Result<(), Error> {
 }
 
 /// Goes through those that were made since then.
-fn some(repository: &Repository, known: &Known, read: &Read<'_>, since: i64) -> Result<(), Error> {
+fn some(
+    repository: &Repository,
+    known: &Worktree,
+    read: &Read<'_>,
+    since: i64,
+) -> Result<(), Error> {
     let mut rewritten: Vec<Rewritten> = Vec::new();
     let mut is_plain = true;
     let each = read.index.each(|entry| {
@@ -165,7 +170,7 @@ fn some(repository: &Repository, known: &Known, read: &Read<'_>, since: i64) -> 
     Ok(())
 }
 
-fn bits_of(known: &Known, rewritten: &[Rewritten]) -> Vec<(RepoPath, WriteBits)> {
+fn bits_of(known: &Worktree, rewritten: &[Rewritten]) -> Vec<(RepoPath, WriteBits)> {
     let mut classifier = known.scope.classifier();
     let bits = rewritten.iter().filter_map(|one| {
         match classifier.verdict(&one.path, EntryKind::File).access {

@@ -10,7 +10,7 @@ use crate::entry::{Entry, Mode};
 use crate::error::Error;
 use crate::facts::changes::Survey;
 use crate::facts::restore::{self as facts, LIST, MADE, NAME, PREVIOUS};
-use crate::facts::{Known, Repository};
+use crate::facts::{Repository, Worktree};
 use crate::git::index_edit::index_info;
 use crate::git::objects::Objects;
 use crate::git::{Git, GitMode};
@@ -23,7 +23,7 @@ use crate::plan::restore::{RestorePlan, Violation};
 /// length.
 pub(super) struct Bench<'a> {
     pub repository: &'a Repository,
-    pub known: &'a Known,
+    pub known: &'a Worktree,
     /// Git on a temporary index and the files of the worktree, with the settings of the main
     /// worktree.
     pub git: Git,
@@ -33,7 +33,7 @@ pub(super) struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     /// Starts with no index.
-    pub fn new(repository: &'a Repository, known: &'a Known) -> Self {
+    pub fn new(repository: &'a Repository, known: &'a Worktree) -> Self {
         let index = format!("restore-index-{}", std::process::id());
         let index = known.dir.join(index);
         let git = repository.git.with_mode(GitMode::Hardened);

@@ -3,14 +3,14 @@
 use crate::disk::files::{self, Lock};
 use crate::entry::Mode;
 use crate::error::Error;
-use crate::facts::{Known, Repository};
+use crate::facts::{Repository, Worktree};
 use crate::git::index::IndexEntry;
 use crate::path::RepoPath;
 use crate::scope::{Access, EntryKind};
 
 /// The patterns that the scope says.
 #[must_use]
-pub fn patterns(known: &Known, index: &[IndexEntry]) -> Vec<u8> {
+pub fn patterns(known: &Worktree, index: &[IndexEntry]) -> Vec<u8> {
     let gitlinks = index
         .iter()
         .filter(|entry| entry.entry.mode == Mode::Gitlink);
@@ -24,7 +24,7 @@ pub fn patterns(known: &Known, index: &[IndexEntry]) -> Vec<u8> {
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn is_on(repository: &Repository, known: &Known, patterns: &[u8]) -> Result<bool, Error> {
+pub fn is_on(repository: &Repository, known: &Worktree, patterns: &[u8]) -> Result<bool, Error> {
     let file = known.record.admin_dir.join("info/sparse-checkout");
     let git = known.hardened_git(repository);
     let on = git.config_get_bool("core.sparseCheckout")? == Some(true);
@@ -33,7 +33,7 @@ pub fn is_on(repository: &Repository, known: &Known, patterns: &[u8]) -> Result<
 
 /// Excluded tracked files that are on disk.
 #[must_use]
-pub fn present(known: &Known, index: &[IndexEntry]) -> Vec<RepoPath> {
+pub fn present(known: &Worktree, index: &[IndexEntry]) -> Vec<RepoPath> {
     let mut classifier = known.scope.classifier();
     let root = known.record.path.as_std_path();
     let excluded = index.iter().filter(|entry| {
@@ -54,7 +54,7 @@ pub fn present(known: &Known, index: &[IndexEntry]) -> Vec<RepoPath> {
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn put_back(repository: &Repository, known: &Known, patterns: &[u8]) -> Result<(), Error> {
+pub fn put_back(repository: &Repository, known: &Worktree, patterns: &[u8]) -> Result<(), Error> {
     // hooks and file watchers could have been planted in the shared configuration
     let git = known.hardened_git(repository);
     let _shared = Lock::wait(&repository.shared_lock())?;
@@ -69,7 +69,7 @@ pub fn put_back(repository: &Repository, known: &Known, patterns: &[u8]) -> Resu
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn reapply(repository: &Repository, known: &Known) -> Result<(), Error> {
+pub fn reapply(repository: &Repository, known: &Worktree) -> Result<(), Error> {
     let git = known.hardened_git(repository);
     let _shared = Lock::wait(&repository.shared_lock())?;
     Ok(git.sparse_checkout_reapply()?)

@@ -13,8 +13,8 @@ use crate::config::Strategy;
 use crate::disk::files;
 use crate::disk::remains::{Suspect, is_newer, remove_busy_directory, remove_dead_locks, sweep};
 use crate::facts::Repository;
-use crate::facts::repository::WORKTREES;
 use crate::name::{BranchName, CommitId};
+use crate::worktree::repository::WORKTREES;
 
 /// How long a lock is watched that only a git for this very branch takes.
 const OWN_LOCK: Duration = Duration::from_millis(200);

@@ -20,7 +20,7 @@ use crate::disk::remains::{Suspect, remove_dead_locks};
 use crate::error::Error;
 use crate::facts::changes::Survey;
 use crate::facts::trash::TRASH;
-use crate::facts::{Known, Repository};
+use crate::facts::{Repository, Worktree};
 use crate::git::objects::Objects;
 use crate::git::trees::{Edits, Slot};
 use crate::name::CommitId;
@@ -42,7 +42,7 @@ pub struct SavedTrash {
 /// Holds what is saved, and when.
 pub(super) struct Saving<'a> {
     pub repository: &'a Repository,
-    pub known: &'a Known,
+    pub known: &'a Worktree,
     pub survey: &'a Survey,
     pub objects: &'a Objects,
     /// What git would lose.
@@ -62,7 +62,7 @@ pub(super) struct Saving<'a> {
 /// Fails when somebody works there, a file cannot be read or git fails; no ref then stays.
 pub fn save(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     survey: &Survey,
     plan: &RemovePlan,
     since: &Since,
@@ -113,7 +113,7 @@ pub fn save(
 /// Fails when git does; no ref is then written.
 pub fn save_commits(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     plan: &RemovePlan,
     time: &str,
 ) -> Result<Option<SavedTrash>, Error> {
@@ -135,7 +135,7 @@ pub fn save_commits(
 
 fn write_ref(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     commit: CommitId,
     time: &str,
 ) -> Result<Rescue, Error> {
@@ -155,7 +155,7 @@ fn write_ref(
 
 /// Removes what a git left that was killed while it saved this worktree: nobody else writes there
 /// while we hold the lock of the name.
-fn end_locks(repository: &Repository, known: &Known) {
+fn end_locks(repository: &Repository, known: &Worktree) {
     let below = format!("{TRASH}{}", known.record.name);
     let directory = repository.common_dir.join(below);
     let names = names(&directory).unwrap_or_default();

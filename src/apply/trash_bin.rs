@@ -6,8 +6,8 @@ use camino::Utf8Path;
 
 use crate::disk::DiskError;
 use crate::disk::trash_bin::{Emptied, Patience, TRASH, TrashBin};
-use crate::facts::repository::WORKTREES;
 use crate::process;
+use crate::worktree::repository::WORKTREES;
 
 /// How long a command deletes itself before it leaves the rest to the background: long enough for
 /// some thousand files, too short to be noticed.

@@ -10,7 +10,7 @@ use crate::disk::standing::standing;
 use crate::entry::{Entry, Mode};
 use crate::error::Error;
 use crate::facts::restore::is_excluded;
-use crate::facts::{Known, Repository};
+use crate::facts::{Repository, Worktree};
 use crate::git::index_edit::{index_info, nul_ended};
 use crate::git::objects::Objects;
 use crate::placed::{PlacedFile, PlacedKind};
@@ -23,7 +23,7 @@ use crate::plan::restore::undo::UndoPlan;
 /// Fails when git or the disk does; what was saved stays saved.
 pub fn undo(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     plan: &UndoPlan,
     rescue: &str,
 ) -> Result<(), Error> {
@@ -34,7 +34,7 @@ pub fn undo(
     })
 }
 
-fn change(repository: &Repository, known: &Known, plan: &UndoPlan) -> Result<(), Error> {
+fn change(repository: &Repository, known: &Worktree, plan: &UndoPlan) -> Result<(), Error> {
     if let Some((from, to)) = &plan.branch {
         let branch = known.record.branch.full_ref();
         let reason = "agentwt restore: undo";
@@ -65,7 +65,7 @@ fn change(repository: &Repository, known: &Known, plan: &UndoPlan) -> Result<(),
 }
 
 /// Removes the empty directories that came back with the one that they are in.
-fn remove_empty(known: &Known, plan: &UndoPlan) -> Result<(), Error> {
+fn remove_empty(known: &Worktree, plan: &UndoPlan) -> Result<(), Error> {
     let root = &known.record.path;
     let placed = known.placed()?;
     let inside = |file: &&PlacedFile| {

@@ -14,7 +14,7 @@ use crate::name::CommitId;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimState {
-    /// [`crate::record::VERSION`].
+    /// [`crate::versioned::VERSION`].
     pub version: u32,
     /// What is ours, or may be.
     #[serde(default)]
@@ -66,7 +66,7 @@ pub struct Reading {
 impl Default for ClaimState {
     fn default() -> Self {
         Self {
-            version: crate::record::VERSION,
+            version: crate::versioned::VERSION,
             own: None,
             seen: None,
         }

@@ -229,6 +229,6 @@ fn a_state_is_read_back_as_it_was_written() {
         seen: Some(seen("d", "b", 5)),
         ..ClaimState::default()
     };
-    let text = crate::record::to_text(&state);
-    assert_eq!(crate::record::from_text(&text), Ok(state));
+    let text = crate::versioned::to_text(&state);
+    assert_eq!(crate::versioned::from_text(&text), Ok(state));
 }

@@ -14,18 +14,18 @@ use crate::config::{Choice, Client, SettingFlags, Strategy};
 use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::facts::add::{self as facts, Asked as AskedFor, Classified, Counts, Listing};
-use crate::facts::repository::joined;
 use crate::facts::sync::InWorktree;
-use crate::facts::worktree::Recorded;
-use crate::facts::{FactsError, Known, Loaded, Main, Repository, load_config, owner, prompt};
+use crate::facts::{Loaded, Main, Repository, Worktree, WorktreeError, load_config, owner, prompt};
 use crate::name::WorktreeName;
 use crate::path::RepoPath;
 use crate::plan::add::{AddFacts, AddPlan, Decision, plan};
 use crate::plan::context::{self, Around};
 use crate::plan::refusal::Refusal;
 use crate::plan::sync::SyncPlan;
-use crate::record::{Alive, HeldClaim, Owner};
 use crate::scope::Scope;
+use crate::worktree::RecordState;
+use crate::worktree::repository::joined;
+use crate::worktree::{Alive, HeldClaim, Owner};
 use attempts::Attempts;
 use claim::Claiming;
 use elsewhere::Fetched;
@@ -106,14 +106,14 @@ fn attempt(
     };
     let _one_at_a_time = Lock::wait(&repository.name_lock(name))?;
     let mut left = None;
-    let known = match Recorded::read(&repository, name)? {
-        Recorded::Whole(known) => Some(*known),
-        Recorded::Nothing => None,
-        Recorded::Incomplete(intent) => {
+    let known = match RecordState::read(&repository, name)? {
+        RecordState::Complete(known) => Some(*known),
+        RecordState::Missing => None,
+        RecordState::Incomplete(intent) => {
             // we hold the lock of the name, so whoever wrote this is gone
             if options.dry_run {
                 let name = name.to_string();
-                return Err(FactsError::Incomplete { name }.into());
+                return Err(WorktreeError::Incomplete { name }.into());
             }
             made::clear(&repository, name, &intent)?;
             left = removed_before(&repository, name)?;
@@ -284,7 +284,7 @@ fn read_facts(
     repository: &Repository,
     options: &crate::cli::Add,
     name: &WorktreeName,
-    known: Option<&Known>,
+    known: Option<&Worktree>,
     prompt: Option<&[u8]>,
 ) -> Result<Asked, Error> {
     let strategy = options.strategy.as_deref().and_then(Strategy::parse);
@@ -328,7 +328,7 @@ fn read_facts(
 fn kept(
     repository: &Repository,
     plan: AddPlan,
-    known: Option<&Known>,
+    known: Option<&Worktree>,
     options: &crate::cli::Add,
     told: Option<&[u8]>,
 ) -> Result<Outcome<Added>, Error> {
@@ -370,7 +370,7 @@ fn kept(
 
 /// Writes down a new owner of a worktree that is there; what is to be said of owners.
 fn owned(
-    known: &Known,
+    known: &Worktree,
     new: Option<&Owner>,
     options: &crate::cli::Add,
 ) -> Result<Option<String>, Error> {

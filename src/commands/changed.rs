@@ -12,7 +12,7 @@ use crate::exit::ExitCode;
 use crate::facts::changes::{Survey, Terms, collect_with};
 use crate::facts::commits::{self, OwnCommit};
 use crate::facts::patch::{Patch, Patches};
-use crate::facts::{Effort, FactsError, IndexFile, Known, Repository, roots};
+use crate::facts::{Effort, IndexFile, Repository, Worktree, WorktreeError, roots};
 use crate::git::{GitError, GitMode};
 use crate::name::{CommitId, WorktreeName};
 use crate::plan::refusal::Refusal;
@@ -166,7 +166,7 @@ fn find(
     repository: Result<Repository, Error>,
     asked: &Asked,
     effort: &Effort,
-) -> Result<Option<(Repository, Known)>, Error> {
+) -> Result<Option<(Repository, Worktree)>, Error> {
     let repository = match repository {
         Ok(repository) => repository,
         Err(error) if asked.best_effort => {
@@ -175,19 +175,19 @@ fn find(
         }
         Err(error) => return Err(error),
     };
-    match Known::of(&repository, asked.name.as_deref()) {
+    match Worktree::of(&repository, asked.name.as_deref()) {
         Ok(known) => Ok(Some((known.readable_repository(&repository), known))),
         Err(error) => {
             let wrong_name = match &error {
                 // with a directory of that name, it is the record that is gone
-                FactsError::UnknownWorktree { name, .. } => !WorktreeName::parse(name)
+                WorktreeError::UnknownWorktree { name, .. } => !WorktreeName::parse(name)
                     .is_ok_and(|name| files::exists(&repository.worktree_path(&name))),
-                FactsError::NotInWorktree { .. } => true,
-                FactsError::Git(_)
-                | FactsError::Disk(_)
-                | FactsError::Damaged { .. }
-                | FactsError::Incomplete { .. }
-                | FactsError::SyncThroughLink { .. } => false,
+                WorktreeError::NotInWorktree { .. } => true,
+                WorktreeError::Git(_)
+                | WorktreeError::Disk(_)
+                | WorktreeError::Damaged { .. }
+                | WorktreeError::Incomplete { .. }
+                | WorktreeError::SyncThroughLink { .. } => false,
             };
             if wrong_name {
                 return Err(error.into());
@@ -220,11 +220,11 @@ fn base(
 
 fn read(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     asked: &Asked,
     terms: &Terms,
     collected: &mut Collected,
-) -> Result<(), FactsError> {
+) -> Result<(), WorktreeError> {
     let effort = &terms.effort;
     let survey = collect_with(repository, known, &IndexFile::Own, terms).map(Some);
     let Some(survey) = effort.or(survey, || None)? else {
@@ -262,10 +262,10 @@ fn read(
 /// Makes every patch that was asked for.
 fn patches(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     survey: &Survey,
     collected: &mut Collected,
-) -> Result<(), FactsError> {
+) -> Result<(), WorktreeError> {
     if let Some(one) = survey.states.unreadable.first() {
         let path = one.path.as_ref().map(ToString::to_string);
         let path = path.unwrap_or_else(|| known.record.path.to_string());

@@ -10,7 +10,7 @@ use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::doctor::{look, refusal, versions};
-use crate::facts::{FactsError, Known, Repository};
+use crate::facts::{Repository, Worktree, WorktreeError};
 use crate::git::GitError;
 use crate::git::hooks::{Hooks, PreCommit};
 use crate::name::WorktreeName;
@@ -129,13 +129,13 @@ fn find(session: &Session) -> Result<(Option<Repository>, Found), Error> {
     Ok((Some(repository), Found::Here(Box::new(facts))))
 }
 
-fn unusable(session: &Session, error: FactsError) -> Result<Found, Error> {
+fn unusable(session: &Session, error: WorktreeError) -> Result<Found, Error> {
     if let Some((why, help)) = refusal(&error, &session.start) {
         return Ok(Found::Refused(why, help));
     }
     match error {
-        FactsError::Git(GitError::NoRepository { dir }) => Ok(Found::No(dir)),
-        FactsError::Git(GitError::Missing(_) | GitError::TooOld { .. }) => Ok(Found::NoGit),
+        WorktreeError::Git(GitError::NoRepository { dir }) => Ok(Found::No(dir)),
+        WorktreeError::Git(GitError::Missing(_) | GitError::TooOld { .. }) => Ok(Found::NoGit),
         other => Err(other.into()),
     }
 }
@@ -154,7 +154,7 @@ fn apply(session: &Session, repository: &Repository, repair: &Repair) -> Result<
 /// Installs the hooks of a worktree as they were.
 fn reinstall(session: &Session, repository: &Repository, name: &WorktreeName) -> Result<(), Error> {
     let _one_at_a_time = Lock::wait(&repository.name_lock(name))?;
-    let known = Known::load(repository, name)?;
+    let known = Worktree::load(repository, name)?;
     let record = &known.record;
     let ask = match record.on_violation {
         OnViolation::Block => PreCommit::Blocks,

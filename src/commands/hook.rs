@@ -13,11 +13,11 @@ use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::changes::collect;
 use crate::facts::committed::committed;
-use crate::facts::worktree::{by_path, hooks_of};
-use crate::facts::{IndexFile, Known, Repository, heads, proposed};
+use crate::facts::{IndexFile, Repository, Worktree, heads, proposed};
 use crate::git::hooks::Users;
 use crate::git::hooks::journal::Journal;
 use crate::verify::{Layers, Reason, Report, Strictness, verify};
+use crate::worktree::{by_path, hooks_of};
 
 /// Holds what a hook has to say: nothing, or violations.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
     };
     let repository = session.repository()?;
     let known = match &repository.inside {
-        Some(name) => Known::load(&repository, name).ok(),
+        Some(name) => Worktree::load(&repository, name).ok(),
         None => by_path(&repository, &repository.start)?,
     };
     let Some(known) = known else {
@@ -103,7 +103,7 @@ const SMALL_INDEX: u64 = 256 << 10;
 
 /// How much a hook looks at. To look at every file takes as long as there are files, and git waits
 /// for it; what was committed is seen at any size.
-fn looked(session: &Session, known: &Known) -> Looked {
+fn looked(session: &Session, known: &Worktree) -> Looked {
     let index = files::stat(&known.record.admin_dir.join("index"));
     let is_small = index.is_none_or(|index| index.size <= SMALL_INDEX);
     match session.walking {
@@ -113,7 +113,11 @@ fn looked(session: &Session, known: &Known) -> Looked {
     }
 }
 
-fn put_bits_back(session: &Session, repository: &Repository, known: &Known) -> Result<(), Error> {
+fn put_bits_back(
+    session: &Session,
+    repository: &Repository,
+    known: &Worktree,
+) -> Result<(), Error> {
     // a lock that is left behind would stop every later git
     session.idle.store(false, Ordering::SeqCst);
     let put_back = rewritten::put_back(repository, known);
@@ -130,7 +134,7 @@ fn put_bits_back(session: &Session, repository: &Repository, known: &Known) -> R
 fn before_commit(
     session: &Session,
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
 ) -> Result<Outcome<HookAnswer>, Error> {
     let index = match &session.hook_index {
         Some(path) => IndexFile::Given(session.resolve(path)),
@@ -155,7 +159,7 @@ fn before_commit(
 }
 
 /// What a commit is refused for, and its status.
-fn asked(known: &Known, report: Report) -> Outcome<HookAnswer> {
+fn asked(known: &Worktree, report: Report) -> Outcome<HookAnswer> {
     let refused = !report.valid();
     let name = known.record.name.to_string();
     let report = refused.then_some((name, report));
@@ -177,7 +181,7 @@ fn asked(known: &Known, report: Report) -> Outcome<HookAnswer> {
 fn before_ref_update(
     session: &Session,
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
 ) -> Result<Outcome<HookAnswer>, Error> {
     let own = known.record.branch.full_ref();
     let moved = Journal::parse(&session.input);

@@ -13,11 +13,11 @@ use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::add::Listing;
 use crate::facts::adopt;
-use crate::facts::worktree::{Known, by_path};
 use crate::facts::{Repository, load_config};
 use crate::git::hooks::{Binary, Hooks, HooksStatus, Installed, Method, PreCommit};
 use crate::name::WorktreeName;
 use crate::plan::refusal::Refusal;
+use crate::worktree::{Worktree, by_path};
 
 /// Holds what was done or found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub enum HooksDone {
 struct Target {
     path: Utf8PathBuf,
     admin_dir: Utf8PathBuf,
-    known: Option<Known>,
+    known: Option<Worktree>,
 }
 
 /// Does what the subcommand says.
@@ -126,7 +126,7 @@ fn target(
     word: Option<&OsStr>,
 ) -> Result<Target, Error> {
     let Some(word) = word else {
-        if let Ok(known) = Known::of(repository, None) {
+        if let Ok(known) = Worktree::of(repository, None) {
             return Ok(of_known(known));
         }
         let path = repository
@@ -138,7 +138,7 @@ fn target(
     let named = word
         .to_str()
         .and_then(|text| WorktreeName::parse(text).ok());
-    if let Some(Ok(known)) = named.map(|name| Known::load(repository, &name)) {
+    if let Some(Ok(known)) = named.map(|name| Worktree::load(repository, &name)) {
         return Ok(of_known(known));
     }
     let not_linked = || Refusal::NotLinked {
@@ -149,7 +149,7 @@ fn target(
     of_path(repository, &path)
 }
 
-fn of_known(known: Known) -> Target {
+fn of_known(known: Worktree) -> Target {
     Target {
         path: known.record.path.clone(),
         admin_dir: known.record.admin_dir.clone(),
@@ -238,7 +238,7 @@ fn uninstall(repository: &Repository, target: &Target, hooks: &Hooks) -> Result<
         hooks.uninstall()?;
     }
     match &target.known {
-        Some(known) if known.record.made_by == crate::record::MadeBy::Git => {
+        Some(known) if known.record.made_by == crate::worktree::MadeBy::Git => {
             Ok(files::remove_directory(&known.dir)?)
         }
         Some(known) => renew_fingerprints(&known.repository(repository), known),

@@ -12,12 +12,12 @@ use crate::disk::files;
 use crate::entry::Entry;
 use crate::error::Error;
 use crate::facts::Repository;
-use crate::facts::repository::CONFIG;
 use crate::path::RepoPath;
 use crate::plan::init::{
     ConfigPlan, EXCLUDE_RULE, EntryKind, InitFacts, Presence, TopLevelEntry,
     WORKTREES_GITIGNORE_PATH, plan,
 };
+use crate::worktree::repository::CONFIG;
 
 /// The answer of `init`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -15,12 +15,12 @@ use crate::facts::held::Held;
 use crate::facts::overlap::{live, tracked};
 use crate::facts::position::{Position, positions};
 use crate::facts::shared::main_changes;
-use crate::facts::worktree::{Known, Recorded, lost, names};
 use crate::git::index::read_index;
 use crate::name::CommitId;
 use crate::placed::{DriftCounts, Here};
 use crate::plan::overlap::{Overlap, among};
-use crate::record::{Intent, LastVerification};
+use crate::worktree::{Intent, LastVerification};
+use crate::worktree::{RecordState, Worktree, lost, names};
 
 /// Holds what was listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,10 +117,10 @@ pub fn run(session: &Session, options: &crate::cli::List) -> Result<Outcome<List
 fn rows(repository: &Repository, options: &crate::cli::List) -> Result<Vec<Row>, Error> {
     let (mut rows, mut all) = (Vec::new(), Vec::new());
     for name in names(repository)? {
-        match Recorded::read(repository, &name) {
-            Ok(Recorded::Whole(known)) => all.push(*known),
-            Ok(Recorded::Incomplete(intent)) => rows.push(incomplete(name.as_str(), &intent)),
-            Ok(Recorded::Nothing) => {}
+        match RecordState::read(repository, &name) {
+            Ok(RecordState::Complete(known)) => all.push(*known),
+            Ok(RecordState::Incomplete(intent)) => rows.push(incomplete(name.as_str(), &intent)),
+            Ok(RecordState::Missing) => {}
             Err(error) => rows.push(damaged(repository, &name, error.to_string())),
         }
     }
@@ -128,7 +128,7 @@ fn rows(repository: &Repository, options: &crate::cli::List) -> Result<Vec<Row>,
         let why = "its record was removed".to_owned();
         rows.push(damaged(repository, &lost.name, why));
     }
-    let known: Vec<&Known> = all.iter().collect();
+    let known: Vec<&Worktree> = all.iter().collect();
     let (positions, main) = std::thread::scope(|scope| {
         let main = scope.spawn(|| main_changes(repository, &known));
         let positions = positions(repository, &known);
@@ -183,7 +183,7 @@ fn measure(rows: &mut [Row]) {
     }
 }
 
-fn whole(repository: &Repository, known: &Known, position: Position) -> Row {
+fn whole(repository: &Repository, known: &Worktree, position: Position) -> Row {
     let record = &known.record;
     let there = files::is_directory(&record.path);
     let is_new = |head: &CommitId| {
@@ -213,7 +213,7 @@ fn whole(repository: &Repository, known: &Known, position: Position) -> Row {
 
 /// Counts placed files, by their stat data wherever these suffice. What git tracks by now is a
 /// file like any other.
-fn placed(repository: &Repository, known: &Known) -> Option<DriftCounts> {
+fn placed(repository: &Repository, known: &Worktree) -> Option<DriftCounts> {
     let record = &known.record;
     let placed = known.placed().ok()?;
     let drifts = drift(&record.path, Some(&repository.root), &placed).ok()?;

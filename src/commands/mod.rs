@@ -32,7 +32,7 @@ use crate::disk::progress::Progress;
 use crate::disk::scan::Walking;
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::facts::{Environment, FactsError, Main, Repository};
+use crate::facts::{Environment, Main, Repository, WorktreeError};
 use crate::git::{Asked, SharedRunner, Trace};
 use crate::log::Log;
 use crate::placed::PlacedKind;
@@ -163,7 +163,9 @@ impl Session {
     pub fn or_in_parent_dir(self) -> Self {
         let is_nowhere = matches!(
             self.repository_at(&self.start),
-            Err(FactsError::Git(crate::git::GitError::NoRepository { .. }))
+            Err(WorktreeError::Git(
+                crate::git::GitError::NoRepository { .. }
+            ))
         );
         match &self.parent_dir {
             Some(parent) if is_nowhere => Self {
@@ -178,7 +180,7 @@ impl Session {
     ///
     /// # Errors
     /// Fails when there is none.
-    pub fn repository_at(&self, directory: &Utf8Path) -> Result<Repository, FactsError> {
+    pub fn repository_at(&self, directory: &Utf8Path) -> Result<Repository, WorktreeError> {
         let (runner, trace) = (self.runner.clone(), self.trace.clone());
         let mut repository = Repository::find(directory, runner, trace)?;
         repository.walking = self.walking;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Outcome, Session};
 use crate::answer::{Answer, Cell, Row, Text};
 use crate::error::Error;
-use crate::facts::Known;
+use crate::facts::Worktree;
 
 /// The answer of `path`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -37,6 +37,6 @@ impl Answer for PathAnswer {
 /// Fails when there is no worktree of this name.
 pub fn run(session: &Session, name: &str) -> Result<Outcome<PathAnswer>, Error> {
     let repository = session.repository()?;
-    let path = Known::of(&repository, Some(name))?.record.path;
+    let path = Worktree::of(&repository, Some(name))?.record.path;
     Ok(Outcome::done(PathAnswer { path }))
 }

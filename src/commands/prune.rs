@@ -17,13 +17,13 @@ use crate::exit::ExitCode;
 use crate::facts::doctor::left_behind;
 use crate::facts::prune::{self as facts, Named};
 use crate::facts::remove::Around;
-use crate::facts::repository::WORKTREES;
-use crate::facts::worktree::{Known, Recorded, names};
 use crate::facts::{Repository, trash};
 use crate::name::{BranchName, WorktreeName};
 use crate::plan::prune::{Asked, Candidate, Fate, Kind, Step, ago, of_entry, of_lock, of_name};
 use crate::plan::remove::BranchFate;
 use crate::plan::trash::expired;
+use crate::worktree::repository::WORKTREES;
+use crate::worktree::{RecordState, Worktree, names};
 
 /// Holds what was removed, and what stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -409,7 +409,7 @@ fn do_step(
     name: &WorktreeName,
     kind: Kind,
     what: &str,
-    intent: Option<&crate::record::Intent>,
+    intent: Option<&crate::worktree::Intent>,
     step: Step,
 ) -> Result<bool, Error> {
     match (step, intent) {
@@ -424,10 +424,10 @@ fn do_step(
 }
 
 /// All worktrees with a whole record.
-fn known(repository: &Repository) -> Result<Vec<Known>, Error> {
+fn known(repository: &Repository) -> Result<Vec<Worktree>, Error> {
     let mut all = Vec::new();
     for name in names(repository)? {
-        if let Ok(Recorded::Whole(known)) = Recorded::read(repository, &name) {
+        if let Ok(RecordState::Complete(known)) = RecordState::read(repository, &name) {
             all.push(*known);
         }
     }

@@ -10,7 +10,7 @@ use crate::answer::{Answer, Text, count};
 use crate::apply::{sparse, write_bits};
 use crate::disk::mode::{Applied, Doing};
 use crate::error::Error;
-use crate::facts::Known;
+use crate::facts::Worktree;
 use crate::git::index::{IndexEntry, read_index};
 
 /// The answer of `reapply`.
@@ -87,7 +87,7 @@ pub fn run(
     options: &crate::cli::Reapply,
 ) -> Result<Outcome<ReapplyAnswer>, Error> {
     let repository = session.repository_to_change()?;
-    let known = Known::of(&repository, options.name.as_deref())?;
+    let known = Worktree::of(&repository, options.name.as_deref())?;
     let repository = known.repository(&repository);
     let record = &known.record;
     let git = known.hardened_git(&repository);

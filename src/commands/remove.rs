@@ -9,11 +9,11 @@ use crate::apply::trash_bin;
 use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::facts::remove::Around;
-use crate::facts::worktree::Known;
 use crate::facts::{Repository, joined};
 use crate::name::{BranchName, WorktreeName};
 use crate::plan::refusal::Refusal;
 use crate::plan::remove::{RemoveOptions, RemovePlan, notes};
+use crate::worktree::Worktree;
 
 /// Holds what became of one worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub fn run(
 /// Looks at all of them, and decides about each.
 fn decide(
     repository: &Repository,
-    asked: Vec<Known>,
+    asked: Vec<Worktree>,
     options: &crate::cli::Remove,
 ) -> Result<(Vec<Leaving>, Vec<String>), Error> {
     let allowed = RemoveOptions {
@@ -86,11 +86,11 @@ fn decide(
         keep_branch: options.keep_branch,
         owner: options.owner.clone(),
     };
-    let may_go = |known: &&Known| known.record.branch_made || options.delete_branch;
+    let may_go = |known: &&Worktree| known.record.branch_made || options.delete_branch;
     let may_go = asked.iter().filter(|_| !options.keep_branch).filter(may_go);
     let leaving: Vec<BranchName> = may_go.map(|known| known.record.branch.clone()).collect();
     let is_saved = options.force > 0 && !options.dry_run;
-    let look = |known: Known| Looked::at(repository, known, is_saved);
+    let look = |known: Worktree| Looked::at(repository, known, is_saved);
     let (around, looked) = std::thread::scope(|scope| {
         let around = scope.spawn(|| Around::read(repository));
         let looked: Result<Vec<_>, Error> = asked.into_iter().map(look).collect();
@@ -108,10 +108,10 @@ fn decide(
 
 /// Loads the named worktrees, each once, and takes their locks: in the order of the names, so
 /// that two commands for the same ones never wait for each other.
-fn asked(repository: &Repository, names: &[String]) -> Result<(Vec<Known>, Vec<Lock>), Error> {
+fn asked(repository: &Repository, names: &[String]) -> Result<(Vec<Worktree>, Vec<Lock>), Error> {
     let mut order: Vec<WorktreeName> = Vec::new();
     for text in names {
-        let name = Known::of(repository, Some(text))?.record.name;
+        let name = Worktree::of(repository, Some(text))?.record.name;
         if !order.contains(&name) {
             order.push(name);
         }
@@ -125,7 +125,7 @@ fn asked(repository: &Repository, names: &[String]) -> Result<(Vec<Known>, Vec<L
     // what they were may have changed while we waited
     let known: Result<_, _> = order
         .iter()
-        .map(|name| Known::load(repository, name))
+        .map(|name| Worktree::load(repository, name))
         .collect();
     Ok((known?, locks))
 }

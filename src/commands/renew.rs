@@ -11,9 +11,9 @@ use crate::claim::{ClaimFailure, Lease, Who};
 use crate::disk::files::{self, Lock};
 use crate::disk::lock::{LockError, LockFile, Patience};
 use crate::error::Error;
-use crate::facts::{Known, Repository, owner};
+use crate::facts::{Repository, Worktree, owner};
 use crate::path::escape_for_terminal;
-use crate::record::{Alive, HeldClaim, Owner, OwnerProcess, to_text};
+use crate::worktree::{Alive, HeldClaim, Owner, OwnerProcess, to_text};
 
 /// The answer of `renew`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -76,7 +76,7 @@ impl Answer for RenewAnswer {
 /// Fails when another has it, there is nothing to renew, or the server or the disk fails.
 pub fn run(session: &Session, options: &crate::cli::Renew) -> Result<Outcome<RenewAnswer>, Error> {
     let repository = session.repository_to_change()?;
-    let known = Known::of(&repository, options.name.as_deref())?;
+    let known = Worktree::of(&repository, options.name.as_deref())?;
     let Some(held) = known.record.claim.clone() else {
         return owner_only(&repository, &known, options);
     };
@@ -117,7 +117,7 @@ pub fn run(session: &Session, options: &crate::cli::Renew) -> Result<Outcome<Ren
 /// long `sync` is waited for, and the next renewal knows the claim again without it.
 fn keep(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     held: &HeldClaim,
     who: &Who,
 ) -> Result<Option<Owner>, Error> {
@@ -129,7 +129,7 @@ fn keep(
         Err(error @ (LockError::Disk(_) | LockError::Interrupted(_))) => return Err(error.into()),
     };
     // what it is may have changed since it was read
-    let mut record = Known::load(repository, &known.record.name)?.record;
+    let mut record = Worktree::load(repository, &known.record.name)?.record;
     record.claim = Some(held.clone());
     if let Some(owner) = record.owner.as_mut().filter(|owner| owner.id == who.owner) {
         owner.host.clone_from(&who.host);
@@ -145,13 +145,13 @@ fn keep(
 /// Renews the owner in the record, under the lock of the name.
 fn owner_only(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     options: &crate::cli::Renew,
 ) -> Result<Outcome<RenewAnswer>, Error> {
     let name = known.record.name.to_string();
     let refuse = |failure| Err(Error::Claim(Box::new(failure)));
     let _name = Lock::wait(&repository.name_lock(&known.record.name))?;
-    let mut record = Known::load(repository, &known.record.name)?.record;
+    let mut record = Worktree::load(repository, &known.record.name)?.record;
     let id = match (&options.owner, &record.owner) {
         (None, None) => return refuse(ClaimFailure::NothingToRenew { name }),
         (Some(asked), Some(there)) if *asked != there.id && owner::alive(there) != Alive::No => {

@@ -11,7 +11,7 @@ use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::changes::collect;
-use crate::facts::{IndexFile, Known, Repository, given, restore as facts};
+use crate::facts::{IndexFile, Repository, Worktree, given, restore as facts};
 use crate::path::RepoPath;
 use crate::placed::There;
 use crate::plan::refusal::Refusal;
@@ -76,7 +76,7 @@ pub fn run(
     words.extend(options.paths.iter().cloned());
     let _lock = Lock::wait(&repository.name_lock(&named.record.name))?;
     // what it was may have changed while we waited
-    let known = Known::load(&repository, &named.record.name)?;
+    let known = Worktree::load(&repository, &named.record.name)?;
     let repository = known.repository(&repository);
     let asked = asked(&repository, &known, words)?;
     match &options.undo {
@@ -88,7 +88,7 @@ pub fn run(
 /// The paths: relative to where we stand in the worktree, else to its root.
 fn asked(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     words: Vec<OsString>,
 ) -> Result<Vec<RepoPath>, Error> {
     let root = &known.record.path;
@@ -102,7 +102,7 @@ fn asked(
 fn run_restore(
     session: &Session,
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     asked: &[RepoPath],
     options: &crate::cli::Restore,
 ) -> Result<Outcome<RestoreAnswer>, Error> {
@@ -153,7 +153,7 @@ fn run_restore(
 }
 
 /// Says why a placed file was left as it is, and what to do about it.
-fn stays(known: &Known, violation: &Violation) -> String {
+fn stays(known: &Worktree, violation: &Violation) -> String {
     let (name, path) = (&known.record.name, &violation.path);
     let is = if violation.disk.is_some() {
         "is edited and stays as it is"
@@ -177,7 +177,11 @@ fn stays(known: &Known, violation: &Violation) -> String {
 }
 
 /// Verifies again, for `list` and for what is still not in order.
-fn left(repository: &Repository, known: &Known, plan: &RestorePlan) -> Result<Vec<String>, Error> {
+fn left(
+    repository: &Repository,
+    known: &Worktree,
+    plan: &RestorePlan,
+) -> Result<Vec<String>, Error> {
     let survey = collect(repository, known, &IndexFile::Own)?;
     let report = verify(
         &known.scope,
@@ -208,7 +212,7 @@ fn left(repository: &Repository, known: &Known, plan: &RestorePlan) -> Result<Ve
 
 fn run_undo(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     named: Option<&str>,
     asked: &[RepoPath],
     options: &crate::cli::Restore,

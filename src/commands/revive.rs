@@ -8,12 +8,12 @@ use crate::apply::revive::Reviving;
 use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::facts::trash::{self as facts, Saved};
-use crate::facts::worktree::Recorded;
-use crate::facts::{FactsError, Repository};
+use crate::facts::{Repository, WorktreeError};
 use crate::name::WorktreeName;
 use crate::plan::refusal::Refusal;
 use crate::plan::trash::refusal::TrashRefusal;
 use crate::plan::trash::{RevivePlan, Trashed, chosen, plan};
+use crate::worktree::RecordState;
 
 /// Holds one worktree that came back, or would.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,11 +87,11 @@ fn revive(
         reference: one.reference.clone(),
     });
     let saved = saved.map_err(Refusal::from)?;
-    if let Recorded::Incomplete(intent) = Recorded::read(repository, name)? {
+    if let RecordState::Incomplete(intent) = RecordState::read(repository, name)? {
         // we hold the lock of the name, so whoever wrote this is gone
         if options.dry_run {
             let name = name.to_string();
-            return Err(FactsError::Incomplete { name }.into());
+            return Err(WorktreeError::Incomplete { name }.into());
         }
         made::clear(repository, name, &intent)?;
     }

@@ -11,12 +11,12 @@ use crate::error::Error;
 use crate::facts::changes::{Survey, collect};
 use crate::facts::held::Held;
 use crate::facts::position::{Position, position};
-use crate::facts::worktree::Known;
 use crate::facts::{IndexFile, Repository};
 use crate::git::hooks::HooksStatus;
 use crate::name::CommitId;
 use crate::placed::{Drift, PlacedFile, PlacedKind};
-use crate::record::{LastVerification, Record};
+use crate::worktree::Worktree;
+use crate::worktree::{LastVerification, Record};
 
 /// Holds all that is known of one worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,12 +59,12 @@ pub fn run(
     options: &crate::cli::Status,
 ) -> Result<Outcome<Vec<StatusAnswer>>, Error> {
     let repository = session.repository()?;
-    let mut chosen: Vec<Known> = Vec::new();
+    let mut chosen: Vec<Worktree> = Vec::new();
     if options.names.is_empty() {
-        chosen.push(Known::of(&repository, None)?);
+        chosen.push(Worktree::of(&repository, None)?);
     }
     for name in &options.names {
-        let known = Known::of(&repository, Some(name))?;
+        let known = Worktree::of(&repository, Some(name))?;
         if !chosen.iter().any(|other| other.dir == known.dir) {
             chosen.push(known);
         }
@@ -77,7 +77,7 @@ pub fn run(
 
 fn of(
     repository: &Repository,
-    known: Known,
+    known: Worktree,
     options: &crate::cli::Status,
 ) -> Result<StatusAnswer, Error> {
     let home = repository;
@@ -119,7 +119,7 @@ fn of(
 /// What was placed and is not tracked by now.
 fn placed(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     survey: &Survey,
 ) -> Result<Option<Vec<(PlacedFile, Drift)>>, Error> {
     let (root, placed) = (&known.record.path, &survey.states.placed);

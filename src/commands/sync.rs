@@ -14,8 +14,7 @@ use crate::disk::files::{self, Lock};
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::sync::{FromConfig, Into, Selected, look, patterns, pull_facts, select};
-use crate::facts::worktree::names;
-use crate::facts::{FactsError, Known, Loaded, Main, Repository, given, load_config};
+use crate::facts::{Loaded, Main, Repository, Worktree, WorktreeError, given, load_config};
 use crate::name::WorktreeName;
 use crate::path::RepoPath;
 use crate::placed::{Drift, Origin, Placed, PlacedFile, PlacedKind};
@@ -24,6 +23,7 @@ use crate::plan::sync::pull::{self as pulling, PullFacts, PullPlan};
 use crate::plan::sync::refusal::SyncRefusal;
 use crate::plan::sync::{Force, SyncPlan};
 use crate::sync::PatternOrigin;
+use crate::worktree::names;
 
 /// Holds what became of one worktree.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,18 +109,18 @@ fn chosen(repository: &Repository, options: &crate::cli::Sync) -> Result<Vec<Wor
         // an `add` that is under way copies by itself; what is damaged is said of each
         let is_under_way = |name: &WorktreeName| {
             matches!(
-                Known::load(repository, name),
-                Err(FactsError::Incomplete { .. })
+                Worktree::load(repository, name),
+                Err(WorktreeError::Incomplete { .. })
             )
         };
         return Ok(all.filter(|name| !is_under_way(name)).collect());
     }
     if options.names.is_empty() {
-        return Ok(vec![Known::of(repository, None)?.record.name]);
+        return Ok(vec![Worktree::of(repository, None)?.record.name]);
     }
     let mut chosen: Vec<WorktreeName> = Vec::new();
     for text in &options.names {
-        let name = Known::of(repository, Some(text))?.record.name;
+        let name = Worktree::of(repository, Some(text))?.record.name;
         if !chosen.contains(&name) {
             chosen.push(name);
         }
@@ -146,7 +146,7 @@ impl Work<'_> {
     ) -> Result<Synced, Error> {
         let (repository, options) = (self.repository, self.options);
         let _one_at_a_time = Lock::wait(&repository.name_lock(name))?;
-        let known = Known::load(repository, name)?;
+        let known = Worktree::load(repository, name)?;
         let record = &known.record;
         if !files::is_directory(&record.path) {
             let (name, path) = (name.to_string(), record.path.clone());
@@ -174,7 +174,7 @@ impl Work<'_> {
         })
     }
 
-    fn status(&self, known: &Known, placed: &Placed) -> Result<Vec<PlacedState>, Error> {
+    fn status(&self, known: &Worktree, placed: &Placed) -> Result<Vec<PlacedState>, Error> {
         let source = source(self.repository);
         let drift = drift(&known.record.path, source, placed)?;
         let files = placed.files().iter().zip(drift);
@@ -187,7 +187,7 @@ impl Work<'_> {
         Ok(files.map(state).collect())
     }
 
-    fn clean(&self, known: &Known, placed: &Placed) -> Result<Cleaned, Error> {
+    fn clean(&self, known: &Worktree, placed: &Placed) -> Result<Cleaned, Error> {
         let doing = if self.options.dry_run {
             Doing::Look
         } else {
@@ -204,7 +204,7 @@ impl Work<'_> {
 
     fn copy(
         &self,
-        known: &Known,
+        known: &Worktree,
         placed: Placed,
         found: &mut Found,
         notes: &mut Vec<String>,
@@ -258,7 +258,7 @@ impl Work<'_> {
 
     fn pull(
         &self,
-        known: &Known,
+        known: &Worktree,
         placed: &Placed,
         notes: &mut Vec<String>,
     ) -> Result<(SyncDone, Option<Rescue>), Error> {
@@ -305,7 +305,7 @@ impl Work<'_> {
 
     fn save(
         &self,
-        known: &Known,
+        known: &Worktree,
         root: &Utf8Path,
         paths: &[RepoPath],
     ) -> Result<Option<Rescue>, Error> {
@@ -361,7 +361,7 @@ impl Work<'_> {
         }
     }
 
-    fn destination<'d>(&'d self, known: &'d Known) -> Destination<'d> {
+    fn destination<'d>(&'d self, known: &'d Worktree) -> Destination<'d> {
         Destination {
             repository: self.repository,
             path: &known.record.path,

@@ -12,10 +12,10 @@ use crate::exit::ExitCode;
 use crate::facts::changes::{Survey, collect};
 use crate::facts::integrity;
 use crate::facts::shared::main_changes;
-use crate::facts::worktree::{Lost, Recorded, lost, names};
-use crate::facts::{FactsError, IndexFile, Known, Repository};
+use crate::facts::{IndexFile, Repository, Worktree, WorktreeError};
 use crate::plan::refusal::Refusal;
 use crate::verify::{Report, verify, without_scope};
+use crate::worktree::{Lost, RecordState, lost, names};
 
 /// Holds the verdict over one worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,8 +89,8 @@ pub fn run(
 /// worktree did: a remark, without which there is a verdict all the same.
 fn look(
     repository: &Repository,
-    all: &[Known],
-) -> (Vec<Result<ChangeSet, FactsError>>, Vec<Option<usize>>) {
+    all: &[Worktree],
+) -> (Vec<Result<ChangeSet, WorktreeError>>, Vec<Option<usize>>) {
     std::thread::scope(|scope| {
         let main = scope.spawn(|| main_changes(repository, &all.iter().collect::<Vec<_>>()));
         let surveys = all.iter().map(|known| settled(repository, known));
@@ -103,7 +103,7 @@ fn look(
 
 /// What changed in a worktree. A git that works there meanwhile makes one moment be held against
 /// another: then it is looked at again, a few times.
-fn settled(repository: &Repository, known: &Known) -> Result<ChangeSet, FactsError> {
+fn settled(repository: &Repository, known: &Worktree) -> Result<ChangeSet, WorktreeError> {
     let repository = &known.repository(repository);
     let mut before = known.activity(repository);
     let mut looks = 1;
@@ -134,7 +134,7 @@ fn position<'a>(options: &crate::cli::Verify, one: &'a Verified) -> (Option<usiz
 /// Holds what is to be verified.
 #[derive(Default)]
 struct Chosen {
-    known: Vec<Known>,
+    known: Vec<Worktree>,
     /// Those whose record was removed.
     lost: Vec<Lost>,
 }
@@ -143,7 +143,7 @@ fn chosen(repository: &Repository, options: &crate::cli::Verify) -> Result<Chose
     let mut chosen = Chosen::default();
     if options.all {
         for name in names(repository)? {
-            if let Recorded::Whole(known) = Recorded::read(repository, &name)? {
+            if let RecordState::Complete(known) = RecordState::read(repository, &name)? {
                 chosen.known.push(*known);
             }
         }
@@ -155,13 +155,13 @@ fn chosen(repository: &Repository, options: &crate::cli::Verify) -> Result<Chose
         names.push(None);
     }
     for name in names {
-        match Known::of(repository, name) {
+        match Worktree::of(repository, name) {
             Ok(known) if chosen.known.iter().any(|other| other.dir == known.dir) => {}
             Ok(known) => chosen.known.push(known),
-            Err(FactsError::UnknownWorktree { name, known }) => {
+            Err(WorktreeError::UnknownWorktree { name, known }) => {
                 let mut all = lost(repository)?.into_iter();
                 let found = all.find(|lost| lost.name.as_str() == name);
-                let unknown = FactsError::UnknownWorktree { name, known };
+                let unknown = WorktreeError::UnknownWorktree { name, known };
                 chosen.lost.push(found.ok_or(unknown)?);
             }
             Err(error) => return Err(error.into()),

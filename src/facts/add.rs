@@ -3,10 +3,7 @@
 use camino::Utf8Path;
 
 use super::config::Loaded;
-use super::error::FactsError;
-use super::repository::Repository;
 use super::tips;
-use super::worktree::{Known, names};
 use crate::cli::ScopeLists;
 use crate::config::{ScopeProfile, SetBy, Strategy};
 use crate::disk::files;
@@ -17,8 +14,11 @@ use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::path::RepoPath;
 use crate::plan::add::{AddFacts, BaseFacts, BranchFacts, PathState};
 use crate::plan::owner::OwnerFacts;
-use crate::record::Tip;
 use crate::scope::{Access, EntryKind, Scope};
+use crate::worktree::Tip;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
+use crate::worktree::{Worktree, names};
 
 /// Holds what was asked for on the command line.
 pub struct Asked<'a> {
@@ -44,8 +44,8 @@ pub fn read(
     repository: &Repository,
     loaded: &Loaded,
     asked: &Asked<'_>,
-    known: Option<&Known>,
-) -> Result<AddFacts, FactsError> {
+    known: Option<&Worktree>,
+) -> Result<AddFacts, WorktreeError> {
     let path = repository.worktree_path(asked.name);
     let worktrees = repository.worktrees()?;
     let branch = branch(repository, loaded, asked, &worktrees)?;
@@ -87,7 +87,7 @@ fn path_state(path: &Utf8Path, worktrees: &[WorktreeEntry]) -> PathState {
 fn similar_name(
     repository: &Repository,
     name: &WorktreeName,
-) -> Result<Option<String>, FactsError> {
+) -> Result<Option<String>, WorktreeError> {
     let same = |other: &&WorktreeName| {
         *other != name && other.as_str().eq_ignore_ascii_case(name.as_str())
     };
@@ -102,7 +102,7 @@ fn branch(
     loaded: &Loaded,
     asked: &Asked<'_>,
     worktrees: &[WorktreeEntry],
-) -> Result<BranchFacts, FactsError> {
+) -> Result<BranchFacts, WorktreeError> {
     let git = &repository.git;
     let prefix = &loaded.settings.branch_prefix.value;
     let name = match asked.branch {
@@ -136,7 +136,7 @@ fn branch(
 }
 
 /// A branch `a` and a branch `a/b` cannot both be: one is a file where the other is a directory.
-fn blocked_by(repository: &Repository, name: &BranchName) -> Result<Option<String>, FactsError> {
+fn blocked_by(repository: &Repository, name: &BranchName) -> Result<Option<String>, WorktreeError> {
     let mut above: Vec<String> = Vec::new();
     let parts: Vec<&str> = name.as_str().split('/').collect();
     for end in 1..parts.len() {
@@ -159,7 +159,7 @@ fn base(
     repository: &Repository,
     loaded: &Loaded,
     branch: &BranchFacts,
-) -> Result<BaseFacts, FactsError> {
+) -> Result<BaseFacts, WorktreeError> {
     let git = &repository.git;
     let setting = loaded.settings.base.as_ref();
     let set_by = setting.map_or(SetBy::Default, |setting| setting.set_by);
@@ -202,7 +202,7 @@ pub fn base_tips(
     repository: &Repository,
     revision: &str,
     base: &CommitId,
-) -> Result<Vec<Tip>, FactsError> {
+) -> Result<Vec<Tip>, WorktreeError> {
     tips::of_revision(&repository.git, revision, base)
 }
 
@@ -214,7 +214,7 @@ pub fn behind_upstream(
     repository: &Repository,
     revision: &str,
     base: &CommitId,
-) -> Result<Option<String>, FactsError> {
+) -> Result<Option<String>, WorktreeError> {
     let git = &repository.git;
     let branch = format!("refs/heads/{revision}");
     let Some(upstream) = git.upstream(&branch)? else {
@@ -260,7 +260,7 @@ impl Listing {
     ///
     /// # Errors
     /// Fails when it cannot be read.
-    pub fn of(repository: &Repository, commit: &CommitId) -> Result<Self, FactsError> {
+    pub fn of(repository: &Repository, commit: &CommitId) -> Result<Self, WorktreeError> {
         let objects = repository.objects()?;
         let TreeListing { entries, trees } = objects.listing(&objects.commit(commit)?.tree)?;
         Ok(Self {

@@ -4,8 +4,6 @@ use camino::Utf8Path;
 
 use super::add::base_tips;
 use super::config::{Environment, load_config};
-use super::repository::Repository;
-use super::worktree::Recorded;
 use crate::cli::ScopeLists;
 use crate::config::{SettingFlags, Strategy};
 use crate::disk::files;
@@ -13,8 +11,10 @@ use crate::error::Error;
 use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::plan::refusal::Refusal;
 use crate::plan::rules::rules_of;
-use crate::record::{Base, MadeBy, Record, VERSION};
 use crate::scope::{Case, Scope};
+use crate::worktree::RecordState;
+use crate::worktree::repository::Repository;
+use crate::worktree::{Base, MadeBy, Record, VERSION};
 
 /// Makes the record: the base is where the worktree's branch left the base branch, the scope is
 /// the profile that the settings name. Also gives the commit that is checked out.
@@ -87,10 +87,10 @@ fn name(repository: &Repository, path: &Utf8Path) -> Result<WorktreeName, Error>
         text: text.to_owned(),
         why: error.to_string(),
     })?;
-    let taken_by = match Recorded::read(repository, &name)? {
-        Recorded::Nothing => return Ok(name),
-        Recorded::Incomplete(intent) => intent.path,
-        Recorded::Whole(known) => known.record.path,
+    let taken_by = match RecordState::read(repository, &name)? {
+        RecordState::Missing => return Ok(name),
+        RecordState::Incomplete(intent) => intent.path,
+        RecordState::Complete(known) => known.record.path,
     };
     let (path, name) = (path.to_owned(), name.to_string());
     Err(Refusal::NameTaken {

@@ -3,10 +3,10 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::error::FactsError;
-use super::repository::Repository;
 use crate::disk::files::{self, Temporary};
 use crate::git::objects::{ObjectFormat, Objects};
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
 
 /// Represents a temporary git directory with the objects of a repository as alternates
 /// (gitrepository-layout(5)); it is removed with this.
@@ -20,7 +20,7 @@ pub(super) struct Apart {
 
 impl Apart {
     /// Makes one; `settings` are added to a configuration that says the format and no more.
-    pub fn new(repository: &Repository, settings: &str) -> Result<Self, FactsError> {
+    pub fn new(repository: &Repository, settings: &str) -> Result<Self, WorktreeError> {
         let dir = Temporary::new()?;
         let git_dir = dir.path().join("git");
         files::create_directories(&git_dir.join("refs"))?;

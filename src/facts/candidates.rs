@@ -15,8 +15,6 @@ use camino::Utf8Path;
 
 use self::chooser::Chooser;
 use self::tracked::{Tracked, folded};
-use super::error::FactsError;
-use super::repository::{Main, Repository, joined};
 use crate::disk::candidates::{Found, Selected, walk};
 use crate::disk::files;
 use crate::git::ignore::NameCase;
@@ -25,6 +23,8 @@ use crate::git::worktree::WorktreeEntry;
 use crate::path::RepoPath;
 use crate::scope::Case;
 use crate::sync::{Candidate, Candidates, Matches, Pattern, PatternOrigin, Search, SelectedBy};
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::{Main, Repository, joined};
 
 /// The file whose rules select among ignored files, at the root.
 pub const WORKTREE_INCLUDE: &str = ".worktreeinclude";
@@ -42,7 +42,10 @@ pub enum Include {
 ///
 /// # Errors
 /// As [`candidates_of`].
-pub fn candidates(repository: &Repository, patterns: &[Pattern]) -> Result<Candidates, FactsError> {
+pub fn candidates(
+    repository: &Repository,
+    patterns: &[Pattern],
+) -> Result<Candidates, WorktreeError> {
     candidates_of(repository, patterns, Include::Read)
 }
 
@@ -55,7 +58,7 @@ pub fn candidates_of(
     repository: &Repository,
     patterns: &[Pattern],
     include: Include,
-) -> Result<Candidates, FactsError> {
+) -> Result<Candidates, WorktreeError> {
     let nothing = || Candidates {
         matches: vec![Matches::default(); patterns.len()],
         ..Candidates::default()
@@ -95,7 +98,7 @@ fn include_rules(
     repository: &Repository,
     include: Include,
     case: Case,
-) -> Result<Option<IncludeRules>, FactsError> {
+) -> Result<Option<IncludeRules>, WorktreeError> {
     let text = match include {
         Include::Read => files::read(&repository.root.join(WORKTREE_INCLUDE))?,
         Include::Leave => None,
@@ -122,13 +125,13 @@ fn refuse_links(
     patterns: &[Pattern],
     through: BTreeSet<(RepoPath, usize)>,
     not_entered: &mut Vec<RepoPath>,
-) -> Result<(), FactsError> {
+) -> Result<(), WorktreeError> {
     for (link, pattern) in through {
         let pattern = &patterns[pattern];
         match pattern.origin() {
             PatternOrigin::BuiltIn => not_entered.push(link),
             PatternOrigin::File(_) | PatternOrigin::Flag(_) | PatternOrigin::Record => {
-                return Err(FactsError::SyncThroughLink {
+                return Err(WorktreeError::SyncThroughLink {
                     pattern: pattern.text().to_owned(),
                     origin: pattern.origin().clone(),
                     link,
@@ -143,7 +146,10 @@ fn refuse_links(
 /// Drops what only `.worktreeinclude` selects and git does not ignore. Git is asked of what is
 /// not in a selected directory first: all in a directory that is ignored is ignored too
 /// (gitignore(5)), and git is not quick to say so of each.
-fn keep_ignored(repository: &Repository, found: &mut Found<Vec<usize>>) -> Result<(), FactsError> {
+fn keep_ignored(
+    repository: &Repository,
+    found: &mut Found<Vec<usize>>,
+) -> Result<(), WorktreeError> {
     let by_pattern = |one: &Selected<Vec<usize>>| !one.mark.is_empty();
     let asked = found.selected.iter().filter(|one| !by_pattern(one));
     let asked: Vec<&RepoPath> = asked.map(|one| &one.path).collect();

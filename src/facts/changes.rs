@@ -8,14 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread::ScopedJoinHandle;
 
 use super::disk_state::{DiskState, Filters};
-use super::error::FactsError;
 use super::ground::{Ground, Sources};
 use super::ignored;
 use super::index_state::{IndexFile, IndexState, LoadedIndex};
 use super::integrity::{self, plain};
 use super::leaks;
-use super::repository::Repository;
-use super::worktree::Known;
 use crate::change::{Change, ChangeSet, Kind, Place, Seen};
 use crate::compare::{Delta, State, compare};
 use crate::disk::DiskError;
@@ -26,6 +23,9 @@ use crate::path::RepoPath;
 use crate::placed::Placed;
 use crate::scope::{Access, EntryKind};
 use crate::walked::Walked;
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
 
 pub use super::ground::Terms;
 pub use super::survey::{States, Survey};
@@ -37,9 +37,9 @@ pub use super::survey::{States, Survey};
 /// worktree is no error but part of the answer.
 pub fn collect(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     index_file: &IndexFile,
-) -> Result<Survey, FactsError> {
+) -> Result<Survey, WorktreeError> {
     collect_with(repository, known, index_file, &Terms::default())
 }
 
@@ -49,10 +49,10 @@ pub fn collect(
 /// As [`collect`]; with the best effort, only when there is nothing left to compare with.
 pub fn collect_with(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     index_file: &IndexFile,
     terms: &Terms,
-) -> Result<Survey, FactsError> {
+) -> Result<Survey, WorktreeError> {
     let repository = &known.readable_repository(repository);
     std::thread::scope(|threads| {
         let index = threads.spawn(|| LoadedIndex::read(repository, known, index_file));
@@ -63,10 +63,10 @@ pub fn collect_with(
 /// Reads everything but the bytes of the index, which another thread reads.
 fn survey(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     index: ScopedJoinHandle<'_, LoadedIndex>,
     terms: &Terms,
-) -> Result<Survey, FactsError> {
+) -> Result<Survey, WorktreeError> {
     let effort = &terms.effort;
     let objects = repository.objects()?;
     let manifest = match effort.or(known.manifest().map(Some), || None)? {
@@ -98,7 +98,7 @@ fn survey(
         let walk = Begun::begin(threads, ground.walk(&placed, &walked, &hash));
         let (mut sources, index) = told.or_else(|index| ground.tell(index))?;
         let disk = ground.disk(walk, &mut sources, &placed)?;
-        Ok::<_, FactsError>((sources, index, disk))
+        Ok::<_, WorktreeError>((sources, index, disk))
     })?;
     let untracked = ignored::classify(
         known,
@@ -179,7 +179,7 @@ impl Ground<'_> {
     fn tell(
         &self,
         index: ScopedJoinHandle<'_, LoadedIndex>,
-    ) -> Result<(Sources, IndexState), FactsError> {
+    ) -> Result<(Sources, IndexState), WorktreeError> {
         let mut sources = self.sources()?;
         let loaded = index.join();
         let loaded = loaded.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -241,7 +241,7 @@ impl Ground<'_> {
         walk: Result<Begun<'_, '_>, DiskError>,
         sources: &mut Sources,
         placed: &Placed,
-    ) -> Result<DiskState, FactsError> {
+    ) -> Result<DiskState, WorktreeError> {
         let (references, head) = (&sources.compared.working, &sources.compared.head);
         let filters = Filters::after(&sources.shared);
         let proof = self.proof(placed);
@@ -259,7 +259,7 @@ impl Ground<'_> {
         );
         let disk = match read {
             Ok(disk) => disk,
-            Err(FactsError::Disk(error)) => DiskState {
+            Err(WorktreeError::Disk(error)) => DiskState {
                 unreadable: vec![Unreadable {
                     path: None,
                     detail: error.to_string(),

@@ -4,8 +4,6 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::add::Listing;
 use super::conversions;
-use super::error::FactsError;
-use super::repository::{Repository, joined};
 use crate::config::Strategy;
 use crate::disk::checkout::folds_case;
 use crate::disk::files;
@@ -13,6 +11,8 @@ use crate::git::Git;
 use crate::git::checkout::CheckoutBy;
 use crate::path::RepoPath;
 use crate::plan::checkout::{Asked, CheckoutFacts};
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::{Repository, joined};
 
 /// The hooks that git runs in a checkout, beside post-checkout (githooks(5)).
 const HOOKS: [&str; 2] = ["post-index-change", "reference-transaction"];
@@ -29,7 +29,7 @@ impl Surroundings {
     ///
     /// # Errors
     /// Fails when git does.
-    pub fn of(git: &Git, common_dir: &Utf8Path, path: &Utf8Path) -> Result<Self, FactsError> {
+    pub fn of(git: &Git, common_dir: &Utf8Path, path: &Utf8Path) -> Result<Self, WorktreeError> {
         let settings = git.config_list()?;
         let settings: Vec<_> = settings.into_iter().map(|(_, k, v)| (k, v)).collect();
         let is_set = settings.iter().any(|(key, _)| key == "core.hookspath");
@@ -67,7 +67,7 @@ pub fn read<'a>(
     path: &Utf8Path,
     strategy: Strategy,
     listing: &'a Listing,
-) -> Result<(CheckoutFacts<'a>, Surroundings), FactsError> {
+) -> Result<(CheckoutFacts<'a>, Surroundings), WorktreeError> {
     let asked = match git.checkout_by() {
         CheckoutBy::Own => Asked::Own,
         CheckoutBy::Git => Asked::Git,

@@ -5,10 +5,7 @@ use std::collections::BTreeSet;
 use bstr::BString;
 
 use super::changes::Survey;
-use super::error::FactsError;
 use super::history::touched;
-use super::repository::Repository;
-use super::worktree::Known;
 use crate::change::{Change, Kind, Place, Seen};
 use crate::compare::{Delta, entry_in, kind_between, same};
 use crate::entry::Entry;
@@ -17,6 +14,9 @@ use crate::git::{Git, GitMode};
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::scope::{Access, EntryKind};
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
 
 /// Holds one commit of a worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub fn read(
     repository: &Repository,
     objects: &Objects,
     survey: &Survey,
-) -> Result<Vec<OwnCommit>, FactsError> {
+) -> Result<Vec<OwnCommit>, WorktreeError> {
     let git = repository.git.with_mode(GitMode::Hardened);
     let reachable = reachable(&git, survey)?;
     let all = survey.commits.iter().rev();
@@ -56,7 +56,7 @@ pub fn read(
 }
 
 /// The commits of its own that HEAD or its branch still has.
-fn reachable(git: &Git, survey: &Survey) -> Result<BTreeSet<CommitId>, FactsError> {
+fn reachable(git: &Git, survey: &Survey) -> Result<BTreeSet<CommitId>, WorktreeError> {
     let heads: Vec<&CommitId> = survey
         .heads
         .head
@@ -70,7 +70,7 @@ fn reachable(git: &Git, survey: &Survey) -> Result<BTreeSet<CommitId>, FactsErro
     Ok(git.rev_list(&heads, &known)?.into_iter().collect())
 }
 
-fn one(objects: &Objects, id: &CommitId, abandoned: bool) -> Result<OwnCommit, FactsError> {
+fn one(objects: &Objects, id: &CommitId, abandoned: bool) -> Result<OwnCommit, WorktreeError> {
     let commit = objects.commit(id)?;
     let headline = objects.headline(id)?;
     let entries = touched(objects, id)?;
@@ -104,7 +104,7 @@ fn one(objects: &Objects, id: &CommitId, abandoned: bool) -> Result<OwnCommit, F
 
 /// What differs from HEAD, on disk or else in the index: what nobody has committed.
 #[must_use]
-pub fn uncommitted(known: &Known, survey: &Survey, with_ignored: bool) -> Vec<Change> {
+pub fn uncommitted(known: &Worktree, survey: &Survey, with_ignored: bool) -> Vec<Change> {
     let states = &survey.states;
     let manifest = &states.manifest;
     let mut paths = survey.uncommitted(known);

@@ -6,22 +6,22 @@
 
 use std::collections::BTreeSet;
 
-use super::error::FactsError;
 use super::ground::{Ground, Terms};
 use super::leaks;
-use super::repository::Repository;
-use super::worktree::Known;
 use crate::change::{ChangeSet, Looked};
 use crate::git::GitMode;
 use crate::git::objects::Objects;
 use crate::manifest::{Item, Manifest};
 use crate::path::RepoPath;
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
 
 /// Collects it.
 ///
 /// # Errors
 /// Fails when the base, the record or the common repository cannot be read.
-pub fn committed(repository: &Repository, known: &Known) -> Result<ChangeSet, FactsError> {
+pub fn committed(repository: &Repository, known: &Worktree) -> Result<ChangeSet, WorktreeError> {
     let repository = &known.readable_repository(repository);
     let terms = Terms::default();
     let mut ground = Ground {
@@ -60,9 +60,9 @@ pub fn committed(repository: &Repository, known: &Known) -> Result<ChangeSet, Fa
 /// Fails when the tree cannot be read.
 pub fn base_at<'p>(
     objects: &Objects,
-    known: &Known,
+    known: &Worktree,
     paths: impl Iterator<Item = &'p RepoPath>,
-) -> Result<Manifest, FactsError> {
+) -> Result<Manifest, WorktreeError> {
     let tree = objects.commit(&known.record.checked_out)?.tree;
     let paths: BTreeSet<&RepoPath> = paths.collect();
     let there = objects.at(&tree, paths)?.into_iter();

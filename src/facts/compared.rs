@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use super::error::FactsError;
 use super::ground::Ground;
 use super::heads::Heads;
 use super::references::{References, Trees};
@@ -12,6 +11,7 @@ use crate::compare::{Delta, entry_in};
 use crate::git::Git;
 use crate::name::CommitId;
 use crate::path::RepoPath;
+use crate::worktree::WorktreeError;
 
 /// Holds the trees of what a worktree is on, and what each may be without anybody's doing.
 pub struct Compared {
@@ -59,7 +59,7 @@ impl Ground<'_> {
     ///
     /// # Errors
     /// Fails when git or an object cannot be read.
-    pub fn compared(&self, heads: &Heads, found: &Tips) -> Result<Compared, FactsError> {
+    pub fn compared(&self, heads: &Heads, found: &Tips) -> Result<Compared, WorktreeError> {
         let (record, effort, git) = (&self.known.record, &self.terms.effort, &self.git);
         let recorded = &record.base.commit;
         let mut trees = Trees::new(&self.objects, &record.checked_out)?;
@@ -137,7 +137,7 @@ impl Ground<'_> {
     }
 }
 
-fn upstream_has(git: &Git, commit: &CommitId, tips: &Tips) -> Result<bool, FactsError> {
+fn upstream_has(git: &Git, commit: &CommitId, tips: &Tips) -> Result<bool, WorktreeError> {
     for tip in &tips.trusted {
         if git.is_ancestor(commit, tip)? {
             return Ok(true);

@@ -1,9 +1,9 @@
 //! Loads the config that counts, and layers the settings.
 
-use super::error::FactsError;
-use super::repository::{CONFIG, Main, Repository};
 use crate::config::{Config, ConfigError, SettingFlags, Settings};
 use crate::disk::files;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::{CONFIG, Main, Repository};
 
 /// Holds the environment variables that settings may come from, as the edge read them.
 pub type Environment = Vec<(String, String)>;
@@ -29,7 +29,7 @@ pub enum LoadError {
     /// It cannot be read.
     #[error(transparent)]
     #[diagnostic(transparent)]
-    Facts(#[from] FactsError),
+    Facts(#[from] WorktreeError),
 }
 
 /// Loads the main worktree's config as it is now. A bare repository has no main worktree: there
@@ -42,7 +42,7 @@ pub fn load_config(
     flags: &SettingFlags,
     environment: &Environment,
 ) -> Result<Loaded, LoadError> {
-    let read = |directory: &camino::Utf8Path| -> Result<Option<Vec<u8>>, FactsError> {
+    let read = |directory: &camino::Utf8Path| -> Result<Option<Vec<u8>>, WorktreeError> {
         Ok(files::read(&directory.join(CONFIG))?)
     };
     let mut bytes = read(&repository.root)?;
@@ -77,7 +77,7 @@ pub fn load_config_of(
     let git_config = repository
         .git
         .config_get_section("agentwt")
-        .map_err(FactsError::from)?;
+        .map_err(WorktreeError::from)?;
     let settings = Settings::resolve(flags, environment, &git_config, &config)?;
     Ok(Loaded {
         config,

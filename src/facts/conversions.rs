@@ -5,13 +5,13 @@ use bstr::{BString, ByteSlice};
 use camino::Utf8PathBuf;
 
 use super::add::Listing;
-use super::error::FactsError;
-use super::repository::Repository;
 use crate::disk::files;
 use crate::entry::Entry;
 use crate::git::Git;
 use crate::path::RepoPath;
 use crate::plan::checkout::converts;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
 
 /// A file of attributes: its name, and what it says.
 pub type Attributes = (String, Vec<u8>);
@@ -24,7 +24,7 @@ pub type Attributes = (String, Vec<u8>);
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn possible(own: &Repository, git: &Git, listing: &Listing) -> Result<bool, FactsError> {
+pub fn possible(own: &Repository, git: &Git, listing: &Listing) -> Result<bool, WorktreeError> {
     if !git.for_each_ref(&["refs/replace/"])?.is_empty() {
         return Ok(true);
     }
@@ -32,7 +32,7 @@ pub fn possible(own: &Repository, git: &Git, listing: &Listing) -> Result<bool, 
 }
 
 /// Whether anything but the files of a commit says that.
-fn possible_beside(own: &Repository, git: &Git) -> Result<bool, FactsError> {
+fn possible_beside(own: &Repository, git: &Git) -> Result<bool, WorktreeError> {
     let settings = git.config_list()?.into_iter();
     let settings: Vec<_> = settings.map(|(_, key, value)| (key, value)).collect();
     match beside(own, git, &settings, git.system_attributes()?) {
@@ -42,7 +42,7 @@ fn possible_beside(own: &Repository, git: &Git) -> Result<bool, FactsError> {
             git.reads_attributes_elsewhere(),
         )),
         // git passes over what it cannot read; whoever cannot tell says yes
-        Err(FactsError::Disk(_)) => Ok(true),
+        Err(WorktreeError::Disk(_)) => Ok(true),
         Err(error) => Err(error),
     }
 }
@@ -57,7 +57,7 @@ pub fn beside(
     git: &Git,
     settings: &[(String, BString)],
     system: Vec<Utf8PathBuf>,
-) -> Result<Vec<Attributes>, FactsError> {
+) -> Result<Vec<Attributes>, WorktreeError> {
     let is_named = settings.iter().any(|(key, _)| key == "core.attributesfile");
     let users = if is_named {
         git.config_get_path("core.attributesFile")?
@@ -82,7 +82,7 @@ pub fn beside(
 ///
 /// # Errors
 /// Fails when one of them cannot be read.
-pub fn tracked(own: &Repository, listing: &Listing) -> Result<Vec<Attributes>, FactsError> {
+pub fn tracked(own: &Repository, listing: &Listing) -> Result<Vec<Attributes>, WorktreeError> {
     let is_attributes = |path: &RepoPath| path.file_name() == ".gitattributes";
     let mut found = listing
         .entries

@@ -9,9 +9,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::disk_state::Filters;
-use super::error::FactsError;
-use super::repository::Repository;
-use super::worktree::Known;
 use crate::compare::{Delta, entry_in};
 use crate::disk::DiskError;
 use crate::disk::files::{self, Temporary};
@@ -19,11 +16,14 @@ use crate::entry::{Entry, Mode, ObjectId};
 use crate::git::Git;
 use crate::manifest::Manifest;
 use crate::path::RepoPath;
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
 
 /// Holds what files are held against.
 pub(super) struct Converted<'a> {
     pub repository: &'a Repository,
-    pub known: &'a Known,
+    pub known: &'a Worktree,
     pub manifest: &'a Manifest,
     /// The trees that may have been taken over.
     pub references: &'a [Delta],
@@ -36,7 +36,11 @@ pub(super) struct Converted<'a> {
 impl Converted<'_> {
     /// Gives every file in `delta` the id of the blob that it was written from. `stored` are
     /// those that were converted at `add`, and have other bytes now.
-    pub fn settle(&self, delta: &mut Delta, stored: &BTreeSet<RepoPath>) -> Result<(), FactsError> {
+    pub fn settle(
+        &self,
+        delta: &mut Delta,
+        stored: &BTreeSet<RepoPath>,
+    ) -> Result<(), WorktreeError> {
         let mut trees = self.references.iter().chain([self.head]);
         if !self.known.record.conversions && !trees.any(changes_attributes) {
             return Ok(());
@@ -100,7 +104,7 @@ impl Converted<'_> {
         delta: &mut Delta,
         stored: &BTreeSet<RepoPath>,
         settled: &mut BTreeSet<RepoPath>,
-    ) -> Result<(), FactsError> {
+    ) -> Result<(), WorktreeError> {
         self.ask(&self.repository.git, delta, stored, settled)?;
         for reference in self.references.iter().filter(|r| changes_attributes(r)) {
             if self.wanted(delta, stored, settled).is_empty() {
@@ -116,7 +120,7 @@ impl Converted<'_> {
     }
 
     /// The attributes of a tree, as a checkout has them.
-    fn write_attributes(&self, reference: &Delta, dir: &Temporary) -> Result<(), FactsError> {
+    fn write_attributes(&self, reference: &Delta, dir: &Temporary) -> Result<(), WorktreeError> {
         let objects = self.repository.objects()?;
         let base = self.manifest.items().iter().map(|item| &item.path);
         let all: BTreeSet<&RepoPath> = base.chain(reference.keys()).collect();
@@ -164,7 +168,7 @@ impl Converted<'_> {
         delta: &mut Delta,
         stored: &BTreeSet<RepoPath>,
         settled: &mut BTreeSet<RepoPath>,
-    ) -> Result<(), FactsError> {
+    ) -> Result<(), WorktreeError> {
         let wanted = self.wanted(delta, stored, settled);
         if wanted.is_empty() {
             return Ok(());

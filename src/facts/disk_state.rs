@@ -4,10 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::converted::Converted;
 use super::effort::Effort;
-use super::error::FactsError;
-use super::repository::Repository;
 use super::submodule;
-use super::worktree::Known;
 use crate::change::{Cause, Change, Kind, Place, Seen, SharedChange};
 use crate::compare::{Delta, entry_in};
 use crate::disk::DiskError;
@@ -18,6 +15,9 @@ use crate::manifest::{Manifest, Stat};
 use crate::path::RepoPath;
 use crate::placed::{PlacedFile, PlacedKind};
 use crate::scope::{Access, EntryKind};
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
 
 /// Holds what the disk says.
 #[derive(Debug, Default)]
@@ -92,7 +92,7 @@ impl DiskState {
     )]
     pub fn read(
         repository: &Repository,
-        known: &Known,
+        known: &Worktree,
         manifest: &Manifest,
         walk: Result<Begun<'_, '_>, DiskError>,
         proof: Proof<'_>,
@@ -100,7 +100,7 @@ impl DiskState {
         head: &Delta,
         filters: Filters,
         effort: &Effort,
-    ) -> Result<Self, FactsError> {
+    ) -> Result<Self, WorktreeError> {
         let with_head: Vec<&Delta> = references.iter().chain([head]).collect();
         let submodules = gitlinks(manifest, &with_head);
         let Scan {
@@ -173,7 +173,7 @@ fn gitlinks(manifest: &Manifest, references: &[&Delta]) -> BTreeSet<RepoPath> {
 }
 
 impl DiskState {
-    fn take(&mut self, known: &Known, manifest: &Manifest, found: Found) {
+    fn take(&mut self, known: &Worktree, manifest: &Manifest, found: Found) {
         let item = manifest.get(&found.path);
         let recorded = item.and_then(|item| item.disk);
         let base = item.and_then(|item| item.base);
@@ -204,7 +204,7 @@ impl DiskState {
     /// The walk gives what was recorded for a placed file that is as it was placed.
     fn take_placed(
         &mut self,
-        known: &Known,
+        known: &Worktree,
         manifest: &Manifest,
         proof: Proof<'_>,
         file: &PlacedFile,
@@ -261,7 +261,7 @@ impl DiskState {
     fn submodule(
         &mut self,
         repository: &Repository,
-        known: &Known,
+        known: &Worktree,
         manifest: &Manifest,
         references: &[Delta],
         path: RepoPath,
@@ -287,7 +287,7 @@ impl DiskState {
     /// changed inside submodules.
     pub fn present(
         &self,
-        known: &Known,
+        known: &Worktree,
         manifest: &Manifest,
         references: &[Delta],
         net: &BTreeSet<&RepoPath>,
@@ -339,6 +339,6 @@ fn may_be_as_stored(manifest: &Manifest, found: &Found) -> bool {
         })
 }
 
-fn access(known: &Known, path: &RepoPath) -> Access {
+fn access(known: &Worktree, path: &RepoPath) -> Access {
     known.scope.verdict(path, EntryKind::File).access
 }

@@ -14,16 +14,16 @@ mod versions;
 use camino::Utf8Path;
 use miette::Diagnostic;
 
-use super::FactsError;
+use super::WorktreeError;
 use super::config::{Environment, load_config};
-use super::repository::{Main, Repository, joined};
-use super::worktree::{Known, Recorded, names};
 use crate::config::SettingFlags;
 use crate::exit::ExitCode;
 use crate::git::GitError;
 use crate::name::WorktreeName;
 use crate::plan::doctor::leftovers::Leftovers;
 use crate::plan::doctor::{Looked, RepositoryFacts, Topic, Unknown};
+use crate::worktree::repository::{Main, Repository, joined};
+use crate::worktree::{RecordState, Worktree, names};
 
 pub use versions::versions;
 
@@ -33,7 +33,7 @@ struct Here<'a> {
     /// Every setting of git's as (scope, key, value).
     config: Vec<(String, String, bstr::BString)>,
     /// What is recorded, by name.
-    records: Vec<(WorktreeName, Result<Recorded, FactsError>)>,
+    records: Vec<(WorktreeName, Result<RecordState, WorktreeError>)>,
     /// The paths of the main worktree's index, with sizes; none where they cannot be told.
     index: Option<Vec<(crate::path::RepoPath, u32)>>,
     /// Our config: the branch prefix, or what is wrong.
@@ -42,12 +42,12 @@ struct Here<'a> {
 
 impl Here<'_> {
     /// The worktrees that have a whole record.
-    fn known(&self) -> impl Iterator<Item = &Known> {
+    fn known(&self) -> impl Iterator<Item = &Worktree> {
         self.records
             .iter()
             .filter_map(|(_, recorded)| match recorded {
-                Ok(Recorded::Whole(known)) => Some(&**known),
-                Ok(Recorded::Incomplete(_) | Recorded::Nothing) | Err(_) => None,
+                Ok(RecordState::Complete(known)) => Some(&**known),
+                Ok(RecordState::Incomplete(_) | RecordState::Missing) | Err(_) => None,
             })
     }
 
@@ -79,7 +79,7 @@ pub fn look(
     repository: &Repository,
     environment: &Environment,
     is_root: bool,
-) -> Result<RepositoryFacts, FactsError> {
+) -> Result<RepositoryFacts, WorktreeError> {
     let here = here(repository, environment)?;
     let here = &here;
     let has_main = repository.main == Main::Worktree;
@@ -107,10 +107,10 @@ pub fn look(
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn left_behind(repository: &Repository) -> Result<Leftovers, FactsError> {
+pub fn left_behind(repository: &Repository) -> Result<Leftovers, WorktreeError> {
     let records = names(repository)?.into_iter();
     let records = records.map(|name| {
-        let recorded = Recorded::read(repository, &name);
+        let recorded = RecordState::read(repository, &name);
         (name, recorded)
     });
     leftovers::look(&Here {
@@ -122,7 +122,10 @@ pub fn left_behind(repository: &Repository) -> Result<Leftovers, FactsError> {
     })
 }
 
-fn here<'a>(repository: &'a Repository, environment: &Environment) -> Result<Here<'a>, FactsError> {
+fn here<'a>(
+    repository: &'a Repository,
+    environment: &Environment,
+) -> Result<Here<'a>, WorktreeError> {
     let (config, loaded) = std::thread::scope(|scope| {
         let config = scope.spawn(|| repository.git.config_list());
         let loaded = load_config(repository, &SettingFlags::default(), environment);
@@ -130,7 +133,7 @@ fn here<'a>(repository: &'a Repository, environment: &Environment) -> Result<Her
     });
     let records = names(repository)?.into_iter();
     let records = records.map(|name| {
-        let recorded = Recorded::read(repository, &name);
+        let recorded = RecordState::read(repository, &name);
         (name, recorded)
     });
     let index = repository.common_dir.join("index");
@@ -149,7 +152,7 @@ fn here<'a>(repository: &'a Repository, environment: &Environment) -> Result<Her
     })
 }
 
-fn looked<T>(topic: Topic, facts: Result<T, FactsError>) -> Looked<T> {
+fn looked<T>(topic: Topic, facts: Result<T, WorktreeError>) -> Looked<T> {
     facts.map_err(|error| Unknown {
         topic,
         why: error.to_string(),
@@ -158,23 +161,23 @@ fn looked<T>(topic: Topic, facts: Result<T, FactsError>) -> Looked<T> {
     })
 }
 
-fn status(error: &FactsError) -> ExitCode {
+fn status(error: &WorktreeError) -> ExitCode {
     match error {
-        FactsError::Git(_) => ExitCode::Git,
-        FactsError::Disk(_)
-        | FactsError::Damaged { .. }
-        | FactsError::UnknownWorktree { .. }
-        | FactsError::NotInWorktree { .. }
-        | FactsError::Incomplete { .. }
-        | FactsError::SyncThroughLink { .. } => ExitCode::Disk,
+        WorktreeError::Git(_) => ExitCode::Git,
+        WorktreeError::Disk(_)
+        | WorktreeError::Damaged { .. }
+        | WorktreeError::UnknownWorktree { .. }
+        | WorktreeError::NotInWorktree { .. }
+        | WorktreeError::Incomplete { .. }
+        | WorktreeError::SyncThroughLink { .. } => ExitCode::Disk,
     }
 }
 
 /// Says why git refuses a repository, and what git itself advises; none when it was not git, or
 /// there is no repository to refuse.
 #[must_use]
-pub fn refusal(error: &FactsError, start: &Utf8Path) -> Option<(String, Option<String>)> {
-    let FactsError::Git(error) = error else {
+pub fn refusal(error: &WorktreeError, start: &Utf8Path) -> Option<(String, Option<String>)> {
+    let WorktreeError::Git(error) = error else {
         return None;
     };
     match error {

@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::fmt;
 
-use super::error::FactsError;
+use crate::worktree::WorktreeError;
 
 /// Decides what a failure to read means, and remembers what is missing.
 #[derive(Debug, Default)]
@@ -34,11 +34,11 @@ impl Effort {
     ///
     /// # Errors
     /// Fails as the reading did, under [`Effort::strict`].
-    pub fn or<T, E: Into<FactsError>>(
+    pub fn or<T, E: Into<WorktreeError>>(
         &self,
         read: Result<T, E>,
         instead: impl FnOnce() -> T,
-    ) -> Result<T, FactsError> {
+    ) -> Result<T, WorktreeError> {
         match read {
             Ok(read) => Ok(read),
             Err(error) => {

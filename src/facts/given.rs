@@ -5,38 +5,41 @@ use std::ffi::{OsStr, OsString};
 use bstr::{BString, ByteSlice, ByteVec};
 use camino::Utf8PathBuf;
 
-use super::error::FactsError;
-use super::repository::Repository;
-use super::worktree::Known;
 use crate::name::WorktreeName;
 use crate::path::RepoPath;
 use crate::plan::refusal::Refusal;
 use crate::scope::EntryKind;
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
 
 /// Takes the worktree's name off the words, if the first one is the name of a worktree; else the
 /// worktree is the one that we are in.
 ///
 /// # Errors
 /// Fails when we are in none and no name was given, or it cannot be loaded.
-pub fn take_name(repository: &Repository, words: &mut Vec<OsString>) -> Result<Known, FactsError> {
+pub fn take_name(
+    repository: &Repository,
+    words: &mut Vec<OsString>,
+) -> Result<Worktree, WorktreeError> {
     let name = words.first().and_then(|word| known_name(repository, word));
     if name.is_some() {
         words.remove(0);
-        return Known::of(repository, name.as_deref());
+        return Worktree::of(repository, name.as_deref());
     }
     let unknown = words
         .first()
         .map(|word| word.to_string_lossy().into_owned());
-    match (Known::of(repository, None), unknown) {
+    match (Worktree::of(repository, None), unknown) {
         // outside of any worktree the first word can only have been meant as a name
-        (Err(_), Some(text)) => Known::of(repository, Some(&text)),
+        (Err(_), Some(text)) => Worktree::of(repository, Some(&text)),
         (known, _) => known,
     }
 }
 
 fn known_name(repository: &Repository, word: &OsStr) -> Option<String> {
     let name = WorktreeName::parse(word.to_str()?).ok()?;
-    Known::load(repository, &name)
+    Worktree::load(repository, &name)
         .ok()
         .map(|_| name.to_string())
 }

@@ -5,19 +5,19 @@
 
 use std::time::{Duration, Instant};
 
-use super::error::FactsError;
 use super::remove::begun;
-use super::repository::Repository;
-use super::worktree::{Known, names};
 use crate::disk::files;
-use crate::record::{Record, from_text};
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
+use crate::worktree::{Record, from_text};
+use crate::worktree::{Worktree, names};
 
 /// How long a removal that is under way is waited for, to be said to be one.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How often it is looked at.
 const PAUSE: Duration = Duration::from_millis(20);
 
-impl Known {
+impl Worktree {
     /// Whether it was removed since it was loaded. One whose removal was interrupted is still there.
     #[must_use]
     pub fn is_gone(&self, repository: &Repository) -> bool {
@@ -54,14 +54,14 @@ impl Known {
     ///
     /// # Errors
     /// Fails as what was found does, or when there is no such worktree any more.
-    pub fn unless_gone<T, E: From<FactsError>>(
+    pub fn unless_gone<T, E: From<WorktreeError>>(
         &self,
         repository: &Repository,
         found: Result<T, E>,
     ) -> Result<T, E> {
         if self.is_gone(repository) {
             let known = names(repository.home()).unwrap_or_default();
-            let gone = FactsError::UnknownWorktree {
+            let gone = WorktreeError::UnknownWorktree {
                 name: self.record.name.to_string(),
                 known: known.iter().map(ToString::to_string).collect(),
             };

@@ -5,13 +5,10 @@ use std::collections::BTreeSet;
 
 use super::compared::Compared;
 use super::effort::Effort;
-use super::error::FactsError;
 use super::heads::Heads;
 use super::history::History;
 use super::integrity::plain;
-use super::repository::Repository;
 use super::surroundings::Surroundings;
-use super::worktree::Known;
 use crate::change::{Change, ChangeSet, Kind, Place, SharedChange};
 use crate::compare::{Delta, entry_in, same};
 use crate::entry::Entry;
@@ -20,6 +17,9 @@ use crate::git::objects::Objects;
 use crate::manifest::Manifest;
 use crate::name::CommitId;
 use crate::path::RepoPath;
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
 
 /// Says what a worktree is compared with, and what a failure to read means.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ pub struct Terms {
 /// Holds what everything is read from.
 pub struct Ground<'a> {
     pub repository: &'a Repository,
-    pub known: &'a Known,
+    pub known: &'a Worktree,
     pub manifest: Manifest,
     pub objects: Objects,
     pub git: Git,
@@ -65,7 +65,7 @@ impl Sources {
     }
 
     /// Net changes, with what is wrong around the worktree.
-    pub fn around(&mut self, terms: &Terms, known: &Known, changes: Vec<Change>) -> ChangeSet {
+    pub fn around(&mut self, terms: &Terms, known: &Worktree, changes: Vec<Change>) -> ChangeSet {
         self.wrong.sort();
         self.wrong.dedup();
         self.shared.sort();
@@ -97,7 +97,7 @@ impl Ground<'_> {
     ///
     /// # Errors
     /// Fails when the base, the record or the common repository cannot be read.
-    pub fn sources(&self) -> Result<Sources, FactsError> {
+    pub fn sources(&self) -> Result<Sources, WorktreeError> {
         let (repository, record) = (self.repository, &self.known.record);
         let effort = &self.terms.effort;
         let heads = Heads::read(repository, self.known, effort)?;

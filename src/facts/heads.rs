@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use camino::Utf8Path;
 
 use super::effort::Effort;
-use super::error::FactsError;
-use super::repository::Repository;
-use super::worktree::Known;
 use crate::disk::files;
+use crate::git::Git;
 use crate::git::refs::{ReflogEntry, parse_reflog_file};
-use crate::git::{Git, GitError, GitMode, Reading};
 use crate::name::CommitId;
-use crate::record::Record;
+use crate::worktree::Record;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
+use crate::worktree::{Worktree, in_private};
 
 /// Holds what a worktree is on.
 #[derive(Clone, Debug, Default)]
@@ -36,9 +36,9 @@ impl Heads {
     /// for in the common one.
     pub fn read(
         repository: &Repository,
-        known: &Known,
+        known: &Worktree,
         effort: &Effort,
-    ) -> Result<Self, FactsError> {
+    ) -> Result<Self, WorktreeError> {
         let record = &known.record;
         let branch_ref = record.branch.full_ref();
         if !files::is_directory(&record.admin_dir) || known.is_without(repository) {
@@ -138,7 +138,7 @@ impl Heads {
         git: &Git,
         trusted: &[CommitId],
         journaled: &[CommitId],
-    ) -> Result<Vec<CommitId>, FactsError> {
+    ) -> Result<Vec<CommitId>, WorktreeError> {
         let known: Vec<&CommitId> = trusted.iter().collect();
         let foreign = |tip: &&CommitId| !trusted.contains(tip);
         let now: Vec<&CommitId> = self
@@ -167,29 +167,11 @@ impl Heads {
     }
 }
 
-/// Gives what git has read in a private git directory. Where it failed there and can read the common
-/// one, that directory is damaged: nothing can be read in it, and that is an answer. Where it fails
-/// in both, nobody can tell what is there.
-///
-/// # Errors
-/// Fails when git cannot read the common directory either.
-pub fn in_private<T>(
-    repository: &Repository,
-    read: Result<Option<T>, GitError>,
-) -> Result<Option<T>, GitError> {
-    if let Err(GitError::Failed { .. }) = &read {
-        let home = repository.home().git.with_mode(GitMode::Hardened);
-        home.with_reading(Reading::Git).rev_parse_commit("HEAD")?;
-        return Ok(None);
-    }
-    read
-}
-
 /// What HEAD's reflog has while git reads none, as HEAD names no commit; the newest entry first.
 ///
 /// # Errors
 /// Fails when the file is there and cannot be read.
-pub fn reflog_file(admin: &Utf8Path) -> Result<Vec<ReflogEntry>, FactsError> {
+pub fn reflog_file(admin: &Utf8Path) -> Result<Vec<ReflogEntry>, WorktreeError> {
     let bytes = files::read(&admin.join("logs/HEAD"))?;
     Ok(parse_reflog_file(&bytes.unwrap_or_default()))
 }
@@ -197,7 +179,7 @@ pub fn reflog_file(admin: &Utf8Path) -> Result<Vec<ReflogEntry>, FactsError> {
 /// Whether a rebase of the recorded branch is in progress: HEAD is then detached
 /// (git-rebase(1), `rebase-merge` and `rebase-apply` hold `head-name`). The apply backend writes
 /// that only when it stops; until then its file `rebasing` is all there is.
-fn rebasing(record: &Record) -> Result<bool, FactsError> {
+fn rebasing(record: &Record) -> Result<bool, WorktreeError> {
     let ours = record.branch.full_ref();
     for directory in ["rebase-merge", "rebase-apply"] {
         let directory = record.admin_dir.join(directory);
@@ -226,7 +208,7 @@ pub fn in_sequence(record: &Record) -> bool {
 /// Whether an operation of several steps is in progress and has more of them to come. Git then
 /// holds the index in memory: a file whose ctime changes in between (a write bit does that) looks
 /// edited to the next step, which refuses to go on once the clock has passed into another second.
-pub fn has_steps_to_come(record: &Record) -> Result<bool, FactsError> {
+pub fn has_steps_to_come(record: &Record) -> Result<bool, WorktreeError> {
     let at = |path: &str| record.admin_dir.join(path);
     // what is left to do; a cherry-pick's list still has the step that is being done
     for (path, own) in [("rebase-merge/git-rebase-todo", 0), ("sequencer/todo", 1)] {
@@ -237,7 +219,7 @@ pub fn has_steps_to_come(record: &Record) -> Result<bool, FactsError> {
             return Ok(text.lines().map(str::trim).filter(is_step).count() > own);
         }
     }
-    let number = |path: &str| -> Result<Option<u64>, FactsError> {
+    let number = |path: &str| -> Result<Option<u64>, WorktreeError> {
         let bytes = files::read(&at(path))?.unwrap_or_default();
         Ok(String::from_utf8_lossy(&bytes).trim().parse().ok())
     };
@@ -248,7 +230,7 @@ pub fn has_steps_to_come(record: &Record) -> Result<bool, FactsError> {
 
 /// Whether HEAD has just been taken to where a rebase begins. The apply backend has made no
 /// directory of its own yet; only the reflog says so.
-pub fn starts_rebase(repository: &Repository, known: &Known) -> Result<bool, FactsError> {
+pub fn starts_rebase(repository: &Repository, known: &Worktree) -> Result<bool, WorktreeError> {
     let newest = known
         .hardened_git(repository)
         .reflog_head()?
@@ -257,7 +239,7 @@ pub fn starts_rebase(repository: &Repository, known: &Known) -> Result<bool, Fac
     Ok(newest.is_some_and(|entry| entry.reason.contains(" (start): checkout ")))
 }
 
-fn merge_heads(record: &Record) -> Result<Vec<CommitId>, FactsError> {
+fn merge_heads(record: &Record) -> Result<Vec<CommitId>, WorktreeError> {
     let bytes = files::read(&record.admin_dir.join("MERGE_HEAD"))?.unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     Ok(text

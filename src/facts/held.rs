@@ -3,7 +3,7 @@
 use super::owner::alive;
 use crate::config::Strategy;
 use crate::disk::files;
-use crate::record::{Alive, HeldClaim, Owner, Record};
+use crate::worktree::{Alive, HeldClaim, Owner, Record};
 
 /// Holds what is known of who has a worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]

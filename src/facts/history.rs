@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::error::FactsError;
 use super::leaks::Contents;
 use crate::change::{Change, Kind, Place, Seen};
 use crate::compare::Delta;
@@ -10,6 +9,7 @@ use crate::entry::Entry;
 use crate::git::objects::Objects;
 use crate::name::CommitId;
 use crate::path::RepoPath;
+use crate::worktree::WorktreeError;
 
 /// Holds which commits touched which paths.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub struct History {
 impl History {
     /// Reads what each of these commits, the newest first, changed against its parents. A merge
     /// changes a path only if it has it otherwise than every parent.
-    pub fn read(objects: &Objects, commits: &[CommitId]) -> Result<Self, FactsError> {
+    pub fn read(objects: &Objects, commits: &[CommitId]) -> Result<Self, WorktreeError> {
         let mut history = Self::default();
         for id in commits {
             for (path, entry) in touched(objects, id)? {
@@ -103,7 +103,7 @@ impl History {
 }
 
 /// What a commit has otherwise than its parent, and a merge otherwise than every parent.
-pub fn touched(objects: &Objects, id: &CommitId) -> Result<Delta, FactsError> {
+pub fn touched(objects: &Objects, id: &CommitId) -> Result<Delta, WorktreeError> {
     let commit = objects.commit(id)?;
     let mut parents = commit.parents.iter();
     let Some(first) = parents.next() else {

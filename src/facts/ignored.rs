@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::effort::Effort;
-use super::error::FactsError;
 use super::index_state::IndexState;
-use super::worktree::Known;
 use crate::change::Seen;
 use crate::compare::{Delta, entry_in};
 use crate::disk::files;
@@ -16,6 +14,8 @@ use crate::git::objects::Objects;
 use crate::manifest::Manifest;
 use crate::path::RepoPath;
 use crate::placed::Placed;
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
 
 /// Says of every path on disk that git does not know whether it is ignored, or was placed and is
 /// not as it was.
@@ -24,7 +24,7 @@ use crate::placed::Placed;
     reason = "each is one fact that it rests on"
 )]
 pub fn classify(
-    known: &Known,
+    known: &Worktree,
     manifest: &Manifest,
     placed: &Placed,
     objects: &Objects,
@@ -33,7 +33,7 @@ pub fn classify(
     index: &IndexState,
     head: &Delta,
     effort: &Effort,
-) -> Result<BTreeMap<RepoPath, Seen>, FactsError> {
+) -> Result<BTreeMap<RepoPath, Seen>, WorktreeError> {
     let in_tree = |delta: &Delta, path: &RepoPath| entry_in(manifest, delta, path).is_some();
     let unknown = |path: &&RepoPath| {
         !index.adds(path)
@@ -86,11 +86,11 @@ pub fn is_ignored(rules: &mut IgnoreRules, path: &RepoPath, mode: Mode) -> bool 
 
 /// The rules of one tree and those that were recorded beside it.
 fn rules(
-    known: &Known,
+    known: &Worktree,
     manifest: &Manifest,
     objects: &Objects,
     reference: &Delta,
-) -> Result<IgnoreRules, FactsError> {
+) -> Result<IgnoreRules, WorktreeError> {
     // to look where the name begins takes longer than to see that it does not end so
     let is_rules = |path: &RepoPath| {
         path.as_bstr().ends_with(b".gitignore") && path.file_name() == ".gitignore"

@@ -8,8 +8,6 @@ use std::slice::Iter;
 use bstr::BStr;
 use camino::Utf8PathBuf;
 
-use super::repository::Repository;
-use super::worktree::Known;
 use crate::change::IndexFlag;
 use crate::compare::Delta;
 use crate::disk::files;
@@ -18,6 +16,8 @@ use crate::git::objects::ObjectFormat;
 use crate::manifest::{Item, Manifest};
 use crate::path::RepoPath;
 use crate::scope::{Access, Classifier, EntryKind};
+use crate::worktree::Worktree;
+use crate::worktree::repository::Repository;
 
 /// Says which index is looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ enum Loaded {
 impl LoadedIndex {
     /// Reads the file, and checks that it is whole, which takes as long as to read the entries.
     #[must_use]
-    pub fn read(repository: &Repository, known: &Known, file: &IndexFile) -> Self {
+    pub fn read(repository: &Repository, known: &Worktree, file: &IndexFile) -> Self {
         let format = repository.format;
         let path = match file {
             IndexFile::Own => known.record.admin_dir.join("index"),
@@ -83,7 +83,7 @@ impl LoadedIndex {
 impl IndexState {
     /// Compares an index with the base.
     #[must_use]
-    pub fn of(known: &Known, manifest: &Manifest, index: &LoadedIndex) -> Self {
+    pub fn of(known: &Worktree, manifest: &Manifest, index: &LoadedIndex) -> Self {
         let damaged = || Self {
             damaged: true,
             ..Self::default()
@@ -108,7 +108,7 @@ impl IndexState {
     }
 
     /// None where the index is not plain, or not whole.
-    fn of_raw(known: &Known, manifest: &Manifest, index: &RawIndex) -> Option<Self> {
+    fn of_raw(known: &Worktree, manifest: &Manifest, index: &RawIndex) -> Option<Self> {
         let mut comparing = Comparing::new(known, manifest);
         index.each(|entry| comparing.take(entry)).ok()?;
         comparing.end()
@@ -135,7 +135,7 @@ struct Comparing<'a> {
 }
 
 impl<'a> Comparing<'a> {
-    fn new(known: &'a Known, manifest: &'a Manifest) -> Self {
+    fn new(known: &'a Worktree, manifest: &'a Manifest) -> Self {
         Self {
             items: manifest.items().iter().peekable(),
             classifier: known.scope.classifier(),

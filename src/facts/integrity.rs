@@ -7,11 +7,8 @@ use std::io::Read as _;
 use bstr::BString;
 use camino::Utf8Path;
 
-use super::error::FactsError;
 use super::heads::Heads;
 use super::index_state::IndexState;
-use super::repository::Repository;
-use super::worktree::Lost;
 use crate::change::INDEX_LOCK;
 use crate::change::{Cause, Change, ChangeSet, IndexFlag, Kind, Place, Seen, SharedChange};
 use crate::config::Strategy;
@@ -20,14 +17,17 @@ use crate::git::hooks::journal::{self, Journal};
 use crate::git::objects::ObjectFormat;
 use crate::git::settings_file::meaning;
 use crate::name::CommitId;
-use crate::record::{Fingerprint, Record, WatchedFile};
+use crate::worktree::Lost;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
+use crate::worktree::{Fingerprint, Record, WatchedFile};
 
 /// Takes the digests of all watched files as they are now.
 pub fn fingerprints(
     common_dir: &Utf8Path,
     admin_dir: &Utf8Path,
     format: ObjectFormat,
-) -> Result<Vec<Fingerprint>, FactsError> {
+) -> Result<Vec<Fingerprint>, WorktreeError> {
     let take = |file: WatchedFile| fingerprint(file, common_dir, admin_dir, format);
     WatchedFile::ALL.into_iter().map(take).collect()
 }
@@ -38,7 +38,7 @@ pub fn fingerprint(
     common_dir: &Utf8Path,
     admin_dir: &Utf8Path,
     format: ObjectFormat,
-) -> Result<Fingerprint, FactsError> {
+) -> Result<Fingerprint, WorktreeError> {
     let directory = if file.is_shared() {
         common_dir
     } else {
@@ -56,7 +56,7 @@ pub fn fingerprint(
 }
 
 /// What counts of a watched file; none when it is not there.
-fn content(file: WatchedFile, path: &Utf8Path) -> Result<Option<Vec<u8>>, FactsError> {
+fn content(file: WatchedFile, path: &Utf8Path) -> Result<Option<Vec<u8>>, WorktreeError> {
     Ok(match file {
         // git itself writes it anew now and then: what it says counts
         WatchedFile::ConfigWorktree => files::read(path)?.map(|bytes| meaning(&bytes)),
@@ -72,7 +72,7 @@ fn content(file: WatchedFile, path: &Utf8Path) -> Result<Option<Vec<u8>>, FactsE
 }
 
 /// The name, the kind and the text of every script of ours.
-fn scripts(directory: &Utf8Path) -> Result<Option<Vec<u8>>, FactsError> {
+fn scripts(directory: &Utf8Path) -> Result<Option<Vec<u8>>, WorktreeError> {
     let mut all = Vec::new();
     for directory in [directory, &directory.join("agentwt.d")] {
         for name in files::names(directory)? {
@@ -129,7 +129,10 @@ pub struct ChangedFiles {
 }
 
 /// Finds which watched files are not as they were recorded.
-pub fn changed_files(repository: &Repository, record: &Record) -> Result<ChangedFiles, FactsError> {
+pub fn changed_files(
+    repository: &Repository,
+    record: &Record,
+) -> Result<ChangedFiles, WorktreeError> {
     let now = fingerprints(&repository.common_dir, &record.admin_dir, repository.format)?;
     let mut found = ChangedFiles::default();
     let gone = has_hooks(record) && !files::is_directory(&record.admin_dir.join("agentwt"));

@@ -7,12 +7,12 @@
 
 use camino::Utf8Path;
 
-use super::error::FactsError;
-use super::repository::Repository;
-use super::worktree::Known;
 use crate::disk::files;
 use crate::git::{Git, GitMode};
 use crate::name::CommitId;
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
 
 /// Where these refs are.
 const REFS: [&str; 3] = ["refs/bisect/", "refs/rewritten/", "refs/worktree/"];
@@ -27,7 +27,7 @@ const ASIDE: [&str; 3] = [
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn of(repository: &Repository, known: &Known) -> Result<Vec<CommitId>, FactsError> {
+pub fn of(repository: &Repository, known: &Worktree) -> Result<Vec<CommitId>, WorktreeError> {
     let admin = &known.record.admin_dir;
     if !files::is_directory(admin) || known.is_without(repository) {
         return Ok(Vec::new());
@@ -39,7 +39,7 @@ pub fn of(repository: &Repository, known: &Known) -> Result<Vec<CommitId>, Facts
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn in_directory(git: &Git, admin: &Utf8Path) -> Result<Vec<CommitId>, FactsError> {
+pub fn in_directory(git: &Git, admin: &Utf8Path) -> Result<Vec<CommitId>, WorktreeError> {
     let git = git.with_mode(GitMode::Hardened);
     let mut commits = Vec::new();
     for one in git.for_each_ref(&REFS)? {

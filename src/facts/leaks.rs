@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::worktree::Known;
 use crate::change::{Change, Kind, Place, Seen};
 use crate::compare::Delta;
 use crate::disk::below::open_below;
@@ -12,6 +11,7 @@ use crate::entry::{Mode, ObjectId};
 use crate::manifest::Manifest;
 use crate::path::RepoPath;
 use crate::scope::{Access, EntryKind, Scope};
+use crate::worktree::Worktree;
 
 /// Where a content was seen: at which paths, and how.
 pub type Contents<'a> = HashMap<ObjectId, BTreeMap<&'a RepoPath, BTreeSet<Seen>>>;
@@ -93,7 +93,7 @@ const EMPTY: [&str; 2] = [
 
 /// Finds changed links on disk, where the scope allows them, whose text leads to what it does not
 /// let the worktree write.
-pub fn links_out(known: &Known, net: &[Change], disk: &Delta) -> Vec<Change> {
+pub fn links_out(known: &Worktree, net: &[Change], disk: &Delta) -> Vec<Change> {
     let mut found = Vec::new();
     for change in net {
         let Some(path) = change.place.path() else {
@@ -122,7 +122,7 @@ pub fn links_out(known: &Known, net: &[Change], disk: &Delta) -> Vec<Change> {
 }
 
 /// Whether what a link names, by its text alone, may be written.
-fn is_inside(known: &Known, link: &RepoPath, text: &[u8]) -> bool {
+fn is_inside(known: &Worktree, link: &RepoPath, text: &[u8]) -> bool {
     let root = known.record.path.as_str().as_bytes();
     let mut parts: Vec<&[u8]> = Vec::new();
     let rest = if text.starts_with(b"/") {

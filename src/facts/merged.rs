@@ -6,15 +6,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::apart::Apart;
-use super::error::FactsError;
 use super::history::touched;
-use super::repository::Repository;
 use crate::disk::files;
 use crate::git::objects::Objects;
 use crate::git::{Git, GitError, GitMode};
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::plan::remove::Merged;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
 
 /// How many commits of the base branch are compared one by one.
 const COMPARED: u64 = 10_000;
@@ -58,7 +58,7 @@ struct Comparing {
 }
 
 impl Comparing {
-    fn new(repository: &Repository) -> Result<Self, FactsError> {
+    fn new(repository: &Repository) -> Result<Self, WorktreeError> {
         let apart = Apart::new(repository, "[core]\n\tbare = true\n")?;
         if let Some(shallow) = files::read(&repository.common_dir.join("shallow"))? {
             files::write(&apart.git_dir.join("shallow"), &shallow)?;
@@ -73,7 +73,7 @@ impl Comparing {
         tip: &CommitId,
         own: &[CommitId],
         target: &Target,
-    ) -> Result<Option<Merged>, FactsError> {
+    ) -> Result<Option<Merged>, WorktreeError> {
         let git = &self.git;
         let bases = git.merge_base_all(tip, std::slice::from_ref(&target.commit))?;
         // where histories crossed there is no one difference to look for
@@ -152,7 +152,7 @@ struct Own<'a> {
 }
 
 impl<'a> Own<'a> {
-    fn read(objects: &Objects, commits: &'a [CommitId]) -> Result<Self, FactsError> {
+    fn read(objects: &Objects, commits: &'a [CommitId]) -> Result<Self, WorktreeError> {
         let mut own = Self {
             commits,
             touched: BTreeSet::new(),

@@ -1,27 +1,30 @@
 //! Reads what is needed to say which worktrees may write the same files.
 
 use super::add::Listing;
-use super::error::FactsError;
-use super::repository::Repository;
-use super::worktree::{Recorded, names};
 use crate::disk::files;
 use crate::name::WorktreeName;
 use crate::path::RepoPath;
 use crate::plan::overlap::Live;
 use crate::scope::EntryKind;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
+use crate::worktree::{RecordState, names};
 
 /// Lists the worktrees that somebody may be working in: all whose record is whole and whose
 /// directory is there, but for this one.
 ///
 /// # Errors
 /// Fails when the records cannot be listed. A damaged one has no scope that could be compared.
-pub fn live(repository: &Repository, but: Option<&WorktreeName>) -> Result<Vec<Live>, FactsError> {
+pub fn live(
+    repository: &Repository,
+    but: Option<&WorktreeName>,
+) -> Result<Vec<Live>, WorktreeError> {
     let mut live = Vec::new();
     for name in names(repository)? {
         if but == Some(&name) {
             continue;
         }
-        let Ok(Recorded::Whole(known)) = Recorded::read(repository, &name) else {
+        let Ok(RecordState::Complete(known)) = RecordState::read(repository, &name) else {
             continue;
         };
         if files::is_directory(&known.record.path) {

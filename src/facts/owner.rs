@@ -1,11 +1,11 @@
 //! Finds out whether an owner is alive, and who asks to be one.
 
-use super::worktree::Known;
 use crate::cli::ProgramOptions;
 use crate::plan::owner::{Other, OwnerFacts};
 use crate::plan::refusal::Refusal;
 use crate::process;
-use crate::record::{Alive, Owner, OwnerProcess};
+use crate::worktree::Worktree;
+use crate::worktree::{Alive, Owner, OwnerProcess};
 
 /// Whether an owner is alive: only a process on this host can be looked at.
 #[must_use]
@@ -47,7 +47,7 @@ pub fn owner(id: &str, pid: Option<u32>, since: String) -> Option<Owner> {
 /// Refuses an owner whose process does not run.
 pub fn read(
     options: &ProgramOptions,
-    known: Option<&Known>,
+    known: Option<&Worktree>,
     now: String,
 ) -> Result<OwnerFacts, Refusal> {
     let asked = match (&options.owner, options.owner_pid) {
@@ -77,7 +77,7 @@ pub fn read(
 }
 
 /// The processes that work in a worktree: without those that started us, and the one that asks.
-fn inside(known: &Known, options: &ProgramOptions) -> Vec<u32> {
+fn inside(known: &Worktree, options: &ProgramOptions) -> Vec<u32> {
     let ours = process::ancestors();
     let found = process::inside(&known.record.path).unwrap_or_default();
     let pids = found.into_iter().map(|one| one.pid);

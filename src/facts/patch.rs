@@ -9,9 +9,6 @@ use bstr::ByteSlice;
 use super::apart::{Apart, quoted};
 use super::changes::Survey;
 use super::commits::OwnCommit;
-use super::error::FactsError;
-use super::repository::Repository;
-use super::worktree::Known;
 use crate::compare::{Delta, entry_in};
 use crate::disk::DiskError;
 use crate::disk::below::open_below;
@@ -22,6 +19,9 @@ use crate::git::{Git, GitMode};
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::scope::{Access, EntryKind};
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
 
 /// Holds a patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct Patch {
 
 /// Makes patches of one worktree.
 pub struct Patches<'a> {
-    known: &'a Known,
+    known: &'a Worktree,
     survey: &'a Survey,
     format: ObjectFormat,
     git: Git,
@@ -55,10 +55,10 @@ impl<'a> Patches<'a> {
     /// Fails when git or the disk does.
     pub fn new(
         repository: &Repository,
-        known: &'a Known,
+        known: &'a Worktree,
         survey: &'a Survey,
         reference: &CommitId,
-    ) -> Result<Self, FactsError> {
+    ) -> Result<Self, WorktreeError> {
         let apart = Apart::new(repository, &settings(repository, known)?)?;
         let work = apart.directory().join("work");
         files::create_directories(&work)?;
@@ -84,7 +84,7 @@ impl<'a> Patches<'a> {
         &self,
         onto: &CommitId,
         paths: impl Iterator<Item = &'p RepoPath>,
-    ) -> Result<Patch, FactsError> {
+    ) -> Result<Patch, WorktreeError> {
         let mut left_out = Vec::new();
         let mut now = Delta::new();
         let mut converted = Vec::new();
@@ -120,7 +120,7 @@ impl<'a> Patches<'a> {
     ///
     /// # Errors
     /// Fails when git does.
-    pub fn of_commit(&self, commit: &OwnCommit) -> Result<Vec<u8>, FactsError> {
+    pub fn of_commit(&self, commit: &OwnCommit) -> Result<Vec<u8>, WorktreeError> {
         let id = commit.commit.as_str();
         Ok(match commit.parents.as_slice() {
             [] => self.git.diff_tree_patch(empty_tree(self.format), id)?,
@@ -143,7 +143,7 @@ impl<'a> Patches<'a> {
     }
 
     /// A commit's tree with these entries in it.
-    fn tree(&self, onto: &CommitId, entries: &Delta) -> Result<String, FactsError> {
+    fn tree(&self, onto: &CommitId, entries: &Delta) -> Result<String, WorktreeError> {
         let gone = "0".repeat(onto.as_str().len());
         let mut info = Vec::new();
         for (path, entry) in entries {
@@ -158,7 +158,7 @@ impl<'a> Patches<'a> {
     }
 
     /// What stands at a path now, as a tree would have it.
-    fn now(&self, path: &RepoPath) -> Result<Now, FactsError> {
+    fn now(&self, path: &RepoPath) -> Result<Now, WorktreeError> {
         let states = &self.survey.states;
         // it is nothing that a commit is to have
         if states.placed.get(path).is_some() {
@@ -198,7 +198,7 @@ impl<'a> Patches<'a> {
     }
 
     /// Gives what was put aside the ids that git stores it under.
-    fn convert(&self, paths: &[RepoPath], now: &mut Delta) -> Result<(), FactsError> {
+    fn convert(&self, paths: &[RepoPath], now: &mut Delta) -> Result<(), WorktreeError> {
         if paths.is_empty() {
             return Ok(());
         }
@@ -214,7 +214,7 @@ impl<'a> Patches<'a> {
 
     /// Stores what stands at a path on disk; none when git has to convert it, for which it is
     /// put aside. Only where there are filters can more than line endings be converted.
-    fn store(&self, path: &RepoPath, mode: Mode) -> Result<Option<ObjectId>, FactsError> {
+    fn store(&self, path: &RepoPath, mode: Mode) -> Result<Option<ObjectId>, WorktreeError> {
         let failed = |error: std::io::Error| DiskError::new(format!("read {path}"), error);
         let relative = path.to_os_path();
         let relative = relative.map_err(|error| failed(std::io::Error::other(error)))?;
@@ -287,7 +287,7 @@ const fn empty_tree(format: ObjectFormat) -> &'static str {
 
 /// The settings of the temporary git directory. The repository's own are taken over only where
 /// `add` found filters at work, which they may define.
-fn settings(repository: &Repository, known: &Known) -> Result<String, FactsError> {
+fn settings(repository: &Repository, known: &Worktree) -> Result<String, WorktreeError> {
     if known.record.conversions {
         let path = quoted(&repository.common_dir.join("config"));
         return Ok(format!("[include]\n\tpath = {path}\n"));

@@ -10,15 +10,15 @@ use std::collections::{HashMap, HashSet};
 use bstr::{BStr, BString, ByteSlice};
 
 use self::graph::Graph;
-use super::error::FactsError;
-use super::repository::Repository;
-use super::worktree::Known;
 use crate::config::Strategy;
 use crate::disk::files;
 use crate::git::Git;
 use crate::git::objects::Objects;
 use crate::name::CommitId;
-use crate::record::Record;
+use crate::worktree::Record;
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
 
 /// Says where a branch stands. A number is none where it cannot be told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,7 +64,10 @@ type Branches = HashMap<BString, (CommitId, Option<BString>)>;
 ///
 /// # Errors
 /// Fails when git does.
-pub fn positions(repository: &Repository, all: &[&Known]) -> Result<Vec<Position>, FactsError> {
+pub fn positions(
+    repository: &Repository,
+    all: &[&Worktree],
+) -> Result<Vec<Position>, WorktreeError> {
     let branches = branches(&repository.git)?;
     let records = all.iter().map(|known| &known.record);
     let points: Vec<Points<'_>> = records
@@ -87,7 +90,7 @@ pub fn positions(repository: &Repository, all: &[&Known]) -> Result<Vec<Position
 ///
 /// # Errors
 /// Fails when git does.
-pub fn position(repository: &Repository, known: &Known) -> Result<Position, FactsError> {
+pub fn position(repository: &Repository, known: &Worktree) -> Result<Position, WorktreeError> {
     let ours = branches(&repository.git)?;
     let record = &known.record;
     let (points, graph) = match record.strategy {
@@ -114,7 +117,7 @@ pub fn position(repository: &Repository, known: &Known) -> Result<Position, Fact
     Ok(points.position(graph.as_ref()))
 }
 
-fn branches(git: &Git) -> Result<Branches, FactsError> {
+fn branches(git: &Git) -> Result<Branches, WorktreeError> {
     let all = git.branches()?.into_iter();
     Ok(all
         .map(|(found, upstream)| (found.name, (found.id, upstream)))

@@ -2,8 +2,6 @@
 
 use camino::Utf8Path;
 
-use super::error::FactsError;
-use super::worktree::Known;
 use crate::cli::ContextOptions;
 use crate::client::{self, Client};
 use crate::disk::DiskError;
@@ -11,6 +9,8 @@ use crate::disk::files;
 use crate::path::{RepoPath, escape_for_terminal};
 use crate::placed::{Origin, PlacedKind};
 use crate::plan::refusal::Refusal;
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
 
 /// Says why there is no prompt.
 #[derive(Debug, thiserror::Error)]
@@ -56,10 +56,10 @@ pub fn read(
 /// # Errors
 /// Fails when the list of placed files, or one of them, cannot be read.
 pub fn of_kept(
-    known: &Known,
+    known: &Worktree,
     options: &ContextOptions,
     prompt: Option<&[u8]>,
-) -> Result<Option<String>, FactsError> {
+) -> Result<Option<String>, WorktreeError> {
     if prompt.is_none() && options.client.is_none() {
         return Ok(None);
     }

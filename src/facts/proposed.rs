@@ -2,18 +2,18 @@
 
 use super::committed::base_at;
 use super::effort::Effort;
-use super::error::FactsError;
 use super::heads::Heads;
 use super::references::{References, Trees};
-use super::repository::Repository;
 use super::shared;
 use super::tips;
-use super::worktree::Known;
 use crate::change::{ChangeSet, Looked, Seen};
 use crate::compare::{Delta, State, compare};
 use crate::git::GitMode;
 use crate::name::CommitId;
 use crate::path::RepoPath;
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
 
 /// Finds the net changes of the commit's tree, and nothing else: neither index nor disk.
 ///
@@ -21,9 +21,9 @@ use crate::path::RepoPath;
 /// Fails when the base, the record or the common repository cannot be read.
 pub fn changes(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     commit: &CommitId,
-) -> Result<ChangeSet, FactsError> {
+) -> Result<ChangeSet, WorktreeError> {
     let record = &known.record;
     let objects = repository.objects()?;
     let git = repository.git.with_mode(GitMode::Hardened);

@@ -10,15 +10,15 @@ use std::collections::BTreeSet;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::doctor::leftovers::is_worktree;
-use super::error::FactsError;
 use super::remove::begun;
-use super::repository::{Repository, WORKTREES};
-use super::worktree::{Known, Recorded, names};
 use crate::disk::files;
 use crate::disk::lock::{LockFile, LockOf};
 use crate::name::WorktreeName;
 use crate::plan::prune::{self as plan, NameFacts, OLD, Place};
-use crate::record::{Intent, MadeBy};
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::{Repository, WORKTREES};
+use crate::worktree::{Intent, MadeBy};
+use crate::worktree::{RecordState, Worktree, names};
 
 pub use entries::{entries, locks};
 pub use standing::{commits, idle, owner};
@@ -33,14 +33,14 @@ pub struct Named {
     /// The intent, where there is only that.
     pub intent: Option<Intent>,
     /// The worktree, where there is a whole record.
-    pub known: Option<Known>,
+    pub known: Option<Worktree>,
 }
 
 /// Every name that something has: a record, a directory, copies, or what is known of a claim.
 ///
 /// # Errors
 /// Fails when a directory cannot be read.
-pub fn all_names(repository: &Repository) -> Result<BTreeSet<WorktreeName>, FactsError> {
+pub fn all_names(repository: &Repository) -> Result<BTreeSet<WorktreeName>, WorktreeError> {
     let mut all: BTreeSet<WorktreeName> = names(repository)?.into_iter().collect();
     let mut found = files::names(&repository.root.join(WORKTREES))?;
     found.extend(
@@ -61,7 +61,7 @@ pub fn all_names(repository: &Repository) -> Result<BTreeSet<WorktreeName>, Fact
 ///
 /// # Errors
 /// Fails when the directory cannot be read.
-pub fn strangers(repository: &Repository) -> Result<Vec<String>, FactsError> {
+pub fn strangers(repository: &Repository) -> Result<Vec<String>, WorktreeError> {
     let is_ours = |name: &str| {
         let bare = COPIES.iter().find_map(|start| name.strip_prefix(start));
         matches!(name, ".trash" | ".gitignore") || WorktreeName::parse(bare.unwrap_or(name)).is_ok()
@@ -74,24 +74,28 @@ pub fn strangers(repository: &Repository) -> Result<Vec<String>, FactsError> {
 ///
 /// # Errors
 /// Fails when it cannot be read; a damaged record is a fact.
-pub fn named(repository: &Repository, name: &WorktreeName, now: i64) -> Result<Named, FactsError> {
+pub fn named(
+    repository: &Repository,
+    name: &WorktreeName,
+    now: i64,
+) -> Result<Named, WorktreeError> {
     let path = repository.worktree_path(name);
     let (mut intent, mut known) = (None, None);
-    let recorded = match Recorded::read(repository, name) {
-        Ok(Recorded::Nothing) if files::exists(&repository.record_dir(name)) => {
+    let recorded = match RecordState::read(repository, name) {
+        Ok(RecordState::Missing) if files::exists(&repository.record_dir(name)) => {
             plan::Recorded::Empty
         }
-        Ok(Recorded::Nothing) => plan::Recorded::Nothing,
-        Ok(Recorded::Incomplete(found)) => {
+        Ok(RecordState::Missing) => plan::Recorded::Nothing,
+        Ok(RecordState::Incomplete(found)) => {
             intent = Some(*found);
             plan::Recorded::Incomplete
         }
-        Ok(Recorded::Whole(found)) => {
+        Ok(RecordState::Complete(found)) => {
             let recorded = whole(&found);
             known = Some(*found);
             recorded
         }
-        Err(error @ FactsError::Damaged { .. }) => plan::Recorded::Damaged(error.to_string()),
+        Err(error @ WorktreeError::Damaged { .. }) => plan::Recorded::Damaged(error.to_string()),
         Err(other) => return Err(other),
     };
     let claim = files::modified(&claims(repository).join(format!("{name}.toml")));
@@ -109,7 +113,7 @@ pub fn named(repository: &Repository, name: &WorktreeName, now: i64) -> Result<N
     })
 }
 
-fn whole(known: &Known) -> plan::Recorded {
+fn whole(known: &Worktree) -> plan::Recorded {
     let record = &known.record;
     if files::exists(&record.path) {
         return match begun(known) {
@@ -171,7 +175,7 @@ pub fn claims(repository: &Repository) -> Utf8PathBuf {
 ///
 /// # Errors
 /// Fails when their directory cannot be read.
-pub fn dead_locks(repository: &Repository) -> Result<Vec<LockFile>, FactsError> {
+pub fn dead_locks(repository: &Repository) -> Result<Vec<LockFile>, WorktreeError> {
     let locks = repository.common_dir.join("agentwt/locks");
     let claims = claims(repository);
     let mut paths = vec![repository.shared_lock().path];
@@ -197,7 +201,7 @@ pub fn dead_locks(repository: &Repository) -> Result<Vec<LockFile>, FactsError> 
 ///
 /// # Errors
 /// Fails when a directory cannot be read.
-pub fn temporaries(repository: &Repository, now: i64) -> Result<Vec<Utf8PathBuf>, FactsError> {
+pub fn temporaries(repository: &Repository, now: i64) -> Result<Vec<Utf8PathBuf>, WorktreeError> {
     let common = &repository.common_dir;
     let mut directories = vec![common.clone(), common.join("info"), claims(repository)];
     directories.extend(

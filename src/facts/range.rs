@@ -9,12 +9,9 @@ use std::collections::BTreeSet;
 use bstr::ByteSlice;
 use camino::Utf8Path;
 
-use super::error::FactsError;
 use super::history::History;
 use super::leaks::{contents, leaks};
 use super::references::Trees;
-use super::repository::{CONFIG, Repository};
-use super::worktree::Recorded;
 use crate::change::{ChangeSet, Looked, Seen};
 use crate::compare::{Delta, State, compare, entry_in, same};
 use crate::disk::files;
@@ -28,6 +25,9 @@ use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::plan::range::{Range, RangeRefusal};
 use crate::scope::Scope;
+use crate::worktree::RecordState;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::{CONFIG, Repository};
 
 /// Represents a range, found in the repository.
 pub struct Span<'a> {
@@ -106,7 +106,7 @@ impl<'a> Span<'a> {
     ///
     /// # Errors
     /// Fails when a tree or a commit cannot be read.
-    pub fn changes(&self, scope: &Scope) -> Result<ChangeSet, FactsError> {
+    pub fn changes(&self, scope: &Scope) -> Result<ChangeSet, WorktreeError> {
         let git = &self.repository.git;
         let commits = git.rev_list(&[&self.head], &[&self.base])?;
         let history = History::read(&self.objects, &commits)?;
@@ -142,15 +142,15 @@ impl<'a> Span<'a> {
 
 /// The git directory in which HEAD is that of the worktree we are in. In a worktree of ours it is
 /// the recorded one: its own `.git` can be redirected or removed.
-fn here(repository: &Repository) -> Result<camino::Utf8PathBuf, FactsError> {
+fn here(repository: &Repository) -> Result<camino::Utf8PathBuf, WorktreeError> {
     if let Some(name) = &repository.inside
-        && let Recorded::Whole(known) = Recorded::read(repository, name)?
+        && let RecordState::Complete(known) = RecordState::read(repository, name)?
     {
         let record = known.record;
         return if files::is_directory(&record.admin_dir) {
             Ok(record.admin_dir)
         } else {
-            Err(FactsError::Damaged {
+            Err(WorktreeError::Damaged {
                 name: record.name.to_string(),
                 file: "the git directory".to_owned(),
                 detail: format!("{} is gone", record.admin_dir),
@@ -163,7 +163,7 @@ fn here(repository: &Repository) -> Result<camino::Utf8PathBuf, FactsError> {
     // a worktree that nobody recorded: its `.git` may lead anywhere, also to the repository around
     if repository.inside.is_some() && found.parent() != Some(&linked) {
         let name = repository.inside.as_ref().map(ToString::to_string);
-        return Err(FactsError::UnknownWorktree {
+        return Err(WorktreeError::UnknownWorktree {
             name: name.unwrap_or_default(),
             known: Vec::new(),
         });
@@ -213,7 +213,7 @@ fn common(
     Ok(common)
 }
 
-fn manifest(objects: &Objects, commit: &CommitId) -> Result<Manifest, FactsError> {
+fn manifest(objects: &Objects, commit: &CommitId) -> Result<Manifest, WorktreeError> {
     let entries = objects.list(&objects.commit(commit)?.tree)?;
     let item = |(path, entry): (RepoPath, Entry)| Item {
         path,

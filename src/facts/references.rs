@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
-use super::error::FactsError;
 use crate::compare::{Delta, merge_references};
 use crate::entry::ObjectId;
 use crate::git::Git;
 use crate::git::objects::Objects;
 use crate::name::CommitId;
+use crate::worktree::WorktreeError;
 
 /// Computes differences from the base's tree, each tree once.
 pub struct Trees<'a> {
@@ -34,7 +34,7 @@ pub struct References {
 impl<'a> Trees<'a> {
     /// Starts with the tree that was checked out when the worktree was made: all differences are
     /// told from it, as the manifest is.
-    pub fn new(objects: &'a Objects, checked_out: &CommitId) -> Result<Self, FactsError> {
+    pub fn new(objects: &'a Objects, checked_out: &CommitId) -> Result<Self, WorktreeError> {
         let base = objects.commit(checked_out)?.tree;
         Ok(Self {
             objects,
@@ -44,7 +44,7 @@ impl<'a> Trees<'a> {
     }
 
     /// How the tree of a commit differs from the one that was checked out.
-    pub fn delta(&mut self, commit: &CommitId) -> Result<Delta, FactsError> {
+    pub fn delta(&mut self, commit: &CommitId) -> Result<Delta, WorktreeError> {
         let tree = self.objects.commit(commit)?.tree;
         if let Some(delta) = self.known.get(&tree) {
             return Ok(delta.clone());
@@ -56,7 +56,7 @@ impl<'a> Trees<'a> {
 
     /// What a merge of these commits may look like: their trees, and where only some of them
     /// changed a path since their common ancestor, only what those have.
-    pub fn merged(&mut self, git: &Git, commits: &[CommitId]) -> Result<Vec<Delta>, FactsError> {
+    pub fn merged(&mut self, git: &Git, commits: &[CommitId]) -> Result<Vec<Delta>, WorktreeError> {
         let deltas: Result<Vec<_>, _> = commits.iter().map(|one| self.delta(one)).collect();
         let deltas = deltas?;
         if commits.len() < 2 {
@@ -81,7 +81,7 @@ impl References {
         commit: &CommitId,
         base: &CommitId,
         trusted: &[CommitId],
-    ) -> Result<Self, FactsError> {
+    ) -> Result<Self, WorktreeError> {
         if commit == base {
             return Ok(Self {
                 nearest: base.clone(),

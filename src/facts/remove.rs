@@ -6,12 +6,9 @@ use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::changes::{Survey, collect};
-use super::error::FactsError;
 use super::index_state::IndexFile;
 use super::kept;
 use super::merged::{self, Target};
-use super::repository::{Repository, joined};
-use super::worktree::Known;
 use crate::change::Seen;
 use crate::disk::files::Opened;
 use crate::disk::scan::Unreadable;
@@ -27,7 +24,10 @@ use crate::path::RepoPath;
 use crate::placed::PlacedKind;
 use crate::plan::remove::{Merged, RemoveFacts, Running, Unmerged};
 use crate::process;
-use crate::record::{Alive, Removal, from_text};
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::{Repository, joined};
+use crate::worktree::{Alive, Removal, from_text};
 
 /// The file of the record that says that a removal has begun.
 pub const REMOVING: &str = "removing";
@@ -44,7 +44,7 @@ impl Around {
     ///
     /// # Errors
     /// Fails when git does.
-    pub fn read(repository: &Repository) -> Result<Self, FactsError> {
+    pub fn read(repository: &Repository) -> Result<Self, WorktreeError> {
         let git = repository.git.with_mode(GitMode::Hardened);
         let all = ["refs/heads/", "refs/remotes/", "refs/tags/", "refs/stash"];
         let (refs, worktrees) = std::thread::scope(|scope| {
@@ -88,7 +88,7 @@ impl Around {
         &self,
         repository: &Repository,
         tip: &CommitId,
-    ) -> Result<Vec<CommitId>, FactsError> {
+    ) -> Result<Vec<CommitId>, WorktreeError> {
         let others: Vec<&CommitId> = self.refs.iter().map(|one| &one.id).collect();
         nowhere_else(repository, &[tip], &others)
     }
@@ -106,14 +106,14 @@ impl Around {
 ///
 /// # Errors
 /// Fails when the facts cannot be read.
-pub fn survey(repository: &Repository, known: &Known) -> Result<Survey, FactsError> {
+pub fn survey(repository: &Repository, known: &Worktree) -> Result<Survey, WorktreeError> {
     collect(repository, known, &IndexFile::Own)
 }
 
 /// What a removal of exactly this worktree has decided that did not come to its end; none when
 /// there was none, or it cannot be read: then all is looked at again.
 #[must_use]
-pub fn begun(known: &Known) -> Option<Removal> {
+pub fn begun(known: &Worktree) -> Option<Removal> {
     let bytes = files::read(&known.dir.join(REMOVING)).ok()??;
     let removal: Removal = from_text(std::str::from_utf8(&bytes).ok()?).ok()?;
     (removal.created == known.record.created).then_some(removal)
@@ -127,10 +127,10 @@ pub fn begun(known: &Known) -> Option<Removal> {
 pub fn read(
     repository: &Repository,
     around: &Around,
-    known: &Known,
+    known: &Worktree,
     survey: &Survey,
     leaving: &[BranchName],
-) -> Result<RemoveFacts, FactsError> {
+) -> Result<RemoveFacts, WorktreeError> {
     let record = &known.record;
     let repository = &known.readable_repository(repository);
     let there = files::is_directory(&record.path);
@@ -207,7 +207,7 @@ fn link(path: &Utf8Path) -> Option<Utf8PathBuf> {
 
 /// Processes that work inside. Where the command was started inside, whoever started it is no
 /// news.
-fn running(repository: &Repository, known: &Known, there: bool) -> Option<Vec<Running>> {
+fn running(repository: &Repository, known: &Worktree, there: bool) -> Option<Vec<Running>> {
     let path = &known.record.path;
     if !there {
         return Some(Vec::new());
@@ -236,10 +236,10 @@ impl Commits {
     fn read(
         repository: &Repository,
         around: &Around,
-        known: &Known,
+        known: &Worktree,
         survey: &Survey,
         leaving: &[BranchName],
-    ) -> Result<Self, FactsError> {
+    ) -> Result<Self, WorktreeError> {
         let record = &known.record;
         let mut going: Vec<String> = leaving.iter().map(BranchName::full_ref).collect();
         going.push(record.branch.full_ref());
@@ -292,7 +292,7 @@ impl Commits {
 }
 
 /// The refs whose content counts: those that the base was taken from, as they are now.
-fn targets(record: &crate::record::Record, staying: &[&Ref]) -> Vec<Target> {
+fn targets(record: &crate::worktree::Record, staying: &[&Ref]) -> Vec<Target> {
     let mut targets: Vec<Target> = Vec::new();
     for tip in &record.base.tips {
         let now = staying.iter().find(|one| one.name == tip.name);
@@ -314,7 +314,7 @@ fn nowhere_else(
     repository: &Repository,
     tips: &[&CommitId],
     others: &[&CommitId],
-) -> Result<Vec<CommitId>, FactsError> {
+) -> Result<Vec<CommitId>, WorktreeError> {
     let is_elsewhere = |tip: &&CommitId| others.contains(tip);
     if tips.iter().all(is_elsewhere) {
         return Ok(Vec::new());
@@ -339,7 +339,7 @@ fn with_subjects(objects: &Objects, commits: Vec<CommitId>) -> Vec<(CommitId, St
 
 /// Directories with a repository of their own, the worktree's own `.git` among them if it is a
 /// directory with anything in it: git makes it a file.
-fn nested(repository: &Repository, known: &Known, survey: &Survey) -> Vec<RepoPath> {
+fn nested(repository: &Repository, known: &Worktree, survey: &Survey) -> Vec<RepoPath> {
     let mut nested = survey.nested();
     let own = known.record.path.join(".git");
     if repository.is_clone() {
@@ -355,7 +355,7 @@ fn nested(repository: &Repository, known: &Known, survey: &Survey) -> Vec<RepoPa
 }
 
 /// Where git has the worktree, if that is another place (`git worktree move`).
-fn moved_to(known: &Known) -> Result<Option<camino::Utf8PathBuf>, FactsError> {
+fn moved_to(known: &Worktree) -> Result<Option<camino::Utf8PathBuf>, WorktreeError> {
     let record = &known.record;
     let Some(bytes) = files::read(&record.admin_dir.join("gitdir"))? else {
         return Ok(None);
@@ -373,7 +373,7 @@ fn moved_to(known: &Known) -> Result<Option<camino::Utf8PathBuf>, FactsError> {
 }
 
 /// What could not be read: the worktree itself, or paths in it.
-fn unreadable(known: &Known, survey: &Survey) -> Vec<String> {
+fn unreadable(known: &Worktree, survey: &Survey) -> Vec<String> {
     let name = |unreadable: &Unreadable| match &unreadable.path {
         Some(path) => path.to_string(),
         None => known.record.path.to_string(),
@@ -384,9 +384,9 @@ fn unreadable(known: &Known, survey: &Survey) -> Vec<String> {
 /// Submodules that hold something of their own: changed files, or commits that no remote has.
 fn submodules(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     survey: &Survey,
-) -> Result<Vec<RepoPath>, FactsError> {
+) -> Result<Vec<RepoPath>, WorktreeError> {
     let manifest = &survey.states.manifest;
     let gitlinks = manifest
         .items()

@@ -5,9 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use bstr::ByteSlice;
 
 use super::changes::Survey;
-use super::error::FactsError;
-use super::repository::Repository;
-use super::worktree::Known;
 use crate::change::{Change, Kind, Place, Seen};
 use crate::compare::entry_in;
 use crate::disk::drift::at_source;
@@ -22,6 +19,9 @@ use crate::plan::restore::saved::from_bytes;
 use crate::plan::restore::undo::{Now, SavedRestore, UndoFacts};
 use crate::plan::restore::{Operation, RestoreFacts, Standing, Violation};
 use crate::verify::{Finding, Layer, Layers, Reason, Strictness, verify};
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
 
 /// Begins the line of a rescue commit's message that says which worktree was restored.
 pub const NAME: &str = "Agentwt-Restore: ";
@@ -34,7 +34,7 @@ pub const LIST: &str = "list";
 
 /// Reads what `restore` decides on.
 #[must_use]
-pub fn read(repository: &Repository, known: &Known, survey: &Survey) -> RestoreFacts {
+pub fn read(repository: &Repository, known: &Worktree, survey: &Survey) -> RestoreFacts {
     let record = &known.record;
     let report = verify(
         &known.scope,
@@ -165,7 +165,7 @@ fn others(survey: &Survey, violations: &[Violation]) -> BTreeSet<RepoPath> {
         .collect()
 }
 
-fn standing(known: &Known, survey: &Survey) -> Standing {
+fn standing(known: &Worktree, survey: &Survey) -> Standing {
     let record = &known.record;
     let heads = &survey.heads;
     let ours = record.branch.full_ref();
@@ -183,7 +183,7 @@ fn standing(known: &Known, survey: &Survey) -> Standing {
 }
 
 /// What git is in the middle of (git's own `wt_status_get_state` looks for the same files).
-fn operation(known: &Known) -> Option<Operation> {
+fn operation(known: &Worktree) -> Option<Operation> {
     let there = |name: &str| files::exists(&known.record.admin_dir.join(name));
     let applying = there("rebase-apply/applying");
     if applying {
@@ -205,7 +205,7 @@ fn operation(known: &Known) -> Option<Operation> {
 ///
 /// # Errors
 /// Fails when it cannot be read.
-pub fn index(repository: &Repository, known: &Known) -> Result<Vec<IndexEntry>, FactsError> {
+pub fn index(repository: &Repository, known: &Worktree) -> Result<Vec<IndexEntry>, WorktreeError> {
     let file = known.record.admin_dir.join("index");
     Ok(read_index(&file, repository.format)?)
 }
@@ -234,9 +234,9 @@ pub fn stages(index: &[IndexEntry]) -> BTreeMap<&RepoPath, Vec<(u8, Entry)>> {
 /// Fails when git does.
 pub fn find_saved(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     named: Option<&str>,
-) -> Result<Option<SavedRestore>, FactsError> {
+) -> Result<Option<SavedRestore>, WorktreeError> {
     let name = known.record.name.to_string();
     let below = format!("refs/agentwt/rescue/{name}/");
     let objects = repository.objects()?;
@@ -264,7 +264,7 @@ fn read_saved(
     name: &str,
     rescue: String,
     commit: &CommitId,
-) -> Result<Option<SavedRestore>, FactsError> {
+) -> Result<Option<SavedRestore>, WorktreeError> {
     let raw = objects.raw_commit(commit)?;
     let line = |start: &str| {
         let text = raw
@@ -303,10 +303,10 @@ fn read_saved(
 /// Fails when git does, or the index cannot be read.
 pub fn read_undo(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     survey: &Survey,
     saved: SavedRestore,
-) -> Result<UndoFacts, FactsError> {
+) -> Result<UndoFacts, WorktreeError> {
     let facts = read(repository, known, survey);
     let index = index(repository, known)?;
     let stages = stages(&index);
@@ -356,7 +356,7 @@ pub fn read_undo(
 
 /// The entry of a file with the id of its raw bytes, as it was saved: where git converts files,
 /// it otherwise has that of the blob it was written from, or none.
-fn with_raw_id(repository: &Repository, known: &Known, path: &RepoPath, entry: Entry) -> Entry {
+fn with_raw_id(repository: &Repository, known: &Worktree, path: &RepoPath, entry: Entry) -> Entry {
     let is_raw = !known.record.conversions && entry.id != ObjectId::none();
     if is_raw || !entry.mode.is_regular() {
         return entry;
@@ -386,7 +386,7 @@ fn is_on_disk(seen: &Seen) -> bool {
 
 /// Whether the scope excludes a file of this path.
 #[must_use]
-pub fn is_excluded(known: &Known, path: &RepoPath) -> bool {
+pub fn is_excluded(known: &Worktree, path: &RepoPath) -> bool {
     use crate::scope::{Access, EntryKind};
     known.scope.verdict(path, EntryKind::File).access == Access::Excluded
 }
@@ -398,9 +398,9 @@ pub fn is_excluded(known: &Known, path: &RepoPath) -> bool {
 /// Fails when git does.
 pub fn held_by(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     commit: &CommitId,
-) -> Result<(Vec<String>, Option<camino::Utf8PathBuf>), FactsError> {
+) -> Result<(Vec<String>, Option<camino::Utf8PathBuf>), WorktreeError> {
     let refs = repository.git.refs_containing(commit, &["refs/remotes/"])?;
     let refs = refs.iter().map(|name| {
         let name = name.to_str_lossy();

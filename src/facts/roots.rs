@@ -9,19 +9,19 @@ use std::path::{Path, PathBuf};
 
 use bstr::BString;
 
-use super::error::FactsError;
-use super::worktree::Known;
 use crate::change::Change;
 use crate::disk::DiskError;
 use crate::disk::resolve::resolve;
 use crate::path::RepoPath;
 use crate::roots::Roots;
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
 
 /// Resolves write roots; relative ones start in `start`.
 ///
 /// # Errors
 /// Fails when the disk does.
-pub fn of(known: &Known, start: &Path, given: &[PathBuf]) -> Result<Roots, FactsError> {
+pub fn of(known: &Worktree, start: &Path, given: &[PathBuf]) -> Result<Roots, WorktreeError> {
     let worktree = resolve(known.record.path.as_std_path(), &|_| true)?;
     let inside = |path: &Path| path.starts_with(&worktree);
     let roots = given.iter().map(|root| resolve(&start.join(root), &inside));
@@ -33,10 +33,10 @@ pub fn of(known: &Known, start: &Path, given: &[PathBuf]) -> Result<Roots, Facts
 /// # Errors
 /// Fails when the disk does.
 pub fn outside(
-    known: &Known,
+    known: &Worktree,
     roots: &Roots,
     changes: &[Change],
-) -> Result<Vec<Change>, FactsError> {
+) -> Result<Vec<Change>, WorktreeError> {
     let mut parents: HashMap<BString, PathBuf> = HashMap::new();
     let mut outside = Vec::new();
     for change in changes {
@@ -53,10 +53,10 @@ pub fn outside(
 
 /// Where a path of the repository is on disk; each directory is resolved once.
 fn place_of(
-    known: &Known,
+    known: &Worktree,
     path: &RepoPath,
     parents: &mut HashMap<BString, PathBuf>,
-) -> Result<PathBuf, FactsError> {
+) -> Result<PathBuf, WorktreeError> {
     let worktree = known.record.path.as_std_path();
     let relative = path.to_os_path().map_err(|error| odd(path, error))?;
     let key = path.parents().next().map(ToOwned::to_owned);
@@ -69,7 +69,7 @@ fn place_of(
     Ok(parents[&key].join(name))
 }
 
-fn odd(path: &RepoPath, error: bstr::Utf8Error) -> FactsError {
+fn odd(path: &RepoPath, error: bstr::Utf8Error) -> WorktreeError {
     let error = std::io::Error::other(error);
     DiskError::new(format!("resolve {path}"), error).into()
 }

@@ -3,13 +3,13 @@
 use camino::Utf8PathBuf;
 
 use super::add::{Classified, Counts, Listing, cover};
-use super::error::FactsError;
-use super::repository::Repository;
-use super::worktree::Known;
 use crate::disk::files;
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::scope::{EntryKind, Scope, ScopeError, ScopeRule, Verdict};
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
 
 /// Represents whose scope is shown.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ impl Subject {
         repository: &Repository,
         path: &RepoPath,
         given: EntryKind,
-    ) -> Result<Verdict<'_>, FactsError> {
+    ) -> Result<Verdict<'_>, WorktreeError> {
         let verdict = self.scope.verdict(path, given);
         let as_directory = self.scope.verdict(path, EntryKind::Directory);
         if verdict == as_directory || self.kind(repository, path)? == EntryKind::File {
@@ -59,7 +59,7 @@ impl Subject {
     }
 
     /// What the commit has at a path, else the disk.
-    fn kind(&self, repository: &Repository, path: &RepoPath) -> Result<EntryKind, FactsError> {
+    fn kind(&self, repository: &Repository, path: &RepoPath) -> Result<EntryKind, WorktreeError> {
         if let Some(commit) = &self.commit {
             let objects = repository.objects()?;
             let tree = objects.commit(commit)?.tree;
@@ -77,7 +77,7 @@ impl Subject {
 
     /// Takes the frozen scope of a worktree.
     #[must_use]
-    pub fn of(known: Known) -> Self {
+    pub fn of(known: Worktree) -> Self {
         let record = known.record;
         Self {
             name: record.name.to_string(),
@@ -99,7 +99,7 @@ pub fn of_profile(
 ) -> Result<Subject, ProfileError> {
     let git = &repository.git;
     let scope = Scope::compile(rules, repository.case()?).map_err(ProfileError::Scope)?;
-    let commit = git.rev_parse_commit("HEAD").map_err(FactsError::from)?;
+    let commit = git.rev_parse_commit("HEAD").map_err(WorktreeError::from)?;
     Ok(Subject {
         name: name.to_owned(),
         path: None,
@@ -116,14 +116,14 @@ pub enum ProfileError {
     Scope(Vec<ScopeError>),
     /// The repository cannot be read.
     #[error(transparent)]
-    Facts(#[from] FactsError),
+    Facts(#[from] WorktreeError),
 }
 
 /// Counts what each rule matches.
 ///
 /// # Errors
 /// Fails when the commit cannot be read.
-pub fn counted(repository: &Repository, subject: Subject) -> Result<Counted, FactsError> {
+pub fn counted(repository: &Repository, subject: Subject) -> Result<Counted, WorktreeError> {
     let (files, matches, advice) = match &subject.commit {
         Some(commit) => {
             let listing = Listing::of(repository, commit)?;

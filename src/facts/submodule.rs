@@ -8,9 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8PathBuf;
 
-use super::error::FactsError;
-use super::repository::Repository;
-use super::worktree::Known;
 use crate::change::{Change, Kind, Place, Seen};
 use crate::compare::{Delta, State, compare};
 use crate::disk::scan::{Believe, Scan, Unreadable, Walk, scan};
@@ -21,6 +18,9 @@ use crate::git::{Git, GitMode};
 use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::name::CommitId;
 use crate::path::RepoPath;
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
 
 /// Holds what a submodule is.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ pub struct Submodule {
 
 struct Look<'a> {
     repository: &'a Repository,
-    known: &'a Known,
+    known: &'a Worktree,
     path: &'a RepoPath,
     directory: Utf8PathBuf,
     git: Git,
@@ -47,7 +47,7 @@ struct Look<'a> {
 /// Damage in it is part of the answer.
 pub fn look(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     path: &RepoPath,
     allowed: &BTreeSet<ObjectId>,
 ) -> Submodule {
@@ -66,9 +66,9 @@ impl<'a> Look<'a> {
     /// None when there is no repository of its own.
     fn open(
         repository: &'a Repository,
-        known: &'a Known,
+        known: &'a Worktree,
         path: &'a RepoPath,
-    ) -> Result<Option<Self>, FactsError> {
+    ) -> Result<Option<Self>, WorktreeError> {
         let relative = path.to_os_path().ok();
         let relative = relative.and_then(|path| Utf8PathBuf::from_path_buf(path).ok());
         let Some(relative) = relative else {
@@ -94,7 +94,7 @@ impl<'a> Look<'a> {
         }))
     }
 
-    fn see(&self, allowed: &BTreeSet<ObjectId>) -> Result<Submodule, FactsError> {
+    fn see(&self, allowed: &BTreeSet<ObjectId>) -> Result<Submodule, WorktreeError> {
         let Some(head) = self.git.rev_parse_commit("HEAD")? else {
             return Ok(Submodule::default());
         };
@@ -151,7 +151,7 @@ impl<'a> Look<'a> {
     }
 
     /// The files of a tree, as though they had been on disk.
-    fn manifest(&self, tree: &ObjectId) -> Result<Manifest, FactsError> {
+    fn manifest(&self, tree: &ObjectId) -> Result<Manifest, WorktreeError> {
         let stat = Stat {
             size: 0,
             mtime: 0,
@@ -174,7 +174,7 @@ impl<'a> Look<'a> {
         manifest: &Manifest,
         references: &[&Delta],
         seen: &mut Submodule,
-    ) -> Result<Delta, FactsError> {
+    ) -> Result<Delta, WorktreeError> {
         let mut inner: BTreeMap<RepoPath, BTreeSet<ObjectId>> = BTreeMap::new();
         let of_head = manifest.items().iter().map(|item| (&item.path, item.base));
         let later = references.iter().copied().flatten();

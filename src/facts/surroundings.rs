@@ -2,15 +2,15 @@
 //! to refs from there, and what it shares with others.
 
 use super::effort::Effort;
-use super::error::FactsError;
 use super::heads::Heads;
 use super::integrity::{self, ChangedFiles, plain};
-use super::repository::Repository;
 use super::shared;
 use super::tips::{self, Tips, recorded_tips};
-use super::worktree::Known;
 use crate::change::{Cause, Change, Kind, Place, SharedChange};
 use crate::name::CommitId;
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
 
 /// Holds what surrounds a worktree.
 pub struct Surroundings {
@@ -28,10 +28,10 @@ impl Surroundings {
     /// Reads everything.
     pub fn read(
         repository: &Repository,
-        known: &Known,
+        known: &Worktree,
         heads: &Heads,
         effort: &Effort,
-    ) -> Result<Self, FactsError> {
+    ) -> Result<Self, WorktreeError> {
         let record = &known.record;
         let mut wrong = integrity::broken_links(repository, record);
         if known.is_without(repository) {

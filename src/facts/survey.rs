@@ -7,7 +7,6 @@ use bstr::ByteSlice;
 
 use super::heads::Heads;
 use super::index_state::IndexState;
-use super::worktree::Known;
 use crate::change::{Change, ChangeSet, Seen};
 use crate::compare::{Delta, entry_in, same};
 use crate::disk::scan::Unreadable;
@@ -18,6 +17,7 @@ use crate::path::RepoPath;
 use crate::placed::Placed;
 use crate::scope::{Access, EntryKind};
 use crate::walked::Walked;
+use crate::worktree::Worktree;
 
 /// Holds what is true of a worktree now.
 pub struct Survey {
@@ -65,7 +65,7 @@ impl Survey {
     /// Paths whose index or disk is not what HEAD has, ignored files apart: what nobody has
     /// committed.
     #[must_use]
-    pub fn uncommitted(&self, known: &Known) -> Vec<RepoPath> {
+    pub fn uncommitted(&self, known: &Worktree) -> Vec<RepoPath> {
         let states = &self.states;
         let mut paths: BTreeSet<&RepoPath> = states.disk.keys().chain(states.head.keys()).collect();
         paths.extend(states.index.deltas.iter().flat_map(Delta::keys));

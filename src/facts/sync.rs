@@ -6,9 +6,6 @@ use camino::Utf8Path;
 
 use super::candidates::{Include, candidates_of};
 use super::config::Loaded;
-use super::error::FactsError;
-use super::repository::{Main, Repository};
-use super::worktree::Known;
 use crate::config::FileSyncConfig;
 use crate::disk::DiskError;
 use crate::disk::drift::{digest_below, drift_of, is_proven};
@@ -25,6 +22,9 @@ use crate::plan::sync::refusal::SyncRefusal;
 use crate::plan::sync::{self as plan, Compared, Force, Standing, SyncFacts, SyncPlan};
 use crate::scope::Scope;
 use crate::sync::{Candidates, Matches, Need, Pattern, PatternError, PatternOrigin};
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::{Main, Repository};
 
 /// Holds the patterns that count, and what they select in the main worktree.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ pub fn select(
     loaded: &Loaded,
     from_config: FromConfig,
     patterns: Vec<Pattern>,
-) -> Result<Selected, FactsError> {
+) -> Result<Selected, WorktreeError> {
     let repository = repository.home();
     let limits = loaded.config.file_sync.clone();
     let include = if limits.enabled && from_config == FromConfig::Taken {
@@ -211,10 +211,10 @@ impl InWorktree {
 /// Fails when it cannot be read.
 pub fn look(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     placed: Placed,
     candidates: &Candidates,
-) -> Result<InWorktree, FactsError> {
+) -> Result<InWorktree, WorktreeError> {
     let record = &known.record;
     let index = record.admin_dir.join("index");
     let tracked = || Ok(paths_of(&read_index(&index, repository.format)?));
@@ -232,7 +232,7 @@ pub fn look_at(
     tracked: impl FnOnce() -> Result<Vec<RepoPath>, GitError>,
     placed: Placed,
     candidates: &Candidates,
-) -> Result<InWorktree, FactsError> {
+) -> Result<InWorktree, WorktreeError> {
     if candidates.entries.is_empty() {
         return Ok(InWorktree {
             placed,
@@ -326,9 +326,9 @@ pub struct Pulling {
 /// Fails when one cannot be read.
 pub fn pull_facts(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     placed: &Placed,
-) -> Result<Pulling, FactsError> {
+) -> Result<Pulling, WorktreeError> {
     let files = placed.files().iter().map(|file| &file.path);
     let stands = standing(&known.record.path, files)?;
     let kinds = stands.entries.into_iter();

@@ -7,14 +7,14 @@
 
 use bstr::ByteSlice;
 
-use super::error::FactsError;
-use super::repository::Repository;
 use crate::git::Git;
 use crate::git::hooks::journal::Journal;
 use crate::git::refs::ReflogEntry;
 use crate::git::run::Mode;
 use crate::name::CommitId;
-use crate::record::{Record, Tip};
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
+use crate::worktree::{Record, Tip};
 
 /// Holds what may be taken over without blame, and the refs whose move cannot be trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub fn find(
     created_here: &[CommitId],
     journal: &Journal,
     rewired: &dyn Fn(&str) -> bool,
-) -> Result<Tips, FactsError> {
+) -> Result<Tips, WorktreeError> {
     let git = repository.git.with_mode(Mode::Hardened);
     let mut tips = Tips::default();
     tips.trusted.push(record.base.commit.clone());
@@ -127,7 +127,7 @@ const PASSED: usize = 100;
 
 impl Tips {
     /// The one tip of now that has all the others in it; none where they went different ways.
-    pub fn newest(&self, git: &Git) -> Result<Option<CommitId>, FactsError> {
+    pub fn newest(&self, git: &Git) -> Result<Option<CommitId>, WorktreeError> {
         let mut newest = match self.current.as_slice() {
             [] => return Ok(None),
             [one] => return Ok(Some(one.clone())),
@@ -142,7 +142,7 @@ impl Tips {
         git: &Git,
         places: &[&CommitId],
         now: &CommitId,
-    ) -> Result<bool, FactsError> {
+    ) -> Result<bool, WorktreeError> {
         for place in places {
             // one that is gone is in nothing
             let mut upstream = git.rev_parse_commit(place.as_str())?.is_none();
@@ -186,7 +186,7 @@ impl<'a> Witness<'a> {
         git: &Git,
         tip: &'a Tip,
         created_here: &'a [CommitId],
-    ) -> Result<Self, FactsError> {
+    ) -> Result<Self, WorktreeError> {
         let mut holder = None;
         if tip.name.starts_with("refs/heads/") {
             let mut all = repository.worktrees()?.into_iter();
@@ -231,10 +231,10 @@ impl<'a> Witness<'a> {
 /// Lists the refs that a base may follow: the branch that the revision names, or, where it names
 /// none (a commit id, a tag), the main worktree's branch if that has the base; and with it what
 /// it tracks and the branches of the same name on remotes.
-pub fn of_revision(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip>, FactsError> {
+pub fn of_revision(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip>, WorktreeError> {
     let short = revision.strip_prefix("refs/heads/").unwrap_or(revision);
     let mut branch = Some(format!("refs/heads/{short}"));
-    let exact = |name: &str| -> Result<Option<Tip>, FactsError> {
+    let exact = |name: &str| -> Result<Option<Tip>, WorktreeError> {
         // `refs/heads/main~1` is a revision, and no ref
         let found = git.for_each_ref(&[name])?;
         let Some(found) = found.into_iter().find(|found| found.name == name) else {

@@ -5,9 +5,6 @@ use std::collections::BTreeMap;
 use bstr::ByteSlice;
 use camino::Utf8Path;
 
-use super::error::FactsError;
-use super::repository::Repository;
-use super::worktree::Recorded;
 use crate::config::Strategy;
 use crate::disk::files;
 use crate::entry::{Entry, Mode, ObjectId};
@@ -16,7 +13,10 @@ use crate::name::{CommitId, WorktreeName};
 use crate::path::RepoPath;
 use crate::plan::trash::list::{Listed, from_bytes};
 use crate::plan::trash::{BranchNow, ReviveFacts, Trashed};
-use crate::record::{Trash, from_text};
+use crate::worktree::RecordState;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
+use crate::worktree::{Trash, from_text};
 
 /// Where trash is kept.
 pub const TRASH: &str = "refs/agentwt/trash/";
@@ -39,7 +39,7 @@ pub const RECORD: &str = "record/";
 ///
 /// # Errors
 /// Fails when git does.
-pub fn all(repository: &Repository) -> Result<Vec<Trashed>, FactsError> {
+pub fn all(repository: &Repository) -> Result<Vec<Trashed>, WorktreeError> {
     let found = repository.git.for_each_ref(&[TRASH])?;
     let one = |found: crate::git::refs::Ref| {
         let reference = found.name.to_str().ok()?.to_owned();
@@ -65,7 +65,7 @@ pub fn all(repository: &Repository) -> Result<Vec<Trashed>, FactsError> {
 ///
 /// # Errors
 /// Fails when git does.
-pub fn kept(repository: &Repository, name: &WorktreeName) -> Result<Vec<String>, FactsError> {
+pub fn kept(repository: &Repository, name: &WorktreeName) -> Result<Vec<String>, WorktreeError> {
     let incoming = format!("refs/agentwt/incoming/{name}");
     let kept = format!("refs/agentwt/kept/{name}/");
     let found = repository.git.for_each_ref(&[&incoming, &kept])?;
@@ -77,7 +77,7 @@ pub fn kept(repository: &Repository, name: &WorktreeName) -> Result<Vec<String>,
 ///
 /// # Errors
 /// Fails when the setting is no such time, or git fails.
-pub fn expiry(repository: &Repository) -> Result<i64, FactsError> {
+pub fn expiry(repository: &Repository) -> Result<i64, WorktreeError> {
     let set = repository.git.config_get_expiry("agentwt.trashExpire")?;
     Ok(set.unwrap_or_else(|| jiff::Timestamp::now().as_second() - KEPT))
 }
@@ -135,7 +135,7 @@ impl Saved {
     ///
     /// # Errors
     /// Fails when an object is missing, or a file damaged.
-    pub fn read(objects: &Objects, one: &Trashed) -> Result<Option<Self>, FactsError> {
+    pub fn read(objects: &Objects, one: &Trashed) -> Result<Option<Self>, WorktreeError> {
         let Some(parent) = objects.commit(&one.commit)?.parents.pop() else {
             return Ok(None);
         };
@@ -144,7 +144,7 @@ impl Saved {
         let (Some(about), Some(list)) = (top.get(ABOUT), top.get(LIST)) else {
             return Ok(None);
         };
-        let damaged = |detail: String| FactsError::Damaged {
+        let damaged = |detail: String| WorktreeError::Damaged {
             name: one.name.to_string(),
             file: format!("what was saved ({})", one.reference),
             detail,
@@ -182,7 +182,7 @@ impl Saved {
 fn files_of(
     objects: &Objects,
     top: &BTreeMap<String, ObjectId>,
-) -> Result<BTreeMap<RepoPath, Entry>, FactsError> {
+) -> Result<BTreeMap<RepoPath, Entry>, WorktreeError> {
     let mut files = BTreeMap::new();
     for directory in [ADMIN, RECORD] {
         let Some(tree) = top.get(directory.trim_end_matches('/')) else {
@@ -209,10 +209,13 @@ pub fn read_revive(
     repository: &Repository,
     saved: &Saved,
     one: &Trashed,
-) -> Result<ReviveFacts, FactsError> {
+) -> Result<ReviveFacts, WorktreeError> {
     let trash = &saved.trash;
     let path = repository.worktree_path(&one.name);
-    let recorded = matches!(Recorded::read(repository, &one.name)?, Recorded::Whole(_));
+    let recorded = matches!(
+        RecordState::read(repository, &one.name)?,
+        RecordState::Complete(_)
+    );
     let has_repository = match trash.strategy {
         Strategy::Worktree => true,
         Strategy::Clone => ["HEAD", "config"]

@@ -11,9 +11,9 @@ use crate::commands::add::{Added, Done};
 use crate::commands::remove::Removed;
 use crate::commands::{self, Session};
 use crate::config::{Client, Strategy};
-use crate::facts::FactsError;
+use crate::facts::WorktreeError;
 use crate::name::{BranchName, CommitId};
-use crate::record::{HeldClaim, Owner};
+use crate::worktree::{HeldClaim, Owner};
 
 /// Says what is to be made: the options of `git agentwt add`, by the same names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -138,7 +138,7 @@ pub fn teardown(options: &Options, name: &str, how: &Teardown) -> Result<Removed
     tell(&session, &outcome.notes);
     outcome.answer.pop().ok_or_else(|| {
         let (name, known) = (name.to_owned(), Vec::new());
-        FactsError::UnknownWorktree { name, known }.into()
+        WorktreeError::UnknownWorktree { name, known }.into()
     })
 }
 

@@ -22,9 +22,9 @@ use crate::path::RepoPath;
 use crate::placed::{Drift, PlacedFile};
 use crate::plan::add::PlannedBranch;
 use crate::plan::remove::{BranchFate, Merged};
-use crate::record::{Alive, LastVerification, Owner};
 use crate::scope::{RuleList, ScopeRule};
 use crate::verify::{Finding, Report};
+use crate::worktree::{Alive, LastVerification, Owner};
 
 pub(super) fn put_path(object: &mut Map<String, Value>, bytes: &[u8]) {
     match bytes.to_str() {

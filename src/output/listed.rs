@@ -10,7 +10,7 @@ use crate::disk::usage::Usage;
 use crate::facts::held::Held;
 use crate::facts::position::Position;
 use crate::plan::overlap::{Overlap, SharedPatterns};
-use crate::record::{Alive, Record};
+use crate::worktree::{Alive, Record};
 
 /// The body of the JSON document.
 pub fn json(listed: &Listed) -> Value {

@@ -9,8 +9,8 @@ use crate::cli::ScopeLists;
 use crate::client::ContextFile;
 use crate::config::{Choice as _, Client, OnViolation, ScopeProfile, SetBy, Setting, Strategy};
 use crate::name::{BranchName, CommitId, WorktreeName};
-use crate::record::{Owner, Record};
 use crate::scope::ScopeRule;
+use crate::worktree::{Owner, Record};
 
 /// Holds what `add` looks at.
 #[derive(Clone, Debug)]

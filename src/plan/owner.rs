@@ -3,7 +3,7 @@
 use camino::Utf8Path;
 
 use super::refusal::Refusal;
-use crate::record::{Alive, Owner};
+use crate::worktree::{Alive, Owner};
 
 /// Holds what is known of who owns a worktree, and who asks for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,7 +76,7 @@ fn again(asked: &Owner, recorded: &Owner, alive: Alive) -> Option<Owner> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::OwnerProcess;
+    use crate::worktree::OwnerProcess;
 
     fn owner(id: &str, pid: Option<u32>, since: &str) -> Owner {
         Owner {

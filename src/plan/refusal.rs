@@ -11,7 +11,7 @@ use super::sync::refusal::SyncRefusal;
 use super::trash::refusal::TrashRefusal;
 use crate::client::ClientRefusal;
 use crate::exit::ExitCode;
-use crate::record::{Alive, Owner};
+use crate::worktree::{Alive, Owner};
 
 /// Says why nothing is done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

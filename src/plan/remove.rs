@@ -11,7 +11,7 @@ use crate::config::Strategy;
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::Origin;
-use crate::record::{Alive, MadeBy, Record};
+use crate::worktree::{Alive, MadeBy, Record};
 
 /// Holds what `remove` looks at.
 #[derive(Clone, Debug)]

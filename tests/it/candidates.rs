@@ -6,7 +6,7 @@ use std::path::Path;
 use camino::Utf8Path;
 use git_agentwt::error::Error;
 use git_agentwt::facts::candidates::candidates;
-use git_agentwt::facts::{FactsError, Repository};
+use git_agentwt::facts::{Repository, WorktreeError};
 use git_agentwt::git::{SharedRunner, Trace};
 use git_agentwt::sync::{CandidateKind, Candidates, Need, Pattern, PatternOrigin};
 
@@ -22,7 +22,7 @@ fn patterns(globs: &[&str]) -> Vec<Pattern> {
 }
 
 #[track_caller]
-fn find_in(dir: &Path, globs: &[&str]) -> Result<Candidates, FactsError> {
+fn find_in(dir: &Path, globs: &[&str]) -> Result<Candidates, WorktreeError> {
     let dir = Utf8Path::from_path(dir).expect("it is UTF-8");
     let repository = Repository::find(dir, SharedRunner::default(), Trace::default())?;
     candidates(&repository, &patterns(globs))

@@ -16,7 +16,7 @@ const STRANGERS: &[(&str, &str)] = &[
 /// Where each border crate is at home.
 const HOMES: &[(&str, &[&str])] = &[
     ("clap", &["cli", "run"]),
-    ("toml", &["config", "record", "scope", "worktree"]),
+    ("toml", &["config", "scope", "versioned", "worktree"]),
     ("duct", &["git", "process"]),
     ("gix", &["git"]),
     ("gix_ignore", &["git"]),

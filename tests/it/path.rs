@@ -41,7 +41,7 @@ fn an_unknown_name_is_exit_7_with_nothing_on_stdout() {
     assert_snapshot!(repo.agentwt(&["path", "task"]), @"
     --- stderr
     error: there is no worktree named `task`
-    help: there is none yet; to make one: git agentwt add task-1
+    help: there is none yet; to create a worktree: git agentwt add task-1
     --- status 7
     ");
     assert_snapshot!(repo.agentwt(&["path"]).fails(2).stdout, @"");

@@ -12,7 +12,7 @@ use crate::facts::{Environment, Repository};
 use crate::git::GitError;
 use crate::name::{CommitId, WorktreeName};
 use crate::process;
-use crate::record::{HeldClaim, from_text, to_text};
+use crate::worktree::{HeldClaim, from_text, to_text};
 
 /// How long a server is given for one answer, unless `AGENTWT_CLAIM_TIMEOUT` says otherwise.
 const LIMIT: Duration = Duration::from_secs(60);

@@ -6,7 +6,7 @@ use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::name::CommitId;
 use crate::process;
-use crate::record::HeldClaim;
+use crate::worktree::HeldClaim;
 
 /// Says what a renewal changes besides the time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -15,13 +15,13 @@ use crate::disk::{DiskError, files};
 use crate::entry::{Entry, Mode};
 use crate::error::Error;
 use crate::facts::trash::RECORD;
-use crate::facts::worktree::PLACED;
 use crate::git::objects::Objects;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
 use crate::placed::{Placed, PlacedFile, There};
 use crate::plan::trash::list::{Listed, Stood};
 use crate::scope::{Access, EntryKind, Scope};
+use crate::worktree::PLACED;
 
 /// Holds what stands now, for the record.
 pub(super) struct Laid {

@@ -11,15 +11,15 @@ use crate::config::Strategy;
 use crate::disk::files as disk;
 use crate::error::Error;
 use crate::facts::trash::{MANIFEST, RECORD};
-use crate::facts::worktree::PLACED;
-use crate::facts::{FactsError, Known, integrity};
+use crate::facts::{Worktree, WorktreeError, integrity};
 use crate::git::objects::Objects;
 use crate::manifest::{Item, Manifest, Stat};
 use crate::path::RepoPath;
 use crate::placed::{Placed, PlacedFile};
 use crate::plan::trash::list::{Listed, Stood};
-use crate::record::{Record, WatchedFile, to_text};
 use crate::scope::Scope;
+use crate::worktree::PLACED;
+use crate::worktree::{Record, WatchedFile, to_text};
 
 /// Writes everything; the record itself last.
 pub(super) fn write(
@@ -57,7 +57,7 @@ pub(super) fn write(
         record.integrity.retain(|recorded| recorded.file != *file);
         record.integrity.push(now);
     }
-    let known = Known {
+    let known = Worktree {
         record,
         scope: scope.clone(),
         dir,
@@ -80,11 +80,11 @@ pub(super) fn write(
 fn manifest(
     reviving: &Reviving<'_>,
     objects: &Objects,
-    known: &Known,
+    known: &Worktree,
     laid: &Laid,
     listed: &BTreeMap<&RepoPath, &Listed>,
 ) -> Result<Manifest, Error> {
-    let damaged = |detail: String| FactsError::Damaged {
+    let damaged = |detail: String| WorktreeError::Damaged {
         name: known.record.name.to_string(),
         file: "the saved manifest".to_owned(),
         detail,

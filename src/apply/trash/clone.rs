@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Saving;
 use crate::disk::files;
 use crate::error::Error;
-use crate::facts::{Known, Repository};
+use crate::facts::{Repository, Worktree};
 use crate::git::GitMode;
 use crate::name::CommitId;
 use crate::path::RepoPath;
@@ -13,7 +13,7 @@ use crate::path::RepoPath;
 /// Whether the whole history is saved, down to its roots: home does not have it on any branch, as
 /// it came from elsewhere, or has it only from a commit on. Such a clone is made again of what is
 /// saved alone.
-pub(super) fn is_whole(repository: &Repository, known: &Known) -> Result<bool, Error> {
+pub(super) fn is_whole(repository: &Repository, known: &Worktree) -> Result<bool, Error> {
     if !repository.is_clone() {
         return Ok(false);
     }

@@ -9,15 +9,15 @@ use crate::disk::standing::standing;
 use crate::disk::{DiskError, files as disk};
 use crate::entry::{Entry, Mode};
 use crate::error::Error;
-use crate::facts::Known;
+use crate::facts::Worktree;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
 use crate::placed::{Origin, PlacedFile, PlacedKind};
 use crate::plan::refusal::Refusal;
 use crate::plan::trash::list::{Listed, Stood};
 use crate::plan::trash::refusal::TrashRefusal;
-use crate::record::Usual;
 use crate::scope::{Access, Classifier, EntryKind};
+use crate::worktree::Usual;
 
 use super::Saving;
 
@@ -58,7 +58,7 @@ impl Since {
     ///
     /// # Errors
     /// Fails when no file can be made in the worktree, nor in its record.
-    pub fn now(known: &Known) -> Result<Self, DiskError> {
+    pub fn now(known: &Worktree) -> Result<Self, DiskError> {
         let root = &known.record.path;
         let take = |directory| {
             let before = disk::settled_time(directory, i64::MIN)?;

@@ -14,14 +14,14 @@ use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
 use crate::facts::restore::{index, stages};
 use crate::facts::trash::{ABOUT, ADMIN, BRANCH_LOG, LIST, MANIFEST, RECORD, is_left_out};
-use crate::facts::worktree::{PLACED, PLACING};
 use crate::git::trees::{Edits, Named, Slot};
 use crate::manifest::{Item, Manifest};
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::plan::trash::list::to_bytes;
-use crate::record::{Trash, VERSION, to_text};
 use crate::scope::{Access, EntryKind};
+use crate::worktree::{PLACED, PLACING};
+use crate::worktree::{Trash, VERSION, to_text};
 
 /// Makes the last parent: a commit that has all of this, and as its parents what only this
 /// worktree still had.
@@ -92,7 +92,7 @@ fn about(saving: &Saving<'_>, files: &Files, private: Vec<String>) -> Trash {
 }
 
 /// What of the manifest cannot be told from the tree that was checked out and the scope
-/// ([`crate::facts::Known::unproven_manifest`]).
+/// ([`crate::facts::Worktree::unproven_manifest`]).
 fn manifest(saving: &Saving<'_>) -> Result<Manifest, Error> {
     let mut classifier = saving.known.scope.classifier();
     let mut is_told = |item: &Item| {

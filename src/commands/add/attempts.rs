@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::super::Session;
 use crate::apply::claim::Answer;
 use crate::error::Error;
-use crate::facts::FactsError;
+use crate::facts::WorktreeError;
 use crate::git::GitError;
 use crate::name::WorktreeName;
 use crate::plan::retry;
@@ -145,7 +145,7 @@ fn passes(error: &Error) -> bool {
     matches!(
         error,
         Error::Git(GitError::Failed { words, .. })
-            | Error::Facts(FactsError::Git(GitError::Failed { words, .. }))
+            | Error::Facts(WorktreeError::Git(GitError::Failed { words, .. }))
             if retry::words_pass(words)
     )
 }

@@ -9,10 +9,10 @@ use crate::claim::{ClaimFailure, Lease, Who};
 use crate::cli::ClaimOptions;
 use crate::disk::files;
 use crate::error::Error;
-use crate::facts::{Known, Repository};
+use crate::facts::{Repository, Worktree};
 use crate::name::WorktreeName;
 use crate::path::escape_for_terminal;
-use crate::record::{HeldClaim, to_text};
+use crate::worktree::{HeldClaim, to_text};
 
 /// Holds the claim that was taken, if one was asked for: one for all attempts.
 pub(super) struct Claiming<'a> {
@@ -108,7 +108,7 @@ fn who(repository: &Repository, options: &crate::cli::Add) -> Result<Who, Error>
 pub(super) fn of_kept(
     session: &Session,
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     options: &crate::cli::Add,
 ) -> Result<Option<String>, Error> {
     let name = &known.record.name;

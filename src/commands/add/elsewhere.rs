@@ -6,11 +6,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::super::Session;
 use crate::disk::files;
 use crate::error::Error;
-use crate::facts::repository::{PARENT_HOME, WORKTREES};
-use crate::facts::{FactsError, Repository};
+use crate::facts::{Repository, WorktreeError};
 use crate::git::{Git, GitError};
 use crate::name::WorktreeName;
 use crate::plan::refusal::Refusal;
+use crate::worktree::repository::{PARENT_HOME, WORKTREES};
 
 /// Holds a clone that stands beside the worktrees until it becomes one, and goes if it does not.
 pub(super) struct Fetched {
@@ -26,12 +26,13 @@ pub(super) fn home(session: &Session, options: &crate::cli::Add) -> Result<Repos
     let parent = match (parent, session.parent_dir.as_ref()) {
         (Some(parent), _) => parent,
         (None, by_default) => match (session.repository_to_change(), by_default) {
-            (Err(Error::Facts(FactsError::Git(GitError::NoRepository { dir }))), None) => {
+            (Err(Error::Facts(WorktreeError::Git(GitError::NoRepository { dir }))), None) => {
                 return Err(Refusal::NoParentDir { dir }.into());
             }
-            (Err(Error::Facts(FactsError::Git(GitError::NoRepository { .. }))), Some(parent)) => {
-                parent
-            }
+            (
+                Err(Error::Facts(WorktreeError::Git(GitError::NoRepository { .. }))),
+                Some(parent),
+            ) => parent,
             (other, _) => return other,
         },
     };
@@ -53,7 +54,7 @@ pub(super) fn home(session: &Session, options: &crate::cli::Add) -> Result<Repos
             root: found.root,
         }
         .into()),
-        Err(FactsError::Git(GitError::NoRepository { .. })) => {
+        Err(WorktreeError::Git(GitError::NoRepository { .. })) => {
             let git = Git::find_with(&parent, session.runner.clone())?;
             git.init_bare(&parent.join(PARENT_HOME))?;
             Ok(find()?)

@@ -19,10 +19,8 @@ use crate::error::Error;
 use crate::facts::Repository;
 use crate::facts::add::{Classified, Listing, base_tips};
 use crate::facts::checkout;
-use crate::facts::repository::joined;
 use crate::facts::shared;
 use crate::facts::sync::{self, FromConfig};
-use crate::facts::worktree::hooks_of;
 use crate::git::Asked;
 use crate::git::checkout::CheckoutBy;
 use crate::git::hooks::PreCommit;
@@ -35,8 +33,10 @@ use crate::plan::checkout::{Checkout, CheckoutFacts, plan as checkout_plan};
 use crate::plan::refusal::Refusal;
 use crate::plan::sync::SyncPlan;
 use crate::plan::sync::refusal::SyncRefusal;
-use crate::record::{Base, HeldClaim, MadeBy, Record, VERSION};
 use crate::scope::{Case, Scope};
+use crate::worktree::hooks_of;
+use crate::worktree::repository::joined;
+use crate::worktree::{Base, HeldClaim, MadeBy, Record, VERSION};
 
 /// Says whether hooks are installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,15 +6,15 @@ use crate::apply::leaving::{Leaving, Looked, Seen};
 use crate::error::Error;
 use crate::facts::prune as facts;
 use crate::facts::remove::Around;
-use crate::facts::worktree::Known;
 use crate::plan::prune::Kind;
 use crate::plan::prune::select::{Selected, Standing, select};
 use crate::plan::remove::refusal::RemoveRefusal;
 use crate::plan::remove::{RemoveOptions, notes};
+use crate::worktree::Worktree;
 
 impl Pruning<'_> {
     /// Takes one whose lock is ours: for `why`, or because it is selected.
-    pub(super) fn worktree(&mut self, known: Known, why: Option<String>) {
+    pub(super) fn worktree(&mut self, known: Worktree, why: Option<String>) {
         let name = known.record.name.to_string();
         match self.try_worktree(known, why) {
             Ok(line) => self.lines.push(line),
@@ -26,7 +26,7 @@ impl Pruning<'_> {
         }
     }
 
-    fn try_worktree(&mut self, known: Known, why: Option<String>) -> Result<Line, Error> {
+    fn try_worktree(&mut self, known: Worktree, why: Option<String>) -> Result<Line, Error> {
         let name = known.record.name.to_string();
         let mut standing = self.standing(&known);
         let mut selected = match why {
@@ -65,7 +65,7 @@ impl Pruning<'_> {
         }
     }
 
-    fn standing(&self, known: &Known) -> Standing {
+    fn standing(&self, known: &Worktree) -> Standing {
         let asked = self.asked.older_than;
         Standing {
             owner: facts::owner(known),

@@ -2,11 +2,11 @@
 
 use bstr::{BStr, BString};
 
-use crate::facts::error::FactsError;
-use crate::facts::repository::Repository;
 use crate::git::index::read_paths;
 use crate::path::RepoPath;
 use crate::scope::Case;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
 
 /// Represents the paths of the main worktree's index, sorted, as names compare here.
 pub struct Tracked {
@@ -15,7 +15,7 @@ pub struct Tracked {
 
 impl Tracked {
     /// Reads the index; git does where it is a sparse one.
-    pub fn read(repository: &Repository, case: Case) -> Result<Self, FactsError> {
+    pub fn read(repository: &Repository, case: Case) -> Result<Self, WorktreeError> {
         let index = repository.common_dir.join("index");
         let paths = match read_paths(&index, repository.format)? {
             Some(paths) => paths,

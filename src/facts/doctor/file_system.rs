@@ -3,7 +3,7 @@
 use super::Here;
 use crate::disk::file_system::{free_space, kind, try_out};
 use crate::disk::files;
-use crate::facts::FactsError;
+use crate::facts::WorktreeError;
 use crate::plan::doctor::file_system::{Clones, FileSystem, Kept, Kind, Place};
 use crate::process;
 
@@ -18,7 +18,7 @@ const NEVER: [&str; 8] = [
 ];
 
 /// Looks at it. What is tried leaves nothing behind.
-pub fn look(here: &Here<'_>, is_root: bool) -> Result<FileSystem, FactsError> {
+pub fn look(here: &Here<'_>, is_root: bool) -> Result<FileSystem, WorktreeError> {
     let repository = here.repository;
     let kept = |holds: bool| if holds { Kept::Yes } else { Kept::No };
     let (locks, write_bits) = match try_out(&repository.common_dir) {
@@ -54,7 +54,7 @@ pub fn look(here: &Here<'_>, is_root: bool) -> Result<FileSystem, FactsError> {
 
 /// Bytes of placed files in the worktree that has most of them.
 fn placed(here: &Here<'_>) -> u64 {
-    let of = |known: &crate::facts::Known| {
+    let of = |known: &crate::facts::Worktree| {
         let placed = known.placed().unwrap_or_default();
         placed.files().iter().map(|file| file.stat.size).sum()
     };

@@ -7,22 +7,22 @@ use camino::Utf8PathBuf;
 use super::Here;
 use crate::config::Strategy;
 use crate::disk::files;
-use crate::facts::FactsError;
-use crate::facts::repository::{Main, joined};
-use crate::facts::worktree::{Known, hooks_of};
+use crate::facts::WorktreeError;
 use crate::git::GitMode;
 use crate::git::hooks::{Binary, Hooks, HooksError, HooksStatus, Installed};
 use crate::plan::doctor::hooks::{AllHooks, HooksState, WorktreeHooks};
-use crate::record::WatchedFile;
+use crate::worktree::WatchedFile;
+use crate::worktree::repository::{Main, joined};
+use crate::worktree::{Worktree, hooks_of};
 
 /// How many worktrees are looked at at once.
 const THREADS: usize = 4;
 
 /// Looks at them.
-pub fn look(here: &Here<'_>) -> Result<AllHooks, FactsError> {
+pub fn look(here: &Here<'_>) -> Result<AllHooks, WorktreeError> {
     let repository = here.repository;
     let heads = repository.git.for_each_ref(&["refs/heads/"])?;
-    let waiting: Vec<&Known> = here.known().collect();
+    let waiting: Vec<&Worktree> = here.known().collect();
     let waiting = Mutex::new(waiting);
     let next = || waiting.lock().ok().and_then(|mut all| all.pop());
     let mut worktrees: Vec<WorktreeHooks> = std::thread::scope(|scope| {
@@ -52,7 +52,7 @@ pub fn look(here: &Here<'_>) -> Result<AllHooks, FactsError> {
 /// Looks at one; none when its directory is gone, which is a matter of what was left behind.
 fn of(
     here: &Here<'_>,
-    known: &Known,
+    known: &Worktree,
     head: Option<&crate::name::CommitId>,
 ) -> Option<WorktreeHooks> {
     let record = &known.record;
@@ -87,7 +87,7 @@ fn of(
     Some(found)
 }
 
-fn state(known: &Known, status: &Result<HooksStatus, HooksError>) -> HooksState {
+fn state(known: &Worktree, status: &Result<HooksStatus, HooksError>) -> HooksState {
     let status = match status {
         Ok(status) => status,
         Err(error) => return HooksState::Unreadable(error.to_string()),
@@ -106,20 +106,20 @@ fn state(known: &Known, status: &Result<HooksStatus, HooksError>) -> HooksState 
 }
 
 /// Whether the record has digests of hooks of ours.
-fn were_installed(known: &Known) -> bool {
+fn were_installed(known: &Worktree) -> bool {
     let mut files = known.record.integrity.iter();
     files.any(|one| one.file == WatchedFile::HooksBinary && one.digest.is_some())
 }
 
 /// Whether commits were made that no hook has verified.
-fn is_silent(known: &Known, head: &crate::name::CommitId) -> bool {
+fn is_silent(known: &Worktree, head: &crate::name::CommitId) -> bool {
     let is_new = *head != known.record.base.commit
         && !known.recorded_refs().is_ok_and(|refs| refs.contains(head));
     is_new && known.last_verification().map(|last| last.head).as_ref() != Some(head)
 }
 
 /// The directory of the user's hooks that this worktree lacks and the main worktree has.
-fn users_missing(here: &Here<'_>, known: &Known, status: &HooksStatus) -> Option<Utf8PathBuf> {
+fn users_missing(here: &Here<'_>, known: &Worktree, status: &HooksStatus) -> Option<Utf8PathBuf> {
     let repository = here.repository;
     let directory = &status.user_directory;
     let relative = directory.strip_prefix(&known.record.path).ok()?;

@@ -3,14 +3,14 @@
 use super::Here;
 use crate::apply::ignore_rules::has_exclude_rule;
 use crate::disk::files;
-use crate::facts::FactsError;
-use crate::facts::repository::{CONFIG, WORKTREES};
+use crate::facts::WorktreeError;
 use crate::path::RepoPath;
 use crate::plan::doctor::ignored::{ConfigFile, Ignored};
 use crate::plan::init::{Presence, WORKTREES_GITIGNORE_PATH};
+use crate::worktree::repository::{CONFIG, WORKTREES};
 
 /// Looks at it.
-pub fn look(here: &Here<'_>) -> Result<Ignored, FactsError> {
+pub fn look(here: &Here<'_>) -> Result<Ignored, WorktreeError> {
     let repository = here.repository;
     let present = |there: bool| {
         if there {

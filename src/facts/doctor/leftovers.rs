@@ -5,18 +5,18 @@ use camino::Utf8Path;
 use super::Here;
 use crate::disk::files;
 use crate::disk::lock_files::{Depth, lock_files};
-use crate::facts::FactsError;
-use crate::facts::repository::{Repository, WORKTREES};
-use crate::facts::worktree::{Recorded, lost};
+use crate::facts::WorktreeError;
 use crate::name::WorktreeName;
 use crate::plan::doctor::leftovers::{AdminFault, Leftovers, Runs, Saved, Stray};
 use crate::process;
+use crate::worktree::repository::{Repository, WORKTREES};
+use crate::worktree::{RecordState, lost};
 
 /// The namespaces of work that was saved, and how many parts of a name come before its time.
 const SAVED: [&str; 2] = ["refs/agentwt/rescue", "refs/agentwt/trash"];
 
 /// Looks for it.
-pub(in crate::facts::doctor) fn look(here: &Here<'_>) -> Result<Leftovers, FactsError> {
+pub(in crate::facts::doctor) fn look(here: &Here<'_>) -> Result<Leftovers, WorktreeError> {
     let repository = here.repository;
     let mut all = Leftovers::default();
     records(here, &mut all);
@@ -54,11 +54,11 @@ fn records(here: &Here<'_>, all: &mut Leftovers) {
     for (name, recorded) in &here.records {
         let name = name.to_string();
         match recorded {
-            Ok(Recorded::Whole(known)) if !files::is_directory(&known.record.path) => {
+            Ok(RecordState::Complete(known)) if !files::is_directory(&known.record.path) => {
                 all.missing.push(name);
             }
-            Ok(Recorded::Whole(_) | Recorded::Nothing) => {}
-            Ok(Recorded::Incomplete(intent)) => {
+            Ok(RecordState::Complete(_) | RecordState::Missing) => {}
+            Ok(RecordState::Incomplete(intent)) => {
                 let runs = match process::started(intent.process) {
                     Some(_) => Runs::Maybe,
                     None => Runs::No,
@@ -71,7 +71,7 @@ fn records(here: &Here<'_>, all: &mut Leftovers) {
 }
 
 /// What stands beside the worktrees, and in the root where `sync --pull` found no such directory.
-fn directories(here: &Here<'_>, all: &mut Leftovers) -> Result<(), FactsError> {
+fn directories(here: &Here<'_>, all: &mut Leftovers) -> Result<(), WorktreeError> {
     let root = &here.repository.root;
     let worktrees = root.join(WORKTREES);
     let is_recorded = |name: &str| {
@@ -79,7 +79,7 @@ fn directories(here: &Here<'_>, all: &mut Leftovers) -> Result<(), FactsError> {
             .records
             .iter()
             .find(|(known, _)| known.as_str() == name);
-        !matches!(recorded, None | Some((_, Ok(Recorded::Nothing))))
+        !matches!(recorded, None | Some((_, Ok(RecordState::Missing))))
     };
     for name in files::names(&worktrees)? {
         let path = worktrees.join(&name);
@@ -120,8 +120,8 @@ pub(in crate::facts) fn is_worktree(repository: &Repository, path: &Utf8Path) ->
 
 /// What is wrong with a private git directory that no record of ours accounts for
 /// (gitrepository-layout(5), `worktrees/<id>/`).
-fn admin_fault(admin: &Utf8Path, all: &Leftovers) -> Result<Option<AdminFault>, FactsError> {
-    let text = |name: &str| -> Result<Option<String>, FactsError> {
+fn admin_fault(admin: &Utf8Path, all: &Leftovers) -> Result<Option<AdminFault>, WorktreeError> {
+    let text = |name: &str| -> Result<Option<String>, WorktreeError> {
         let bytes = files::read(&admin.join(name))?;
         Ok(bytes.map(|bytes| String::from_utf8_lossy(bytes.trim_ascii_end()).into_owned()))
     };
@@ -143,7 +143,7 @@ fn admin_fault(admin: &Utf8Path, all: &Leftovers) -> Result<Option<AdminFault>, 
     Ok(is_gone.then(|| AdminFault::Dangling(worktree.to_string())))
 }
 
-fn refs(here: &Here<'_>, all: &mut Leftovers) -> Result<(), FactsError> {
+fn refs(here: &Here<'_>, all: &mut Leftovers) -> Result<(), WorktreeError> {
     let prefix = here.prefix.as_deref().unwrap_or_default();
     let heads = format!("refs/heads/{prefix}");
     let prefixes = ["refs/heads/", SAVED[0], SAVED[1]];

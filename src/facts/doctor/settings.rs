@@ -1,8 +1,8 @@
 //! Reads the settings that matter to worktrees.
 
 use super::{Here, is_true};
-use crate::facts::repository::Main;
 use crate::plan::doctor::settings::Settings;
+use crate::worktree::repository::Main;
 
 /// Looks at them. What stands in the common file has the scope `local`, what stands in the main
 /// worktree's own has `worktree` (git-config(1), `--show-scope`).

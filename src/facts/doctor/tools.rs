@@ -4,11 +4,11 @@ use bstr::ByteSlice;
 
 use super::Here;
 use crate::disk::files;
-use crate::facts::FactsError;
+use crate::facts::WorktreeError;
 use crate::plan::doctor::tools::{self, Tools};
 
 /// Reads them.
-pub fn look(here: &Here<'_>) -> Result<Tools, FactsError> {
+pub fn look(here: &Here<'_>) -> Result<Tools, WorktreeError> {
     let root = &here.repository.root;
     let mut found = Tools::default();
     for name in tools::files() {

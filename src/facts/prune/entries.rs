@@ -7,11 +7,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::age;
 use crate::disk::files;
 use crate::entry::Entry;
-use crate::facts::error::FactsError;
 use crate::facts::kept;
 use crate::facts::remove::Around;
-use crate::facts::repository::{Repository, WORKTREES};
-use crate::facts::worktree::Known;
 use crate::git::GitMode;
 use crate::git::index::{Stage, read_index};
 use crate::name::WorktreeName;
@@ -19,9 +16,12 @@ use crate::path::RepoPath;
 use crate::plan::doctor::leftovers::{AdminFault, Leftovers};
 use crate::plan::prune::{EntryFacts, LockFacts, OLD, Work};
 use crate::process;
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::{Repository, WORKTREES};
 
 /// The private git directory that belongs to a worktree's directory, there or not.
-pub fn of(repository: &Repository, path: &Utf8Path) -> Result<Option<Utf8PathBuf>, FactsError> {
+pub fn of(repository: &Repository, path: &Utf8Path) -> Result<Option<Utf8PathBuf>, WorktreeError> {
     let all = repository.common_dir.join("worktrees");
     for id in files::names(&all)? {
         let admin = all.join(id);
@@ -33,7 +33,7 @@ pub fn of(repository: &Repository, path: &Utf8Path) -> Result<Option<Utf8PathBuf
 }
 
 /// The directory of the worktree that a private git directory belongs to.
-fn worktree_of(admin: &Utf8Path) -> Result<Option<Utf8PathBuf>, FactsError> {
+fn worktree_of(admin: &Utf8Path) -> Result<Option<Utf8PathBuf>, WorktreeError> {
     let Some(text) = files::read(&admin.join("gitdir"))? else {
         return Ok(None);
     };
@@ -50,7 +50,7 @@ pub fn entries(
     around: &Around,
     left: &Leftovers,
     now: i64,
-) -> Result<Vec<EntryFacts>, FactsError> {
+) -> Result<Vec<EntryFacts>, WorktreeError> {
     let mut all = Vec::new();
     for (path, fault) in &left.admin {
         let admin = Utf8Path::new(path);
@@ -78,7 +78,7 @@ fn initializing(
     repository: &Repository,
     admin: &Utf8Path,
     now: i64,
-) -> Result<(bool, Option<Work>), FactsError> {
+) -> Result<(bool, Option<Work>), WorktreeError> {
     let Some(worktree) = worktree_of(admin)? else {
         return Ok((false, None));
     };
@@ -97,7 +97,7 @@ fn initializing(
 }
 
 /// What only a private git directory has.
-fn work(repository: &Repository, around: &Around, admin: &Utf8Path) -> Result<Work, FactsError> {
+fn work(repository: &Repository, around: &Around, admin: &Utf8Path) -> Result<Work, WorktreeError> {
     let git = repository.git.on(admin, None).with_mode(GitMode::Hardened);
     let begun = [
         "MERGE_HEAD",
@@ -159,7 +159,7 @@ fn work(repository: &Repository, around: &Around, admin: &Utf8Path) -> Result<Wo
 
 /// Looks at git's lock files. `known` are the worktrees of ours.
 #[must_use]
-pub fn locks(repository: &Repository, known: &[Known], left: &Leftovers) -> Vec<LockFacts> {
+pub fn locks(repository: &Repository, known: &[Worktree], left: &Leftovers) -> Vec<LockFacts> {
     if left.locks.is_empty() {
         return Vec::new();
     }
@@ -183,7 +183,7 @@ pub fn locks(repository: &Repository, known: &[Known], left: &Leftovers) -> Vec<
 }
 
 /// Whether a lock is for one of our worktrees, its branch, or a ref of ours alone.
-fn is_ours(repository: &Repository, known: &[Known], path: &Utf8Path) -> bool {
+fn is_ours(repository: &Repository, known: &[Worktree], path: &Utf8Path) -> bool {
     if path.starts_with(repository.common_dir.join("refs/agentwt")) {
         return true;
     }

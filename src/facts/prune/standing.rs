@@ -3,17 +3,17 @@
 use super::age;
 use crate::disk::files;
 use crate::facts::changes::Survey;
-use crate::facts::error::FactsError;
 use crate::facts::remove::Around;
-use crate::facts::repository::Repository;
-use crate::facts::worktree::Known;
 use crate::plan::prune::select::Commits;
 use crate::plan::remove::RemoveFacts;
-use crate::record::Alive;
+use crate::worktree::Alive;
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
 
 /// Its owner, and whether that is alive.
 #[must_use]
-pub fn owner(known: &Known) -> Option<(String, Alive)> {
+pub fn owner(known: &Worktree) -> Option<(String, Alive)> {
     let owner = known.record.owner.as_ref()?;
     Some((owner.id.clone(), crate::facts::owner::alive(owner)))
 }
@@ -21,7 +21,7 @@ pub fn owner(known: &Known) -> Option<(String, Alive)> {
 /// For how many seconds nothing happened: since it was made, since git wrote its index, moved its
 /// HEAD or its branch, since the last verification, and since something was placed.
 #[must_use]
-pub fn idle(repository: &Repository, known: &Known, now: i64) -> Option<u64> {
+pub fn idle(repository: &Repository, known: &Worktree, now: i64) -> Option<u64> {
     let record = &known.record;
     let time = |text: &str| Some(text.parse::<jiff::Timestamp>().ok()?.as_second());
     let own = known.repository(repository);
@@ -52,10 +52,10 @@ pub fn idle(repository: &Repository, known: &Known, now: i64) -> Option<u64> {
 pub fn commits(
     repository: &Repository,
     around: &Around,
-    known: &Known,
+    known: &Worktree,
     survey: &Survey,
     facts: &RemoveFacts,
-) -> Result<Commits, FactsError> {
+) -> Result<Commits, WorktreeError> {
     let heads = &survey.heads;
     let record = &known.record;
     let tip = facts
@@ -94,7 +94,7 @@ fn in_home(
     repository: &Repository,
     around: &Around,
     survey: &Survey,
-) -> Result<Commits, FactsError> {
+) -> Result<Commits, WorktreeError> {
     let home = repository.home();
     let objects = home.objects()?;
     let heads = &survey.heads;

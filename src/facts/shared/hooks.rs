@@ -7,14 +7,14 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::shared;
 use crate::change::{Cause, Kind, Place, SharedChange};
 use crate::disk::{DiskError, files};
-use crate::facts::error::FactsError;
 use crate::facts::integrity::plain;
-use crate::facts::repository::{Main, Repository};
-use crate::record::HookFile;
+use crate::worktree::HookFile;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::{Main, Repository};
 
 /// Lists every hook of the common git directory, and of the directory that `core.hooksPath`
 /// names in the main worktree, sorted. Samples and what cannot be started are none.
-pub fn all(repository: &Repository) -> Result<Vec<HookFile>, FactsError> {
+pub fn all(repository: &Repository) -> Result<Vec<HookFile>, WorktreeError> {
     let common = repository.common_dir.join("hooks");
     let mut found = of_directory(repository, &common, "@git/hooks/")?;
     if let Some(directory) = users_directory(repository)?
@@ -30,7 +30,7 @@ pub fn all(repository: &Repository) -> Result<Vec<HookFile>, FactsError> {
 
 /// The directory that `core.hooksPath` names. In a clone the last one that counts is ours, which
 /// the record has a digest of.
-fn users_directory(repository: &Repository) -> Result<Option<Utf8PathBuf>, FactsError> {
+fn users_directory(repository: &Repository) -> Result<Option<Utf8PathBuf>, WorktreeError> {
     if !repository.is_clone() {
         let path = repository.git.config_get_path("core.hooksPath")?;
         return Ok(path.map(|path| repository.root.join(path)));
@@ -56,7 +56,7 @@ fn of_directory(
     repository: &Repository,
     directory: &Utf8Path,
     place: &str,
-) -> Result<Vec<HookFile>, FactsError> {
+) -> Result<Vec<HookFile>, WorktreeError> {
     let mut found = Vec::new();
     for name in files::names(directory)? {
         let file = directory.join(&name);
@@ -93,7 +93,7 @@ fn of_directory(
 pub fn changes(
     repository: &Repository,
     recorded: &[HookFile],
-) -> Result<Vec<SharedChange>, FactsError> {
+) -> Result<Vec<SharedChange>, WorktreeError> {
     let map = |hooks: &[HookFile]| -> BTreeMap<String, String> {
         let pairs = hooks.iter();
         pairs

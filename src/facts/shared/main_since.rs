@@ -13,12 +13,12 @@ use crate::disk::below::open_below;
 use crate::disk::files::{self as disk, Opened};
 use crate::disk::untouched::{Enters, Expected, Knows, Touched, is_stirred, touched};
 use crate::entry::{Entry, Mode, ObjectId};
-use crate::facts::error::FactsError;
-use crate::facts::repository::{CONFIG, Repository, WORKTREES};
 use crate::git::Git;
 use crate::git::index::{RawEntry, RawIndex, Stage};
 use crate::path::{RepoPath, escape_for_tsv, unescape_tsv};
-use crate::record::MainFile;
+use crate::worktree::MainFile;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::{CONFIG, Repository, WORKTREES};
 
 /// Holds what a look at the main worktree goes by.
 pub struct Looked<'a> {
@@ -61,7 +61,7 @@ pub enum Modes {
 pub fn files_since(
     repository: &Repository,
     looked: &Looked<'_>,
-) -> Result<Option<Vec<MainFile>>, FactsError> {
+) -> Result<Option<Vec<MainFile>>, WorktreeError> {
     let file = repository.common_dir.join("index");
     let written = disk::stat(&file).map_or(i64::MIN, |stat| stat.mtime);
     let Some(bytes) = disk::read(&file)? else {
@@ -248,7 +248,7 @@ fn rules_changed(
     looked: &Looked<'_>,
     tracked: &[Expected<'_>],
     found: &Touched,
-) -> Result<bool, FactsError> {
+) -> Result<bool, WorktreeError> {
     if found
         .files
         .iter()
@@ -284,7 +284,7 @@ fn dirty(
     looked: &Looked<'_>,
     index: &RawIndex,
     odd: &BTreeSet<&BStr>,
-) -> Result<Option<Vec<MainFile>>, FactsError> {
+) -> Result<Option<Vec<MainFile>>, WorktreeError> {
     let mut entries: Vec<RawEntry<'_>> = Vec::new();
     if !odd.is_empty() {
         let taken = index.each(|entry| {
@@ -327,7 +327,7 @@ fn is_as_stored(
     looked: &Looked<'_>,
     path: &RepoPath,
     stored: Entry,
-) -> Result<Option<bool>, FactsError> {
+) -> Result<Option<bool>, WorktreeError> {
     let failed = |error| DiskError::new(format!("read {path} in the main worktree"), error);
     let format = repository.format;
     let opened = open_below(&repository.root, path).map_err(failed)?;

@@ -11,14 +11,14 @@ use bstr::{BString, ByteSlice};
 use super::main_since::{Conversions, Looked, Modes, files_since};
 use crate::disk::files::{self as disk, settled_time, stamp as stamp_of};
 use crate::disk::scan::Walking;
-use crate::facts::error::FactsError;
-use crate::facts::repository::{Main, Repository};
 use crate::path::{RepoPath, escape_for_tsv, unescape_tsv};
-use crate::record::{MainFile, MainSince};
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::{Main, Repository};
+use crate::worktree::{MainFile, MainSince};
 
 /// Lists the files of the main worktree that are not as committed, sorted; none when there is no
 /// main worktree, or the repository is a clone.
-pub fn files(repository: &Repository) -> Result<Option<Vec<MainFile>>, FactsError> {
+pub fn files(repository: &Repository) -> Result<Option<Vec<MainFile>>, WorktreeError> {
     if !is_there(repository) {
         return Ok(None);
     }
@@ -51,7 +51,7 @@ fn is_there(repository: &Repository) -> bool {
 /// it need not look at; no such moment where the file system's clock cannot be asked.
 pub fn take(
     repository: &Repository,
-) -> Result<(Option<MainSince>, Option<Vec<MainFile>>), FactsError> {
+) -> Result<(Option<MainSince>, Option<Vec<MainFile>>), WorktreeError> {
     if !is_there(repository) || !disk::on_one_file_system(&repository.root, &repository.common_dir)
     {
         return Ok((None, files(repository)?));
@@ -93,7 +93,7 @@ fn given(directories: &[BString]) -> Option<Vec<&str>> {
 }
 
 /// What is tracked and not as committed; none where stat data do not tell.
-fn proven(repository: &Repository, time: i64) -> Result<Option<Vec<MainFile>>, FactsError> {
+fn proven(repository: &Repository, time: i64) -> Result<Option<Vec<MainFile>>, WorktreeError> {
     if repository.walking == Walking::Full {
         return Ok(None);
     }

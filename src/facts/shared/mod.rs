@@ -10,21 +10,21 @@ mod main_worktree;
 mod refs;
 mod settings;
 
-use super::error::FactsError;
-use super::repository::Repository;
-use super::worktree::Known;
 use crate::change::{Cause, SharedChange};
 use crate::disk::scan::Walking;
 use crate::git::GitMode;
 use crate::git::hooks::journal::Journal;
-use crate::record::{MainFile, MainSince, Shared, VERSION};
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
+use crate::worktree::{MainFile, MainSince, Shared, VERSION};
 use main_since::{Conversions, Looked, Modes};
 
 /// Records what is beside a worktree now.
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn take(repository: &Repository) -> Result<Shared, FactsError> {
+pub fn take(repository: &Repository) -> Result<Shared, WorktreeError> {
     take_beside(repository, main_worktree(repository)?)
 }
 
@@ -38,7 +38,7 @@ pub struct MainWorktree {
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn main_worktree(repository: &Repository) -> Result<MainWorktree, FactsError> {
+pub fn main_worktree(repository: &Repository) -> Result<MainWorktree, WorktreeError> {
     let (since, files) = main_worktree::take(repository)?;
     Ok(MainWorktree { since, files })
 }
@@ -47,7 +47,7 @@ pub fn main_worktree(repository: &Repository) -> Result<MainWorktree, FactsError
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn take_beside(repository: &Repository, main: MainWorktree) -> Result<Shared, FactsError> {
+pub fn take_beside(repository: &Repository, main: MainWorktree) -> Result<Shared, WorktreeError> {
     Ok(Shared {
         version: VERSION,
         hooks: hooks::all(repository)?,
@@ -61,7 +61,7 @@ pub fn take_beside(repository: &Repository, main: MainWorktree) -> Result<Shared
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn accept(repository: &Repository, recorded: Shared) -> Result<Shared, FactsError> {
+pub fn accept(repository: &Repository, recorded: Shared) -> Result<Shared, WorktreeError> {
     Ok(Shared {
         hooks: hooks::all(repository)?,
         settings: settings::all(repository)?,
@@ -75,10 +75,10 @@ pub fn accept(repository: &Repository, recorded: Shared) -> Result<Shared, Facts
 /// Fails when git or the disk does, or the record is damaged.
 pub fn changes(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     journal: &Journal,
     made_here: &refs::MadeHere<'_>,
-) -> Result<Vec<SharedChange>, FactsError> {
+) -> Result<Vec<SharedChange>, WorktreeError> {
     let recorded = known.shared()?;
     let mut all = hooks::changes(repository, &recorded.hooks)?;
     let now = settings::all(repository)?;
@@ -93,7 +93,10 @@ pub fn changes(
 ///
 /// # Errors
 /// Fails when git does, or the record is damaged.
-pub fn rewired_remotes(repository: &Repository, known: &Known) -> Result<Vec<String>, FactsError> {
+pub fn rewired_remotes(
+    repository: &Repository,
+    known: &Worktree,
+) -> Result<Vec<String>, WorktreeError> {
     let recorded = known.shared()?;
     Ok(settings::rewired(
         &settings::all(repository)?,
@@ -110,8 +113,8 @@ pub fn rewired_remotes(repository: &Repository, known: &Known) -> Result<Vec<Str
 /// Fails when git does, or a record is damaged.
 pub fn main_changes(
     repository: &Repository,
-    all: &[&Known],
-) -> Result<Vec<Option<usize>>, FactsError> {
+    all: &[&Worktree],
+) -> Result<Vec<Option<usize>>, WorktreeError> {
     let recorded: Result<Vec<Shared>, _> = all.iter().map(|known| known.shared()).collect();
     let recorded = recorded?;
     if all.is_empty() {
@@ -146,9 +149,9 @@ pub fn main_changes(
 /// not.
 fn main_since(
     repository: &Repository,
-    known: &[&Known],
+    known: &[&Worktree],
     recorded: &[Shared],
-) -> Result<Option<Vec<MainFile>>, FactsError> {
+) -> Result<Option<Vec<MainFile>>, WorktreeError> {
     let with_main = || recorded.iter().filter(|shared| shared.main.is_some());
     let all: Option<Vec<&MainSince>> = with_main().map(|shared| shared.since.as_ref()).collect();
     let Some(all) = all.filter(|_| repository.walking != Walking::Full) else {

@@ -10,13 +10,13 @@ use bstr::{BString, ByteSlice};
 use super::shared;
 use crate::change::{Cause, Change, Kind, Place, SharedChange};
 use crate::disk::files;
-use crate::facts::error::FactsError;
 use crate::facts::integrity::plain;
-use crate::facts::repository::Repository;
-use crate::facts::worktree::Known;
 use crate::git::Git;
 use crate::git::hooks::journal::{Journal, Target};
 use crate::name::CommitId;
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
 
 /// Tells the commits that were made in the worktree.
 pub type MadeHere<'a> = dyn Fn(&CommitId) -> bool + 'a;
@@ -24,10 +24,10 @@ pub type MadeHere<'a> = dyn Fn(&CommitId) -> bool + 'a;
 /// Finds the refs.
 pub fn changes(
     git: &Git,
-    known: &Known,
+    known: &Worktree,
     journal: &Journal,
     made_here: &MadeHere<'_>,
-) -> Result<Vec<SharedChange>, FactsError> {
+) -> Result<Vec<SharedChange>, WorktreeError> {
     let recorded = known.recorded_ref_names()?;
     let own = known.record.branch.full_ref();
     let moved: Vec<(&BString, &Target)> = journal
@@ -80,10 +80,10 @@ impl Moved<'_> {
     fn judge(
         &self,
         git: &Git,
-        known: &Known,
+        known: &Worktree,
         made_here: &MadeHere<'_>,
         here: bool,
-    ) -> Result<Option<SharedChange>, FactsError> {
+    ) -> Result<Option<SharedChange>, WorktreeError> {
         let text = self.name.to_str_lossy();
         if text.starts_with("refs/prefetch/") {
             return Ok(None);
@@ -118,9 +118,9 @@ impl Moved<'_> {
     fn remote(
         &self,
         git: &Git,
-        known: &Known,
+        known: &Worktree,
         made_here: &MadeHere<'_>,
-    ) -> Result<Option<SharedChange>, FactsError> {
+    ) -> Result<Option<SharedChange>, WorktreeError> {
         let (Some(current), Ok(name)) = (self.current, self.name.to_str()) else {
             // `fetch --prune`; the next fetch brings back what is there
             return Ok(None);
@@ -151,7 +151,7 @@ impl Moved<'_> {
     }
 
     /// A stash on top of those of others takes nothing away.
-    fn stash(&self, git: &Git) -> Result<Option<SharedChange>, FactsError> {
+    fn stash(&self, git: &Git) -> Result<Option<SharedChange>, WorktreeError> {
         let kept = match (self.before, self.current) {
             (None, _) => true,
             (Some(_), None) => false,
@@ -210,9 +210,9 @@ fn replaced(
 /// Finds worktrees that were made from this one (gitrepository-layout(5), `worktrees/<id>`).
 pub fn worktrees(
     repository: &Repository,
-    known: &Known,
+    known: &Worktree,
     journal: &Journal,
-) -> Result<Vec<SharedChange>, FactsError> {
+) -> Result<Vec<SharedChange>, WorktreeError> {
     let directory = repository.common_dir.join("worktrees");
     let mut all = Vec::new();
     let own = known.record.admin_dir.file_name();

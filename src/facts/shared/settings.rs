@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use super::shared;
 use crate::change::{Cause, Kind, Place, SharedChange};
 use crate::disk::DiskError;
-use crate::facts::error::FactsError;
 use crate::facts::integrity::plain;
-use crate::facts::repository::Repository;
-use crate::record::Setting;
+use crate::worktree::Setting;
+use crate::worktree::WorktreeError;
+use crate::worktree::repository::Repository;
 
 /// Lists every setting of the repository, sorted, with a digest of its values. Those of the main
 /// worktree's own file (`config.worktree`) begin with `worktree:`.
-pub fn all(repository: &Repository) -> Result<Vec<Setting>, FactsError> {
+pub fn all(repository: &Repository) -> Result<Vec<Setting>, WorktreeError> {
     let mut values: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for (scope, key, value) in repository.git.config_list()? {
         let key = match scope.as_str() {

@@ -6,12 +6,12 @@ use super::Look;
 use crate::compare::{Delta, entry_in};
 use crate::disk::files;
 use crate::entry::Entry;
-use crate::facts::error::FactsError;
 use crate::facts::ignored::is_ignored;
 use crate::git::ignore::{IgnoreRules, NameCase};
 use crate::git::settings_file::meaning;
 use crate::manifest::Manifest;
 use crate::path::RepoPath;
+use crate::worktree::WorktreeError;
 
 impl Look<'_> {
     /// A file that is what a checkout would write is what the commit has, if nothing in the
@@ -21,7 +21,7 @@ impl Look<'_> {
         manifest: &Manifest,
         references: &[&Delta],
         delta: &mut Delta,
-    ) -> Result<(), FactsError> {
+    ) -> Result<(), WorktreeError> {
         if self.layout.toplevel.as_ref() != Some(&self.directory) || self.sets_conversions()? {
             return Ok(());
         }
@@ -60,7 +60,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    fn sets_conversions(&self) -> Result<bool, FactsError> {
+    fn sets_conversions(&self) -> Result<bool, WorktreeError> {
         let at = |name: &str| self.layout.common_dir.join(name);
         if files::exists(&at("info/attributes")) || files::exists(&at("config.worktree")) {
             return Ok(true);
@@ -83,7 +83,7 @@ impl Look<'_> {
         manifest: &Manifest,
         references: &[&Delta],
         delta: &mut Delta,
-    ) -> Result<(), FactsError> {
+    ) -> Result<(), WorktreeError> {
         let Some(reference) = references.first() else {
             return Ok(());
         };

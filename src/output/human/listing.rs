@@ -12,8 +12,8 @@ use crate::output::Printed;
 use crate::output::table::{Cell, table};
 use crate::placed::DriftCounts;
 use crate::plan::overlap::{Overlap, some};
-use crate::record::Alive;
 use crate::size::Size;
+use crate::worktree::Alive;
 
 /// What was listed.
 pub fn list(listed: &Listed, paint: Paint) -> Printed {

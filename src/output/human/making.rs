@@ -10,9 +10,9 @@ use crate::git::hooks::{Binary, HooksStatus, Installed, Method, PreCommit};
 use crate::output::{Printed, sync};
 use crate::plan::add::PlannedBranch;
 use crate::plan::remove::BranchFate;
-use crate::record::MadeBy;
 use crate::scope::RuleList;
 use crate::size::Size;
+use crate::worktree::MadeBy;
 
 /// The path on stdout, and only that; the rest on stderr. `-n` prints the plan instead.
 pub fn add(added: &Added, paint: Paint) -> Printed {

@@ -17,8 +17,8 @@ use crate::output::Printed;
 use crate::output::table::{Cell, table};
 use crate::path::{RepoPath, escape_for_terminal};
 use crate::placed::{Drift, Here, PlacedFile, PlacedKind};
-use crate::record::{Alive, LastVerification};
 use crate::scope::{Access, RuleList, ScopeRule};
+use crate::worktree::{Alive, LastVerification};
 
 pub(super) fn outcome(last: &LastVerification) -> String {
     let violations = usize::try_from(last.violations).unwrap_or(usize::MAX);

@@ -1,7 +1,7 @@
 //! Selects worktrees that are there: [`select`].
 
 use super::{Asked, ago};
-use crate::record::Alive;
+use crate::worktree::Alive;
 
 /// Holds what is known of a worktree that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]

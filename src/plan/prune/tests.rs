@@ -1,7 +1,7 @@
 use super::select::{Commits, Selected, Standing, select};
 use super::*;
 use crate::plan::doctor::leftovers::AdminFault;
-use crate::record::Alive;
+use crate::worktree::Alive;
 
 fn goes(candidate: &Candidate) -> bool {
     matches!(candidate.fate, Fate::Goes(..))

@@ -1,6 +1,6 @@
 use super::*;
 use crate::name::{BranchName, WorktreeName};
-use crate::record::{Base, Owner, OwnerProcess, VERSION};
+use crate::worktree::{Base, Owner, OwnerProcess, VERSION};
 
 fn commit(digit: &str) -> CommitId {
     CommitId::parse(&digit.repeat(40)).expect("40 digits")

@@ -8,7 +8,7 @@ pub mod refusal;
 use camino::Utf8PathBuf;
 
 use crate::name::{CommitId, WorktreeName};
-use crate::record::Trash;
+use crate::worktree::Trash;
 use refusal::TrashRefusal;
 
 /// Names one worktree that was removed and saved.

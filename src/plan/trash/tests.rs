@@ -6,7 +6,7 @@ use crate::config::Strategy;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::name::BranchName;
 use crate::path::RepoPath;
-use crate::record::{Usual, VERSION};
+use crate::worktree::{Usual, VERSION};
 
 fn commit(digit: &str) -> CommitId {
     CommitId::parse(&digit.repeat(40)).expect("40 digits")

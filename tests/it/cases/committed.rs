@@ -7,7 +7,7 @@ use camino::Utf8Path;
 use git_agentwt::change::{Change, ChangeSet, Looked, Place, Seen};
 use git_agentwt::facts::changes::collect;
 use git_agentwt::facts::committed::committed;
-use git_agentwt::facts::{IndexFile, Known, Repository};
+use git_agentwt::facts::{IndexFile, Repository, Worktree};
 use git_agentwt::git::{SharedRunner, Trace};
 
 /// Where commits changed something, and which.
@@ -31,7 +31,7 @@ fn places(changes: &[Change]) -> BTreeSet<&Place> {
 fn both(worktree: &Path) -> Option<(ChangeSet, ChangeSet)> {
     let start = Utf8Path::from_path(worktree)?;
     let repository = Repository::find(start, SharedRunner::default(), Trace::default()).ok()?;
-    let known = Known::of(&repository, None).ok()?;
+    let known = Worktree::of(&repository, None).ok()?;
     let repository = known.repository(&repository);
     let all = collect(&repository, &known, &IndexFile::Own).ok()?.changes;
     let few = committed(&repository, &known).expect("everything could be read");

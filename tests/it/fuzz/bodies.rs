@@ -18,9 +18,9 @@ use git_agentwt::git::worktree::parse_worktree_list;
 use git_agentwt::manifest::Manifest;
 use git_agentwt::path::RepoPath;
 use git_agentwt::placed::Placed;
-use git_agentwt::record::{Intent, LastVerification, Record, from_text, to_text};
 use git_agentwt::scope::{Access, Case, EntryKind, Origin, RuleList, Scope, ScopeRule};
 use git_agentwt::sync::{Kind, Need, Pattern, PatternOrigin, Search};
+use git_agentwt::worktree::{Intent, LastVerification, Record, from_text, to_text};
 
 /// What is done with the bytes of one input.
 pub type Target = fn(&[u8]);

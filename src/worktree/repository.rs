@@ -2,7 +2,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::error::FactsError;
+use super::error::WorktreeError;
 use crate::disk::files;
 use crate::disk::lock::{LockFile, LockOf, Waiting};
 use crate::disk::scan::Walking;
@@ -10,8 +10,8 @@ use crate::git::objects::{ObjectFormat, Objects};
 use crate::git::worktree::{Layout, WorktreeEntry};
 use crate::git::{Git, GitError, SharedRunner, Trace};
 use crate::name::WorktreeName;
-use crate::record::{Record, from_text};
 use crate::scope::Case;
+use crate::worktree::{Record, from_text};
 
 /// Where worktrees are made, below the root.
 pub const WORKTREES: &str = ".agentwt/worktrees";
@@ -68,7 +68,11 @@ impl Repository {
     ///
     /// # Errors
     /// Fails when there is none, git refuses it, or a path is not UTF-8.
-    pub fn find(start: &Utf8Path, runner: SharedRunner, trace: Trace) -> Result<Self, FactsError> {
+    pub fn find(
+        start: &Utf8Path,
+        runner: SharedRunner,
+        trace: Trace,
+    ) -> Result<Self, WorktreeError> {
         let start = files::canonical(start)?;
         let git = Git::unchecked(&start, runner).with_trace(trace);
         let own = git.layout();
@@ -147,7 +151,7 @@ impl Repository {
     ///
     /// # Errors
     /// Fails when git does.
-    pub fn case(&self) -> Result<Case, FactsError> {
+    pub fn case(&self) -> Result<Case, WorktreeError> {
         let insensitive = self.git.config_get_bool("core.ignoreCase")? == Some(true);
         Ok(if insensitive {
             Case::Insensitive
@@ -199,7 +203,7 @@ impl Repository {
     ///
     /// # Errors
     /// Fails when it cannot be read.
-    pub fn objects(&self) -> Result<Objects, FactsError> {
+    pub fn objects(&self) -> Result<Objects, WorktreeError> {
         Ok(self.git.objects(&self.common_dir, self.format)?)
     }
 
@@ -207,7 +211,7 @@ impl Repository {
     ///
     /// # Errors
     /// Fails when git fails.
-    pub fn worktrees(&self) -> Result<Vec<WorktreeEntry>, FactsError> {
+    pub fn worktrees(&self) -> Result<Vec<WorktreeEntry>, WorktreeError> {
         Ok(self.git.worktree_list()?)
     }
 }
@@ -256,7 +260,7 @@ struct Located {
 }
 
 /// Finds out where the `.agentwt` of a repository is.
-fn place(git: &Git, layout: Option<Layout>) -> Result<Option<Located>, FactsError> {
+fn place(git: &Git, layout: Option<Layout>) -> Result<Option<Located>, WorktreeError> {
     let Some(layout) = layout else {
         return Ok(None);
     };
@@ -275,7 +279,7 @@ fn place(git: &Git, layout: Option<Layout>) -> Result<Option<Located>, FactsErro
 /// The repository around a worktree of ours: the one that stands where the path says. Only where
 /// none does (`project/.bare` without `project/.git`), `own`, the one that the worktree's `.git`
 /// leads to, and only if its `.agentwt` is there and it has a record of this very worktree.
-fn around(git: &Git, own: Option<Layout>, claim: &Claim) -> Result<Option<Located>, FactsError> {
+fn around(git: &Git, own: Option<Layout>, claim: &Claim) -> Result<Option<Located>, WorktreeError> {
     let there = match place(git, git.at(&claim.root).layout()?)? {
         None => parent_home(git, std::iter::once(claim.root.as_path()))?,
         found => found,
@@ -297,7 +301,7 @@ fn around(git: &Git, own: Option<Layout>, claim: &Claim) -> Result<Option<Locate
 fn parent_home<'a>(
     git: &Git,
     mut directories: impl Iterator<Item = &'a Utf8Path>,
-) -> Result<Option<Located>, FactsError> {
+) -> Result<Option<Located>, WorktreeError> {
     let is_there = |root: &&Utf8Path| files::exists(&root.join(PARENT_HOME).join("HEAD"));
     let Some(root) = directories.find(is_there) else {
         return Ok(None);
@@ -338,7 +342,7 @@ fn root_of_main(
     common_dir: &Utf8Path,
     worktree: Option<String>,
     toplevel: Option<&Utf8Path>,
-) -> Result<Utf8PathBuf, FactsError> {
+) -> Result<Utf8PathBuf, WorktreeError> {
     if let Some(worktree) = worktree {
         return Ok(files::canonical(&common_dir.join(worktree))?);
     }

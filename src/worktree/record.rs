@@ -15,19 +15,9 @@ use serde::{Deserialize, Serialize};
 use crate::change::Looked;
 use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::scope::ScopeRule;
+use crate::worktree::{HeldClaim, Owner};
 
-mod owner;
-mod removal;
-mod shared;
-mod trash;
-
-pub use owner::{Alive, HeldClaim, Owner, OwnerProcess};
-pub use removal::Removal;
-pub use shared::{HookFile, MainFile, MainSince, Setting, Shared};
-pub use trash::{Trash, Usual};
-
-/// The version of the record's form.
-pub const VERSION: u32 = 2;
+pub use crate::versioned::{RecordError, VERSION, from_text, to_text};
 
 /// Represents what `add` wrote down of a worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -214,17 +204,6 @@ pub struct KeptFinding {
     pub level: String,
 }
 
-/// Says that a file of ours cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RecordError {
-    /// It was written by another version of the program.
-    #[error("it has version {0}, and this program writes version {VERSION}")]
-    Version(i64),
-    /// It is no file of ours.
-    #[error("it is damaged: {0}")]
-    Damaged(String),
-}
-
 impl WatchedFile {
     /// All of them.
     pub const ALL: [Self; 9] = [
@@ -268,37 +247,11 @@ impl WatchedFile {
     }
 }
 
-/// Writes a file of ours.
-///
-/// # Panics
-/// Never: the types above have no value that TOML cannot hold.
-#[must_use]
-pub fn to_text<T: Serialize>(value: &T) -> String {
-    toml::to_string(value).expect("because these types hold only what TOML can write")
-}
-
-/// Reads a file of ours.
-///
-/// # Errors
-/// Fails when it is of another version, or damaged.
-pub fn from_text<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, RecordError> {
-    let table: toml::Table = text.parse().map_err(|error| damaged(&error))?;
-    match table.get("version").and_then(toml::Value::as_integer) {
-        Some(version) if version == i64::from(VERSION) => {}
-        Some(version) => return Err(RecordError::Version(version)),
-        None => return Err(RecordError::Damaged("it has no version".to_owned())),
-    }
-    table.try_into().map_err(|error| damaged(&error))
-}
-
-fn damaged(error: &toml::de::Error) -> RecordError {
-    RecordError::Damaged(error.message().to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scope::{Origin, RuleList};
+    use crate::worktree::OwnerProcess;
 
     fn sample() -> Record {
         let commit = CommitId::parse(&"a".repeat(40)).expect("40 digits");

@@ -1,28 +1,28 @@
-//! Loads what is recorded of one worktree: [`Known`].
+//! Loads what is recorded of one worktree: [`Worktree`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::error::FactsError;
-use super::heads::in_private;
+use super::error::WorktreeError;
+use super::record::{Intent, LastVerification, Record, from_text};
 use super::repository::{Repository, WORKTREES};
+use super::shared::Shared;
 use crate::config::Strategy;
 use crate::disk::drift::is_unchanged;
 use crate::disk::files;
 use crate::disk::scan::Walking;
 use crate::entry::Entry;
-use crate::git::Git;
 use crate::git::hooks::journal::{self, Journal};
 use crate::git::hooks::{Hooks, HooksError};
 use crate::git::objects::{ObjectFormat, Objects};
 use crate::git::run::Mode;
+use crate::git::{Git, GitError, GitMode, Reading};
 use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::name::{CommitId, WorktreeName};
 use crate::path::RepoPath;
 use crate::placed::{Origin, Placed, PlacedFile};
-use crate::record::{Intent, LastVerification, Record, Shared, from_text};
 use crate::scope::{Access, Case, EntryKind, Scope};
 use crate::walked::Walked;
 
@@ -41,7 +41,7 @@ pub const CONTEXT: &str = "context";
 
 /// Represents a worktree of ours: its record and its scope.
 #[derive(Clone, Debug)]
-pub struct Known {
+pub struct Worktree {
     /// What `add` wrote down.
     pub record: Record,
     /// The frozen scope.
@@ -62,21 +62,21 @@ pub struct Activity {
 
 /// Says what is on disk of a name.
 #[derive(Clone, Debug)]
-pub enum Recorded {
+pub enum RecordState {
     /// Nothing.
-    Nothing,
+    Missing,
     /// An intent without a record: `add` is running, or was killed.
     Incomplete(Box<Intent>),
     /// A whole record.
-    Whole(Box<Known>),
+    Complete(Box<Worktree>),
 }
 
-impl Recorded {
+impl RecordState {
     /// Reads what is recorded of a name.
     ///
     /// # Errors
     /// Fails when a file is damaged or cannot be read.
-    pub fn read(repository: &Repository, name: &WorktreeName) -> Result<Self, FactsError> {
+    pub fn read(repository: &Repository, name: &WorktreeName) -> Result<Self, WorktreeError> {
         let dir = repository.record_dir(name);
         if let Some(record) = read_text::<Record>(name, &dir.join("record.toml"))? {
             let case = if record.ignore_case {
@@ -86,13 +86,13 @@ impl Recorded {
             };
             let scope = Scope::compile(record.scope.clone(), case).map_err(|errors| {
                 let detail = errors.first().map(ToString::to_string).unwrap_or_default();
-                FactsError::Damaged {
+                WorktreeError::Damaged {
                     name: name.to_string(),
                     file: "the record".into(),
                     detail,
                 }
             })?;
-            return Ok(Self::Whole(Box::new(Known {
+            return Ok(Self::Complete(Box::new(Worktree {
                 record,
                 scope,
                 dir,
@@ -100,22 +100,22 @@ impl Recorded {
             })));
         }
         let intent = read_text::<Intent>(name, &dir.join("intent.toml"))?;
-        Ok(intent.map_or(Self::Nothing, |intent| Self::Incomplete(Box::new(intent))))
+        Ok(intent.map_or(Self::Missing, |intent| Self::Incomplete(Box::new(intent))))
     }
 }
 
-impl Known {
+impl Worktree {
     /// Loads a worktree by name.
     ///
     /// # Errors
     /// Fails when there is none of this name, it is incomplete, or its record is damaged.
-    pub fn load(repository: &Repository, name: &WorktreeName) -> Result<Self, FactsError> {
-        match Recorded::read(repository, name)? {
-            Recorded::Whole(known) => Ok(*known),
-            Recorded::Incomplete(_) => Err(FactsError::Incomplete {
+    pub fn load(repository: &Repository, name: &WorktreeName) -> Result<Self, WorktreeError> {
+        match RecordState::read(repository, name)? {
+            RecordState::Complete(known) => Ok(*known),
+            RecordState::Incomplete(_) => Err(WorktreeError::Incomplete {
                 name: name.to_string(),
             }),
-            Recorded::Nothing => Err(FactsError::UnknownWorktree {
+            RecordState::Missing => Err(WorktreeError::UnknownWorktree {
                 name: name.to_string(),
                 known: names(repository)?.iter().map(ToString::to_string).collect(),
             }),
@@ -125,13 +125,15 @@ impl Known {
     /// Loads the worktree of a name that a user typed, or the one that we are in.
     ///
     /// # Errors
-    /// As [`Known::load`]; also when no name was given and we are in none.
-    pub fn of(repository: &Repository, name: Option<&str>) -> Result<Self, FactsError> {
+    /// As [`Worktree::load`]; also when no name was given and we are in none.
+    pub fn of(repository: &Repository, name: Option<&str>) -> Result<Self, WorktreeError> {
         let name = match name {
-            Some(text) => WorktreeName::parse(text).map_err(|_| FactsError::UnknownWorktree {
-                name: crate::path::escape_for_terminal(text.as_bytes()),
-                known: known_names(repository),
-            })?,
+            Some(text) => {
+                WorktreeName::parse(text).map_err(|_| WorktreeError::UnknownWorktree {
+                    name: crate::path::escape_for_terminal(text.as_bytes()),
+                    known: known_names(repository),
+                })?
+            }
             None => name_here(repository)?,
         };
         Self::load(repository, &name)
@@ -151,7 +153,7 @@ impl Known {
         }
     }
 
-    /// As [`Known::repository`]; a clone that lost what it started from is not believed either.
+    /// As [`Worktree::repository`]; a clone that lost what it started from is not believed either.
     #[must_use]
     pub fn readable_repository(&self, repository: &Repository) -> Repository {
         let own = self.repository(repository);
@@ -208,8 +210,8 @@ impl Known {
     ///
     /// # Errors
     /// Fails when it is missing or damaged.
-    pub fn manifest(&self) -> Result<Manifest, FactsError> {
-        let damaged = |detail: String| FactsError::Damaged {
+    pub fn manifest(&self) -> Result<Manifest, WorktreeError> {
+        let damaged = |detail: String| WorktreeError::Damaged {
             name: self.record.name.to_string(),
             file: "the manifest".to_owned(),
             detail,
@@ -244,7 +246,7 @@ impl Known {
     ///
     /// # Errors
     /// Fails when the list is damaged or cannot be read.
-    pub fn placed(&self) -> Result<Placed, FactsError> {
+    pub fn placed(&self) -> Result<Placed, WorktreeError> {
         let placed = self.placed_list(PLACED)?.unwrap_or_default();
         let Some(placing) = self.placed_list(PLACING)? else {
             return Ok(placed);
@@ -259,11 +261,11 @@ impl Known {
         Ok(placed.replaced_by(unproven.collect(), placed.settled()))
     }
 
-    fn placed_list(&self, name: &str) -> Result<Option<Placed>, FactsError> {
+    fn placed_list(&self, name: &str) -> Result<Option<Placed>, WorktreeError> {
         let Some(bytes) = files::read(&self.dir.join(name))? else {
             return Ok(None);
         };
-        let placed = Placed::from_bytes(&bytes).map_err(|error| FactsError::Damaged {
+        let placed = Placed::from_bytes(&bytes).map_err(|error| WorktreeError::Damaged {
             name: self.record.name.to_string(),
             file: "the list of placed files".to_owned(),
             detail: error.to_string(),
@@ -291,7 +293,7 @@ impl Known {
     ///
     /// # Errors
     /// Fails when the tree cannot be read.
-    pub fn unproven_manifest(&self, objects: &Objects) -> Result<Manifest, FactsError> {
+    pub fn unproven_manifest(&self, objects: &Objects) -> Result<Manifest, WorktreeError> {
         let tree = objects.commit(&self.record.checked_out)?.tree;
         let mut classifier = self.scope.classifier();
         let item = |(path, entry): (RepoPath, Entry)| {
@@ -309,7 +311,7 @@ impl Known {
     ///
     /// # Errors
     /// Fails when the list cannot be read.
-    pub fn recorded_refs(&self) -> Result<BTreeSet<CommitId>, FactsError> {
+    pub fn recorded_refs(&self) -> Result<BTreeSet<CommitId>, WorktreeError> {
         let bytes = files::read(&self.dir.join("refs"))?.unwrap_or_default();
         let lines = bytes.split(|byte| *byte == b'\n');
         let ids = lines.filter_map(|line| line.split(|byte| *byte == b' ').next());
@@ -323,7 +325,7 @@ impl Known {
     ///
     /// # Errors
     /// Fails when the list cannot be read.
-    pub fn recorded_ref_names(&self) -> Result<BTreeMap<BString, CommitId>, FactsError> {
+    pub fn recorded_ref_names(&self) -> Result<BTreeMap<BString, CommitId>, WorktreeError> {
         let bytes = files::read(&self.dir.join("refs"))?.unwrap_or_default();
         let one = |line: &[u8]| {
             let (id, name) = line.split_once_str(" ")?;
@@ -337,10 +339,10 @@ impl Known {
     ///
     /// # Errors
     /// Fails when it is missing, damaged or cannot be read.
-    pub fn shared(&self) -> Result<Shared, FactsError> {
+    pub fn shared(&self) -> Result<Shared, WorktreeError> {
         let name = &self.record.name;
         let shared = read_text(name, &self.dir.join("shared.toml"))?;
-        shared.ok_or_else(|| FactsError::Damaged {
+        shared.ok_or_else(|| WorktreeError::Damaged {
             name: name.to_string(),
             file: "the record".to_owned(),
             detail: "shared.toml is missing".to_owned(),
@@ -351,7 +353,7 @@ impl Known {
     ///
     /// # Errors
     /// Fails when it cannot be read.
-    pub fn journal(&self) -> Result<Option<Journal>, FactsError> {
+    pub fn journal(&self) -> Result<Option<Journal>, WorktreeError> {
         let bytes = files::read(&self.record.admin_dir.join(journal::FILE))?;
         Ok(bytes.map(|bytes| Journal::parse(&bytes)))
     }
@@ -414,7 +416,7 @@ pub struct Lost {
 ///
 /// # Errors
 /// Fails when the private git directories cannot be read.
-pub fn lost(repository: &Repository) -> Result<Vec<Lost>, FactsError> {
+pub fn lost(repository: &Repository) -> Result<Vec<Lost>, WorktreeError> {
     let all = repository.common_dir.join("worktrees");
     let mut found = Vec::new();
     for id in files::names(&all)? {
@@ -458,7 +460,7 @@ pub fn lost(repository: &Repository) -> Result<Vec<Lost>, FactsError> {
 }
 
 /// Clones are in no list of git's: those whose git directory still has our hooks.
-fn lost_clones(repository: &Repository) -> Result<Vec<Lost>, FactsError> {
+fn lost_clones(repository: &Repository) -> Result<Vec<Lost>, WorktreeError> {
     let mut found = Vec::new();
     for name in files::names(&repository.root.join(WORKTREES))? {
         let Ok(name) = WorktreeName::parse(&name) else {
@@ -484,11 +486,29 @@ fn lost_clones(repository: &Repository) -> Result<Vec<Lost>, FactsError> {
     Ok(found)
 }
 
+/// Gives what git has read in a private git directory. Where it failed there and can read the common
+/// one, that directory is damaged: nothing can be read in it, and that is an answer. Where it fails
+/// in both, nobody can tell what is there.
+///
+/// # Errors
+/// Fails when git cannot read the common directory either.
+pub fn in_private<T>(
+    repository: &Repository,
+    read: Result<Option<T>, GitError>,
+) -> Result<Option<T>, GitError> {
+    if let Err(GitError::Failed { .. }) = &read {
+        let home = repository.home().git.with_mode(GitMode::Hardened);
+        home.with_reading(Reading::Git).rev_parse_commit("HEAD")?;
+        return Ok(None);
+    }
+    read
+}
+
 /// Returns every name that has something recorded, sorted.
 ///
 /// # Errors
 /// Fails when the records cannot be listed.
-pub fn names(repository: &Repository) -> Result<Vec<WorktreeName>, FactsError> {
+pub fn names(repository: &Repository) -> Result<Vec<WorktreeName>, WorktreeError> {
     let found = files::names(&repository.records_dir())?;
     Ok(found
         .iter()
@@ -506,14 +526,14 @@ fn known_names(repository: &Repository) -> Vec<String> {
 
 /// The name of the worktree that we are in: by the path for those that `add` made, by the record
 /// for those that plain git made.
-fn name_here(repository: &Repository) -> Result<WorktreeName, FactsError> {
+fn name_here(repository: &Repository) -> Result<WorktreeName, WorktreeError> {
     if let Some(name) = &repository.inside {
         return Ok(name.clone());
     }
     if let Some(known) = by_path(repository, &repository.start)? {
         return Ok(known.record.name);
     }
-    Err(FactsError::NotInWorktree {
+    Err(WorktreeError::NotInWorktree {
         known: known_names(repository),
     })
 }
@@ -522,9 +542,12 @@ fn name_here(repository: &Repository) -> Result<WorktreeName, FactsError> {
 ///
 /// # Errors
 /// Fails when the records cannot be listed.
-pub fn by_path(repository: &Repository, path: &Utf8Path) -> Result<Option<Known>, FactsError> {
+pub fn by_path(
+    repository: &Repository,
+    path: &Utf8Path,
+) -> Result<Option<Worktree>, WorktreeError> {
     for name in names(repository)? {
-        if let Ok(Recorded::Whole(known)) = Recorded::read(repository, &name)
+        if let Ok(RecordState::Complete(known)) = RecordState::read(repository, &name)
             && path.starts_with(&known.record.path)
         {
             return Ok(Some(*known));
@@ -536,11 +559,11 @@ pub fn by_path(repository: &Repository, path: &Utf8Path) -> Result<Option<Known>
 fn read_text<T: serde::de::DeserializeOwned>(
     name: &WorktreeName,
     file: &Utf8Path,
-) -> Result<Option<T>, FactsError> {
+) -> Result<Option<T>, WorktreeError> {
     let Some(bytes) = files::read(file)? else {
         return Ok(None);
     };
-    let damaged = |detail: String| FactsError::Damaged {
+    let damaged = |detail: String| WorktreeError::Damaged {
         name: name.to_string(),
         file: "the record".to_owned(),
         detail,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shared {
-    /// [`super::VERSION`].
+    /// [`super::record::VERSION`].
     pub version: u32,
     /// The hooks that git ran in the main worktree, sorted.
     pub hooks: Vec<HookFile>,

@@ -8,7 +8,7 @@ use crate::name::CommitId;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Removal {
-    /// [`VERSION`](super::VERSION).
+    /// [`VERSION`](super::record::VERSION).
     pub version: u32,
     /// When it began, RFC 3339 in UTC.
     pub began: String,

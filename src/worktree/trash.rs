@@ -10,7 +10,7 @@ use crate::name::{BranchName, CommitId, WorktreeName};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trash {
-    /// [`super::VERSION`].
+    /// [`super::record::VERSION`].
     pub version: u32,
     /// Its name.
     pub name: WorktreeName,

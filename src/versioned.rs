@@ -1,0 +1,44 @@
+//! Reads and writes the files of the program's own: TOML with a version.
+
+use serde::Serialize;
+
+/// The version of the files' form.
+pub const VERSION: u32 = 2;
+
+/// Says that a file of ours cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecordError {
+    /// It was written by another version of the program.
+    #[error("it has version {0}, and this program writes version {VERSION}")]
+    Version(i64),
+    /// It is no file of ours.
+    #[error("it is damaged: {0}")]
+    Damaged(String),
+}
+
+/// Writes a file of ours.
+///
+/// # Panics
+/// Never: the types above have no value that TOML cannot hold.
+#[must_use]
+pub fn to_text<T: Serialize>(value: &T) -> String {
+    toml::to_string(value).expect("because these types hold only what TOML can write")
+}
+
+/// Reads a file of ours.
+///
+/// # Errors
+/// Fails when it is of another version, or damaged.
+pub fn from_text<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, RecordError> {
+    let table: toml::Table = text.parse().map_err(|error| damaged(&error))?;
+    match table.get("version").and_then(toml::Value::as_integer) {
+        Some(version) if version == i64::from(VERSION) => {}
+        Some(version) => return Err(RecordError::Version(version)),
+        None => return Err(RecordError::Damaged("it has no version".to_owned())),
+    }
+    table.try_into().map_err(|error| damaged(&error))
+}
+
+fn damaged(error: &toml::de::Error) -> RecordError {
+    RecordError::Damaged(error.message().to_owned())
+}

@@ -1,0 +1,91 @@
+//! Lists why a worktree of ours cannot be read.
+#![allow(
+    unused_assignments,
+    reason = "zkat/miette#458: the derive of Diagnostic assigns fields that it does not read"
+)]
+
+use crate::disk::DiskError;
+use crate::git::GitError;
+use crate::path::{RepoPath, escape_for_terminal};
+use crate::sync::PatternOrigin;
+
+/// Says why a worktree of ours cannot be read.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+pub enum WorktreeError {
+    /// Git could not answer.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Git(#[from] GitError),
+    /// The disk could not be read.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Disk(#[from] DiskError),
+    /// There is no worktree of ours with this name.
+    #[error("there is no worktree named `{name}`")]
+    #[diagnostic(code(agentwt::facts::unknown_worktree), help("{}", names_help(known)))]
+    UnknownWorktree {
+        /// The name.
+        name: String,
+        /// The names there are.
+        known: Vec<String>,
+    },
+    /// No name was given, and the directory is in no worktree of ours.
+    #[error("not inside a worktree of git-agentwt, so a name is needed")]
+    #[diagnostic(code(agentwt::facts::not_in_worktree), help("{}", names_help(known)))]
+    NotInWorktree {
+        /// The names there are.
+        known: Vec<String>,
+    },
+    /// A file of ours cannot be read.
+    #[error("cannot read {file} of worktree `{name}`: {detail}")]
+    #[diagnostic(
+        code(agentwt::facts::damaged),
+        help(
+            "see what is there with `git worktree list`; to save its work: git -C .agentwt/worktrees/{name} stash -u"
+        )
+    )]
+    Damaged {
+        /// The worktree.
+        name: String,
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// An `add` of this name is under way, or was ended in the middle.
+    #[error("worktree `{name}` is incomplete: its `add` is running, or was killed")]
+    #[diagnostic(
+        code(agentwt::facts::incomplete),
+        help(
+            "wait for it, or run `git agentwt add {name}` again: it finishes or clears what is left"
+        )
+    )]
+    Incomplete {
+        /// The worktree.
+        name: String,
+    },
+    /// A sync pattern names a directory that is a link.
+    #[error("cannot sync `{}` ({origin}): {link} is a symbolic link, and links are not followed", escape_for_terminal(pattern.as_bytes()))]
+    #[diagnostic(
+        code(agentwt::sync::through_link),
+        help(
+            "write `{link}` to sync the link itself, or the path of the directory it leads to, if that is in the repository: `readlink {link}` shows it"
+        )
+    )]
+    SyncThroughLink {
+        /// The pattern.
+        pattern: String,
+        /// Who wrote it.
+        origin: PatternOrigin,
+        /// The link.
+        link: RepoPath,
+    },
+}
+
+fn names_help(known: &[String]) -> String {
+    if known.is_empty() {
+        return "there is none yet; to create a worktree: git agentwt add task-1".to_owned();
+    }
+    let names = known.join(", ");
+    format!("there are: {names}; `git agentwt list` shows them")
+}

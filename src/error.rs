@@ -5,6 +5,7 @@ use std::fmt;
 use miette::Diagnostic;
 
 use crate::claim::ClaimFailure;
+use crate::commands::restore::RestoreRefusal;
 use crate::config::ConfigError;
 use crate::disk::DiskError;
 use crate::disk::copy::CopyError;
@@ -19,6 +20,7 @@ use crate::plan::range::RangeRefusal;
 use crate::plan::refusal::Refusal;
 use crate::scope::ScopeError;
 use crate::sync::PatternError;
+use crate::worktree::saved::SavedError;
 
 /// Says why a command did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +46,9 @@ pub enum Error {
     /// It was refused.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// Nothing is put back.
+    #[error(transparent)]
+    Restore(Box<RestoreRefusal>),
     /// A range gets no verdict.
     #[error(transparent)]
     Range(#[from] RangeRefusal),
@@ -104,6 +109,21 @@ pub enum Error {
     Interrupted(u8),
 }
 
+impl From<RestoreRefusal> for Error {
+    fn from(refusal: RestoreRefusal) -> Self {
+        Self::Restore(Box::new(refusal))
+    }
+}
+
+impl From<SavedError> for Error {
+    fn from(error: SavedError) -> Self {
+        match error {
+            SavedError::Git(error) => Self::Git(error),
+            SavedError::Disk(error) => Self::Disk(error),
+        }
+    }
+}
+
 impl From<ProfileError> for Error {
     fn from(error: ProfileError) -> Self {
         match error {
@@ -150,6 +170,7 @@ impl Error {
             Self::Git(error) => of_git(error),
             Self::Config(_) | Self::Scope(_) | Self::Pattern(_) => ExitCode::Config,
             Self::Refused(refusal) => refusal.exit_code(),
+            Self::Restore(refusal) => refusal.exit_code(),
             Self::Range(refusal) => refusal.exit_code(),
             Self::Claim(failure) => failure.exit_code(),
             Self::Hooks(error) => of_hooks(error),
@@ -181,6 +202,7 @@ impl Error {
             Self::Scope(errors) => errors.first().map(|error| error as &dyn Diagnostic),
             Self::Pattern(error) => Some(error),
             Self::Refused(error) => Some(error),
+            Self::Restore(refusal) => Some(&**refusal),
             Self::Range(error) => Some(error),
             Self::Claim(failure) => Some(&**failure),
             Self::Hooks(error) => Some(error),

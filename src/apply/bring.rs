@@ -7,7 +7,6 @@
 
 use std::collections::BTreeSet;
 
-use super::rescue::Rescue;
 use crate::entry::ObjectId;
 use crate::error::Error;
 use crate::facts::{Repository, Worktree, kept};
@@ -15,6 +14,7 @@ use crate::git::GitMode;
 use crate::git::refs::Ref;
 use crate::git::trees::Named;
 use crate::name::CommitId;
+use crate::worktree::saved::Rescue;
 
 /// Where commits and tags are kept that only a clone had, below its name.
 pub(super) const KEPT: &str = "refs/agentwt/kept/";

@@ -2,7 +2,6 @@
 //! what would be lost, and takes it away.
 
 use super::bring::{self, Brought};
-use super::rescue::Rescue;
 use super::trash::{self, Since};
 use super::{claim, remove};
 use crate::disk::files;
@@ -13,6 +12,7 @@ use crate::facts::{Environment, Repository, Worktree};
 use crate::name::BranchName;
 use crate::plan::remove::refusal::RemoveRefusal;
 use crate::plan::remove::{BranchFate, RemoveFacts, RemoveOptions, RemovePlan, plan};
+use crate::worktree::saved::Rescue;
 use crate::worktree::{Removal, VERSION};
 
 /// Holds a worktree that was looked at.

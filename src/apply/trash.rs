@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use camino::Utf8Path;
 
-use super::rescue::{Rescue, unused};
 use crate::disk::files::names;
 use crate::disk::remains::{Suspect, remove_dead_locks};
 use crate::error::Error;
@@ -28,6 +27,7 @@ use crate::path::RepoPath;
 use crate::plan::remove::RemovePlan;
 use crate::plan::trash::{Trashed, expired};
 use crate::scope::{Access, EntryKind};
+use crate::worktree::saved::{Rescue, unused_ref};
 pub use files::Since;
 
 /// Holds what was saved.
@@ -141,7 +141,7 @@ fn write_ref(
 ) -> Result<Rescue, Error> {
     let time = time.replace([':', '-'], "");
     let name = format!("{TRASH}{}/{time}", known.record.name);
-    let name = unused(repository, &name)?;
+    let name = unused_ref(repository, &name)?;
     let reason = "agentwt: saved before removal";
     end_locks(repository, known);
     let written = repository.git.update_ref(&name, &commit, None, reason);

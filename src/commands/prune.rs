@@ -8,7 +8,6 @@ mod worktree;
 use camino::Utf8Path;
 
 use super::{Outcome, Session};
-use crate::apply::rescue::Rescue;
 use crate::apply::{prune as apply, trash_bin};
 use crate::disk::files::{self, Lock};
 use crate::disk::trash_bin::TRASH;
@@ -23,6 +22,7 @@ use crate::plan::prune::{Asked, Candidate, Fate, Kind, Step, ago, of_entry, of_l
 use crate::plan::remove::BranchFate;
 use crate::plan::trash::expired;
 use crate::worktree::repository::WORKTREES;
+use crate::worktree::saved::Rescue;
 use crate::worktree::{RecordState, Worktree, names};
 
 /// Holds what was removed, and what stays.

@@ -4,7 +4,6 @@ use camino::Utf8PathBuf;
 
 use super::{Outcome, Session};
 use crate::apply::leaving::{Gone, Leaving, Looked};
-use crate::apply::rescue::Rescue;
 use crate::apply::trash_bin;
 use crate::disk::files::Lock;
 use crate::error::Error;
@@ -14,6 +13,7 @@ use crate::name::{BranchName, WorktreeName};
 use crate::plan::refusal::Refusal;
 use crate::plan::remove::{RemoveOptions, RemovePlan, notes};
 use crate::worktree::Worktree;
+use crate::worktree::saved::Rescue;
 
 /// Holds what became of one worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,6 @@ use super::{Outcome, Session};
 use crate::apply::clean::{Cleaned, Doing, clean};
 use crate::apply::place::{Destination, Hand, Placing, is_unfinished, place};
 use crate::apply::register::renew_config;
-use crate::apply::rescue::{self, Rescue};
 use crate::apply::{hide, pull, shown};
 use crate::config::SettingFlags;
 use crate::disk::drift::drift;
@@ -24,6 +23,7 @@ use crate::plan::sync::refusal::SyncRefusal;
 use crate::plan::sync::{Force, SyncPlan};
 use crate::sync::PatternOrigin;
 use crate::worktree::names;
+use crate::worktree::saved::{Rescue, Saving};
 
 /// Holds what became of one worktree.
 #[derive(Clone, Debug, PartialEq)]
@@ -322,7 +322,11 @@ impl Work<'_> {
         } else {
             &own
         };
-        rescue::save_files(repository, known, root, paths, &time).map(Some)
+        let name = &known.record.name;
+        let saving = Saving::begin(repository, name)?;
+        let base = &known.record.base.commit;
+        let saved = saving.save_files(base, root, paths, &known.scope, &time)?;
+        Ok(Some(saved))
     }
 
     fn selected<'f>(&self, placed: &Placed, found: &'f mut Found) -> Result<&'f Selected, Error> {

@@ -9,8 +9,8 @@ use std::os::fd::OwnedFd;
 use bstr::ByteSlice;
 use camino::Utf8Path;
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, fchmod, fstat, mkdirat, openat, statat, symlinkat,
-    unlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, mkdirat,
+    openat, statat, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 
@@ -101,7 +101,7 @@ pub fn permissions(root: &Utf8Path, path: &RepoPath) -> Result<Option<u32>, Disk
         let name = path.file_name().as_bytes();
         let stat = statat(&above, name, AtFlags::SYMLINK_NOFOLLOW)?;
         let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-        let bits = Mode::from_raw_mode(stat.st_mode).bits() & 0o777;
+        let bits = Mode::from_raw_mode(stat.st_mode).bits() & 0o7777;
         Ok(is_file.then_some(bits as _))
     };
     match look() {
@@ -111,8 +111,8 @@ pub fn permissions(root: &Utf8Path, path: &RepoPath) -> Result<Option<u32>, Disk
     }
 }
 
-/// Puts something where nothing stands; the directories above it are made. A file gets exactly
-/// these permission bits, if any are given, and never has others: it may be a key.
+/// Puts something where nothing stands; the directories above it are made. A file or directory
+/// gets exactly these permission bits, if any are given, and never more: it may be a key.
 ///
 /// # Errors
 /// Fails when something stands there or on the way, or the disk refuses.
@@ -127,21 +127,56 @@ pub fn put_entry(
     let name = path.file_name().as_bytes();
     let create = |bytes: &[u8], usual: u32| -> std::io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(permissions.unwrap_or(usual) as _);
-        let file = openat(&above, name, flags, mode)?;
-        if permissions.is_some() {
-            // what the umask has taken off
-            fchmod(&file, mode)?;
+        let mode = Mode::from_raw_mode((permissions.unwrap_or(usual) & 0o777) as _);
+        let mut file = std::fs::File::from(openat(&above, name, flags, mode)?);
+        file.write_all(bytes)?;
+        match permissions {
+            // what the umask has taken off, and what a write takes off (setuid)
+            Some(bits) => Ok(fchmod(&file, Mode::from_raw_mode(bits as _))?),
+            None => Ok(()),
         }
-        std::fs::File::from(file).write_all(bytes)
+    };
+    let create_directory = || -> std::io::Result<()> {
+        let mode = permissions.map_or(0o777, |bits| bits & 0o777 | 0o700);
+        mkdirat(&above, name, Mode::from_raw_mode(mode as _))?;
+        match permissions {
+            Some(bits) => {
+                let directory = openat(&above, name, DIRECTORY, Mode::empty())?;
+                Ok(fchmod(directory, Mode::from_raw_mode(bits as _))?)
+            }
+            None => Ok(()),
+        }
     };
     match content {
         Content::File(bytes) => create(bytes, 0o666),
         Content::Executable(bytes) => create(bytes, 0o777),
         Content::Link(text) => symlinkat(text.as_slice(), &above, name).map_err(Into::into),
-        Content::Directory => mkdirat(&above, name, Mode::from_raw_mode(0o777)).map_err(Into::into),
+        Content::Directory => create_directory(),
     }
     .map_err(failed)
+}
+
+/// Sets when a file was last written, in nanoseconds since the epoch.
+///
+/// # Errors
+/// Fails when it is not there, or the disk refuses.
+pub(super) fn set_modified(root: &Utf8Path, path: &RepoPath, time: i64) -> Result<(), DiskError> {
+    let at = |sec: i64, nsec: i64| Timespec {
+        tv_sec: sec as _,
+        tv_nsec: nsec as _,
+    };
+    let times = Timestamps {
+        last_access: at(0, UTIME_OMIT as _),
+        last_modification: at(
+            time.div_euclid(1_000_000_000),
+            time.rem_euclid(1_000_000_000),
+        ),
+    };
+    let above = parent_of(root, path.as_bstr(), Missing::Leave);
+    let name = path.file_name().as_bytes();
+    above
+        .and_then(|above| utimensat(&above, name, &times, AtFlags::SYMLINK_NOFOLLOW))
+        .map_err(|error| DiskError::new(format!("write {path}"), error))
 }
 
 fn unlink(root: &Utf8Path, path: &[u8]) -> Result<(), Errno> {

@@ -37,7 +37,6 @@ pub mod prune;
 pub mod range;
 mod references;
 pub mod remove;
-pub mod restore;
 pub mod roots;
 pub mod scope;
 pub mod shared;

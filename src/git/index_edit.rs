@@ -38,14 +38,6 @@ impl Git {
         self.output("read a tree into an index", &args).map(drop)
     }
 
-    /// Makes a tree of the index; its id.
-    ///
-    /// # Errors
-    /// Fails when git does, also when the index has conflicts.
-    pub fn write_tree(&self) -> Result<String, GitError> {
-        self.line("make a tree", &["write-tree"])
-    }
-
     /// Replaces single entries of the index, with all their stages and flags, by those of lines
     /// of [`index_info`].
     ///

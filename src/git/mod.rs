@@ -28,6 +28,7 @@ pub mod refs;
 pub mod reset;
 pub mod run;
 mod runner;
+pub mod scratch;
 mod settings;
 pub mod settings_file;
 pub mod sparse_files;

@@ -478,26 +478,4 @@ impl Git {
         )?;
         one_id(what, &args, &output)
     }
-
-    /// Makes a tree from HEAD's tree and these differences, in a temporary index, and a commit
-    /// of it that no ref names yet.
-    ///
-    /// `index_info` is for `git update-index -z --index-info`.
-    ///
-    /// # Errors
-    /// Fails when git fails.
-    pub fn commit_differences(
-        &self,
-        head: &CommitId,
-        index_info: &[u8],
-        message: &str,
-        parents: &[&CommitId],
-    ) -> Result<CommitId, GitError> {
-        let what = "save the work";
-        self.output(what, &["read-tree", head.as_str()])?;
-        let args = ["update-index", "-z", "--index-info"];
-        self.output_with_input(what, &args, Some(index_info))?;
-        let tree = self.line(what, &["write-tree"])?;
-        self.commit_tree(&tree, message, parents)
-    }
 }

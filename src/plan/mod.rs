@@ -11,7 +11,6 @@ pub mod prune;
 pub mod range;
 pub mod refusal;
 pub mod remove;
-pub mod restore;
 pub mod retry;
 pub mod rules;
 pub mod sync;

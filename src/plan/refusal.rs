@@ -6,7 +6,6 @@ use camino::Utf8PathBuf;
 use miette::Diagnostic;
 
 use super::remove::refusal::RemoveRefusal;
-use super::restore::refusal::RestoreRefusal;
 use super::sync::refusal::SyncRefusal;
 use super::trash::refusal::TrashRefusal;
 use crate::client::ClientRefusal;
@@ -185,9 +184,6 @@ pub enum Refusal {
         name: String,
         taken_by: Utf8PathBuf,
     },
-    /// Nothing is put back.
-    #[error(transparent)]
-    Restore(Box<RestoreRefusal>),
     /// A sync is refused.
     #[error(transparent)]
     Sync(Box<SyncRefusal>),
@@ -211,12 +207,6 @@ impl From<SyncRefusal> for Refusal {
 impl From<ClientRefusal> for Refusal {
     fn from(refusal: ClientRefusal) -> Self {
         Self::Client(Box::new(refusal))
-    }
-}
-
-impl From<RestoreRefusal> for Refusal {
-    fn from(refusal: RestoreRefusal) -> Self {
-        Self::Restore(Box::new(refusal))
     }
 }
 
@@ -245,7 +235,6 @@ impl Refusal {
     #[must_use]
     pub const fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Restore(refusal) => refusal.exit_code(),
             Self::Sync(refusal) => refusal.exit_code(),
             Self::Trash(refusal) => refusal.exit_code(),
             Self::NoWriteList { .. } => ExitCode::Config,
@@ -295,7 +284,6 @@ impl Refusal {
 
     fn code_name(&self) -> &'static str {
         match self {
-            Self::Restore(refusal) => refusal.code_name(),
             Self::Sync(refusal) => refusal.code_name(),
             Self::Remove(refusal) => refusal.code_name(),
             Self::Trash(refusal) => refusal.code_name(),
@@ -345,7 +333,6 @@ impl Refusal {
 
     fn advice(&self) -> String {
         match self {
-            Self::Restore(refusal) => refusal.advice(),
             Self::Sync(refusal) => refusal.advice(),
             Self::Remove(refusal) => refusal.advice(),
             Self::Trash(refusal) => refusal.advice(),

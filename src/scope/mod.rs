@@ -197,6 +197,12 @@ impl Scope {
         self.classifier().verdict(path, kind)
     }
 
+    /// Whether a file of this path is excluded: absent on purpose.
+    #[must_use]
+    pub fn excludes_file(&self, path: &RepoPath) -> bool {
+        self.verdict(path, EntryKind::File).access == Access::Excluded
+    }
+
     /// Answers the same for many paths, fast when they are sorted.
     #[must_use]
     pub fn classifier(&self) -> Classifier<'_> {

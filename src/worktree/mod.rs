@@ -7,6 +7,7 @@ mod owner;
 pub mod record;
 mod removal;
 pub mod repository;
+pub mod saved;
 mod shared;
 mod trash;
 

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::apply::rescue::read;
 use crate::change::Seen;
 use crate::compare::entry_in;
 use crate::disk::standing::standing;
@@ -18,6 +17,7 @@ use crate::plan::trash::list::{Listed, Stood};
 use crate::plan::trash::refusal::TrashRefusal;
 use crate::scope::{Access, Classifier, EntryKind};
 use crate::worktree::Usual;
+use crate::worktree::saved::write_entry;
 
 use super::Saving;
 
@@ -271,7 +271,7 @@ impl<'a> Look<'a> {
         if at_hand {
             self.left -= stat.size;
         }
-        let Some(entry) = read(saving.objects, &saving.known.record.path, path)? else {
+        let Some(entry) = write_entry(saving.objects, &saving.known.record.path, path)? else {
             // it has just gone, which the second look sees
             return Ok(Stood::Nothing);
         };

@@ -6,13 +6,12 @@ use camino::Utf8Path;
 
 use super::files::Files;
 use super::{Saving, clone};
-use crate::apply::rescue::read;
+use crate::commands::restore::facts::{index, stages};
 use crate::disk::files;
 use crate::disk::inventory::files_below;
 use crate::disk::put::permissions;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
-use crate::facts::restore::{index, stages};
 use crate::facts::trash::{ABOUT, ADMIN, BRANCH_LOG, LIST, MANIFEST, RECORD, is_left_out};
 use crate::git::trees::{Edits, Named, Slot};
 use crate::manifest::{Item, Manifest};
@@ -20,6 +19,7 @@ use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::plan::trash::list::to_bytes;
 use crate::scope::{Access, EntryKind};
+use crate::worktree::saved::write_entry;
 use crate::worktree::{PLACED, PLACING};
 use crate::worktree::{Trash, VERSION, to_text};
 
@@ -51,7 +51,7 @@ pub(super) fn save(
     // a clone's private directory has it
     if !saving.repository.is_clone()
         && let Ok(log) = RepoPath::parse(log)
-        && let Some(entry) = read(saving.objects, &saving.repository.common_dir, &log)?
+        && let Some(entry) = write_entry(saving.objects, &saving.repository.common_dir, &log)?
     {
         state.edits.insert(BRANCH_LOG.into(), Slot::Entry(entry));
     }
@@ -200,7 +200,7 @@ impl State<'_> {
     }
 
     fn take(&mut self, place: &str, root: &Utf8Path, path: &RepoPath) -> Result<(), Error> {
-        if let Some(entry) = read(self.saving.objects, root, path)? {
+        if let Some(entry) = write_entry(self.saving.objects, root, path)? {
             self.put(place, path, entry);
         }
         Ok(())

@@ -19,3 +19,18 @@ fn permission_bits_come_back() {
     world.restore(&["--undo"]).ok();
     assert_eq!(world.sh(FILES), before);
 }
+
+#[test]
+fn setuid_and_closed_directories_come_back() {
+    let files = "stat -c '%a %n' docs/keys docs/keys/key docs/empty docs/tool";
+    let world = World::after(
+        "umask 022; mkdir docs/keys docs/empty; echo key >docs/keys/key; echo t >docs/tool
+        chmod 700 docs/keys; chmod 750 docs/empty; chmod 600 docs/keys/key; chmod 4755 docs/tool",
+    );
+    let before = world.sh(files);
+    assert!(before.contains("4755 docs/tool"), "{before}");
+    world.restore(&[]).ok();
+    assert_ne!(world.sh(&format!("{files} 2>&1 || :")), before);
+    world.restore(&["--undo"]).ok();
+    assert_eq!(world.sh(files), before);
+}

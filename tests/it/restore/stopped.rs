@@ -86,7 +86,11 @@ fn a_restore_that_was_killed_can_be_run_again() {
     assert_eq!(said.status, 137, "{said}");
     let refs = world.repo.git(&["for-each-ref", "refs/agentwt/rescue"]);
     assert_eq!(refs.lines().count(), 1, "it was saved first");
+    let scratch = "ls -a $MAIN/.git/objects | grep tmp || :";
+    assert_eq!(world.sh(scratch), "tmp_objdir-agentwt-task");
     world.restore(&[]).ok();
+    assert_eq!(world.sh(scratch), "", "nothing temporary is left");
+    assert_eq!(world.sh("find $MAIN/.git -name '*-index*'"), "");
     assert!(
         !world.findings().contains(" violation"),
         "{}",

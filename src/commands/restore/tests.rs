@@ -54,7 +54,7 @@ fn a_path_means_itself_and_all_below_it_and_nothing_that_only_begins_so() {
     let facts = facts(all.to_vec());
     let plan = |asked: &[&str]| {
         let asked: Vec<RepoPath> = asked.iter().map(|text| path(text)).collect();
-        super::plan(&facts, &asked, Committed::Undone).map(|plan| names(&plan))
+        super::plan(&facts, &asked, false).map(|plan| names(&plan))
     };
     assert_eq!(plan(&["docs"]).expect("ok"), ["docs/a", "docs/b/c"]);
     assert_eq!(plan(&["docs/b/c"]).expect("ok"), ["docs/b/c"]);
@@ -70,7 +70,7 @@ fn a_link_in_the_place_of_a_directory_goes_before_what_was_in_it() {
         violation("docs/a", None, FILE),
         violation("docs/b", None, FILE),
     ]);
-    let plan = plan(&facts, &[path("docs/a")], Committed::Undone).expect("ok");
+    let plan = plan(&facts, &[path("docs/a")], false).expect("ok");
     assert_eq!(names(&plan), ["docs", "docs/a"]);
 }
 
@@ -84,7 +84,7 @@ fn work_in_scope_is_never_in_the_way() {
         };
         let mut facts = facts(vec![violation(target, None, FILE)]);
         facts.others.insert(path(other));
-        let refused = plan(&facts, &[], Committed::Undone);
+        let refused = plan(&facts, &[], false);
         assert!(
             matches!(refused, Err(RestoreRefusal::InTheWay { .. })),
             "{other}"
@@ -98,33 +98,33 @@ fn a_repository_is_refused_and_an_empty_directory_of_that_name_is_not() {
     let refused = plan(
         &facts(vec![violation("d/n/.git", nested, None)]),
         &[],
-        Committed::Undone,
+        false,
     );
     let items = vec!["d/n".to_owned()];
     assert_eq!(
         refused,
         Err(RestoreRefusal::NestedRepository {
             name: "t".into(),
-            path: "/w".into(),
+            first: "/w/d/n/.git".into(),
             items
         })
     );
     let empty = Some(Mode::EmptyDirectory);
     let empty = facts(vec![violation("d/n/.git", empty, None)]);
-    assert!(plan(&empty, &[], Committed::Undone).is_ok());
+    assert!(plan(&empty, &[], false).is_ok());
 }
 
 #[test]
 fn only_what_is_committed_needs_the_branch() {
     let mut facts = facts(vec![violation("a", FILE, FILE), violation("b", FILE, FILE)]);
     facts.violations[1].committed = true;
-    facts.standing.operation = Some(Operation::Merge);
-    let refused = plan(&facts, &[], Committed::Undone);
+    facts.standing.operation = Some("merge");
+    let refused = plan(&facts, &[], false);
     assert!(matches!(refused, Err(RestoreRefusal::InProgress { .. })));
-    assert!(plan(&facts, &[path("a")], Committed::Undone).is_ok());
+    assert!(plan(&facts, &[path("a")], false).is_ok());
     facts.standing.operation = None;
     facts.standing.elsewhere = Some("main".into());
-    let refused = plan(&facts, &[], Committed::Undone);
+    let refused = plan(&facts, &[], false);
     assert!(matches!(refused, Err(RestoreRefusal::Elsewhere { .. })));
 }
 
@@ -132,7 +132,7 @@ fn only_what_is_committed_needs_the_branch() {
 fn commits_are_made_anew_only_where_one_of_them_went_out_of_scope() {
     let mut facts = facts(vec![violation("a", FILE, FILE)]);
     let rewrite = |facts: &RestoreFacts| {
-        let plan = plan(facts, &[], Committed::Rewritten);
+        let plan = plan(facts, &[], true);
         plan.expect("nothing is in the way").rewrite
     };
     assert!(!rewrite(&facts));
@@ -152,11 +152,11 @@ fn a_placed_file_is_put_back_from_a_source_that_is_the_same_and_stays_otherwise(
         placed("c", There::Gone),
         placed("d", There::None),
     ]);
-    let both = plan(&facts, &[], Committed::Undone).expect("ok");
+    let both = plan(&facts, &[], false).expect("ok");
     assert_eq!(names(&both), ["a"]);
     let stays: Vec<_> = both.stays.iter().map(|v| v.path.to_string()).collect();
     assert_eq!(stays, ["b", "c", "d"]);
-    let nothing = plan(&facts, &[path("b")], Committed::Undone).expect("ok");
+    let nothing = plan(&facts, &[path("b")], false).expect("ok");
     assert!(nothing.is_empty() && nothing.stays.len() == 1);
 }
 
@@ -167,6 +167,6 @@ fn ignored_work_in_the_place_of_a_placed_file_is_in_its_way() {
         ..violation("a", None, None)
     }]);
     facts.others.insert(path("a/built.log"));
-    let refused = plan(&facts, &[], Committed::Undone);
+    let refused = plan(&facts, &[], false);
     assert!(matches!(refused, Err(RestoreRefusal::InTheWay { .. })));
 }

@@ -4,33 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::ByteSlice;
 
-use super::changes::Survey;
+use super::plan::{Operation, RestoreFacts, Standing, Violation};
+use super::undo::{PathNow, UndoFacts};
 use crate::change::{Change, Kind, Place, Seen};
 use crate::compare::entry_in;
 use crate::disk::drift::at_source;
-use crate::disk::files;
+use crate::disk::{DiskError, files};
 use crate::entry::{Entry, ObjectId};
+use crate::facts::changes::Survey;
 use crate::git::index::{IndexEntry, Stage, read_index};
-use crate::git::objects::Objects;
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::{Origin, PlacedFile, There};
-use crate::plan::restore::saved::from_bytes;
-use crate::plan::restore::undo::{Now, SavedRestore, UndoFacts};
-use crate::plan::restore::{Operation, RestoreFacts, Standing, Violation};
 use crate::verify::{Finding, Layer, Layers, Reason, Strictness, verify};
-use crate::worktree::Worktree;
-use crate::worktree::WorktreeError;
-use crate::worktree::repository::Repository;
-
-/// Begins the line of a rescue commit's message that says which worktree was restored.
-pub const NAME: &str = "Agentwt-Restore: ";
-/// Begins the line that says where HEAD was.
-pub const PREVIOUS: &str = "Agentwt-Head: ";
-/// Begins the line that says where the branch was moved.
-pub const MADE: &str = "Agentwt-Made: ";
-/// Names the blob in the last parent's tree that lists the paths.
-pub const LIST: &str = "list";
+use crate::worktree::saved::{self, SavedRestore};
+use crate::worktree::{Repository, Worktree, WorktreeError};
 
 /// Reads what `restore` decides on.
 #[must_use]
@@ -182,23 +170,20 @@ fn standing(known: &Worktree, survey: &Survey) -> Standing {
     }
 }
 
-/// What git is in the middle of (git's own `wt_status_get_state` looks for the same files).
+/// The operation in progress (git's own `wt_status_get_state` looks for the same files).
 fn operation(known: &Worktree) -> Option<Operation> {
-    let there = |name: &str| files::exists(&known.record.admin_dir.join(name));
-    let applying = there("rebase-apply/applying");
-    if applying {
-        Some(Operation::Am)
-    } else if there("rebase-merge") || there("rebase-apply") {
-        Some(Operation::Rebase)
-    } else if there("MERGE_HEAD") {
-        Some(Operation::Merge)
-    } else if there("REVERT_HEAD") {
-        Some(Operation::Revert)
-    } else if there("CHERRY_PICK_HEAD") || there("sequencer") {
-        Some(Operation::CherryPick)
-    } else {
-        None
-    }
+    let signs = [
+        ("rebase-apply/applying", "am"),
+        ("rebase-merge", "rebase"),
+        ("rebase-apply", "rebase"),
+        ("MERGE_HEAD", "merge"),
+        ("REVERT_HEAD", "revert"),
+        ("CHERRY_PICK_HEAD", "cherry-pick"),
+        ("sequencer", "cherry-pick"),
+    ];
+    let stands = |name: &str| files::exists(&known.record.admin_dir.join(name));
+    let found = signs.into_iter().find(|(name, _)| stands(name));
+    found.map(|(_, command)| command)
 }
 
 /// Reads the index of a worktree.
@@ -227,76 +212,6 @@ pub fn stages(index: &[IndexEntry]) -> BTreeMap<&RepoPath, Vec<(u8, Entry)>> {
     stages
 }
 
-/// Finds a restore that was saved: the one that is named, by its ref, its time or its commit, or
-/// the newest one; none when there is none.
-///
-/// # Errors
-/// Fails when git does.
-pub fn find_saved(
-    repository: &Repository,
-    known: &Worktree,
-    named: Option<&str>,
-) -> Result<Option<SavedRestore>, WorktreeError> {
-    let name = known.record.name.to_string();
-    let below = format!("refs/agentwt/rescue/{name}/");
-    let objects = repository.objects()?;
-    let mut found: Vec<((String, u32), SavedRestore)> = Vec::new();
-    for rescue in repository.git.for_each_ref(&[&below])? {
-        let full = rescue.name.to_str_lossy().into_owned();
-        let time = full.strip_prefix(&below).unwrap_or(&full);
-        let is_meant = named.is_none_or(|named| {
-            let abbreviated = named.len() >= 7 && rescue.id.as_str().starts_with(named);
-            full == named || time == named || abbreviated
-        });
-        let (second, number) = time.split_once('-').unwrap_or((time, "1"));
-        let order = (second.to_owned(), number.parse().unwrap_or(1));
-        if is_meant && let Some(saved) = read_saved(&objects, &name, full.clone(), &rescue.id)? {
-            found.push((order, saved));
-        }
-    }
-    let newest = found.into_iter().max_by(|a, b| a.0.cmp(&b.0));
-    Ok(newest.map(|(_, saved)| saved))
-}
-
-/// Reads a rescue commit; none when it is not one of a restore.
-fn read_saved(
-    objects: &Objects,
-    name: &str,
-    rescue: String,
-    commit: &CommitId,
-) -> Result<Option<SavedRestore>, WorktreeError> {
-    let raw = objects.raw_commit(commit)?;
-    let line = |start: &str| {
-        let text = raw
-            .lines()
-            .rev()
-            .find_map(|l| l.strip_prefix(start.as_bytes()));
-        text.map(|text| text.to_str_lossy().into_owned())
-    };
-    let (Some(of), Some(previous)) = (line(NAME), line(PREVIOUS)) else {
-        return Ok(None);
-    };
-    let Ok(previous) = CommitId::parse(&previous) else {
-        return Ok(None);
-    };
-    let Some(parent) = objects.commit(commit)?.parents.pop().filter(|_| of == name) else {
-        return Ok(None);
-    };
-    let tree = objects.commit(&parent)?.tree;
-    let list = objects.list(&tree)?;
-    let list = list.iter().find(|(path, _)| *path.as_bstr() == LIST);
-    let Some((_, list)) = list else {
-        return Ok(None);
-    };
-    let paths = from_bytes(&objects.blob(&list.id)?);
-    Ok(paths.map(|paths| SavedRestore {
-        rescue,
-        previous,
-        made: line(MADE).and_then(|id| CommitId::parse(&id).ok()),
-        paths,
-    }))
-}
-
 /// Reads what `restore --undo` decides on.
 ///
 /// # Errors
@@ -323,8 +238,8 @@ pub fn read_undo(
             let change = changed.get(path);
             change.is_some_and(|change| change.seen.iter().any(at))
         };
-        Now {
-            disk: on_disk(survey, path, is_excluded(known, path))
+        PathNow {
+            disk: on_disk(survey, path, known.scope.excludes_file(path))
                 .map(|entry| with_raw_id(repository, known, path, entry)),
             index: stages.get(path).cloned().unwrap_or_default(),
             disk_changed: seen(is_on_disk),
@@ -361,20 +276,12 @@ fn with_raw_id(repository: &Repository, known: &Worktree, path: &RepoPath, entry
     if is_raw || !entry.mode.is_regular() {
         return entry;
     }
-    let relative = path.to_os_path().ok();
-    let file = relative.map(|relative| known.record.path.as_std_path().join(relative));
-    let opened = file.and_then(|file| files::open_entry(&file).ok());
-    let Some(files::Opened::File {
-        size, mut content, ..
-    }) = opened
-    else {
-        return entry;
-    };
-    let id = repository.format.hash_blob(size, &mut content);
-    Entry {
-        id: id.unwrap_or(entry.id),
-        ..entry
-    }
+    let read = saved::read_entry(&known.record.path, path, |size, content| {
+        let failed = |error| DiskError::new(format!("read {path}"), error);
+        Ok(repository.format.hash_blob(size, content).map_err(failed)?)
+    });
+    let id = read.ok().flatten().map_or(entry.id, |read| read.id);
+    Entry { id, ..entry }
 }
 
 fn is_on_disk(seen: &Seen) -> bool {
@@ -382,13 +289,6 @@ fn is_on_disk(seen: &Seen) -> bool {
         Seen::Disk | Seen::Untracked | Seen::Ignored | Seen::Synced | Seen::Hidden(_) => true,
         Seen::Commit(_) | Seen::Committed | Seen::Index => false,
     }
-}
-
-/// Whether the scope excludes a file of this path.
-#[must_use]
-pub fn is_excluded(known: &Worktree, path: &RepoPath) -> bool {
-    use crate::scope::{Access, EntryKind};
-    known.scope.verdict(path, EntryKind::File).access == Access::Excluded
 }
 
 /// Says who else has a commit: remote-tracking branches by name, and another worktree by its

@@ -1,25 +1,24 @@
-//! Makes the commits of a worktree anew, so that none of them touches what is out of scope.
+//! Rewrites the commits of a worktree, so that none of them touches what is out of scope.
 //!
 //! Only objects are written; no ref moves. What is out of scope in a new commit is what its
 //! first parent has, and in a merge what the other parents bring: both are in order, as they were
-//! made anew before, or are upstream's.
+//! rewritten before, or are upstream's.
 
 use std::collections::BTreeMap;
 
-use super::saved::Bench;
+use bstr::ByteSlice;
+
+use super::facts::held_by;
+use super::plan::is_asked;
+use super::refusal::RestoreRefusal;
 use crate::compare::Delta;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
 use crate::facts::changes::Survey;
-use crate::facts::restore::held_by;
-use crate::git::index_edit::index_info;
+use crate::facts::{Repository, Worktree};
 use crate::git::objects::Objects;
 use crate::name::CommitId;
 use crate::path::RepoPath;
-use crate::plan::refusal::Refusal;
-use crate::plan::restore::is_asked;
-use crate::plan::restore::refusal::RestoreRefusal;
-use crate::plan::restore::rewrite::with_tree_and_parents;
 use crate::scope::{Access, Classifier, EntryKind};
 
 /// Holds what became of commits.
@@ -34,8 +33,9 @@ pub struct Rewritten {
 }
 
 struct Rewriter<'a> {
-    bench: &'a Bench<'a>,
-    objects: Objects,
+    repository: &'a Repository,
+    known: &'a Worktree,
+    objects: &'a Objects,
     classifier: Classifier<'a>,
     asked: &'a [RepoPath],
     /// What became of each commit.
@@ -52,18 +52,19 @@ struct Rewriter<'a> {
 /// Refuses commits that others have, and what would change work that is in scope; fails when git
 /// does.
 pub(super) fn rewrite(
-    bench: &Bench<'_>,
+    repository: &Repository,
+    known: &Worktree,
     survey: &Survey,
+    objects: &Objects,
     asked: &[RepoPath],
 ) -> Result<Rewritten, Error> {
-    let known = bench.known;
     let head = &survey.changes.head;
     let trusted: Vec<&CommitId> = survey.trusted.iter().collect();
-    let git = known.hardened_git(bench.repository);
-    let commits = git.rev_list(&[head], &trusted)?;
+    let commits = known.hardened_git(repository).rev_list(&[head], &trusted)?;
     let mut rewriter = Rewriter {
-        bench,
-        objects: bench.repository.objects()?,
+        repository,
+        known,
+        objects,
         classifier: known.scope.classifier(),
         asked,
         new: BTreeMap::new(),
@@ -72,7 +73,7 @@ pub(super) fn rewrite(
         first: None,
     };
     for commit in commits.iter().rev() {
-        rewriter.one(commit)?;
+        rewriter.rewrite_commit(commit)?;
     }
     let tip = rewriter.now(head);
     rewriter.check(head, &tip)?;
@@ -92,7 +93,7 @@ impl Rewriter<'_> {
         Ok(self.objects.commit(commit)?.tree)
     }
 
-    fn one(&mut self, id: &CommitId) -> Result<(), Error> {
+    fn rewrite_commit(&mut self, id: &CommitId) -> Result<(), Error> {
         let commit = self.objects.commit(id)?;
         let parents: Vec<CommitId> = commit.parents.iter().map(|p| self.now(p)).collect();
         // a history of its own has nothing that it could be held against
@@ -104,29 +105,23 @@ impl Rewriter<'_> {
         for (old, new) in commit.parents.iter().zip(&parents).skip(1) {
             wanted.extend(self.brought(&commit.parents[0], old, new)?);
         }
-        let same = wanted.is_empty();
-        let tree = if same {
-            commit.tree.to_string()
-        } else {
-            let mut info = Vec::new();
-            for (path, entry) in &wanted {
-                index_info(&mut info, path.as_bstr(), *entry, 0, self.bench.digits);
-            }
-            self.bench.tree(Some(&commit.tree.to_string()), &info)?
-        };
-        let unchanged = tree == commit.tree.to_string();
-        if unchanged && parents == commit.parents {
+        let wanted: Vec<(&[u8], _)> = wanted
+            .iter()
+            .map(|(path, entry)| (&**path.as_bstr(), *entry))
+            .collect();
+        let tree = self.objects.write_tree(Some(&commit.tree), &wanted)?;
+        if tree == commit.tree && parents == commit.parents {
             return Ok(());
         }
         self.first.get_or_insert_with(|| id.clone());
         let was_empty = commit.tree == self.tree(&commit.parents[0])?;
-        if parents.len() == 1 && tree == above.to_string() && !was_empty {
+        if parents.len() == 1 && tree == above && !was_empty {
             self.new.insert(id.clone(), first.clone());
             self.dropped += 1;
             return Ok(());
         }
         let raw = self.objects.raw_commit(id)?;
-        let raw = with_tree_and_parents(&raw, &tree, &parents);
+        let raw = with_tree_and_parents(&raw, &tree.to_string(), &parents);
         let made = self.objects.write_commit(&raw)?;
         self.new.insert(id.clone(), made);
         self.made += 1;
@@ -160,7 +155,7 @@ impl Rewriter<'_> {
         old: &CommitId,
         new: &CommitId,
     ) -> Result<Delta, Error> {
-        let git = self.bench.known.hardened_git(self.bench.repository);
+        let git = self.known.hardened_git(self.repository);
         let bases = git.merge_base_all(first, std::slice::from_ref(old))?;
         let Some(base) = bases.first() else {
             return Ok(Delta::new());
@@ -171,18 +166,14 @@ impl Rewriter<'_> {
 
     /// Refuses what others have, and what would lose work in scope.
     fn check(&mut self, head: &CommitId, tip: &CommitId) -> Result<(), Error> {
-        let known = self.bench.known;
-        let name = || known.record.name.to_string();
+        let name = self.known.record.name.to_string();
         if let Some(first) = &self.first {
-            let (refs, other) = held_by(self.bench.repository, known, first)?;
+            let (refs, other) = held_by(self.repository, self.known, first)?;
             if !refs.is_empty() {
-                let refusal = RestoreRefusal::Published { name: name(), refs };
-                return Err(Refusal::from(refusal).into());
+                return Err(RestoreRefusal::Published { name, refs }.into());
             }
             if let Some(other) = other {
-                let name = name();
-                let refusal = RestoreRefusal::HeldElsewhere { name, other };
-                return Err(Refusal::from(refusal).into());
+                return Err(RestoreRefusal::HeldElsewhere { name, other }.into());
             }
         }
         let (before, after) = (self.tree(head)?, self.tree(tip)?);
@@ -190,11 +181,63 @@ impl Rewriter<'_> {
         for (path, entry) in self.objects.difference(Some(&before), Some(&after))? {
             let was = back.get(&path).copied().flatten();
             if !self.is_out(&path, entry) && !self.is_out(&path, was) {
-                let (name, path) = (name(), path.to_string());
-                let refusal = RestoreRefusal::RewriteTouches { name, path };
-                return Err(Refusal::from(refusal).into());
+                let path = path.to_string();
+                return Err(RestoreRefusal::RewriteTouches { name, path }.into());
             }
         }
         Ok(())
+    }
+}
+
+/// Headers that say something of the very bytes of the commit, and are wrong of any other.
+const SIGNATURES: [&[u8]; 2] = [b"gpgsig", b"gpgsig-sha256"];
+
+/// Returns the raw bytes of a commit with this tree and these parents. Author, committer, dates,
+/// encoding, message and unknown headers stay; signatures go. A tag that was merged (`mergetag`)
+/// goes with the parents.
+#[must_use]
+pub fn with_tree_and_parents(raw: &[u8], tree: &str, parents: &[CommitId]) -> Vec<u8> {
+    let (headers, message) = match raw.find(b"\n\n") {
+        Some(at) => raw.split_at(at + 1),
+        None => (raw, &b""[..]),
+    };
+    let mut new = format!("tree {tree}\n").into_bytes();
+    for parent in parents {
+        new.extend_from_slice(format!("parent {parent}\n").as_bytes());
+    }
+    let mut keep = true;
+    for line in headers.split_inclusive(|byte| *byte == b'\n') {
+        // a line that begins with a space goes on with the header before (gitformat-signature(5))
+        if !line.starts_with(b" ") {
+            let name = line.split(|byte| *byte == b' ').next().unwrap_or(line);
+            let replaced = [&b"tree"[..], b"parent", b"mergetag"].contains(&name);
+            keep = !replaced && !SIGNATURES.contains(&name);
+        }
+        if keep {
+            new.extend_from_slice(line);
+        }
+    }
+    new.extend_from_slice(message);
+    new
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_but_tree_parents_and_signatures_stays() {
+        let raw = b"tree 1\nparent 2\nparent 3\nauthor A <a> 1 +0000\ncommitter C <c> 2 +0100\n\
+            mergetag object 3\n type commit\n \n body\ngpgsig -----BEGIN\n \n x\n -----END\n\
+            encoding latin1\nHG:extra x\n\nsubject \xe9\n\ntree in the text\n";
+        let id = CommitId::parse(&"a".repeat(40)).expect("40 digits");
+        let new = with_tree_and_parents(raw, "9", std::slice::from_ref(&id));
+        let expected = [
+            format!("tree 9\nparent {id}\n").as_bytes(),
+            b"author A <a> 1 +0000\ncommitter C <c> 2 +0100\nencoding latin1\nHG:extra x\n\n\
+                subject \xe9\n\ntree in the text\n",
+        ]
+        .concat();
+        assert_eq!(new.as_bstr(), expected.as_bstr());
     }
 }

@@ -4,16 +4,11 @@
 //! progress brings from upstream, else HEAD's entry where that is in order, else the entry of the
 //! nearest reference (`docs/decisions/0010-restore.md`).
 
-pub mod refusal;
-pub mod rewrite;
-pub mod saved;
-pub mod undo;
-
 use std::collections::BTreeSet;
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use self::refusal::RestoreRefusal;
+use super::refusal::RestoreRefusal;
 use crate::change::Kind;
 use crate::entry::{Entry, Mode};
 use crate::path::RepoPath;
@@ -58,16 +53,8 @@ pub struct Standing {
     pub operation: Option<Operation>,
 }
 
-/// Names what git is in the middle of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is the git command of its name")]
-pub enum Operation {
-    Rebase,
-    Am,
-    Merge,
-    CherryPick,
-    Revert,
-}
+/// Names the git command that is in progress, and that ends the operation.
+pub type Operation = &'static str;
 
 /// Holds a path that is a violation, as it is in every state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,15 +74,6 @@ pub struct Violation {
     /// How the source of what was placed there is; none where nothing was. Only from one that is
     /// the same can it be put back.
     pub source: Option<There>,
-}
-
-/// Says whether commits are undone by a new one, or made anew.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Committed {
-    /// A new commit undoes them.
-    Undone,
-    /// They are made anew without it (`--rewrite`).
-    Rewritten,
 }
 
 /// Holds what `restore` will do.
@@ -127,6 +105,12 @@ impl RestorePlan {
 }
 
 impl Violation {
+    /// The path, and what commits and the index get back.
+    #[must_use]
+    pub fn change(&self) -> (&[u8], Option<Entry>) {
+        (self.path.as_bstr(), self.target)
+    }
+
     /// What is to stand on disk.
     #[must_use]
     pub fn wanted(&self) -> Option<Entry> {
@@ -156,7 +140,8 @@ impl Violation {
     }
 }
 
-/// Decides. Without paths, everything is put back; a path means itself and all below it.
+/// Decides. Without paths, everything is put back; a path means itself and all below it. With
+/// `rewrite`, commits are rewritten instead of undone by a new one.
 ///
 /// # Errors
 /// Refuses a path that is no violation, what no commit can save, and what would touch work that
@@ -164,7 +149,7 @@ impl Violation {
 pub fn plan(
     facts: &RestoreFacts,
     asked: &[RepoPath],
-    committed: Committed,
+    rewrite: bool,
 ) -> Result<RestorePlan, RestoreRefusal> {
     let name = || facts.name.clone();
     if !facts.is_there {
@@ -178,22 +163,31 @@ pub fn plan(
     }
     if let Some(stranger) = asked.iter().find(|path| !is_known(facts, path)) {
         let paths = facts.violations.iter().map(|violation| &violation.path);
-        let there = paths.chain(&facts.permissions).map(ToString::to_string);
+        let name = name();
+        let there: Vec<&RepoPath> = paths.chain(&facts.permissions).collect();
+        let there = match there.as_slice() {
+            [] => format!("there is none at all: git agentwt verify {name}"),
+            [only] => format!("there is {only}: git agentwt restore {name}"),
+            [first, ..] => format!(
+                "there are {}, {first} among them: git agentwt verify {name}",
+                there.len()
+            ),
+        };
         return Err(RestoreRefusal::NoViolation {
-            name: name(),
+            name,
             path: stranger.to_string(),
-            there: there.collect(),
+            there,
         });
     }
     let (stays, paths): (Vec<_>, Vec<_>) = selected(facts, asked)
         .into_iter()
         .partition(Violation::stays);
-    let rewrite = committed == Committed::Rewritten
+    let rewrite = rewrite
         && (paths.iter().any(|violation| violation.committed)
             || facts.history.iter().any(|path| is_asked(asked, path)));
     check_disk(facts, &paths)?;
     if rewrite || paths.iter().any(|violation| violation.committed) {
-        check_branch(facts)?;
+        facts.standing.check(&facts.name, &facts.path)?;
     }
     let permissions = facts.permissions.iter();
     Ok(RestorePlan {
@@ -247,11 +241,10 @@ fn check_disk(facts: &RestoreFacts, paths: &[Violation]) -> Result<(), RestoreRe
     let nested = paths.iter().filter(|v| v.is_in_nested_repository());
     let mut nested: Vec<String> = nested.filter_map(|v| nested_root(&v.path)).collect();
     nested.dedup();
-    if !nested.is_empty() {
-        let path = facts.path.clone();
+    if let Some(first) = nested.first() {
         return Err(RestoreRefusal::NestedRepository {
             name,
-            path,
+            first: facts.path.join(first).join(".git"),
             items: nested,
         });
     }
@@ -260,12 +253,15 @@ fn check_disk(facts: &RestoreFacts, paths: &[Violation]) -> Result<(), RestoreRe
         gitlink && v.disk != v.wanted()
     };
     if let Some(submodule) = paths.iter().find(is_gitlink) {
-        return Err(RestoreRefusal::Submodule {
-            name,
-            directory: facts.path.join(submodule.path.to_string()),
-            path: submodule.path.to_string(),
-            commit: submodule.target.map(|entry| entry.id.to_string()),
-        });
+        let path = submodule.path.to_string();
+        let directory = facts.path.join(&path);
+        let advice = match submodule.target {
+            Some(Entry { id, .. }) => {
+                format!("save what is in it, then: git -C {directory} checkout --force {id}")
+            }
+            None => format!("no commit can save its history: mv {directory} <elsewhere>"),
+        };
+        return Err(RestoreRefusal::Submodule { name, path, advice });
     }
     let chosen: BTreeSet<&RepoPath> = paths.iter().map(|v| &v.path).collect();
     let comes = |v: &&Violation| v.target.is_some() || v.from_source();
@@ -294,26 +290,30 @@ fn nested_root(path: &RepoPath) -> Option<String> {
     Some(root.to_string())
 }
 
-/// Refuses to move the branch under git's feet.
-fn check_branch(facts: &RestoreFacts) -> Result<(), RestoreRefusal> {
-    let (name, path) = (facts.name.clone(), facts.path.clone());
-    if let Some(operation) = facts.standing.operation {
-        return Err(RestoreRefusal::InProgress {
-            name,
-            path,
-            operation,
-        });
+impl Standing {
+    /// Refuses to move the branch while git works on it, or HEAD is elsewhere.
+    ///
+    /// # Errors
+    /// Says which.
+    pub fn check(&self, name: &str, path: &Utf8Path) -> Result<(), RestoreRefusal> {
+        let (name, path) = (name.to_owned(), path.to_owned());
+        match (self.operation, &self.elsewhere) {
+            (Some(operation), _) => Err(RestoreRefusal::InProgress {
+                name,
+                path,
+                operation,
+            }),
+            (None, Some(elsewhere)) => Err(RestoreRefusal::Elsewhere {
+                name,
+                path,
+                branch: self.branch.clone(),
+                elsewhere: elsewhere.clone(),
+            }),
+            (None, None) => Ok(()),
+        }
     }
-    if let Some(elsewhere) = &facts.standing.elsewhere {
-        return Err(RestoreRefusal::Elsewhere {
-            name,
-            path,
-            branch: facts.standing.branch.clone(),
-            elsewhere: elsewhere.clone(),
-        });
-    }
-    Ok(())
 }
 
 #[cfg(test)]
+#[path = "tests.rs"]
 mod tests;

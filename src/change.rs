@@ -172,8 +172,6 @@ pub struct ChangeSet {
     pub integrity: Vec<Change>,
     /// What is not as it was of what several worktrees share.
     pub shared: Vec<SharedChange>,
-    /// How many files of the main worktree changed, by whomever; none where nobody looked.
-    pub main_changed: Option<usize>,
 }
 
 impl Place {
@@ -334,7 +332,6 @@ impl ChangeSet {
             links_out: Vec::new(),
             integrity: Vec::new(),
             shared: Vec::new(),
-            main_changed: None,
         }
     }
 

@@ -129,8 +129,8 @@ use camino::Utf8PathBuf;
 pub use self::kind::Kind;
 pub use self::provision::{Provision, Provisioned, Teardown, path, provision, teardown};
 use crate::cli::DEFAULT_RETRY_DELAY;
+use crate::commands::Session;
 pub use crate::commands::changed::{Asked, Collected};
-use crate::commands::{Remarks, Session};
 use crate::disk::files;
 use crate::disk::lock::Patience;
 use crate::disk::scan::Walking;
@@ -193,7 +193,6 @@ impl Options {
             hook_index: None,
             chained_for: None,
             walking: Walking::default(),
-            remarks: Remarks::Heard,
             input: Vec::new(),
             quarantine: None,
             binary: own_program().unwrap_or_default(),

@@ -14,7 +14,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::answer::{Answer, Paint};
 use crate::cli::{Cli, Command, Format, man};
-use crate::commands::{self, Outcome, Remarks, Session};
+use crate::commands::{self, Outcome, Session};
 use crate::disk::DiskError;
 use crate::disk::lock::Patience;
 use crate::disk::scan::Walking;
@@ -222,7 +222,6 @@ fn session(cli: &Cli) -> Result<Session, Error> {
             .ok()
             .and_then(|text| Walking::parse(&text))
             .unwrap_or_default(),
-        remarks: remarks(cli),
         input,
         quarantine: std::env::var("GIT_QUARANTINE_PATH")
             .ok()
@@ -384,15 +383,6 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
             write_answer(text.as_bytes()).map_or_else(|exit| exit, |()| ExitCode::Success)
         }
     })
-}
-
-/// JSON has them as facts, all else says them on stderr.
-fn remarks(cli: &Cli) -> Remarks {
-    if cli.common.quiet && form(&cli.command).0 != Format::Json {
-        Remarks::Unheard
-    } else {
-        Remarks::Heard
-    }
 }
 
 /// The form in which a command was asked to answer.

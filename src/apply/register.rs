@@ -11,7 +11,6 @@ use crate::disk::scan::{Believe, Found, Walk, scan};
 use crate::entry::Entry;
 use crate::error::Error;
 use crate::facts::add::Listing;
-use crate::facts::shared::MainWorktree;
 use crate::facts::{Repository, Worktree, conversions, integrity, shared};
 use crate::git::index::IndexEntry;
 use crate::manifest::{Item, Manifest, OnDisk};
@@ -56,20 +55,7 @@ impl Registration<'_> {
     ///
     /// # Errors
     /// Fails when git or the disk does; the caller removes the directory.
-    pub fn write(self) -> Result<Record, Error> {
-        let repository = self.repository;
-        self.write_beside(|| Ok(shared::main_worktree(repository)?))
-    }
-
-    /// As [`Registration::write`]; what is in the main worktree is told by somebody who may still be
-    /// looking, and is asked last.
-    ///
-    /// # Errors
-    /// As [`Registration::write`], and as whoever tells.
-    pub fn write_beside(
-        mut self,
-        main: impl FnOnce() -> Result<MainWorktree, Error>,
-    ) -> Result<Record, Error> {
+    pub fn write(mut self) -> Result<Record, Error> {
         let repository = self.repository;
         if let RecordState::Incomplete(intent) = RecordState::read(repository, &self.record.name)? {
             self.record.owner = intent.owner;
@@ -77,7 +63,7 @@ impl Registration<'_> {
         self.record.conversions = self.conversions()?;
         std::thread::scope(|threads| {
             let manifest = threads.spawn(|| self.write_manifest());
-            let rest = self.write_rest(main);
+            let rest = self.write_rest();
             joined(manifest)?;
             rest
         })?;
@@ -101,10 +87,10 @@ impl Registration<'_> {
     }
 
     /// Writes what is known of all else; the disk takes it together with the manifest.
-    fn write_rest(&self, main: impl FnOnce() -> Result<MainWorktree, Error>) -> Result<(), Error> {
+    fn write_rest(&self) -> Result<(), Error> {
         files::write(&self.dir.join("refs"), &refs(self.repository)?)?;
         self.ignore_rules()?;
-        let shared = shared::take_beside(self.repository, main()?)?;
+        let shared = shared::take(self.repository)?;
         let file = self.dir.join("shared.toml");
         Ok(files::write(&file, to_text(&shared).as_bytes())?)
     }
@@ -274,7 +260,7 @@ pub fn dot_git(worktree: &Utf8Path) -> Result<String, Error> {
 /// # Errors
 /// Fails when git or the disk does.
 pub fn accept_shared(repository: &Repository, known: &Worktree) -> Result<Worktree, Error> {
-    let shared = shared::accept(repository, known.shared()?)?;
+    let shared = shared::take(repository)?;
     files::write(&known.dir.join("shared.toml"), to_text(&shared).as_bytes())?;
     renew(repository, known, WatchedFile::is_shared)
 }

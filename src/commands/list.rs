@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{Outcome, Session};
+use crate::cli::Format;
 use crate::disk::drift::drift;
 use crate::disk::files;
 use crate::disk::usage::{Usage, usage};
@@ -14,7 +15,7 @@ use crate::facts::add::Listing;
 use crate::facts::held::Held;
 use crate::facts::overlap::{live, tracked};
 use crate::facts::position::{Position, positions};
-use crate::facts::shared::main_changes;
+use crate::facts::shared::main_changed;
 use crate::git::index::read_index;
 use crate::name::CommitId;
 use crate::placed::{DriftCounts, Here};
@@ -85,8 +86,7 @@ pub struct Details {
     pub created: String,
     /// Whether its branch is at a commit that was not there when it was made.
     pub committed: bool,
-    /// How many files of the main worktree changed since, by whomever; none where that is not
-    /// known.
+    /// How many files of the main worktree are not as committed; none where that is not known.
     pub main_changed: Option<usize>,
     /// What was placed, by its state; none where it cannot be told.
     pub placed: Option<DriftCounts>,
@@ -129,21 +129,13 @@ fn rows(repository: &Repository, options: &crate::cli::List) -> Result<Vec<Row>,
         rows.push(damaged(repository, &lost.name, why));
     }
     let known: Vec<&Worktree> = all.iter().collect();
-    let (positions, main) = std::thread::scope(|scope| {
-        let main = scope.spawn(|| main_changes(repository, &known));
-        let positions = positions(repository, &known);
-        let main = main.join();
-        (
-            positions,
-            main.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-        )
-    });
-    // a remark: that it cannot be told is no reason to list nothing
-    let mut main = main.unwrap_or_default().into_iter();
-    for (known, position) in all.iter().zip(positions?) {
+    // a failure of git's status is not a reason to list nothing
+    let is_json = options.output.format() == Format::Json;
+    let main = is_json.then(|| main_changed(repository, &known).ok().flatten());
+    for (known, position) in all.iter().zip(positions(repository, &known)?) {
         let mut row = whole(repository, known, position);
         if let Some(details) = &mut row.details {
-            details.main_changed = main.next().flatten();
+            details.main_changed = main.flatten();
         }
         if row.state == State::Missing && known.is_gone(repository) {
             continue;

@@ -41,26 +41,6 @@ use crate::plan::sync::SyncPlan;
 use crate::process::SharedProber;
 use crate::sync::Candidates;
 
-/// Says whether anybody hears what is said beside an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remarks {
-    /// They are shown, or part of the answer.
-    Heard,
-    /// They are not (`-q`): what they cost can be saved.
-    Unheard,
-}
-
-impl Remarks {
-    /// Whether they are heard.
-    #[must_use]
-    pub const fn are_heard(self) -> bool {
-        match self {
-            Self::Heard => true,
-            Self::Unheard => false,
-        }
-    }
-}
-
 /// Holds what the edge knows of this run: where, under which variables, and what was signalled.
 #[derive(Clone, Debug)]
 pub struct Session {
@@ -74,8 +54,6 @@ pub struct Session {
     pub chained_for: Option<u32>,
     /// Whether stat data are believed (`GIT_AGENTWT_WALK=full|fast`).
     pub walking: Walking,
-    /// Whether remarks are heard.
-    pub remarks: Remarks,
     /// What came on standard input for a hook (githooks(5)) or as a prompt; empty elsewhere.
     pub input: Vec<u8>,
     /// Where the objects of a push are that waits for a hook (`GIT_QUARANTINE_PATH`, githooks(5)).

@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::facts::changes::{Survey, collect};
 use crate::facts::held::Held;
 use crate::facts::position::{Position, position};
+use crate::facts::shared::main_changed;
 use crate::facts::{IndexFile, Repository};
 use crate::git::hooks::HooksStatus;
 use crate::name::CommitId;
@@ -33,6 +34,8 @@ pub struct StatusAnswer {
     pub uncommitted: usize,
     /// How many ignored files are there.
     pub ignored: usize,
+    /// How many files of the main worktree are not as committed; none where that is not known.
+    pub main_changed: Option<usize>,
     /// The hooks; none when they cannot be looked at.
     pub hooks: Option<HooksStatus>,
     /// What was placed, with how it has moved; none when its directory is gone. Directories only
@@ -105,6 +108,7 @@ fn of(
         changes: changes.filter(|change| !change.is_ignored()).collect(),
         uncommitted,
         ignored,
+        main_changed: main_changed(home, &[&known]).ok().flatten(),
         hooks,
         placed,
         position: position(home, &known)?,

@@ -11,7 +11,6 @@ use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::changes::{Survey, collect};
 use crate::facts::integrity;
-use crate::facts::shared::main_changes;
 use crate::facts::{IndexFile, Repository, Worktree, WorktreeError};
 use crate::plan::refusal::Refusal;
 use crate::verify::{Report, verify, without_scope};
@@ -55,19 +54,12 @@ pub fn run(
             *known = accept_shared(&known.repository(&repository), known)?;
         }
     }
-    let (surveyed, main) = if session.remarks.are_heard() {
-        look(&repository, &chosen.known)
-    } else {
-        let all = chosen.known.iter();
-        let surveys = all.map(|known| settled(&repository, known));
-        (surveys.collect(), Vec::new())
-    };
-    for (at, (known, changes)) in chosen.known.iter().zip(surveyed).enumerate() {
+    for known in &chosen.known {
+        let changes = settled(&repository, known);
         if options.all && known.is_gone(&repository) {
             continue;
         }
         let mut changes = known.unless_gone(&repository, changes)?;
-        changes.main_changed = main.get(at).copied().flatten();
         changes.integrity.extend(integrity::lock(&known.record));
         let report = verify(&known.scope, changes, layers, strictness);
         if let Err(error) = outcome::store(known, &report, &Session::now()) {
@@ -83,22 +75,6 @@ pub fn run(
         outcome.exit = ExitCode::Violations;
     }
     Ok(outcome)
-}
-
-/// What changed in each of the worktrees, and, looked at meanwhile, how many files of the main
-/// worktree did: a remark, without which there is a verdict all the same.
-fn look(
-    repository: &Repository,
-    all: &[Worktree],
-) -> (Vec<Result<ChangeSet, WorktreeError>>, Vec<Option<usize>>) {
-    std::thread::scope(|scope| {
-        let main = scope.spawn(|| main_changes(repository, &all.iter().collect::<Vec<_>>()));
-        let surveys = all.iter().map(|known| settled(repository, known));
-        let surveys = surveys.collect();
-        let main = main.join();
-        let main = main.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        (surveys, main.unwrap_or_default())
-    })
 }
 
 /// What changed in a worktree. A git that works there meanwhile makes one moment be held against

@@ -94,11 +94,6 @@ impl Listing {
         })
     }
 
-    /// All names.
-    pub fn names(&self) -> impl Iterator<Item = &CStr> {
-        self.entries().map(|(name, _)| name)
-    }
-
     /// Whether it has a name.
     pub fn has(&self, name: &CStr) -> bool {
         let name = name.to_bytes_with_nul();

@@ -28,7 +28,6 @@ pub mod scan;
 pub mod standing;
 pub mod stat;
 pub mod trash_bin;
-pub mod untouched;
 pub mod usage;
 mod whole;
 

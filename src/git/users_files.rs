@@ -23,14 +23,6 @@ impl Git {
         Self::default_file("git/attributes")
     }
 
-    /// Where git looks for the user's settings (git-config(1), "FILES").
-    #[must_use]
-    pub fn default_settings_files() -> Vec<Utf8PathBuf> {
-        let home = directory_in("HOME").map(|home| home.join(".gitconfig"));
-        let all = [Self::default_file("git/config"), home];
-        all.into_iter().flatten().collect()
-    }
-
     fn default_file(name: &str) -> Option<Utf8PathBuf> {
         let config = directory_in("XDG_CONFIG_HOME");
         let config = config.or_else(|| Some(directory_in("HOME")?.join(".config")));

@@ -420,41 +420,6 @@ impl Git {
         Ok(records.map(|record| record[3..].into()).collect())
     }
 
-    /// Lists what is neither tracked nor ignored: files, and with a `/` at the end the directories
-    /// with nothing tracked in them, empty ones too; of several inside each other the outermost.
-    ///
-    /// # Errors
-    /// Fails when git does.
-    pub fn untracked(&self) -> Result<Vec<BString>, GitError> {
-        let args = [
-            "ls-files",
-            "-z",
-            "--others",
-            "--directory",
-            "--exclude-standard",
-        ];
-        let output = self.output("look at the main worktree", &args)?;
-        let names = output.split_str("\0").filter(|name| !name.is_empty());
-        Ok(names.map(BString::from).collect())
-    }
-
-    /// Lists each file that is neither tracked nor ignored below these directories (which end with
-    /// `/`); one that is a repository of its own stands for all that is in it.
-    ///
-    /// # Errors
-    /// Fails when git does.
-    pub fn untracked_below(&self, directories: &[&str]) -> Result<Vec<BString>, GitError> {
-        if directories.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut args = vec!["--literal-pathspecs", "ls-files", "-z", "--others"];
-        args.extend(["--exclude-standard", "--"]);
-        args.extend(directories);
-        let output = self.output("look at the main worktree", &args)?;
-        let names = output.split_str("\0").filter(|name| !name.is_empty());
-        Ok(names.map(BString::from).collect())
-    }
-
     /// Makes a commit of a tree, that no ref names yet; as the user, or in our own name where
     /// nobody is configured.
     ///

@@ -2,8 +2,7 @@
 //!
 //! Version 2: the line `agentwt-manifest 2`, then `settled` and the number of items, then all
 //! paths in order, then what is known of each in the same order, then `end`. An id that disk and
-//! base share is written once. Version 1, which is still read, has each path beside what is known
-//! of it: then nobody knows how long all paths are before the last one was read.
+//! base share is written once.
 
 use std::cmp::Ordering;
 
@@ -13,7 +12,6 @@ use crate::packed::{self, Input, put, put_path, put_signed};
 use crate::path::Paths;
 
 const HEAD: &[u8] = b"agentwt-manifest 2\n";
-const HEAD_1: &[u8] = b"agentwt-manifest 1\n";
 const END: &[u8] = b"end\n";
 
 const HAS_BASE: u8 = 1;
@@ -91,19 +89,13 @@ impl Manifest {
     /// Reads a manifest.
     ///
     /// # Errors
-    /// Fails on anything that [`Manifest::to_bytes`] of this version, or of the first one, would
-    /// not have written.
+    /// Fails on anything that [`Manifest::to_bytes`] would not have written.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ManifestError> {
-        let first = bytes.strip_prefix(HEAD_1);
-        let rest = first.or_else(|| bytes.strip_prefix(HEAD));
-        let bytes = rest.ok_or(ManifestError::Version)?;
+        let bytes = bytes.strip_prefix(HEAD).ok_or(ManifestError::Version)?;
         let mut input = Reader(Input::new(bytes));
         let settled = input.0.signed()?;
         let count = input.0.size()?;
-        let items = match first {
-            Some(_) => input.paired(count)?,
-            None => input.apart(count)?,
-        };
+        let items = input.items(count)?;
         if input.0.rest() == END {
             Ok(Self { items, settled })
         } else {
@@ -141,7 +133,7 @@ struct Reader<'b>(Input<'b>);
 
 impl Reader<'_> {
     /// Reads all paths, then what is known of each.
-    fn apart(&mut self, count: usize) -> Result<Vec<Item>, ManifestError> {
+    fn items(&mut self, count: usize) -> Result<Vec<Item>, ManifestError> {
         // each has two bytes at least, so that no number makes us take more than is there
         let mut paths = Paths::with_capacity(count.min(self.0.rest().len() / 2));
         for _ in 0..count {
@@ -157,22 +149,6 @@ impl Reader<'_> {
             self.known(&mut item.base, &mut item.disk)?;
         }
         Ok(items)
-    }
-
-    /// Reads each path with what is known of it.
-    fn paired(&mut self, count: usize) -> Result<Vec<Item>, ManifestError> {
-        let expected = count.min(self.0.rest().len() / 2);
-        let mut paths = Paths::with_capacity(expected);
-        let mut known = Vec::with_capacity(expected);
-        for _ in 0..count {
-            self.path(&mut paths)?;
-            let (mut base, mut disk) = (None, None);
-            self.known(&mut base, &mut disk)?;
-            known.push((base, disk));
-        }
-        let both = paths.into_paths().zip(known);
-        let item = |(path, (base, disk))| Item { path, base, disk };
-        Ok(both.map(item).collect())
     }
 
     /// Reads a path after the others. Paths come in order, each once.
@@ -222,21 +198,6 @@ mod tests {
     use super::*;
     use crate::path::RepoPath;
 
-    /// The bytes as version 1 had them.
-    fn first_version(manifest: &Manifest) -> Vec<u8> {
-        let mut out = HEAD_1.to_vec();
-        put_signed(&mut out, manifest.settled);
-        put(&mut out, manifest.items.len() as u64);
-        let mut before = None;
-        for item in &manifest.items {
-            put_path(&mut out, before, &item.path);
-            put_item(&mut out, item);
-            before = Some(&item.path);
-        }
-        out.extend_from_slice(END);
-        out
-    }
-
     fn sample() -> Manifest {
         let path = |text: &str| RepoPath::parse(text).expect("it is normal");
         let id = |byte| ObjectId::from_bytes(&[byte; 20]).expect("20 bytes");
@@ -283,8 +244,6 @@ mod tests {
     #[test]
     fn a_manifest_is_read_back_as_it_was_written() {
         let manifest = sample();
-        let first = first_version(&manifest);
-        assert_eq!(Manifest::from_bytes(&first).as_ref(), Ok(&manifest));
         assert_eq!(Manifest::from_bytes(&manifest.to_bytes()), Ok(manifest));
     }
 
@@ -326,16 +285,14 @@ mod tests {
     #[test]
     fn a_manifest_that_was_cut_or_extended_is_damaged() {
         let bytes = sample().to_bytes();
-        for bytes in [&bytes, &first_version(&sample())] {
-            for cut in HEAD.len()..bytes.len() {
-                let read = Manifest::from_bytes(&bytes[..cut]);
-                assert_eq!(read, Err(ManifestError::Damaged), "{cut}");
-            }
+        for cut in HEAD.len()..bytes.len() {
+            let read = Manifest::from_bytes(&bytes[..cut]);
+            assert_eq!(read, Err(ManifestError::Damaged), "{cut}");
         }
         let longer = [bytes.as_slice(), b"x"].concat();
         assert_eq!(Manifest::from_bytes(&longer), Err(ManifestError::Damaged));
         assert_eq!(
-            Manifest::from_bytes(b"agentwt-manifest 3\n"),
+            Manifest::from_bytes(b"agentwt-manifest 1\n"),
             Err(ManifestError::Version)
         );
     }

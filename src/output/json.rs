@@ -209,7 +209,6 @@ fn verdict(report: &Report) -> Map<String, Value> {
     let value = json!({
         "base": Some(&report.changes.base).filter(|base| base.is_known()),
         "head": Some(&report.changes.head).filter(|head| head.is_known()),
-        "main_changed": report.changes.main_changed,
         "valid": report.valid(),
         "violations": report.violations().map(finding).collect::<Vec<_>>(),
         "notices": report.notices().map(finding).collect::<Vec<_>>(),
@@ -303,6 +302,7 @@ pub(super) fn status(one: &StatusAnswer) -> Value {
         "seen": by_seen(&one.changes),
         "uncommitted": one.uncommitted,
         "ignored": one.ignored,
+        "main_changed": one.main_changed,
         "hooks": one.hooks.as_ref().map_or(Value::Null, hooks_status),
         "placed": one.placed.as_ref().map(|all| all.iter().map(placed).collect::<Vec<_>>()),
         "verification": one.last.as_ref().map_or(Value::Null, last),

@@ -18,5 +18,5 @@ pub use record::*;
 pub use removal::Removal;
 pub(crate) use repository::joined;
 pub use repository::{Main, Repository};
-pub use shared::{HookFile, MainFile, MainSince, Setting, Shared};
+pub use shared::{HookFile, Setting, Shared};
 pub use trash::{Trash, Usual};

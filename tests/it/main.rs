@@ -36,7 +36,6 @@ mod kill_points;
 mod known_names;
 mod list;
 mod list_fleet;
-mod main_worktree;
 mod man;
 mod oracle;
 mod overlap;

@@ -75,7 +75,6 @@ fn session(dir: &Path, runner: impl Runner + 'static) -> Session {
         trace: Trace::default(),
         progress: Arc::default(),
         signal: Arc::default(),
-        remarks: git_agentwt::commands::Remarks::Heard,
         idle: Arc::default(),
         patience: Patience::default(),
         log: Log::default(),

@@ -246,7 +246,6 @@ fn json_has_an_envelope_and_facts() {
             }
           ],
           "head": "5d8c0b6e99675dcbf031a0d801151743cc975304",
-          "main_changed": 0,
           "name": "task",
           "notices": [
             {

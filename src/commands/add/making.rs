@@ -19,7 +19,6 @@ use crate::error::Error;
 use crate::facts::Repository;
 use crate::facts::add::{Classified, Listing, base_tips};
 use crate::facts::checkout;
-use crate::facts::shared;
 use crate::facts::sync::{self, FromConfig};
 use crate::git::Asked;
 use crate::git::checkout::CheckoutBy;
@@ -126,49 +125,42 @@ impl Making<'_> {
             classified,
             ready,
         };
-        std::thread::scope(|threads| {
-            // what a hook of the user's does there has to be seen
-            let main = (!hook).then(|| threads.spawn(|| shared::main_worktree(&own)));
-            let CheckedOut { index, disk } = match checkout {
-                Checkout::Own => filling.by_ourselves(&|| self.session.check().is_err())?,
-                Checkout::Git(_) => filling.by_git()?,
-            };
+        let CheckedOut { index, disk } = match checkout {
+            Checkout::Own => filling.by_ourselves(&|| self.session.check().is_err())?,
+            Checkout::Git(_) => filling.by_git()?,
+        };
+        session.check()?;
+        if hook {
+            // by the directory alone, as git starts it after `worktree add`
+            let in_worktree = repository.git.at(&plan.path);
+            in_worktree.hook_run_post_checkout(&listing.commit)?;
             session.check()?;
-            if hook {
-                // by the directory alone, as git starts it after `worktree add`
-                let in_worktree = repository.git.at(&plan.path);
-                in_worktree.hook_run_post_checkout(&listing.commit)?;
-                session.check()?;
-            }
-            let (synced, placed) = self.place(&own, &admin_dir, &index, notes)?;
-            // what nobody else has touched is as we made it
-            let disk = disk.filter(|_| !hook);
-            if disk.is_none() {
-                write_bits::apply(&plan.path, scope, &index, Doing::Change)?;
-                git.update_index_refresh()?;
-            }
-            let fresh = match disk {
-                Some(disk) if placed.files().is_empty() => Fresh::Created(disk),
-                Some(_) | None => Fresh::Yes,
-            };
-            let record = self.record(&own, &admin_dir)?;
-            self.install(&record)?;
-            session.check()?;
-            let registration = Registration {
-                repository: &own,
-                dir: repository.record_dir(&plan.name),
-                record,
-                head: listing,
-                placed,
-                fresh,
-            };
-            registration.write_beside(|| match main {
-                Some(main) => Ok(joined(main)?),
-                None => Ok(shared::main_worktree(&own)?),
-            })?;
-            session.check()?;
-            Ok(synced)
-        })
+        }
+        let (synced, placed) = self.place(&own, &admin_dir, &index, notes)?;
+        // what nobody else has touched is as we made it
+        let disk = disk.filter(|_| !hook);
+        if disk.is_none() {
+            write_bits::apply(&plan.path, scope, &index, Doing::Change)?;
+            git.update_index_refresh()?;
+        }
+        let fresh = match disk {
+            Some(disk) if placed.files().is_empty() => Fresh::Created(disk),
+            Some(_) | None => Fresh::Yes,
+        };
+        let record = self.record(&own, &admin_dir)?;
+        self.install(&record)?;
+        session.check()?;
+        let registration = Registration {
+            repository: &own,
+            dir: repository.record_dir(&plan.name),
+            record,
+            head: listing,
+            placed,
+            fresh,
+        };
+        registration.write()?;
+        session.check()?;
+        Ok(synced)
     }
 
     /// What our own checkout needs, where one is likely.

@@ -1,71 +1,29 @@
-//! Looks at what a worktree shares with others: hooks, settings, refs, worktrees, and the files of
-//! the main worktree.
+//! Looks at what a worktree shares with others: hooks, settings, refs and worktrees.
 //!
 //! What the worktree's own journal shows was done from there, and what makes git run a program or
 //! hides something, is told apart from what nothing attributes ([`Cause`]).
 
 mod hooks;
-mod main_since;
-mod main_worktree;
 mod refs;
 mod settings;
 
 use crate::change::{Cause, SharedChange};
-use crate::disk::scan::Walking;
 use crate::git::GitMode;
 use crate::git::hooks::journal::Journal;
 use crate::worktree::Worktree;
 use crate::worktree::WorktreeError;
 use crate::worktree::repository::Repository;
-use crate::worktree::{MainFile, MainSince, Shared, VERSION};
-use main_since::{Conversions, Looked, Modes};
+use crate::worktree::{Main, Shared, VERSION};
 
-/// Records what is beside a worktree now.
+/// Records what a worktree shares with others now.
 ///
 /// # Errors
 /// Fails when git or the disk does.
 pub fn take(repository: &Repository) -> Result<Shared, WorktreeError> {
-    take_beside(repository, main_worktree(repository)?)
-}
-
-/// Represents what was found in the main worktree.
-pub struct MainWorktree {
-    since: Option<MainSince>,
-    files: Option<Vec<MainFile>>,
-}
-
-/// Looks at the main worktree: what changes there from now on counts.
-///
-/// # Errors
-/// Fails when git or the disk does.
-pub fn main_worktree(repository: &Repository) -> Result<MainWorktree, WorktreeError> {
-    let (since, files) = main_worktree::take(repository)?;
-    Ok(MainWorktree { since, files })
-}
-
-/// Records what is beside a worktree now, and what was found in the main one.
-///
-/// # Errors
-/// Fails when git or the disk does.
-pub fn take_beside(repository: &Repository, main: MainWorktree) -> Result<Shared, WorktreeError> {
     Ok(Shared {
         version: VERSION,
         hooks: hooks::all(repository)?,
         settings: settings::all(repository)?,
-        since: main.since,
-        main: main.files,
-    })
-}
-
-/// Records hooks and settings anew, after a change of the user's own.
-///
-/// # Errors
-/// Fails when git or the disk does.
-pub fn accept(repository: &Repository, recorded: Shared) -> Result<Shared, WorktreeError> {
-    Ok(Shared {
-        hooks: hooks::all(repository)?,
-        settings: settings::all(repository)?,
-        ..recorded
     })
 }
 
@@ -104,83 +62,30 @@ pub fn rewired_remotes(
     ))
 }
 
-/// Counts, for each of these worktrees, the files of the main worktree that changed since it began,
-/// by whomever: nothing tells. Where stat data do not prove that nothing did, git's own status is
-/// asked, once, which may start a filter: where a setting that runs a program was changed since,
-/// nothing is asked and nothing said.
+/// Counts the files of the main worktree that are not as committed, by git's own status. None where
+/// there is no main worktree, and where a setting that runs a program was changed since one of these
+/// worktrees was created: git's status could start that program.
 ///
 /// # Errors
 /// Fails when git does, or a record is damaged.
-pub fn main_changes(
+pub fn main_changed(
     repository: &Repository,
     all: &[&Worktree],
-) -> Result<Vec<Option<usize>>, WorktreeError> {
-    let recorded: Result<Vec<Shared>, _> = all.iter().map(|known| known.shared()).collect();
-    let recorded = recorded?;
-    if all.is_empty() {
-        return Ok(Vec::new());
-    }
-    let settings = settings::all(repository)?;
-    let changed = |cause: Cause| {
-        let with_main = recorded.iter().filter(|shared| shared.main.is_some());
-        let mut changes = with_main.flat_map(|one| settings::changes(&settings, &one.settings));
-        changes.any(|one| one.cause == cause)
-    };
-    if changed(Cause::RunsCode) {
-        return Ok(vec![None; all.len()]);
-    }
-    let by_stat = if changed(Cause::Hides) {
-        None
-    } else {
-        main_since(repository, all, &recorded)?
-    };
-    let now = match by_stat {
-        Some(now) => Some(now),
-        None => main_worktree::files(repository)?,
-    };
-    let count = |shared: &Shared| {
-        let (before, now) = (shared.main.as_ref()?, now.as_ref()?);
-        Some(main_worktree::changed(repository, before, now))
-    };
-    Ok(recorded.iter().map(count).collect())
-}
-
-/// What is not as committed in the main worktree, as far as stat data tell it: none where they do
-/// not.
-fn main_since(
-    repository: &Repository,
-    known: &[&Worktree],
-    recorded: &[Shared],
-) -> Result<Option<Vec<MainFile>>, WorktreeError> {
-    let with_main = || recorded.iter().filter(|shared| shared.main.is_some());
-    let all: Option<Vec<&MainSince>> = with_main().map(|shared| shared.since.as_ref()).collect();
-    let Some(all) = all.filter(|_| repository.walking != Walking::Full) else {
+) -> Result<Option<usize>, WorktreeError> {
+    if all.is_empty() || repository.main == Main::Bare || repository.is_clone() {
         return Ok(None);
-    };
-    let Some(since) = all.iter().map(|since| since.time).min() else {
-        return Ok(None);
-    };
-    let looked = Looked {
-        since,
-        recorded: with_main()
-            .filter_map(|shared| shared.main.as_deref())
-            .collect(),
-        directories: all
+    }
+    let now = settings::all(repository)?;
+    for known in all {
+        let recorded = known.shared()?.settings;
+        if settings::changes(&now, &recorded)
             .iter()
-            .map(|since| since.directories.as_slice())
-            .collect(),
-        conversions: if known.iter().any(|known| known.record.conversions) {
-            Conversions::Possible
-        } else {
-            Conversions::None
-        },
-        modes: if known.iter().all(|known| known.record.file_mode) {
-            Modes::Count
-        } else {
-            Modes::Ignored
-        },
-    };
-    main_since::files_since(repository, &looked)
+            .any(|one| one.cause == Cause::RunsCode)
+        {
+            return Ok(None);
+        }
+    }
+    Ok(Some(repository.git.status_paths()?.len()))
 }
 
 pub use refs::MadeHere;

@@ -205,31 +205,6 @@ impl RawIndex {
     }
 }
 
-impl RawIndex {
-    /// The tree that the whole index is, if git noted that when it last wrote it and nothing was
-    /// staged since (gitformat-index(5), "Cache tree"). Git believes it, so it is good enough to
-    /// say what `git status` would say; no verdict rests on it.
-    #[must_use]
-    pub fn noted_tree(&self, extensions: &[u8]) -> Option<ObjectId> {
-        let mut rest = extensions;
-        while !rest.is_empty() {
-            let (head, after) = rest.split_at_checked(8)?;
-            let length = usize::try_from(number(&head[4..])).ok()?;
-            let (content, after) = after.split_at_checked(length)?;
-            if head.starts_with(b"TREE") {
-                // the path of the root is empty; a count of -1 says that it holds no more
-                let content = content.strip_prefix(b"\0")?;
-                let line = content.find_byte(b'\n')?;
-                let is_valid = content.first()?.is_ascii_digit();
-                let id = content.get(line + 1..line + 1 + self.hash);
-                return ObjectId::from_bytes(id.filter(|_| is_valid)?);
-            }
-            rest = after;
-        }
-        None
-    }
-}
-
 /// As [`RawIndex::is_whole`], of the bytes of any index.
 pub(super) fn is_whole(bytes: &[u8], format: ObjectFormat) -> bool {
     let end = bytes.len().checked_sub(format.length());

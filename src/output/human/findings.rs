@@ -42,7 +42,6 @@ pub fn verify(all: &[Verified], paint: Paint) -> Printed {
         text.push_str(&findings(one.report.findings.iter(), paint));
     }
     let mut printed = out(text);
-    printed.stderr = all.iter().map(remark).collect();
     let has_paths = |one: &&Verified| {
         let mut violations = one.report.violations();
         violations.any(|finding| matches!(finding.reason, Reason::ReadOnly | Reason::Excluded))
@@ -54,17 +53,6 @@ pub fn verify(all: &[Verified], paint: Paint) -> Printed {
         ));
     }
     printed
-}
-
-/// What happened beside it, which proves nothing.
-fn remark(one: &Verified) -> String {
-    let count = match one.report.changes.main_changed {
-        None | Some(0) => return String::new(),
-        Some(count) => count,
-    };
-    let changed = super::count(count, "file", "files");
-    let name = &one.name;
-    format!("{changed} changed in the main worktree since {name} began\n")
 }
 
 /// The verdict over a range, with its findings.

@@ -50,23 +50,7 @@ fn worktrees(rows: &[Row], paint: Paint) -> Printed {
             text.push_str(&format!("  {}\n", remarks.join("; ")));
         }
     }
-    let mut printed = out(text);
-    printed.stderr = main_changed(rows);
-    printed
-}
-
-fn main_changed(rows: &[Row]) -> String {
-    let changed = |row: &Row| {
-        let count = row.details.as_ref()?.main_changed;
-        let count = count.filter(|count| *count > 0)?;
-        Some(format!("{} ({count})", row.name))
-    };
-    let since: Vec<String> = rows.iter().filter_map(changed).collect();
-    if since.is_empty() {
-        return String::new();
-    }
-    let since = since.join(", ");
-    format!("files changed in the main worktree since these began: {since}\n")
+    out(text)
 }
 
 /// How much it takes, where somebody asked.

@@ -97,6 +97,12 @@ fn one_status(one: &StatusAnswer, paint: Paint) -> String {
         kinds(&one.changes),
         one.uncommitted
     ));
+    if let Some(changed @ 1..) = one.main_changed {
+        let files = count(changed, "file", "files");
+        text.push_str(&format!(
+            "  main     {files} of the main worktree not committed\n"
+        ));
+    }
     let rows: Vec<Vec<Cell>> = one
         .changes
         .iter()

@@ -31,14 +31,14 @@
 //! is nobody's change ([`compare`], `docs/decisions/0003-reference-trees.md`).
 //!
 //! # Fast ways
-//! What git only reads from its files, `git/own/` reads without starting it; `add` writes the files
+//! `gix` reads the repository (`git/repo.rs`), so that few commands start git; `add` writes the files
 //! itself (`apply/checkout.rs`); the walk believes stat data, of directories too ([`walked`]). Each gives
 //! way to git, or reads, where it is not certain, and each has a slow way that the tests take as well
 //! (`./test.sh --every-path`; `docs/decisions/0021-speed.md`).
 //!
 //! # Ten minutes
 //! [`scope`] → `commands/add.rs` (read `steps` from top to bottom) → `plan/add.rs` →
-//! `git/run.rs` → `facts/changes.rs` → `tests/it/verify.rs`.
+//! `git/repo.rs` → `facts/changes.rs` → `tests/it/verify.rs`.
 
 pub mod answer;
 pub mod apply;

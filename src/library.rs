@@ -117,6 +117,7 @@
     reason = "an edge: it reads the environment for programs"
 )]
 
+mod changed_paths;
 mod kind;
 mod provision;
 
@@ -126,6 +127,7 @@ use std::time::Duration;
 
 use camino::Utf8PathBuf;
 
+pub use self::changed_paths::{ChangedPaths, changed_paths};
 pub use self::kind::Kind;
 pub use self::provision::{Provision, Provisioned, Teardown, path, provision, teardown};
 use crate::cli::DEFAULT_RETRY_DELAY;

@@ -21,7 +21,7 @@ use crate::disk::scan::Walking;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::WorktreeError;
-use crate::git::{Asked, Family, Git, SharedRunner, Stoppable, Trace};
+use crate::git::{Family, Git, SharedRunner, Stoppable, Trace, TraceEvent};
 use crate::log::Log;
 use crate::output::{self, Shown, progress, render, render_error};
 use crate::plan::refusal::Refusal;
@@ -286,12 +286,12 @@ fn trace(verbose: u8) -> Trace {
     match verbose {
         0 => Trace::default(),
         1 => Trace::to(|asked| {
-            if let Asked::Step(step) = asked {
+            if let TraceEvent::Step(step) = asked {
                 tell(&format!("{step}\n"));
             }
         }),
         _ => Trace::to(|asked| {
-            if let Asked::Command(arguments, took) = asked {
+            if let TraceEvent::Command(arguments, took) = asked {
                 let words: Vec<_> = arguments
                     .iter()
                     .map(|word| word.to_string_lossy())

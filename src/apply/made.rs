@@ -2,6 +2,7 @@
 
 use camino::Utf8PathBuf;
 
+use super::ignore_rules::{self, IgnoreRules};
 use super::take_back::Remains;
 use crate::config::Strategy;
 use crate::disk::DiskError;
@@ -12,14 +13,13 @@ use crate::git::GitError;
 use crate::name::{CommitId, WorktreeName};
 use crate::plan::add::{AddPlan, PlannedBranch};
 use crate::process::wait_for_gits;
-use crate::worktree::ignore_rules::{self, WrittenIgnoreRules};
 use crate::worktree::{Intent, VERSION, to_text};
 
 /// Holds what was made so far.
 pub struct Made<'a> {
     repository: &'a Repository,
     plan: &'a AddPlan,
-    rules: Option<WrittenIgnoreRules>,
+    rules: Option<IgnoreRules>,
     recorded: bool,
     in_git: bool,
     config: Vec<SharedFile>,

@@ -33,7 +33,7 @@ use crate::disk::scan::Walking;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::{Environment, Main, Repository, WorktreeError};
-use crate::git::{Asked, SharedRunner, Trace};
+use crate::git::{SharedRunner, Trace, TraceEvent};
 use crate::log::Log;
 use crate::placed::PlacedKind;
 use crate::plan::refusal::Refusal;
@@ -205,7 +205,7 @@ impl Session {
     pub fn tell_not_entered(&self, candidates: &Candidates) {
         for path in &candidates.not_entered {
             self.trace
-                .tell(&Asked::Step(&format!("not entered: {path}")));
+                .report(&TraceEvent::Step(&format!("not entered: {path}")));
         }
     }
 
@@ -216,7 +216,8 @@ impl Session {
             .iter()
             .filter(|one| one.kind != PlacedKind::Directory)
         {
-            self.trace.tell(&Asked::Step(&format!("copy {}", one.path)));
+            self.trace
+                .report(&TraceEvent::Step(&format!("copy {}", one.path)));
         }
     }
 

@@ -125,7 +125,7 @@ fn branch(
             held_by,
         });
     }
-    let valid = git.check_branch_name(name.as_str())?;
+    let valid = git.check_branch_name(name.as_str());
     let blocked_by = blocked_by(repository, &name)?;
     Ok(BranchFacts::New {
         valid,
@@ -342,5 +342,7 @@ impl<'a> Classified<'a> {
 pub fn cover(scope: &Scope, listing: &Listing) -> (Vec<usize>, Vec<String>) {
     let entries = listing.entries.iter();
     let coverage = scope.coverage(entries.map(|(path, entry)| (path, EntryKind::of(entry.mode))));
-    (coverage.matches, coverage.advice)
+    let matches = coverage.rules.iter().map(|rule| rule.matches).collect();
+    let advice = coverage.advice.iter().map(ToString::to_string).collect();
+    (matches, advice)
 }

@@ -72,7 +72,7 @@ pub fn read<'a>(
         CheckoutBy::Own => Asked::Own,
         CheckoutBy::Git => Asked::Git,
     };
-    let is_open = asked == Asked::Own && strategy == Strategy::Worktree && git.is_local();
+    let is_open = asked == Asked::Own && strategy == Strategy::Worktree;
     let (surroundings, system, replaced) = std::thread::scope(|scope| {
         let system = scope.spawn(|| is_open.then(|| git.system_attributes()).transpose());
         let replaced = || {
@@ -102,7 +102,7 @@ pub fn read<'a>(
     let facts = CheckoutFacts {
         asked,
         strategy,
-        is_local: git.is_local(),
+        is_local: true,
         settings: surroundings.settings.clone(),
         attributes,
         attribute_source: git.reads_attributes_elsewhere(),

@@ -13,6 +13,7 @@ use crate::compare::Delta;
 use crate::disk::files;
 use crate::git::index::{NotRaw, RawEntry, RawIndex, Stage, read_index};
 use crate::git::objects::ObjectFormat;
+use crate::git::require_file;
 use crate::manifest::{Item, Manifest};
 use crate::path::RepoPath;
 use crate::scope::{Access, Classifier, EntryKind};
@@ -64,7 +65,9 @@ impl LoadedIndex {
             IndexFile::Own => known.record.admin_dir.join("index"),
             IndexFile::Given(path) => path.clone(),
         };
-        let content = files::read(&path).ok().flatten();
+        // a FIFO would be waited for; `read_index` says what stands there
+        let content = require_file(&path).ok();
+        let content = content.and_then(|()| files::read(&path).ok().flatten());
         let content = content.map(|bytes| match RawIndex::new(bytes, format.length()) {
             Ok(raw) => {
                 let is_whole = raw.is_whole(format);

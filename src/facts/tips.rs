@@ -8,9 +8,9 @@
 use bstr::ByteSlice;
 
 use crate::git::Git;
+use crate::git::GitMode as Mode;
 use crate::git::hooks::journal::Journal;
 use crate::git::refs::ReflogEntry;
-use crate::git::run::Mode;
 use crate::name::CommitId;
 use crate::worktree::WorktreeError;
 use crate::worktree::repository::Repository;

@@ -5,8 +5,7 @@ use bstr::ByteSlice;
 use camino::Utf8PathBuf;
 
 use super::error::GitError;
-use super::own::{self, Reading};
-use super::run::{Git, GitVersion, odd_output};
+use super::process::{Git, GitVersion, odd_output};
 
 /// Says who checks out (`GIT_AGENTWT_CHECKOUT=git|own`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,17 +26,38 @@ const USUAL: [&str; 3] = [
     "/opt/homebrew/etc/gitattributes",
 ];
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the environment may say who checks out"
+)]
 impl Git {
+    /// Who checks out: `GIT_AGENTWT_CHECKOUT=git|own`.
+    #[must_use]
+    pub fn checkout_by(&self) -> CheckoutBy {
+        match std::env::var_os("GIT_AGENTWT_CHECKOUT") {
+            Some(who) if who == "git" => CheckoutBy::Git,
+            Some(_) | None => CheckoutBy::Own,
+        }
+    }
+
+    /// Whether git was told to read attributes from a tree (`GIT_ATTR_SOURCE`, git(1)).
+    #[must_use]
+    pub fn reads_attributes_elsewhere(&self) -> bool {
+        std::env::var_os("GIT_ATTR_SOURCE").is_some()
+    }
+
+    fn skips_system_attributes() -> bool {
+        std::env::var_os("GIT_ATTR_NOSYSTEM").is_some()
+    }
+
     /// Where the attributes are that hold for every user of this machine; none where git was told
     /// not to read them.
     ///
     /// # Errors
     /// Fails when git does, or the path is not UTF-8.
     pub fn system_attributes(&self) -> Result<Vec<Utf8PathBuf>, GitError> {
-        if self.reading() == Reading::Own
-            && let Some(known) = own::attributes()
-        {
-            return Ok(known);
+        if super::environment::is_usual_git() && !Self::skips_system_attributes() {
+            return Ok(vec!["/etc/gitattributes".into()]);
         }
         if self.version()? < TELLS_ATTRIBUTES {
             return Ok(USUAL.map(Utf8PathBuf::from).to_vec());

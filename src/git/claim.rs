@@ -8,8 +8,8 @@
 use bstr::ByteSlice;
 
 use super::error::GitError;
+use super::process::Git;
 use super::refs::one_id;
-use super::run::Git;
 use crate::name::CommitId;
 
 /// Represents a remote that holds claims.

@@ -5,8 +5,8 @@ use camino::Utf8Path;
 
 use super::error::GitError;
 use super::objects::ObjectFormat;
-use super::refs::{Ref, one_id, parse_refs};
-use super::run::{Git, odd_output};
+use super::process::Git;
+use super::refs::{Ref, one_id};
 use crate::name::CommitId;
 
 impl Git {
@@ -53,21 +53,6 @@ impl Git {
         };
         let args = ["init", "--quiet", format, "--", directory.as_str()];
         self.output(&format!("make {directory}"), &args).map(drop)
-    }
-
-    /// Returns the refs below these prefixes that name an object by themselves.
-    ///
-    /// # Errors
-    /// Fails when git does.
-    pub fn plain_refs(&self, prefixes: &[&str]) -> Result<Vec<Ref>, GitError> {
-        let what = "list the refs";
-        let format = "--format=%(if)%(symref)%(then)%(else)%(objectname) %(refname)%(end)";
-        let mut args = vec!["for-each-ref", format];
-        args.extend(prefixes);
-        let output = self.output(what, &args)?;
-        let lines: Vec<&[u8]> = output.lines().filter(|line| !line.is_empty()).collect();
-        let lines = bstr::join("\n", lines);
-        parse_refs(&lines).map_err(|detail| odd_output(what, &args, &detail))
     }
 
     /// Removes refs, and then makes others, in one transaction each (git-update-ref(1)).

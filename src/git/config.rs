@@ -1,240 +1,255 @@
-//! Reads and writes git's configuration (git-config(1)), one method a form of the command.
+//! Reads git's configuration through `gix` (git-config(1)), and writes it with git.
 
-use bstr::{BString, ByteSlice};
+use bstr::{BString, ByteSlice, ByteVec};
 use camino::{Utf8Path, Utf8PathBuf};
+use gix::config::file::init::Options;
+use gix::config::file::{Metadata, SectionRef};
+use gix::config::path::interpolate;
+use gix::config::{Boolean, File, Integer, Source};
 
-use super::error::GitError;
-use super::own::config::{self as own, Setting};
-use super::run::{Git, odd_output};
+use super::error::{GitError, unreadable};
+use super::process::{Git, odd_output};
+use super::repo::{Setting, read_file};
+
+/// What a worktree's `config.worktree` says anyway where its sparse-checkout is as we set it:
+/// git writes these in different orders and at different times.
+const AS_WE_SET_IT: &[(&[u8], &[u8])] = &[
+    (b"core.sparsecheckout", b"true"),
+    (b"core.sparsecheckoutcone", b"false"),
+    (b"index.sparse", b"false"),
+];
+
+/// Returns what a `config.worktree` says beyond that its sparse-checkout is on: one `key=value`
+/// a line, in the order in which git reads them. A file that does not parse is returned as it is.
+#[must_use]
+pub fn meaning(bytes: &[u8]) -> Vec<u8> {
+    let Ok(file) = parse(bytes, Source::Worktree) else {
+        return bytes.to_vec();
+    };
+    let mut lines: Vec<u8> = Vec::new();
+    for section in file.sections() {
+        for (key, value) in pairs(&section) {
+            // a key without a value means true
+            let value = value.unwrap_or_else(|| "true".into());
+            let is_ours = |(k, v): &(&[u8], &[u8])| *k == key.as_bytes() && *v == value.as_slice();
+            if !AS_WE_SET_IT.iter().any(is_ours) {
+                lines.extend_from_slice(key.as_bytes());
+                lines.push(b'=');
+                lines.extend_from_slice(&value);
+                lines.push(b'\n');
+            }
+        }
+    }
+    lines
+}
+
+fn parse(bytes: &[u8], source: Source) -> Result<File, String> {
+    let meta = Metadata::from(source);
+    let file = File::from_bytes_no_includes(bytes, meta, Options::default());
+    file.map_err(|error| error.to_string())
+}
+
+/// The keys of a section as git lists them, each with its values in order; a key alone has none.
+pub(super) fn pairs(section: &SectionRef<'_>) -> Vec<(String, Option<BString>)> {
+    let header = section.header();
+    let mut prefix = BString::from(header.name().to_ascii_lowercase());
+    if let Some(subsection) = header.subsection_name() {
+        prefix.push_byte(b'.');
+        prefix.push_str(subsection);
+    }
+    let body = section.body();
+    let mut all: Vec<(String, Option<BString>)> = Vec::new();
+    for name in body.value_names() {
+        let key = format!("{prefix}.{}", name.to_ascii_lowercase());
+        if all.iter().any(|(known, _)| *known == key) {
+            continue;
+        }
+        let mut values: Vec<Option<BString>> = body.values(&name).into_iter().map(Some).collect();
+        if body.value_implicit(&name) == Some(None) {
+            values.pop();
+            values.push(None);
+        }
+        all.extend(values.into_iter().map(|value| (key.clone(), value)));
+    }
+    all
+}
+
+/// Whether a value is true, as git reads a boolean; numbers are true but for 0.
+fn boolean(key: &str, value: Option<&BString>) -> Result<bool, GitError> {
+    let Some(value) = value else {
+        return Ok(true);
+    };
+    let number = || Integer::try_from(value.as_bstr()).ok()?.to_decimal();
+    match Boolean::try_from(value.as_bstr()) {
+        Ok(boolean) => Ok(boolean.is_true()),
+        Err(_) => number().map(|number| number != 0).ok_or_else(|| {
+            let detail = format!("`{value}` is not a boolean");
+            unreadable(&format_args!("the setting {key}"), &detail)
+        }),
+    }
+}
+
+/// A value as text; a key alone is empty.
+fn text(key: &str, value: Option<&BString>) -> Result<String, GitError> {
+    let text = value.map_or(Ok(""), |value| value.to_str());
+    let text = text.map_err(|_| unreadable(&format_args!("the setting {key}"), &NOT_UTF8))?;
+    Ok(text.to_owned())
+}
+
+/// A value as a path: `~` is the home of the user.
+fn path(key: &str, value: Option<&BString>) -> Result<Utf8PathBuf, GitError> {
+    let failed =
+        |detail: &dyn std::fmt::Display| unreadable(&format_args!("the setting {key}"), detail);
+    let value = value.ok_or_else(|| failed(&"it has no value"))?;
+    let home = gix::path::env::home_dir();
+    let context = interpolate::Context {
+        home_dir: home.as_deref(),
+        home_for_user: Some(interpolate::home_for_user),
+        ..interpolate::Context::default()
+    };
+    let path = gix::config::Path::from(value.as_bstr()).interpolate(context);
+    let path = path.map_err(|error| failed(&error))?;
+    let path = Utf8PathBuf::from_path_buf(path);
+    path.map_err(|_| failed(&NOT_UTF8))
+}
+
+const NOT_UTF8: &str = "it is not UTF-8";
+
+/// The key as git lists it: the section and the last part in lower case.
+fn canonical(key: &str) -> String {
+    let (section, rest) = key.split_once('.').unwrap_or((key, ""));
+    let section = section.to_ascii_lowercase();
+    match rest.rsplit_once('.') {
+        Some((subsection, last)) => {
+            format!("{section}.{subsection}.{}", last.to_ascii_lowercase())
+        }
+        None => format!("{section}.{}", rest.to_ascii_lowercase()),
+    }
+}
 
 impl Git {
     /// Returns the moment that a setting such as `30.days` or `never` names, seconds since the epoch
     /// (`--type=expiry-date`, git-config(1)); none when it is not set. Never is 0.
     ///
     /// # Errors
-    /// Fails when it is no such word, or git fails.
+    /// Fails when the setting names no moment, or git fails.
     pub fn config_get_expiry(&self, key: &str) -> Result<Option<i64>, GitError> {
+        if self.config_get(key)?.is_none() {
+            return Ok(None);
+        }
         let what = format!("read the setting {key}");
         let args = ["config", "--type=expiry-date", "--get", key];
-        let Some(answer) = self.maybe(&what, &args)? else {
-            return Ok(None);
-        };
-        let text = String::from_utf8_lossy(&answer);
-        // "all" and "now" are the last moment there is
+        let text = self.line(&what, &args)?;
+        // "all" and "now" are the last moment of all
         let moment = text.trim().parse::<u64>();
         let moment = moment.map(|moment| i64::try_from(moment).unwrap_or(i64::MAX));
-        let odd = |_| odd_output(&what, &args, "it is no number");
+        let odd = |_| odd_output(&what, &args, "it is not a number");
         moment.map(Some).map_err(odd)
     }
 
     /// Returns the last value of a key as this directory sees it, none when it is not set.
     ///
     /// # Errors
-    /// Fails when git fails.
+    /// Fails when the settings cannot be read.
     pub fn config_get(&self, key: &str) -> Result<Option<String>, GitError> {
-        if let Some(found) = self.own_values(key)
-            && let Some(found) = all(&found, |setting| own::text(setting.value.as_ref()))
-        {
-            return Ok(found.into_iter().last());
-        }
-        let args = ["config", "--get", "--", key];
-        let Some(bytes) = self.maybe("read git's configuration", &args)? else {
-            return Ok(None);
-        };
-        let text = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
-        let text = text
-            .to_str()
-            .map_err(|_| odd_output("read git's configuration", &args, "it is not UTF-8"))?;
-        Ok(Some(text.to_owned()))
+        let value = self.values(key)?.pop();
+        value.map(|one| text(key, one.value.as_ref())).transpose()
     }
 
     /// Returns a boolean key (`--type=bool`), none when it is not set.
     ///
     /// # Errors
-    /// Fails when git fails or the value is no boolean.
+    /// Fails when the settings cannot be read or a value is not a boolean.
     pub fn config_get_bool(&self, key: &str) -> Result<Option<bool>, GitError> {
-        // git stops at one that is no boolean, also where another counts
-        if let Some(found) = self.own_values(key)
-            && let Some(found) = all(&found, |setting| own::boolean(setting.value.as_ref()))
-        {
-            return Ok(found.into_iter().last());
-        }
-        let args = ["config", "--type=bool", "--get", "--", key];
-        let answer = self.maybe("read git's configuration", &args)?;
-        Ok(answer.map(|bytes| bytes.trim() == b"true"))
+        let values = self.values(key)?;
+        let values = values.iter().map(|one| boolean(key, one.value.as_ref()));
+        Ok(values.collect::<Result<Vec<_>, _>>()?.pop())
     }
 
-    /// Returns every setting as (scope, key, value), in git's order (`git config --show-scope`); a
-    /// key without a value has none.
+    /// Returns every setting as (scope, key, value), in git's order (`git config --show-scope`).
     ///
     /// # Errors
-    /// Fails when git fails or a key is not UTF-8.
+    /// Fails when the settings cannot be read.
     pub fn config_list(&self) -> Result<Vec<(String, String, BString)>, GitError> {
-        if let Some(own) = self.own()
-            && let Some(all) = own.settings()
-        {
-            let whole = |Setting { scope, key, value }| {
-                let value = value.unwrap_or_default();
-                (scope.to_owned(), key, value)
-            };
-            return Ok(all.into_iter().map(whole).collect());
-        }
-        let what = "read git's configuration";
-        let args = ["config", "--list", "-z", "--show-scope"];
-        let bytes = self.output(what, &args)?;
-        let mut parts = bytes.strip_suffix(b"\0").unwrap_or(&bytes).split_str("\0");
-        let mut all = Vec::new();
-        while let (Some(scope), Some(entry)) = (parts.next(), parts.next()) {
-            let (key, value) = entry.split_once_str("\n").unwrap_or((entry, b""));
-            let text = |bytes: &[u8]| {
-                let text = std::str::from_utf8(bytes).map(ToOwned::to_owned);
-                text.map_err(|_| odd_output(what, &args, "it is not UTF-8"))
-            };
-            all.push((text(scope)?, text(key)?, value.into()));
-        }
-        Ok(all)
+        let repo = self.repo()?;
+        let whole = |one: &Setting| {
+            let value = one.value.clone().unwrap_or_default();
+            (one.scope.to_owned(), one.key.clone(), value)
+        };
+        Ok(repo.settings().iter().map(whole).collect())
     }
 
-    /// Returns every key with this prefix and its value, in git's order; keys as git lists them
-    /// (section and last part in lower case).
+    /// Returns every key of a section and its value, in git's order.
     ///
     /// # Errors
-    /// Fails when git fails or the output is not UTF-8.
+    /// Fails when the settings cannot be read.
     pub fn config_get_section(&self, section: &str) -> Result<Vec<(String, String)>, GitError> {
-        if let Some(found) = self.own_section(section) {
-            return Ok(found);
-        }
-        let what = "read git's configuration";
-        let pattern = format!("^{section}\\.");
-        let args = ["config", "-z", "--get-regexp", &pattern];
-        let Some(bytes) = self.maybe(what, &args)? else {
-            return Ok(Vec::new());
+        let repo = self.repo()?;
+        let is_in = |one: &&Setting| {
+            let rest = one.key.strip_prefix(section);
+            rest.is_some_and(|rest| rest.starts_with('.'))
         };
-        let text =
-            String::from_utf8(bytes).map_err(|_| odd_output(what, &args, "it is not UTF-8"))?;
-        let entries = text
-            .split_terminator('\0')
-            .map(|entry| match entry.split_once('\n') {
-                Some((key, value)) => (key.to_owned(), value.to_owned()),
-                None => (entry.to_owned(), "true".to_owned()),
-            });
-        Ok(entries.collect())
+        let pair = |one: &Setting| {
+            // a key alone is a switch that is on
+            let value = match &one.value {
+                Some(value) => text(&one.key, Some(value))?,
+                None => "true".to_owned(),
+            };
+            Ok((one.key.clone(), value))
+        };
+        repo.settings().iter().filter(is_in).map(pair).collect()
     }
 
     /// Returns every value of a key in one configuration file, none when the file has none.
     ///
     /// # Errors
-    /// Fails when git fails or the output is not UTF-8.
+    /// Fails when the file cannot be read.
     pub fn config_file_get_all(&self, file: &Utf8Path, key: &str) -> Result<Vec<String>, GitError> {
-        if let Some(own) = self.own()
-            && let Some(found) = own.values_in(file, key)
-            && let Some(found) = all(&found, |entry| own::text(entry.value.as_ref()))
-        {
-            return Ok(found);
-        }
-        let what = "read git's configuration";
-        let args = ["config", "--file", file.as_str(), "-z", "--get-all", key];
-        let Some(bytes) = self.maybe(what, &args)? else {
-            return Ok(Vec::new());
-        };
-        let text =
-            String::from_utf8(bytes).map_err(|_| odd_output(what, &args, "it is not UTF-8"))?;
-        Ok(text.split_terminator('\0').map(ToOwned::to_owned).collect())
+        let values = values_in(file, key)?;
+        values
+            .iter()
+            .map(|value| text(key, value.as_ref()))
+            .collect()
     }
 
     /// Returns a boolean key of one configuration file, none when the file does not set it.
     ///
     /// # Errors
-    /// Fails when git fails or the value is no boolean.
+    /// Fails when the file cannot be read or a value is not a boolean.
     pub fn config_file_get_bool(
         &self,
         file: &Utf8Path,
         key: &str,
     ) -> Result<Option<bool>, GitError> {
-        if let Some(own) = self.own()
-            && let Some(found) = own.values_in(file, key)
-            && let Some(found) = all(&found, |entry| own::boolean(entry.value.as_ref()))
-        {
-            return Ok(found.into_iter().last());
-        }
-        let args = [
-            "config",
-            "--file",
-            file.as_str(),
-            "--type=bool",
-            "--get",
-            key,
-        ];
-        let answer = self.maybe("read git's configuration", &args)?;
-        Ok(answer.map(|bytes| bytes.trim() == b"true"))
+        let values = values_in(file, key)?;
+        let values = values.iter().map(|value| boolean(key, value.as_ref()));
+        Ok(values.collect::<Result<Vec<_>, _>>()?.pop())
     }
 
     /// Returns every value of a key that is a path, as this directory sees it: the scope as
-    /// `--show-scope` names it, and the path with `~` expanded, relative where it is; the one that
-    /// counts comes last.
+    /// `--show-scope` names it, and the path with `~` expanded; the one that counts comes last.
     ///
     /// # Errors
-    /// Fails when git fails or the output is not UTF-8.
+    /// Fails when the settings cannot be read or a value is not a path.
     pub fn config_get_all_paths(&self, key: &str) -> Result<Vec<(String, Utf8PathBuf)>, GitError> {
-        let scoped = |setting: &Setting| {
-            let path = own::path(setting.value.as_ref())?;
-            Some((setting.scope.to_owned(), path))
-        };
-        if let Some(found) = self.own_values(key)
-            && let Some(found) = all(&found, scoped)
-        {
-            return Ok(found);
-        }
-        let what = "read git's configuration";
-        let args = [
-            "config",
-            "-z",
-            "--show-scope",
-            "--type=path",
-            "--get-all",
-            key,
-        ];
-        let Some(bytes) = self.maybe(what, &args)? else {
-            return Ok(Vec::new());
-        };
-        let text =
-            String::from_utf8(bytes).map_err(|_| odd_output(what, &args, "it is not UTF-8"))?;
-        let mut parts = text.split_terminator('\0');
-        let pairs = std::iter::from_fn(|| Some((parts.next()?, parts.next()?)));
-        Ok(pairs
-            .map(|(scope, path)| (scope.to_owned(), path.into()))
-            .collect())
+        let values = self.values(key)?;
+        let scoped = |one: &Setting| Ok((one.scope.to_owned(), path(key, one.value.as_ref())?));
+        values.iter().map(scoped).collect()
     }
 
     /// Returns a path (`--type=path`: `~` is the home), none when it is not set.
     ///
     /// # Errors
-    /// Fails when git fails or the path is not UTF-8.
+    /// Fails when the settings cannot be read or a value is not a path.
     pub fn config_get_path(&self, key: &str) -> Result<Option<Utf8PathBuf>, GitError> {
         Ok(self.config_get_all_paths(key)?.pop().map(|(_, path)| path))
     }
 
-    /// Every value of a key, if that can be read without git.
-    fn own_values(&self, key: &str) -> Option<Vec<Setting>> {
-        self.own()?.values(key)
-    }
-
-    fn own_section(&self, section: &str) -> Option<Vec<(String, String)>> {
-        let mut found = self.own()?.settings()?;
-        let is_word = section.bytes().all(|letter| letter.is_ascii_lowercase());
-        found.retain(|setting| {
-            let rest = setting.key.strip_prefix(section);
-            rest.is_some_and(|rest| rest.starts_with('.'))
-        });
-        let pair = |setting: &Setting| {
-            // a key alone is a switch that is on
-            let value = match &setting.value {
-                Some(value) => own::text(Some(value))?,
-                None => "true".to_owned(),
-            };
-            Some((setting.key.clone(), value))
-        };
-        all(&found, pair).filter(|_| is_word)
+    fn values(&self, key: &str) -> Result<Vec<Setting>, GitError> {
+        let key = canonical(key);
+        let repo = self.repo()?;
+        let all = repo.settings().iter().filter(|one| one.key == key);
+        Ok(all.cloned().collect())
     }
 
     /// Sets a key in one configuration file to one value. A git that holds the file's lock for the
@@ -309,7 +324,39 @@ impl Git {
     }
 }
 
-/// Every one of them, if it is known of every one.
-fn all<T, U>(found: &[T], known: impl Fn(&T) -> Option<U>) -> Option<Vec<U>> {
-    found.iter().map(known).collect()
+/// Every value of a key in one file, whose includes do not count (`git config --file`).
+fn values_in(file: &Utf8Path, key: &str) -> Result<Vec<Option<BString>>, GitError> {
+    let failed = |detail: &dyn std::fmt::Display| unreadable(&file, detail);
+    let bytes = read_file(file)?.unwrap_or_default();
+    let key = canonical(key);
+    let parsed = parse(&bytes, Source::Local).map_err(|error| failed(&error))?;
+    let all = parsed.sections().flat_map(|section| pairs(&section));
+    Ok(all
+        .filter(|(name, _)| *name == key)
+        .map(|(_, value)| value)
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sparse_checkout_that_is_on_says_nothing_however_git_wrote_it() {
+        let one = "[core]\n\tsparseCheckout = true\n\tsparseCheckoutCone = false\n";
+        let two = "[index]\n\tsparse = false\n[core]\n\tsparsecheckoutcone = false\n\
+                   [CORE]\n\tsparseCheckout = true\n";
+        assert_eq!(meaning(one.as_bytes()), b"");
+        assert_eq!(meaning(two.as_bytes()), b"");
+    }
+
+    #[test]
+    fn whatever_else_it_says_is_told() {
+        let text = "[core]\n\tsparseCheckout = false\n\tfsmonitor = evil\n\
+                    [filter \"X\"]\n\tclean = a\n\tclean = b\n[core]\n\tbare\n";
+        let expected = "core.sparsecheckout=false\ncore.fsmonitor=evil\n\
+                        filter.X.clean=a\nfilter.X.clean=b\ncore.bare=true\n";
+        assert_eq!(String::from_utf8_lossy(&meaning(text.as_bytes())), expected);
+        assert_eq!(meaning(b"[core\nbroken"), b"[core\nbroken");
+    }
 }

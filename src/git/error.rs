@@ -7,7 +7,7 @@ use std::time::Duration;
 use miette::Diagnostic;
 
 use super::contention;
-use super::run::GitVersion;
+use super::process::GitVersion;
 
 /// Says why git gave no usable answer.
 #[derive(Debug, thiserror::Error)]
@@ -224,5 +224,16 @@ impl Diagnostic for GitError {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         self.advice()
             .map(|text| Box::new(text) as Box<dyn fmt::Display>)
+    }
+}
+
+/// The error of a file or an object that cannot be read.
+pub(super) fn unreadable(
+    what: &(impl fmt::Display + ?Sized),
+    detail: &(impl fmt::Display + ?Sized),
+) -> GitError {
+    GitError::Read {
+        what: what.to_string(),
+        detail: detail.to_string(),
     }
 }

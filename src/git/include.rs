@@ -12,7 +12,7 @@ use gix_ignore::search::Ignore;
 use super::error::GitError;
 use super::ignore::NameCase;
 use super::index_edit::nul_ended;
-use super::run::Git;
+use super::process::Git;
 use crate::path::RepoPath;
 
 /// Represents the rules of one `.worktreeinclude`, which stands at the root.

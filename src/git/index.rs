@@ -13,7 +13,8 @@ use gix::index::{File, State};
 
 use super::error::GitError;
 use super::objects::ObjectFormat;
-use super::run::Git;
+use super::process::Git;
+use super::repo::require_file;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::manifest::IndexStat;
 use crate::path::RepoPath;
@@ -78,6 +79,7 @@ pub fn read_index(file: &Utf8Path, format: ObjectFormat) -> Result<Vec<IndexEntr
 }
 
 fn open(file: &Utf8Path, format: ObjectFormat) -> Result<File, GitError> {
+    require_file(file)?;
     if let Some(index) = split::without_base(file, format).map_err(unreadable(file))? {
         return Ok(index);
     }

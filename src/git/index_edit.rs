@@ -3,7 +3,7 @@
 use camino::Utf8Path;
 
 use super::error::GitError;
-use super::run::Git;
+use super::process::Git;
 use crate::entry::Entry;
 use crate::path::RepoPath;
 

@@ -2,9 +2,10 @@
 //! has the skip-worktree flag, with the cache tree of a tree that was just checked out.
 
 use super::error::GitError;
+use super::error::unreadable;
 use super::index::checksum_of;
 use super::listing::CachedTree;
-use super::objects::{Objects, unreadable};
+use super::objects::Objects;
 use crate::entry::{Entry, Mode};
 use crate::manifest::Stat;
 use crate::path::RepoPath;

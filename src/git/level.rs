@@ -7,8 +7,8 @@ use bstr::{BStr, ByteSlice};
 use gix::objs::TreeRefIter;
 use gix::objs::tree::EntryKind;
 
-use super::error::GitError;
-use super::objects::{ObjectFormat, id_of, unreadable};
+use super::error::{GitError, unreadable};
+use super::objects::{ObjectFormat, id_of};
 use crate::entry::{Mode, ObjectId};
 
 /// Says what a tree has under a name; a mode of none is a tree.

@@ -9,8 +9,9 @@ use gix::objs::tree::EntryKind;
 use gix::objs::{Kind, TreeRefIter};
 
 use super::error::GitError;
+use super::error::unreadable;
 use super::level::mode_of;
-use super::objects::{Objects, id_of, unreadable};
+use super::objects::{Objects, id_of};
 use super::passing::Passing;
 use crate::entry::{Entry, ObjectId};
 use crate::path::{Paths, RepoPath};

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use bstr::ByteSlice;
 
 use super::error::GitError;
+use super::process::Git;
 use super::refs::one_id;
-use super::run::{Git, odd_output};
 use crate::name::CommitId;
 
 /// What a patch is made from that is compared with others: nothing that is configured, and no
@@ -51,24 +51,6 @@ const PLAIN_MERGE: &[&str] = &[
 ];
 
 impl Git {
-    /// Counts the commits that only one of two has: of the first, and of the second.
-    ///
-    /// # Errors
-    /// Fails when git does.
-    pub fn rev_list_count_sides(
-        &self,
-        left: &CommitId,
-        right: &CommitId,
-    ) -> Result<(u64, u64), GitError> {
-        let what = "count commits";
-        let range = format!("{left}...{right}");
-        let args = ["rev-list", "--left-right", "--count", &range];
-        let line = self.line(what, &args)?;
-        let numbers = line.split_once('\t');
-        let numbers = numbers.and_then(|(l, r)| Some((l.parse().ok()?, r.parse().ok()?)));
-        numbers.ok_or_else(|| odd_output(what, &args, "these are not two numbers"))
-    }
-
     /// Lists the commits of `left...right`, for each of these right ones, for which git finds one on
     /// the other side with a patch that looks the same (`--cherry-mark`, git-rev-list(1)), the
     /// newest first. Git leaves out of its patch ids what it takes for unimportant: blanks and modes.

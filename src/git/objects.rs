@@ -15,12 +15,11 @@ use gix::objs::commit::MessageRef;
 use gix::objs::{CommitRefIter, Data, Exists, Find, Kind, Write};
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 
-use super::error::GitError;
+use super::error::{GitError, unreadable};
 use super::level::{Held, Level, differences};
 use super::passing::Passing;
+use super::process::Git;
 use super::quarantine::Quarantine;
-use super::run::Git;
-use super::stores::{KeptCommits, Stores};
 use crate::compare::Delta;
 use crate::entry::{Entry, ObjectId};
 use crate::name::CommitId;
@@ -39,7 +38,6 @@ pub enum ObjectFormat {
 pub struct Objects {
     pub(super) store: gix::odb::Handle,
     quarantine: Option<gix::odb::Handle>,
-    kept: KeptCommits,
     pub(super) format: ObjectFormat,
     /// Trees as they were read: those of one commit after another share most.
     levels: RefCell<HashMap<ObjectId, Rc<Level>>>,
@@ -92,6 +90,14 @@ impl ObjectFormat {
         }
     }
 
+    pub(super) fn from_kind(kind: gix::hash::Kind) -> Self {
+        if kind == gix::hash::Kind::Sha256 {
+            Self::Sha256
+        } else {
+            Self::Sha1
+        }
+    }
+
     pub(super) const fn kind(self) -> gix::hash::Kind {
         match self {
             Self::Sha1 => gix::hash::Kind::Sha1,
@@ -139,15 +145,14 @@ pub(super) fn id_of(id: &gix::hash::oid) -> ObjectId {
     ObjectId::from_bytes(id.as_bytes()).expect("because gix knows no other ids than these two")
 }
 
-fn commit_id_of(id: &gix::hash::oid) -> CommitId {
-    CommitId::parse(&id.to_string()).expect("because gix writes ids as 40 or 64 digits")
+/// The id as gix has it.
+pub(super) fn oid_of(id: &CommitId) -> gix::hash::ObjectId {
+    let id = gix::hash::ObjectId::from_hex(id.as_str().as_bytes());
+    id.expect("because it is 40 or 64 digits")
 }
 
-pub(super) fn unreadable(what: &dyn fmt::Display, detail: &dyn fmt::Display) -> GitError {
-    GitError::Read {
-        what: what.to_string(),
-        detail: detail.to_string(),
-    }
+pub(super) fn commit_id_of(id: &gix::hash::oid) -> CommitId {
+    CommitId::parse(&id.to_string()).expect("because gix writes ids as 40 or 64 digits")
 }
 
 /// The error of a write: what the system said, where it is the cause.
@@ -171,16 +176,17 @@ const MOST_TREES: usize = 500;
 const KEPT_LEVELS: usize = 1_000;
 
 impl Git {
-    /// As [`Objects::open`], with what this run has open already.
+    /// The objects of the repository with this common git directory.
     ///
     /// # Errors
-    /// Fails when the directory cannot be read.
+    /// Fails when they cannot be read.
     pub fn objects(
         &self,
         common_dir: &Utf8Path,
         format: ObjectFormat,
     ) -> Result<Objects, GitError> {
-        Objects::of(self.stores(), common_dir, format)
+        let repo = self.on(common_dir, None).repo()?;
+        Ok(Objects::of(repo.store().to_cache_arc(), format))
     }
 }
 
@@ -191,22 +197,21 @@ impl Objects {
     /// # Errors
     /// Fails when the directory cannot be read.
     pub fn open(common_dir: &Utf8Path, format: ObjectFormat) -> Result<Self, GitError> {
-        Self::of(&Stores::default(), common_dir, format)
+        let directory = common_dir.join("objects");
+        let opened = gix::odb::at(directory.as_std_path(), format.kind());
+        let store = opened.map_err(|error| unreadable(&directory, &error))?;
+        Ok(Self::of(store, format))
     }
 
-    fn of(stores: &Stores, common_dir: &Utf8Path, format: ObjectFormat) -> Result<Self, GitError> {
-        let opened = stores.open(common_dir, format);
-        let (mut store, kept) =
-            opened.map_err(|error| unreadable(&common_dir.join("objects"), &error))?;
+    pub(super) fn of(mut store: gix::odb::Handle, format: ObjectFormat) -> Self {
         // neighbouring trees are stored as differences from the same others
         store.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(KEPT)));
-        Ok(Self {
+        Self {
             store,
             quarantine: None,
-            kept,
             format,
             levels: RefCell::default(),
-        })
+        }
     }
 
     /// Also finds what a push has brought and nobody has accepted yet.
@@ -240,11 +245,7 @@ impl Objects {
         let oid = gix::hash::ObjectId::from_hex(id.as_str().as_bytes())
             .map_err(|error| unreadable(&what, &error))?;
         let mut buffer = Vec::new();
-        let kept = self.kept.get(&oid);
-        let data = match &kept {
-            Some(raw) => raw,
-            None => self.find(&what, &oid, Kind::Commit, &mut buffer)?,
-        };
+        let data = self.find(&what, &oid, Kind::Commit, &mut buffer)?;
         let mut tokens = CommitRefIter::from_bytes(data, self.format.kind());
         let tree = tokens
             .tree_id()
@@ -407,12 +408,7 @@ impl Objects {
         kind: Kind,
         buffer: &'b mut Vec<u8>,
     ) -> Result<&'b [u8], GitError> {
-        let pushed = self.quarantine.as_ref();
-        let found = match pushed.filter(|quarantine| quarantine.exists(id)) {
-            Some(quarantine) => quarantine.try_find(id, buffer),
-            None => self.store.try_find(id, buffer),
-        };
-        of_kind(what, kind, found)
+        of_kind(what, kind, self.try_find(id, buffer))
     }
 
     /// As [`Objects::find`], for one who reads very many trees; none where a push has brought
@@ -420,6 +416,20 @@ impl Objects {
     pub(super) fn passing(&self) -> Option<Passing> {
         let has_all = self.quarantine.is_none();
         has_all.then(|| Passing::new(&self.store.store(), MOST_TREES))
+    }
+}
+
+impl Find for Objects {
+    fn try_find<'a>(
+        &self,
+        id: &gix::hash::oid,
+        buffer: &'a mut Vec<u8>,
+    ) -> gix::Result<Option<Data<'a>>> {
+        let pushed = self.quarantine.as_ref();
+        match pushed.filter(|quarantine| quarantine.exists(id)) {
+            Some(quarantine) => quarantine.try_find(id, buffer),
+            None => self.store.try_find(id, buffer),
+        }
     }
 }
 

@@ -12,8 +12,8 @@ use gix::objs::{Find, Kind};
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 use gix::odb::{HandleArc, Header as _, Store};
 
-use super::error::GitError;
-use super::objects::{of_kind, unreadable};
+use super::error::{GitError, unreadable};
+use super::objects::of_kind;
 use crate::entry::ObjectId;
 
 /// How much of the bases of deltas is kept.

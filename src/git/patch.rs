@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use bstr::ByteSlice;
 
 use super::error::GitError;
-use super::run::Git;
+use super::process::Git;
 use crate::entry::ObjectId;
 use crate::path::RepoPath;
 

@@ -1,11 +1,22 @@
-//! Reads and moves refs and asks how commits are related, one method a git command.
+//! Reads refs and their logs through `gix` (gitrepository-layout(5)), and moves refs with git.
 
-use bstr::{BString, ByteSlice};
+use std::collections::BTreeMap;
 
-use super::error::GitError;
-use super::own::{Own, Reading, is_branch_name};
-use super::run::{Git, odd_output};
+use bstr::{BStr, BString, ByteSlice};
+use gix::refs::{FullName, FullNameRef, Target};
+use gix::remote::Direction;
+
+use super::error::{GitError, unreadable};
+use super::objects::commit_id_of;
+use super::process::{Git, odd_output};
+use super::repo::{Repo, causes, read_file, require_file};
 use crate::name::CommitId;
+
+/// How many symbolic refs git follows (`SYMREF_MAXDEPTH`, refs.c).
+const DEPTH: usize = 5;
+
+/// Refs that each worktree has for itself (git-worktree(1), "REFS").
+const PRIVATE: [&str; 3] = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
 
 /// Holds a ref and the object it names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,402 +95,346 @@ impl ReflogEntry {
     }
 }
 
-/// Parses lines of an object and the ref that names it.
-///
-/// # Errors
-/// Says what is odd about it: an id is none.
-pub fn parse_refs(output: &[u8]) -> Result<Vec<Ref>, String> {
-    let mut refs = Vec::new();
-    for line in output.lines() {
-        let (id, name) = line.split_once_str(" ").unwrap_or((line, b""));
-        let id = CommitId::parse(id.to_str_lossy().trim()).map_err(|error| error.to_string())?;
-        let name = name.into();
-        refs.push(Ref { name, id });
-    }
-    Ok(refs)
+/// Holds a ref as it is listed.
+pub(super) struct ListedRef {
+    pub name: BString,
+    pub id: CommitId,
+    /// Whether it names another ref.
+    pub is_symbolic: bool,
 }
 
-/// Parses lines of a commit and why a ref went there. What has no commit is passed over.
-#[must_use]
-pub fn parse_reflog(output: &[u8]) -> Vec<ReflogEntry> {
-    let text = output.to_str_lossy();
-    let entry = |line: &str| {
-        let (id, reason) = line.split_once(' ').unwrap_or((line, ""));
-        let reason = reason.to_owned();
-        let id = CommitId::parse(id).ok()?;
-        Some(ReflogEntry { id, reason })
-    };
-    text.lines().filter_map(entry).collect()
+/// Says where a symbolic ref leads in the end: the last name, and the object if there is one.
+pub(super) struct Resolved {
+    pub name: BString,
+    pub id: Option<CommitId>,
 }
 
-/// Parses the file of a reflog, the newest entry first (gitrepository-layout(5), `logs`).
+/// Parses the file of a reflog, the newest entry first. As git does, it passes over a line that is
+/// damaged, and over an entry that went to nothing.
 #[must_use]
 pub fn parse_reflog_file(bytes: &[u8]) -> Vec<ReflogEntry> {
-    let text = bytes.to_str_lossy();
-    let entry = |line: &str| {
-        let (ids, reason) = line.split_once('\t').unwrap_or((line, ""));
-        let id = CommitId::parse(ids.split(' ').nth(1)?).ok()?;
-        let reason = reason.to_owned();
-        Some(ReflogEntry { id, reason })
-    };
-    text.lines().rev().filter_map(entry).collect()
+    let lines = gix::refs::file::log::iter::forward(bytes).filter_map(Result::ok);
+    let mut entries: Vec<ReflogEntry> = lines
+        .map(|line| ReflogEntry {
+            id: commit_id_of(&line.new_oid()),
+            reason: line.message.to_str_lossy().into_owned(),
+        })
+        .collect();
+    entries.retain(|entry| entry.id.is_known());
+    entries.reverse();
+    entries
+}
+
+/// Whether a ref is what a pattern of git-for-each-ref(1) names: itself, what is below it, and `*`
+/// for one part of a name.
+fn matches(pattern: &str, name: &BStr) -> bool {
+    if !pattern.contains('*') {
+        let rest = name.strip_prefix(pattern.as_bytes());
+        return rest
+            .is_some_and(|rest| rest.is_empty() || rest[0] == b'/' || pattern.ends_with('/'));
+    }
+    let (parts, names) = (pattern.split('/'), name.split_str("/"));
+    let count = parts.clone().count() == names.clone().count();
+    let mut pairs = parts.zip(names);
+    count && pairs.all(|(part, name)| part == "*" || part.as_bytes() == name)
+}
+
+impl Repo {
+    /// Reads one ref that is a file, or a line of `packed-refs`.
+    fn read_ref(&self, local: &gix::Repository, name: &BStr) -> Result<Option<Target>, GitError> {
+        let failed =
+            |error: &gix::Error| unreadable(&format_args!("the ref {name}"), &causes(error));
+        let Ok(full) = FullName::try_from(name) else {
+            return Ok(None);
+        };
+        if let Ok(text) = name.to_str() {
+            require_file(self.common_dir.join(text))?;
+        }
+        let found = local.refs.try_find(full.as_ref().as_partial_name());
+        let found = found.map_err(|error| failed(&error))?;
+        Ok(found
+            .filter(|found| found.name == full)
+            .map(|found| found.target))
+    }
+
+    /// Follows a ref to the object.
+    pub(super) fn resolve(
+        &self,
+        local: &gix::Repository,
+        name: &BStr,
+    ) -> Result<Resolved, GitError> {
+        let mut name = name.to_owned();
+        for _ in 0..DEPTH {
+            match self.read_ref(local, name.as_bstr())? {
+                None => return Ok(Resolved { name, id: None }),
+                Some(Target::Object(id)) => {
+                    let id = Some(commit_id_of(&id));
+                    return Ok(Resolved { name, id });
+                }
+                Some(Target::Symbolic(next)) => name = next.into_inner(),
+            }
+        }
+        Err(unreadable(
+            &format_args!("the ref {name}"),
+            "too many symbolic refs",
+        ))
+    }
+
+    fn list_refs(&self, patterns: &[&str]) -> Result<Vec<ListedRef>, GitError> {
+        let failed = |error: &dyn std::fmt::Display| unreadable("the refs", error);
+        let local = self.local();
+        let refs = local
+            .references()
+            .map_err(|error| failed(&causes(&error)))?;
+        let is_linked = self.git_dir != self.common_dir;
+        let mut all = BTreeMap::new();
+        for pattern in patterns {
+            let plain = pattern.split('*').next().unwrap_or_default();
+            let start = plain.rfind('/').map_or("refs/", |end| &plain[..=end]);
+            let found = match start {
+                "refs/" => refs.all(),
+                start => refs.prefixed(start),
+            };
+            let found = found.map_err(|error| failed(&causes(&error)))?;
+            // git passes over a broken ref as well, with a warning
+            for found in found.filter_map(Result::ok) {
+                let name = found.name().as_bstr();
+                if !matches(pattern, name) {
+                    continue;
+                }
+                // those of the main worktree are not ours
+                let is_private = PRIVATE.iter().any(|start| name.starts_with_str(start));
+                let target = if is_linked && is_private {
+                    self.read_ref(&local, name)?
+                } else {
+                    Some(found.inner.target.clone())
+                };
+                all.extend(target.map(|target| (name.to_owned(), target)));
+            }
+        }
+        let mut listed = Vec::with_capacity(all.len());
+        for (name, target) in all {
+            let (id, is_symbolic) = match target {
+                Target::Object(id) => (Some(commit_id_of(&id)), false),
+                Target::Symbolic(next) => {
+                    let next = self.resolve(&local, next.as_bstr());
+                    (next.ok().and_then(|next| next.id), true)
+                }
+            };
+            listed.extend(id.map(|id| ListedRef {
+                name,
+                id,
+                is_symbolic,
+            }));
+        }
+        Ok(listed)
+    }
+
+    /// The log of a ref as its file has it, the newest entry first; none where it has none.
+    fn read_log(&self, name: &str) -> Result<Option<Vec<ReflogEntry>>, GitError> {
+        let is_private = name == "HEAD" || PRIVATE.iter().any(|start| name.starts_with(start));
+        let dir = if is_private {
+            &self.git_dir
+        } else {
+            &self.common_dir
+        };
+        let file = dir.join("logs").join(name);
+        Ok(read_file(&file)?.map(|bytes| parse_reflog_file(&bytes)))
+    }
+}
+
+/// The upstream of a branch as a full ref (`%(upstream)`, git-for-each-ref(1)).
+fn upstream_of(local: &gix::Repository, branch: &BStr) -> Option<BString> {
+    let branch: &FullNameRef = branch.try_into().ok()?;
+    branch.as_bstr().strip_prefix(b"refs/heads/")?;
+    let remote = local.branch_remote_name(branch.shorten(), Direction::Fetch)?;
+    if remote.as_bstr() == "." {
+        let merge = local
+            .branch_remote_ref_name(branch, Direction::Fetch)?
+            .ok()?;
+        return Some(merge.into_inner());
+    }
+    let tracking = local.branch_remote_tracking_ref_name(branch, Direction::Fetch)?;
+    Some(tracking.ok()?.into_inner())
 }
 
 impl Git {
     /// Returns the commit that a user's revision names (gitrevisions(7)), none when there is none.
+    /// What is neither an id nor the full name of a ref is left to git.
     ///
     /// # Errors
-    /// Fails when git cannot run.
+    /// Fails when the repository cannot be read.
     pub fn rev_parse_commit(&self, revision: &str) -> Result<Option<CommitId>, GitError> {
-        if let Some(found) = self.without_git(|own| own.commit(revision)) {
-            return Ok(found);
+        if let Ok(id) = CommitId::parse(revision) {
+            return self.history()?.peel(&id);
         }
-        // all that follows `:/` is the text to look for, and only commits are found by it
-        let spec = if revision.starts_with(":/") {
-            revision.to_owned()
-        } else {
-            format!("{revision}^{{commit}}")
-        };
-        let args = [
-            "rev-parse",
-            "--verify",
-            "--quiet",
-            "--end-of-options",
-            &spec,
-        ];
-        let answer = self.run(&args, None)?;
-        match answer.status {
-            // `^main` is a valid revision too, and printed as such: it names no commit
-            Some(0) => Ok(CommitId::parse(&answer.stdout.trim().to_str_lossy()).ok()),
-            Some(1) => Ok(None),
-            // 128: git failed, and says at what; it says nothing of a log that is too short, and
-            // of an upstream or a place to push to that there is none (`@{u}`)
-            Some(128) if answer.stderr.is_empty() || revision.contains("@{") => Ok(None),
-            Some(_) | None => Err(self.failed("resolve a revision", &args, &answer)),
+        let repo = self.repo()?;
+        let is_name = revision == "HEAD" || revision.starts_with("refs/");
+        let is_valid = gix::validate::reference::name(revision.into()).is_ok();
+        if !is_name || !is_valid || repo.is_reftable {
+            return self.commit_by_git(revision);
+        }
+        match repo.resolve(&repo.local(), revision.into())?.id {
+            Some(id) => self.history()?.peel(&id),
+            None => Ok(None),
         }
     }
 
     /// Returns the full name of the ref that HEAD names, none when HEAD is detached.
     ///
     /// # Errors
-    /// Fails when git fails.
+    /// Fails when HEAD cannot be read.
     pub fn symbolic_ref_head(&self) -> Result<Option<String>, GitError> {
-        if let Some(name) = self.without_git(Own::symbolic_head) {
-            return Ok(name);
+        let repo = self.repo()?;
+        if repo.is_reftable {
+            return self.head_by_git();
         }
-        let args = ["symbolic-ref", "--quiet", "HEAD"];
-        let answer = self.maybe("read HEAD", &args)?;
-        Ok(answer.map(|name| name.trim().to_str_lossy().into_owned()))
+        let local = repo.local();
+        if repo.read_ref(&local, "HEAD".into())?.is_none() {
+            return Err(unreadable("HEAD", "there is none"));
+        }
+        let name = repo.resolve(&local, "HEAD".into())?.name;
+        Ok((name != "HEAD").then(|| name.to_str_lossy().into_owned()))
     }
 
     /// Returns the refs below these prefixes, sorted by name; all of them without a prefix.
     ///
     /// # Errors
-    /// Fails when git fails.
+    /// Fails when the refs cannot be read.
     pub fn for_each_ref(&self, prefixes: &[&str]) -> Result<Vec<Ref>, GitError> {
-        if let Some(found) = self.without_git(|own| own.refs(prefixes)) {
-            return Ok(found);
+        let all = self.listed(prefixes)?.into_iter();
+        Ok(all
+            .map(|ListedRef { name, id, .. }| Ref { name, id })
+            .collect())
+    }
+
+    /// Returns the refs below these prefixes that name an object by themselves.
+    ///
+    /// # Errors
+    /// Fails when the refs cannot be read.
+    pub fn plain_refs(&self, prefixes: &[&str]) -> Result<Vec<Ref>, GitError> {
+        let all = self
+            .listed(prefixes)?
+            .into_iter()
+            .filter(|one| !one.is_symbolic);
+        Ok(all
+            .map(|ListedRef { name, id, .. }| Ref { name, id })
+            .collect())
+    }
+
+    fn listed(&self, prefixes: &[&str]) -> Result<Vec<ListedRef>, GitError> {
+        let repo = self.repo()?;
+        let prefixes = if prefixes.is_empty() {
+            &["refs/"]
+        } else {
+            prefixes
+        };
+        if repo.is_reftable {
+            self.refs_by_git(prefixes)
+        } else {
+            repo.list_refs(prefixes)
         }
-        let what = "list the refs";
-        let mut args = vec!["for-each-ref", "--format=%(objectname) %(refname)"];
-        args.extend(prefixes);
-        parse_refs(&self.output(what, &args)?).map_err(|detail| odd_output(what, &args, &detail))
     }
 
     /// Returns the branches and remote-tracking branches, each with its upstream as a full ref if
     /// it has one (`%(upstream)`, git-for-each-ref(1)).
     ///
     /// # Errors
-    /// Fails when git fails.
+    /// Fails when the refs cannot be read.
     pub fn branches(&self) -> Result<Vec<(Ref, Option<BString>)>, GitError> {
-        if let Some(found) = self.own_branches()? {
-            return Ok(found);
-        }
-        let what = "list the branches";
-        let format = "--format=%(objectname) %(refname) %(upstream)";
-        let args = ["for-each-ref", format, "refs/heads/", "refs/remotes/"];
-        let output = self.output(what, &args)?;
-        let branch = |line: &[u8]| {
-            let mut fields = line.split(|byte| *byte == b' ');
-            let id = one_id(what, &args, fields.next().unwrap_or_default())?;
-            let name = fields.next().unwrap_or_default().into();
-            let upstream = fields.next().filter(|name| !name.is_empty());
-            Ok((Ref { name, id }, upstream.map(BString::from)))
-        };
-        output.lines().map(branch).collect()
-    }
-
-    /// Returns these commits and all their ancestors with their parents, each after its children,
-    /// but for `shared` and what is reachable from it.
-    ///
-    /// # Errors
-    /// Fails when a commit is missing, or git fails.
-    pub fn rev_list_parents(
-        &self,
-        tips: &[CommitId],
-        shared: Option<&CommitId>,
-    ) -> Result<Vec<(CommitId, Vec<CommitId>)>, GitError> {
-        if let Some(found) = self.without_git(|own| own.list_parents(tips, shared)) {
-            return Ok(found);
-        }
-        let what = "compare the branches";
-        let args = ["rev-list", "--topo-order", "--parents", "--stdin"];
-        let mut input: String = tips.iter().map(|tip| format!("{tip}\n")).collect();
-        input.extend(shared.map(|shared| format!("^{shared}\n")));
-        let output = self.output_with_input(what, &args, Some(input.as_bytes()))?;
-        let commit = |line: &[u8]| {
-            let ids = line.split(|byte| *byte == b' ');
-            let ids: Result<Vec<_>, GitError> = ids.map(|id| one_id(what, &args, id)).collect();
-            let mut ids = ids?.into_iter();
-            let id = ids.next();
-            let id = id.ok_or_else(|| odd_output(what, &args, "a line is empty"))?;
-            Ok((id, ids.collect()))
-        };
-        output.lines().map(commit).collect()
-    }
-
-    /// Returns the names of the refs below these prefixes that contain a commit.
-    ///
-    /// # Errors
-    /// Fails when git fails.
-    pub fn refs_containing(
-        &self,
-        commit: &CommitId,
-        prefixes: &[&str],
-    ) -> Result<Vec<BString>, GitError> {
-        if let Some(found) = self.own_refs_containing(commit, prefixes) {
-            return Ok(found);
-        }
-        let contains = format!("--contains={commit}");
-        let mut args = vec!["for-each-ref", "--format=%(refname)", &contains];
-        args.extend(prefixes);
-        let output = self.output("look for branches that contain a commit", &args)?;
-        Ok(output.lines().map(Into::into).collect())
+        let repo = self.repo()?;
+        let local = repo.local();
+        let all = self.for_each_ref(&["refs/heads/", "refs/remotes/"])?;
+        let with_upstream = all.into_iter().map(|one| {
+            let upstream = upstream_of(&local, one.name.as_bstr());
+            (one, upstream)
+        });
+        Ok(with_upstream.collect())
     }
 
     /// Returns the upstream of a branch as a full ref (`%(upstream)`, git-for-each-ref(1)).
     ///
     /// # Errors
-    /// Fails when git fails.
+    /// Fails when the repository cannot be read.
     pub fn upstream(&self, branch: &str) -> Result<Option<String>, GitError> {
-        if let Some(found) = self.own_upstream(branch)? {
-            return Ok(found);
+        if self
+            .for_each_ref(&[branch])?
+            .first()
+            .is_none_or(|one| one.name != branch)
+        {
+            return Ok(None);
         }
-        let args = ["for-each-ref", "--format=%(upstream)", branch];
-        let output = self.output("read the upstream of a branch", &args)?;
-        let name = output
-            .lines()
-            .next()
-            .unwrap_or(b"")
-            .to_str_lossy()
-            .into_owned();
-        Ok(Some(name).filter(|name| !name.is_empty()))
+        let repo = self.repo()?;
+        let found = upstream_of(&repo.local(), branch.into());
+        Ok(found.map(|name| name.to_str_lossy().into_owned()))
     }
 
     /// Whether git takes this as the name of a branch (`git check-ref-format --branch`).
-    ///
-    /// # Errors
-    /// Fails when git cannot run.
-    pub fn check_branch_name(&self, name: &str) -> Result<bool, GitError> {
-        if name.starts_with('-') || name.starts_with('@') && name.contains('{') {
-            return Ok(false);
-        }
-        if self.reading() == Reading::Own {
-            return Ok(is_branch_name(name));
-        }
-        let answer = self.run(&["check-ref-format", &format!("refs/heads/{name}")], None)?;
-        Ok(answer.status == Some(0) && name != "HEAD")
-    }
-
-    /// Returns the best common ancestors of a commit and a hypothetical merge of the tips
-    /// (`git merge-base --all`); none when the histories are unrelated.
-    ///
-    /// # Errors
-    /// Fails when git fails.
-    pub fn merge_base_all(
-        &self,
-        commit: &CommitId,
-        tips: &[CommitId],
-    ) -> Result<Vec<CommitId>, GitError> {
-        if let Some(found) = self.without_git(|own| own.common(commit, tips)) {
-            return Ok(found);
-        }
-        let what = "find the common ancestors";
-        let mut args = vec!["merge-base", "--all", commit.as_str()];
-        args.extend(tips.iter().map(CommitId::as_str));
-        let Some(output) = self.maybe(what, &args)? else {
-            return Ok(Vec::new());
-        };
-        output
-            .lines()
-            .map(|line| one_id(what, &args, line))
-            .collect()
-    }
-
-    /// Returns a best common ancestor of all these commits (`git merge-base --octopus`); none when
-    /// there is none.
-    ///
-    /// # Errors
-    /// Fails when git fails.
-    pub fn merge_base_octopus(&self, commits: &[CommitId]) -> Result<Option<CommitId>, GitError> {
-        if let Some(found) = self.without_git(|own| own.common_of_all(commits)) {
-            return Ok(found);
-        }
-        let what = "find the common ancestor";
-        let mut args = vec!["merge-base", "--octopus"];
-        args.extend(commits.iter().map(CommitId::as_str));
-        let output = self.maybe(what, &args)?.unwrap_or_default();
-        let line = output.lines().next();
-        line.map(|line| one_id(what, &args, line)).transpose()
-    }
-
-    /// Returns those of these commits that no other of them has (`git merge-base --independent`).
-    ///
-    /// # Errors
-    /// Fails when git fails.
-    pub fn merge_base_independent(&self, commits: &[CommitId]) -> Result<Vec<CommitId>, GitError> {
-        if let Some(found) = self.without_git(|own| own.independent(commits)) {
-            return Ok(found);
-        }
-        let what = "find the newest commits";
-        let mut args = vec!["merge-base", "--independent"];
-        args.extend(commits.iter().map(CommitId::as_str));
-        let output = self.maybe(what, &args)?.unwrap_or_default();
-        output
-            .lines()
-            .map(|line| one_id(what, &args, line))
-            .collect()
-    }
-
-    /// Whether a commit is an ancestor of another, or the same.
-    ///
-    /// # Errors
-    /// Fails when git fails.
-    pub fn is_ancestor(&self, older: &CommitId, newer: &CommitId) -> Result<bool, GitError> {
-        if older == newer {
-            return Ok(true);
-        }
-        if let Some(has) = self.without_git(|own| own.has(newer, older)) {
-            return Ok(has);
-        }
-        let args = [
-            "merge-base",
-            "--is-ancestor",
-            older.as_str(),
-            newer.as_str(),
-        ];
-        Ok(self.maybe("compare two commits", &args)?.is_some())
-    }
-
-    /// Returns the commits that are reachable from `tips` and not from `known`, the newest first.
-    /// Tips that are gone (a reflog can name what was collected) are passed over.
-    ///
-    /// # Errors
-    /// Fails when git fails.
-    pub fn rev_list(
-        &self,
-        tips: &[&CommitId],
-        known: &[&CommitId],
-    ) -> Result<Vec<CommitId>, GitError> {
-        if let Some(found) = self.without_git(|own| own.list(tips, known)) {
-            return Ok(found);
-        }
-        let what = "list the new commits";
-        let args = ["rev-list", "--topo-order", "--ignore-missing", "--stdin"];
-        let mut input = String::new();
-        for tip in tips {
-            input.push_str(tip.as_str());
-            input.push('\n');
-        }
-        for id in known {
-            input.push('^');
-            input.push_str(id.as_str());
-            input.push('\n');
-        }
-        let output = self.output_with_input(what, &args, Some(input.as_bytes()))?;
-        output
-            .lines()
-            .map(|line| one_id(what, &args, line))
-            .collect()
-    }
-
-    /// Counts the commits that are in `newer` and not in `older`.
-    ///
-    /// # Errors
-    /// Fails when git fails.
-    pub fn rev_list_count(&self, older: &CommitId, newer: &CommitId) -> Result<u64, GitError> {
-        if let Some(count) = self.without_git(|own| own.count(older, newer)) {
-            return Ok(count);
-        }
-        let range = format!("{older}..{newer}");
-        let args = ["rev-list", "--count", &range];
-        let line = self.line("count commits", &args)?;
-        line.parse()
-            .map_err(|_| odd_output("count commits", &args, "it is no number"))
+    #[must_use]
+    pub fn check_branch_name(&self, name: &str) -> bool {
+        let full = format!("refs/heads/{name}");
+        let is_previous = name.starts_with('@') && name.contains('{');
+        name != "HEAD"
+            && !name.starts_with('-')
+            && !is_previous
+            && gix::validate::reference::name(full.as_str().into()).is_ok()
     }
 
     /// Whether a ref has a reflog (`git reflog exists`).
     ///
     /// # Errors
-    /// Fails when git does.
+    /// Fails when the log cannot be read.
     pub fn reflog_exists(&self, name: &str) -> Result<bool, GitError> {
-        if let Some(logged) = self.without_git(|own| own.is_logged(name)) {
-            return Ok(logged);
-        }
-        let args = ["reflog", "exists", name];
-        Ok(self.maybe("look for a reflog", &args)?.is_some())
+        Ok(self.log(name)?.is_some())
     }
 
     /// Returns a ref's reflog, the newest entry first; none when it has no reflog.
     ///
     /// # Errors
-    /// Fails when git does.
+    /// Fails when the log cannot be read.
     pub fn reflog(&self, name: &str) -> Result<Vec<ReflogEntry>, GitError> {
-        // of a ref without one, git says "bad revision"
-        if !self.reflog_exists(name)? {
-            return Ok(Vec::new());
-        }
-        self.log_g(name)
+        let mut entries = self.log(name)?.unwrap_or_default();
+        let history = self.history()?;
+        let mut known: BTreeMap<CommitId, bool> = BTreeMap::new();
+        // as `git log -g`, which passes over what was collected
+        let mut is_there = |id: &CommitId| -> Result<bool, GitError> {
+            if let Some(is_there) = known.get(id) {
+                return Ok(*is_there);
+            }
+            let is_there = history.peel(id)?.is_some();
+            known.insert(id.clone(), is_there);
+            Ok(is_there)
+        };
+        let kept = entries.iter().map(|entry| is_there(&entry.id));
+        let kept = kept.collect::<Result<Vec<bool>, GitError>>()?;
+        let mut kept = kept.into_iter();
+        entries.retain(|_| kept.next() == Some(true));
+        Ok(entries)
     }
 
-    /// Returns HEAD's reflog, the newest entry first; none when it has no reflog, and while its
-    /// branch is unborn: git then reads none.
+    /// Returns HEAD's reflog, the newest entry first; none when it has no reflog.
     ///
     /// # Errors
-    /// Fails when git does.
+    /// Fails when the log cannot be read.
     pub fn reflog_head(&self) -> Result<Vec<ReflogEntry>, GitError> {
-        let read = self.log_g("HEAD");
-        if read.is_err()
-            && self.symbolic_ref_head()?.is_some()
-            && self.rev_parse_commit("HEAD")?.is_none()
-        {
-            return Ok(Vec::new());
-        }
-        read
+        self.reflog("HEAD")
     }
 
-    /// Returns the stashes, the newest first, each with its message (git-stash(1)); there must be
-    /// one.
+    /// Returns the stashes, the newest first, each with its message (git-stash(1)).
     ///
     /// # Errors
-    /// Fails when git does.
+    /// Fails when the log cannot be read.
     pub fn stashes(&self) -> Result<Vec<ReflogEntry>, GitError> {
-        self.log_g("refs/stash")
+        self.reflog("refs/stash")
     }
 
-    fn log_g(&self, name: &str) -> Result<Vec<ReflogEntry>, GitError> {
-        if let Some(log) = self.without_git(|own| own.log(name)) {
-            return Ok(log);
+    fn log(&self, name: &str) -> Result<Option<Vec<ReflogEntry>>, GitError> {
+        let repo = self.repo()?;
+        if repo.is_reftable {
+            self.log_by_git(name)
+        } else {
+            repo.read_log(name)
         }
-        let args = [
-            "log",
-            "-g",
-            "--format=%H %gs",
-            "--end-of-options",
-            name,
-            "--",
-        ];
-        Ok(parse_reflog(&self.output("read a reflog", &args)?))
     }
 
     /// Moves a ref, if it is still where it is expected to be; none expects it not to exist.

@@ -5,7 +5,7 @@ use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::error::GitError;
-use super::run::Git;
+use super::process::Git;
 use crate::name::CommitId;
 
 /// Returns the line that a reset to the commit that HEAD is at adds to this log of HEAD, by the

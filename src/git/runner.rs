@@ -21,13 +21,13 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use camino::Utf8Path;
 
-use super::run::GitVersion;
+use super::process::GitVersion;
 
 /// Starts git and waits for it.
 pub trait Runner: Send + Sync {
@@ -36,12 +36,6 @@ pub trait Runner: Send + Sync {
     /// # Errors
     /// Fails when git cannot be started or talked to; a status other than 0 is no error.
     fn run(&self, call: &Call<'_>) -> std::io::Result<Output>;
-
-    /// Whether it runs the git of this machine on the files of this machine: then what git would
-    /// only read from its files may be read without it.
-    fn is_local(&self) -> bool {
-        false
-    }
 }
 
 /// Holds one call of git.
@@ -124,14 +118,108 @@ impl Runner for SharedRunner {
     fn run(&self, call: &Call<'_>) -> std::io::Result<Output> {
         self.runner.run(call)
     }
-
-    fn is_local(&self) -> bool {
-        self.runner.is_local()
-    }
 }
 
 impl fmt::Debug for SharedRunner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SharedRunner")
+    }
+}
+
+impl Runner for Duct {
+    fn run(&self, call: &Call<'_>) -> std::io::Result<Output> {
+        let git = command(call).start()?;
+        let ended = match call.timeout {
+            None => Some(git.wait()?),
+            Some(timeout) => git.wait_timeout(timeout)?,
+        };
+        match ended {
+            Some(ended) => Ok(output(ended)),
+            None => Err(too_long(&git)),
+        }
+    }
+}
+
+impl Runner for Stoppable {
+    fn run(&self, call: &Call<'_>) -> std::io::Result<Output> {
+        let before = self.signal.load(Ordering::SeqCst);
+        let git = command(call).start()?;
+        let began = Instant::now();
+        loop {
+            if let Some(ended) = git.wait_timeout(LOOK_UP)? {
+                return Ok(output(ended));
+            }
+            let signal = self.signal.load(Ordering::SeqCst);
+            if call.timeout.is_some_and(|most| began.elapsed() > most) {
+                return Err(too_long(&git));
+            }
+            if signal != 0 && signal != before {
+                return self.stop(&git, signal);
+            }
+        }
+    }
+}
+
+impl Stoppable {
+    /// Hands the signal on, to git's hooks and what they have started as well, as a terminal does;
+    /// whoever has not ended after a moment is killed.
+    fn stop(&self, git: &duct::Handle, signal: usize) -> std::io::Result<Output> {
+        let families: Vec<_> = git.pids().iter().map(|pid| (self.family)(*pid)).collect();
+        families.iter().for_each(|family| family.send(signal));
+        let told = Instant::now();
+        let mut ended = None;
+        while told.elapsed() < PATIENCE {
+            ended = git.wait_timeout(LOOK_UP)?.map(output);
+            if ended.is_some() && !families.iter().any(|family| family.is_alive()) {
+                break;
+            }
+            if ended.is_some() {
+                std::thread::sleep(LOOK_UP);
+            }
+        }
+        families.iter().for_each(|family| family.send(KILL));
+        if ended.is_none() {
+            git.kill()?;
+            ended = git.wait_timeout(PATIENCE)?.map(output);
+        }
+        // it has ended, and somebody that nobody knows of keeps its standard error
+        Ok(ended.unwrap_or_default())
+    }
+}
+
+/// Ends a git that takes too long. What it has started ends with its pipes; nobody waits for those.
+fn too_long(git: &duct::Handle) -> std::io::Error {
+    match git.kill() {
+        Ok(()) => std::io::ErrorKind::TimedOut.into(),
+        Err(error) => error,
+    }
+}
+
+/// How often it is looked whether a signal came.
+const LOOK_UP: Duration = Duration::from_millis(20);
+/// The signal that nobody can ignore (signal(7)).
+const KILL: usize = 9;
+/// How long git may take to clean up at a signal, and then whoever keeps its output open to end.
+const PATIENCE: Duration = Duration::from_millis(1500);
+
+#[expect(clippy::disallowed_methods, reason = "the one place that starts git")]
+fn command(call: &Call<'_>) -> duct::Expression {
+    let command = duct::cmd("git", call.args)
+        .dir(call.dir)
+        .full_env(call.environment.iter().cloned())
+        .stdout_capture()
+        .stderr_capture();
+    let command = match call.input {
+        Some(bytes) => command.stdin_bytes(bytes),
+        None => command.stdin_null(),
+    };
+    command.unchecked()
+}
+
+fn output(ended: &std::process::Output) -> Output {
+    Output {
+        status: ended.status.code(),
+        stdout: ended.stdout.clone(),
+        stderr: ended.stderr.clone(),
     }
 }

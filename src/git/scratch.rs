@@ -17,8 +17,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 use gix::objs::tree::{Editor, EntryKind};
 use gix::objs::{FindExt, Tree, Write};
 
-use super::error::GitError;
-use super::objects::{ObjectFormat, Objects, id_of, unreadable, unwritable};
+use super::error::{GitError, unreadable};
+use super::objects::{ObjectFormat, Objects, id_of, unwritable};
 use crate::entry::{Entry, Mode, ObjectId};
 
 /// Begins the name of such a directory, below `objects`.

@@ -1,45 +1,41 @@
-//! Tells what git is asked, for `-v` and `-vv`. Whoever listens prints.
+//! Reports what git is asked to do, for `-v` and `-vv`. The receiver prints.
 
 use std::ffi::OsString;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Tells somebody what git is asked, as it is asked.
+/// Reports each call of git to a function.
 #[derive(Clone, Default)]
-pub struct Trace(Option<Arc<Tell>>);
+pub struct Trace(Option<Arc<Receiver>>);
 
-type Tell = dyn Fn(&Asked<'_>) + Send + Sync;
+type Receiver = dyn Fn(&TraceEvent<'_>) + Send + Sync;
 
-/// Holds what is told of one call.
+/// Holds one event.
 #[derive(Clone, Copy, Debug)]
-pub enum Asked<'a> {
-    /// What is attempted, as a verb phrase, before it is.
+pub enum TraceEvent<'a> {
+    /// What is attempted, as a verb phrase, before the attempt.
     Step(&'a str),
-    /// The arguments of a call that has ended, and how long it took.
+    /// The arguments of a call that has ended, and the time it took.
     Command(&'a [OsString], Duration),
 }
 
 impl Trace {
-    /// Tells everything to a function.
-    pub fn to(tell: impl Fn(&Asked<'_>) + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(tell)))
+    /// Reports every event to this function.
+    pub fn to(receiver: impl Fn(&TraceEvent<'_>) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(receiver)))
     }
 
-    /// Tells it.
-    pub fn tell(&self, asked: &Asked<'_>) {
-        if let Some(tell) = &self.0 {
-            tell(asked);
+    /// Reports an event.
+    pub fn report(&self, event: &TraceEvent<'_>) {
+        if let Some(receiver) = &self.0 {
+            receiver(event);
         }
     }
 }
 
 impl fmt::Debug for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() {
-            "Trace(on)"
-        } else {
-            "Trace(off)"
-        })
+        write!(f, "Trace({})", self.0.is_some())
     }
 }

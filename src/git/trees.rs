@@ -7,9 +7,9 @@ use bstr::{BStr, ByteSlice};
 use gix::objs::tree::{Editor, EntryKind};
 use gix::objs::{FindExt, Kind, Tree, TreeRef, Write};
 
-use super::error::GitError;
+use super::error::{GitError, unreadable};
 use super::level::Held;
-use super::objects::{Objects, id_of, unreadable, unwritable};
+use super::objects::{Objects, id_of, unwritable};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::path::RepoPath;
 

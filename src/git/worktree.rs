@@ -2,16 +2,16 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
+use std::path::Path;
 
 use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::contention;
-use super::error::GitError;
-use super::objects::ObjectFormat;
-use super::own::Own;
+use super::error::{GitError, unreadable};
+use super::process::{Git, odd_output};
 use super::refs::one_id;
-use super::run::{Git, odd_output};
+use super::repo::{Repo, causes, read_file};
 use crate::name::{BranchName, CommitId};
 
 /// Holds one entry of `git worktree list --porcelain -z` (git-worktree(1)).
@@ -29,20 +29,6 @@ pub struct WorktreeEntry {
     pub locked: bool,
 }
 
-/// Holds where a repository's parts are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
-    /// The common git directory, absolute.
-    pub common_dir: Utf8PathBuf,
-    /// The hash function.
-    pub format: ObjectFormat,
-    /// The root of the worktree that the directory is in, none in a bare repository or inside a
-    /// git directory.
-    pub toplevel: Option<Utf8PathBuf>,
-    /// Whether refs are stored as reftables.
-    pub shallow: bool,
-}
-
 /// Says which branch a new worktree gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewWorktreeBranch<'a> {
@@ -54,149 +40,44 @@ pub enum NewWorktreeBranch<'a> {
     Detached(&'a CommitId),
 }
 
-/// Parses `git worktree list --porcelain -z`.
-///
-/// # Errors
-/// Says what is odd about it: a path is not UTF-8, or an id is none.
-pub fn parse_worktree_list(output: &[u8]) -> Result<Vec<WorktreeEntry>, String> {
-    let mut entries: Vec<WorktreeEntry> = Vec::new();
-    for field in output.split_str("\0") {
-        let field = field.to_str().map_err(|_| "it is not UTF-8".to_owned())?;
-        let (key, value) = field.split_once(' ').unwrap_or((field, ""));
-        if key == "worktree" {
-            entries.push(WorktreeEntry {
-                path: value.into(),
-                ..WorktreeEntry::default()
+impl Git {
+    /// Returns every worktree of the repository, the main one (or the bare repository) first. Bytes
+    /// of a path that are not UTF-8 are replaced: no command of ours works there.
+    ///
+    /// # Errors
+    /// Fails when an entry cannot be read.
+    pub fn worktree_list(&self) -> Result<Vec<WorktreeEntry>, GitError> {
+        let repo = self.repo()?;
+        if repo.is_reftable {
+            return self.worktrees_by_git();
+        }
+        let common = self.on(&repo.common_dir, None).repo()?;
+        let local = common.local();
+        let proxies = local.worktrees();
+        let proxies = proxies.map_err(|error| unreadable("the worktrees", &causes(&error)))?;
+        let mut linked = Vec::new();
+        for proxy in &proxies {
+            // an entry that another git is just creating, or has deleted
+            let Ok(path) = proxy.base() else { continue };
+            linked.push(WorktreeEntry {
+                path: path.to_string_lossy().into_owned().into(),
+                locked: proxy.is_locked(),
+                ..common.entry(&local, proxy.git_dir())?
             });
         }
-        let Some(entry) = entries.last_mut() else {
-            continue;
-        };
-        match key {
-            "bare" => entry.bare = true,
-            "HEAD" => {
-                let unborn = value.bytes().all(|byte| byte == b'0');
-                let id = (!unborn).then(|| CommitId::parse(value));
-                entry.head = id.transpose().map_err(|error| error.to_string())?;
+        linked.sort_by(|one, other| one.path.cmp(&other.path));
+        let path = repo.common_dir.as_str();
+        let path = Utf8PathBuf::from(path.strip_suffix("/.git").unwrap_or(path));
+        let main = if common.is_bare() {
+            WorktreeEntry {
+                bare: true,
+                ..WorktreeEntry::default()
             }
-            "branch" => entry.branch = Some(value.to_owned()),
-            "locked" => entry.locked = true,
-            _ => {}
-        }
-    }
-    Ok(entries)
-}
-
-/// Reads what git says of a directory that is in a work tree, each in a line of its own.
-fn in_work_tree(text: &str) -> Option<Layout> {
-    let lines: Vec<&str> = text.split('\n').collect();
-    let [format, "true", shallow, common_dir, toplevel] = lines[..] else {
-        return None;
-    };
-    Some(Layout {
-        common_dir: common_dir.into(),
-        format: ObjectFormat::parse(format)?,
-        toplevel: Some(toplevel.into()),
-        shallow: shallow == "true",
-    })
-}
-
-impl Git {
-    /// Finds the repository of this git's directory, none when there is none.
-    ///
-    /// # Errors
-    /// Fails when git refuses the repository (its owner, its format), or a path is not UTF-8.
-    pub fn layout(&self) -> Result<Option<Layout>, GitError> {
-        if let Some(layout) = self.own_layout() {
-            return Ok(Some(layout));
-        }
-        let what = "find the repository";
-        let args = [
-            "rev-parse",
-            "--path-format=absolute",
-            "--show-object-format",
-            "--is-inside-work-tree",
-            "--is-shallow-repository",
-            "--git-common-dir",
-            "--show-toplevel",
-        ];
-        // git refuses the last word outside of a work tree; and a path may have several lines
-        if let Some(layout) = self
-            .line(what, &args)
-            .ok()
-            .as_deref()
-            .and_then(in_work_tree)
-        {
-            return Ok(Some(layout));
-        }
-        let args = &args[..args.len() - 1];
-        let text = match self.line(what, args) {
-            Ok(text) => text,
-            Err(error) if error.mentions("not a git repository") => return Ok(None),
-            Err(error) => return Err(error),
+        } else {
+            common.entry(&local, common.common_dir.as_std_path())?
         };
-        let lines: Vec<&str> = text.splitn(4, '\n').collect();
-        let [format, inside, shallow, common_dir] = lines[..] else {
-            return Err(odd_output(what, args, "it has not four lines"));
-        };
-        let format = ObjectFormat::parse(format)
-            .ok_or_else(|| odd_output(what, args, "an unknown object format"))?;
-        let toplevel = match inside {
-            "true" => Some(self.line(
-                what,
-                &["rev-parse", "--path-format=absolute", "--show-toplevel"],
-            )?),
-            _ => None,
-        };
-        Ok(Some(Layout {
-            common_dir: common_dir.into(),
-            format,
-            toplevel: toplevel.map(Into::into),
-            shallow: shallow == "true",
-        }))
-    }
-
-    /// Returns this worktree's private git directory, absolute.
-    ///
-    /// # Errors
-    /// Fails when git fails.
-    pub fn absolute_git_dir(&self) -> Result<Utf8PathBuf, GitError> {
-        if let Some(found) = self.discovered() {
-            return Ok(found.git_dir);
-        }
-        self.line(
-            "find the git directory",
-            &["rev-parse", "--absolute-git-dir"],
-        )
-        .map(Into::into)
-    }
-
-    /// Returns whether the repository of exactly this git directory is bare. Asked in the common
-    /// directory it is what the first entry of [`Git::worktree_list`] says, without reading the
-    /// others.
-    ///
-    /// # Errors
-    /// Fails when git fails.
-    pub fn is_bare_repository(&self) -> Result<bool, GitError> {
-        if let Some(is_bare) = self.own_is_bare() {
-            return Ok(is_bare);
-        }
-        let args = ["rev-parse", "--is-bare-repository"];
-        Ok(self.line("find the main worktree", &args)? == "true")
-    }
-
-    /// Returns every worktree of the repository, the main one (or the bare repository) first.
-    ///
-    /// # Errors
-    /// Fails when git fails or a path is not UTF-8.
-    pub fn worktree_list(&self) -> Result<Vec<WorktreeEntry>, GitError> {
-        if let Some(all) = self.without_git(Own::worktrees) {
-            return Ok(all);
-        }
-        let what = "list the worktrees";
-        let args = ["worktree", "list", "--porcelain", "-z"];
-        let output = self.output(what, &args)?;
-        parse_worktree_list(&output).map_err(|detail| odd_output(what, &args, &detail))
+        linked.insert(0, WorktreeEntry { path, ..main });
+        Ok(linked)
     }
 
     /// Registers a worktree without filling it. `--no-track` keeps git from writing the shared
@@ -442,5 +323,26 @@ impl Git {
             Some(message.as_bytes()),
         )?;
         one_id(what, &args, &output)
+    }
+}
+
+impl Repo {
+    /// What the HEAD of a private git directory says.
+    fn entry(&self, local: &gix::Repository, admin: &Path) -> Result<WorktreeEntry, GitError> {
+        let bytes = read_file(admin.join("HEAD"))?.unwrap_or_default();
+        let line = bytes.trim();
+        let (branch, head) = match line.strip_prefix(b"ref: ") {
+            Some(name) => {
+                let resolved = self.resolve(local, name.trim().as_bstr())?;
+                (Some(resolved.name.to_str_lossy().into_owned()), resolved.id)
+            }
+            None => (None, CommitId::parse(&line.to_str_lossy()).ok()),
+        };
+        let head = head.filter(CommitId::is_known);
+        Ok(WorktreeEntry {
+            head,
+            branch,
+            ..WorktreeEntry::default()
+        })
     }
 }

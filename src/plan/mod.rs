@@ -4,6 +4,8 @@ pub mod add;
 pub mod checkout;
 pub mod context;
 pub mod doctor;
+pub mod init;
+pub mod overlap;
 pub mod owner;
 pub mod prune;
 pub mod range;

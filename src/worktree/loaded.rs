@@ -14,11 +14,11 @@ use crate::disk::drift::is_unchanged;
 use crate::disk::files;
 use crate::disk::scan::Walking;
 use crate::entry::Entry;
+use crate::git::GitMode as Mode;
 use crate::git::hooks::journal::{self, Journal};
 use crate::git::hooks::{Hooks, HooksError};
 use crate::git::objects::{ObjectFormat, Objects};
-use crate::git::run::Mode;
-use crate::git::{Git, GitError, GitMode, Reading};
+use crate::git::{Git, GitError, GitMode};
 use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::name::{CommitId, WorktreeName};
 use crate::path::RepoPath;
@@ -496,9 +496,9 @@ pub fn in_private<T>(
     repository: &Repository,
     read: Result<Option<T>, GitError>,
 ) -> Result<Option<T>, GitError> {
-    if let Err(GitError::Failed { .. }) = &read {
+    if let Err(GitError::Failed { .. } | GitError::Read { .. }) = &read {
         let home = repository.home().git.with_mode(GitMode::Hardened);
-        home.with_reading(Reading::Git).rev_parse_commit("HEAD")?;
+        home.rev_parse_commit("HEAD")?;
         return Ok(None);
     }
     read

@@ -369,8 +369,7 @@ fn one_whose_git_directory_was_exchanged_is_not_removed() {
 fn whichever_call_of_git_fails_nothing_is_left() {
     let repo = TestRepo::project();
     let arguments = [ADD, &["--strategy", "clone"]].concat();
-    let shim =
-        Shim::new(repo.root(), "echo 'fatal: the shim says no' >&2; exit 77").with_git_reading();
+    let shim = Shim::new(repo.root(), "echo 'fatal: the shim says no' >&2; exit 77");
     repo.sh(repo.root(), "cp -a repo pristine").ok();
     let before = repo.fingerprint();
     let mut refused = 0;
@@ -400,7 +399,7 @@ fn whichever_call_of_git_fails_nothing_is_left() {
 fn killed_at_some_calls_the_next_add_succeeds() {
     let repo = TestRepo::project();
     let arguments = [ADD, &["--strategy", "clone"]].concat();
-    let shim = Shim::new(repo.root(), "kill -9 $PPID; exit 77").with_git_reading();
+    let shim = Shim::new(repo.root(), "kill -9 $PPID; exit 77");
     for at in calls(3) {
         let (said, call) = shim.run(&repo, &arguments, at);
         let Some(call) = call else {

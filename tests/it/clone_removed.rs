@@ -101,7 +101,7 @@ fn what_a_killed_clone_of_a_url_left_is_cleared_by_the_next() {
     let repo = TestRepo::project();
     let url = format!("file://{}", repo.main().display());
     let add = ["add", "task", "--write", "src/**", "--repo", &url];
-    let shim = Shim::new(repo.root(), "kill -9 $PPID; exit 77").with_git_reading();
+    let shim = Shim::new(repo.root(), "kill -9 $PPID; exit 77");
     let left = repo.main().join(".agentwt/worktrees/.cloning-task");
     let mut seen = 0;
     for at in 1..30 {
@@ -142,7 +142,7 @@ fn doctor_finds_nothing_wrong_with_the_hooks_of_a_clone() {
 #[test]
 fn a_branch_that_somebody_made_meanwhile_stays() {
     let repo = TestRepo::project();
-    let shim = Shim::new(repo.root(), "git branch agentwt/task HEAD").with_git_reading();
+    let shim = Shim::new(repo.root(), "git branch agentwt/task HEAD");
     for at in 1..60 {
         let (said, call) = shim.run(&repo, &["add", "task", "--write", "src/**"], at);
         let call = call.expect("it adds a worktree at some call");

@@ -107,24 +107,12 @@ fn the_fuzz_targets_hold_on_generated_bytes() {
 /// What the program itself reads in a real repository, for each target.
 fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let repo = TestRepo::project();
-    let worktree = repo.add("task");
+    repo.add("task");
     let read = |path: &str| std::fs::read(repo.main().join(path)).expect("a file of ours");
-    let git = |arguments: &[&str]| {
-        let mut command = repo.command("git", &worktree);
-        command.args(arguments).output().expect("git starts").stdout
-    };
     let record = ".git/agentwt/worktrees/task";
     let config = repo.agentwt(&["init", "-n"]);
     vec![
-        (
-            "worktree_list",
-            git(&["worktree", "list", "--porcelain", "-z"]),
-        ),
-        (
-            "refs",
-            git(&["for-each-ref", "--format=%(objectname) %(refname)"]),
-        ),
-        ("refs", git(&["log", "-g", "--format=%H %gs"])),
+        ("reflog", read(".git/worktrees/task/logs/HEAD")),
         ("manifest", manifest().to_bytes()),
         ("manifest", read(&format!("{record}/manifest"))),
         ("placed", placed().to_bytes()),

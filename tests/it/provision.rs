@@ -119,7 +119,7 @@ fn the_runner_starts_git_and_an_unlucky_one_is_an_error_of_git() {
     let calls = Arc::new(AtomicUsize::new(0));
     options.runner = SharedRunner::new(Counting(Arc::clone(&calls)));
     provision(&options, &task()).expect("it is made");
-    assert!(calls.load(Ordering::Relaxed) > 10);
+    assert!(calls.load(Ordering::Relaxed) > 0);
 
     let (mut options, _) = self::options(&repo);
     options.directory = "/".into();

@@ -243,7 +243,7 @@ fn whatever_may_be_work_or_anothers_stays_with_its_reason() {
 fn what_a_killed_add_left_goes_wherever_it_was_killed() {
     let repo = TestRepo::project();
     repo.add("task");
-    let shim = Shim::new(repo.root(), "kill -9 $PPID").with_git_reading();
+    let shim = Shim::new(repo.root(), "kill -9 $PPID");
     let add = ["add", "half", "--write", "src/**"];
     let before = repo.fingerprint();
     let mut seen = 0;

@@ -32,7 +32,7 @@ fn restore_pristine(repo: &TestRepo) {
 fn whichever_call_of_git_fails_nothing_is_left() {
     let repo = TestRepo::project();
     keep_pristine(&repo);
-    let shim = Shim::new(repo.root(), FAILS).with_git_reading();
+    let shim = Shim::new(repo.root(), FAILS);
     let before = repo.fingerprint();
     for at in 1.. {
         let (said, call) = shim.run(&repo, ADD, at);
@@ -62,7 +62,7 @@ fn whichever_call_kills_us_the_next_add_succeeds(remainder: usize) {
     keep_pristine(&repo);
     repo.agentwt(ADD).ok();
     let wanted = repo.fingerprint();
-    let shim = Shim::new(repo.root(), KILLS_ITS_PARENT).with_git_reading();
+    let shim = Shim::new(repo.root(), KILLS_ITS_PARENT);
     for at in (1..).filter(|at| at % 3 == remainder) {
         restore_pristine(&repo);
         let (said, call) = shim.run(&repo, ADD, at);
@@ -101,7 +101,7 @@ fn killed_before_the_checkout() -> TestRepo {
     let repo = TestRepo::project();
     // then it is git that checks out
     repo.git(&["config", "index.version", "2"]);
-    let shim = Shim::new(repo.root(), KILLS_ITS_PARENT).with_git_reading();
+    let shim = Shim::new(repo.root(), KILLS_ITS_PARENT);
     let said = shim.run_at_words(&repo, ADD, " reset --hard");
     assert_eq!(said.status, 137, "{said}");
     assert!(repo.worktree("task-5").exists(), "killed before");

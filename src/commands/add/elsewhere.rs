@@ -55,7 +55,7 @@ pub(super) fn home(session: &Session, options: &crate::cli::Add) -> Result<Repos
         }
         .into()),
         Err(WorktreeError::Git(GitError::NoRepository { .. })) => {
-            let git = Git::find_with(&parent, session.runner.clone())?;
+            let git = Git::unchecked(&parent, session.runner.clone()).checked()?;
             git.init_bare(&parent.join(PARENT_HOME))?;
             Ok(find()?)
         }

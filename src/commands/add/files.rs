@@ -4,7 +4,7 @@ use super::super::Session;
 use crate::error::Error;
 use crate::facts::sync::{self, FromConfig, InWorktree, Into, Selected};
 use crate::facts::{Loaded, Main, Repository};
-use crate::git::Asked;
+use crate::git::TraceEvent;
 use crate::plan::add::AddPlan;
 use crate::plan::refusal::Refusal;
 use crate::plan::sync::{Force, SyncPlan};
@@ -37,7 +37,9 @@ impl Files {
         let selected = sync::select(repository, loaded, from_config, patterns)?;
         session.tell_not_entered(&selected.candidates);
         if selected.is_empty() {
-            session.trace.tell(&Asked::Step("no file is to be synced"));
+            session
+                .trace
+                .report(&TraceEvent::Step("no file is to be synced"));
         }
         Ok(Self {
             selected,

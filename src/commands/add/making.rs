@@ -20,7 +20,7 @@ use crate::facts::Repository;
 use crate::facts::add::{Classified, Listing, base_tips};
 use crate::facts::checkout;
 use crate::facts::sync::{self, FromConfig};
-use crate::git::Asked;
+use crate::git::TraceEvent;
 use crate::git::checkout::CheckoutBy;
 use crate::git::hooks::PreCommit;
 use crate::git::index::IndexEntry;
@@ -170,13 +170,13 @@ impl Making<'_> {
         classified: &Classified<'l>,
     ) -> Option<Result<Ready<'l>, Error>> {
         let git = &self.repository.git;
-        let is_likely = git.checkout_by() == CheckoutBy::Own && git.is_local();
+        let is_likely = git.checkout_by() == CheckoutBy::Own;
         is_likely.then(|| Ready::read(self.repository, patterns, classified))
     }
 
     /// Decides who fills the worktree, and says so (`-v`).
     fn chosen(&self, facts: &CheckoutFacts<'_>) -> Checkout {
-        let tell = |line: &str| self.session.trace.tell(&Asked::Step(line));
+        let tell = |line: &str| self.session.trace.report(&TraceEvent::Step(line));
         let checkout = checkout_plan(facts);
         match &checkout {
             Checkout::Own => tell("check the files out"),
@@ -340,7 +340,7 @@ fn write_sparse(
     admin_dir: &Utf8Path,
     patterns: &[u8],
 ) -> Result<bool, Error> {
-    if repository.git.checkout_by() == CheckoutBy::Git || !repository.git.is_local() {
+    if repository.git.checkout_by() == CheckoutBy::Git {
         return Ok(false);
     }
     let shared = files::read(&repository.common_dir.join("config"))?.unwrap_or_default();

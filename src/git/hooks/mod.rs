@@ -46,7 +46,7 @@ use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::run::{Git, GitVersion, Mode};
+use super::process::{Git, GitVersion, Mode};
 pub use chain::Users;
 pub use error::HooksError;
 pub use status::{Binary, Fault, HooksStatus, Installed};

@@ -122,7 +122,7 @@ fn a_head_that_git_cannot_read_hides_no_commit() {
     assert!(said.fails(10).stdout.contains("src/main.rs"), "{said}");
     assert!(
         said.stderr
-            .contains("incomplete: cannot read HEAD: fatal: "),
+            .contains("incomplete: cannot read the ref HEAD: "),
         "{said}"
     );
     let strict = repo.agentwt(&["changed", "task"]).ok();

@@ -10,11 +10,10 @@ use std::sync::Mutex;
 
 use git_agentwt::claim::Claim;
 use git_agentwt::config::Config;
+use git_agentwt::git::config::meaning;
 use git_agentwt::git::index::parse_index;
 use git_agentwt::git::objects::ObjectFormat;
-use git_agentwt::git::refs::{parse_reflog, parse_refs};
-use git_agentwt::git::settings_file::meaning;
-use git_agentwt::git::worktree::parse_worktree_list;
+use git_agentwt::git::refs::parse_reflog_file;
 use git_agentwt::manifest::Manifest;
 use git_agentwt::path::RepoPath;
 use git_agentwt::placed::Placed;
@@ -27,8 +26,7 @@ pub type Target = fn(&[u8]);
 
 /// Every target by its name, for whoever runs all.
 pub const ALL: &[(&str, Target)] = &[
-    ("worktree_list", worktree_list),
-    ("refs", refs),
+    ("reflog", reflog),
     ("manifest", manifest),
     ("placed", placed),
     ("record", record),
@@ -41,29 +39,11 @@ pub const ALL: &[(&str, Target)] = &[
     ("sync_pattern", sync_pattern),
 ];
 
-/// `git worktree list --porcelain -z`.
-pub fn worktree_list(bytes: &[u8]) {
-    let Ok(entries) = parse_worktree_list(bytes) else {
-        return;
-    };
-    let fields = bytes.split(|byte| *byte == 0);
-    let begun = fields.filter(|field| *field == b"worktree" || field.starts_with(b"worktree "));
-    assert_eq!(entries.len(), begun.count(), "no worktree is lost");
-}
-
-/// Lines of refs, and lines of a reflog.
-pub fn refs(bytes: &[u8]) {
+/// The file of a reflog.
+pub fn reflog(bytes: &[u8]) {
     let lines = bytes.split(|byte| *byte == b'\n').count();
-    if let Ok(refs) = parse_refs(bytes) {
-        assert!(
-            refs.len() == lines || refs.len() + 1 == lines,
-            "a ref a line"
-        );
-    }
-    assert!(
-        parse_reflog(bytes).len() <= lines,
-        "at most an entry a line"
-    );
+    let entries = parse_reflog_file(bytes);
+    assert!(entries.len() <= lines, "at most an entry a line");
 }
 
 /// A manifest that is read is written back as the same one.

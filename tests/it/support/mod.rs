@@ -90,11 +90,7 @@ pub fn hermetic(program: impl AsRef<std::ffi::OsStr>, home: &Path, dir: &Path) -
         .env("NO_COLOR", "1")
         .env("COLUMNS", "100");
     // which of two ways is taken: `./test.sh --every-path` runs everything with each
-    for way in [
-        "GIT_AGENTWT_CHECKOUT",
-        "GIT_AGENTWT_READ",
-        "GIT_AGENTWT_WALK",
-    ] {
+    for way in ["GIT_AGENTWT_CHECKOUT", "GIT_AGENTWT_WALK"] {
         command.envs(std::env::var_os(way).map(|value| (way, value)));
     }
     // most places in memory are as good as a disk for what is tested (`in_memory.rs` for the rest)

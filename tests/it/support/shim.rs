@@ -15,13 +15,9 @@ pub fn calls(first: usize) -> impl Iterator<Item = usize> {
 /// Represents a `git` earlier on the search path that numbers its calls. Some run side by side:
 /// each has the number that it was the first to take, by a file of that name (with `set -C` the
 /// shell makes it only if there is none, and starts nothing for it).
-///
-/// The program reads by itself what it can, unless `GIT_AGENTWT_READ=git` is set for the tests: then
-/// there are several times as many calls, and places to fail at.
 pub struct Shim {
     dir: PathBuf,
     path: String,
-    reading: String,
 }
 
 impl Shim {
@@ -41,41 +37,13 @@ impl Shim {
         );
         std::fs::write(dir.join("git"), script).expect("a script");
         chmod(&dir.join("git"), 0o755);
-        let reading = std::env::var("GIT_AGENTWT_READ").unwrap_or_else(|_| "own".to_owned());
-        Self { dir, path, reading }
-    }
-
-    /// The same for a program that asks git for all that it could read by itself: several times as
-    /// many calls, and places to fail at.
-    #[must_use]
-    pub fn with_git_reading(self) -> Self {
-        let reading = "git".to_owned();
-        Self { reading, ..self }
-    }
-
-    /// The same for a program that reads by itself what it can.
-    #[must_use]
-    pub fn with_own_reading(self) -> Self {
-        let reading = "own".to_owned();
-        Self { reading, ..self }
+        Self { dir, path }
     }
 
     /// Runs the program; what it said, and the call that was tampered with, none when there were
     /// fewer.
     pub fn run(&self, repo: &TestRepo, arguments: &[&str], at: usize) -> (Said, Option<String>) {
-        self.run_reading(&self.reading, repo, arguments, at)
-    }
-
-    /// As [`Shim::run`]; with `git` it is git that reads everything, so that there are more calls
-    /// to tamper with (`GIT_AGENTWT_READ`).
-    pub fn run_reading(
-        &self,
-        reading: &str,
-        repo: &TestRepo,
-        arguments: &[&str],
-        at: usize,
-    ) -> (Said, Option<String>) {
-        let said = self.started(reading, repo, arguments, &format!("{at} *"));
+        let said = self.started(repo, arguments, &format!("{at} *"));
         let call = std::fs::read_to_string(self.dir.join(format!("calls/{at}")));
         let call = call.ok().map(|call| call.trim_end().to_owned());
         (said, call)
@@ -84,11 +52,11 @@ impl Shim {
     /// Runs the program, and tampers with the calls that have these words, whatever their numbers.
     pub fn run_at_words(&self, repo: &TestRepo, arguments: &[&str], words: &str) -> Said {
         let quoted = words.replace(' ', "\\ ");
-        self.started(&self.reading, repo, arguments, &format!("*{quoted}*"))
+        self.started(repo, arguments, &format!("*{quoted}*"))
     }
 
     /// Runs the program; `at` is a pattern of the shell's for the number and the words of a call.
-    fn started(&self, reading: &str, repo: &TestRepo, arguments: &[&str], at: &str) -> Said {
+    fn started(&self, repo: &TestRepo, arguments: &[&str], at: &str) -> Said {
         let calls = self.dir.join("calls");
         let _ = std::fs::remove_dir_all(&calls);
         std::fs::create_dir_all(&calls).expect("a directory");
@@ -97,7 +65,6 @@ impl Shim {
             .args(arguments)
             .env("PATH", format!("{}:{}", self.dir.display(), self.path))
             .env("SHIM_AT", at)
-            .env("GIT_AGENTWT_READ", reading)
             .output()
             .expect("it starts");
         repo.said(&output)

@@ -69,7 +69,7 @@ fn who_works_while_it_is_saved_loses_nothing() {
             world.worktree.display(),
             path.display()
         );
-        let shim = Shim::new(world.repo.root(), &act).with_git_reading();
+        let shim = Shim::new(world.repo.root(), &act);
         let mut refused = 0;
         for at in (first..60).step_by(4) {
             let (said, call) = shim.run(&world.repo, &["remove", "task", "--force"], at);

@@ -1,0 +1,232 @@
+//! Finds the repository of a directory as git does (`setup_git_directory_gently_1`, git's setup.c).
+//!
+//! What is usual is found here: a `.git` directory, or a `.git` file that leads to one. Git itself
+//! is asked where it may refuse or look closer: a file of another owner, another file system on the
+//! way up, `core.worktree`, a directory that is a git directory, and no repository at all.
+//! `GIT_CEILING_DIRECTORIES` does not count, as no git that we start inherits it.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "looks at .git before anything of the repository is read"
+)]
+
+use std::fs::{Metadata, symlink_metadata};
+use std::os::unix::fs::MetadataExt as _;
+
+use bstr::ByteSlice;
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::error::GitError;
+use super::objects::ObjectFormat;
+use super::process::{Git, odd_output};
+use super::repo::{Repo, require_file, require_files};
+
+/// Holds where a repository's parts are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// The common git directory, absolute.
+    pub common_dir: Utf8PathBuf,
+    /// The hash function.
+    pub format: ObjectFormat,
+    /// The root of the worktree that the directory is in, none in a bare repository or inside a
+    /// git directory.
+    pub toplevel: Option<Utf8PathBuf>,
+    /// Whether the history is cut off (git-clone(1), `--depth`).
+    pub shallow: bool,
+}
+
+/// Holds where git finds a repository: the directory with the `.git`, and what that leads to.
+struct Discovered {
+    toplevel: Utf8PathBuf,
+    git_dir: Utf8PathBuf,
+}
+
+impl Git {
+    /// Finds the repository of this git's directory, none when there is none.
+    ///
+    /// # Errors
+    /// Fails when git refuses the repository (its owner, its format), or a path is not UTF-8.
+    pub fn layout(&self) -> Result<Option<Layout>, GitError> {
+        if self.named_git_dir().is_none()
+            && let Some(found) = discover(self.dir())?
+        {
+            let repo = self.on(&found.git_dir, None).repo()?;
+            if repo.has_usual_work_tree() {
+                return Ok(Some(Layout {
+                    common_dir: repo.common_dir.clone(),
+                    format: repo.format,
+                    toplevel: (!repo.is_bare()).then_some(found.toplevel),
+                    shallow: repo.is_shallow(),
+                }));
+            }
+        }
+        self.layout_by_git()
+    }
+
+    fn layout_by_git(&self) -> Result<Option<Layout>, GitError> {
+        let what = "find the repository";
+        let args = [
+            "rev-parse",
+            "--path-format=absolute",
+            "--show-object-format",
+            "--is-inside-work-tree",
+            "--is-shallow-repository",
+            "--git-common-dir",
+        ];
+        let text = match self.line(what, &args) {
+            Ok(text) => text,
+            Err(error) if error.mentions("not a git repository") => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        // a path may have several lines
+        let lines: Vec<&str> = text.splitn(4, '\n').collect();
+        let [format, inside, shallow, common_dir] = lines[..] else {
+            return Err(odd_output(what, &args, "it has not four lines"));
+        };
+        let format = ObjectFormat::parse(format)
+            .ok_or_else(|| odd_output(what, &args, "an unknown object format"))?;
+        let toplevel = match inside {
+            "true" => Some(self.line(
+                what,
+                &["rev-parse", "--path-format=absolute", "--show-toplevel"],
+            )?),
+            _ => None,
+        };
+        Ok(Some(Layout {
+            common_dir: common_dir.into(),
+            format,
+            toplevel: toplevel.map(Into::into),
+            shallow: shallow == "true",
+        }))
+    }
+
+    /// Returns this worktree's private git directory, absolute.
+    ///
+    /// # Errors
+    /// Fails when there is no repository, or git refuses it.
+    pub fn absolute_git_dir(&self) -> Result<Utf8PathBuf, GitError> {
+        if self.named_git_dir().is_none()
+            && let Some(found) = discover(self.dir())?
+        {
+            return Ok(found.git_dir);
+        }
+        let what = "find the git directory";
+        let found = self.line(what, &["rev-parse", "--absolute-git-dir"]);
+        found.map(Into::into)
+    }
+
+    /// Returns whether the repository of exactly this common git directory is bare.
+    ///
+    /// # Errors
+    /// Fails when it cannot be read.
+    pub fn is_bare_repository(&self) -> Result<bool, GitError> {
+        Ok(self.repo()?.is_bare())
+    }
+}
+
+impl Repo {
+    /// Whether it has no main worktree (`core.bare`); a linked worktree is never bare.
+    pub fn is_bare(&self) -> bool {
+        self.git_dir == self.common_dir && self.says_bare()
+    }
+
+    fn says_bare(&self) -> bool {
+        let own = self
+            .settings()
+            .iter()
+            .rev()
+            .filter(|one| one.scope != "global");
+        let mut own = own.filter(|one| one.key == "core.bare");
+        let word = |value: &[u8]| matches!(value, b"true" | b"yes" | b"on" | b"1");
+        own.next().is_some_and(|one| {
+            let value = one.value.as_ref().map(|value| value.to_ascii_lowercase());
+            value.is_none_or(|value| word(&value))
+        })
+    }
+
+    /// Whether its work tree is where its `.git` is: it sets no `core.worktree`, and no linked
+    /// worktree takes `core.bare` from the common file (git-worktree(1), "CONFIGURATION FILE").
+    fn has_usual_work_tree(&self) -> bool {
+        let sets = |key: &str| self.settings().iter().any(|one| one.key == key);
+        let is_linked = self.git_dir != self.common_dir;
+        let odd_bare = is_linked && sets("extensions.worktreeconfig") && self.says_bare();
+        !sets("core.worktree") && !odd_bare
+    }
+}
+
+/// Looks at a directory and at those above; none where git has to be asked.
+fn discover(directory: &Utf8Path) -> Result<Option<Discovered>, GitError> {
+    // a variable of git's own tests
+    if std::env::var_os("GIT_TEST_ASSUME_DIFFERENT_OWNER").is_some() {
+        return Ok(None);
+    }
+    let Ok(directory) = directory.canonicalize_utf8() else {
+        return Ok(None);
+    };
+    let us = rustix::process::geteuid().as_raw();
+    let look = |path: &Utf8Path| symlink_metadata(path).ok();
+    let device = look(&directory).map(|meta| meta.dev());
+    for level in directory.ancestors() {
+        let entry = level.join(".git");
+        require_file(&entry)?;
+        // git stops where another file system begins
+        if look(level).map(|meta| meta.dev()) != device {
+            return Ok(None);
+        }
+        let named = match look(&entry) {
+            None if look(&level.join("HEAD")).is_some() => return Ok(None),
+            None => continue,
+            Some(meta) if meta.is_dir() => Some(entry.clone()),
+            Some(meta) if meta.is_file() => read_line(&entry, b"gitdir: "),
+            Some(_) => None,
+        };
+        let git_dir = named.and_then(|named| level.join(named).canonicalize_utf8().ok());
+        let Some(git_dir) = git_dir else {
+            return Ok(None);
+        };
+        let is_ours = |path: &Utf8Path| look(path).is_some_and(|meta| meta.uid() == us);
+        let ours = [level, &entry, &git_dir].into_iter().all(is_ours);
+        require_files(&git_dir)?;
+        let found = Discovered {
+            toplevel: level.to_owned(),
+            git_dir,
+        };
+        return Ok(Some(found).filter(|found| ours && is_git_directory(&found.git_dir)));
+    }
+    Ok(None)
+}
+
+/// Whether git takes it for a git directory (`is_git_directory`, setup.c).
+fn is_git_directory(git_dir: &Utf8Path) -> bool {
+    let Some(common_dir) = common_dir(git_dir) else {
+        return false;
+    };
+    let head = git_dir.join("HEAD");
+    let is_file = symlink_metadata(&head)
+        .as_ref()
+        .is_ok_and(Metadata::is_file);
+    let content = std::fs::read(&head).unwrap_or_default();
+    let id = content.strip_suffix(b"\n").unwrap_or(&content);
+    let is_id = matches!(id.len(), 40 | 64) && id.iter().all(u8::is_ascii_hexdigit);
+    let is_there = |part: &str| common_dir.join(part).is_dir();
+    is_file && (is_id || id.starts_with(b"ref: refs/")) && is_there("objects") && is_there("refs")
+}
+
+/// The common git directory of a private one: what its `commondir` says (gitrepository-layout(5)).
+pub(super) fn common_dir(git_dir: &Utf8Path) -> Option<Utf8PathBuf> {
+    let file = git_dir.join("commondir");
+    if symlink_metadata(&file).is_err() {
+        return Some(git_dir.to_owned());
+    }
+    git_dir
+        .join(read_line(&file, b"")?)
+        .canonicalize_utf8()
+        .ok()
+}
+
+/// The path that a file of one line consists of, after this word.
+pub(super) fn read_line(file: &Utf8Path, word: &[u8]) -> Option<Utf8PathBuf> {
+    let bytes = std::fs::read(file).ok()?;
+    let path = bytes.strip_prefix(word)?.trim_end_with(|end| end == '\n');
+    let path = path.to_str().ok().filter(|path| !path.is_empty())?;
+    Some(path.into())
+}

@@ -1,0 +1,189 @@
+//! Lists the environment and the settings under which git is started, and reads what git itself
+//! takes from the environment.
+//!
+//! Source: `git rev-parse --local-env-vars` (git 2.55), git(1) "Environment Variables", and
+//! git-config(1) for what changes the answers of git's own reading commands.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the environment says where the user's files are"
+)]
+
+use camino::Utf8PathBuf;
+
+use super::process::{Git, Mode};
+
+/// Variables that point git at another repository, index or object store, or change how a
+/// pathspec reads: never inherited, so that a call from inside a hook means what it says.
+pub const LOCAL_VARIABLES: &[&str] = &[
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_DEFAULT_HASH",
+    "GIT_DIR",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_GRAFT_FILE",
+    "GIT_ICASE_PATHSPECS",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INDEX_VERSION",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_NAMESPACE",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+    "GIT_REFLOG_ACTION",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
+/// Variables with which `git -c` hands settings on: the user's own in the calls that make
+/// something, and not believed in those that verify. (`GIT_CONFIG_KEY_<n>` means nothing alone.)
+pub const CONFIG_VARIABLES: &[&str] = &["GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"];
+
+/// Settings for every call that makes something: what a worktree could have planted in the shared
+/// configuration to be run does not run, and submodules are left alone.
+pub const ALWAYS: &[&str] = &["core.fsmonitor=false", "submodule.recurse=false"];
+
+/// Settings for every call that reads on behalf of verification: no code that a worktree could
+/// have planted runs, and nothing hides a change or rewrites history.
+pub const HARDENED: &[&str] = &[
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "core.trustctime=true",
+    "core.checkStat=default",
+    "core.ignoreStat=false",
+    "core.fileMode=true",
+    "core.commitGraph=false",
+    "core.quotePath=false",
+    "diff.ignoreSubmodules=none",
+    "submodule.recurse=false",
+];
+
+/// Variables of every call that reads on behalf of verification. A replace ref or a graft is a
+/// lie about history, and only a shallow clone needs its shallow file.
+pub const HARDENED_VARIABLES: &[(&str, &str)] = &[
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_GRAFT_FILE", "/nonexistent"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+];
+
+/// Who saves work where the user has no identity configured.
+pub const OWN_IDENTITY: &[(&str, &str)] = &[
+    ("GIT_AUTHOR_NAME", "git-agentwt"),
+    ("GIT_AUTHOR_EMAIL", "git-agentwt@localhost"),
+    ("GIT_COMMITTER_NAME", "git-agentwt"),
+    ("GIT_COMMITTER_EMAIL", "git-agentwt@localhost"),
+];
+
+impl Git {
+    /// Where git looks for the user's ignore rules when `core.excludesFile` is not set
+    /// (gitignore(5)).
+    #[must_use]
+    pub fn default_excludes_file() -> Option<Utf8PathBuf> {
+        Self::default_file("git/ignore")
+    }
+
+    /// Where git looks for the user's attributes when `core.attributesFile` is not set
+    /// (gitattributes(5)).
+    #[must_use]
+    pub fn default_attributes_file() -> Option<Utf8PathBuf> {
+        Self::default_file("git/attributes")
+    }
+
+    fn default_file(name: &str) -> Option<Utf8PathBuf> {
+        let config = directory_in("XDG_CONFIG_HOME");
+        let config = config.or_else(|| Some(directory_in("HOME")?.join(".config")));
+        Some(config?.join(name))
+    }
+}
+
+fn directory_in(variable: &str) -> Option<Utf8PathBuf> {
+    let set = std::env::var(variable)
+        .ok()
+        .filter(|value| !value.is_empty());
+    set.map(Utf8PathBuf::from)
+}
+
+/// Whether the git on the search path is the one of the system, which reads `/etc/gitconfig`.
+pub(super) fn is_usual_git() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut programs = std::env::split_paths(&path).map(|directory| directory.join("git"));
+    let program = programs.find(|program| program.is_file());
+    let program = program.and_then(|program| program.canonicalize().ok());
+    let usual = [
+        "/usr/bin/git",
+        "/usr/lib/git-core/git",
+        "/usr/libexec/git-core/git",
+    ];
+    cfg!(target_os = "linux")
+        && program.is_some_and(|program| usual.iter().any(|usual| program.as_os_str() == *usual))
+}
+
+/// The settings that `git -c` has handed on (`GIT_CONFIG_PARAMETERS`), each as `key=value`.
+///
+/// # Errors
+/// Says that the variable is not as git writes it.
+pub(super) fn parameters(mode: Mode) -> Result<Vec<String>, &'static str> {
+    let odd = "GIT_CONFIG_PARAMETERS is not as git writes it";
+    match std::env::var("GIT_CONFIG_PARAMETERS") {
+        Ok(text) if mode == Mode::User => parse_parameters(&text).ok_or(odd),
+        Err(std::env::VarError::NotUnicode(_)) if mode == Mode::User => Err(odd),
+        Ok(_) | Err(_) => Ok(Vec::new()),
+    }
+}
+
+/// Splits words that git has quoted for a shell: `'key'='value'`, or `'key=value'` from an old git.
+fn parse_parameters(text: &str) -> Option<Vec<String>> {
+    let mut all = vec![String::new()];
+    let mut rest = text.trim();
+    while let Some(next) = rest.chars().next() {
+        let last = all.last_mut()?;
+        match next {
+            '\'' => {
+                let (inner, after) = rest[1..].split_once('\'')?;
+                last.push_str(inner);
+                rest = after;
+                continue;
+            }
+            '\\' => last.push(rest.chars().nth(1).filter(|c| "'!".contains(*c))?),
+            '=' => last.push('='),
+            ' ' => all.push(String::new()),
+            _ => return None,
+        }
+        rest = &rest[if next == '\\' { 2 } else { 1 }..];
+    }
+    all.retain(|one| !one.is_empty());
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_the_command_line_are_read_as_git_quotes_them() {
+        let parsed = |text: &str| parse_parameters(text).map(|all| all.join("|"));
+        for (text, all) in [
+            (
+                "'core.bare'='true' 'a.b'='c d'",
+                Some("core.bare=true|a.b=c d"),
+            ),
+            ("'user.name=it'\\''s' 'x.y'", Some("user.name=it's|x.y")),
+            ("'x.y'='a'\\!'b'", Some("x.y=a!b")),
+            ("", Some("")),
+            ("core.bare=true", None),
+            ("'core.bare", None),
+        ] {
+            assert_eq!(parsed(text).as_deref(), all, "{text}");
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Opens repositories through `gix`, by explicit directories: [`Repo`], once a run each.
+//!
+//! Settings, refs, reflogs and objects of a repository are read through one [`gix::Repository`].
+//! Replace refs, grafts and the commit graph never count: each of them could lie about history.
+//! A repository whose refs are reftables opens too; its refs are read by git (`reftable.rs`).
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "looks at git's own files before gix opens them, and at git's environment"
+)]
+
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use bstr::BString;
+use camino::{Utf8Path, Utf8PathBuf};
+use gix::ThreadSafeRepository;
+use gix::config::Source;
+
+use super::config;
+use super::discover::common_dir;
+use super::environment::{self, ALWAYS, HARDENED};
+use super::error::{GitError, unreadable};
+use super::objects::ObjectFormat;
+use super::process::{Git, Mode};
+
+/// Extensions of the repository format that do not change how anything here reads a repository
+/// (git-config(1), `extensions`).
+const KNOWN_EXTENSIONS: &[&str] = &[
+    "compatobjectformat",
+    "noop",
+    "noop-v1",
+    "objectformat",
+    "partialclone",
+    "preciousobjects",
+    "refstorage",
+    "relativeworktrees",
+    "worktreeconfig",
+];
+
+/// Represents an open repository.
+pub struct Repo {
+    /// The private git directory: that of a linked worktree, or the common one.
+    pub git_dir: Utf8PathBuf,
+    /// The common git directory.
+    pub common_dir: Utf8PathBuf,
+    /// The hash function.
+    pub format: ObjectFormat,
+    /// Whether refs are no files, so that git has to read them.
+    pub is_reftable: bool,
+    shared: ThreadSafeRepository,
+    settings: Vec<Setting>,
+    stamps: Vec<Stamp>,
+}
+
+/// Holds one setting as `git config --list --show-scope` shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The kind of its file, in git's words: `system`, `global`, `local`, `worktree`, `command`.
+    pub scope: &'static str,
+    /// Its key as git lists it: section and last part in lower case.
+    pub key: String,
+    /// Its value, none for a key alone.
+    pub value: Option<BString>,
+}
+
+/// Says which content a file of settings had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stamp {
+    file: Utf8PathBuf,
+    seen: Option<(u64, u64, i64, i64)>,
+}
+
+impl Stamp {
+    fn take(file: Utf8PathBuf) -> Self {
+        let meta = std::fs::metadata(&file).ok();
+        let seen = meta.map(|meta| (meta.ino(), meta.size(), meta.ctime(), meta.ctime_nsec()));
+        Self { file, seen }
+    }
+}
+
+/// Keeps the repositories that a run has open, by git directory and mode.
+#[derive(Default)]
+pub(super) struct OpenRepos {
+    open: Mutex<HashMap<(Utf8PathBuf, Mode), Arc<Repo>>>,
+}
+
+impl std::fmt::Debug for OpenRepos {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("OpenRepos")
+    }
+}
+
+impl Git {
+    /// The repository, opened at the first question; opened again when its settings have changed.
+    ///
+    /// # Errors
+    /// Fails when there is none, or it cannot be read.
+    pub(super) fn repo(&self) -> Result<Arc<Repo>, GitError> {
+        let git_dir = match self.named_git_dir() {
+            Some(git_dir) => git_dir.to_owned(),
+            None => self.absolute_git_dir()?,
+        };
+        let mut open = self.repos().open.lock();
+        let open = open.as_mut().map_err(|_| broken_lock())?;
+        let key = (git_dir, self.mode());
+        if let Some(repo) = open.get(&key).filter(|repo| repo.is_current()) {
+            return Ok(Arc::clone(repo));
+        }
+        let repo = Arc::new(Repo::open(&key.0, key.1)?);
+        open.insert(key, Arc::clone(&repo));
+        Ok(repo)
+    }
+}
+
+fn broken_lock() -> GitError {
+    unreadable(&"the repository", &"another thread of this program failed")
+}
+
+impl Repo {
+    /// Opens the repository of exactly this git directory.
+    ///
+    /// # Errors
+    /// Fails when that is none, is damaged, or has an extension that changes its format.
+    pub fn open(git_dir: &Utf8Path, mode: Mode) -> Result<Self, GitError> {
+        require_files(git_dir)?;
+        if let Some(common_dir) = common_dir(git_dir).filter(|common_dir| common_dir != git_dir) {
+            require_files(&common_dir)?;
+        }
+        let failed = |error: &dyn std::fmt::Display| {
+            unreadable(&format_args!("the repository {git_dir}"), error)
+        };
+        let parameters = environment::parameters(mode).map_err(|detail| failed(&detail))?;
+        let overrides = match mode {
+            Mode::User => ALWAYS,
+            Mode::Hardened => HARDENED,
+        };
+        let overrides = overrides.iter().map(|one| (*one).to_owned());
+        let options = gix::open::Options::default()
+            .permissions(permissions(mode))
+            .with(gix::sec::Trust::Full)
+            .strict_config(true)
+            .open_path_as_is(true)
+            .cli_overrides(parameters.into_iter().chain(overrides))
+            .config_overrides(["core.useReplaceRefs=false", "core.commitGraph=false"]);
+        let shared = options.open(git_dir.as_std_path());
+        let mut shared = shared.map_err(|error| failed(&causes(&error)))?;
+        shared.refs.namespace = None;
+        let utf8 = |path: &std::path::Path| {
+            let path = path.to_path_buf();
+            Utf8PathBuf::from_path_buf(path).map_err(|_| failed(&"its path is not UTF-8"))
+        };
+        let local = shared.to_thread_local();
+        let common_dir = utf8(local.common_dir())?;
+        let common_dir = common_dir.canonicalize_utf8().unwrap_or(common_dir);
+        let format = ObjectFormat::from_kind(local.object_hash());
+        let settings = settings_of(&local);
+        let local_setting = |key: &str| {
+            let mut all = settings.iter().rev();
+            all.find(|one| one.scope == "local" && one.key == key)
+        };
+        let extension = |one: &&Setting| {
+            let name = one.key.strip_prefix("extensions.");
+            name.is_some_and(|name| !KNOWN_EXTENSIONS.contains(&name))
+        };
+        if let Some(unknown) = settings
+            .iter()
+            .filter(|one| one.scope == "local")
+            .find(extension)
+        {
+            let key = &unknown.key;
+            return Err(failed(&format_args!("unknown repository extension {key}")));
+        }
+        let storage = local_setting("extensions.refstorage").and_then(|one| one.value.as_ref());
+        let is_reftable = storage.is_some_and(|storage| *storage != "files")
+            // refs may then be in other files (git 2.54 and newer)
+            || std::env::var_os("GIT_REFERENCE_BACKEND").is_some();
+        let files = [common_dir.join("config"), git_dir.join("config.worktree")];
+        Ok(Self {
+            stamps: files.into_iter().map(Stamp::take).collect(),
+            git_dir: git_dir.to_owned(),
+            common_dir,
+            format,
+            is_reftable,
+            shared,
+            settings,
+        })
+    }
+
+    /// The repository for one thread.
+    pub(super) fn local(&self) -> gix::Repository {
+        self.shared.to_thread_local()
+    }
+
+    /// The object store.
+    pub(super) fn store(&self) -> Arc<gix::odb::Store> {
+        Arc::clone(&self.shared.objects)
+    }
+
+    /// Every setting, in git's order.
+    pub(super) fn settings(&self) -> &[Setting] {
+        &self.settings
+    }
+
+    /// Whether history ends before its beginning (git-clone(1), `--depth`).
+    pub(super) fn is_shallow(&self) -> bool {
+        self.common_dir.join("shallow").exists()
+    }
+
+    /// Whether the files of settings are as they were when it was opened.
+    fn is_current(&self) -> bool {
+        let is_same = |stamp: &Stamp| Stamp::take(stamp.file.clone()) == *stamp;
+        self.stamps.iter().all(is_same)
+    }
+}
+
+/// What gix may read beside the repository: the files that git reads for the user, and of the
+/// environment what says where those are.
+fn permissions(mode: Mode) -> gix::open::Permissions {
+    let mut permissions = gix::open::Permissions::all();
+    permissions.config.env = mode == Mode::User;
+    // a git that stands elsewhere was built to look elsewhere: gix asks that git, once a run
+    permissions.config.git_binary = !environment::is_usual_git();
+    permissions.env.objects = gix::sec::Permission::Deny;
+    permissions.env.http_transport = gix::sec::Permission::Deny;
+    permissions
+}
+
+fn settings_of(repository: &gix::Repository) -> Vec<Setting> {
+    let snapshot = repository.config_snapshot();
+    let mut all = Vec::new();
+    for section in snapshot.plumbing().sections() {
+        let scope = match section.meta().source {
+            Source::GitInstallation | Source::System => "system",
+            Source::Git | Source::User => "global",
+            Source::Local => "local",
+            Source::Worktree => "worktree",
+            Source::Env | Source::Cli => "command",
+            // ours, and what gix makes of variables that we never hand to git
+            Source::Api | Source::EnvOverride => continue,
+        };
+        let pairs = config::pairs(&section);
+        all.extend(
+            pairs
+                .into_iter()
+                .map(|(key, value)| Setting { scope, key, value }),
+        );
+    }
+    all
+}
+
+/// All of what gix says of an error.
+pub(super) fn causes(error: &gix::Error) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for cause in error.iter_errors() {
+        let text = cause.to_string();
+        if !text.is_empty() && !words.contains(&text) {
+            words.push(text);
+        }
+    }
+    words.join(": ")
+}
+
+/// Refuses a git directory in which something else stands for a file that git opens: to open a FIFO
+/// waits for ever, and a device can be without end.
+pub(super) fn require_files(git_dir: &Utf8Path) -> Result<(), GitError> {
+    const FILES: &[&str] = &[
+        "HEAD",
+        "commondir",
+        "config",
+        "config.worktree",
+        "gitdir",
+        "index",
+        "logs/HEAD",
+        "packed-refs",
+    ];
+    FILES
+        .iter()
+        .try_for_each(|file| require_file(git_dir.join(file)))
+}
+
+/// Reads a whole file of git's; none where there is no file.
+pub(super) fn read_file(path: impl AsRef<Path>) -> Result<Option<Vec<u8>>, GitError> {
+    let path = path.as_ref();
+    require_file(path)?;
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) => match error.kind() {
+            ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory => Ok(None),
+            _ => Err(unreadable(&path.display(), &error)),
+        },
+    }
+}
+
+/// Refuses what is neither a file nor a directory nor missing; links are followed.
+///
+/// # Errors
+/// Fails where a FIFO, a socket or a device stands.
+pub fn require_file(path: impl AsRef<Path>) -> Result<(), GitError> {
+    let path = path.as_ref();
+    let odd = std::fs::metadata(path).is_ok_and(|meta| {
+        let kind = meta.file_type();
+        kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device()
+    });
+    // an empty file of settings
+    if odd
+        && !path
+            .canonicalize()
+            .is_ok_and(|path| path == Path::new("/dev/null"))
+    {
+        return Err(unreadable(&path.display(), "it is not a file"));
+    }
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! What `Git` reads of a repository is what git says, whether refs are files or reftables.
+
+use std::fmt::Debug;
+use std::path::Path;
+
+use bstr::ByteSlice;
+use camino::Utf8Path;
+use git_agentwt::git::{Git, GitError, GitMode};
+use git_agentwt::name::CommitId;
+
+use crate::support::TestRepo;
+
+/// Two branches that were merged once, tags, an upstream, a stash and two worktrees.
+const HISTORY: &str = "set -e
+    git config user.name A; git config user.email a@example.invalid
+    git symbolic-ref HEAD refs/heads/main
+    for n in 1 2 3; do echo $n >f; git add f; git commit -qm \"main $n\"; done
+    git checkout -qb topic/a HEAD~2; echo t >t; git add t; git commit -qm topic
+    git merge -q -m merge main; git checkout -q main; echo 4 >f; git commit -qam 'main 4'
+    git tag -a -m x heavy topic/a; git tag light; git branch other HEAD~1
+    git config remote.origin.url ../up; git config remote.origin.fetch '+refs/heads/*:refs/remotes/origin/*'
+    git update-ref refs/remotes/origin/topic/a HEAD~1
+    git symbolic-ref refs/remotes/origin/HEAD refs/remotes/origin/topic/a
+    git config branch.topic/a.remote origin; git config branch.topic/a.merge refs/heads/topic/a
+    git config branch.other.remote .; git config branch.other.merge refs/heads/main
+    echo stashed >f; git stash -q
+    git worktree add -q --detach ../$1-detached; git worktree add -q ../$1-other other";
+
+fn made(repo: &TestRepo, name: &str, options: &str) -> Option<Git> {
+    let init = format!("git init -q {options} {name}");
+    if repo.sh(repo.root(), &init).status != 0 {
+        return None;
+    }
+    let dir = repo.root().join(name);
+    let script = format!("set -- {name}; {HISTORY}");
+    repo.sh(&dir, &script).ok();
+    let dir = Utf8Path::from_path(&dir).expect("it is UTF-8");
+    let git = Git::find(dir).expect("there is a git");
+    Some(git.on(&dir.join(".git"), Some(dir)))
+}
+
+/// Everything that is asked, each answer as text.
+fn answers(git: &Git) -> Vec<(&'static str, String)> {
+    fn text<T: Debug>(answer: Result<T, GitError>) -> String {
+        format!("{:?}", answer.expect("it can be read"))
+    }
+    let id = |name: &str| {
+        git.rev_parse_commit(name)
+            .expect("it can be read")
+            .expect(name)
+    };
+    let (main, topic) = (id("refs/heads/main"), id("refs/heads/topic/a"));
+    let tips = [main.clone(), topic.clone(), id("HEAD~2")];
+    let worktrees = git.worktree_list().expect("they can be read");
+    let worktrees = worktrees
+        .iter()
+        .map(|one| (&one.head, &one.branch, one.bare, one.locked));
+    vec![
+        ("head", text(git.symbolic_ref_head())),
+        ("refs", text(git.for_each_ref(&[]))),
+        (
+            "some refs",
+            text(git.for_each_ref(&["refs/heads/", "refs/remotes/*/topic/a"])),
+        ),
+        ("plain refs", text(git.plain_refs(&["refs/remotes/"]))),
+        ("branches", text(git.branches())),
+        ("upstream", text(git.upstream("refs/heads/topic/a"))),
+        ("tag", text(git.rev_parse_commit("refs/tags/heavy"))),
+        ("nothing", text(git.rev_parse_commit("refs/heads/nothing"))),
+        ("revision", text(git.rev_parse_commit("topic/a~1"))),
+        ("log", text(git.reflog_head())),
+        ("no log", text(git.reflog("refs/tags/light"))),
+        ("stashes", text(git.stashes())),
+        ("containing", text(git.refs_containing(&topic, &["refs/"]))),
+        (
+            "base",
+            text(git.merge_base_all(&main, std::slice::from_ref(&topic))),
+        ),
+        ("octopus", text(git.merge_base_octopus(&tips))),
+        ("independent", text(git.merge_base_independent(&tips))),
+        ("new", text(git.rev_list(&[&topic], &[&main]))),
+        ("sides", text(git.rev_list_count_sides(&main, &topic))),
+        ("worktrees", format!("{:?}", worktrees.collect::<Vec<_>>())),
+    ]
+}
+
+#[test]
+fn refs_in_files_and_in_reftables_are_answered_alike() {
+    let repo = TestRepo::empty();
+    let files = made(&repo, "files", "").expect("git makes repositories");
+    let Some(tables) = made(&repo, "tables", "--ref-format=reftable") else {
+        eprintln!("skipped: this git has no reftable");
+        return;
+    };
+    for mode in [GitMode::User, GitMode::Hardened] {
+        let (one, other) = (
+            answers(&files.with_mode(mode)),
+            answers(&tables.with_mode(mode)),
+        );
+        for (one, other) in one.iter().zip(&other) {
+            assert_eq!(one, other, "{mode:?}");
+        }
+    }
+}
+
+#[test]
+fn refs_logs_history_and_settings_are_those_of_git() {
+    let repo = TestRepo::empty();
+    let ours = made(&repo, "files", "").expect("git makes repositories");
+    let dir = repo.root().join("files");
+    let lines = |arguments: &str| {
+        let said = repo.sh(&dir, &format!("git {arguments}")).ok();
+        said.lines().map(ToOwned::to_owned).collect::<Vec<String>>()
+    };
+    let named = |all: Vec<git_agentwt::git::refs::Ref>| -> Vec<String> {
+        let line = |one: &git_agentwt::git::refs::Ref| format!("{} {}", one.id, one.name);
+        all.iter().map(line).collect()
+    };
+    for pack in [
+        "true",
+        "git pack-refs --all",
+        "git update-ref refs/heads/new HEAD~2",
+    ] {
+        repo.sh(&dir, pack).ok();
+        let refs = named(ours.for_each_ref(&[]).expect("they can be read"));
+        assert_eq!(
+            refs,
+            lines("for-each-ref --format='%(objectname) %(refname)'"),
+            "{pack}"
+        );
+    }
+    let log = ours.reflog_head().expect("it can be read");
+    let log: Vec<String> = log
+        .iter()
+        .map(|one| format!("{} {}", one.id, one.reason))
+        .collect();
+    assert_eq!(log, lines("log -g --format='%H %gs'"));
+    let all = ours.config_list().expect("they can be read");
+    let local = all.iter().filter(|(scope, ..)| scope == "local");
+    let local: Vec<String> = local
+        .map(|(_, key, value)| format!("{key}={value}"))
+        .collect();
+    assert_eq!(local, lines("config --local --list"));
+    let ids = |found: &[CommitId]| found.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let id = |name: &str| {
+        ours.rev_parse_commit(name)
+            .expect("it can be read")
+            .expect(name)
+    };
+    let (main, topic) = (id("main"), id("topic/a"));
+    let base = ours
+        .merge_base_all(&main, std::slice::from_ref(&topic))
+        .expect("it can be read");
+    assert_eq!(ids(&base), lines("merge-base --all main topic/a"));
+    let list = ours
+        .rev_list(&[&main, &topic], &[])
+        .expect("it can be read");
+    let mut listed = lines("rev-list main topic/a");
+    let mut found = ids(&list);
+    listed.sort();
+    found.sort();
+    assert_eq!(found, listed);
+}
+
+#[test]
+fn a_fifo_in_the_place_of_a_file_of_git_is_an_error_at_once() {
+    let repo = TestRepo::project();
+    let _ = repo.add("task");
+    let admin = repo.main().join(".git/worktrees/task");
+    repo.keep_as("pristine");
+    for file in ["HEAD", "index", "logs/HEAD", "config.worktree", "commondir"] {
+        let line = format!(
+            "rm -f '{0}/{file}' && mkfifo '{0}/{file}' && timeout 20 git-agentwt verify task",
+            admin.display()
+        );
+        let said = repo.sh(repo.main(), &line);
+        assert!(matches!(said.status, 1 | 5 | 6), "{file}: {said}");
+        repo.bring_back("pristine");
+    }
+}
+
+#[test]
+fn names_that_are_not_utf_8_elsewhere_stop_no_other_worktree() {
+    let repo = TestRepo::project();
+    let worktree = repo
+        .root()
+        .join(Path::new(b"w\xff".to_path().expect("a path of bytes")));
+    let line = "b=$(printf 'b\\377'); git branch \"$b\" && git worktree add -q \"../$(printf 'w\\377')\" \"$b\"";
+    repo.sh(repo.main(), line).ok();
+    assert!(worktree.exists());
+    repo.add("task");
+    repo.agentwt(&["list"]).ok();
+    repo.agentwt(&["verify", "task"]).ok();
+    repo.agentwt(&["remove", "task"]).ok();
+}

@@ -83,7 +83,7 @@ fn main() {
         let asked = rounds(&writable);
         let counted = rounds(&|| {
             let tracked = paths.iter().map(|path| (path, EntryKind::File));
-            scope.coverage(tracked).rules.len()
+            scope.coverage(tracked).matches.len()
         });
         println!("| {patterns} patterns | {asked:.1} |");
         println!("| {patterns} patterns, matches of each counted | {counted:.1} |");

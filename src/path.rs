@@ -349,6 +349,15 @@ pub fn escape_for_tsv(bytes: &[u8]) -> String {
     out
 }
 
+/// Writes a pattern escaped for a terminal: a backslash is syntax there and stays readable.
+#[must_use]
+pub fn escape_for_rule(pattern: &str) -> String {
+    let parts = pattern
+        .split('\\')
+        .map(|part| escape_for_terminal(part.as_bytes()));
+    parts.collect::<Vec<_>>().join("\\")
+}
+
 /// Reads what [`escape_for_tsv`] wrote.
 #[must_use]
 pub fn unescape_tsv(text: &str) -> Vec<u8> {

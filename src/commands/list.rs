@@ -13,13 +13,13 @@ use crate::error::Error;
 use crate::facts::Repository;
 use crate::facts::add::Listing;
 use crate::facts::held::Held;
-use crate::facts::overlap::{live, tracked};
+use crate::facts::overlap::{tracked, worktree_scopes};
 use crate::facts::position::{Position, positions};
 use crate::facts::shared::main_changed;
 use crate::git::index::read_index;
 use crate::name::CommitId;
 use crate::placed::{DriftCounts, Here};
-use crate::plan::overlap::{Overlap, among};
+use crate::scope::overlap::{Overlap, overlaps_among};
 use crate::worktree::{Intent, LastVerification};
 use crate::worktree::{RecordState, Worktree, lost, names};
 
@@ -151,13 +151,13 @@ fn rows(repository: &Repository, options: &crate::cli::List) -> Result<Vec<Row>,
 
 /// What any two worktrees may both write, of what the main worktree's HEAD has.
 fn overlaps(repository: &Repository) -> Result<Vec<Overlap>, Error> {
-    let live = live(repository, None)?;
+    let live = worktree_scopes(repository, None)?;
     let head = repository.git.rev_parse_commit("HEAD")?;
     let listing = head
         .map(|head| Listing::of(repository, &head))
         .transpose()?;
     let tracked = listing.map(|listing| tracked(&listing));
-    Ok(among(&live, &tracked.unwrap_or_default()))
+    Ok(overlaps_among(&live, &tracked.unwrap_or_default()))
 }
 
 /// Adds up what is on disk, of those whose directory is there.

@@ -342,7 +342,5 @@ impl<'a> Classified<'a> {
 pub fn cover(scope: &Scope, listing: &Listing) -> (Vec<usize>, Vec<String>) {
     let entries = listing.entries.iter();
     let coverage = scope.coverage(entries.map(|(path, entry)| (path, EntryKind::of(entry.mode))));
-    let matches = coverage.rules.iter().map(|rule| rule.matches).collect();
-    let advice = coverage.advice.iter().map(ToString::to_string).collect();
-    (matches, advice)
+    (coverage.matches, coverage.advice)
 }

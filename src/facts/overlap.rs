@@ -4,22 +4,22 @@ use super::add::Listing;
 use crate::disk::files;
 use crate::name::WorktreeName;
 use crate::path::RepoPath;
-use crate::plan::overlap::Live;
 use crate::scope::EntryKind;
+use crate::scope::overlap::WorktreeScope;
 use crate::worktree::WorktreeError;
 use crate::worktree::repository::Repository;
 use crate::worktree::{RecordState, names};
 
-/// Lists the worktrees that somebody may be working in: all whose record is whole and whose
-/// directory is there, but for this one.
+/// Lists the scopes of the worktrees that an agent may be working in: those whose record is whole and
+/// whose directory exists, but for this one.
 ///
 /// # Errors
 /// Fails when the records cannot be listed. A damaged one has no scope that could be compared.
-pub fn live(
+pub fn worktree_scopes(
     repository: &Repository,
     but: Option<&WorktreeName>,
-) -> Result<Vec<Live>, WorktreeError> {
-    let mut live = Vec::new();
+) -> Result<Vec<WorktreeScope>, WorktreeError> {
+    let mut scopes = Vec::new();
     for name in names(repository)? {
         if but == Some(&name) {
             continue;
@@ -29,13 +29,13 @@ pub fn live(
         };
         if files::is_directory(&known.record.path) {
             let name = name.to_string();
-            live.push(Live {
+            scopes.push(WorktreeScope {
                 name,
                 scope: known.scope,
             });
         }
     }
-    Ok(live)
+    Ok(scopes)
 }
 
 /// The paths of a listing, and how patterns match them.

@@ -9,7 +9,7 @@ use crate::config::{Choice, Strategy};
 use crate::disk::usage::Usage;
 use crate::facts::held::Held;
 use crate::facts::position::Position;
-use crate::plan::overlap::{Overlap, SharedPatterns};
+use crate::scope::overlap::{Overlap, SharedPatterns};
 use crate::worktree::{Alive, Record};
 
 /// The body of the JSON document.
@@ -140,9 +140,9 @@ pub fn put_size(object: &mut Map<String, Value>, size: Usage) {
 fn overlap(one: &Overlap) -> Vec<Value> {
     let pattern = |shared: &SharedPatterns| {
         let mut value = json!({ "patterns": [shared.first, shared.second] });
-        if let (Some(example), Some(value)) = (&shared.example, value.as_object_mut()) {
+        if let Some(value) = value.as_object_mut() {
             let mut path = Map::new();
-            put_path(&mut path, example.as_bstr());
+            put_path(&mut path, shared.example.as_bstr());
             value.insert("example".into(), Value::Object(path));
         }
         value
@@ -163,8 +163,7 @@ fn overlap_records(records: &mut Records, one: &Overlap) {
             records.push(&[pair[0], pair[1], b"file", file.as_bstr()]);
         }
         for shared in &one.patterns {
-            let example = shared.example.as_ref();
-            let example: &[u8] = example.map_or(b"", |path| path.as_bstr());
+            let example: &[u8] = shared.example.as_bstr();
             let (first, second) = (shared.first.as_bytes(), shared.second.as_bytes());
             records.push(&[pair[0], pair[1], b"new", first, second, example]);
         }

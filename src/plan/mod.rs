@@ -5,7 +5,6 @@ pub mod checkout;
 pub mod context;
 pub mod doctor;
 pub mod init;
-pub mod overlap;
 pub mod owner;
 pub mod prune;
 pub mod range;

@@ -1,8 +1,10 @@
 //! Holds [`Classifier`], which answers for many paths and remembers what it found for directories.
 
-use super::descent::{Descent, Level};
-use super::lookup::{Inside, Place};
-use super::{Access, EntryKind, RuleList, Scope, Verdict};
+use std::sync::Arc;
+
+use bstr::ByteSlice;
+
+use super::{Access, Case, EntryKind, RuleList, Scope, Verdict};
 use crate::path::RepoPath;
 
 /// Answers like [`Scope::verdict`] for a stream of paths. Any order is right; in sorted order each
@@ -13,50 +15,42 @@ pub struct Classifier<'s> {
     descent: Descent<Judged>,
 }
 
-/// Holds what was found out about a directory.
+/// Holds the verdict on a directory.
 #[derive(Clone, Debug)]
 struct Judged {
     decision: Decision,
-    inside: Inside,
+    near: Near,
 }
 
-/// Holds the deciding rule of each list, as an index: the nearest level's, there the last one. A
-/// list below a decided one has none, neither here nor for anything below a directory.
-#[derive(Clone, Copy, Debug, Default)]
-struct Decision {
-    built_in: Option<usize>,
-    exclude: Option<usize>,
-    write: Option<usize>,
-    read: Option<usize>,
-}
+/// The rules that can match an entry of a directory or below, by their places in the scope.
+pub(super) type Near = Arc<[usize]>;
+
+/// Holds the deciding rule of each list: the nearest level's, there the last one. The built-in rules
+/// come first, then exclude, write, read; a list after a decided one has none, neither for the path
+/// nor for anything below.
+type Decision = [Option<usize>; 4];
 
 impl<'s> Classifier<'s> {
     pub(super) fn new(scope: &'s Scope) -> Self {
         let root = Judged {
             decision: Decision::default(),
-            inside: scope.lookup.root(),
+            near: scope.near_root(),
         };
-        Self {
-            scope,
-            descent: Descent::new(scope.case, root),
-        }
+        let descent = Descent::new(scope.case, root);
+        Self { scope, descent }
     }
 
     /// The access of a path, and the rule that decided.
     pub fn verdict(&mut self, path: &RepoPath, kind: EntryKind) -> Verdict<'s> {
         let scope = self.scope;
-        let (level, parent) = self
-            .descent
-            .enter(path.as_bstr(), |parent, directory| Judged {
-                decision: decide(scope, parent, directory, EntryKind::Directory),
-                inside: scope.lookup.enter(&parent.inside, directory),
-            });
-        let decision = decide(scope, parent, level, kind);
-        let rule = match decision.built_in {
-            Some(index) => scope.built_in_rules.get(index),
-            None => (decision.exclude.or(decision.write).or(decision.read))
-                .and_then(|index| scope.rules.get(index)),
+        let judge = |above: &Judged, directory: Level<'_>| Judged {
+            decision: scope.decide(above, directory, EntryKind::Directory),
+            near: scope.near(&above.near, directory.path),
         };
+        let (level, above) = self.descent.enter(path.as_bstr(), judge);
+        let decision = scope.decide(above, level, kind);
+        let rule = decision.into_iter().flatten().next();
+        let rule = rule.map(|place| &scope.rules[place]);
         Verdict {
             access: rule.map_or(Access::Excluded, |rule| rule.list.into()),
             rule,
@@ -64,43 +58,138 @@ impl<'s> Classifier<'s> {
     }
 }
 
-fn decide(scope: &Scope, parent: &Judged, level: Level<'_>, kind: EntryKind) -> Decision {
-    let last = scope.last_matches(level, kind, &parent.inside);
-    let above = parent.decision;
-    let mut decision = Decision {
-        built_in: last.built_in.or(above.built_in),
-        ..Decision::default()
-    };
-    if decision.built_in.is_none() {
-        decision.exclude = last.exclude.or(above.exclude);
+impl Scope {
+    pub(super) fn near_root(&self) -> Near {
+        (0..self.rules.len()).collect()
     }
-    if decision.built_in.or(decision.exclude).is_none() {
-        decision.write = last.write.or(above.write);
-        if decision.write.is_none() {
-            decision.read = last.read.or(above.read);
+
+    /// The rules that can match inside a directory, of those that can inside the one above it.
+    pub(super) fn near(&self, above: &Near, directory: &[u8]) -> Near {
+        let reaches = |place: &usize| self.patterns[*place].reaches_into(directory);
+        if above.iter().all(reaches) {
+            return Arc::clone(above);
         }
+        above.iter().copied().filter(reaches).collect()
     }
-    decision
+
+    fn decide(&self, above: &Judged, level: Level<'_>, kind: EntryKind) -> Decision {
+        let mut last = Decision::default();
+        for place in above.near.iter().rev() {
+            let rank = match self.rules[*place].list {
+                _ if *place >= self.users => 0,
+                RuleList::Exclude => 1,
+                RuleList::Write => 2,
+                RuleList::Read => 3,
+            };
+            let is_open = last[rank].is_none();
+            if is_open && self.patterns[*place].matches(level.path, level.name, kind) {
+                last[rank] = Some(*place);
+            }
+        }
+        let mut decision = Decision::default();
+        for rank in 0..decision.len() {
+            decision[rank] = last[rank].or(above.decision[rank]);
+            if decision[rank].is_some() {
+                break;
+            }
+        }
+        decision
+    }
 }
 
-impl Scope {
-    /// The last rule of each list that matches this very path.
-    fn last_matches(&self, level: Level<'_>, kind: EntryKind, inside: &Inside) -> Decision {
-        let mut last = Decision::default();
-        let ask = |place: Place| {
-            let pattern = &self.patterns[place as usize];
-            pattern.matches(level.path, level.name, kind)
+/// Remembers one value for each directory on the way to the current path. Paths come sorted from git
+/// and from a walk, so that neighbours share most of their directories.
+#[derive(Clone, Debug)]
+pub(super) struct Descent<T> {
+    case: Case,
+    path: Vec<u8>,
+    levels: Vec<(usize, T)>, // the length of the directory's path, and its value
+    root: T,
+}
+
+/// Represents an entry that is judged: its path (folded if need be) and where its name begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Level<'p> {
+    pub(super) path: &'p [u8],
+    pub(super) name: usize,
+}
+
+impl<T> Descent<T> {
+    /// Starts at the root, which has this value.
+    pub(super) fn new(case: Case, root: T) -> Self {
+        Self {
+            case,
+            path: Vec::new(),
+            levels: Vec::new(),
+            root,
+        }
+    }
+
+    /// Goes to a path. Each directory that was not on the way before gets its value from its
+    /// parent's and `judge`. Returns the path's own level with its parent's value.
+    pub(super) fn enter(
+        &mut self,
+        path: &[u8],
+        judge: impl Fn(&T, Level<'_>) -> T,
+    ) -> (Level<'_>, &T) {
+        let common = self.common_prefix(path);
+        self.levels
+            .retain(|(end, _)| *end < common || (*end == common && path.get(*end) == Some(&b'/')));
+        self.path.truncate(common);
+        self.path.extend_from_slice(&path[common..]);
+        if matches!(self.case, Case::Insensitive) {
+            self.path[common..].make_ascii_lowercase();
+        }
+        let mut name = self.levels.last().map_or(0, |(end, _)| end + 1);
+        while let Some(slash) = self.path[name..].find_byte(b'/') {
+            let end = name + slash;
+            let parent = self.levels.last().map_or(&self.root, |(_, value)| value);
+            let path = &self.path[..end];
+            let value = judge(parent, Level { path, name });
+            self.levels.push((end, value));
+            name = end + 1;
+        }
+        let parent = self.levels.last().map_or(&self.root, |(_, value)| value);
+        let path = &self.path;
+        (Level { path, name }, parent)
+    }
+
+    fn common_prefix(&self, path: &[u8]) -> usize {
+        let same = |old: u8, new: u8| match self.case {
+            Case::Sensitive => old == new,
+            Case::Insensitive => old == new.to_ascii_lowercase(),
         };
-        self.lookup.matches(level, kind, inside, ask, |place| {
-            let place = place as usize;
-            let (of_list, rule) = match self.rules.get(place).map(|rule| rule.list) {
-                None => (&mut last.built_in, place - self.rules.len()),
-                Some(RuleList::Exclude) => (&mut last.exclude, place),
-                Some(RuleList::Write) => (&mut last.write, place),
-                Some(RuleList::Read) => (&mut last.read, place),
-            };
-            *of_list = Some(rule).max(*of_list);
-        });
-        last
+        let pairs = self.path.iter().zip(path);
+        pairs.take_while(|(old, new)| same(**old, **new)).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_directory_is_judged_once_while_paths_are_sorted() {
+        let judged = std::cell::RefCell::new(Vec::new());
+        let mut descent = Descent::new(Case::Sensitive, 0);
+        for (path, depth) in [
+            ("a/b/c", 2),
+            ("a/b/d", 2),
+            ("a/bc/d", 2),
+            ("a/b", 1),
+            ("a", 0),
+            ("a/b/c/d", 3),
+            ("x", 0),
+        ] {
+            let (level, parent) = descent.enter(path.as_bytes(), |parent, level| {
+                let text = String::from_utf8_lossy(level.path).into_owned();
+                judged.borrow_mut().push(text);
+                parent + 1
+            });
+            assert_eq!((level.path, *parent), (path.as_bytes(), depth), "{path}");
+            assert!(!level.path[level.name..].contains(&b'/'));
+        }
+        let expected = ["a", "a/b", "a/bc", "a", "a/b", "a/b/c"];
+        assert_eq!(*judged.borrow(), expected);
     }
 }

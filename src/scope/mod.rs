@@ -17,15 +17,10 @@
 //! assert_eq!(verdict.rule.map(|rule| rule.pattern.as_str()), Some("*.pem"));
 //! ```
 
-mod automaton;
-mod class;
 mod classifier;
 mod coverage;
-mod descent;
-mod error;
 mod glob;
-mod lookup;
-mod overlap;
+pub mod overlap;
 mod pattern;
 mod rule;
 mod sparse;
@@ -35,15 +30,13 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use classifier::Classifier;
-pub use coverage::{Advice, Coverage, RuleCoverage, escape_for_rule};
-pub use error::{Fault, ScopeError};
-pub use overlap::{Collision, Writing};
-pub use rule::{Origin, RuleList, ScopeRule};
+pub use coverage::Coverage;
+pub use rule::{Fault, Origin, RuleList, ScopeError, ScopeRule};
 pub use sparse::SparsePatterns;
 
 use crate::entry::Mode;
 use crate::path::RepoPath;
-use lookup::Lookup;
+pub use crate::path::escape_for_rule;
 use pattern::Pattern;
 
 /// Says what an agent may do with a path. More access is greater.
@@ -123,12 +116,13 @@ pub struct Verdict<'s> {
 /// `.agentwt/memory/**` is `read` and everything else in `.agentwt` is excluded.
 #[derive(Clone, Debug)]
 pub struct Scope {
+    /// The user's rules in their order, then the built-in ones.
     rules: Vec<ScopeRule>,
-    case: Case,
-    built_in_rules: Vec<ScopeRule>,
-    /// One for each of the user's rules in their order, then the built-in ones.
+    /// How many are the user's.
+    users: usize,
+    /// One for each rule.
     patterns: Vec<Pattern>,
-    lookup: Lookup,
+    case: Case,
 }
 
 /// The memory bank, in the order of a pattern file: the last rule of a level wins.
@@ -142,35 +136,40 @@ impl Scope {
     ///
     /// # Errors
     /// Returns every rule that is refused, in the order given.
-    pub fn compile(rules: Vec<ScopeRule>, case: Case) -> Result<Self, Vec<ScopeError>> {
-        let built_in_rules: Vec<ScopeRule> = BUILT_IN
-            .map(|(list, pattern)| ScopeRule::new(list, pattern, Origin::BuiltIn))
-            .into();
-        let mut patterns = compile_all(&rules, case)?;
-        patterns.extend(compile_all(&built_in_rules, case)?);
+    pub fn compile(mut rules: Vec<ScopeRule>, case: Case) -> Result<Self, Vec<ScopeError>> {
+        let users = rules.len();
+        rules.extend(BUILT_IN.map(|(list, text)| ScopeRule::new(list, text, Origin::BuiltIn)));
+        let (mut patterns, mut errors) = (Vec::with_capacity(rules.len()), Vec::new());
+        for rule in &rules {
+            match Pattern::parse(&rule.pattern, case) {
+                Ok(pattern) => patterns.push(pattern),
+                Err(fault) => errors.push(ScopeError {
+                    rule: rule.clone(),
+                    fault,
+                }),
+            }
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
         Ok(Self {
             rules,
-            case,
-            built_in_rules,
-            lookup: Lookup::new(patterns.iter()),
+            users,
             patterns,
+            case,
         })
     }
 
-    /// The patterns of one list, in order, each with its rule.
+    /// The patterns of one of the user's lists, in order, each with its rule.
     fn list(&self, list: RuleList) -> impl Iterator<Item = (&ScopeRule, &Pattern)> {
-        let all = self.rules.iter().zip(&self.patterns);
+        let all = self.rules().iter().zip(&self.patterns);
         all.filter(move |(rule, _)| rule.list == list)
-    }
-
-    fn built_in(&self) -> &[Pattern] {
-        &self.patterns[self.rules.len()..]
     }
 
     /// The user's rules, in the order given, without the built-in ones.
     #[must_use]
     pub fn rules(&self) -> &[ScopeRule] {
-        &self.rules
+        &self.rules[..self.users]
     }
 
     /// Whether letters match in either case.
@@ -183,12 +182,8 @@ impl Scope {
     #[must_use]
     pub fn shows_all(&self) -> bool {
         let is_all = |rule: &ScopeRule| rule.list == RuleList::Read && rule.pattern == "**";
-        let hides = |rule: &ScopeRule| match rule.list {
-            RuleList::Exclude => true,
-            RuleList::Read => rule.pattern.starts_with('!'),
-            RuleList::Write => false,
-        };
-        self.rules.iter().any(is_all) && !self.rules.iter().any(hides)
+        let hides = |rule: &ScopeRule| rule.list == RuleList::Exclude;
+        self.rules().iter().any(is_all) && !self.rules().iter().any(hides)
     }
 
     /// The access of one path, and the rule that decided.
@@ -207,24 +202,6 @@ impl Scope {
     #[must_use]
     pub fn classifier(&self) -> Classifier<'_> {
         Classifier::new(self)
-    }
-}
-
-fn compile_all(rules: &[ScopeRule], case: Case) -> Result<Vec<Pattern>, Vec<ScopeError>> {
-    let (mut all, mut errors) = (Vec::with_capacity(rules.len()), Vec::new());
-    for rule in rules {
-        match Pattern::parse(&rule.pattern, case) {
-            Ok(pattern) => all.push(pattern),
-            Err(fault) => errors.push(ScopeError {
-                rule: rule.clone(),
-                fault,
-            }),
-        }
-    }
-    if errors.is_empty() {
-        Ok(all)
-    } else {
-        Err(errors)
     }
 }
 

@@ -3,9 +3,8 @@
 //! It answers for one path at one level. That a pattern which matches a directory covers all below
 //! it is the business of those who walk the levels ([`Classifier`](super::Classifier)).
 
-use super::class;
-use super::error::Fault;
 use super::glob::{Glob, Token};
+use super::rule::Fault;
 use super::{Case, EntryKind};
 
 /// Represents a pattern as git reads it.
@@ -107,9 +106,46 @@ impl Pattern {
         right_kind && self.glob.matches(text)
     }
 
-    /// The steps of its body, for those who render or compare it.
-    pub(super) fn tokens(&self) -> &[Token] {
-        self.glob.tokens()
+    /// Whether it can match an entry of this directory (`""` is the root), or below.
+    pub(super) fn reaches_into(&self, directory: &[u8]) -> bool {
+        let inside = directory.iter().chain(b"/");
+        let same = |(literal, byte): (&u8, &u8)| literal == byte;
+        self.anchor == Anchor::Name
+            || directory.is_empty()
+            || self.glob.prefix().iter().zip(inside).all(same)
+    }
+
+    /// Whether it matches the path or a directory above it. The path is one of a file.
+    pub(super) fn covers(&self, path: &[u8]) -> bool {
+        let ends = (0..path.len()).filter(|at| path[*at] == b'/');
+        let mut name = 0;
+        for end in ends {
+            if self.matches(&path[..end], name, EntryKind::Directory) {
+                return true;
+            }
+            name = end + 1;
+        }
+        self.matches(path, name, EntryKind::File)
+    }
+
+    /// The bytes that every match begins with.
+    pub(super) fn head(&self) -> &[u8] {
+        self.glob.prefix()
+    }
+
+    /// The bytes that every match ends with.
+    pub(super) fn tail(&self) -> &[u8] {
+        self.glob.suffix()
+    }
+
+    /// A path that it matches or covers, with `filler` where any bytes may be.
+    pub(super) fn example(&self, filler: &[u8]) -> Vec<u8> {
+        let mut path = self.glob.example(filler);
+        if self.target == Target::Directory {
+            path.push(b'/');
+            path.extend_from_slice(filler);
+        }
+        path
     }
 
     /// Whether it matches every entry of the root, and so covers every path.
@@ -133,7 +169,7 @@ fn check(tokens: &[Token]) -> Result<(), Fault> {
     let mut start = 0;
     for (at, token) in tokens.iter().enumerate() {
         match token {
-            Token::Class(set) if class::is_empty(set) => return Err(Fault::EmptyClass),
+            Token::Class(set) if set.is_empty() => return Err(Fault::EmptyClass),
             Token::Byte(b'/') => {
                 check_component(&tokens[start..at])?;
                 start = at + 1;

@@ -22,7 +22,7 @@ use std::fmt;
 use bstr::BString;
 
 use super::pattern::{Anchor, Pattern, Target};
-use super::{Access, EntryKind, RuleList, Scope, class};
+use super::{Access, EntryKind, RuleList, Scope, glob};
 use crate::path::RepoPath;
 
 /// Holds the lines of a sparse-checkout file in the order that counts. Its `Display` is the file,
@@ -172,7 +172,7 @@ fn with_fewer_stars(line: &str, anchor: Anchor) -> String {
             }
             b'\\' => (rest.len().min(2), rest.len().min(2)),
             b'[' => {
-                let class = class::parse(&rest[1..], super::Case::Sensitive);
+                let class = glob::parse_class(&rest[1..], super::Case::Sensitive);
                 let length = 1 + class.map_or(0, |(_, length)| length);
                 (length, length)
             }

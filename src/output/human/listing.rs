@@ -11,7 +11,7 @@ use crate::facts::position::{BaseBranch, Position, Upstream};
 use crate::output::Printed;
 use crate::output::table::{Cell, table};
 use crate::placed::DriftCounts;
-use crate::plan::overlap::{Overlap, some};
+use crate::scope::overlap::{Overlap, some};
 use crate::size::Size;
 use crate::worktree::Alive;
 

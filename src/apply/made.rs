@@ -2,7 +2,6 @@
 
 use camino::Utf8PathBuf;
 
-use super::ignore_rules::{self, IgnoreRules};
 use super::take_back::Remains;
 use crate::config::Strategy;
 use crate::disk::DiskError;
@@ -13,13 +12,14 @@ use crate::git::GitError;
 use crate::name::{CommitId, WorktreeName};
 use crate::plan::add::{AddPlan, PlannedBranch};
 use crate::process::wait_for_gits;
+use crate::worktree::ignore_rules::{self, WrittenIgnoreRules};
 use crate::worktree::{Intent, VERSION, to_text};
 
 /// Holds what was made so far.
 pub struct Made<'a> {
     repository: &'a Repository,
     plan: &'a AddPlan,
-    rules: Option<IgnoreRules>,
+    rules: Option<WrittenIgnoreRules>,
     recorded: bool,
     in_git: bool,
     config: Vec<SharedFile>,

@@ -8,7 +8,6 @@ pub mod claim;
 pub mod clean;
 pub mod clone;
 pub mod hide;
-pub mod ignore_rules;
 pub mod leaving;
 pub mod made;
 pub mod outcome;

@@ -11,7 +11,6 @@ mod record;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::hide::EXCLUDE;
-use super::ignore_rules::{self, IgnoreRules};
 use super::made;
 use crate::config::{OnViolation, Strategy};
 use crate::disk::files::{self as disk, Lock};
@@ -30,6 +29,7 @@ use crate::git::worktree::NewWorktreeBranch;
 use crate::path::RepoPath;
 use crate::plan::trash::RevivePlan;
 use crate::scope::{Case, Scope};
+use crate::worktree::ignore_rules::{self, WrittenIgnoreRules};
 use crate::worktree::{Intent, Record, VERSION, WatchedFile, from_text, to_text};
 
 /// Holds what a worktree is brought back from.
@@ -84,7 +84,7 @@ impl Reviving<'_> {
     }
 
     /// What could not be undone; the intent stays with that.
-    fn undo(&self, intent: &Intent, rules: IgnoreRules) -> Vec<String> {
+    fn undo(&self, intent: &Intent, rules: WrittenIgnoreRules) -> Vec<String> {
         let repository = self.repository;
         let cleared = made::clear(repository, &self.saved.trash.name, intent);
         for (name, at) in &self.plan.make {

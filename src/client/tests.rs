@@ -434,3 +434,14 @@ fn a_refusal_says_what_to_do_instead() {
         "cannot write the context of `task-5` for claude-code: .claude/CLAUDE.md cannot be below .claude, which is a file, and CLAUDE.local.md is a directory"
     );
 }
+
+#[test]
+fn every_client_is_a_word_of_the_config() {
+    use crate::config::Choice;
+    let words = crate::config::Client::ALL
+        .iter()
+        .map(|client| client.as_str());
+    let names = super::ALL.iter().map(|client| client.about().name);
+    let names: Vec<&str> = names.chain(["none"]).collect();
+    assert_eq!(words.collect::<Vec<_>>(), names);
+}

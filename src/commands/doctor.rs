@@ -3,7 +3,6 @@
 use camino::Utf8PathBuf;
 
 use super::{Outcome, Session};
-use crate::apply::ignore_rules;
 use crate::apply::register::renew_hook_files;
 use crate::config::OnViolation;
 use crate::disk::files::Lock;
@@ -17,6 +16,7 @@ use crate::name::WorktreeName;
 use crate::plan::doctor::{
     Diagnosis, Facts, Found, Level, Repair, RepositoryFacts, Unknown, diagnose,
 };
+use crate::worktree::ignore_rules;
 
 /// Holds what was found, and what was done about it.
 #[derive(Clone, Debug, PartialEq, Eq)]

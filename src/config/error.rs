@@ -1,146 +1,107 @@
 //! Holds [`ConfigError`]: every [`Mistake`] of a config file or of the settings, at once.
-//!
-//! `Diagnostic` is written by hand, because miette 7.6's derive raises false `unused_assignments`
-//! warnings (zkat/miette#458).
+#![allow(
+    unused_assignments,
+    reason = "zkat/miette#458: false in derived diagnostics"
+)]
 
-use std::fmt;
+use std::sync::Arc;
 
-use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode, SourceSpan};
+use miette::{Diagnostic, NamedSource, SourceSpan};
+use thiserror::Error;
 
 use crate::path::escape_for_terminal;
 
 /// Holds all mistakes of one file, or of the settings around it, in the order of the file.
-///
-/// With one mistake it reads as that mistake; with more it counts them, and each follows with its
-/// own lines, underline and help (miette's `related`).
-#[derive(Clone, Debug)]
-pub struct ConfigError {
-    source: Option<NamedSource<String>>,
-    mistakes: Vec<Mistake>,
+#[derive(Clone, Debug, Error, Diagnostic)]
+pub enum ConfigError {
+    /// There is one.
+    #[error("{attempt}: {message}")]
+    #[diagnostic(code(agentwt::config::mistake))]
+    One {
+        /// What was attempted.
+        attempt: String,
+        /// The fact.
+        message: String,
+        /// The file; none for variables and flags.
+        #[source_code]
+        source_text: Option<Arc<NamedSource<String>>>,
+        /// The place in the file.
+        #[label]
+        span: Option<SourceSpan>,
+        /// What to write.
+        #[help]
+        help: String,
+    },
+    /// There are more; each follows with its own lines, underline and help.
+    #[error("{attempt}: {} mistakes", mistakes.len())]
+    #[diagnostic(code(agentwt::config::several))]
+    Several {
+        /// What was attempted.
+        attempt: String,
+        /// The file; none for variables and flags.
+        #[source_code]
+        source_text: Option<Arc<NamedSource<String>>>,
+        /// The mistakes.
+        #[related]
+        mistakes: Vec<Mistake>,
+    },
 }
 
-/// Tells of one mistake: what it is, where it is, and what to write in its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Holds one mistake: what it is, where it is, and what to write in its place.
+#[derive(Clone, Debug, PartialEq, Eq, Error, Diagnostic)]
+#[error("{message}")]
+#[diagnostic(code(agentwt::config::mistake))]
 pub struct Mistake {
-    /// What sort of mistake it is.
-    pub kind: MistakeKind,
     /// The fact: lower case, one line, escaped for a terminal.
     pub message: String,
-    /// Where it is in the file; nothing for a variable or a flag.
-    pub place: Option<MistakePlace>,
+    /// The bytes to underline, in the text without its byte order mark; none for a variable or a
+    /// flag.
+    #[label]
+    pub span: Option<SourceSpan>,
     /// What to write.
+    #[help]
     pub help: String,
 }
 
-/// Points into the config file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MistakePlace {
-    /// The line, from 1.
-    pub line: u32,
-    /// The bytes to underline, in the text without its byte order mark.
-    pub span: SourceSpan,
-    /// What stands under the underline.
-    pub label: String,
-}
-
-/// Names the sorts of mistakes; each has a code that stays the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MistakeKind {
-    /// The file is not TOML.
-    Syntax,
-    /// A key or table is set twice.
-    DuplicateKey,
-    /// `schema_version` is missing.
-    MissingSchemaVersion,
-    /// `schema_version` is one that this program does not read.
-    SchemaVersion,
-    /// A key or table that does not exist.
-    UnknownKey,
-    /// A value of another type than the key takes.
-    WrongType,
-    /// A word that is none of the key's values.
-    UnknownValue,
-    /// A value that may not be empty is.
-    EmptyValue,
-    /// A limit that is not a positive number, or beyond what can be counted.
-    Limit,
-    /// A scope profile's name is empty or has control characters.
-    ProfileName,
-    /// There is no scope profile of the asked name.
-    UnknownProfile,
-    /// A branch prefix that git would refuse.
-    BranchPrefix,
-    /// A glob of files to sync that is none, or could leave the repository.
-    SyncPattern,
-}
-
-impl MistakeKind {
-    /// Every sort, for the documentation tests.
-    pub const ALL: [Self; 13] = [
-        Self::Syntax,
-        Self::DuplicateKey,
-        Self::MissingSchemaVersion,
-        Self::SchemaVersion,
-        Self::UnknownKey,
-        Self::WrongType,
-        Self::UnknownValue,
-        Self::EmptyValue,
-        Self::Limit,
-        Self::ProfileName,
-        Self::UnknownProfile,
-        Self::BranchPrefix,
-        Self::SyncPattern,
-    ];
-
-    /// The code that is shown and that programs may compare.
-    #[must_use]
-    pub const fn code(self) -> &'static str {
-        match self {
-            Self::Syntax => "agentwt::config::syntax",
-            Self::DuplicateKey => "agentwt::config::duplicate_key",
-            Self::MissingSchemaVersion => "agentwt::config::missing_schema_version",
-            Self::SchemaVersion => "agentwt::config::schema_version",
-            Self::UnknownKey => "agentwt::config::unknown_key",
-            Self::WrongType => "agentwt::config::wrong_type",
-            Self::UnknownValue => "agentwt::config::unknown_value",
-            Self::EmptyValue => "agentwt::config::empty_value",
-            Self::Limit => "agentwt::config::limit",
-            Self::ProfileName => "agentwt::config::profile_name",
-            Self::UnknownProfile => "agentwt::config::unknown_profile",
-            Self::BranchPrefix => "agentwt::config::branch_prefix",
-            Self::SyncPattern => "agentwt::config::sync_pattern",
-        }
-    }
-}
-
 impl ConfigError {
-    /// The code of an error that holds more than one mistake.
-    pub const SEVERAL: &'static str = "agentwt::config::several";
-
-    /// Collects the mistakes of a file, none of them lost; `text` is what the spans point into.
+    /// Collects the mistakes of a file; `text` is what the spans point into.
     pub(super) fn in_file(name: &str, text: &str, mut mistakes: Vec<Mistake>) -> Self {
-        mistakes.sort_by_key(|m| m.place.as_ref().map(|place| place.span.offset()));
+        mistakes.sort_by_key(|mistake| mistake.span.map(|span| span.offset()));
         let name = escape_for_terminal(name.as_bytes());
-        let source = Some(NamedSource::new(name, printable(text)));
-        Self { source, mistakes }
+        let source = NamedSource::new(&name, printable(text));
+        Self::collect(
+            format!("cannot read {name}"),
+            Some(Arc::new(source)),
+            mistakes,
+        )
     }
 
     /// Collects the mistakes of variables and flags.
     pub(super) fn in_settings(mistakes: Vec<Mistake>) -> Self {
-        let source = None;
-        Self { source, mistakes }
+        Self::collect("cannot use the settings".into(), None, mistakes)
     }
 
-    /// Every mistake, in the order of the file.
-    #[must_use]
-    pub fn mistakes(&self) -> &[Mistake] {
-        &self.mistakes
-    }
-
-    fn only(&self) -> Option<&Mistake> {
-        match self.mistakes.as_slice() {
-            [mistake] => Some(mistake),
-            _ => None,
+    fn collect(
+        attempt: String,
+        source_text: Option<Arc<NamedSource<String>>>,
+        mut mistakes: Vec<Mistake>,
+    ) -> Self {
+        match mistakes.pop() {
+            Some(mistake) if mistakes.is_empty() => Self::One {
+                attempt,
+                source_text,
+                message: mistake.message,
+                span: mistake.span,
+                help: mistake.help,
+            },
+            last => {
+                mistakes.extend(last);
+                Self::Several {
+                    attempt,
+                    source_text,
+                    mistakes,
+                }
+            }
         }
     }
 }
@@ -160,70 +121,4 @@ fn printable(text: &str) -> String {
         }
     }
     out
-}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.source {
-            Some(source) => write!(f, "cannot read {}: ", source.name())?,
-            None => f.write_str("cannot use the settings: ")?,
-        }
-        match self.only() {
-            Some(mistake) => mistake.fmt(f),
-            None => write!(f, "{} mistakes", self.mistakes.len()),
-        }
-    }
-}
-
-impl std::error::Error for ConfigError {}
-
-impl Diagnostic for ConfigError {
-    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        let code = self.only().map_or(Self::SEVERAL, |m| m.kind.code());
-        Some(Box::new(code))
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.only()?.help()
-    }
-
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.source.as_ref().map(|source| source as &dyn SourceCode)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        self.only()?.labels()
-    }
-
-    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
-        if self.only().is_some() {
-            return None;
-        }
-        let mistakes = self.mistakes.iter();
-        Some(Box::new(mistakes.map(|m| m as &dyn Diagnostic)))
-    }
-}
-
-impl fmt::Display for Mistake {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Mistake {}
-
-impl Diagnostic for Mistake {
-    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(self.kind.code()))
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(&self.help))
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let place = self.place.as_ref()?;
-        let label = LabeledSpan::new_with_span(Some(place.label.clone()), place.span);
-        Some(Box::new(std::iter::once(label)))
-    }
 }

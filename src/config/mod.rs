@@ -1,4 +1,4 @@
-//! Reads `.agentwt/config.toml` into a valid [`Config`], or tells every mistake in it at once.
+//! Reads `.agentwt/config.toml` into a valid [`Config`], or reports every mistake in it at once.
 //!
 //! It reads text, never a file. It carries the patterns of a scope with their lines and does not
 //! judge them, `scope` does; those of `file_sync` are checked here, by `sync`. [`Settings`] puts
@@ -12,14 +12,9 @@
 //! assert_eq!((write[0].value.as_str(), write[0].line), ("/src/**", 3));
 //! ```
 
-mod choice;
 mod error;
-mod layers;
-mod nearest;
-mod raw;
-mod section;
+mod read;
 mod settings;
-mod syntax;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -27,16 +22,14 @@ mod value;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-pub use choice::{Choice, Client, OnViolation, Strategy};
-pub use error::{ConfigError, Mistake, MistakeKind, MistakePlace};
+use serde::{Deserialize, Deserializer};
+
+pub use error::{ConfigError, Mistake};
 pub use settings::{
     DEFAULT_BRANCH_PREFIX, DEFAULT_PROFILE, SetBy, Setting, SettingFlags, Settings,
 };
-
 pub(crate) use value::toml_string;
-
-use raw::{Reader, Table};
-use section::Section;
+pub use value::{Choice, Client, OnViolation, Strategy};
 
 /// Where the config is, relative to the root of the main worktree.
 pub const CONFIG_PATH: &str = ".agentwt/config.toml";
@@ -48,7 +41,8 @@ pub const SCHEMA_VERSION: &str = "1.0";
 pub const BYTES_PER_MB: u64 = 1024 * 1024;
 
 /// Carries a value with the place that it was written at.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "toml::Spanned<T>", bound(deserialize = "T: Deserialize<'de>"))]
 pub struct Located<T> {
     /// What was written.
     pub value: T,
@@ -56,6 +50,17 @@ pub struct Located<T> {
     pub line: u32,
     /// Its bytes in the file (quotes included), without a byte order mark.
     pub span: Range<usize>,
+}
+
+impl<T> From<toml::Spanned<T>> for Located<T> {
+    /// The line is counted later, by what has the text.
+    fn from(spanned: toml::Spanned<T>) -> Self {
+        Self {
+            line: 0,
+            span: spanned.span(),
+            value: spanned.into_inner(),
+        }
+    }
 }
 
 /// Holds what a config file says, and nothing that it does not say: defaults of `[worktree]` are
@@ -70,23 +75,27 @@ pub struct Config {
     pub scopes: BTreeMap<String, ScopeProfile>,
 }
 
-/// Holds `[worktree]`: how worktrees are made.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Holds `[worktree]`: how worktrees are created. Each value was checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct WorktreeConfig {
     /// What worktrees start from.
     pub base: Option<Located<String>>,
     /// What stands before the name in the branch.
     pub branch_prefix: Option<Located<String>>,
     /// What a worktree is.
-    pub strategy: Option<Located<Strategy>>,
+    pub strategy: Option<Located<String>>,
     /// The agent program.
-    pub client: Option<Located<Client>>,
+    pub client: Option<Located<String>>,
     /// What the hooks do about a violation.
-    pub on_violation: Option<Located<OnViolation>>,
+    pub on_violation: Option<Located<String>>,
+    /// `[worktree.file_sync]`, until the config takes it.
+    file_sync: FileSyncConfig,
 }
 
 /// Holds `[worktree.file_sync]`: which untracked files are copied into a new worktree.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct FileSyncConfig {
     /// Whether files are copied at all; they are unless the file says no.
     pub enabled: bool,
@@ -95,9 +104,22 @@ pub struct FileSyncConfig {
     /// Globs that may match nothing.
     pub optional_patterns: Vec<Located<String>>,
     /// The most that one file may have, in megabytes of [`BYTES_PER_MB`]; 100 by default.
+    #[serde(deserialize_with = "limit")]
     pub max_file_size_mb: u64,
     /// The most that all files may have together, in the same unit; 500 by default.
+    #[serde(deserialize_with = "limit")]
     pub max_total_size_mb: u64,
+}
+
+/// Reads a positive number of megabytes whose bytes can be counted.
+fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    const MAX: u64 = u64::MAX / BYTES_PER_MB;
+    let number = i128::deserialize(deserializer)?;
+    let limit = u64::try_from(number)
+        .ok()
+        .filter(|mb| (1..=MAX).contains(mb));
+    let message = || format!("{number} is not a number of megabytes from 1 to {MAX}");
+    limit.ok_or_else(|| serde::de::Error::custom(message()))
 }
 
 impl Default for FileSyncConfig {
@@ -126,11 +148,13 @@ impl FileSyncConfig {
     }
 }
 
-/// Holds `[scope.<profile>]`: three lists of patterns. A list that is absent is none of the
-/// user's saying; one that is empty is said on purpose.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Holds `[scope.<profile>]`: three lists of patterns. A list that is absent was not written; one
+/// that is empty was, on purpose.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct ScopeProfile {
     /// The line that its name first stands on, from 1.
+    #[serde(skip)]
     pub line: u32,
     /// What may be seen.
     pub read: Option<Vec<Located<String>>>,
@@ -138,130 +162,4 @@ pub struct ScopeProfile {
     pub write: Option<Vec<Located<String>>>,
     /// What is absent.
     pub exclude: Option<Vec<Located<String>>>,
-}
-
-impl Config {
-    /// Parses the text of a config file; the name is only shown. CRLF line ends and a byte order
-    /// mark are accepted.
-    ///
-    /// # Errors
-    /// Returns every mistake of the file in one value. A syntax error alone hides the others.
-    pub fn parse(source_name: &str, text: &str) -> Result<Self, ConfigError> {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut reader = Reader::new(text);
-        let document = reader.document();
-        let config = document.map(|document| Self::read(&mut reader, &document));
-        if reader.mistakes.is_empty() {
-            return Ok(config.unwrap_or_default());
-        }
-        Err(ConfigError::in_file(source_name, text, reader.mistakes))
-    }
-
-    /// As [`Config::parse`], of a file's bytes.
-    ///
-    /// # Errors
-    /// Returns every mistake, or the one that it is not UTF-8.
-    pub fn parse_bytes(source_name: &str, bytes: &[u8]) -> Result<Self, ConfigError> {
-        let at = match std::str::from_utf8(bytes) {
-            Ok(text) => return Self::parse(source_name, text),
-            Err(error) => error.valid_up_to(),
-        };
-        let text = String::from_utf8_lossy(bytes);
-        let mut reader = Reader::new(&text);
-        let span = at..at + '\u{fffd}'.len_utf8();
-        let message = "not TOML: it is not UTF-8".to_owned();
-        let help = "save the file as UTF-8".to_owned();
-        reader.add(MistakeKind::Syntax, message, span, "here", help);
-        Err(ConfigError::in_file(source_name, &text, reader.mistakes))
-    }
-
-    fn read(reader: &mut Reader<'_>, document: &toml::de::DeTable<'_>) -> Self {
-        let top = Table {
-            section: Section::Top,
-            entries: document,
-        };
-        reader.check_keys(top);
-        check_schema_version(reader, top);
-        let mut config = Self::default();
-        if let Some(table) = reader.table(top, "worktree", Section::Worktree) {
-            config.worktree = WorktreeConfig::read(reader, table);
-            if let Some(table) = reader.table(table, "file_sync", Section::FileSync) {
-                config.file_sync = FileSyncConfig::read(reader, table);
-            }
-        }
-        if let Some(scopes) = reader.table(top, "scope", Section::Scope) {
-            config.scopes = read_profiles(reader, scopes);
-        }
-        config
-    }
-}
-
-fn check_schema_version(reader: &mut Reader<'_>, top: Table<'_>) {
-    let help = || format!("write `schema_version = \"{SCHEMA_VERSION}\"`");
-    if !top.has_nearly("schema_version") {
-        let kind = MistakeKind::MissingSchemaVersion;
-        let help = format!("{} in the first line", help());
-        let message = "`schema_version` is missing".into();
-        reader.add(kind, message, 0..0, "it belongs here", help);
-    }
-    let version = reader.string(top, "schema_version", |text| Ok(text.to_owned()));
-    if let Some(version) = version.filter(|v| v.value != SCHEMA_VERSION) {
-        let kind = MistakeKind::SchemaVersion;
-        let shown = value::quoted(&version.value);
-        let message = format!("`schema_version` is {shown}, which this program does not read");
-        reader.add(kind, message, version.span, "not supported", help());
-    }
-}
-
-fn read_profiles(reader: &mut Reader<'_>, scopes: Table<'_>) -> BTreeMap<String, ScopeProfile> {
-    let mut profiles = BTreeMap::new();
-    for key in scopes.entries.keys() {
-        let name: &str = key.get_ref();
-        if let Err(fault) = value::profile_name(name) {
-            reader.fault(&fault, Section::Scope, key.span());
-        }
-        if let Some(table) = reader.table(scopes, name, Section::Profile(name)) {
-            reader.check_keys(table);
-            let profile = ScopeProfile {
-                line: reader.located((), key.span()).line,
-                read: reader.strings(table, "read"),
-                write: reader.strings(table, "write"),
-                exclude: reader.strings(table, "exclude"),
-            };
-            profiles.insert(name.to_owned(), profile);
-        }
-    }
-    profiles
-}
-
-impl WorktreeConfig {
-    fn read(reader: &mut Reader<'_>, table: Table<'_>) -> Self {
-        reader.check_keys(table);
-        Self {
-            base: reader.string(table, "base", value::base),
-            branch_prefix: reader.string(table, "branch_prefix", value::branch_prefix),
-            strategy: reader.string(table, "strategy", value::choice),
-            client: reader.string(table, "client", value::choice),
-            on_violation: reader.string(table, "on_violation", value::choice),
-        }
-    }
-}
-
-impl FileSyncConfig {
-    fn read(reader: &mut Reader<'_>, table: Table<'_>) -> Self {
-        reader.check_keys(table);
-        let default = Self::default();
-        let enabled = reader.boolean(table, "enabled");
-        let patterns = reader.checked_strings(table, "patterns", value::sync_pattern);
-        let optional = reader.checked_strings(table, "optional_patterns", value::sync_pattern);
-        let max_file = reader.limit(table, "max_file_size_mb");
-        let max_total = reader.limit(table, "max_total_size_mb");
-        Self {
-            enabled: enabled.unwrap_or(default.enabled),
-            patterns: patterns.unwrap_or_default(),
-            optional_patterns: optional.unwrap_or_default(),
-            max_file_size_mb: max_file.unwrap_or(default.max_file_size_mb),
-            max_total_size_mb: max_total.unwrap_or(default.max_total_size_mb),
-        }
-    }
 }

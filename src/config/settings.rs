@@ -5,12 +5,9 @@
 
 use std::fmt;
 
-use super::choice::{Client, OnViolation, Strategy};
-use super::error::MistakeKind;
-use super::layers::{BASE, BRANCH_PREFIX, CLIENT, Layers, ON_VIOLATION, SCOPE, STRATEGY, mistake};
-use super::nearest::nearest;
-use super::value::{self, Fault};
-use super::{CONFIG_PATH, Config, ConfigError, ScopeProfile};
+use super::error::Mistake;
+use super::value::{self, Choice, Client, Fault, OnViolation, Strategy};
+use super::{CONFIG_PATH, Config, ConfigError, Located, ScopeProfile};
 
 /// Holds what the command line said; nothing where it said nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -66,7 +63,7 @@ pub enum SetBy {
     GitConfig(&'static str),
     /// This line of the config file, from 1.
     File(u32),
-    /// Nobody: it is the default.
+    /// No layer: it is the default.
     Default,
 }
 
@@ -81,7 +78,7 @@ impl fmt::Display for SetBy {
     }
 }
 
-/// The prefix of branches that nobody set another one for.
+/// The prefix of branches by default.
 pub const DEFAULT_BRANCH_PREFIX: &str = "agentwt/";
 /// The scope profile that `add` takes when none is named.
 pub const DEFAULT_PROFILE: &str = "default";
@@ -106,26 +103,26 @@ impl Settings {
             git_config,
             mistakes: Vec::new(),
         };
-        let base = layers.text(
-            &BASE,
-            flags.base.as_deref(),
-            value::base,
-            file.base.as_ref(),
-        );
-        let branch_prefix = layers.text(
+        let (base, prefix) = (flags.base.as_deref(), flags.branch_prefix.as_deref());
+        let strategy = flags.strategy.map(Choice::as_str);
+        let client = flags.client.map(Choice::as_str);
+        let on_violation = flags.on_violation.map(Choice::as_str);
+        let base = layers.find(&BASE, base, value::base, file.base.as_ref());
+        let branch_prefix = layers.find(
             &BRANCH_PREFIX,
-            flags.branch_prefix.as_deref(),
+            prefix,
             value::branch_prefix,
             file.branch_prefix.as_ref(),
         );
-        let strategy = layers.choice(&STRATEGY, flags.strategy, file.strategy.as_ref());
-        let client = layers.choice(&CLIENT, flags.client, file.client.as_ref());
-        let on_violation = layers.choice(
+        let strategy = layers.find(&STRATEGY, strategy, value::choice, file.strategy.as_ref());
+        let client = layers.find(&CLIENT, client, value::choice, file.client.as_ref());
+        let on_violation = layers.find(
             &ON_VIOLATION,
-            flags.on_violation,
+            on_violation,
+            value::choice,
             file.on_violation.as_ref(),
         );
-        let scope = layers.text(&SCOPE, flags.scope.as_deref(), value::scope, None);
+        let scope = layers.find(&SCOPE, flags.scope.as_deref(), value::scope, None);
         if !layers.mistakes.is_empty() {
             return Err(ConfigError::in_settings(layers.mistakes));
         }
@@ -140,7 +137,7 @@ impl Settings {
         })
     }
 
-    /// The scope profile that the settings name. There is none where nobody named one and the
+    /// The scope profile that the settings name. There is none where no layer names one and the
     /// config has no `[scope.default]`: then the flags must give the lists.
     ///
     /// # Errors
@@ -152,22 +149,95 @@ impl Settings {
             return Ok(found);
         }
         let names: Vec<_> = config.scopes.keys().map(String::as_str).collect();
-        let near = nearest(name, names.iter().copied());
         let define = format!("add a [scope.<profile>] of this name to {CONFIG_PATH}");
-        let fault = Fault {
-            kind: MistakeKind::UnknownProfile,
-            subject: format!("unknown scope profile {}", value::quoted(name)),
-            reason: None,
-            label: "",
-            allowed: match names.as_slice() {
-                [] => define,
-                names => format!("write {}, or {define}", value::listed(names, "or")),
-            },
-            example: near.or(names.first().copied()).unwrap_or_default().into(),
-            meant: near.is_some(),
+        let subject = format!("unknown scope profile {}", value::quoted(name));
+        let fault = match names.as_slice() {
+            [] => Fault::new(subject, "", define, ""),
+            names => Fault::one_of(subject, name, names, &format!(", or {define}")),
         };
         let mistake = mistake(&fault, self.scope.set_by);
         Err(ConfigError::in_settings(vec![mistake]))
+    }
+}
+
+/// The names of one setting in the layers that have names: flag, environment, git's config.
+struct Names(&'static str, &'static str, &'static str);
+
+const BASE: Names = Names("--base", "AGENTWT_BASE", "agentwt.base");
+const BRANCH_PREFIX: Names = Names(
+    "--branch-prefix",
+    "AGENTWT_BRANCH_PREFIX",
+    "agentwt.branchPrefix",
+);
+const STRATEGY: Names = Names("--strategy", "AGENTWT_STRATEGY", "agentwt.strategy");
+const CLIENT: Names = Names("--client", "AGENTWT_CLIENT", "agentwt.client");
+const ON_VIOLATION: Names = Names(
+    "--on-violation",
+    "AGENTWT_ON_VIOLATION",
+    "agentwt.onViolation",
+);
+const SCOPE: Names = Names("--scope", "AGENTWT_SCOPE", "agentwt.scope");
+
+/// The layers between the flags and the default, and what was found wrong in them.
+struct Layers<'l> {
+    environment: &'l [(String, String)],
+    git_config: &'l [(String, String)],
+    mistakes: Vec<Mistake>,
+}
+
+impl Layers<'_> {
+    /// The value of the highest layer that has one.
+    fn find<T>(
+        &mut self,
+        Names(flag_name, environment_name, git_name): &Names,
+        flag: Option<&str>,
+        check: fn(&str) -> Result<T, Fault>,
+        file: Option<&Located<String>>,
+    ) -> Option<Setting<T>> {
+        let environment = self
+            .environment
+            .iter()
+            .rfind(|(name, _)| name == environment_name);
+        let environment = environment.filter(|(_, text)| !text.is_empty());
+        // git-config(1): section and variable names are not case sensitive.
+        let is_ours = |(name, _): &&(String, String)| name.eq_ignore_ascii_case(git_name);
+        let git_config = self.git_config.iter().rfind(is_ours);
+        let (text, set_by) = if let Some(text) = flag {
+            (text, SetBy::Flag(flag_name))
+        } else if let Some((_, text)) = environment {
+            (text.as_str(), SetBy::Environment(environment_name))
+        } else if let Some((_, text)) = git_config {
+            (text.as_str(), SetBy::GitConfig(git_name))
+        } else {
+            let file = file?;
+            (file.value.as_str(), SetBy::File(file.line))
+        };
+        match check(text) {
+            Ok(value) => Some(Setting { value, set_by }),
+            Err(fault) => {
+                self.mistakes.push(mistake(&fault, set_by));
+                None
+            }
+        }
+    }
+}
+
+/// A mistake outside the file, with what to type in the place where it was made.
+fn mistake(fault: &Fault, set_by: SetBy) -> Mistake {
+    let example = &fault.example;
+    // A profile may have any name; only one that no shell can misread is offered for typing.
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
+    let repair = match set_by {
+        _ if example.is_empty() || !example.chars().all(plain) => String::new(),
+        SetBy::Flag(name) => format!("; for example `{name} {example}`"),
+        SetBy::Environment(name) => format!("; for example `{name}={example}`"),
+        SetBy::GitConfig(name) => format!("; for example `git config {name} {example}`"),
+        SetBy::File(_) | SetBy::Default => String::new(),
+    };
+    Mistake {
+        message: fault.message(&format!("in {set_by}")),
+        span: None,
+        help: format!("{}{repair}", fault.help),
     }
 }
 

@@ -1,44 +1,164 @@
 //! Checks single values, wherever they were written: in the file, a variable or a flag.
+//!
+//! ```
+//! use git_agentwt::config::{Choice, Client};
+//! assert_eq!(Client::parse("codex"), Some(Client::Codex));
+//! ```
 
-use std::borrow::Cow;
+use serde::{Deserialize, Serialize};
 
-use super::choice::Choice;
-use super::error::MistakeKind;
-use super::nearest::nearest;
 use crate::path::escape_for_terminal;
 use crate::sync::{Need, Pattern, PatternOrigin, shown_pattern};
 
-/// Says what is wrong with a value, before it is known where the value stands.
+/// Is implemented by a setting whose value is one of a few words.
+pub trait Choice: Copy + Sized + 'static {
+    /// What one of them is called in messages (`strategy`).
+    const NOUN: &'static str;
+    /// Every value, the usual one first.
+    const ALL: &'static [Self];
+
+    /// The word, as it stands in the config, in variables and on the command line.
+    fn as_str(self) -> &'static str;
+
+    /// Finds the value that has exactly this word.
+    #[must_use]
+    fn parse(word: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|choice| choice.as_str() == word)
+    }
+}
+
+/// Says what an agent's directory is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// A linked worktree, as `git worktree add` makes it.
+    #[default]
+    Worktree,
+    /// A full, separate repository at the same path.
+    Clone,
+}
+
+impl Choice for Strategy {
+    const NOUN: &'static str = "strategy";
+    const ALL: &'static [Self] = &[Self::Worktree, Self::Clone];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Worktree => "worktree",
+            Self::Clone => "clone",
+        }
+    }
+}
+
+/// Names the agent program that will work in the directory, or `none`, which takes back what a
+/// lower layer of the settings says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Client {
+    /// Claude Code.
+    ClaudeCode,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+    /// aider.
+    Aider,
+    /// opencode.
+    Opencode,
+    /// No program: no context is written.
+    None,
+}
+
+impl Choice for Client {
+    const NOUN: &'static str = "client";
+    const ALL: &'static [Self] = &[
+        Self::ClaudeCode,
+        Self::Codex,
+        Self::Gemini,
+        Self::Aider,
+        Self::Opencode,
+        Self::None,
+    ];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+            Self::Aider => "aider",
+            Self::Opencode => "opencode",
+            Self::None => "none",
+        }
+    }
+}
+
+/// Says what the hooks do when a commit breaks the scope.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnViolation {
+    /// They say so after the commit.
+    #[default]
+    Report,
+    /// They refuse the commit.
+    Block,
+}
+
+impl Choice for OnViolation {
+    const NOUN: &'static str = "`on_violation`";
+    const ALL: &'static [Self] = &[Self::Report, Self::Block];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Report => "report",
+            Self::Block => "block",
+        }
+    }
+}
+
+/// Says what is wrong with a value, before the place of the value is known.
 pub(super) struct Fault {
-    pub(super) kind: MistakeKind,
     /// What the value is (``unknown strategy `clon` ``).
-    pub(super) subject: String,
+    subject: String,
     /// Why that is wrong, if the subject does not say it.
-    pub(super) reason: Option<Cow<'static, str>>,
-    /// What stands under the underline.
-    pub(super) label: &'static str,
-    /// What may be written.
-    pub(super) allowed: String,
+    reason: String,
+    /// What to write.
+    pub(super) help: String,
     /// A value that is right.
     pub(super) example: String,
-    /// Whether that value was surely meant.
-    pub(super) meant: bool,
 }
 
 impl Fault {
-    /// The message, once the place is known.
-    pub(super) fn message(&self, place: &str) -> String {
-        let reason = self.reason.as_ref().map(|reason| format!(": {reason}"));
-        format!("{} {place}{}", self.subject, reason.unwrap_or_default())
+    pub(super) fn new(
+        subject: String,
+        reason: impl Into<String>,
+        help: impl Into<String>,
+        example: &str,
+    ) -> Self {
+        Self {
+            subject,
+            reason: reason.into(),
+            help: help.into(),
+            example: example.into(),
+        }
     }
 
-    /// What to write.
-    pub(super) fn help(&self) -> String {
-        if self.meant {
-            format!("did you mean {}? {}", quoted(&self.example), self.allowed)
-        } else {
-            self.allowed.clone()
-        }
+    /// A word that is none of those that are allowed.
+    pub(super) fn one_of(subject: String, word: &str, words: &[&str], or: &str) -> Self {
+        let near = nearest(word, words.iter().copied());
+        let meant = near.map(|near| format!("did you mean {}? ", quoted(near)));
+        let allowed = listed(words, "or");
+        let help = format!("{}write {allowed}{or}", meant.unwrap_or_default());
+        let example = near.or(words.first().copied()).unwrap_or_default();
+        Self::new(subject, "", help, example)
+    }
+
+    /// The message, once the place is known.
+    pub(super) fn message(&self, place: &str) -> String {
+        let colon = if self.reason.is_empty() { "" } else { ": " };
+        format!("{} {place}{colon}{}", self.subject, self.reason)
     }
 }
 
@@ -84,20 +204,22 @@ pub(super) fn listed(words: &[&str], last: &str) -> String {
     }
 }
 
+/// The header of a profile, with quotes where TOML wants them.
+pub(super) fn profile_header(name: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    if !name.is_empty() && name.chars().all(bare) {
+        format!("[scope.{name}]")
+    } else {
+        format!("[scope.{}]", toml_string(name))
+    }
+}
+
 /// Reads one of a few words.
 pub(super) fn choice<C: Choice>(word: &str) -> Result<C, Fault> {
     C::parse(word).ok_or_else(|| {
         let words: Vec<_> = C::ALL.iter().map(|choice| choice.as_str()).collect();
-        let near = nearest(word, words.iter().copied());
-        Fault {
-            kind: MistakeKind::UnknownValue,
-            subject: format!("unknown {} {}", C::NOUN, quoted(word)),
-            reason: None,
-            label: "not one of the values",
-            allowed: format!("write {}", listed(&words, "or")),
-            example: near.or(words.first().copied()).unwrap_or_default().into(),
-            meant: near.is_some(),
-        }
+        let subject = format!("unknown {} {}", C::NOUN, quoted(word));
+        Fault::one_of(subject, word, &words, "")
     })
 }
 
@@ -108,43 +230,29 @@ pub(super) fn base(text: &str) -> Result<String, Fault> {
 
 /// Reads the name of a scope profile where one is asked for.
 pub(super) fn scope(text: &str) -> Result<String, Fault> {
-    let allowed = "write the name of a scope profile";
-    not_empty(text, "scope profile name", "default", allowed)
+    let help = "write the name of a scope profile";
+    not_empty(text, "scope profile name", "default", help)
 }
 
-fn not_empty(text: &str, noun: &str, example: &str, allowed: &str) -> Result<String, Fault> {
+fn not_empty(text: &str, noun: &str, example: &str, help: &str) -> Result<String, Fault> {
     if text.is_empty() {
-        return Err(Fault {
-            kind: MistakeKind::EmptyValue,
-            subject: format!("empty {noun}"),
-            reason: None,
-            label: "empty",
-            allowed: allowed.into(),
-            example: example.into(),
-            meant: false,
-        });
+        return Err(Fault::new(format!("empty {noun}"), "", help, example));
     }
     Ok(text.into())
 }
 
-/// Reads the name of a scope profile where one is defined.
-pub(super) fn profile_name(text: &str) -> Result<String, Fault> {
+/// Checks the name of a scope profile where one is defined.
+pub(super) fn profile_name(text: &str) -> Result<(), Fault> {
     let reason = if text.trim().is_empty() {
         "a scope profile needs a name"
     } else if text.contains(char::is_control) {
         "a name has no control characters"
     } else {
-        return Ok(text.into());
+        return Ok(());
     };
-    Err(Fault {
-        kind: MistakeKind::ProfileName,
-        subject: format!("bad profile name {}", quoted(text)),
-        reason: Some(reason.into()),
-        label: "not a name",
-        allowed: "write for example `[scope.docs]`".into(),
-        example: "docs".into(),
-        meant: false,
-    })
+    let subject = format!("bad profile name {}", quoted(text));
+    let help = "write for example `[scope.docs]`";
+    Err(Fault::new(subject, reason, help, "docs"))
 }
 
 /// Reads a branch prefix: `<prefix><name>` must be a branch for every worktree name.
@@ -152,32 +260,24 @@ pub(super) fn branch_prefix(text: &str) -> Result<String, Fault> {
     let Some(reason) = refused_prefix(text) else {
         return Ok(text.into());
     };
-    Err(Fault {
-        kind: MistakeKind::BranchPrefix,
-        subject: format!("bad branch prefix {}", quoted(text)),
-        reason: Some(reason.into()),
-        label: "git would refuse the branch",
-        allowed: "write a prefix like `agentwt/`, or an empty one".into(),
-        example: "agentwt/".into(),
-        meant: false,
-    })
+    let subject = format!("bad branch prefix {}", quoted(text));
+    let help = "write a prefix like `agentwt/`, or an empty one";
+    Err(Fault::new(subject, reason, help, "agentwt/"))
 }
 
 /// Checks a glob of `[worktree.file_sync]`.
-pub(super) fn sync_pattern(text: &str) -> Result<String, Fault> {
+pub(super) fn sync_pattern(text: &str) -> Result<(), Fault> {
     // where it stands and what it needs changes nothing
     let Err(fault) = Pattern::parse(text, PatternOrigin::File(0), Need::Optional) else {
-        return Ok(text.into());
+        return Ok(());
     };
-    Err(Fault {
-        kind: MistakeKind::SyncPattern,
-        subject: format!("bad sync pattern `{}`", shown_pattern(text)),
-        reason: Some(fault.to_string().into()),
-        label: "not a sync pattern",
-        allowed: fault.help(text),
-        example: ".env*".into(),
-        meant: false,
-    })
+    let subject = format!("bad sync pattern `{}`", shown_pattern(text));
+    Err(Fault::new(
+        subject,
+        fault.to_string(),
+        fault.help(text),
+        ".env*",
+    ))
 }
 
 /// Git refuses `.lock`; on a filesystem that ignores case `.LOCK` is the same file.
@@ -208,6 +308,35 @@ fn refused_prefix(text: &str) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// Finds the known word nearest to what was typed, if one is near enough to be worth a question.
+///
+/// Case does not count, nor does `-` against `_`. Near is one edit (a swap of two neighbours is
+/// one), or one in three letters of longer words, or a word that was not typed to its end.
+pub(super) fn nearest<'k>(
+    typed: &str,
+    known: impl IntoIterator<Item = &'k str>,
+) -> Option<&'k str> {
+    let typed = fold(typed);
+    known
+        .into_iter()
+        .filter_map(|word| distance(&typed, word).map(|distance| (distance, word)))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, word)| word)
+}
+
+/// How far the words are apart, or nothing if that is too far.
+fn distance(typed: &str, word: &str) -> Option<usize> {
+    let word = fold(word);
+    let letters = typed.chars().count().max(word.chars().count());
+    let distance = strsim::osa_distance(typed, &word);
+    let unfinished = typed.chars().count() >= 3 && word.starts_with(typed);
+    (unfinished || distance <= (letters / 3).max(1)).then_some(distance)
+}
+
+fn fold(word: &str) -> String {
+    word.to_lowercase().replace('-', "_")
 }
 
 #[cfg(test)]
@@ -254,6 +383,43 @@ mod tests {
             "a]",
         ] {
             assert!(branch_prefix(text).is_ok(), "{text:?}");
+        }
+    }
+
+    #[track_caller]
+    fn assert_words<C: Choice + Serialize + PartialEq + std::fmt::Debug>() {
+        for choice in C::ALL {
+            assert_eq!(C::parse(choice.as_str()), Some(*choice));
+            let json = serde_json::to_string(choice).expect("a unit variant has a JSON form");
+            assert_eq!(json, format!("\"{}\"", choice.as_str()), "records agree");
+        }
+    }
+
+    #[test]
+    fn every_choice_has_one_word_everywhere() {
+        assert_words::<Strategy>();
+        assert_words::<Client>();
+        assert_words::<OnViolation>();
+        assert_eq!(Strategy::parse("Clone"), None, "case counts");
+    }
+
+    #[test]
+    fn a_word_is_offered_only_when_it_is_near() {
+        let known = ["read", "write", "exclude", "branch_prefix", "claude-code"];
+        for (typed, expected) in [
+            ("wirte", Some("write")),
+            ("Write", Some("write")),
+            ("exlude", Some("exclude")),
+            ("excluded", Some("exclude")),
+            ("branch-prefix", Some("branch_prefix")),
+            ("branch", Some("branch_prefix")),
+            ("claude", Some("claude-code")),
+            ("red", Some("read")),
+            ("re", None),
+            ("", None),
+            ("frobnicate", None),
+        ] {
+            assert_eq!(nearest(typed, known), expected, "{typed:?}");
         }
     }
 }

@@ -91,7 +91,7 @@ pub(super) fn add(added: &Added) -> Value {
             json!(crate::answer::shapes::ClaimField::from(claim)),
         );
     }
-    if plan.client != Client::NONE
+    if plan.client != Client::None
         && let Some(body) = body.as_object_mut()
     {
         let file = |file: &ContextFile| {

@@ -189,7 +189,7 @@ impl AddPlan {
             strategy: record.strategy,
             on_violation: record.on_violation,
             owner: None,
-            client: Client::NONE,
+            client: Client::None,
             context: Vec::new(),
         }
     }
@@ -257,8 +257,8 @@ pub fn plan(facts: &AddFacts) -> Result<Decision, Refusal> {
 
 /// A prompt that no program reads would be lost without a word.
 fn client(facts: &AddFacts) -> Result<Client, Refusal> {
-    let client = facts.client.as_ref().map_or(Client::NONE, |set| set.value);
-    if client == Client::NONE && facts.prompt.is_some() {
+    let client = facts.client.as_ref().map_or(Client::None, |set| set.value);
+    if client == Client::None && facts.prompt.is_some() {
         return Err(Refusal::NoClient {
             name: facts.name.to_string(),
             set_by: facts.client.as_ref().map(|set| set.set_by.to_string()),

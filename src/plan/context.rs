@@ -3,6 +3,7 @@
 use super::add::AddPlan;
 use super::refusal::Refusal;
 use crate::client::{Context, Held, Layout, PathState, Places, Root};
+use crate::config::Choice;
 use crate::entry::Entry;
 use crate::path::RepoPath;
 use crate::scope::{Access, Case, EntryKind, Scope, escape_for_rule};
@@ -25,7 +26,7 @@ pub struct Around<'a> {
 /// # Errors
 /// Refuses when every file that the client reads by itself is held or excluded.
 pub fn plan(plan: &AddPlan, prompt: &[u8], around: &Around<'_>) -> Result<Layout, Refusal> {
-    let Some(client) = plan.client.program() else {
+    let Some(client) = crate::client::named(Choice::as_str(plan.client)) else {
         return Ok(Layout::default());
     };
     let context = Context {

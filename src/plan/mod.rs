@@ -4,7 +4,6 @@ pub mod add;
 pub mod checkout;
 pub mod context;
 pub mod doctor;
-pub mod init;
 pub mod owner;
 pub mod prune;
 pub mod range;

@@ -2,6 +2,7 @@
 //! owner and lock; what is saved when something of it is replaced or removed, and what remains of it.
 
 pub mod error;
+pub mod ignore_rules;
 pub mod loaded;
 mod owner;
 pub mod record;

@@ -1,7 +1,5 @@
 //! Shows which layer counts, and what a person reads of a value that is wrong.
 
-use super::super::choice::Choice;
-use super::super::layers::{BASE, BRANCH_PREFIX, CLIENT, ON_VIOLATION, SCOPE, STRATEGY};
 use super::super::tests::rendered;
 use super::*;
 use insta::assert_snapshot;
@@ -88,12 +86,12 @@ fn every_setting_has_a_variable_in_every_layer() {
     let env: Pairs = names
         .iter()
         .zip(values)
-        .map(|(n, v)| (n.environment.into(), v.into()))
+        .map(|(n, v)| (n.1.into(), v.into()))
         .collect();
     let git: Pairs = names
         .iter()
         .zip(values)
-        .map(|(n, v)| (n.git_config.to_lowercase(), v.into()))
+        .map(|(n, v)| (n.2.to_lowercase(), v.into()))
         .collect();
     for (env, git) in [(env.as_slice(), [].as_slice()), (&[], git.as_slice())] {
         let s = Settings::resolve(&flags(), env, git, &config).expect("all are valid");
@@ -154,31 +152,31 @@ fn invalid_values_name_their_variables_all_at_once() {
 
       × cannot use the settings: 5 mistakes
 
-    Error: agentwt::config::empty_value
+    Error: agentwt::config::mistake
 
       × empty base in --base
       help: write a branch, tag or commit; for example `--base main`
 
-    Error: agentwt::config::branch_prefix
+    Error: agentwt::config::mistake
 
       × bad branch prefix `a..b` in git config agentwt.branchPrefix: a branch name
       │ has no `..` or `@{`
       help: write a prefix like `agentwt/`, or an empty one; for example `git
             config agentwt.branchPrefix agentwt/`
 
-    Error: agentwt::config::unknown_value
+    Error: agentwt::config::mistake
 
       × unknown strategy `clon` in AGENTWT_STRATEGY
       help: did you mean `clone`? write `worktree` or `clone`; for example
             `AGENTWT_STRATEGY=clone`
 
-    Error: agentwt::config::unknown_value
+    Error: agentwt::config::mistake
 
       × unknown client `\033x` in AGENTWT_CLIENT
       help: write `claude-code`, `codex`, `gemini`, `aider`, `opencode` or `none`;
             for example `AGENTWT_CLIENT=claude-code`
 
-    Error: agentwt::config::unknown_value
+    Error: agentwt::config::mistake
 
       × unknown `on_violation` `` in git config agentwt.onViolation
       help: write `report` or `block`; for example `git config agentwt.onViolation
@@ -187,7 +185,7 @@ fn invalid_values_name_their_variables_all_at_once() {
     let env = pairs(&[("AGENTWT_STRATEGY", "clon")]);
     let error = Settings::resolve(&self::flags(), &env, &[], &Config::default());
     assert_snapshot!(rendered(&error.expect_err("it is invalid")), @r#"
-    agentwt::config::unknown_value
+    agentwt::config::mistake
 
       × cannot use the settings: unknown strategy `clon` in AGENTWT_STRATEGY
       help: did you mean `clone`? write `worktree` or `clone`; for example
@@ -210,7 +208,7 @@ fn a_profile_that_was_named_must_exist() {
     flags.scope = Some("dosc".into());
     let error = resolve(&flags).profile(&config).expect_err("it does not");
     assert_snapshot!(rendered(&error), @r#"
-    agentwt::config::unknown_profile
+    agentwt::config::mistake
 
       × cannot use the settings: unknown scope profile `dosc` in --scope
       help: did you mean `docs`? write `docs`, or add a [scope.<profile>] of this
@@ -220,7 +218,7 @@ fn a_profile_that_was_named_must_exist() {
         .profile(&Config::default())
         .expect_err("it does not");
     assert_snapshot!(rendered(&error), @r#"
-    agentwt::config::unknown_profile
+    agentwt::config::mistake
 
       × cannot use the settings: unknown scope profile `dosc` in --scope
       help: add a [scope.<profile>] of this name to .agentwt/config.toml

@@ -1,24 +1,16 @@
 //! Asks git what it ignores and tracks below `.agentwt`.
 
 use super::Here;
-use crate::apply::ignore_rules::has_exclude_rule;
 use crate::disk::files;
-use crate::facts::WorktreeError;
 use crate::path::RepoPath;
 use crate::plan::doctor::ignored::{ConfigFile, Ignored};
-use crate::plan::init::{Presence, WORKTREES_GITIGNORE_PATH};
+use crate::worktree::WorktreeError;
+use crate::worktree::ignore_rules;
 use crate::worktree::repository::{CONFIG, WORKTREES};
 
 /// Looks at it.
 pub fn look(here: &Here<'_>) -> Result<Ignored, WorktreeError> {
     let repository = here.repository;
-    let present = |there: bool| {
-        if there {
-            Presence::Present
-        } else {
-            Presence::Absent
-        }
-    };
     // any name will do: it need not be there
     let inside = RepoPath::parse(format!("{WORKTREES}/task/file").as_str()).ok();
     let config = RepoPath::parse(CONFIG).ok();
@@ -36,11 +28,8 @@ pub fn look(here: &Here<'_>) -> Result<Ignored, WorktreeError> {
     let is_tracked = index.iter().any(|(path, _)| path.as_bstr() == CONFIG);
     let there = files::exists(&repository.root.join(CONFIG));
     Ok(Ignored {
-        exclude_rule: present(has_exclude_rule(repository)?),
-        gitignore: present(files::exists(
-            &repository.root.join(WORKTREES_GITIGNORE_PATH),
-        )),
-        worktrees: present(files::exists(&repository.root.join(WORKTREES))),
+        rules: ignore_rules::read(repository)?,
+        worktrees: files::exists(&repository.root.join(WORKTREES)),
         is_ignored: is_ignored(&inside),
         tracked: tracked.map(|(path, _)| path.to_string()).collect(),
         config: match (there, is_tracked) {

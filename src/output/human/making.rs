@@ -80,7 +80,7 @@ pub fn add(added: &Added, paint: Paint) -> Printed {
                 let size = crate::size::Size(synced.bytes());
                 stdout.push_str(&format!("  sync     {files} ({size})\n"));
             }
-            if plan.client != Client::NONE {
+            if plan.client != Client::None {
                 let files: Vec<_> = plan.context.iter().map(|f| f.path.to_string()).collect();
                 let (files, client) = (files.join("  "), plan.client.as_str());
                 stdout.push_str(&format!("  context  {files} (for {client})\n"));

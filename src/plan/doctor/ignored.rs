@@ -1,17 +1,15 @@
 //! Judges what git ignores and tracks below `.agentwt`.
 
 use super::{Diagnosis, Level, Repair, Topic, some};
-use crate::plan::init::{EXCLUDE_RULE, Presence, WORKTREES_GITIGNORE_PATH};
+use crate::worktree::ignore_rules::{EXCLUDE_RULE, IgnoreRules, WORKTREES_GITIGNORE_PATH};
 
 /// Holds what git ignores and tracks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ignored {
-    /// [`EXCLUDE_RULE`] in the common `info/exclude`.
-    pub exclude_rule: Presence,
-    /// The `.gitignore` beside the worktrees that ignores itself.
-    pub gitignore: Presence,
+    /// Our own rules.
+    pub rules: IgnoreRules,
     /// `.agentwt/worktrees` itself: without it there is nothing to ignore yet.
-    pub worktrees: Presence,
+    pub worktrees: bool,
     /// Whether git ignores what is in `.agentwt/worktrees`, by whatever rule.
     pub is_ignored: bool,
     /// Paths below `.agentwt/worktrees` in the index of the main worktree.
@@ -70,15 +68,13 @@ pub fn diagnose(ignored: &Ignored) -> Vec<Diagnosis> {
 /// One rule alone does not last: a branch can hide the file, `git clean -ffd` passes over what
 /// the other covers.
 fn worktrees(ignored: &Ignored) -> Diagnosis {
-    let rule = match ignored.exclude_rule {
-        Presence::Absent => Some(format!("{EXCLUDE_RULE} is not in info/exclude")),
-        Presence::Present => None,
-    };
-    let file = match ignored.gitignore {
-        Presence::Absent => Some(format!("there is no {WORKTREES_GITIGNORE_PATH}")),
-        Presence::Present => None,
-    };
-    if ignored.worktrees == Presence::Absent && !ignored.is_ignored {
+    let IgnoreRules {
+        exclude_rule,
+        gitignore,
+    } = ignored.rules;
+    let rule = (!exclude_rule).then(|| format!("{EXCLUDE_RULE} is not in info/exclude"));
+    let file = (!gitignore).then(|| format!("there is no {WORKTREES_GITIGNORE_PATH}"));
+    if !ignored.worktrees && !ignored.is_ignored {
         let found =
             "there is no .agentwt/worktrees yet; init and add write the rules that ignore it";
         return line("ignored", Level::Ok, found);
@@ -111,18 +107,19 @@ mod tests {
 
     #[test]
     fn each_rule_that_is_missing_is_repaired() {
-        use Presence::{Absent, Present};
         for (exclude_rule, gitignore, is_ignored, level, repaired) in [
-            (Present, Present, true, Level::Ok, false),
-            (Absent, Present, true, Level::Warning, true),
-            (Present, Absent, true, Level::Warning, true),
-            (Absent, Absent, false, Level::Problem, true),
-            (Present, Present, false, Level::Problem, false),
+            (true, true, true, Level::Ok, false),
+            (false, true, true, Level::Warning, true),
+            (true, false, true, Level::Warning, true),
+            (false, false, false, Level::Problem, true),
+            (true, true, false, Level::Problem, false),
         ] {
             let said = worktrees(&Ignored {
-                exclude_rule,
-                gitignore,
-                worktrees: Present,
+                rules: IgnoreRules {
+                    exclude_rule,
+                    gitignore,
+                },
+                worktrees: true,
                 is_ignored,
                 tracked: Vec::new(),
                 config: ConfigFile::Tracked,

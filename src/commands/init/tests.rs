@@ -26,10 +26,7 @@ fn facts(directories: &[&str], files: &[&str]) -> InitFacts {
 #[must_use]
 #[track_caller]
 fn text(facts: &InitFacts) -> String {
-    match plan(facts).config {
-        ConfigPlan::Write(text) => text,
-        ConfigPlan::Keep => panic!("there was no config"),
-    }
+    plan(facts).config.expect("there was no config")
 }
 
 #[track_caller]
@@ -65,7 +62,7 @@ fn uncommented(text: &str, chosen: impl Fn(usize) -> bool) -> String {
 /// Repositories of many sorts, odd ones too.
 fn repositories() -> Vec<InitFacts> {
     let mut included = facts(&["src"], &[]);
-    included.worktreeinclude = Presence::Present;
+    included.has_worktreeinclude = true;
     vec![
         included,
         facts(&["src", "tests", "docs"], &["Cargo.toml", "Cargo.lock"]),
@@ -175,7 +172,7 @@ fn the_first_config_explains_every_key() {
 #[test]
 fn a_worktreeinclude_is_mentioned_where_files_are_synced() {
     let mut facts = facts(&["src"], &[]);
-    facts.worktreeinclude = Presence::Present;
+    facts.has_worktreeinclude = true;
     let text = text(&facts);
     let (_, section) = text
         .split_once("\n\n# Untracked")
@@ -382,13 +379,10 @@ fn a_name_that_no_pattern_can_hold_is_said_and_not_proposed() {
 fn what_is_there_is_kept() {
     let mut facts = facts(&["src"], &[]);
     let first = plan(&facts);
-    assert_eq!(first.exclude_rule, Some("/.agentwt/worktrees/"));
-    assert_eq!(first.worktrees_gitignore, Some("*\n"));
-    assert!(!first.is_empty());
-    facts.config = Presence::Present;
-    facts.exclude_rule = Presence::Present;
-    assert_eq!(plan(&facts).config, ConfigPlan::Keep);
-    assert!(!plan(&facts).is_empty(), "one file is missing");
-    facts.worktrees_gitignore = Presence::Present;
-    assert!(plan(&facts).is_empty());
+    assert!(first.config.is_some() && first.exclude_rule && first.worktrees_gitignore);
+    facts.has_config = true;
+    facts.ignored.exclude_rule = true;
+    let second = plan(&facts);
+    assert_eq!((second.config, second.exclude_rule), (None, false));
+    assert!(second.worktrees_gitignore, "one file is missing");
 }

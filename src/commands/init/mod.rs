@@ -1,0 +1,230 @@
+//! `git agentwt init`: writes a config to start from and makes git ignore the worktrees.
+//!
+//! It decides from the names of the tracked top-level entries alone and keeps whatever exists: a
+//! second `init` plans nothing.
+
+mod proposal;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write as _;
+
+use bstr::{BString, ByteSlice};
+use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Outcome, Session};
+use crate::answer::{Answer, Text};
+use crate::config::toml_string;
+use crate::disk::files;
+use crate::entry::Entry;
+use crate::error::Error;
+use crate::path::{RepoPath, escape_for_terminal};
+use crate::worktree::ignore_rules::{self, EXCLUDE_RULE, IgnoreRules, WORKTREES_GITIGNORE_PATH};
+use crate::worktree::repository::{CONFIG, Main, Repository};
+use proposal::Proposal;
+
+/// The answer of `init`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct InitAnswer {
+    /// The config file.
+    #[schemars(with = "String")]
+    pub config: Utf8PathBuf,
+    /// Whether nothing was written (`-n`).
+    pub dry_run: bool,
+    /// Whether the config is written; false if there is one.
+    pub wrote_config: bool,
+    /// Whether the rule is written into `info/exclude`.
+    pub wrote_exclude_rule: bool,
+    /// Whether `.agentwt/worktrees/.gitignore` is written.
+    pub wrote_gitignore: bool,
+    /// The text of the config, if it is written.
+    #[serde(skip)]
+    pub text: Option<String>,
+}
+
+impl Answer for InitAnswer {
+    const DOCUMENT: &'static str = "init";
+
+    /// The text of the config on stdout with `-n`; what is written on stderr.
+    fn print(&self, text: &mut Text) {
+        let verb = if self.dry_run { "would write" } else { "wrote" };
+        match &self.text {
+            Some(config) => {
+                if self.dry_run {
+                    text.put(config);
+                }
+                let path = text.paint.name(self.config.as_str());
+                text.tell(format!("{verb} {path}"));
+            }
+            None => text.tell(format!("{} exists and is not changed", self.config)),
+        }
+        if self.wrote_exclude_rule {
+            text.tell(format!("{verb} `{EXCLUDE_RULE}` into info/exclude"));
+        }
+        if self.wrote_gitignore {
+            text.tell(format!("{verb} {WORKTREES_GITIGNORE_PATH}"));
+        }
+        if self.wrote_config && !self.dry_run {
+            text.tell("look at it, commit it, then: git agentwt add task-1");
+        }
+    }
+}
+
+/// Holds what `init` writes: what does not exist yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct InitPlan {
+    /// The text of the config.
+    config: Option<String>,
+    /// Whether our line is added to `info/exclude`.
+    exclude_rule: bool,
+    /// Whether `.agentwt/worktrees/.gitignore` is written.
+    worktrees_gitignore: bool,
+}
+
+/// Holds what `init` reads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct InitFacts {
+    /// The tracked entries of the repository's root, in any order.
+    entries: Vec<TopLevelEntry>,
+    /// The repository's own name, which a Python package often has too.
+    repository_name: Option<String>,
+    has_config: bool,
+    has_worktreeinclude: bool,
+    ignored: IgnoreRules,
+}
+
+/// Names one tracked entry of the root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct TopLevelEntry {
+    /// Its name, without a `/`.
+    name: BString,
+    kind: EntryKind,
+}
+
+/// Says what a tracked entry of the root is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EntryKind {
+    Directory,
+    /// A directory with an `__init__.py`.
+    PythonPackage,
+    /// A file, a symbolic link or a submodule.
+    File,
+}
+
+/// Writes what is missing; `-n` only says what.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub fn run(session: &Session, options: &crate::cli::Init) -> Result<Outcome<InitAnswer>, Error> {
+    let repository = session.repository_with_checkout()?;
+    // nothing here starts git; a git that is missing or too old is reported at once
+    repository.git.version()?;
+    // the main worktree, or in a bare repository the worktree that the command was started in
+    let root = match (repository.main, &repository.inside, &repository.toplevel) {
+        (Main::Bare, None, Some(here)) => here,
+        (Main::Bare | Main::Worktree, _, _) => &repository.root,
+    };
+    let config = root.join(CONFIG);
+    let plan = plan(&read_facts(&repository, files::exists(&config))?);
+    if !options.dry_run {
+        if let Some(text) = &plan.config {
+            files::write(&config, text.as_bytes())?;
+        }
+        let _kept = ignore_rules::ensure(&repository)?;
+    }
+    Ok(Outcome::done(InitAnswer {
+        config,
+        dry_run: options.dry_run,
+        wrote_config: plan.config.is_some(),
+        wrote_exclude_rule: plan.exclude_rule,
+        wrote_gitignore: plan.worktrees_gitignore,
+        text: plan.config,
+    }))
+}
+
+fn read_facts(repository: &Repository, has_config: bool) -> Result<InitFacts, Error> {
+    let entries = match repository.git.rev_parse_commit("HEAD")? {
+        Some(head) => {
+            let objects = repository.objects()?;
+            top_level(&objects.list(&objects.commit(&head)?.tree)?)
+        }
+        None => Vec::new(),
+    };
+    Ok(InitFacts {
+        entries,
+        repository_name: repository.root.file_name().map(ToOwned::to_owned),
+        has_config,
+        has_worktreeinclude: files::exists(&repository.root.join(".worktreeinclude")),
+        ignored: ignore_rules::read(repository)?,
+    })
+}
+
+/// The entries of the root, from all paths of a tree, which come sorted.
+fn top_level(paths: &[(RepoPath, Entry)]) -> Vec<TopLevelEntry> {
+    let mut entries: Vec<TopLevelEntry> = Vec::new();
+    for (path, _) in paths {
+        let bytes = path.as_bstr().as_bytes();
+        let (name, kind) = match bytes.split_once_str("/") {
+            None => (bytes, EntryKind::File),
+            Some((name, b"__init__.py")) => (name, EntryKind::PythonPackage),
+            Some((name, _)) => (name, EntryKind::Directory),
+        };
+        // `a-b` sorts between `a` and `a/x`, so the entry may be some way back
+        match entries.iter_mut().rev().find(|entry| entry.name == name) {
+            Some(entry) if kind == EntryKind::PythonPackage => entry.kind = kind,
+            Some(_) => {}
+            None => entries.push(TopLevelEntry {
+                name: name.into(),
+                kind,
+            }),
+        }
+    }
+    entries
+}
+
+fn plan(facts: &InitFacts) -> InitPlan {
+    InitPlan {
+        config: (!facts.has_config).then(|| config_text(facts)),
+        exclude_rule: !facts.ignored.exclude_rule,
+        worktrees_gitignore: !facts.ignored.gitignore,
+    }
+}
+
+/// Takes the place of the file sync section in a repository that names its files already.
+const INCLUDED: &str = "\
+# Untracked files (.env and the like): this repository has a .worktreeinclude, and each new
+# worktree gets a copy of the ignored files that it names. Never of one that the scope
+# excludes. A [worktree.file_sync] here can add patterns and limits: git-agentwt-config(5).
+";
+
+/// The first config: every key, explained, and only the write list is set.
+fn config_text(facts: &InitFacts) -> String {
+    let proposal = Proposal::plan(facts);
+    let mut write = String::new();
+    for name in &proposal.unwritable {
+        let name = escape_for_terminal(name);
+        let _ = writeln!(write, "    # no pattern can be written here for {name}");
+    }
+    for pattern in &proposal.write {
+        let _ = writeln!(write, "    {},", toml_string(pattern));
+    }
+    if !proposal.manifests.is_empty() {
+        write.push_str("    # For tasks that change dependencies or the build:\n");
+    }
+    for pattern in &proposal.manifests {
+        let _ = writeln!(write, "    #{},", toml_string(pattern));
+    }
+    let mut template = include_str!("config.toml").to_owned();
+    let sync = template
+        .find("# Untracked")
+        .zip(template.find("# A scope is"));
+    if let Some((start, end)) = sync.filter(|_| facts.has_worktreeinclude) {
+        template.replace_range(start..end, &format!("{INCLUDED}\n"));
+    }
+    let documents = toml_string(&format!("/{}/**", proposal.documents));
+    let template = template.replace("{documents}", &documents);
+    let template = template.replace("{because}", proposal.because);
+    template.replace("{write}", &write)
+}

@@ -15,6 +15,7 @@ use crate::facts::prompt::PromptError;
 use crate::facts::scope::ProfileError;
 use crate::facts::{LoadError, WorktreeError};
 use crate::git::GitError;
+use crate::git::checkout::CheckoutFailure;
 use crate::git::hooks::HooksError;
 use crate::plan::range::RangeRefusal;
 use crate::plan::refusal::Refusal;
@@ -58,12 +59,10 @@ pub enum Error {
     /// The hooks cannot be installed, removed or read.
     #[error(transparent)]
     Hooks(#[from] HooksError),
-    /// Git's sparse-checkout left another set of files than the scope says.
-    #[error("git's sparse-checkout and the scope disagree about {path}: {detail}")]
-    Disagreement {
-        /// The first path.
-        path: String,
-        /// How.
+    /// The files of a new worktree cannot be checked out.
+    #[error("cannot check the files out: {detail}")]
+    Checkout {
+        /// Which object, setting or filter is at fault.
         detail: String,
     },
     /// A restore, or its undoing, failed after it had begun; what was there is saved.
@@ -124,6 +123,18 @@ impl From<SavedError> for Error {
     }
 }
 
+impl From<CheckoutFailure> for Error {
+    fn from(failure: CheckoutFailure) -> Self {
+        match failure {
+            CheckoutFailure::Disk(error) => DiskError::new("check the files out", error).into(),
+            CheckoutFailure::Memory => Self::Checkout {
+                detail: "a file does not fit into memory".to_owned(),
+            },
+            CheckoutFailure::Git(detail) => Self::Checkout { detail },
+        }
+    }
+}
+
 impl From<ProfileError> for Error {
     fn from(error: ProfileError) -> Self {
         match error {
@@ -174,7 +185,7 @@ impl Error {
             Self::Range(refusal) => refusal.exit_code(),
             Self::Claim(failure) => failure.exit_code(),
             Self::Hooks(error) => of_hooks(error),
-            Self::Disagreement { .. } => ExitCode::Git,
+            Self::Checkout { .. } => ExitCode::Git,
             Self::HalfRestored { error, .. } | Self::Left { error, .. } => error.exit_code(),
             Self::Copy(error) if error.is_refusal() => ExitCode::Refused,
             Self::Disk(_) | Self::Copy(_) => ExitCode::Disk,
@@ -208,7 +219,7 @@ impl Error {
             Self::Hooks(error) => Some(error),
             Self::Copy(error) => Some(error),
             Self::HalfRestored { error, .. } | Self::Left { error, .. } => error.inner(),
-            Self::Disagreement { .. }
+            Self::Checkout { .. }
             | Self::LostOwnership { .. }
             | Self::Stopped { .. }
             | Self::Interrupted(_) => None,
@@ -273,7 +284,7 @@ fn is_disk(words: &str) -> bool {
 impl Diagnostic for Error {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         match self {
-            Self::Disagreement { .. } => Some(Box::new("agentwt::sparse::disagreement")),
+            Self::Checkout { .. } => Some(Box::new("agentwt::add::checkout")),
             Self::LostOwnership { .. } => Some(Box::new("agentwt::add::lost_ownership")),
             Self::Interrupted(_) => None,
             _other => self.inner().and_then(Diagnostic::code),
@@ -282,8 +293,8 @@ impl Diagnostic for Error {
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         match self {
-            Self::Disagreement { .. } => Some(Box::new(
-                "this is a bug of git-agentwt: please report it with the scope (`git agentwt scope`) and the git version",
+            Self::Checkout { .. } => Some(Box::new(
+                "fix the filter, the setting or the object that is named; `git fsck` finds damaged objects",
             )),
             Self::HalfRestored { name, rescue, .. } => Some(Box::new(format!(
                 "all that was there is saved in {rescue}; to bring it back: git agentwt restore {name} --undo={rescue}; to go on: git agentwt restore {name}"

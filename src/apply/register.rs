@@ -11,12 +11,11 @@ use crate::disk::scan::{Believe, Found, Walk, scan};
 use crate::entry::Entry;
 use crate::error::Error;
 use crate::facts::add::Listing;
-use crate::facts::{Repository, Worktree, conversions, integrity, shared};
-use crate::git::index::IndexEntry;
+use crate::facts::{Repository, Worktree, integrity, shared};
+use crate::git::checkout::read_conversions;
 use crate::manifest::{Item, Manifest, OnDisk};
 use crate::path::RepoPath;
 use crate::placed::Placed;
-use crate::scope::{Access, EntryKind, Scope};
 use crate::worktree::RecordState;
 use crate::worktree::repository::joined;
 use crate::worktree::{Owner, Record, WatchedFile, to_text};
@@ -95,18 +94,14 @@ impl Registration<'_> {
         Ok(files::write(&file, to_text(&shared).as_bytes())?)
     }
 
-    /// Whether a file on disk may differ from what git stores. Where it may, every file is read
-    /// once.
+    /// Whether a file on disk may differ from what git stores, by whatever says so now: what is put
+    /// into the shared configuration later must hide no edit. A replaced object is such a difference
+    /// (git-replace(1)).
     fn conversions(&self) -> Result<bool, Error> {
-        if matches!(self.fresh, Fresh::Created(_)) {
-            return Ok(false);
-        }
-        let record = &self.record;
-        let git = self
-            .repository
-            .git
-            .on(&record.admin_dir, Some(&record.path));
-        Ok(conversions::possible(self.repository, &git, self.head)?)
+        let replaced = self.repository.git.for_each_ref(&["refs/replace/"])?;
+        let attributes = self.head.attributes(self.repository)?;
+        let conversions = read_conversions(&self.record.admin_dir, attributes)?;
+        Ok(!replaced.is_empty() || conversions.possible)
     }
 
     fn manifest(&self) -> Result<Manifest, Error> {
@@ -215,33 +210,6 @@ fn refs(repository: &Repository) -> Result<Vec<u8>, Error> {
         text.push(b'\n');
     }
     Ok(text)
-}
-
-/// Compares what git's sparse-checkout left out with what the scope excludes.
-///
-/// # Errors
-/// Fails when they differ: then the patterns that were rendered do not mean what the scope does.
-pub fn check_sparse(scope: &Scope, index: &[IndexEntry]) -> Result<(), Error> {
-    let mut classifier = scope.classifier();
-    for entry in index {
-        let verdict = classifier.verdict(&entry.path, EntryKind::of(entry.entry.mode));
-        let excluded = verdict.access == Access::Excluded;
-        if excluded != entry.skip_worktree {
-            return Err(disagreement(&entry.path, verdict.access));
-        }
-    }
-    Ok(())
-}
-
-/// The error where git takes a path otherwise than the scope, which says this.
-#[must_use]
-pub fn disagreement(path: &RepoPath, access: Access) -> Error {
-    let detail = match access {
-        Access::Excluded => "the scope excludes it",
-        Access::Read | Access::Write => "the scope lets it be seen",
-    };
-    let (path, detail) = (path.to_string(), detail.to_owned());
-    Error::Disagreement { path, detail }
 }
 
 /// The text of a worktree's `.git` file.

@@ -10,8 +10,8 @@ use camino::Utf8Path;
 
 use super::write_bits;
 use crate::disk::DiskError;
-use crate::disk::checkout::LockedFile;
 use crate::disk::files::{self, Durable};
+use crate::disk::locked_file::LockedFile;
 use crate::disk::mode::{Applied, Doing, Seen, WriteBits, set_write_bits};
 use crate::error::Error;
 use crate::facts::{Repository, Worktree};

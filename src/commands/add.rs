@@ -4,6 +4,7 @@ mod attempts;
 mod claim;
 mod elsewhere;
 mod files;
+mod fill;
 mod making;
 mod overlap;
 

@@ -4,7 +4,6 @@
 
 pub mod below;
 pub mod candidates;
-pub mod checkout;
 pub mod copy;
 mod directories;
 pub mod directory_modes;
@@ -16,6 +15,7 @@ pub mod inventory;
 mod listing;
 pub mod lock;
 pub mod lock_files;
+pub mod locked_file;
 pub mod mode;
 pub mod mounts;
 pub mod permissions;

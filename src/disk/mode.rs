@@ -66,32 +66,81 @@ pub fn set_write_bits(
     files: &[(RepoPath, WriteBits)],
     doing: Doing,
 ) -> Result<Applied, DiskError> {
-    let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8));
-    let chunk = files.len().div_ceil(threads).max(512);
-    if files.len() <= chunk {
-        return set_in_order(root, files, doing);
-    }
-    let parts: Vec<Result<Applied, DiskError>> = std::thread::scope(|scope| {
-        let work = |part| move || set_in_order(root, part, doing);
-        let handles: Vec<_> = files
-            .chunks(chunk)
-            .map(|part| scope.spawn(work(part)))
-            .collect();
-        let join = |handle: std::thread::ScopedJoinHandle<'_, _>| {
-            handle
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        handles.into_iter().map(join).collect()
-    });
     let mut all = Applied::default();
-    for part in parts {
-        let part = part?;
+    for part in in_parts(files, |part| set_in_order(root, part, doing))? {
         all.changed.extend(part.changed);
         all.seen.extend(part.seen);
         all.refused.extend(part.refused);
     }
     Ok(all)
+}
+
+/// Does the same to parts of some files, in several threads where they are many; what came of each
+/// part, in order.
+fn in_parts<F: Sync, T: Send>(
+    files: &[F],
+    work: impl Fn(&[F]) -> Result<T, DiskError> + Sync,
+) -> Result<Vec<T>, DiskError> {
+    let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8));
+    let chunk = files.len().div_ceil(threads).max(512);
+    if files.len() <= chunk {
+        return Ok(vec![work(files)?]);
+    }
+    std::thread::scope(|scope| {
+        let work = &work;
+        let parts = files.chunks(chunk);
+        let handles: Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();
+        let join = |handle: std::thread::ScopedJoinHandle<'_, _>| {
+            let joined = handle.join();
+            joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        handles.into_iter().map(join).collect()
+    })
+}
+
+/// Gives the files of a checkout, sorted by path, their write bits, and says what stands on disk of
+/// each path then; nothing for an absent path and for one without bits.
+///
+/// # Errors
+/// Fails when the root cannot be opened or a file refuses.
+pub fn set_bits_of_checkout(
+    root: &Utf8Path,
+    files: &[(&RepoPath, Option<WriteBits>)],
+) -> Result<Vec<Option<Stat>>, DiskError> {
+    let set_part = |part: &[(&RepoPath, Option<WriteBits>)]| {
+        let mut directories = Directories::open(root)?;
+        let mut set = |(path, bits): &(&RepoPath, Option<WriteBits>)| {
+            let Some(bits) = bits else { return Ok(None) };
+            let Ok(directory) = directories.of(path) else {
+                return Ok(None);
+            };
+            let name = path.file_name().as_bytes();
+            let Ok(stat) = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) else {
+                return Ok(None);
+            };
+            let wanted = bits.of(Mode::from_raw_mode(stat.st_mode));
+            let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+            if !is_file || wanted == Mode::from_raw_mode(stat.st_mode) {
+                return Ok(Some(stat_from(&stat)));
+            }
+            let set = chmodat(directory, name, wanted, AtFlags::empty());
+            let stat = set.and_then(|()| statat(directory, name, AtFlags::SYMLINK_NOFOLLOW));
+            let failed =
+                |error| DiskError::new(format!("set the permissions of {root}/{path}"), error);
+            stat.map(|stat| Some(stat_from(&stat))).map_err(failed)
+        };
+        part.iter().map(&mut set).collect::<Result<Vec<_>, _>>()
+    };
+    Ok(in_parts(files, set_part)?.concat())
+}
+
+impl WriteBits {
+    fn of(self, now: Mode) -> Mode {
+        match self {
+            Self::Cleared => now - (Mode::WUSR | Mode::WGRP | Mode::WOTH),
+            Self::Owner => now | Mode::WUSR,
+        }
+    }
 }
 
 fn set_in_order(
@@ -113,10 +162,7 @@ fn set_in_order(
             continue;
         }
         let now = Mode::from_raw_mode(stat.st_mode);
-        let wanted = match bits {
-            WriteBits::Cleared => now - (Mode::WUSR | Mode::WGRP | Mode::WOTH),
-            WriteBits::Owner => now | Mode::WUSR,
-        };
+        let wanted = bits.of(now);
         if wanted == now {
             continue;
         }

@@ -271,6 +271,23 @@ impl Listing {
     }
 }
 
+impl Listing {
+    /// The text of each attribute file of the commit.
+    ///
+    /// # Errors
+    /// Fails when one cannot be read.
+    pub fn attributes(&self, repository: &Repository) -> Result<Vec<Vec<u8>>, WorktreeError> {
+        let objects = repository.objects()?;
+        let mut texts = Vec::new();
+        for (path, entry) in &self.entries {
+            if path.file_name() == ".gitattributes" && !entry.mode.is_directory() {
+                texts.push(objects.blob(&entry.id)?);
+            }
+        }
+        Ok(texts)
+    }
+}
+
 /// Counts the tracked files by access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {

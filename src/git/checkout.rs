@@ -1,73 +1,392 @@
-//! Says what git's own checkout would go by, beside its settings: who is asked for it, and where
-//! the system's attributes are.
+//! Checks a tree out through gix: attributes, line endings, encodings, `ident` and filters are its
+//! pipeline.
+//!
+//! Files are created with the write bits that most of them are to have: for the time of the checkout
+//! the umask takes the write bits away. Umask and working directory belong to the process, so
+//! nothing else may create a file or start a program meanwhile.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "creates directories, and reads attributes where gix finds them"
+)]
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bstr::ByteSlice;
-use camino::Utf8PathBuf;
+use camino::Utf8Path;
+use gix::attrs::{Source as AttributeFile, StateRef};
+use gix::index::State;
+use gix::index::entry::{Flags, Mode as IndexMode, Stat as IndexStat};
+use gix::index::write::{Extensions, Options as WriteOptions};
+use gix::objs::{Data, Find};
+use gix::worktree::stack::state::attributes::Source;
+use rustix::fs::Mode as Bits;
+use rustix::process::{chdir, getcwd, umask};
 
-use super::error::GitError;
-use super::process::{Git, GitVersion, odd_output};
+use super::index::checksum_of;
+use super::listing::CachedTree;
+use super::objects::ObjectFormat;
+use super::repo::causes;
+use crate::entry::{Entry, Mode};
+use crate::path::RepoPath;
+use crate::scope::Access;
 
-/// Says who checks out (`GIT_AGENTWT_CHECKOUT=git|own`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CheckoutBy {
-    /// Our own code, where it can.
-    Own,
-    /// Git, always.
-    Git,
+/// Attributes that let a checkout write other bytes than git stores (gitattributes(5)).
+const CONVERTING: [&[u8]; 4] = [b"crlf", b"ident", b"filter=", b"working-tree-encoding="];
+
+/// Holds a worktree that git has registered and that has no file yet.
+pub struct NewWorktree<'a> {
+    /// Its private git directory.
+    pub git_dir: &'a Utf8Path,
+    /// Its directory.
+    pub root: &'a Utf8Path,
+    /// The hash function.
+    pub format: ObjectFormat,
+    /// Every entry of the tree, sorted by path.
+    pub entries: &'a [(RepoPath, Entry)],
+    /// The access to each.
+    pub accesses: &'a [Access],
 }
 
-/// The first git that tells where the system's attributes are (git-var(1), `GIT_ATTR_SYSTEM`).
-const TELLS_ATTRIBUTES: GitVersion = GitVersion(2, 41, 0);
+/// Holds what was checked out.
+pub struct CheckedOut {
+    index: State,
+    format: ObjectFormat,
+    /// Whether the file of each entry has, or may have, other bytes than its blob.
+    pub converted: Vec<bool>,
+    /// Paths that another path of the tree took on this file system.
+    pub collisions: Vec<String>,
+}
 
-/// Where an older git has them, whoever built it.
-const USUAL: [&str; 3] = [
-    "/etc/gitattributes",
-    "/usr/local/etc/gitattributes",
-    "/opt/homebrew/etc/gitattributes",
-];
+/// Says why a checkout failed.
+#[derive(Debug)]
+pub enum CheckoutFailure {
+    /// The disk refused.
+    Disk(std::io::Error),
+    /// A file does not fit into memory.
+    Memory,
+    /// An object, a setting or a filter is at fault.
+    Git(String),
+}
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the environment may say who checks out"
-)]
-impl Git {
-    /// Who checks out: `GIT_AGENTWT_CHECKOUT=git|own`.
-    #[must_use]
-    pub fn checkout_by(&self) -> CheckoutBy {
-        match std::env::var_os("GIT_AGENTWT_CHECKOUT") {
-            Some(who) if who == "git" => CheckoutBy::Git,
-            Some(_) | None => CheckoutBy::Own,
+impl From<gix::Error> for CheckoutFailure {
+    fn from(error: gix::Error) -> Self {
+        use std::io::ErrorKind;
+        let words = causes(&error);
+        let kind = error
+            .downcast_any_ref::<std::io::Error>()
+            .map(std::io::Error::kind);
+        match kind {
+            Some(
+                kind @ (ErrorKind::StorageFull
+                | ErrorKind::QuotaExceeded
+                | ErrorKind::ReadOnlyFilesystem
+                | ErrorKind::PermissionDenied
+                | ErrorKind::InvalidFilename),
+            ) => Self::Disk(std::io::Error::new(kind, words)),
+            Some(_) | None if error.is_resource_exhausted() => Self::Memory,
+            Some(_) | None => Self::Git(words),
         }
     }
+}
 
-    /// Whether git was told to read attributes from a tree (`GIT_ATTR_SOURCE`, git(1)).
-    #[must_use]
-    pub fn reads_attributes_elsewhere(&self) -> bool {
-        std::env::var_os("GIT_ATTR_SOURCE").is_some()
-    }
-
-    fn skips_system_attributes() -> bool {
-        std::env::var_os("GIT_ATTR_NOSYSTEM").is_some()
-    }
-
-    /// Where the attributes are that hold for every user of this machine; none where git was told
-    /// not to read them.
+impl NewWorktree<'_> {
+    /// Creates every file, link and directory that is not excluded.
     ///
     /// # Errors
-    /// Fails when git does, or the path is not UTF-8.
-    pub fn system_attributes(&self) -> Result<Vec<Utf8PathBuf>, GitError> {
-        if super::environment::is_usual_git() && !Self::skips_system_attributes() {
-            return Ok(vec!["/etc/gitattributes".into()]);
-        }
-        if self.version()? < TELLS_ATTRIBUTES {
-            return Ok(USUAL.map(Utf8PathBuf::from).to_vec());
-        }
-        let (what, args) = ("find the attributes", ["var", "GIT_ATTR_SYSTEM"]);
-        let Some(said) = self.maybe(what, &args)? else {
-            return Ok(Vec::new());
+    /// Fails at the first path that cannot be created; what was created by then stays. A checkout
+    /// that `stop` ends early does not fail.
+    pub fn create_files(&self, stop: &AtomicBool) -> Result<CheckedOut, CheckoutFailure> {
+        let repo = open(self.git_dir)?;
+        let mut index = self.index(repo.object_hash());
+        let filtered = filtered(&repo, &index)?;
+        let mut options = repo.checkout_options(Source::IdMapping)?;
+        options.destination_is_initially_empty = true;
+        self.create_directories().map_err(CheckoutFailure::Disk)?;
+        let sizes = Arc::default();
+        let objects = SizedObjects {
+            objects: repo
+                .objects
+                .clone()
+                .into_arc()
+                .map_err(CheckoutFailure::Disk)?,
+            sizes: Arc::clone(&sizes),
         };
-        let line = said.strip_suffix(b"\n").unwrap_or(&said);
-        let odd = |_| odd_output(what, &args, "it is not UTF-8");
-        Ok(vec![line.to_str().map_err(odd)?.into()])
+        let none = gix::progress::Discard;
+        let outcome = {
+            let runs_filters = filtered.contains(&true);
+            let _mask = Surroundings::set(
+                self.root,
+                runs_filters,
+                !runs_filters && self.is_mostly_read(),
+            )
+            .map_err(|error| CheckoutFailure::Disk(error.into()))?;
+            let root = self.root.as_std_path();
+            gix::worktree::state::checkout(&mut index, root, objects, &none, &none, stop, options)?
+        };
+        let sizes = sizes.lock().unwrap_or_else(PoisonError::into_inner);
+        let converted = index.entries().iter().enumerate().map(|(at, entry)| {
+            let is_filtered = filtered.get(at).is_some_and(|filtered| *filtered);
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "the index has 32 bits of a size"
+            )]
+            let differs = |size: &u64| *size as u32 != entry.stat.size;
+            is_filtered
+                || entry.mode != IndexMode::COMMIT
+                    && sizes.get(&entry.id).is_some_and(differs)
+                    && !entry.flags.contains(Flags::SKIP_WORKTREE)
+        });
+        let converted = converted.collect();
+        let collisions = outcome.collisions.iter();
+        Ok(CheckedOut {
+            converted,
+            collisions: collisions.map(|one| one.path.to_string()).collect(),
+            index,
+            format: self.format,
+        })
+    }
+
+    fn index(&self, format: gix::hash::Kind) -> State {
+        let mut index = State::new(format);
+        for ((path, entry), access) in self.entries.iter().zip(self.accesses) {
+            let flags = match access {
+                Access::Excluded => Flags::SKIP_WORKTREE | Flags::EXTENDED,
+                Access::Read | Access::Write => Flags::empty(),
+            };
+            let mode = match entry.mode {
+                Mode::File => IndexMode::FILE,
+                Mode::Executable => IndexMode::FILE_EXECUTABLE,
+                Mode::Link => IndexMode::SYMLINK,
+                Mode::Gitlink | Mode::EmptyDirectory | Mode::NestedGit | Mode::Special => {
+                    IndexMode::COMMIT
+                }
+            };
+            let id = gix::hash::ObjectId::from_bytes_or_panic(entry.id.as_bytes());
+            index.dangerously_push_entry(IndexStat::default(), id, flags, mode, path.as_bstr());
+        }
+        index
+    }
+
+    /// Creates the directories with the ordinary umask, those of submodules too, which gix leaves out.
+    fn create_directories(&self) -> std::io::Result<()> {
+        let mut last = None;
+        for (path, entry) in self.present() {
+            if entry.mode == Mode::Gitlink {
+                std::fs::create_dir_all(self.file(path)?)?;
+            } else if let Some(above) = path.parents().next()
+                && last != Some(above)
+            {
+                let above = above.to_path().map_err(std::io::Error::other)?;
+                std::fs::create_dir_all(self.root.as_std_path().join(above))?;
+                last = path.parents().next();
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&self, path: &RepoPath) -> std::io::Result<std::path::PathBuf> {
+        let relative = path.to_os_path().map_err(std::io::Error::other)?;
+        Ok(self.root.as_std_path().join(relative))
+    }
+
+    fn present(&self) -> impl Iterator<Item = &(RepoPath, Entry)> {
+        let all = self.entries.iter().zip(self.accesses);
+        all.filter(|(_, access)| **access != Access::Excluded)
+            .map(|(entry, _)| entry)
+    }
+
+    /// Whether most files are to be read-only.
+    fn is_mostly_read(&self) -> bool {
+        let count = |wanted| {
+            self.accesses
+                .iter()
+                .filter(|access| **access == wanted)
+                .count()
+        };
+        count(Access::Read) > count(Access::Write)
+    }
+}
+
+/// Which entries a filter converts; empty where no filter is configured.
+fn filtered(repo: &gix::Repository, index: &State) -> Result<Vec<bool>, gix::Error> {
+    let snapshot = repo.config_snapshot();
+    let mut filters = snapshot
+        .plumbing()
+        .sections_by_name("filter")
+        .into_iter()
+        .flatten();
+    if !filters
+        .any(|section| section.value("smudge").is_some() || section.value("process").is_some())
+    {
+        return Ok(Vec::new());
+    }
+    let mut attributes = repo.attributes_only(index, Source::IdMapping)?;
+    let mut found = attributes.selected_attribute_matches(["filter"]);
+    let mut filtered = Vec::with_capacity(index.entries().len());
+    for entry in index.entries() {
+        let is_file = matches!(entry.mode, IndexMode::FILE | IndexMode::FILE_EXECUTABLE);
+        if !is_file || entry.flags.contains(Flags::SKIP_WORKTREE) {
+            filtered.push(false);
+            continue;
+        }
+        let place = attributes.at_entry(entry.path(index), Some(entry.mode))?;
+        place.matching_attributes(&mut found);
+        let mut values = found.iter_selected();
+        filtered.push(values.any(|one| matches!(one.assignment.state, StateRef::Value(_))));
+    }
+    Ok(filtered)
+}
+
+impl CheckedOut {
+    /// Renders the index (gitformat-index(5)), with the change times that the files have by now,
+    /// nanoseconds since the epoch, and the cache tree of the tree that was checked out.
+    ///
+    /// # Errors
+    /// Fails when an entry cannot stand in an index.
+    pub fn index_bytes(
+        mut self,
+        changed: impl Iterator<Item = Option<i64>>,
+        trees: &CachedTree,
+    ) -> Result<Vec<u8>, CheckoutFailure> {
+        for (entry, changed) in self.index.entries_mut().iter_mut().zip(changed) {
+            if let Some(time) = changed {
+                let part = |number: i64| u32::try_from(number).unwrap_or_default();
+                entry.stat.ctime.secs = part(time.div_euclid(1_000_000_000));
+                entry.stat.ctime.nsecs = part(time.rem_euclid(1_000_000_000));
+            }
+        }
+        let mut bytes = Vec::with_capacity(self.index.entries().len() * 112);
+        let options = WriteOptions {
+            extensions: Extensions::None,
+            skip_hash: false,
+        };
+        self.index.write_to(&mut bytes, options)?;
+        let tree = trees.to_bytes();
+        let length = u32::try_from(tree.len()).unwrap_or(u32::MAX);
+        bytes.extend_from_slice(b"TREE");
+        bytes.extend_from_slice(&length.to_be_bytes());
+        bytes.extend_from_slice(&tree);
+        let checksum = checksum_of([&*bytes], self.format);
+        bytes.extend(checksum.unwrap_or_default());
+        Ok(bytes)
+    }
+}
+
+/// Says what a checkout in a repository may convert, now or after a merge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conversions {
+    /// Whether it may write other bytes than git stores.
+    pub possible: bool,
+    /// Whether an attribute file names `ident`, which gix expands without git's last space.
+    pub ident: bool,
+    /// Whether git was told to read attributes from a tree (`GIT_ATTR_SOURCE`, git(1)).
+    pub from_tree: bool,
+}
+
+/// Reads what a checkout may convert: by settings, by attributes beside the tree, or by those of the
+/// tree (`tracked`).
+///
+/// # Errors
+/// Fails when the repository cannot be opened.
+pub fn read_conversions(
+    git_dir: &Utf8Path,
+    tracked: Vec<Vec<u8>>,
+) -> Result<Conversions, CheckoutFailure> {
+    let repo = open(git_dir)?;
+    let config = repo.config_snapshot();
+    let mut files = vec![repo.common_dir().join("info/attributes")];
+    let sources = [
+        AttributeFile::GitInstallation,
+        AttributeFile::System,
+        AttributeFile::Git,
+    ];
+    let mut variable = |name: &str| std::env::var_os(name);
+    let beside = sources.into_iter();
+    files.extend(beside.filter_map(|source| source.storage_location(&mut variable)));
+    files.extend(config.trusted_path("core.attributesFile")?);
+    let mut texts = tracked;
+    texts.extend(files.iter().filter_map(|file| std::fs::read(file).ok()));
+    let has = |word: &&[u8]| texts.iter().any(|text| text.contains_str(word));
+    let line_end = config.string("core.eol");
+    let from_tree = std::env::var_os("GIT_ATTR_SOURCE").is_some();
+    let set = line_end.is_some_and(|end| end.eq_ignore_ascii_case(b"crlf"))
+        || config.boolean("core.autocrlf") == Some(true)
+        || config.string("attr.tree").is_some()
+        || from_tree;
+    Ok(Conversions {
+        possible: set || CONVERTING.iter().any(has),
+        ident: has(&&b"ident"[..]),
+        from_tree,
+    })
+}
+
+fn open(git_dir: &Utf8Path) -> Result<gix::Repository, gix::Error> {
+    let options = gix::open::Options::default()
+        .permissions(gix::open::Permissions::all())
+        .with(gix::sec::Trust::Full)
+        .open_path_as_is(true);
+    let shared = options.open(git_dir.as_std_path())?;
+    Ok(shared.to_thread_local())
+}
+
+/// Holds the umask and the working directory of before, and sets them again at its end.
+struct Surroundings {
+    mask: Option<Bits>,
+    directory: Option<std::ffi::CString>,
+}
+
+impl Surroundings {
+    /// Filters are started in the worktree, as git starts them, and with the ordinary umask; without
+    /// filters files can be created read-only.
+    fn set(root: &Utf8Path, runs_filters: bool, read_only: bool) -> rustix::io::Result<Self> {
+        let directory = if runs_filters {
+            let before = getcwd(Vec::new())?;
+            chdir(root.as_std_path())?;
+            Some(before)
+        } else {
+            None
+        };
+        let write = Bits::WUSR | Bits::WGRP | Bits::WOTH;
+        let mask = read_only.then(|| {
+            let before = umask(write);
+            umask(before | write);
+            before
+        });
+        Ok(Self { mask, directory })
+    }
+}
+
+impl Drop for Surroundings {
+    fn drop(&mut self) {
+        if let Some(mask) = self.mask {
+            umask(mask);
+        }
+        if let Some(directory) = &self.directory {
+            let _ = chdir(directory);
+        }
+    }
+}
+
+/// Gives objects, and keeps how long each blob is.
+#[derive(Clone)]
+struct SizedObjects<O> {
+    objects: O,
+    sizes: Arc<Mutex<HashMap<gix::hash::ObjectId, u64>>>,
+}
+
+impl<O: Find> Find for SizedObjects<O> {
+    fn try_find<'a>(
+        &self,
+        id: &gix::hash::oid,
+        buffer: &'a mut Vec<u8>,
+    ) -> Result<Option<Data<'a>>, gix::Error> {
+        let found = self.objects.try_find(id, buffer)?;
+        if let Some(data) = &found {
+            let mut sizes = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
+            sizes.insert(id.to_owned(), data.data.len() as u64);
+        }
+        Ok(found)
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! Only names, modes, ids and flags are taken: its stat data can be forged and decide nothing.
 
-mod looked;
 mod raw;
 mod split;
 
@@ -19,7 +18,6 @@ use crate::entry::{Entry, Mode, ObjectId};
 use crate::manifest::IndexStat;
 use crate::path::RepoPath;
 
-pub use looked::{Looked, looked};
 pub(super) use raw::checksum_of;
 pub use raw::{NotRaw, RawEntry, RawIndex};
 

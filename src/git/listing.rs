@@ -35,14 +35,14 @@ pub struct CachedTree {
 }
 
 impl CachedTree {
-    /// How many entries there are.
-    #[must_use]
-    pub const fn count(&self) -> usize {
-        self.count
+    /// Renders it as the content of an index's extension (gitformat-index(5), "Cache tree").
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.push(&mut bytes);
+        bytes
     }
 
-    /// Renders it as the content of an index's extension (gitformat-index(5), "Cache tree").
-    pub(super) fn push(&self, bytes: &mut Vec<u8>) {
+    fn push(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&self.name);
         let numbers = format!("\0{} {}\n", self.count, self.below.len());
         bytes.extend_from_slice(numbers.as_bytes());

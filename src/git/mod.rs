@@ -3,7 +3,6 @@
 //! Nothing above this folder sees an argument list, a `gix` type or git's prose. Nothing in it
 //! knows what a scope is.
 
-pub mod blobs;
 pub mod checkout;
 pub mod claim;
 pub mod clone;
@@ -18,7 +17,6 @@ pub mod ignore;
 pub mod include;
 pub mod index;
 pub mod index_edit;
-pub mod index_write;
 mod level;
 pub mod listing;
 mod merged;
@@ -30,11 +28,9 @@ pub mod quarantine;
 pub mod refs;
 mod reftable;
 mod repo;
-pub mod reset;
 mod runner;
 pub mod scratch;
 pub mod sparse_files;
-pub mod sparse_rules;
 mod trace;
 pub mod trees;
 pub mod worktree;

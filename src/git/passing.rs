@@ -10,11 +10,10 @@ use std::sync::Arc;
 
 use gix::objs::{Find, Kind};
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;
-use gix::odb::{HandleArc, Header as _, Store};
+use gix::odb::{HandleArc, Store};
 
 use super::error::{GitError, unreadable};
 use super::objects::of_kind;
-use crate::entry::ObjectId;
 
 /// How much of the bases of deltas is kept.
 const KEPT: usize = 16 * 1024 * 1024;
@@ -60,18 +59,6 @@ impl Passing {
         self.objects += 1;
         self.bytes += data.len();
         Ok(data)
-    }
-
-    /// Reads how long a blob is.
-    pub fn size(&self, id: &ObjectId) -> Result<u64, GitError> {
-        let oid = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
-        let what = format_args!("blob {id}");
-        match self.handle.try_header(&oid) {
-            Ok(Some(header)) if header.kind() == Kind::Blob => Ok(header.size()),
-            Ok(Some(header)) => Err(unreadable(&what, &format!("it is a {}", header.kind()))),
-            Ok(None) => Err(unreadable(&what, &"it is not in the repository")),
-            Err(error) => Err(unreadable(&what, &error)),
-        }
     }
 
     fn let_go(&mut self) -> Result<(), GitError> {

@@ -1,7 +1,6 @@
 //! Holds the planners: each takes facts and gives one plan, and touches nothing.
 
 pub mod add;
-pub mod checkout;
 pub mod context;
 pub mod doctor;
 pub mod owner;

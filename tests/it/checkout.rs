@@ -1,5 +1,5 @@
-//! Our own checkout leaves what git's would: files, modes, index, and what stands beside HEAD; and
-//! where it could not, it is git that checks out.
+//! A new worktree has what git's own checkout would have: files, modes, links, directories, index;
+//! and where only git can check out, git does.
 
 mod broken;
 mod generated;
@@ -7,9 +7,9 @@ mod reasons;
 
 use crate::support::{Said, TestRepo, binary};
 
-/// Runs `add` with one of the two ways and a umask, in a scope that is like most where none is said.
+/// Runs `add` with a umask, in a scope that is like most where none is said.
 #[track_caller]
-fn add(repo: &TestRepo, way: &str, umask: &str, arguments: &[&str]) -> Said {
+fn add(repo: &TestRepo, umask: &str, arguments: &[&str]) -> Said {
     let scope: &[&str] = if arguments.contains(&"--write") {
         &[]
     } else {
@@ -17,7 +17,6 @@ fn add(repo: &TestRepo, way: &str, umask: &str, arguments: &[&str]) -> Said {
     };
     let output = repo
         .command("sh", repo.main())
-        .env("GIT_AGENTWT_CHECKOUT", way)
         .args(["-c", &format!("umask {umask}; exec \"$0\" \"$@\"")])
         .arg(binary())
         .args(["-v", "add"])
@@ -28,7 +27,7 @@ fn add(repo: &TestRepo, way: &str, umask: &str, arguments: &[&str]) -> Said {
     repo.said(&output)
 }
 
-/// Why git checked out, as `-v` says it; none where it did not.
+/// Why git checked out, as `-v` says; none where it did not.
 fn reason(said: &Said) -> Option<String> {
     let line = said
         .stderr
@@ -38,49 +37,32 @@ fn reason(said: &Said) -> Option<String> {
         .map(|(_, reason)| reason.to_owned())
 }
 
+/// Checks the commit of worktree `ours` out by git alone, with the same sparse patterns, as `git`.
+#[track_caller]
+fn check_out_by_git(repo: &TestRepo, umask: &str) {
+    let script = format!(
+        "set -e; umask {umask}
+        git worktree add -q --detach --no-checkout .agentwt/worktrees/git \"$(git rev-parse agentwt/ours)\"
+        mkdir -p .git/worktrees/git/info
+        cp .git/worktrees/ours/info/sparse-checkout .git/worktrees/git/info/
+        git -C .agentwt/worktrees/git config --worktree core.sparseCheckout true
+        git -C .agentwt/worktrees/git config --worktree core.sparseCheckoutCone false
+        git -C .agentwt/worktrees/git reset -q --hard"
+    );
+    repo.sh(repo.main(), &script).ok();
+}
+
 /// Everything that two worktrees of one commit must have in common.
 #[track_caller]
 fn state(repo: &TestRepo, name: &str) -> String {
     let worktree = repo.worktree(name);
-    let admin = repo.main().join(".git/worktrees").join(name);
-    let directory = admin.display();
-    let script = format!(
-        r"git ls-files --stage --debug -t -v | sed -E 's/^  (ctime|mtime): .*//; s/ino: .*//'
-        find . -path ./.git -prune -o -type f -printf 'f %m %s %p\n' -exec sha1sum {{}} + | LC_ALL=C sort
+    let script = r"git ls-files --stage -t -v
+        find . -path ./.git -prune -o -type f -printf 'f %p\n' -exec sha1sum {} + | LC_ALL=C sort
         find . -path ./.git -prune -o ! -type f -printf '%y %m %l %p\n' | LC_ALL=C sort
-        cat '{directory}/ORIG_HEAD' '{directory}/logs/HEAD' '{directory}/info/sparse-checkout'
-        git config --file '{directory}/config.worktree' --list | grep -v '^hook\|^core.hookspath'
-        stat -c '%a' '{directory}/index' '{directory}/ORIG_HEAD' '{directory}/info/sparse-checkout'
-        ls '{directory}'"
-    );
-    let said = repo.sh(&worktree, &script);
+        find . -path ./.git -prune -o -type f -perm /111 -printf 'x %p\n' | LC_ALL=C sort";
+    let said = repo.sh(&worktree, script);
     assert_eq!(said.status, 0, "{said}");
     said.stdout
-}
-
-/// The bytes of the index of a worktree, but for times, inodes and the checksum.
-#[track_caller]
-fn index(repo: &TestRepo, name: &str) -> Vec<u8> {
-    let admin = repo.main().join(".git/worktrees").join(name);
-    let mut bytes = std::fs::read(admin.join("index")).expect("an index");
-    let number = |at: usize, bytes: &[u8]| {
-        u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four")) as usize
-    };
-    assert_eq!(&bytes[..4], b"DIRC");
-    let (version, count) = (number(4, &bytes), number(8, &bytes));
-    assert!(version < 4, "git writes no such index by itself");
-    let mut at = 12;
-    for _ in 0..count {
-        bytes[at..at + 16].fill(0);
-        bytes[at + 20..at + 24].fill(0);
-        let flags = u16::from_be_bytes([bytes[at + 60], bytes[at + 61]]);
-        let name = at + if flags & 0x4000 == 0 { 62 } else { 64 };
-        let length = bytes[name..].iter().position(|byte| *byte == 0);
-        let length = name - at + length.expect("an end");
-        at += (length + 8) / 8 * 8;
-    }
-    bytes.truncate(bytes.len() - 20);
-    bytes
 }
 
 /// That git takes nothing in a worktree for changed, also without looking at the files anew, and

@@ -5,7 +5,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::super::Session;
 use super::elsewhere::Fetched;
 use super::files::Files;
-use crate::apply::checkout::{CheckedOut, Filling, Ready};
+use super::fill::{Filled, Filling};
 use crate::apply::made::Made;
 use crate::apply::place::{Destination, Hand, Placing, place};
 use crate::apply::register::{Fresh, Registration, dot_git};
@@ -18,23 +18,18 @@ use crate::entry::Mode;
 use crate::error::Error;
 use crate::facts::Repository;
 use crate::facts::add::{Classified, Listing, base_tips};
-use crate::facts::checkout;
-use crate::facts::sync::{self, FromConfig};
-use crate::git::TraceEvent;
-use crate::git::checkout::CheckoutBy;
+use crate::facts::sync::{self, FromConfig, InWorktree};
 use crate::git::hooks::PreCommit;
-use crate::git::index::IndexEntry;
+use crate::git::index::read_index;
 use crate::git::sparse_files::{admin_dir_of, sparse_files};
 use crate::git::worktree::NewWorktreeBranch;
 use crate::placed::Placed;
 use crate::plan::add::{AddPlan, PlannedBranch};
-use crate::plan::checkout::{Checkout, CheckoutFacts, plan as checkout_plan};
 use crate::plan::refusal::Refusal;
 use crate::plan::sync::SyncPlan;
 use crate::plan::sync::refusal::SyncRefusal;
 use crate::scope::{Case, Scope};
 use crate::worktree::hooks_of;
-use crate::worktree::repository::joined;
 use crate::worktree::{Base, HeldClaim, MadeBy, Record, VERSION};
 
 /// Says whether hooks are installed.
@@ -86,15 +81,10 @@ impl Making<'_> {
         made.ignore_rules()?;
         session.check()?;
         let patterns = &patterns(scope, listing);
-        let (own, admin_dir, ready) = match plan.strategy {
+        let (own, admin_dir) = match plan.strategy {
             Strategy::Worktree => {
-                // reading goes on while git writes
-                let (admin_dir, ready) = std::thread::scope(|threads| {
-                    let ready = threads.spawn(|| self.ready(patterns, classified));
-                    let admin_dir = register_with_git(repository, plan, patterns, made);
-                    (admin_dir, joined(ready))
-                });
-                (repository.clone(), admin_dir?, ready)
+                let admin_dir = register_with_git(repository, plan, patterns, made)?;
+                (repository.clone(), admin_dir)
             }
             Strategy::Clone => {
                 made.cloning();
@@ -107,45 +97,35 @@ impl Making<'_> {
                 };
                 own.git.sparse_checkout_set(patterns)?;
                 let admin_dir = own.common_dir.clone();
-                (own, admin_dir, None)
+                (own, admin_dir)
             }
         };
         let git = own.git.on(&admin_dir, Some(&plan.path));
         session.check()?;
-        let (facts, surroundings) = checkout::read(&own, &git, &plan.path, plan.strategy, listing)?;
-        let checkout = self.chosen(&facts);
-        let hook = surroundings.has_hook("post-checkout");
         let filling = Filling {
+            session,
             own: &own,
             git: &git,
             admin_dir: &admin_dir,
             path: &plan.path,
-            scope,
-            patterns,
             classified,
-            ready,
         };
-        let CheckedOut { index, disk } = match checkout {
-            Checkout::Own => filling.by_ourselves(&|| self.session.check().is_err())?,
-            Checkout::Git(_) => filling.by_git()?,
-        };
+        let Filled { disk, has_hook } = filling.apply(notes)?;
         session.check()?;
-        if hook {
+        if has_hook {
             // by the directory alone, as git starts it after `worktree add`
             let in_worktree = repository.git.at(&plan.path);
             in_worktree.hook_run_post_checkout(&listing.commit)?;
             session.check()?;
         }
-        let (synced, placed) = self.place(&own, &admin_dir, &index, notes)?;
-        // what nobody else has touched is as we made it
-        let disk = disk.filter(|_| !hook);
-        if disk.is_none() {
+        let (synced, placed) = self.place(&own, &admin_dir, listing, notes)?;
+        let fresh = if has_hook {
+            let index = read_index(&admin_dir.join("index"), own.format)?;
             write_bits::apply(&plan.path, scope, &index, Doing::Change)?;
             git.update_index_refresh()?;
-        }
-        let fresh = match disk {
-            Some(disk) if placed.files().is_empty() => Fresh::Created(disk),
-            Some(_) | None => Fresh::Yes,
+            Fresh::Yes
+        } else {
+            Fresh::Created(disk)
         };
         let record = self.record(&own, &admin_dir)?;
         self.install(&record)?;
@@ -161,28 +141,6 @@ impl Making<'_> {
         registration.write()?;
         session.check()?;
         Ok(synced)
-    }
-
-    /// What our own checkout needs, where one is likely.
-    fn ready<'l>(
-        &self,
-        patterns: &[u8],
-        classified: &Classified<'l>,
-    ) -> Option<Result<Ready<'l>, Error>> {
-        let git = &self.repository.git;
-        let is_likely = git.checkout_by() == CheckoutBy::Own;
-        is_likely.then(|| Ready::read(self.repository, patterns, classified))
-    }
-
-    /// Decides who fills the worktree, and says so (`-v`).
-    fn chosen(&self, facts: &CheckoutFacts<'_>) -> Checkout {
-        let tell = |line: &str| self.session.trace.report(&TraceEvent::Step(line));
-        let checkout = checkout_plan(facts);
-        match &checkout {
-            Checkout::Own => tell("check the files out"),
-            Checkout::Git(reason) => tell(&format!("git checks out: {reason}")),
-        }
-        checkout
     }
 
     fn record(&self, own: &Repository, admin_dir: &Utf8Path) -> Result<Record, Error> {
@@ -240,7 +198,7 @@ impl Making<'_> {
         &self,
         own: &Repository,
         admin_dir: &Utf8Path,
-        index: &[IndexEntry],
+        listing: &Listing,
         notes: &mut Vec<String>,
     ) -> Result<(SyncPlan, Placed), Error> {
         let (repository, plan, files) = (self.repository, self.plan, self.files);
@@ -250,7 +208,7 @@ impl Making<'_> {
         let there = sync::look_at(
             repository,
             &plan.path,
-            || Ok(sync::paths_of(index)),
+            || Ok(InWorktree::to_be(&listing.entries).tracked),
             before.clone(),
             candidates,
         )?;
@@ -340,9 +298,6 @@ fn write_sparse(
     admin_dir: &Utf8Path,
     patterns: &[u8],
 ) -> Result<bool, Error> {
-    if repository.git.checkout_by() == CheckoutBy::Git {
-        return Ok(false);
-    }
     let shared = files::read(&repository.common_dir.join("config"))?.unwrap_or_default();
     let Some(new) = sparse_files(admin_dir, &shared, patterns) else {
         return Ok(false);

@@ -49,7 +49,7 @@ fn attributes_of_the_user_that_cannot_be_read_stop_nothing() {
     // git passes over it
     let mut add = repo.command("git-agentwt", repo.main());
     let add = add.args(["add", "task", "--write", "src/**"]);
-    let said = add.env("GIT_AGENTWT_CHECKOUT", "git").output();
+    let said = add.output();
     let _ = repo.said(&said.expect("it runs")).ok();
     let worktree = repo.worktree("task");
     only_edits_are_found(&Case { repo, worktree });

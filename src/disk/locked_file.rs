@@ -1,4 +1,4 @@
-//! Replaces a file of git's the way git does: under `<file>.lock`, by rename (git-update-index(1)).
+//! Replaces a file of git's as git does: under `<file>.lock`, by rename (git-update-index(1)).
 #![expect(clippy::disallowed_methods, reason = "the boundary to the disk")]
 
 use std::fs::{File, OpenOptions};

@@ -1,8 +1,11 @@
 //! Joins the errors of all modules, and says with which status the program ends for each.
-
-use std::fmt;
+#![allow(
+    unused_assignments,
+    reason = "zkat/miette#458: the derive assigns every field"
+)]
 
 use miette::Diagnostic;
+use serde::Serialize;
 
 use crate::claim::ClaimFailure;
 use crate::commands::restore::RestoreRefusal;
@@ -24,49 +27,78 @@ use crate::sync::PatternError;
 use crate::worktree::saved::SavedError;
 
 /// Says why a command did not do what was asked.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Diagnostic)]
 pub enum Error {
     /// The facts cannot be read.
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Facts(#[from] WorktreeError),
     /// Git failed.
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Git(#[from] GitError),
     /// The disk failed.
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Disk(#[from] DiskError),
     /// The config is wrong.
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Config(#[from] ConfigError),
-    /// Rules of the scope are wrong: the first, and the others.
-    #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
-    Scope(Vec<ScopeError>),
+    /// Rules of the scope are wrong.
+    #[error("{first}")]
+    #[diagnostic(code(agentwt::scope::invalid), help("{}", help(first.as_ref())))]
+    Scope {
+        /// The first.
+        first: Box<ScopeError>,
+        /// The others.
+        #[related]
+        others: Vec<ScopeError>,
+    },
     /// A sync pattern on the command line is wrong.
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Pattern(#[from] PatternError),
-    /// It was refused.
+    /// The command is refused.
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Refused(#[from] Refusal),
-    /// Nothing is put back.
+    /// A restore is refused.
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Restore(Box<RestoreRefusal>),
     /// A range gets no verdict.
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Range(#[from] RangeRefusal),
     /// A claim is not ours.
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Claim(#[from] Box<ClaimFailure>),
     /// The hooks cannot be installed, removed or read.
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Hooks(#[from] HooksError),
     /// The files of a new worktree cannot be checked out.
     #[error("cannot check the files out: {detail}")]
+    #[diagnostic(
+        code(agentwt::add::checkout),
+        help(
+            "fix the filter, the setting or the object that is named; `git fsck` finds damaged objects"
+        )
+    )]
     Checkout {
         /// Which object, setting or filter is at fault.
         detail: String,
     },
     /// A restore, or its undoing, failed after it had begun; what was there is saved.
     #[error("{error}")]
+    #[diagnostic(
+        code(agentwt::restore::half_done),
+        help(
+            "all that was there is saved in {rescue}; to bring it back: git agentwt restore {name} --undo={rescue}; to go on: git agentwt restore {name}"
+        )
+    )]
     HalfRestored {
         /// What failed.
         error: Box<Error>,
@@ -77,35 +109,110 @@ pub enum Error {
     },
     /// Files could not be copied or moved in.
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Copy(#[from] CopyError),
-    /// It failed, and not all could be undone.
+    /// The command failed, and not everything could be undone.
     #[error("{error}; what is left: {}", left.join("; "))]
+    #[diagnostic(forward(error))]
     Left {
         /// What failed.
         error: Box<Error>,
         /// What could not be undone.
         left: Vec<String>,
     },
-    /// What was tried for belongs to somebody else by now; nothing of it is left behind.
+    /// The owner lost the worktree while it was created.
     #[error("ownership of `{name}` is lost, says {by}")]
+    #[diagnostic(
+        code(agentwt::add::lost_ownership),
+        help(
+            "nothing more was tried, and nothing is left behind; to see who has it: git agentwt status {name}"
+        )
+    )]
     LostOwnership {
         /// The worktree's name.
         name: String,
         /// Who said so.
         by: String,
     },
-    /// A signal asked to stop, and the git that ran then did; what it had done by then is not
-    /// undone.
+    /// A signal ended the command and its git; what git did by then is not undone.
     #[error("interrupted by signal {signal}: {error}")]
+    #[diagnostic(
+        code(agentwt::interrupted),
+        help("the same command again goes on with it")
+    )]
     Stopped {
         /// The signal.
         signal: u8,
         /// What did not end.
         error: Box<Error>,
     },
-    /// A signal asked to stop; everything was undone.
+    /// A signal ended the command; everything was undone.
     #[error("interrupted by signal {0}")]
+    #[diagnostic(code(agentwt::interrupted), help("everything was undone"))]
     Interrupted(u8),
+}
+
+/// The JSON document of an error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct ErrorDocument {
+    /// `agentwt.error/1`.
+    pub schema: &'static str,
+    /// What kind of error it is: `agentwt::<module>::<name>`.
+    pub code: String,
+    /// What was attempted, and what stopped it.
+    pub message: String,
+    /// What to do next, one remedy each.
+    pub help: Vec<String>,
+}
+
+impl ErrorDocument {
+    /// Creates the document.
+    #[must_use]
+    pub fn new(error: &dyn Diagnostic) -> Self {
+        let related = error.related().into_iter().flatten();
+        let help = error.help().map(|help| help.to_string());
+        let others = related.map(|other| match other.help() {
+            Some(help) => format!("{other}; {help}"),
+            None => other.to_string(),
+        });
+        Self {
+            schema: "agentwt.error/1",
+            code: error
+                .code()
+                .map(|code| code.to_string())
+                .unwrap_or_default(),
+            message: error.to_string(),
+            help: help.into_iter().chain(others).collect(),
+        }
+    }
+
+    /// Creates the document of a wrong command line.
+    #[must_use]
+    pub fn usage(message: &str) -> Self {
+        let mut parts = message.trim().split("\n\n");
+        let first = parts.next().unwrap_or_default();
+        Self {
+            schema: "agentwt.error/1",
+            code: "agentwt::cli::usage".to_owned(),
+            message: first.trim_start_matches("error: ").to_owned(),
+            help: parts.map(|part| part.trim().to_owned()).collect(),
+        }
+    }
+}
+
+fn help(error: &dyn Diagnostic) -> String {
+    error
+        .help()
+        .map(|help| help.to_string())
+        .unwrap_or_default()
+}
+
+impl From<Vec<ScopeError>> for Error {
+    fn from(mut errors: Vec<ScopeError>) -> Self {
+        let first = Box::new(errors.remove(0));
+        let others = errors;
+        Self::Scope { first, others }
+    }
 }
 
 impl From<RestoreRefusal> for Error {
@@ -138,7 +245,7 @@ impl From<CheckoutFailure> for Error {
 impl From<ProfileError> for Error {
     fn from(error: ProfileError) -> Self {
         match error {
-            ProfileError::Scope(errors) => Self::Scope(errors),
+            ProfileError::Scope(errors) => Self::from(errors),
             ProfileError::Facts(error) => Self::Facts(error),
         }
     }
@@ -179,7 +286,7 @@ impl Error {
         match self {
             Self::Facts(error) => of_facts(error),
             Self::Git(error) => of_git(error),
-            Self::Config(_) | Self::Scope(_) | Self::Pattern(_) => ExitCode::Config,
+            Self::Config(_) | Self::Scope { .. } | Self::Pattern(_) => ExitCode::Config,
             Self::Refused(refusal) => refusal.exit_code(),
             Self::Restore(refusal) => refusal.exit_code(),
             Self::Range(refusal) => refusal.exit_code(),
@@ -202,28 +309,6 @@ impl Error {
         }
         let error = Box::new(self);
         Self::Left { error, left }
-    }
-
-    fn inner(&self) -> Option<&dyn Diagnostic> {
-        match self {
-            Self::Facts(error) => Some(error),
-            Self::Git(error) => Some(error),
-            Self::Disk(error) => Some(error),
-            Self::Config(error) => Some(error),
-            Self::Scope(errors) => errors.first().map(|error| error as &dyn Diagnostic),
-            Self::Pattern(error) => Some(error),
-            Self::Refused(error) => Some(error),
-            Self::Restore(refusal) => Some(&**refusal),
-            Self::Range(error) => Some(error),
-            Self::Claim(failure) => Some(&**failure),
-            Self::Hooks(error) => Some(error),
-            Self::Copy(error) => Some(error),
-            Self::HalfRestored { error, .. } | Self::Left { error, .. } => error.inner(),
-            Self::Checkout { .. }
-            | Self::LostOwnership { .. }
-            | Self::Stopped { .. }
-            | Self::Interrupted(_) => None,
-        }
     }
 }
 
@@ -279,49 +364,4 @@ fn is_disk(words: &str) -> bool {
     ]
     .iter()
     .any(|text| words.contains(text))
-}
-
-impl Diagnostic for Error {
-    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        match self {
-            Self::Checkout { .. } => Some(Box::new("agentwt::add::checkout")),
-            Self::LostOwnership { .. } => Some(Box::new("agentwt::add::lost_ownership")),
-            Self::Interrupted(_) => None,
-            _other => self.inner().and_then(Diagnostic::code),
-        }
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        match self {
-            Self::Checkout { .. } => Some(Box::new(
-                "fix the filter, the setting or the object that is named; `git fsck` finds damaged objects",
-            )),
-            Self::HalfRestored { name, rescue, .. } => Some(Box::new(format!(
-                "all that was there is saved in {rescue}; to bring it back: git agentwt restore {name} --undo={rescue}; to go on: git agentwt restore {name}"
-            ))),
-            Self::LostOwnership { name, .. } => Some(Box::new(format!(
-                "nothing more was tried, and nothing is left behind; to see who has it: git agentwt status {name}"
-            ))),
-            Self::Stopped { .. } => Some(Box::new("the same command again goes on with it")),
-            Self::Interrupted(_) => Some(Box::new("everything was undone")),
-            _other => self.inner().and_then(Diagnostic::help),
-        }
-    }
-
-    fn source_code(&self) -> Option<&dyn miette::SourceCode> {
-        self.inner().and_then(Diagnostic::source_code)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = miette::LabeledSpan> + '_>> {
-        self.inner().and_then(Diagnostic::labels)
-    }
-
-    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
-        if let Self::Scope(errors) = self {
-            return Some(Box::new(
-                errors.iter().skip(1).map(|error| error as &dyn Diagnostic),
-            ));
-        }
-        self.inner().and_then(Diagnostic::related)
-    }
 }

@@ -18,7 +18,7 @@ use crate::commands::{self, Outcome, Session};
 use crate::disk::DiskError;
 use crate::disk::lock::Patience;
 use crate::disk::scan::Walking;
-use crate::error::Error;
+use crate::error::{Error, ErrorDocument};
 use crate::exit::ExitCode;
 use crate::facts::WorktreeError;
 use crate::git::{Family, Git, SharedRunner, Stoppable, Trace, TraceEvent};
@@ -51,11 +51,14 @@ fn run_command_line(arguments: &[OsString]) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
-            return if error.use_stderr() {
-                ExitCode::Usage
-            } else {
-                ExitCode::Success
-            };
+            if !error.use_stderr() {
+                return ExitCode::Success;
+            }
+            if asks_for_json(arguments) {
+                let document = ErrorDocument::usage(&error.render().to_string());
+                let _ = write_answer(&output::json(&document));
+            }
+            return ExitCode::Usage;
         }
     };
     let result = session(&cli).and_then(|session| {
@@ -63,15 +66,25 @@ fn run_command_line(arguments: &[OsString]) -> ExitCode {
         dispatch(&session, &cli).map_err(|error| stopped(&session, &cli.command, error))
     });
     result.unwrap_or_else(|error| {
-        let paint = paint(std::io::stderr().is_terminal());
-        let width = if std::io::stderr().is_terminal() {
-            terminal_width()
-        } else {
-            100
-        };
-        tell(&render_error(&error, paint, width));
+        let to_terminal = std::io::stderr().is_terminal();
+        let width = if to_terminal { terminal_width() } else { 100 };
+        tell(&render_error(&error, paint(to_terminal), width));
+        if form(&cli.command).0 == Format::Json {
+            let _ = write_answer(&output::json(&ErrorDocument::new(&error)));
+        }
         error.exit_code()
     })
+}
+
+/// Whether a command line that cannot be parsed asks for JSON.
+fn asks_for_json(arguments: &[OsString]) -> bool {
+    let words = arguments.iter().take_while(|word| *word != "--");
+    let words: Vec<&OsString> = words.collect();
+    let is_long = |pair: &[&OsString]| pair[0] == "--format" && pair[1] == "json";
+    words
+        .iter()
+        .any(|word| *word == "--json" || *word == "--format=json")
+        || words.windows(2).any(is_long)
 }
 
 /// Represents a git that we started, with all that it has started.
@@ -312,16 +325,16 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         }
         Command::List(options) => {
             let outcome = commands::list::run(session, options)?;
-            print(cli, &outcome.map(output::ListAnswer))
+            print(cli, &outcome)
         }
         Command::Status(options) => {
             let outcome = commands::status::run(session, options)?;
-            print(cli, &outcome.map(output::StatusAnswers))
+            print(cli, &outcome)
         }
         Command::Path(options) => print(cli, &commands::path::run(session, &options.name)?),
         Command::Scope(options) => {
             let outcome = commands::scope::run(session, options)?;
-            print(cli, &outcome.map(output::ScopeAnswers))
+            print(cli, &outcome)
         }
         Command::Changed(options) => {
             let shown = Shown {
@@ -366,7 +379,7 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         }
         Command::Hooks(options) => {
             let outcome = commands::hooks::run(session, &options.command)?;
-            print(cli, &outcome.map(output::HooksAnswers))
+            print(cli, &outcome)
         }
         Command::Doctor(options) => {
             let outcome = commands::doctor::run(session, options)?;

@@ -8,7 +8,7 @@ use bstr::ByteSlice;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::seconds_since;
+use super::{age, count, seconds_since};
 use crate::change::{Change, Place, Seen};
 use crate::name::CommitId;
 use crate::path::{escape_for_terminal, escape_for_tsv};
@@ -47,8 +47,14 @@ impl PathField {
     /// The path, escaped for a terminal.
     #[must_use]
     pub fn shown(&self) -> String {
+        escape_for_terminal(self.bytes())
+    }
+
+    /// The bytes of the path.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
         let bytes = self.path_bytes.as_deref();
-        escape_for_terminal(bytes.unwrap_or(self.path.as_bytes()))
+        bytes.unwrap_or(self.path.as_bytes())
     }
 }
 
@@ -206,6 +212,20 @@ impl ChangeField {
         }
     }
 
+    /// Where the change is, escaped for a terminal.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let path = self.path.as_ref().map(PathField::shown);
+        path.or_else(|| self.place.clone()).unwrap_or_default()
+    }
+
+    /// Where the change is, for porcelain.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        let place = self.place.as_deref().unwrap_or_default().as_bytes();
+        self.path.as_ref().map_or(place, PathField::bytes)
+    }
+
     /// Converts changes.
     #[must_use]
     pub fn all<'c>(changes: impl IntoIterator<Item = &'c Change>) -> Vec<Self> {
@@ -285,6 +305,18 @@ impl OwnerField {
                 Alive::No => Some(false),
                 Alive::Unknown => None,
             },
+        }
+    }
+}
+
+impl OwnerField {
+    /// The word of porcelain for whether the owner is alive.
+    #[must_use]
+    pub const fn alive_word(&self) -> &'static str {
+        match self.alive {
+            Some(true) => "alive",
+            Some(false) => "ended",
+            None => "unknown",
         }
     }
 }
@@ -405,6 +437,22 @@ impl From<&LastVerification> for VerificationField {
             notices: last.notices,
             findings: findings.collect(),
         }
+    }
+}
+
+impl VerificationField {
+    /// The result and the age, for people.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let result = match usize::try_from(self.violations) {
+            Ok(0) => "ok".to_owned(),
+            number => count(number.unwrap_or(usize::MAX), "violation", "violations"),
+        };
+        let looked = match self.looked {
+            "commits" => " (commits)",
+            _everything => "",
+        };
+        format!("{result}{looked}, {}", age(&self.at))
     }
 }
 

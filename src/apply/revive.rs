@@ -108,7 +108,7 @@ impl Reviving<'_> {
         } else {
             Case::Sensitive
         };
-        let scope = Scope::compile(recorded.scope.clone(), case).map_err(Error::Scope)?;
+        let scope = Scope::compile(recorded.scope.clone(), case).map_err(Error::from)?;
         let dir = repository.record_dir(&saved.trash.name);
         sweep(&dir);
         disk::write(&dir.join("intent.toml"), to_text(intent).as_bytes())?;

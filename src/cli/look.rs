@@ -1,10 +1,13 @@
-//! Defines the commands that only look: `list`, `status`, `path`, `scope` and `clients`.
+//! Defines the commands that only look: `list`, `status`, `path`, `scope`, `changed`, `verify` and
+//! `clients`.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 
-use super::{AnswerOutput, ListOutput};
+use super::{AnswerOutput, FindingsOutput, ListOutput, ScopeLists, VerdictOutput};
+use crate::verify::{Layers, Strictness};
 
 /// List the worktrees, with branch, scope, changes and last verification
 ///
@@ -179,3 +182,161 @@ Examples:
 
   Every tracked file, for a program:
       git ls-files -z | git agentwt scope task-5 --stdin -z";
+
+/// List every path that changed since the base
+///
+/// The ground truth: commits, the index and the disk are compared with what was recorded when
+/// the worktree was made. A rename is a deletion and a creation. Work of others that was merged
+/// or rebased in is not counted. Paths are relative to the repository's root and sorted.
+#[derive(Args, Debug)]
+#[command(after_long_help = CHANGED_EXAMPLES)]
+pub struct Changed {
+    /// The worktree [default: the one you stand in]
+    #[arg(value_name = "name")]
+    pub name: Option<String>,
+    /// Print absolute paths
+    #[arg(long)]
+    pub absolute: bool,
+    /// Print only the paths, as `git diff --name-only` does
+    ///
+    /// With -z they end with NUL and are printed byte for byte.
+    #[arg(long)]
+    pub name_only: bool,
+    /// List ignored files as well
+    ///
+    /// Files that git ignores (build output, caches) and that were not there at `add`.
+    #[arg(long)]
+    pub ignored: bool,
+    /// Compare with this commit instead of the recorded base
+    ///
+    /// A branch, a tag or any other revision, as the main worktree reads it. Only what that
+    /// commit has counts as work of others.
+    #[arg(long, value_name = "ref")]
+    pub base: Option<String>,
+    /// List each commit with its paths, and then what is not committed
+    ///
+    /// The oldest first, without upstream's. A commit that was amended or reset away since is
+    /// listed too, and marked. Of a merge, only what it has otherwise than every parent.
+    #[arg(long, conflicts_with = "roots")]
+    pub commits: bool,
+    /// Print the full patch from the base to what is on disk
+    ///
+    /// Committed, staged, unstaged and untracked work in one, as `git diff` prints it and
+    /// `git apply` takes it; with --commits a patch for each commit, and one for what is not
+    /// committed. JSON has it beside the list, every other form in place of it.
+    #[arg(long, conflicts_with_all = ["roots", "name_only"])]
+    pub patch: bool,
+    /// Print only what lies outside these directories, and end with 1 if anything does
+    ///
+    /// Relative ones start where you stand. One that does not exist yet is fine. Links in the
+    /// parents of a path are resolved, the path itself is not, nor is a directory named here
+    /// that lies in the worktree.
+    #[arg(long, value_name = "dir", num_args = 1..)]
+    pub roots: Vec<PathBuf>,
+    /// Go on without what cannot be read, and end with 10 if anything is missing
+    ///
+    /// What is missing is said on stderr and in JSON (`incomplete`), in the words of the
+    /// failure. Without it the first failure is an error and nothing is printed.
+    #[arg(long)]
+    pub best_effort: bool,
+    /// How to print the answer.
+    #[command(flatten)]
+    pub output: FindingsOutput,
+}
+
+const CHANGED_EXAMPLES: &str = "\
+Examples:
+  What did the agent touch:
+      git agentwt changed task-5
+
+  Hand the files to a program, whatever their names:
+      git agentwt changed task-5 --absolute --name-only -z | xargs -0 -n 1 echo
+
+  Try its work, committed or not, in the main worktree:
+      git agentwt changed task-5 --patch | git apply --3way
+
+  Hold it against what it was allowed to write:
+      git agentwt changed task-5 --roots /srv/app/.agentwt/worktrees/task-5/src";
+
+/// Compare what changed with the scope
+///
+/// Every change since the base is held against the scope that was recorded when the worktree was
+/// made, and the worktree, its hooks and its branch against what was recorded of them. Each
+/// violation names the path, what happened, where it was seen, and the rule that forbids it.
+///
+/// A notice is worth knowing and does not change the exit status, unless --strict is given.
+#[derive(Args, Debug)]
+#[command(after_long_help = VERIFY_EXAMPLES, mut_group("ScopeLists", of_a_range_only))]
+pub struct Verify {
+    /// The worktrees [default: the one you stand in]
+    #[arg(value_name = "name")]
+    pub names: Vec<String>,
+    /// Verify every worktree of this repository
+    #[arg(long, conflicts_with = "names")]
+    pub all: bool,
+    /// Verify a range of commits instead of a worktree
+    ///
+    /// `<A>..<B>` is what B changed since it left A; `<A>..` ends at HEAD. It needs no worktree and
+    /// no record: the scope is that of the config which A has, never B's own.
+    #[arg(long, value_name = "A..B", conflicts_with_all = ["names", "all"])]
+    pub range: Option<String>,
+    /// Look only at what would be merged
+    ///
+    /// Leaves out the second layer, the history: what commits touched and put back.
+    #[arg(long)]
+    pub net: bool,
+    /// Count notices as violations
+    #[arg(long)]
+    pub strict: bool,
+    /// Take the shared hooks and settings as they are now for right
+    ///
+    /// Hooks, the repository's configuration and git's own files of rules are recorded as they
+    /// are at `add`, and every later change is a violation, as nothing tells whose it was. This
+    /// records them anew: after a change of your own, once you have looked at it.
+    #[arg(long)]
+    pub accept_shared: bool,
+    /// The scope of a range: the profile, and the lists that replace its own or are added to them.
+    #[command(flatten)]
+    pub lists: ScopeLists,
+    /// How to print the answer.
+    #[command(flatten)]
+    pub output: VerdictOutput,
+}
+
+impl Verify {
+    /// What notices count as.
+    #[must_use]
+    pub const fn strictness(&self) -> Strictness {
+        if self.strict {
+            Strictness::Strict
+        } else {
+            Strictness::Normal
+        }
+    }
+
+    /// Which layers are looked at.
+    #[must_use]
+    pub const fn layers(&self) -> Layers {
+        if self.net { Layers::Net } else { Layers::All }
+    }
+}
+
+/// The scope of a worktree was frozen when it was made.
+fn of_a_range_only(group: ArgGroup) -> ArgGroup {
+    let group = group.requires("range");
+    group.conflicts_with_all(["names", "all"])
+}
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  The worktree you stand in:
+      git agentwt verify
+
+  Merge only what stayed in scope:
+      git agentwt verify task-5 && git merge agentwt/task-5
+
+  All of them, for a program:
+      git agentwt verify --all --json
+
+  In CI, without any worktree, as annotations of the pull request:
+      git agentwt verify --range origin/main..HEAD --scope docs --format github";

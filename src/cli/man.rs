@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use git_agentwt::cli::man::pages;
-//! let pages = pages(|_| String::new());
+//! let pages = pages(|_| String::new(), |_| String::new());
 //! assert!(pages.iter().any(|page| page.file == "git-agentwt-add.1"));
 //! ```
 
@@ -39,8 +39,9 @@ const OTHERS: [(&str, &str); 5] = [
 ];
 
 /// Returns every page: git-agentwt(1), one for each command, and git-agentwt-config(5). The
-/// function returns the hand-written sections of a page, by its name without a number.
-pub fn pages(sections: impl Fn(&str) -> String) -> Vec<Page> {
+/// functions return the hand-written sections of a page, by its name without a number, and the
+/// section JSON of a command.
+pub fn pages(sections: impl Fn(&str) -> String, json: impl Fn(&str) -> String) -> Vec<Page> {
     let mut root = Cli::command();
     root.build();
     let verbs: Vec<&Command> = root
@@ -52,6 +53,13 @@ pub fn pages(sections: impl Fn(&str) -> String) -> Vec<Page> {
     names.push((CONFIG.to_owned(), "5"));
     let see_also = see_also(&names);
 
+    let sections = |page: &str| {
+        let command = page.strip_prefix("git-agentwt").unwrap_or_default();
+        let command = command.strip_prefix('-').unwrap_or("error");
+        let (text, json) = (ended(&sections(page)), json(command));
+        let at = text.find(".SH EXIT").unwrap_or(text.len());
+        format!("{}{json}{}", &text[..at], &text[at..])
+    };
     let top = page(&root, "git-agentwt", &sections("git-agentwt"));
     let mut pages = vec![Page {
         file: "git-agentwt.1".to_owned(),
@@ -324,10 +332,11 @@ mod tests {
 
     #[test]
     fn sections_go_on_with_the_description_and_follow_the_options() {
-        let pages = pages(|name| match name {
+        let sections = |name: &str| match name {
             "git-agentwt-path" => "More of it.\n.SH OUTPUT\nThe path.".to_owned(),
             _ => String::new(),
-        });
+        };
+        let pages = pages(sections, |_| String::new());
         let page = pages
             .iter()
             .find(|page| page.file == "git-agentwt-path.1")

@@ -13,41 +13,28 @@
 
 mod add;
 mod alone;
-mod changed;
-mod claim;
 pub mod completions;
-mod doctor;
 mod hooks;
 mod lifecycle;
 mod look;
 pub mod man;
 mod output;
-mod programs;
-mod prune;
-mod restore;
-mod sync;
-mod verify;
-mod waiting;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand};
 
-pub use self::add::{Add, ContextOptions, ScopeLists, SyncOptions};
-pub use self::changed::Changed;
-pub use self::claim::{ClaimOptions, Renew};
-pub use self::doctor::Doctor;
-pub use self::hooks::{Completions, Hook, Hooks, HooksCommand, HooksInstall, HooksStatus};
-pub use self::lifecycle::{EmptyTrash, Init, Reapply, Remove};
-pub use self::look::{Clients, List, Path, Scope, Status};
-pub use self::output::{AnswerOutput, FindingsOutput, Format, ListOutput, VerdictOutput};
-pub use self::programs::{DEFAULT_ATTEMPTS, DEFAULT_RETRY_DELAY, ProgramOptions};
-pub use self::prune::Prune;
-pub use self::restore::Restore;
-pub use self::sync::Sync;
-pub use self::verify::Verify;
-pub use self::waiting::WaitOption;
+pub use self::add::{
+    Add, ClaimOptions, ContextOptions, DEFAULT_ATTEMPTS, DEFAULT_RETRY_DELAY, ProgramOptions,
+    Renew, ScopeLists, SyncOptions,
+};
+pub use self::hooks::{Completions, Doctor, Hook, Hooks, HooksCommand, HooksInstall, HooksStatus};
+pub use self::lifecycle::{EmptyTrash, Init, Prune, Reapply, Remove, Restore, Sync};
+pub use self::look::{Changed, Clients, List, Path, Scope, Status, Verify};
+pub use self::output::{
+    AnswerOutput, FindingsOutput, Format, ListOutput, VerdictOutput, WaitOption,
+};
 
 /// Give each coding agent its own worktree, and prove what it touched
 ///

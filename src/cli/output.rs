@@ -1,4 +1,5 @@
-//! Defines how a command is asked for its answer in another form: `--format` and its short forms.
+//! Defines the options that commands share: the form of the answer (`--format` and its short forms),
+//! and whether to wait.
 //!
 //! Four groups, because not every form makes sense for every command: [`AnswerOutput`] for
 //! commands that do one thing, [`ListOutput`] for those that print records, [`FindingsOutput`]
@@ -113,6 +114,17 @@ pub struct VerdictOutput {
     /// records stay those of TSV; JSON is not changed by it.
     #[arg(short = 'z')]
     nul: bool,
+}
+
+/// Holds the option that says whether to wait.
+#[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitOption {
+    /// Do not wait for another git agentwt that works on the same worktree
+    ///
+    /// One name, one operation at a time: a second command waits, and after a second says for
+    /// which process. With this option it is refused at once (exit 4).
+    #[arg(long)]
+    pub no_wait: bool,
 }
 
 impl AnswerOutput {

@@ -145,7 +145,7 @@ fn attempt(
         }
     };
     let scope = Scope::compile(plan.rules.clone(), ground.case()?);
-    let scope = scope.map_err(Error::Scope)?;
+    let scope = scope.map_err(Error::from)?;
     let listing = Listing::of(&ground, plan.checkout())?;
     // another repository's files are nobody's here
     let around = fetched.is_none().then_some(&repository);

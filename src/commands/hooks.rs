@@ -4,7 +4,12 @@ use std::ffi::OsStr;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{Outcome, Session};
+use crate::answer::hooks::{HooksField, method_word};
+use crate::answer::{Answer, Row, Text};
 use crate::apply::register::{Fresh, Registration, renew_fingerprints};
 use crate::cli::HooksCommand;
 use crate::config::OnViolation;
@@ -19,35 +24,71 @@ use crate::name::WorktreeName;
 use crate::plan::refusal::Refusal;
 use crate::worktree::{Worktree, by_path};
 
-/// Holds what was done or found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The answer of `hooks`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HooksAnswer {
-    /// The worktree's directory.
-    pub path: Utf8PathBuf,
-    /// Its name, if something is recorded of it.
+    /// The name of the worktree; null if there is no record.
     pub name: Option<String>,
-    /// What was done or found.
-    pub done: HooksDone,
+    /// The directory of the worktree.
+    #[schemars(with = "String")]
+    pub path: Utf8PathBuf,
+    /// `installed` or `uninstalled`; absent for `status`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub done: Option<&'static str>,
+    /// Whether nothing was done (`-n`).
+    pub dry_run: bool,
+    /// `configured` or `hooks-path`: how the hooks are installed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<&'static str>,
+    /// Whether a worktree of plain git got its record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<bool>,
+    /// With `status`, how the hooks are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hooks: Option<HooksField>,
 }
 
-/// Says what was done or found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HooksDone {
-    /// They were installed by this method; a worktree of plain git's got a record.
-    Installed {
-        /// How.
-        method: Method,
-        /// Whether the record was written now.
-        recorded: bool,
-    },
-    /// They would be installed.
-    WouldInstall(Method),
-    /// They were removed.
-    Uninstalled,
-    /// They would be removed.
-    WouldUninstall,
-    /// This is how they are.
-    Status(HooksStatus),
+impl Answer for HooksAnswer {
+    const DOCUMENT: &'static str = "hooks";
+
+    fn print(&self, text: &mut Text) {
+        let path = text.paint.name(self.path.as_str());
+        let by = match self.method {
+            Some("configured") => ", as configured hooks",
+            Some(_) => ", by core.hooksPath, chained to the user's own",
+            None => "",
+        };
+        match (self.done, self.dry_run) {
+            (Some("installed"), true) => text.tell(format!("would install hooks in {path}{by}")),
+            (Some("installed"), false) => text.tell(format!("installed hooks in {path}{by}")),
+            (Some(_), true) => text.tell(format!("would remove our hooks from {path}")),
+            (Some(_), false) => text.tell(format!("removed our hooks from {path}")),
+            (None, _) => text.line(path),
+        }
+        if let (Some(true), Some(name)) = (self.recorded, &self.name) {
+            let shown = text.paint.name(name);
+            text.tell(format!(
+                "recorded it as {shown}: see its scope with `git agentwt scope {name}`"
+            ));
+        }
+        if let Some(hooks) = &self.hooks {
+            hooks.print(text);
+        }
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let done = self.done.map(|done| match (self.dry_run, done) {
+            (false, done) => done,
+            (true, "installed") => "would-install",
+            (true, _) => "would-uninstall",
+        });
+        let hooks = self.hooks.as_ref();
+        let state = done.or(hooks.map(|hooks| hooks.state)).unwrap_or_default();
+        let method = self.method.or(hooks.and_then(|hooks| hooks.method));
+        let (name, method) = (self.name.as_deref(), method.unwrap_or_default());
+        let fields = [name.unwrap_or_default(), state, method, self.path.as_str()];
+        vec![Row::record(&fields.map(str::as_bytes))]
+    }
 }
 
 /// The worktree that is meant.
@@ -75,37 +116,44 @@ pub fn run(session: &Session, command: &HooksCommand) -> Result<Outcome<HooksAns
         None => Hooks::of(&repository.git, &target.admin_dir, &target.path)?,
     };
     let mut exit = ExitCode::Success;
-    let mut name = target
-        .known
-        .as_ref()
-        .map(|known| known.record.name.to_string());
-    let done = match command {
+    let mut answer = HooksAnswer {
+        name: target
+            .known
+            .as_ref()
+            .map(|known| known.record.name.to_string()),
+        path: target.path.clone(),
+        done: None,
+        dry_run,
+        method: None,
+        recorded: None,
+        hooks: None,
+    };
+    match command {
         HooksCommand::Install(_) if dry_run => {
-            HooksDone::WouldInstall(Method::of(repository.git.version()?))
+            answer.done = Some("installed");
+            answer.method = Some(method_word(&Method::of(repository.git.version()?)));
         }
         HooksCommand::Install(_) => {
-            let (method, known, recorded) = install(session, &repository, &target, &hooks)?;
-            name = Some(known);
-            HooksDone::Installed { method, recorded }
+            let (method, name, recorded) = install(session, &repository, &target, &hooks)?;
+            answer.name = Some(name);
+            answer.done = Some("installed");
+            answer.method = Some(method_word(&method));
+            answer.recorded = Some(recorded);
         }
-        HooksCommand::Uninstall(_) if dry_run => HooksDone::WouldUninstall,
         HooksCommand::Uninstall(_) => {
-            uninstall(&repository, &target, &hooks)?;
-            HooksDone::Uninstalled
+            if !dry_run {
+                uninstall(&repository, &target, &hooks)?;
+            }
+            answer.done = Some("uninstalled");
         }
         HooksCommand::Status(_) => {
             let status = hooks.status()?;
             if !works(&status) {
                 exit = ExitCode::Violations;
             }
-            HooksDone::Status(status)
+            answer.hooks = Some(HooksField::from(&status));
         }
-    };
-    let answer = HooksAnswer {
-        path: target.path,
-        name,
-        done,
-    };
+    }
     Ok(Outcome {
         answer,
         notes: Vec::new(),

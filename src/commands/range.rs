@@ -80,6 +80,6 @@ fn scope(
         base,
     })?;
     let name = profile.map(|_| loaded.settings.scope.value.clone());
-    let scope = Scope::compile(rules, repository.case()?).map_err(Error::Scope)?;
+    let scope = Scope::compile(rules, repository.case()?).map_err(Error::from)?;
     Ok((scope, name))
 }

@@ -14,22 +14,11 @@ use camino::Utf8Path;
 /// The unit of `st_blocks` (stat(3type)), whatever the block size of the file system.
 const BLOCK: u64 = 512;
 
-/// Says how much of the disk something takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Usage {
-    /// Nobody asked.
-    NotAsked,
-    /// Something in it cannot be read.
-    Unknown,
-    /// So many bytes.
-    Bytes(u64),
-}
-
 /// Returns the bytes that each of these directories takes with all below, in blocks of the disk,
 /// as du(1) counts. A file with several names in
-/// a directory counts once there; no link is followed.
+/// a directory counts once there; no link is followed. None where something cannot be read.
 #[must_use]
-pub fn usage(directories: &[&Utf8Path]) -> Vec<Usage> {
+pub fn usage(directories: &[&Utf8Path]) -> Vec<Option<u64>> {
     let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(1, 8));
     let next = AtomicUsize::new(0);
     let work = || {
@@ -40,10 +29,10 @@ pub fn usage(directories: &[&Utf8Path]) -> Vec<Usage> {
                 return done;
             };
             let bytes = of(directory.as_std_path());
-            done.push((at, bytes.map_or(Usage::Unknown, Usage::Bytes)));
+            done.push((at, bytes.ok()));
         }
     };
-    let mut all = vec![Usage::Unknown; directories.len()];
+    let mut all = vec![None; directories.len()];
     std::thread::scope(|scope| {
         let threads = threads.min(directories.len());
         let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
@@ -84,7 +73,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = Utf8Path::from_path(directory.path()).expect("UTF-8");
         let measure = || match usage(&[path])[..] {
-            [Usage::Bytes(bytes)] => bytes,
+            [Some(bytes)] => bytes,
             ref other => panic!("{other:?}"),
         };
         let empty = measure();
@@ -97,6 +86,6 @@ mod tests {
         std::fs::create_dir(path.join("d")).expect("made");
         std::fs::write(path.join("d/e"), vec![b'x'; 100_000]).expect("written");
         assert!(measure() - one > 100_000);
-        assert_eq!(usage(&[&path.join("gone")]), [Usage::Unknown]);
+        assert_eq!(usage(&[&path.join("gone")]), [None]);
     }
 }

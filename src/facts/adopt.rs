@@ -47,7 +47,7 @@ pub fn record(
         &name,
     )?;
     let case = repository.case()?;
-    Scope::compile(scope.clone(), case).map_err(Error::Scope)?;
+    Scope::compile(scope.clone(), case).map_err(Error::from)?;
     let dot_git = files::read(&path.join(".git"))?.unwrap_or_default();
     let tips = base_tips(repository, &revision, &base)?;
     let record = Record {

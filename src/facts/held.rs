@@ -1,41 +1,54 @@
 //! Reads who works in a worktree, and what keeps it.
 
-use super::owner::alive;
-use crate::config::Strategy;
-use crate::disk::files;
-use crate::worktree::{Alive, HeldClaim, Owner, Record};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-/// Holds what is known of who has a worktree.
-#[derive(Clone, Debug, PartialEq, Eq)]
+use super::owner::alive;
+use crate::answer::shapes::{ClaimField, OwnerField};
+use crate::config::{Choice, Strategy};
+use crate::disk::files;
+use crate::worktree::Record;
+
+/// Who has a worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Held {
-    /// What its directory is.
-    pub strategy: Strategy,
-    /// Who works there, if anybody said, and whether that one is alive.
-    pub owner: Option<(Owner, Alive)>,
-    /// What is held of it on a server.
-    pub claim: Option<HeldClaim>,
-    /// Why it is locked, if it is (`git worktree lock`): perhaps nobody said why. A repository of
-    /// its own cannot be.
-    pub locked: Option<String>,
+    /// `worktree` or `clone`.
+    pub strategy: &'static str,
+    /// The owner; absent if none was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<OwnerField>,
+    /// The claim on a server; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: Option<ClaimField>,
+    /// Whether `git worktree lock` locked the worktree; absent for a clone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locked: Option<bool>,
+    /// Why the worktree is locked, if a reason was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lock_reason: Option<String>,
 }
 
 impl Held {
-    /// Reads it.
+    /// Reads the owner, the claim and the lock of a worktree.
     #[must_use]
     pub fn of(record: &Record) -> Self {
-        let locked = match record.strategy {
-            // gitrepository-layout(5), `worktrees/<id>/locked`
-            Strategy::Worktree => files::read(&record.admin_dir.join("locked")).ok().flatten(),
-            Strategy::Clone => None,
+        let is_clone = record.strategy == Strategy::Clone;
+        // gitrepository-layout(5), `worktrees/<id>/locked`; a clone cannot be locked
+        let lock = if is_clone {
+            None
+        } else {
+            files::read(&record.admin_dir.join("locked")).ok().flatten()
         };
+        let reason = lock
+            .as_ref()
+            .map(|why| String::from_utf8_lossy(why.trim_ascii()));
+        let owner = record.owner.as_ref();
         Self {
-            strategy: record.strategy,
-            owner: record.owner.clone().map(|owner| {
-                let alive = alive(&owner);
-                (owner, alive)
-            }),
-            claim: record.claim.clone(),
-            locked: locked.map(|why| String::from_utf8_lossy(why.trim_ascii()).into_owned()),
+            strategy: record.strategy.as_str(),
+            owner: owner.map(|owner| OwnerField::new(owner, alive(owner))),
+            claim: record.claim.as_ref().map(ClaimField::from),
+            locked: (!is_clone).then_some(lock.is_some()),
+            lock_reason: reason.filter(|why| !why.is_empty()).map(Into::into),
         }
     }
 }

@@ -8,53 +8,88 @@ mod graph;
 use std::collections::{HashMap, HashSet};
 
 use bstr::{BStr, BString, ByteSlice};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use self::graph::Graph;
+use crate::answer::shapes::BaseField;
 use crate::config::Strategy;
 use crate::disk::files;
 use crate::git::Git;
 use crate::git::objects::Objects;
 use crate::name::CommitId;
-use crate::worktree::Record;
-use crate::worktree::Worktree;
-use crate::worktree::WorktreeError;
 use crate::worktree::repository::Repository;
+use crate::worktree::{Record, Worktree, WorktreeError};
 
-/// Says where a branch stands. A number is none where it cannot be told.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Where a branch stands. A number is null if it is unknown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Position {
-    /// The commit that the branch is at; none when it is gone.
+    /// The commit of the branch; null if the branch is gone.
     pub head: Option<CommitId>,
-    /// How many commits it has that the base has not.
+    /// The number of commits that the branch has and the base has not.
     pub commits: Option<u64>,
-    /// The branch that the base was taken from, if it was one.
+    /// The branch that the base was taken from, if any.
+    #[serde(flatten)]
     pub base_branch: Option<BaseBranch>,
-    /// What it tracks, if anything.
+    /// What the branch tracks; absent if nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream: Option<Upstream>,
 }
 
-/// Holds how things are with the branch that a base was taken from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The branch that a base was taken from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BaseBranch {
-    /// Its name, short.
+    /// The short name.
+    #[serde(skip)]
     pub name: String,
-    /// How many commits it has that the base has not: how far it moved.
+    /// The number of commits that this branch has and the base has not.
+    #[serde(skip)]
     pub moved: Option<u64>,
-    /// How many commits of the worktree's branch it has not.
+    /// The number of commits that the branch has and the base branch has not.
     pub ahead: Option<u64>,
-    /// How many commits it has that the worktree's branch has not.
+    /// The number of commits that the base branch has and the branch has not.
     pub behind: Option<u64>,
 }
 
-/// Holds how things are with what a branch tracks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What a branch tracks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Upstream {
-    /// Its name, short.
+    /// The short name.
     pub name: String,
-    /// How many commits it has not.
+    /// The number of commits that the branch has and the upstream has not.
     pub ahead: Option<u64>,
-    /// How many commits it has that the branch has not.
+    /// The number of commits that the upstream has and the branch has not.
     pub behind: Option<u64>,
+}
+
+impl Position {
+    /// The base of the worktree, with how far the base branch moved.
+    #[must_use]
+    pub fn base(&self, commit: &CommitId, revision: &str) -> BaseField {
+        let branch = self.base_branch.as_ref();
+        BaseField {
+            branch: branch.map(|branch| branch.name.clone()),
+            moved: branch.map(|branch| branch.moved),
+            ..BaseField::named(commit, revision)
+        }
+    }
+}
+
+impl Upstream {
+    /// How the upstream differs; none if it does not.
+    #[must_use]
+    pub fn difference(&self) -> Option<String> {
+        let name = &self.name;
+        match (self.ahead, self.behind) {
+            (Some(0), Some(0)) => None,
+            (Some(ahead), Some(0)) => Some(format!("{ahead} ahead of {name}")),
+            (Some(0), Some(behind)) => Some(format!("{behind} behind {name}")),
+            (Some(ahead), Some(behind)) => {
+                Some(format!("{ahead} ahead of and {behind} behind {name}"))
+            }
+            (None, _) | (_, None) => Some(format!("its upstream {name} is gone")),
+        }
+    }
 }
 
 type Branches = HashMap<BString, (CommitId, Option<BString>)>;

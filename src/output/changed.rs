@@ -3,7 +3,7 @@
 use bstr::ByteSlice;
 use serde_json::{Map, Value, json};
 
-use super::json::{change, put_path};
+use super::json_legacy::{change, put_path};
 use super::porcelain::{Records, place, seen};
 use super::{Shown, human};
 use crate::answer::{Paint, Row};

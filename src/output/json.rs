@@ -5,26 +5,20 @@
 use bstr::ByteSlice;
 use serde_json::{Map, Value, json};
 
-use super::{listed, sync};
-use crate::change::{Change, Place, Seen, by_kind, by_seen};
+use super::sync;
+use crate::change::{Change, Place, Seen};
 use crate::client::ContextFile;
 use crate::commands::add::{Added, Done};
-use crate::commands::hooks::{HooksAnswer, HooksDone};
 use crate::commands::range::RangeVerdict;
 use crate::commands::remove::Removed;
 use crate::commands::restore::{Restored, Undone};
-use crate::commands::scope::ScopeAnswer;
-use crate::commands::status::StatusAnswer;
 use crate::commands::verify::Verified;
 use crate::config::{Choice, Client};
-use crate::git::hooks::{Binary, HooksStatus, Installed, Method, PreCommit};
 use crate::path::RepoPath;
-use crate::placed::{Drift, PlacedFile};
 use crate::plan::add::PlannedBranch;
 use crate::plan::remove::{BranchFate, Merged};
 use crate::scope::{RuleList, ScopeRule};
 use crate::verify::{Finding, Report};
-use crate::worktree::{Alive, LastVerification, Owner};
 
 pub(super) fn put_path(object: &mut Map<String, Value>, bytes: &[u8]) {
     match bytes.to_str() {
@@ -80,7 +74,10 @@ pub(super) fn add(added: &Added) -> Value {
         },
     });
     if let (Some(owner), Some(body)) = (&added.owner, body.as_object_mut()) {
-        body.insert("owner".to_owned(), self::owner(owner, added.alive));
+        body.insert(
+            "owner".to_owned(),
+            json!(crate::answer::shapes::OwnerField::new(owner, added.alive)),
+        );
     }
     if let (Some(synced), Some(body)) = (&added.synced, body.as_object_mut()) {
         body.insert("synced".to_owned(), sync::plan_json(synced));
@@ -105,43 +102,6 @@ pub(super) fn add(added: &Added) -> Value {
         body.insert("context".to_owned(), json!(files));
     }
     body
-}
-
-/// Who works there, in one form everywhere.
-pub(super) fn owner(owner: &Owner, alive: Alive) -> Value {
-    let mut body = json!({
-        "id": owner.id,
-        "host": owner.host,
-        "since": owner.since,
-        "alive": match alive {
-            Alive::Yes => Some(true),
-            Alive::No => Some(false),
-            Alive::Unknown => None,
-        },
-    });
-    if let (Some(process), Some(body)) = (&owner.process, body.as_object_mut()) {
-        body.insert("pid".to_owned(), json!(process.pid));
-    }
-    body
-}
-
-pub(super) fn last(last: &LastVerification) -> Value {
-    json!({
-        "at": last.at,
-        "age": crate::answer::seconds_since(&last.at),
-        "head": last.head,
-        "looked": last.looked.as_str(),
-        "changed": last.changed,
-        "kinds": last.kinds,
-        "violations": last.violations,
-        "notices": last.notices,
-        "findings": last.findings.iter().map(|one| json!({
-            "place": one.place,
-            "kind": one.kind,
-            "reason": one.reason,
-            "level": one.level,
-        })).collect::<Vec<_>>(),
-    })
 }
 
 pub(super) fn change(change: &Change, root: Option<&camino::Utf8PathBuf>) -> Map<String, Value> {
@@ -285,79 +245,6 @@ pub(super) fn undone(done: &Undone) -> Value {
     object
 }
 
-pub(super) fn status(one: &StatusAnswer) -> Value {
-    let record = &one.record;
-    let mut value = json!({
-        "name": record.name,
-        "path": one.path,
-        "branch": record.branch,
-        "base": { "commit": record.base.commit, "revision": record.base.revision },
-        "head": one.head,
-        "commits": one.commits,
-        "profile": record.profile,
-        "created": record.created,
-        "scope": record.scope.iter().map(rule).collect::<Vec<_>>(),
-        "changed": one.changes.iter().map(|c| Value::Object(change(c, None))).collect::<Vec<_>>(),
-        "kinds": by_kind(&one.changes),
-        "seen": by_seen(&one.changes),
-        "uncommitted": one.uncommitted,
-        "ignored": one.ignored,
-        "main_changed": one.main_changed,
-        "hooks": one.hooks.as_ref().map_or(Value::Null, hooks_status),
-        "placed": one.placed.as_ref().map(|all| all.iter().map(placed).collect::<Vec<_>>()),
-        "verification": one.last.as_ref().map_or(Value::Null, last),
-    });
-    if let Some(object) = value.as_object_mut() {
-        listed::put_position(object, &one.position);
-        listed::put_held(object, &one.held);
-        listed::put_size(object, one.size);
-    }
-    value
-}
-
-pub(super) fn placed((file, drift): &(PlacedFile, Drift)) -> Value {
-    let mut object = Map::new();
-    put_path(&mut object, file.path.as_bstr());
-    object.insert("origin".to_owned(), json!(file.origin.as_str()));
-    object.insert("kind".to_owned(), json!(file.kind.as_str()));
-    object.insert("state".to_owned(), json!(drift.words()));
-    Value::Object(object)
-}
-
-pub(super) fn scope(answer: &ScopeAnswer) -> Value {
-    match answer {
-        ScopeAnswer::Whole(counted) => {
-            let rules = counted.rules.iter().map(|(one, matches)| {
-                let mut value = rule(one);
-                if let Some(object) = value.as_object_mut() {
-                    object.insert("matches".to_owned(), json!(matches));
-                }
-                value
-            });
-            json!({
-                "name": counted.name,
-                "rules": rules.collect::<Vec<_>>(),
-                "files": {
-                    "write": counted.files.write,
-                    "read": counted.files.read,
-                    "excluded": counted.files.excluded,
-                },
-            })
-        }
-        ScopeAnswer::Paths(paths) => {
-            let decided = paths.iter().map(|decided| {
-                let mut object = Map::new();
-                put_path(&mut object, &decided.given);
-                object.insert("access".to_owned(), json!(decided.access.to_string()));
-                let decider = decided.rule.as_ref().map_or(Value::Null, rule);
-                object.insert("rule".to_owned(), decider);
-                Value::Object(object)
-            });
-            json!({ "paths": decided.collect::<Vec<_>>() })
-        }
-    }
-}
-
 pub(super) fn removed(one: &Removed) -> Value {
     json!({
         "name": one.name,
@@ -386,66 +273,5 @@ pub(super) fn removed(one: &Removed) -> Value {
             Merged::Squashed(commit) => json!({ "how": "squashed", "commit": commit }),
             Merged::Contained(name) => json!({ "how": "contained", "ref": name }),
         }),
-    })
-}
-
-pub(super) fn hooks(answer: &HooksAnswer) -> Value {
-    let method = |method: &Method| match method {
-        Method::Configured => "configured",
-        Method::HooksPath => "hooks-path",
-    };
-    let mut object = json!({ "name": answer.name, "path": answer.path });
-    let Some(fields) = object.as_object_mut() else {
-        return object;
-    };
-    match &answer.done {
-        HooksDone::Installed {
-            method: how,
-            recorded,
-        } => {
-            fields.insert("done".into(), json!("installed"));
-            fields.insert("method".into(), json!(method(how)));
-            fields.insert("recorded".into(), json!(recorded));
-        }
-        HooksDone::WouldInstall(how) => {
-            fields.insert("done".into(), json!("would-install"));
-            fields.insert("method".into(), json!(method(how)));
-        }
-        HooksDone::Uninstalled => {
-            fields.insert("done".into(), json!("uninstalled"));
-        }
-        HooksDone::WouldUninstall => {
-            fields.insert("done".into(), json!("would-uninstall"));
-        }
-        HooksDone::Status(status) => {
-            fields.insert("hooks".into(), hooks_status(status));
-        }
-    }
-    object
-}
-
-fn hooks_status(status: &HooksStatus) -> Value {
-    let (state, method) = match &status.installed {
-        Installed::No => ("missing", None),
-        Installed::Complete(method) => ("complete", Some(method)),
-        Installed::Partly { method, .. } => ("partly", Some(method)),
-        Installed::Overridden { .. } => ("overridden", None),
-    };
-    let method = method.map(|method| match method {
-        Method::Configured => "configured",
-        Method::HooksPath => "hooks-path",
-    });
-    let (binary, found) = match &status.binary {
-        Some(Binary::Found(path)) => (Some(path), true),
-        Some(Binary::Missing(path)) => (Some(path), false),
-        None => (None, false),
-    };
-    json!({
-        "state": state,
-        "method": method,
-        "binary": binary,
-        "binary_found": found,
-        "blocks_commits": status.pre_commit == PreCommit::Blocks,
-        "user_directory": status.user_directory,
     })
 }

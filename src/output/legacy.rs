@@ -3,23 +3,19 @@
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
-use super::human::{changed as human_changed, findings, listing, making, restoring, worktrees};
+use super::human::{changed as human_changed, findings, making, restoring};
 use super::porcelain::{self, Records};
-use super::{changed, doctor, json, listed, prune, sync, trash};
+use super::{changed, doctor, json_legacy as json, prune, sync, trash};
 use crate::answer::{Answer, Cell, Row, Text, Verdict};
 use crate::commands::add::Added;
 use crate::commands::changed::ChangedAnswer;
 use crate::commands::doctor::Doctored;
 use crate::commands::hook::HookAnswer;
-use crate::commands::hooks::HooksAnswer;
-use crate::commands::list::Listed;
 use crate::commands::prune::Pruned;
 use crate::commands::range::RangeVerdict;
 use crate::commands::remove::Removed;
 use crate::commands::restore::RestoreAnswer;
 use crate::commands::revive::Revived;
-use crate::commands::scope::ScopeAnswer;
-use crate::commands::status::StatusAnswer;
 use crate::commands::sync::Synced;
 use crate::commands::verify::Verified;
 
@@ -97,15 +93,11 @@ trait LegacyVerdicts {
 macro_rules! no_verdicts { ($($inner:ty),*) => { $(impl LegacyVerdicts for $inner {})* } }
 no_verdicts!(
     Added,
-    Listed,
-    Vec<StatusAnswer>,
-    ScopeAnswer,
     (ChangedAnswer, Shown),
     RestoreAnswer,
     Vec<Removed>,
     Vec<Revived>,
     Vec<Synced>,
-    HooksAnswer,
     Doctored,
     Pruned,
     HookAnswer
@@ -133,27 +125,6 @@ impl LegacyVerdicts for RangeVerdict {
 }
 
 legacy!(AddAnswer(Added), "add", json::add, making::add, |_| vec![]);
-legacy!(
-    ListAnswer(Listed),
-    "list",
-    listed::json,
-    listing::list,
-    |one| { collected(|records| listed::porcelain(records, one)) }
-);
-legacy!(
-    StatusAnswers(Vec<StatusAnswer>),
-    "status",
-    |all| json!({ "worktrees": all.iter().map(json::status).collect::<Vec<_>>() }),
-    |all, paint| worktrees::status(all, paint),
-    |all| collected(|records| all.iter().for_each(|one| porcelain::status(records, one)))
-);
-legacy!(
-    ScopeAnswers(ScopeAnswer),
-    "scope",
-    json::scope,
-    worktrees::scope,
-    |one| { collected(|records| porcelain::scope(records, one)) }
-);
 legacy!(
     ChangedAnswers((ChangedAnswer, Shown)),
     "changed",
@@ -217,13 +188,6 @@ legacy!(
     |all| json!({ "worktrees": all.iter().map(sync::json).collect::<Vec<_>>() }),
     |all, paint| sync::human(all, paint),
     |all| collected(|records| all.iter().for_each(|one| sync::porcelain(records, one)))
-);
-legacy!(
-    HooksAnswers(HooksAnswer),
-    "hooks",
-    json::hooks,
-    making::hooks,
-    |one| { collected(|records| porcelain::hooks(records, one)) }
 );
 legacy!(
     DoctorAnswer(Doctored),

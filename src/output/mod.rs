@@ -8,19 +8,22 @@ mod doctor;
 mod errors;
 mod github;
 mod human;
-mod json;
+#[path = "json.rs"]
+mod json_legacy;
 mod legacy;
-mod listed;
 mod porcelain;
 pub mod progress;
 mod prune;
 mod sarif;
+pub mod schema;
 mod sync;
 mod table;
 mod trash;
 
 pub use errors::render as render_error;
 pub use legacy::*;
+
+use serde::Serialize;
 
 use crate::answer::{Answer, Form, Paint, Text, records};
 use crate::cli::Format;
@@ -57,7 +60,12 @@ fn document<A: Answer>(answer: &A, notes: &[String]) -> Vec<u8> {
             body.insert("notes".to_owned(), notes.into());
         }
     }
-    let mut text = serde_json::to_vec_pretty(&body).unwrap_or_default();
+    json(&body)
+}
+
+/// Renders a JSON document.
+pub fn json<T: Serialize>(document: &T) -> Vec<u8> {
+    let mut text = serde_json::to_vec_pretty(document).unwrap_or_default();
     text.push(b'\n');
     text
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::Printed;
 use super::human::count;
-use super::json::{paths, put_path};
+use super::json_legacy::{paths, put_path};
 use super::porcelain::Records;
 use crate::answer::Paint;
 use crate::commands::sync::{PlacedState, SyncDone, Synced};

@@ -98,17 +98,17 @@ impl Drift {
 }
 
 /// Counts placed files by their state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct DriftCounts {
-    /// All of them, without the directories.
+    /// The number of files, without directories.
     pub files: usize,
-    /// Those that are edited here.
+    /// The number that is edited here.
     pub edited: usize,
-    /// Those that are missing here.
+    /// The number that is missing here.
     pub missing: usize,
-    /// Those whose source has other content by now.
+    /// The number whose source has another content.
     pub source_newer: usize,
-    /// Those whose source is gone.
+    /// The number whose source is gone.
     pub source_gone: usize,
 }
 

@@ -291,7 +291,7 @@ fn a_prompt_that_cannot_be_had_is_an_error_and_nothing_is_made() {
     ");
     assert_snapshot!(add(&["--prompt-file", "../binary"]), @"
     --- stderr
-    error: the prompt from ../binary has a NUL byte: it is no text
+    error: the prompt from ../binary has a NUL byte: it is not text
     help: give a text file: --prompt-file task.md
     --- status 2
     ");

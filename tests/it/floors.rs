@@ -24,7 +24,9 @@ const HOMES: &[(&str, &[&str])] = &[
     ("serde_json", &["output"]),
     (
         "schemars",
-        &["name", "answer", "client", "commands", "output"],
+        &[
+            "name", "answer", "client", "commands", "error", "facts", "output", "placed",
+        ],
     ),
     ("ignore", &["disk", "sync", "commands"]),
     ("fs_extra", &["disk"]),

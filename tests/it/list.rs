@@ -10,7 +10,7 @@ use crate::support::{TestRepo, binary};
 fn without_worktrees_it_says_how_to_make_one() {
     assert_snapshot!(TestRepo::project().agentwt(&["list"]), @"
     --- stderr
-    no worktrees yet; to make one: git agentwt add task-1
+    no worktrees yet; to create one: git agentwt add task-1
     --- status 0
     ");
     assert_snapshot!(TestRepo::project().agentwt(&["list", "--porcelain"]), @"--- status 0");

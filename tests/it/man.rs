@@ -10,6 +10,7 @@ use clap::CommandFactory;
 use git_agentwt::cli::Cli;
 use git_agentwt::cli::man::{Page, pages};
 use git_agentwt::exit::ExitCode;
+use git_agentwt::output::schema::{man_section, schemas};
 
 fn man_directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("man")
@@ -19,11 +20,38 @@ fn man_directory() -> PathBuf {
 #[must_use]
 #[track_caller]
 fn current_pages() -> Vec<Page> {
-    pages(|name| {
+    let sections = |name: &str| {
         let path = man_directory().join(format!("sections/{name}.roff"));
         fs::read_to_string(&path)
             .unwrap_or_else(|error| panic!("{} cannot be read: {error}", path.display()))
-    })
+    };
+    pages(sections, man_section)
+}
+
+#[test]
+fn the_schemas_are_current_and_describe_every_key() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema");
+    for (name, schema) in schemas() {
+        let file = directory.join(format!("{name}.json"));
+        let text = serde_json::to_string_pretty(&schema).expect("it is JSON") + "\n";
+        if std::env::var_os("UPDATE_MAN").is_some() {
+            fs::create_dir_all(&directory).expect("docs/ can be written");
+            fs::write(&file, &text).expect("docs/schema can be written");
+        }
+        let found = fs::read_to_string(&file).unwrap_or_default();
+        assert!(found == text, "{name}.json is not current: UPDATE_MAN=1");
+        let section = man_section(name);
+        let mut lines = section.lines();
+        while let Some(line) = lines.next() {
+            if let Some(key) = line.strip_prefix(".B ").filter(|key| *key != "\\-\\-json") {
+                let description = lines.next().unwrap_or_default();
+                assert!(
+                    !description.is_empty() && !description.starts_with('.'),
+                    "{name}: {key} has no description"
+                );
+            }
+        }
+    }
 }
 
 /// A page as a reader sees it, or none if man is not installed.

@@ -3,16 +3,13 @@
 use super::count;
 use crate::answer::Paint;
 use crate::commands::add::{Added, Done};
-use crate::commands::hooks::{HooksAnswer, HooksDone};
 use crate::commands::remove::Removed;
 use crate::config::{Choice, Client};
-use crate::git::hooks::{Binary, HooksStatus, Installed, Method, PreCommit};
 use crate::output::{Printed, sync};
 use crate::plan::add::PlannedBranch;
 use crate::plan::remove::BranchFate;
 use crate::scope::RuleList;
 use crate::size::Size;
-use crate::worktree::MadeBy;
 
 /// The path on stdout, and only that; the rest on stderr. `-n` prints the plan instead.
 pub fn add(added: &Added, paint: Paint) -> Printed {
@@ -151,82 +148,4 @@ fn ignored(one: &Removed) -> String {
         places.push("…".to_owned());
     }
     format!(", {files} ({})", places.join(", "))
-}
-
-/// What was done to hooks on stderr; how they are on stdout.
-pub fn hooks(answer: &HooksAnswer, paint: Paint) -> Printed {
-    let path = paint.name(answer.path.as_str());
-    let by = |method: &Method| match method {
-        Method::Configured => "as configured hooks",
-        Method::HooksPath => "by core.hooksPath, chained to the user's own",
-    };
-    let said = |stderr: String| Printed {
-        stdout: Vec::new(),
-        stderr,
-    };
-    match &answer.done {
-        HooksDone::Installed { method, recorded } => {
-            let mut text = format!("installed hooks in {path}, {}\n", by(method));
-            if *recorded {
-                let name = answer.name.as_deref().unwrap_or("");
-                text.push_str(&format!(
-                    "recorded it as {}: see its scope with `git agentwt scope {name}`\n",
-                    paint.name(name)
-                ));
-            }
-            said(text)
-        }
-        HooksDone::WouldInstall(method) => {
-            said(format!("would install hooks in {path}, {}\n", by(method)))
-        }
-        HooksDone::Uninstalled => said(format!("removed our hooks from {path}\n")),
-        HooksDone::WouldUninstall => said(format!("would remove our hooks from {path}\n")),
-        HooksDone::Status(status) => {
-            let text = format!("{path}\n{}", status_lines(status, paint));
-            Printed {
-                stdout: text.into_bytes(),
-                stderr: String::new(),
-            }
-        }
-    }
-}
-
-/// How hooks are, in lines that `status` shows too.
-pub fn status_lines(status: &HooksStatus, paint: Paint) -> String {
-    let how = match &status.installed {
-        Installed::No => paint.warning("not installed"),
-        Installed::Complete(Method::Configured) => paint.good("installed, as configured hooks"),
-        Installed::Complete(Method::HooksPath) => paint.good("installed, by core.hooksPath"),
-        Installed::Partly { faults, .. } => {
-            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-            paint.bad(&format!("damaged: {}", faults.join("; ")))
-        }
-        Installed::Overridden { scope, path } => {
-            paint.bad(&format!("overridden by core.hooksPath = {path} ({scope})"))
-        }
-    };
-    let mut text = format!("  hooks    {how}\n");
-    match &status.binary {
-        Some(Binary::Found(path)) => text.push_str(&format!("  program  {path}\n")),
-        Some(Binary::Missing(path)) => {
-            text.push_str(&format!(
-                "  program  {}\n",
-                paint.bad(&format!("{path} is missing"))
-            ));
-        }
-        None => {}
-    }
-    if status.pre_commit == PreCommit::Blocks {
-        text.push_str("  commits  are refused when there are violations\n");
-    }
-    text.push_str(&format!("  user's   {}\n", status.user_directory));
-    text
-}
-
-/// Who made a worktree, where that matters to people.
-pub const fn made_by(made_by: MadeBy) -> Option<&'static str> {
-    match made_by {
-        MadeBy::Add => None,
-        MadeBy::Git => Some("made by plain git"),
-    }
 }

@@ -48,10 +48,10 @@ fn status_names_what_is_not_the_same() {
     assert_snapshot!(placed.join("\n").replace('\t', "|"), @"
     task|placed|same|.env
     task|placed|same|AGENTS.md
-    task|placed|edited here|certs/a.log
-    task|placed|gone at source|certs/link
+    task|placed|edited-here|certs/a.log
+    task|placed|gone-at-source|certs/link
     task|placed|missing|run.sh
-    task|placed|edited here, source newer|src/local.json
+    task|placed|edited-here,source-newer|src/local.json
     ");
 }
 
@@ -73,10 +73,10 @@ fn status_has_every_file_for_programs() {
     assert_snapshot!(lines.join("\n").replace('"', ""), @"
     .env file synced [same]
     AGENTS.md file context [same]
-    certs/a.log file synced [edited here]
-    certs/link link synced [gone at source]
+    certs/a.log file synced [edited-here]
+    certs/link link synced [gone-at-source]
     run.sh file synced [missing]
-    src/local.json file synced [edited here,source newer]
+    src/local.json file synced [edited-here,source-newer]
     ");
 }
 

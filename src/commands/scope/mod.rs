@@ -1,38 +1,22 @@
 //! `git agentwt scope`: what a scope says, and which rule decides about a path.
 
+mod answer;
+
 use std::ffi::OsString;
 use std::io::Read;
 
 use bstr::BString;
 use camino::Utf8PathBuf;
 
+pub use self::answer::ScopeAnswer;
+use self::answer::{CountedRule, PathDecision, WholeScope};
 use super::{Outcome, Session};
+use crate::answer::shapes::{AccessCounts, RuleField};
 use crate::cli::ScopeLists;
 use crate::config::SettingFlags;
 use crate::error::Error;
-use crate::facts::scope::{Counted, Subject, counted, of_profile};
+use crate::facts::scope::{Subject, counted, of_profile};
 use crate::facts::{Repository, given, load_config};
-use crate::scope::{Access, ScopeRule};
-
-/// Holds the answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ScopeAnswer {
-    /// The whole scope, with what each rule matches.
-    Whole(Box<Counted>),
-    /// What decides about each path.
-    Paths(Vec<Decided>),
-}
-
-/// Holds what decides about one path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decided {
-    /// The path as it was given.
-    pub given: BString,
-    /// Its access.
-    pub access: Access,
-    /// The rule that decided; none when no rule matches.
-    pub rule: Option<ScopeRule>,
-}
 
 /// Shows a scope, or decides about paths.
 ///
@@ -52,7 +36,23 @@ pub fn run(session: &Session, options: &crate::cli::Scope) -> Result<Outcome<Sco
     }
     if paths.is_empty() && !options.stdin {
         let counted = counted(&repository, subject)?;
-        return Ok(Outcome::done(ScopeAnswer::Whole(Box::new(counted))));
+        let rules = counted.rules.iter().map(|(rule, matches)| CountedRule {
+            rule: RuleField::from(rule),
+            matches: *matches,
+        });
+        return Ok(Outcome::done(ScopeAnswer {
+            whole: Some(WholeScope {
+                name: counted.name,
+                rules: rules.collect(),
+                files: AccessCounts {
+                    write: counted.files.write,
+                    read: counted.files.read,
+                    excluded: counted.files.excluded,
+                },
+                advice: counted.advice,
+            }),
+            paths: None,
+        }));
     }
     let below = given::prefix(&repository, subject.path.as_ref());
     let mut roots: Vec<&Utf8PathBuf> = subject.path.iter().chain(&repository.toplevel).collect();
@@ -61,14 +61,12 @@ pub fn run(session: &Session, options: &crate::cli::Scope) -> Result<Outcome<Sco
     for given in paths {
         let (path, kind) = given::parse(&below, &roots, &given)?;
         let verdict = subject.verdict(&repository, &path, kind)?;
-        let rule = verdict.rule.cloned();
-        decided.push(Decided {
-            given,
-            access: verdict.access,
-            rule,
-        });
+        decided.push(PathDecision::new(&given, verdict.access, verdict.rule));
     }
-    Ok(Outcome::done(ScopeAnswer::Paths(decided)))
+    Ok(Outcome::done(ScopeAnswer {
+        whole: None,
+        paths: Some(decided),
+    }))
 }
 
 fn profile_subject(

@@ -1,0 +1,107 @@
+//! Describes the JSON documents: their JSON Schema, and the section JSON of a man page.
+
+use schemars::{JsonSchema, schema_for};
+use serde_json::{Map, Value, json};
+
+use crate::answer::Answer;
+use crate::commands;
+use crate::error::ErrorDocument;
+
+/// The JSON Schema of each document (`docs/schema/<document>.json`), by name.
+#[must_use]
+pub fn schemas() -> Vec<(&'static str, Value)> {
+    vec![
+        of::<commands::clients::ClientsAnswer>(),
+        of::<commands::hooks::HooksAnswer>(),
+        of::<commands::init::InitAnswer>(),
+        of::<commands::list::ListAnswer>(),
+        of::<commands::path::PathAnswer>(),
+        of::<commands::reapply::ReapplyAnswer>(),
+        of::<commands::renew::RenewAnswer>(),
+        of::<commands::scope::ScopeAnswer>(),
+        of::<commands::status::StatusAnswer>(),
+        ("error", schema_for!(ErrorDocument).to_value()),
+    ]
+}
+
+/// The schema of an answer in its envelope.
+fn of<A: Answer + JsonSchema>() -> (&'static str, Value) {
+    let mut schema = schema_for!(A).to_value();
+    let name = format!("agentwt.{}/1", A::DOCUMENT);
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        let version = "The name and the version of the document.";
+        let notes = "What the user should know beside the answer.";
+        properties.insert(
+            "schema".into(),
+            json!({ "description": version, "const": name }),
+        );
+        let strings =
+            json!({ "description": notes, "type": "array", "items": { "type": "string" } });
+        properties.insert("notes".into(), strings);
+    }
+    schema["title"] = name.into();
+    (A::DOCUMENT, schema)
+}
+
+/// The section JSON of the man page of a command, in roff; empty if there is no document.
+#[must_use]
+pub fn man_section(command: &str) -> String {
+    let schemas = schemas();
+    let Some((name, schema)) = schemas.iter().find(|(name, _)| *name == command) else {
+        return String::new();
+    };
+    let mut text = format!(
+        ".SH JSON\nWith\n.B \\-\\-json\nthe answer is one document,\n.BR agentwt.{name}/1 .\n\
+        A key that does not apply is absent; null is unknown.\n\
+        An error is a document too: see\n.BR git\\-agentwt (1).\n"
+    );
+    let mut keys = Vec::new();
+    collect_keys(schema, &schema["$defs"], "", &mut keys);
+    for (key, description) in keys {
+        let description = roff(&description);
+        text.push_str(&format!(
+            ".TP\n.B {}\n{description}\n",
+            key.replace('-', "\\-")
+        ));
+    }
+    text
+}
+
+/// Collects the keys of a schema and of all below, as `worktrees[].base.commit`.
+fn collect_keys(schema: &Value, defs: &Value, at: &str, keys: &mut Vec<(String, String)>) {
+    if let Some(reference) = schema["$ref"].as_str() {
+        let name = reference.rsplit('/').next().unwrap_or_default();
+        collect_keys(&defs[name], defs, at, keys);
+    }
+    for one in schema["anyOf"].as_array().into_iter().flatten() {
+        collect_keys(one, defs, at, keys);
+    }
+    if schema["items"].is_object() {
+        collect_keys(&schema["items"], defs, &format!("{at}[]"), keys);
+    }
+    let none = Map::new();
+    for (key, property) in schema["properties"].as_object().unwrap_or(&none) {
+        let at = if at.is_empty() {
+            key.clone()
+        } else {
+            format!("{at}.{key}")
+        };
+        let description = property["description"].as_str().unwrap_or_default();
+        keys.push((at.clone(), description.to_owned()));
+        collect_keys(property, defs, &at, keys);
+    }
+}
+
+/// A description in roff: code is bold.
+fn roff(text: &str) -> String {
+    let text = text
+        .replace('\\', "\\e")
+        .replace('-', "\\-")
+        .replace('\n', " ");
+    let parts = text.split('`').enumerate();
+    let parts = parts.map(|(at, part)| match at % 2 {
+        0 => part.to_owned(),
+        _ => format!("\\fB{part}\\fR"),
+    });
+    parts.collect()
+}

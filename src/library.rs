@@ -193,7 +193,6 @@ impl Options {
             start: files::canonical(&self.directory)?,
             environment: ours.collect(),
             hook_index: None,
-            chained_for: None,
             walking: Walking::default(),
             input: Vec::new(),
             quarantine: None,

@@ -228,9 +228,6 @@ fn session(cli: &Cli) -> Result<Session, Error> {
         start,
         environment: ours.collect(),
         hook_index: std::env::var("GIT_INDEX_FILE").ok().map(Utf8PathBuf::from),
-        chained_for: std::env::var("GIT_AGENTWT_CHAIN")
-            .ok()
-            .and_then(|process| process.parse().ok()),
         walking: std::env::var("GIT_AGENTWT_WALK")
             .ok()
             .and_then(|text| Walking::parse(&text))

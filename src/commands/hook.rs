@@ -14,7 +14,6 @@ use crate::exit::ExitCode;
 use crate::facts::changes::collect;
 use crate::facts::committed::committed;
 use crate::facts::{IndexFile, Repository, Worktree, heads, proposed};
-use crate::git::hooks::Users;
 use crate::git::hooks::journal::Journal;
 use crate::verify::{Layers, Reason, Report, Strictness, verify};
 use crate::worktree::{by_path, hooks_of};
@@ -47,15 +46,8 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
     let Some(known) = known else {
         return Ok(nothing());
     };
-    if let Some(git) = session.chained_for {
-        let users = hooks_of(&repository.git, &known.record)
-            .and_then(|hooks| hooks.chain(git, &hook.event));
-        match users {
-            Ok(Users::Nothing) => {}
-            // the user's hook goes first; where we cannot tell, the stub asks git: it starts us again
-            Ok(Users::Hook) | Err(_) => return Ok(nothing()),
-        }
-    }
+    // where this fails, the scripts ask git
+    let _ = hooks_of(&repository.git, &known.record).and_then(|hooks| hooks.refresh());
     let repository = known.repository(&repository);
     let argument = |at: usize| hook.args.get(at).and_then(|arg| arg.to_str());
     let rebasing = heads::in_rebase(&known.record);

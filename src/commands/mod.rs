@@ -50,8 +50,6 @@ pub struct Session {
     pub environment: Environment,
     /// The index that a hook was given (`GIT_INDEX_FILE`, githooks(5)).
     pub hook_index: Option<Utf8PathBuf>,
-    /// The git whose stub did not look for the user's hook yet (`GIT_AGENTWT_CHAIN`, `hooks/chain.sh`).
-    pub chained_for: Option<u32>,
     /// Whether stat data are believed (`GIT_AGENTWT_WALK=full|fast`).
     pub walking: Walking,
     /// What came on standard input for a hook (githooks(5)) or as a prompt; empty elsewhere.

@@ -65,7 +65,6 @@ fn session(dir: &Path, runner: impl Runner + 'static) -> Session {
         start: Utf8PathBuf::from_path_buf(dir.to_owned()).expect("it is UTF-8"),
         environment: Vec::new(),
         hook_index: None,
-        chained_for: None,
         walking: git_agentwt::disk::scan::Walking::default(),
         input: Vec::new(),
         quarantine: None,

@@ -1,29 +1,39 @@
 //! Lists what can go wrong when hooks are installed.
-
-use std::fmt;
+#![allow(
+    unused_assignments,
+    reason = "zkat/miette#458: its derive reads fields in a way that rustc warns about"
+)]
 
 use camino::{Utf8Path, Utf8PathBuf};
-use miette::Diagnostic;
 
 use crate::git::GitError;
 
 /// Says why hooks could not be installed, removed or looked at.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum HooksError {
     /// The git directory is not `<common>/worktrees/<id>`.
     #[error("cannot use hooks of `{git_dir}`: it is not the git directory of a linked worktree")]
+    #[diagnostic(
+        code(agentwt::hooks::not_linked),
+        help("the main worktree's hooks are left alone; see its linked ones: git worktree list")
+    )]
     NotLinked {
         /// The directory that was given.
         git_dir: Utf8PathBuf,
     },
-    /// Somebody else is writing a configuration file.
+    /// Another process is writing a configuration file.
     #[error("cannot write `{file}`: `{file}.lock` exists")]
+    #[diagnostic(
+        code(agentwt::hooks::locked),
+        help("if no git is running here, remove it: rm '{file}.lock'")
+    )]
     Locked {
         /// The configuration file.
         file: Utf8PathBuf,
     },
     /// A file could not be read, written or removed.
     #[error("cannot {what} `{path}`: {source}")]
+    #[diagnostic(code(agentwt::hooks::disk))]
     Disk {
         /// What was attempted, as a verb.
         what: &'static str,
@@ -34,6 +44,7 @@ pub enum HooksError {
     },
     /// Git failed.
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Git(#[from] GitError),
 }
 
@@ -44,30 +55,6 @@ impl HooksError {
             what,
             path: path.to_owned(),
             source,
-        }
-    }
-}
-
-impl Diagnostic for HooksError {
-    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        match self {
-            Self::NotLinked { .. } => Some(Box::new("agentwt::hooks::not_linked")),
-            Self::Locked { .. } => Some(Box::new("agentwt::hooks::locked")),
-            Self::Disk { .. } => Some(Box::new("agentwt::hooks::disk")),
-            Self::Git(error) => error.code(),
-        }
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        match self {
-            Self::NotLinked { .. } => Some(Box::new(
-                "the main worktree's hooks are left alone; see its linked ones: git worktree list",
-            )),
-            Self::Locked { file } => Some(Box::new(format!(
-                "if no git is running here, remove it: rm '{file}.lock'"
-            ))),
-            Self::Disk { .. } => None,
-            Self::Git(error) => error.help(),
         }
     }
 }

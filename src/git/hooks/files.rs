@@ -52,10 +52,10 @@ const OTHERS: [&str; 18] = [
 pub(super) const ON_DEMAND: [&str; 3] =
     ["reference-transaction", "push-to-checkout", "proc-receive"];
 
-const CHAIN: &str = include_str!("../../../hooks/chain.sh");
-const OURS_SCRIPT: &str = include_str!("../../../hooks/ours.sh");
-const JOURNAL: &str = include_str!("../../../hooks/journal.sh");
-const COMMITTING: &str = include_str!("../../../hooks/committing.sh");
+const CHAIN: &str = include_str!("../../../hooks/core-hooksPath.sh");
+const OURS_SCRIPT: &str = include_str!("../../../hooks/post-commit.sh");
+const JOURNAL: &str = include_str!("../../../hooks/reference-transaction.sh");
+const COMMITTING: &str = include_str!("../../../hooks/prepare-commit-msg.sh");
 
 /// Holds one file of our directory of hooks.
 pub(super) struct HookFile {

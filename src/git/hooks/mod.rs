@@ -5,9 +5,10 @@
 //! ```text
 //! <admin>/config.worktree               one `include.path`, relative: the only line that we add
 //! <admin>/agentwt/bin                   the binary's absolute path
+//! <admin>/agentwt/users                 the directory of the user's hooks, newer than the settings
 //! <admin>/agentwt/hooks/config          the included file: hook.agentwt-* or core.hooksPath
-//! <admin>/agentwt/hooks/<hook>          hooks/chain.sh, under each name (git before 2.54)
-//! <admin>/agentwt/hooks/agentwt.d/<ev>  hooks/ours.sh, under the name of each of our events
+//! <admin>/agentwt/hooks/<hook>          core-hooksPath.sh, under each name (git before 2.54)
+//! <admin>/agentwt/hooks/agentwt.d/<ev>  post-commit.sh, under the name of each of our events
 //! ```
 //!
 //! `git worktree add` copies `config.worktree` into a worktree that is added from ours, and git
@@ -33,7 +34,6 @@
     reason = "hooks are files in git's own directories, replaced as a whole beside its locks"
 )]
 
-mod chain;
 mod config_worktree;
 pub mod error;
 mod extension;
@@ -42,12 +42,13 @@ pub mod journal;
 mod place;
 mod status;
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::time::SystemTime;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::process::{Git, GitVersion, Mode};
-pub use chain::Users;
 pub use error::HooksError;
 pub use status::{Binary, Fault, HooksStatus, Installed};
 
@@ -148,8 +149,43 @@ impl Hooks {
             return Err(error);
         }
         placed.keep();
+        self.refresh()?;
         self.begin_journal()?;
         Ok(method)
+    }
+
+    /// Writes down for the scripts where the user's hooks are, with the time before the settings
+    /// were read: where a configuration is newer, or this cannot be told, they ask git. Every start
+    /// of the binary by a hook does this.
+    ///
+    /// # Errors
+    /// Fails when the disk does.
+    pub fn refresh(&self) -> Result<(), HooksError> {
+        let (file, new) = (self.state().join("users"), self.state().join("users.new"));
+        let now = SystemTime::now();
+        let Ok(setting) = self.users_setting() else {
+            // not UTF-8
+            return match fs::remove_file(&file) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    Err(HooksError::disk("remove", &file)(error))
+                }
+                Ok(()) | Err(_) => Ok(()),
+            };
+        };
+        // as it was set: the user's hook is called by this name
+        let user = match setting {
+            Some(path) if !path.as_str().is_empty() => path,
+            empty => self.directory_of(empty),
+        };
+        let text = format!("{user}\n");
+        let write = || {
+            if !fs::read(&file).is_ok_and(|there| there == text.as_bytes()) {
+                fs::write(&new, &text)?;
+                fs::rename(&new, &file)?;
+            }
+            File::options().append(true).open(&file)?.set_modified(now)
+        };
+        write().map_err(HooksError::disk("write", &file))
     }
 
     /// Removes the hooks; that there are none is fine. The extension stays: another worktree may
@@ -210,6 +246,8 @@ impl Hooks {
     /// The directory of hooks that such a setting means (githooks(5)).
     fn directory_of(&self, setting: Option<Utf8PathBuf>) -> Utf8PathBuf {
         match setting {
+            // git takes an empty one for the root
+            Some(path) if path.as_str().is_empty() => "/".into(),
             Some(path) => self.work_tree.join(path),
             None => self.common.join("hooks"),
         }

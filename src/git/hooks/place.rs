@@ -100,7 +100,14 @@ pub(super) fn remove(state: &Utf8Path) -> Result<(), HooksError> {
     ] {
         delete(&directory)?;
     }
-    for name in ["bin", "journal", "committing", super::chain::FILE] {
+    for name in [
+        "bin",
+        "journal",
+        "committing",
+        "users",
+        "users.new",
+        "chained",
+    ] {
         let file = state.join(name);
         match fs::remove_file(&file) {
             Err(error) if error.kind() != ErrorKind::NotFound => {

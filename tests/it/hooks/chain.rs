@@ -1,5 +1,5 @@
 //! The user's hooks beside ours, where ours finds out by itself whether there are any
-//! (`hooks/chain.sh`).
+//! (`hooks/core-hooksPath.sh`).
 
 use super::{World, with_each_git};
 
@@ -69,7 +69,7 @@ fn the_users_hook_goes_first_and_runs_once_wherever_it_is() {
         ),
         // where nothing can be written down, and where a path is not UTF-8
         (
-            "hook $MAIN/.git/hooks; s=$MAIN/.git/worktrees/task/agentwt; rm -f $s/chained; mkdir $s/chained",
+            "hook $MAIN/.git/hooks; s=$MAIN/.git/worktrees/task/agentwt; rm -f $s/users; mkdir $s/users",
             true,
         ),
         (

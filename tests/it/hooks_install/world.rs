@@ -55,7 +55,7 @@ impl World {
         for name in ["logs", "bin", "main"] {
             fs::create_dir(world.root.join(name)).expect("a new directory");
         }
-        world.fake("[ -n \"$GIT_AGENTWT_CHAIN\" ] || echo \"$@\" >>\"$LOGS/ours\"");
+        world.fake("echo \"$@\" >>\"$LOGS/ours\"");
         world.git("main", &["init", "-q", "-b", "main", "."]);
         world.git("main", &["config", "maintenance.auto", "false"]);
         world.git("main", &["commit", "-q", "--allow-empty", "-m", "root"]);

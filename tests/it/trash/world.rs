@@ -144,7 +144,7 @@ impl World {
 /// Whether a line is of what git keeps by content, or writes anew whenever it looks.
 fn is_gits(line: &str) -> bool {
     // and what a hook of ours found out for the others of one command
-    let gits = [".git/objects/", ".git/index|", ".git/agentwt/chained|"];
+    let gits = [".git/objects/", ".git/index|", ".git/agentwt/users|"];
     gits.iter().any(|start| line.starts_with(start))
 }
 

@@ -24,6 +24,7 @@ use crate::plan::range::RangeRefusal;
 use crate::plan::refusal::Refusal;
 use crate::scope::ScopeError;
 use crate::sync::PatternError;
+use crate::worktree::claims::ClaimsError;
 use crate::worktree::saved::SavedError;
 
 /// Says why a command did not do what was asked.
@@ -218,6 +219,17 @@ impl From<Vec<ScopeError>> for Error {
 impl From<RestoreRefusal> for Error {
     fn from(refusal: RestoreRefusal) -> Self {
         Self::Restore(Box::new(refusal))
+    }
+}
+
+impl From<ClaimsError> for Error {
+    fn from(error: ClaimsError) -> Self {
+        match error {
+            ClaimsError::Failure(failure) => Self::Claim(failure),
+            ClaimsError::Git(error) => Self::Git(error),
+            ClaimsError::Disk(error) => Self::Disk(error),
+            ClaimsError::Lock(error) => error.into(),
+        }
     }
 }
 

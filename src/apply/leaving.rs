@@ -2,8 +2,8 @@
 //! what would be lost, and takes it away.
 
 use super::bring::{self, Brought};
+use super::remove;
 use super::trash::{self, Since};
-use super::{claim, remove};
 use crate::disk::files;
 use crate::error::Error;
 use crate::facts::changes::Survey;
@@ -12,6 +12,7 @@ use crate::facts::{Environment, Repository, Worktree};
 use crate::name::BranchName;
 use crate::plan::remove::refusal::RemoveRefusal;
 use crate::plan::remove::{BranchFate, RemoveFacts, RemoveOptions, RemovePlan, plan};
+use crate::worktree::claims;
 use crate::worktree::saved::Rescue;
 use crate::worktree::{Removal, VERSION};
 
@@ -192,7 +193,7 @@ impl Leaving {
         let held = self.known.record.claim.as_ref();
         notes.extend(held.and_then(|held| {
             let name = &self.known.record.name;
-            claim::release_or_note(repository, name, held, environment)
+            claims::release_or_note(repository, name, held, environment)
         }));
         let branch = remove::take_away(repository, &self.known, &removal)?;
         let mut plan = self.plan.clone();

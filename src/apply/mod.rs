@@ -3,7 +3,6 @@
 //! Each does one thing and says how to undo it, or leaves nothing when it fails.
 
 pub mod bring;
-pub mod claim;
 pub mod clean;
 pub mod clone;
 pub mod hide;

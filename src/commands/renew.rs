@@ -6,13 +6,13 @@ use serde::Serialize;
 use super::{Outcome, Session};
 use crate::answer::shapes::{ClaimField, OwnerField};
 use crate::answer::{Answer, Text};
-use crate::apply::claim::{self, Claims, Renewal};
 use crate::claim::{ClaimFailure, Lease, Who};
 use crate::disk::files::{self, Lock};
 use crate::disk::lock::{LockError, LockFile, Patience};
 use crate::error::Error;
 use crate::facts::{Repository, Worktree, owner};
 use crate::path::escape_for_terminal;
+use crate::worktree::claims::{self, Claims, Renewal};
 use crate::worktree::{Alive, HeldClaim, Owner, OwnerProcess, to_text};
 
 /// The answer of `renew`.
@@ -81,7 +81,7 @@ pub fn run(session: &Session, options: &crate::cli::Renew) -> Result<Outcome<Ren
         return owner_only(&repository, &known, options);
     };
     let name = &known.record.name;
-    let limit = claim::limit(&session.environment)?;
+    let limit = claims::limit(&session.environment)?;
     let claims = Claims::at(&repository, name, &held.remote, limit)?;
     let renewal = Renewal {
         owner: options.owner.clone(),
@@ -155,11 +155,7 @@ fn owner_only(
     let id = match (&options.owner, &record.owner) {
         (None, None) => return refuse(ClaimFailure::NothingToRenew { name }),
         (Some(asked), Some(there)) if *asked != there.id && owner::alive(there) != Alive::No => {
-            return refuse(ClaimFailure::AnotherOwner {
-                name,
-                asked: asked.clone(),
-                owner: there.id.clone(),
-            });
+            return refuse(ClaimFailure::another_owner(&name, asked, &there.id));
         }
         (Some(asked), _) => asked.clone(),
         (None, Some(there)) => there.id.clone(),

@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use super::super::Session;
-use crate::apply::claim::Answer;
 use crate::error::Error;
 use crate::facts::WorktreeError;
 use crate::git::GitError;
 use crate::name::WorktreeName;
 use crate::plan::retry;
 use crate::process::{CommandProber, Ownership, Prober, Question, SharedProber};
+use crate::worktree::claims::ClaimAnswer;
 
 /// How often a signal is looked for while nothing else is done.
 const TICK: Duration = Duration::from_millis(20);
@@ -54,7 +54,7 @@ impl<'a> Attempts<'a> {
     /// The error of the last attempt; that ownership is lost, or the signal that came meanwhile.
     pub fn run<A>(
         &self,
-        claim: impl Fn() -> Option<Answer>,
+        claim: impl Fn() -> Option<ClaimAnswer>,
         mut attempt: impl FnMut() -> Result<A, Error>,
     ) -> Result<(A, u32), Error> {
         let mut number = 1;
@@ -121,12 +121,12 @@ impl<'a> Attempts<'a> {
 
 impl Attempts<'_> {
     /// The claim that is held on a server is one more that is asked.
-    fn ask_server(&self, answer: Option<Answer>) -> Result<(), Error> {
+    fn ask_server(&self, answer: Option<ClaimAnswer>) -> Result<(), Error> {
         self.session.check()?;
         match answer {
-            None | Some(Answer::Ours) => Ok(()),
-            Some(Answer::Lost(failure)) => Err(Error::Claim(failure)),
-            Some(Answer::Unknown(why)) => {
+            None | Some(ClaimAnswer::Ours) => Ok(()),
+            Some(ClaimAnswer::Lost(failure)) => Err(Error::Claim(failure)),
+            Some(ClaimAnswer::Unknown(why)) => {
                 self.session.log.tell(&format!(
                     "the claim cannot say whether `{}` is still ours ({why}); it is tried on",
                     self.name

@@ -4,7 +4,6 @@
 use std::cell::RefCell;
 
 use super::super::Session;
-use crate::apply::claim::{self, Claims, How, Taken};
 use crate::claim::{ClaimFailure, Lease, Who};
 use crate::cli::ClaimOptions;
 use crate::disk::files;
@@ -12,6 +11,7 @@ use crate::error::Error;
 use crate::facts::{Repository, Worktree};
 use crate::name::WorktreeName;
 use crate::path::escape_for_terminal;
+use crate::worktree::claims::{self, ClaimAnswer, ClaimOrigin, Claims, ClaimsError, TakenClaim};
 use crate::worktree::{HeldClaim, to_text};
 
 /// Holds the claim that was taken, if one was asked for: one for all attempts.
@@ -19,7 +19,7 @@ pub(super) struct Claiming<'a> {
     session: &'a Session,
     name: &'a WorktreeName,
     options: &'a crate::cli::Add,
-    taken: RefCell<Option<(Claims, Taken)>>,
+    taken: RefCell<Option<(Claims, TakenClaim)>>,
 }
 
 impl<'a> Claiming<'a> {
@@ -47,11 +47,11 @@ impl<'a> Claiming<'a> {
         if self.taken.borrow().is_some() {
             return Ok(());
         }
-        let limit = claim::limit(&self.session.environment)?;
+        let limit = claims::limit(&self.session.environment)?;
         let claims = Claims::at(repository, self.name, remote, limit)?;
         let who = who(repository, options)?;
         if options.dry_run {
-            return claims.look(&who).map(drop);
+            return Ok(claims.look(&who)?);
         }
         let taken = claims.take(&who, lease(&options.claims))?;
         self.taken.replace(Some((claims, taken)));
@@ -65,7 +65,7 @@ impl<'a> Claiming<'a> {
     }
 
     /// Asks whether it is still ours: as the owner's probe, before a retry.
-    pub fn ask(&self) -> Option<claim::Answer> {
+    pub fn ask(&self) -> Option<ClaimAnswer> {
         let taken = self.taken.borrow();
         let (claims, taken) = taken.as_ref()?;
         Some(claims.ask(&taken.held))
@@ -93,7 +93,7 @@ impl<'a> Claiming<'a> {
     }
 }
 
-fn left_there(held: &HeldClaim, why: &Error) -> String {
+fn left_there(held: &HeldClaim, why: &ClaimsError) -> String {
     let (remote, lease) = (&held.remote, held.lease);
     format!("the claim at {remote}, which ends after {lease} s ({why})")
 }
@@ -101,7 +101,8 @@ fn left_there(held: &HeldClaim, why: &Error) -> String {
 /// In whose name is claimed: `--owner` and `--owner-pid`.
 fn who(repository: &Repository, options: &crate::cli::Add) -> Result<Who, Error> {
     let programs = &options.programs;
-    claim::who(repository, programs.owner.as_deref(), programs.owner_pid)
+    let (owner, pid) = (programs.owner.as_deref(), programs.owner_pid);
+    Ok(claims::who(repository, owner, pid)?)
 }
 
 /// Claims what is there already, or renews the claim, and writes the record; what to tell.
@@ -123,7 +124,7 @@ pub(super) fn of_kept(
             held_at: held.remote.clone(),
         })));
     }
-    let limit = claim::limit(&session.environment)?;
+    let limit = claims::limit(&session.environment)?;
     let claims = Claims::at(repository, name, remote, limit)?;
     let who = who(repository, options)?;
     if options.dry_run {
@@ -141,12 +142,12 @@ fn lease(options: &ClaimOptions) -> Lease {
     options.lease.unwrap_or(Lease::DEFAULT)
 }
 
-fn note(name: &WorktreeName, taken: &Taken) -> String {
+fn note(name: &WorktreeName, taken: &TakenClaim) -> String {
     let held = &taken.held;
     let lease = Lease::of_seconds(held.lease).unwrap_or(Lease::DEFAULT);
     let how = match &taken.how {
-        How::New | How::Again => String::new(),
-        How::TakenOver(claim) => format!(
+        ClaimOrigin::New | ClaimOrigin::Again => String::new(),
+        ClaimOrigin::TakenOver(claim) => format!(
             "; it was taken over from `{}`, whose claim had not changed for its lease",
             escape_for_terminal(claim.who.owner.as_bytes())
         ),

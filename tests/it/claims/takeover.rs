@@ -5,12 +5,11 @@ use std::sync::Barrier;
 use std::time::Duration;
 
 use camino::Utf8Path;
-use git_agentwt::apply::claim::{Answer, Claims, How, Renewal, who};
 use git_agentwt::claim::{ClaimFailure, Lease};
-use git_agentwt::error::Error;
 use git_agentwt::facts::Repository;
 use git_agentwt::git::{SharedRunner, Trace};
 use git_agentwt::name::WorktreeName;
+use git_agentwt::worktree::claims::{ClaimAnswer, ClaimOrigin, Claims, ClaimsError, Renewal, who};
 
 use super::{Fleet, REF, line};
 
@@ -39,7 +38,7 @@ fn of_a_hundred_rounds_each_has_exactly_one_winner() {
             barrier.wait();
             match claims.take(&who, second(600)) {
                 Ok(taken) => Some(taken.held.commit.to_string()),
-                Err(Error::Claim(failure)) => match *failure {
+                Err(ClaimsError::Failure(failure)) => match *failure {
                     ClaimFailure::Held { .. } => None,
                     other => panic!("{round}: {other}"),
                 },
@@ -97,7 +96,7 @@ fn another_takes_over_after_a_full_lease_and_not_before_and_of_two_one() {
         rest.iter().all(|one| look(one).is_err()),
         "it was renewed a second ago"
     );
-    assert!(matches!(claims.ask(&held), Answer::Ours));
+    assert!(matches!(claims.ask(&held), ClaimAnswer::Ours));
     std::thread::sleep(Duration::from_millis(2100));
     let barrier = Barrier::new(2);
     let take = |repository: &Repository| {
@@ -110,13 +109,13 @@ fn another_takes_over_after_a_full_lease_and_not_before_and_of_two_one() {
     });
     let taken: Vec<_> = taken.into_iter().flatten().collect();
     assert_eq!(taken.len(), 1, "{taken:?}");
-    assert!(matches!(&taken[0].how, How::TakenOver(claim) if claim.who == by));
+    assert!(matches!(&taken[0].how, ClaimOrigin::TakenOver(claim) if claim.who == by));
     // and the first has lost it, for the probe and for renewal
-    assert!(matches!(claims.ask(&held), Answer::Lost(_)));
+    assert!(matches!(claims.ask(&held), ClaimAnswer::Lost(_)));
     let lost = claims
         .renew(&held, &Renewal::default())
         .expect_err("it is lost");
-    assert_eq!(lost.exit_code().code(), 8);
+    assert_eq!(git_agentwt::error::Error::from(lost).exit_code().code(), 8);
     claims
         .release(&held)
         .expect("there is nothing to give back");

@@ -1,84 +1,94 @@
-//! Reads and keeps what is known of a claim between two calls, and who claims.
+//! Reads and writes a claim at the server and what this repository knows of one.
 
 use std::time::Duration;
 
 use camino::Utf8PathBuf;
 
-use super::{Claims, How, LONGEST, failure};
-use crate::claim::{Claim, ClaimError, ClaimFailure, ClaimState, Decision, Lease, Own, Who};
+use super::{ClaimOrigin, Claims, ClaimsError, LONGEST, TRIES, failure};
+use crate::claim::{
+    Claim, ClaimError, ClaimFailure, ClaimState, Decision, Lease, Own, Standing, Who,
+};
 use crate::disk::files;
-use crate::error::Error;
-use crate::facts::{Environment, Repository};
 use crate::git::GitError;
-use crate::name::{CommitId, WorktreeName};
+use crate::git::claim::Pushed;
+use crate::name::CommitId;
 use crate::process;
-use crate::worktree::{HeldClaim, from_text, to_text};
+use crate::versioned::{from_text, to_text};
 
-/// How long a server is given for one answer, unless `AGENTWT_CLAIM_TIMEOUT` says otherwise.
-const LIMIT: Duration = Duration::from_secs(60);
-
-/// How long a server is given for one answer.
-///
-/// # Errors
-/// Refuses a variable that is no time.
-pub fn limit(environment: &Environment) -> Result<Duration, Error> {
-    let set = environment
-        .iter()
-        .find(|(name, _)| name == "AGENTWT_CLAIM_TIMEOUT");
-    match set {
-        None => Ok(LIMIT),
-        Some((_, text)) => match Lease::parse(text) {
-            Ok(time) => Ok(time.duration()),
-            Err(_) => Err(failure(ClaimFailure::BadTimeout { text: text.clone() })),
-        },
-    }
-}
-
-/// Who claims: this owner, or the repository itself (`<host>:<directory>`), so that every call from
-/// here is the same one; with the process that was named, or our own.
-///
-/// # Errors
-/// Refuses a process that does not run.
-pub fn who(repository: &Repository, owner: Option<&str>, pid: Option<u32>) -> Result<Who, Error> {
-    let host = process::host();
-    let started = match pid {
-        Some(pid) => {
-            process::started(pid).ok_or_else(|| failure(ClaimFailure::NoSuchProcess { pid }))?
-        }
-        None => process::started(std::process::id()).unwrap_or_default(),
-    };
-    Ok(Who {
-        owner: owner.map_or_else(|| format!("{host}:{}", repository.root), ToOwned::to_owned),
-        host,
-        pid: pid.unwrap_or_else(std::process::id),
-        started,
-    })
-}
-
-/// Gives back the claim of a worktree that is gone; what to tell when that does not work.
-#[must_use]
-pub fn release_or_note(
-    repository: &Repository,
-    name: &WorktreeName,
-    held: &HeldClaim,
-    environment: &Environment,
-) -> Option<String> {
-    let release = || {
-        let limit = limit(environment)?;
-        Claims::at(repository, name, &held.remote, limit)?.release(held)
-    };
-    let error = release().err()?;
-    let lease = Lease::of_seconds(held.lease).unwrap_or(Lease::DEFAULT);
-    Some(format!(
-        "{error}; others may take the claim over once it has stood for {lease}"
-    ))
+/// Says what became of a compare-and-swap.
+pub(super) enum Swapped {
+    /// It is done.
+    Done,
+    /// Nothing has changed there.
+    Not {
+        words: String,
+        /// Whether the server said so, and not the connection.
+        refused: bool,
+    },
+    /// Something else is there now.
+    Changed,
 }
 
 impl Claims {
+    /// What stands on the server.
+    pub(super) fn standing(&self, doing: &'static str) -> Result<Standing, ClaimsError> {
+        let unreachable = |error: GitError| self.unreachable(doing, &error);
+        let mut last = None;
+        // between two questions a claim may be renewed or given back: then it is asked anew
+        for _ in 0..=TRIES {
+            let found = self.git.ls_remote(&self.remote, &self.ref_name);
+            let Some(commit) = found.map_err(unreachable)? else {
+                return Ok(Standing::Free);
+            };
+            let fetched = self.git.fetch_claim(&self.remote, &self.ref_name);
+            if let Err(error @ GitError::TimedOut { .. }) = fetched {
+                return Err(unreachable(error));
+            }
+            if let Some(claim) = self.read(&commit)? {
+                return Ok(Standing::Claimed { commit, claim });
+            }
+            last = Some((commit, fetched));
+        }
+        let Some((commit, fetched)) = last else {
+            return Ok(Standing::Free);
+        };
+        fetched.map_err(unreachable)?;
+        let why = "it changes faster than it can be read, or is no short commit";
+        let claim = Err(ClaimError::Damaged(why.to_owned()));
+        Ok(Standing::Claimed { commit, claim })
+    }
+
+    /// Moves the ref, and finds out what became of that when git does not say that it is done.
+    pub(super) fn swap(
+        &self,
+        doing: &'static str,
+        new: Option<&CommitId>,
+        expected: Option<&CommitId>,
+    ) -> Result<Swapped, ClaimsError> {
+        let pushed = self
+            .git
+            .push_claim(&self.remote, &self.ref_name, new, expected)?;
+        let (words, refused) = match pushed {
+            Pushed::Done => return Ok(Swapped::Done),
+            Pushed::Rejected(words) => (words, true),
+            Pushed::Unknown(words) => (words, false),
+        };
+        // a connection may have ended after the server had done it
+        let found = self.git.ls_remote(&self.remote, &self.ref_name);
+        let found = found.map_err(|error| self.unreachable(doing, &error))?;
+        Ok(if found.as_ref() == new {
+            Swapped::Done
+        } else if found.as_ref() == expected {
+            Swapped::Not { words, refused }
+        } else {
+            Swapped::Changed
+        })
+    }
+
     /// What is ours from now on: what was, or something new.
-    pub(super) fn own(&self, before: Option<Own>, how: &How, who: &Who) -> Own {
-        let before =
-            before.filter(|own| matches!(how, How::Again) && own.remote == self.remote.name);
+    pub(super) fn own(&self, before: Option<Own>, how: &ClaimOrigin, who: &Who) -> Own {
+        let before = before
+            .filter(|own| matches!(how, ClaimOrigin::Again) && own.remote == self.remote.name);
         match before {
             Some(own) => Own {
                 who: who.clone(),
@@ -95,7 +105,7 @@ impl Claims {
     }
 
     /// Writes the commit that says so.
-    pub(super) fn write(&self, own: &Own, lease: Lease) -> Result<CommitId, Error> {
+    pub(super) fn write(&self, own: &Own, lease: Lease) -> Result<CommitId, ClaimsError> {
         let claim = Claim {
             name: self.name.clone(),
             who: own.who.clone(),
@@ -113,7 +123,7 @@ impl Claims {
     pub(super) fn read(
         &self,
         commit: &CommitId,
-    ) -> Result<Option<Result<Box<Claim>, ClaimError>>, Error> {
+    ) -> Result<Option<Result<Box<Claim>, ClaimError>>, ClaimsError> {
         let raw = self.git.short_commit(commit, LONGEST)?;
         let claim = |raw: Vec<u8>| match Claim::from_commit(&raw) {
             Ok(claim) if claim.name == self.name => Ok(Box::new(claim)),
@@ -124,27 +134,19 @@ impl Claims {
     }
 
     /// Why a claim is not ours.
-    pub(super) fn lost(&self, doing: &'static str, decision: Decision) -> Error {
+    pub(super) fn lost(&self, doing: &'static str, decision: Decision) -> ClaimsError {
         failure(self.failure_of(doing, decision))
     }
 
     pub(super) fn failure_of(&self, doing: &'static str, decision: Decision) -> ClaimFailure {
         let (name, remote) = (self.name.to_string(), self.remote.name.clone());
         match decision {
-            Decision::Wait { claim, left, .. } => ClaimFailure::Held {
-                doing,
-                name,
-                remote,
-                claim,
-                left,
-            },
-            Decision::TakeOver(_, claim) | Decision::GoOn(_, claim) => ClaimFailure::Held {
-                doing,
-                name,
-                remote,
-                claim,
-                left: Duration::ZERO,
-            },
+            Decision::Wait { claim, left, .. } => {
+                ClaimFailure::held(doing, name, remote, claim, left)
+            }
+            Decision::TakeOver(_, claim) | Decision::GoOn(_, claim) => {
+                ClaimFailure::held(doing, name, remote, claim, Duration::ZERO)
+            }
             Decision::Leave(commit, why) => ClaimFailure::Unreadable {
                 doing,
                 name,
@@ -164,7 +166,7 @@ impl Claims {
     }
 
     /// Why it did not come about in the end: what the server or the connection said last.
-    pub(super) fn failed(&self, doing: &'static str, last: Option<(String, bool)>) -> Error {
+    pub(super) fn failed(&self, doing: &'static str, last: Option<(String, bool)>) -> ClaimsError {
         let (name, remote) = (self.name.to_string(), self.remote.name.clone());
         let (words, refused) =
             last.unwrap_or_else(|| ("others were quicker each time".to_owned(), true));
@@ -185,18 +187,10 @@ impl Claims {
         })
     }
 
-    pub(super) fn unreachable(&self, doing: &'static str, error: &GitError) -> Error {
+    pub(super) fn unreachable(&self, doing: &'static str, error: &GitError) -> ClaimsError {
         let words = match error {
             GitError::Failed { words, .. } => words.lines().next().unwrap_or_default().to_owned(),
-            GitError::Missing(_)
-            | GitError::NoDirectory { .. }
-            | GitError::TooOld { .. }
-            | GitError::Output { .. }
-            | GitError::Read { .. }
-            | GitError::Write { .. }
-            | GitError::Hook { .. }
-            | GitError::TimedOut { .. }
-            | GitError::NoRepository { .. } => error.to_string(),
+            error => error.to_string(),
         };
         failure(ClaimFailure::Unreachable {
             doing,
@@ -210,7 +204,7 @@ impl Claims {
         self.repository.common_dir.join("agentwt/claims")
     }
 
-    fn file(&self) -> Utf8PathBuf {
+    pub(super) fn file(&self) -> Utf8PathBuf {
         self.directory().join(format!("{}.toml", self.name))
     }
 
@@ -222,7 +216,7 @@ impl Claims {
             .unwrap_or_default()
     }
 
-    pub(super) fn store(&self, state: &ClaimState) -> Result<(), Error> {
+    pub(super) fn store(&self, state: &ClaimState) -> Result<(), ClaimsError> {
         let file = self.file();
         if state.is_empty() {
             files::remove_file(&file)?;

@@ -327,7 +327,9 @@ impl Error {
 fn of_facts(error: &WorktreeError) -> ExitCode {
     match error {
         WorktreeError::Git(error) => of_git(error),
-        WorktreeError::Disk(_) | WorktreeError::Damaged { .. } => ExitCode::Disk,
+        WorktreeError::Disk(_)
+        | WorktreeError::Damaged { .. }
+        | WorktreeError::NoDirectory { .. } => ExitCode::Disk,
         WorktreeError::UnknownWorktree { .. } => ExitCode::UnknownWorktree,
         WorktreeError::NotInWorktree { .. } => ExitCode::Usage,
         WorktreeError::Incomplete { .. } => ExitCode::Refused,

@@ -186,6 +186,7 @@ fn find(
                 WorktreeError::Git(_)
                 | WorktreeError::Disk(_)
                 | WorktreeError::Damaged { .. }
+                | WorktreeError::NoDirectory { .. }
                 | WorktreeError::Incomplete { .. }
                 | WorktreeError::SyncThroughLink { .. } => false,
             };

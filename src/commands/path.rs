@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use super::{Outcome, Session};
 use crate::answer::{Answer, Cell, Row, Text};
+use crate::disk::files;
 use crate::error::Error;
-use crate::facts::Worktree;
+use crate::worktree::{Worktree, WorktreeError};
 
 /// The answer of `path`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -34,9 +35,13 @@ impl Answer for PathAnswer {
 /// Answers with the directory of a worktree.
 ///
 /// # Errors
-/// Fails when there is no worktree of this name.
+/// Fails when there is no worktree of this name, or its directory does not exist.
 pub fn run(session: &Session, name: &str) -> Result<Outcome<PathAnswer>, Error> {
     let repository = session.repository()?;
     let path = Worktree::of(&repository, Some(name))?.record.path;
+    if !files::is_directory(&path) {
+        let name = name.to_owned();
+        return Err(WorktreeError::NoDirectory { name, path }.into());
+    }
     Ok(Outcome::done(PathAnswer { path }))
 }

@@ -58,11 +58,6 @@ impl Here<'_> {
         let (scope, _, value) = users.find(|(_, found, _)| found == key)?;
         Some((scope, value.to_string()))
     }
-
-    fn is_on(&self, key: &str) -> Option<bool> {
-        let (_, value) = self.setting(key)?;
-        Some(is_true(&value))
-    }
 }
 
 /// Whether git reads a value as true (git-config(1), "Values"); a key alone has none, and is.
@@ -166,6 +161,7 @@ fn status(error: &WorktreeError) -> ExitCode {
         WorktreeError::Git(_) => ExitCode::Git,
         WorktreeError::Disk(_)
         | WorktreeError::Damaged { .. }
+        | WorktreeError::NoDirectory { .. }
         | WorktreeError::UnknownWorktree { .. }
         | WorktreeError::NotInWorktree { .. }
         | WorktreeError::Incomplete { .. }

@@ -3,14 +3,6 @@
 //! Each topic has a file with its facts and the pure function that judges them. Nothing here looks
 //! at anything, and nothing is repaired: a line that the program can put right by itself names
 //! that with a [`Repair`].
-//!
-//! ```
-//! use git_agentwt::plan::doctor::{Level, tools};
-//! let file = ("tsconfig.json", "{ \"include\": [\"**/*.ts\"] }".to_owned());
-//! let files = [file].into_iter().collect();
-//! let lines = tools::diagnose(&tools::Tools { files, without_cargo_root: Vec::new() });
-//! assert_eq!(lines[0].level, Level::Ok);
-//! ```
 
 pub mod file_system;
 pub mod hooks;
@@ -133,7 +125,7 @@ pub struct RepositoryFacts {
     /// What it ignores; none for a bare repository, which has no main worktree.
     pub ignored: Option<Looked<ignored::Ignored>>,
     /// The tools that it is used with; none for a bare repository.
-    pub tools: Option<Looked<tools::Tools>>,
+    pub tools: Option<Looked<Vec<tools::UsedTool>>>,
     /// What was left behind in it.
     pub leftovers: Looked<leftovers::Leftovers>,
     /// What it stands on.
@@ -240,7 +232,7 @@ pub fn diagnose(facts: &Facts) -> (Vec<Diagnosis>, Vec<Unknown>) {
                 put(ignored, ignored::diagnose, &mut to);
             }
             if let Some(tools) = &all.tools {
-                put(tools, tools::diagnose, &mut to);
+                put(tools, |used| tools::diagnose(used), &mut to);
             }
             put(&all.leftovers, leftovers::diagnose, &mut to);
             put(&all.file_system, file_system::diagnose, &mut to);

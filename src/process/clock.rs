@@ -45,7 +45,7 @@ fn boot() -> String {
 /// When the first process began is when the system did.
 #[cfg(not(target_os = "linux"))]
 fn boot() -> String {
-    super::started(1).unwrap_or_default()
+    super::table::started(1).unwrap_or_default()
 }
 
 /// Makes a word of 32 letters that nobody has made before: the standard library's random keys

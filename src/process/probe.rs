@@ -1,10 +1,12 @@
-//! Asks whether we still own what we retry for: a [`Prober`], by a command or by a callback.
+//! Asks whether we still own what we retry for: a [`Prober`], by a command or by a callback. Finds
+//! programs on the search path.
 #![expect(
     clippy::disallowed_methods,
     reason = "the one place that starts the user's own probe"
 )]
 
 use std::fmt;
+use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -170,6 +172,32 @@ fn kill_group(running: &duct::Handle) {
         }
     }
     let _ = running.wait();
+}
+
+/// Returns every program of this name on `PATH`, the one that would be started first.
+#[must_use]
+pub fn on_path(name: &str) -> Vec<Utf8PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let candidates = std::env::split_paths(&path).map(|directory| directory.join(name));
+    let is_program = |file: &std::path::PathBuf| {
+        let found = std::fs::metadata(file);
+        found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    let programs = candidates.filter(is_program);
+    programs
+        .filter_map(|file| Utf8PathBuf::from_path_buf(file).ok())
+        .collect()
+}
+
+/// Whether man(1) has this page; none where it cannot be started.
+#[must_use]
+pub fn shows_page(name: &str) -> Option<bool> {
+    let asked = duct::cmd("man", ["-w", name])
+        .stdin_null()
+        .stdout_null()
+        .stderr_null();
+    let ended = asked.unchecked().run().ok()?;
+    Some(ended.status.success())
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! Sends signals to programs that we started, and to all that those have started.
+//! Sends signals to programs that we started and to all that those have started, and starts our own
+//! program for work that outlives the command.
 
+use camino::Utf8Path;
 use rustix::process::{Pid, Signal, kill_process};
 
-#[cfg(target_os = "linux")]
-use super::running::parent;
-use super::running::{is_alive, started};
+use super::table::{is_alive, numbers, parent, started};
 
 /// Represents a process, and nobody else that has its number later.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,25 +72,44 @@ pub fn is_any_alive(processes: &[Process]) -> bool {
     processes.iter().any(alive)
 }
 
-/// Every process with its parent.
-#[cfg(target_os = "linux")]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "/proc (proc(5)) is the system's word on processes, not a disk"
-)]
+/// Every process with its parent; nothing where the system does not tell.
 fn parents() -> Vec<(u32, u32)> {
-    let Ok(entries) = std::fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let with_parent = |pid: u32| Some((pid, parent(pid)?));
-    numbers.filter_map(with_parent).collect()
+    let numbers = numbers().unwrap_or_default();
+    numbers.into_iter().filter_map(with_parent).collect()
 }
 
-/// Without /proc nobody tells: the child alone is known.
-#[cfg(not(target_os = "linux"))]
-fn parents() -> Vec<(u32, u32)> {
-    Vec::new()
+/// The name of our own program, without which nothing is started: a program that uses the library
+/// knows nothing of our commands.
+const OURS: &str = "git-agentwt";
+
+/// Starts our own program with these arguments, in the root directory and with nothing of the
+/// terminal; whether it was started. Nobody waits for it.
+#[must_use]
+pub fn start_detached(program: &Utf8Path, arguments: &[&str]) -> bool {
+    if program.file_stem() != Some(OURS) {
+        return false;
+    }
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "our own program, which goes on after us"
+    )]
+    let child = duct::cmd(program.as_std_path(), arguments)
+        .dir("/")
+        .stdin_null()
+        .stdout_null()
+        .stderr_null()
+        .unchecked()
+        .start();
+    // to let go of it leaves it running, and it is waited for when the next is started
+    child.is_ok()
+}
+
+/// Leaves the session that we were started in, so that nothing that is sent to the terminal's
+/// processes reaches us (setsid(2)).
+pub fn leave_session() {
+    // refused only to the leader of a group, which nobody has made us
+    let _ = rustix::process::setsid();
 }
 
 #[cfg(test)]
@@ -124,5 +143,11 @@ mod tests {
     #[test]
     fn what_is_not_our_child_gets_nothing() {
         assert_eq!(family(1), []);
+    }
+
+    #[test]
+    fn another_program_is_never_started() {
+        assert!(!start_detached(Utf8Path::new("/bin/true"), &[]));
+        assert!(!start_detached(Utf8Path::new("/nowhere/git-agentwt"), &[]));
     }
 }

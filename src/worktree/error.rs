@@ -64,6 +64,20 @@ pub enum WorktreeError {
         /// The worktree.
         name: String,
     },
+    /// The directory of a worktree is not where `add` created it.
+    #[error("the directory of worktree `{name}` does not exist: {path}")]
+    #[diagnostic(
+        code(agentwt::facts::no_directory),
+        help(
+            "if the repository was moved, move it back; if the directory was deleted: git agentwt remove {name}"
+        )
+    )]
+    NoDirectory {
+        /// The worktree.
+        name: String,
+        /// The recorded path.
+        path: camino::Utf8PathBuf,
+    },
     /// A sync pattern names a directory that is a link.
     #[error("cannot sync `{}` ({origin}): {link} is a symbolic link, and links are not followed", escape_for_terminal(pattern.as_bytes()))]
     #[diagnostic(

@@ -46,3 +46,17 @@ fn an_unknown_name_is_exit_7_with_nothing_on_stdout() {
     ");
     assert_snapshot!(repo.agentwt(&["path"]).fails(2).stdout, @"");
 }
+
+#[test]
+fn a_directory_that_is_not_where_add_created_it_is_exit_6() {
+    let repo = TestRepo::project();
+    repo.add("task");
+    let moved = repo.root().join("moved");
+    std::fs::rename(repo.main(), &moved).expect("it is renamed");
+    assert_snapshot!(repo.agentwt_in(&moved, &["path", "task"]), @"
+    --- stderr
+    error: the directory of worktree `task` does not exist: $TMP/repo/.agentwt/worktrees/task
+    help: if the repository was moved, move it back; if the directory was deleted: git agentwt remove task
+    --- status 6
+    ");
+}

@@ -1,34 +1,34 @@
-//! Reads the files of the main worktree's root that configure tools.
+//! Recognises the tools of the main worktree by files at its root.
 
 use bstr::ByteSlice;
 
 use super::Here;
 use crate::disk::files;
-use crate::facts::WorktreeError;
-use crate::plan::doctor::tools::{self, Tools};
+use crate::plan::doctor::tools::{TOOLS, UsedTool};
+use crate::worktree::WorktreeError;
 
-/// Reads them.
-pub fn look(here: &Here<'_>) -> Result<Tools, WorktreeError> {
+/// Finds the tools that are used, and whether their files name `.agentwt`.
+pub fn look(here: &Here<'_>) -> Result<Vec<UsedTool>, WorktreeError> {
     let root = &here.repository.root;
-    let mut found = Tools::default();
-    for name in tools::files() {
-        let file = root.join(name);
-        // a directory of that name configures nothing
-        if files::is_directory(&file) {
-            continue;
+    let mut used = Vec::new();
+    for (place, tool) in TOOLS.iter().enumerate() {
+        let (mut file, mut is_named) = (None, false);
+        for name in tool.files.iter().chain(&tool.ignore_file) {
+            let path = root.join(name);
+            // a directory of that name configures nothing
+            if files::is_directory(&path) {
+                continue;
+            }
+            if let Some(bytes) = files::read(&path)? {
+                file = file.or((Some(*name) != tool.ignore_file).then_some(*name));
+                is_named |= bytes.contains_str(".agentwt");
+            }
         }
-        if let Some(bytes) = files::read(&file)? {
-            found.files.insert(name, bytes.to_str_lossy().into_owned());
-        }
+        used.extend(file.map(|file| UsedTool {
+            place,
+            file,
+            is_named,
+        }));
     }
-    if found.files.contains_key("Cargo.toml") {
-        let paths = here
-            .known()
-            .map(|known| (&known.record.name, &known.record.path));
-        let without = paths.filter(|(_, path)| {
-            files::is_directory(path) && !files::exists(&path.join("Cargo.toml"))
-        });
-        found.without_cargo_root = without.map(|(name, _)| name.to_string()).collect();
-    }
-    Ok(found)
+    Ok(used)
 }

@@ -1,132 +1,178 @@
-//! Judges the tools of the main worktree: which of them walk into `.agentwt/worktrees`.
-//!
-//! Every worktree there is a copy of the project, so a tool that does not stay out sees each file
-//! as often as there are worktrees. [`TOOLS`] has a row for each tool, with a small function that
-//! decides by the text of the tool's own files. Scripts are not run: where text alone does not
-//! tell, the answer is [`Verdict::Unclear`], which is a note. None of these tools reads the
-//! `info/exclude` with which git itself stays out.
+//! Names the tools of the main worktree that may walk into the worktrees, and the line that keeps
+//! each out. What a configuration does is not judged: a tool that is used is a note, until one of
+//! its files names `.agentwt`.
 
-mod javascript;
-mod others;
-mod text;
+use super::{Diagnosis, Level, Topic};
 
-use std::collections::BTreeMap;
-
-use super::{Diagnosis, Level, Topic, some};
-
-/// Holds the files of the main worktree's root that say how tools are configured.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tools {
-    /// The text of each of [`files`] that is there.
-    pub files: Files,
-    /// The worktrees that have no `Cargo.toml` at their root, although the main worktree has.
-    pub without_cargo_root: Vec<String>,
-}
-
-/// Texts by path.
-pub type Files = BTreeMap<&'static str, String>;
-
-/// Says what a tool does about `.agentwt/worktrees`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The tool is not used here.
-    Unused,
-    /// It stays out, because of this.
-    StaysOut(String),
-    /// It walks in, and this is what comes of it.
-    WalksIn(String),
-    /// It walks in, which only costs time: this is what comes of it.
-    Costs(String),
-    /// It cannot be told from the text, for this reason.
-    Unclear(String),
-}
-
-/// Describes one tool.
+/// Holds a tool: its name, the files at the root by which it is recognised, the file that may name
+/// `.agentwt` beside those (or the same), and the line to add.
 pub struct Tool {
     /// Its name.
     pub name: &'static str,
-    /// The files that are looked at.
+    /// The files at the root by which it is recognised, and that may name `.agentwt`.
     pub files: &'static [&'static str],
-    /// Decides by their texts.
-    pub judge: fn(&Tools) -> Verdict,
+    /// Another file that may name `.agentwt`.
+    pub ignore_file: Option<&'static str>,
     /// What keeps it out.
-    pub fix: &'static str,
+    pub line: &'static str,
 }
 
-/// Every tool that is known.
-pub const TOOLS: [&Tool; 12] = [
-    &javascript::ESLINT,
-    &javascript::PRETTIER,
-    &javascript::JEST,
-    &javascript::VITEST,
-    &javascript::VITE,
-    &javascript::TSC,
-    &others::CARGO,
-    &others::DOCKER,
-    &others::PYTEST,
-    &others::BAZEL,
-    &others::WATCHMAN,
-    &others::VS_CODE,
+const fn tool(name: &'static str, files: &'static [&'static str], line: &'static str) -> Tool {
+    Tool {
+        name,
+        files,
+        ignore_file: None,
+        line,
+    }
+}
+
+/// Every tool that is recognised.
+pub const TOOLS: [Tool; 12] = [
+    tool(
+        "eslint",
+        &[
+            "eslint.config.js",
+            "eslint.config.mjs",
+            "eslint.config.cjs",
+            "eslint.config.ts",
+        ],
+        "add globalIgnores([\".agentwt/worktrees/\"]), of \"eslint/config\", to the list in your eslint.config",
+    ),
+    Tool {
+        name: "prettier",
+        files: &[
+            ".prettierrc",
+            ".prettierrc.json",
+            ".prettierrc.yaml",
+            ".prettierrc.js",
+            "prettier.config.js",
+        ],
+        ignore_file: Some(".prettierignore"),
+        line: "echo .agentwt/worktrees/ >> .prettierignore",
+    },
+    tool(
+        "jest",
+        &[
+            "jest.config.js",
+            "jest.config.ts",
+            "jest.config.mjs",
+            "jest.config.cjs",
+            "jest.config.json",
+        ],
+        "modulePathIgnorePatterns: [\"<rootDir>/\\\\.agentwt/\"] in jest's configuration: with <rootDir>, or a run inside a worktree finds nothing",
+    ),
+    tool(
+        "vitest",
+        &[
+            "vitest.config.ts",
+            "vitest.config.mts",
+            "vitest.config.js",
+            "vitest.config.mjs",
+        ],
+        "test: { exclude: [...configDefaults.exclude, \"**/.agentwt/**\"] }, with configDefaults of \"vitest/config\"",
+    ),
+    tool(
+        "vite",
+        &[
+            "vite.config.ts",
+            "vite.config.mts",
+            "vite.config.js",
+            "vite.config.mjs",
+        ],
+        "server: { watch: { ignored: [`${import.meta.dirname}/.agentwt/**`] } }: with the directory, or nothing is watched inside a worktree",
+    ),
+    tool(
+        "tsc",
+        &["tsconfig.json"],
+        "add \".agentwt\" to \"exclude\" in tsconfig.json",
+    ),
+    tool(
+        "cargo",
+        &["Cargo.toml"],
+        "exclude = [\".agentwt\"] in [workspace] of Cargo.toml",
+    ),
+    Tool {
+        name: "docker",
+        files: &[
+            "Dockerfile",
+            "Containerfile",
+            "docker-compose.yml",
+            "docker-compose.yaml",
+            "compose.yml",
+            "compose.yaml",
+        ],
+        ignore_file: Some(".dockerignore"),
+        line: "echo .agentwt >> .dockerignore",
+    },
+    tool(
+        "pytest",
+        &["pytest.ini"],
+        "keep .* in norecursedirs of pytest's configuration, or add .agentwt",
+    ),
+    Tool {
+        name: "bazel",
+        files: &["MODULE.bazel", "WORKSPACE", "WORKSPACE.bazel"],
+        ignore_file: Some(".bazelignore"),
+        line: "echo .agentwt >> .bazelignore",
+    },
+    tool(
+        "watchman",
+        &[".watchmanconfig"],
+        "\"ignore_dirs\": [\".agentwt\"] in .watchmanconfig",
+    ),
+    tool(
+        "vscode",
+        &[".vscode/settings.json"],
+        "\"files.watcherExclude\": { \"**/.agentwt/worktrees/**\": true } in .vscode/settings.json",
+    ),
 ];
 
-/// The files that any tool is judged by, each once.
-#[must_use]
-pub fn files() -> Vec<&'static str> {
-    let mut all: Vec<_> = TOOLS.iter().flat_map(|tool| tool.files).copied().collect();
-    all.sort_unstable();
-    all.dedup();
-    all
+/// Holds a tool that is used here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsedTool {
+    /// Its place in [`TOOLS`].
+    pub place: usize,
+    /// The file by which it was recognised.
+    pub file: &'static str,
+    /// Whether one of its files names `.agentwt`.
+    pub is_named: bool,
 }
 
-/// Judges every tool that is used.
+/// Judges the tools.
 #[must_use]
-pub fn diagnose(tools: &Tools) -> Vec<Diagnosis> {
-    let mut lines: Vec<Diagnosis> = TOOLS.iter().filter_map(|tool| judge(tool, tools)).collect();
-    if lines.is_empty() {
+pub fn diagnose(used: &[UsedTool]) -> Vec<Diagnosis> {
+    let line = |used: &UsedTool| {
+        let (Tool { name, line, .. }, file) = (&TOOLS[used.place], used.file);
+        if used.is_named {
+            let found = format!("{name}: its configuration names .agentwt");
+            return Diagnosis::new(Topic::Tools, name, Level::Ok, found);
+        }
+        let found = format!("{name} ({file}) may walk into .agentwt/worktrees");
+        Diagnosis::new(Topic::Tools, name, Level::Note, found).fixed_by(*line)
+    };
+    if used.is_empty() {
         let found = "no tool that walks into .agentwt/worktrees was recognised";
-        lines.push(Diagnosis::new(Topic::Tools, "tools", Level::Ok, found));
+        return vec![Diagnosis::new(Topic::Tools, "tools", Level::Ok, found)];
     }
-    lines
-}
-
-fn judge(tool: &Tool, tools: &Tools) -> Option<Diagnosis> {
-    let name = tool.name;
-    let line = |level, found: String| Diagnosis::new(Topic::Tools, name, level, found);
-    Some(match (tool.judge)(tools) {
-        Verdict::Unused => return None,
-        Verdict::StaysOut(why) => line(Level::Ok, format!("{name} stays out: {why}")),
-        Verdict::WalksIn(what) => {
-            line(Level::Warning, format!("{name}: {what}")).fixed_by(tool.fix)
-        }
-        Verdict::Costs(what) => line(Level::Note, format!("{name}: {what}")).fixed_by(tool.fix),
-        Verdict::Unclear(why) => {
-            line(Level::Note, format!("{name}: cannot tell: {why}")).fixed_by(tool.fix)
-        }
-    })
-}
-
-impl Tools {
-    /// The first of these files that is there, with its text.
-    fn first(&self, names: &[&'static str]) -> Option<(&'static str, &str)> {
-        let there = |name: &&'static str| Some((*name, self.text(name)?));
-        names.iter().find_map(there)
-    }
-
-    fn text(&self, name: &str) -> Option<&str> {
-        self.files.get(name).map(String::as_str)
-    }
-
-    /// Whether `package.json` names this package as something it depends on or configures.
-    fn has_package(&self, name: &str) -> bool {
-        self.text("package.json")
-            .is_some_and(|text| text::has_key(text, name))
-    }
-
-    /// The worktrees that have no `Cargo.toml`, for a sentence.
-    fn names_without_cargo_root(&self) -> Option<String> {
-        (!self.without_cargo_root.is_empty()).then(|| some(&self.without_cargo_root))
-    }
+    used.iter().map(line).collect()
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_is_a_note_until_its_configuration_names_our_directory() {
+        let used = |is_named| UsedTool {
+            place: 7,
+            file: "Dockerfile",
+            is_named,
+        };
+        let levels = |used: Vec<UsedTool>| diagnose(&used)[0].level;
+        assert_eq!(levels(vec![used(false)]), Level::Note);
+        assert_eq!(levels(vec![used(true)]), Level::Ok);
+        assert_eq!(levels(Vec::new()), Level::Ok);
+        let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+        assert_eq!((names.len(), names[7]), (12, "docker"));
+    }
+}

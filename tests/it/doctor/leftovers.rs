@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 use insta::assert_snapshot;
 
 use super::{doctor, lines_of, well, wrong};
+use crate::support::binary;
 
 #[test]
 fn records_and_directories_that_miss_each_other_are_told() {
@@ -92,6 +93,24 @@ fn only_an_old_lock_is_to_be_removed() {
         "{line}"
     );
     assert!(lock.exists(), "it may be somebody's");
+}
+
+#[test]
+fn the_git_that_starts_us_does_not_hold_an_old_lock() {
+    let repo = well();
+    let lock = repo.main().join(".git/refs/heads/topic.lock");
+    let file = std::fs::File::create(&lock).expect("a lock");
+    let old = SystemTime::now() - Duration::from_secs(3 * 3600);
+    file.set_modified(old).expect("a time");
+    let bin = binary()
+        .parent()
+        .expect("a directory")
+        .display()
+        .to_string();
+    let script = format!("PATH='{bin}':$PATH git agentwt doctor --porcelain");
+    let said = repo.sh(repo.main(), &script);
+    let line = lines_of(&said, "lock");
+    assert!(line.contains("is 3 h old, and no git runs here"), "{said}");
 }
 
 #[test]

@@ -73,20 +73,14 @@ fn a_config_that_is_wrong_is_a_problem_and_all_else_is_told() {
 }
 
 #[test]
-fn a_worktree_without_the_root_of_a_cargo_workspace_is_told() {
+fn a_tool_is_named_with_the_line_that_keeps_it_out() {
     let repo = well();
     repo.write("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]\n");
     let line = lines_of(&doctor(&repo, &[]), "cargo");
-    assert!(
-        line.starts_with("warning tools: cargo: in task there is no root Cargo.toml"),
-        "{line}"
-    );
-    repo.write(
-        "Cargo.toml",
-        "[workspace]\nmembers = [\"crates/*\"]\nexclude = [\".agentwt\"]\n",
-    );
+    assert_snapshot!(line, @r#"note tools: cargo (Cargo.toml) may walk into .agentwt/worktrees | exclude = [".agentwt"] in [workspace] of Cargo.toml"#);
+    repo.write("Cargo.toml", "[workspace]\nexclude = [\".agentwt\"]\n");
     let line = lines_of(&doctor(&repo, &[]), "cargo");
-    assert_snapshot!(line, @"ok tools: cargo stays out: the workspace excludes it |");
+    assert_snapshot!(line, @"ok tools: cargo: its configuration names .agentwt |");
 }
 
 #[test]

@@ -1,0 +1,260 @@
+//! Reads what the system tells of processes (proc(5)): who runs inside a directory, and whether a
+//! process that was seen once still runs. Where there is no `/proc`, little is known.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "/proc (proc(5)) is the system's word on processes, not a disk"
+)]
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+/// Returns the name of this host.
+#[must_use]
+pub fn host() -> String {
+    let name = rustix::system::uname();
+    name.nodename().to_string_lossy().into_owned()
+}
+
+/// Whether we run as root, for whom read-only bits have no effect.
+#[must_use]
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// The numbers of all processes that can be seen; none where the system does not tell.
+pub(super) fn numbers() -> Option<Vec<u32>> {
+    let entries = std::fs::read_dir("/proc").ok()?;
+    let number = |entry: std::io::Result<std::fs::DirEntry>| {
+        entry.ok()?.file_name().to_str()?.parse::<u32>().ok()
+    };
+    let numbers: Vec<u32> = entries.filter_map(number).collect();
+    numbers.contains(&std::process::id()).then_some(numbers)
+}
+
+fn read(pid: u32, file: &str) -> Vec<u8> {
+    std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default()
+}
+
+/// Where a link of a process leads; nowhere for a process of another user.
+fn link(pid: u32, name: &str) -> PathBuf {
+    std::fs::read_link(format!("/proc/{pid}/{name}")).unwrap_or_default()
+}
+
+/// What the system says of a process after its name: the state, the parent, … (`proc_pid_stat(5)`);
+/// none when there is no such process.
+fn stat(pid: u32) -> Option<Vec<String>> {
+    let stat = String::from_utf8_lossy(&read(pid, "stat")).into_owned();
+    // the second field is the program's name in brackets, which may hold anything
+    let (_, after) = stat.rsplit_once(") ")?;
+    Some(after.split(' ').map(ToOwned::to_owned).collect())
+}
+
+/// The number of the process that started this one.
+pub(super) fn parent(pid: u32) -> Option<u32> {
+    stat(pid)?.get(1)?.parse().ok()
+}
+
+/// Returns what only this very process has, as long as its number means it: when it started, and
+/// in which run of the system; none when there is no such process.
+#[cfg(target_os = "linux")]
+#[must_use]
+pub fn started(pid: u32) -> Option<String> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let fields = stat(pid)?;
+    let mut fields = fields.iter().map(String::as_str);
+    // a zombie has ended: nobody has asked yet how
+    if matches!(fields.next()?, "Z" | "X") {
+        return None;
+    }
+    let ticks = fields.nth(18)?;
+    Some(format!("{} {ticks}", boot.trim()))
+}
+
+/// Returns what only this very process has, as long as its number means it: when it started, by
+/// ps(1); none when there is no such process.
+#[cfg(not(target_os = "linux"))]
+#[must_use]
+pub fn started(pid: u32) -> Option<String> {
+    let asked = duct::cmd("ps", ["-o", "lstart=", "-p", &pid.to_string()])
+        .stderr_null()
+        .unchecked()
+        .read()
+        .ok()?;
+    let text = asked.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// Whether a process that was seen once still runs.
+#[must_use]
+pub fn is_alive(pid: u32, was_started: &str) -> bool {
+    started(pid).is_some_and(|now| now == was_started)
+}
+
+/// Holds a process that runs inside a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inside {
+    /// Its number.
+    pub pid: u32,
+    /// What it calls itself, for people.
+    pub name: String,
+    /// What of it is inside.
+    pub what: What,
+}
+
+/// Says what of a process is inside a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Its current directory.
+    Directory,
+    /// Its executable file.
+    Executable,
+}
+
+/// Finds the processes whose current directory or executable is in a directory, sorted by number;
+/// none where the system does not tell. Those of other users cannot be looked at, and say nothing.
+#[must_use]
+pub fn inside(directory: &Utf8Path) -> Option<Vec<Inside>> {
+    let mut found = Vec::new();
+    for pid in numbers()? {
+        let what = if link(pid, "cwd").starts_with(directory) {
+            What::Directory
+        } else if link(pid, "exe").starts_with(directory) {
+            What::Executable
+        } else {
+            continue;
+        };
+        let name = crate::path::escape_for_terminal(read(pid, "comm").trim_ascii_end());
+        found.push(Inside { pid, name, what });
+    }
+    found.sort_by_key(|one| one.pid);
+    Some(found)
+}
+
+/// Our own process and those that started it, as far up as the system tells.
+#[must_use]
+pub fn ancestors() -> Vec<u32> {
+    let mut line = vec![std::process::id()];
+    while let Some(pid) = line.last().copied()
+        && pid > 1
+    {
+        match parent(pid) {
+            Some(parent) if parent > 0 => line.push(parent),
+            Some(_) | None => break,
+        }
+    }
+    line
+}
+
+/// Counts the processes of this name (`comm`, proc(5)) whose current directory is this one or below;
+/// none where the system does not tell. Neither those that we started count, nor our own ancestors:
+/// the `git` that runs `git agentwt` holds no lock. Those of other users may be hidden.
+#[must_use]
+pub fn count_in(name: &str, directory: &Utf8Path) -> Option<usize> {
+    let ours = ancestors();
+    let is_other = |pid: &u32| {
+        read(*pid, "comm").trim_ascii_end() == name.as_bytes()
+            && link(*pid, "cwd").starts_with(directory)
+            && !ours.contains(pid)
+            && parent(*pid) != Some(std::process::id())
+    };
+    Some(numbers()?.iter().filter(|pid| is_other(pid)).count())
+}
+
+/// Which of these files a process of this host has open; none where the system does not tell. Those
+/// of other users are hidden from all but root.
+#[must_use]
+pub fn open_of(files: &[&Utf8Path]) -> Option<BTreeSet<Utf8PathBuf>> {
+    let mut found = BTreeSet::new();
+    for pid in numbers()? {
+        // a process that has ended, or is another user's
+        let Ok(open) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
+            continue;
+        };
+        for descriptor in open.filter_map(Result::ok) {
+            let target = std::fs::read_link(descriptor.path()).unwrap_or_default();
+            let named = files.iter().filter(|file| target == file.as_std_path());
+            found.extend(named.map(|file| (*file).to_owned()));
+        }
+    }
+    Some(found)
+}
+
+/// Waits until no git works in a directory or was started with its path, or for ten seconds: a
+/// program whose parent was killed goes on. Where the system does not tell, nothing is waited for.
+pub fn wait_for_gits(directory: &Utf8Path) {
+    /// Longer than anything takes that git does in a worktree which is being created, but its
+    /// checkout.
+    const PATIENCE: Duration = Duration::from_secs(10);
+    let is_git_there = |pid: u32| {
+        let name = read(pid, "comm");
+        let path = directory.as_str().as_bytes();
+        name.starts_with(b"git")
+            && !name.contains(&b'-')
+            && (read(pid, "cmdline")
+                .split(|byte| *byte == 0)
+                .any(|word| word == path)
+                || link(pid, "cwd").starts_with(directory))
+    };
+    let began = Instant::now();
+    while began.elapsed() < PATIENCE && numbers().unwrap_or_default().into_iter().any(is_git_there)
+    {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn we_are_alive_and_whoever_had_our_number_before_is_not() {
+        let own = std::process::id();
+        let mark = started(own).expect("we run");
+        assert!(is_alive(own, &mark));
+        assert!(!is_alive(own, "another boot 1"));
+        assert_eq!(started(u32::MAX - 1), None);
+    }
+
+    #[test]
+    fn this_host_has_a_name() {
+        assert!(!host().is_empty());
+    }
+
+    #[test]
+    fn our_own_process_is_found_where_it_works() {
+        let here = std::env::current_dir().expect("a directory");
+        let here = Utf8Path::from_path(&here).expect("it is UTF-8");
+        let own = std::process::id();
+        let found = inside(here).expect("this system tells");
+        let ours = found
+            .iter()
+            .find(|one| one.pid == own)
+            .expect("we are there");
+        assert_eq!(ours.what, What::Directory);
+        assert!(!ours.name.is_empty());
+        let deeper = inside(&here.join("no/such")).expect("this system tells");
+        assert!(deeper.iter().all(|one| one.pid != own));
+        assert_eq!(ancestors().first(), Some(&own));
+        assert!(ancestors().len() > 1);
+    }
+
+    #[test]
+    fn a_file_that_we_have_open_is_found_and_another_is_not() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let path = file.path().canonicalize().expect("it is there");
+        let path = Utf8PathBuf::from_path_buf(path).expect("it is UTF-8");
+        let other = path.with_extension("other");
+        let found = open_of(&[&path, &other]).expect("this system tells");
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), [path]);
+    }
+
+    #[test]
+    fn nobody_is_waited_for_where_no_git_is() {
+        let began = Instant::now();
+        wait_for_gits(Utf8Path::new("/nowhere/at/all"));
+        assert!(began.elapsed() < Duration::from_secs(2));
+    }
+}

@@ -132,7 +132,7 @@ pub struct SharedChange {
 /// Says how much of a worktree was looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Looked {
+pub enum Extent {
     /// All of it: commits, refs, what git keeps of it, the index, and every file on disk.
     #[default]
     Everything,
@@ -140,7 +140,7 @@ pub enum Looked {
     Commits,
 }
 
-impl Looked {
+impl Extent {
     /// The word in every output format.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -159,7 +159,7 @@ pub struct ChangeSet {
     /// The commit the worktree is on.
     pub head: CommitId,
     /// How much was looked at.
-    pub looked: Looked,
+    pub looked: Extent,
     /// Net changes of paths, ignored artefacts among them.
     pub changes: Vec<Change>,
     /// Paths that commits of this worktree touched and put back.
@@ -325,7 +325,7 @@ impl ChangeSet {
         Self {
             base,
             head,
-            looked: Looked::Everything,
+            looked: Extent::Everything,
             changes,
             history: Vec::new(),
             leaks: Vec::new(),

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::claim::ClaimFailure;
 use crate::commands::restore::RestoreRefusal;
+use crate::commands::verify::range::RangeRefusal;
 use crate::config::ConfigError;
 use crate::disk::DiskError;
 use crate::disk::copy::CopyError;
@@ -20,7 +21,6 @@ use crate::facts::{LoadError, WorktreeError};
 use crate::git::GitError;
 use crate::git::checkout::CheckoutFailure;
 use crate::git::hooks::HooksError;
-use crate::plan::range::RangeRefusal;
 use crate::plan::refusal::Refusal;
 use crate::scope::ScopeError;
 use crate::sync::PatternError;

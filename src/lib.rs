@@ -18,14 +18,14 @@
 //! | floor | modules | what they are |
 //! |---|---|---|
 //! | 0 words | [`path`], [`name`], [`exit`], [`entry`], [`packed`], [`size`], [`versioned`], [`log`] | types that are parsed once and trusted afterwards |
-//! | 1 rules | [`scope`], [`change`], [`compare`], [`verify`], [`config`], [`manifest`], [`walked`], [`placed`], [`sync`], [`roots`], [`client`], [`claim`] | pure: the access of a path; what happened to which path; findings; what was on disk; what was placed; the config |
+//! | 1 rules | [`scope`], [`change`], [`compare`], [`verify`], [`config`], [`manifest`], [`walked`], [`placed`], [`sync`], [`client`], [`claim`] | pure: the access of a path; what happened to which path; findings; what was on disk; what was placed; the config |
 //! | 2 world | [`git`], [`disk`], [`process`] | the only places that start git and read its files, that touch the disk, and that look at processes and start the user's own programs; they do not know each other |
 //! | 3 worktrees | [`worktree`], [`truth`], [`cli`], [`answer`] | one worktree of ours; the ground truth about it; the arguments of the commands; what every answer has |
 //! | 4 verbs | [`commands`], [`facts`], [`plan`], [`apply`], [`error`] | one folder a verb: facts, plan, apply, answer |
 //! | 5 edge | [`output`], [`run`], [`library`] | prints, and maps every error to a status; answers programs with values |
 //!
 //! # The ground truth
-//! [`facts::changes`] never asks `git status`. `add` writes a [`manifest`] of every path; later
+//! [`truth::collect`] never asks `git status`. `add` writes a [`manifest`] of every path; later
 //! the disk is walked and held against it, trees are compared with trees, the index entry by
 //! entry, each with the *reference trees* of the base, so that upstream work that was merged in
 //! is nobody's change ([`compare`], `docs/decisions/0003-reference-trees.md`).
@@ -38,7 +38,7 @@
 //!
 //! # Ten minutes
 //! [`scope`] → `commands/add.rs` (read `steps` from top to bottom) → `plan/add.rs` →
-//! `git/repo.rs` → `facts/changes.rs` → `tests/it/verify.rs`.
+//! `git/repo.rs` → `truth/mod.rs` → `tests/it/verify.rs`.
 
 pub mod answer;
 pub mod apply;
@@ -65,7 +65,6 @@ pub mod path;
 pub mod placed;
 pub mod plan;
 pub mod process;
-pub mod roots;
 mod run;
 pub mod scope;
 pub mod size;

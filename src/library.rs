@@ -137,12 +137,13 @@ use crate::disk::files;
 use crate::disk::lock::Patience;
 use crate::disk::scan::Walking;
 pub use crate::error::Error;
-use crate::facts::changes::collect;
-use crate::facts::{IndexFile, Repository, Worktree};
+use crate::facts::{Repository, Worktree};
 use crate::git::{SharedRunner, Trace};
 use crate::log::Log;
 use crate::process::{SharedProber, is_root};
-use crate::verify::{Layers, Report, Strictness};
+use crate::truth::IndexFile;
+use crate::truth::collect;
+use crate::verify::{Report, VerifyOptions};
 
 /// Says where a call works, and with what.
 #[derive(Clone, Debug)]
@@ -253,12 +254,10 @@ pub fn verify(options: &Options, name: Option<&str>) -> Result<Report, Error> {
     let repository = options.repository()?;
     let known = Worktree::of(&repository, name)?;
     let changes = collect(&repository, &known, &IndexFile::Own)?.changes;
-    let (layers, strictness) = (Layers::All, Strictness::Normal);
     Ok(crate::verify::verify(
         &known.scope,
         changes,
-        layers,
-        strictness,
+        VerifyOptions::default(),
     ))
 }
 

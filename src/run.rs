@@ -344,7 +344,7 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         }
         Command::Verify(options) => match &options.range {
             Some(range) => {
-                let outcome = commands::range::run(session, options, range)?;
+                let outcome = commands::verify::range::run(session, options, range)?;
                 print(cli, &outcome.map(output::RangeAnswer))
             }
             None => {

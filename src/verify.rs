@@ -43,22 +43,13 @@ pub enum Layer {
     History,
 }
 
-/// Says which layers are looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layers {
-    /// Both.
-    All,
-    /// Only [`Layer::Net`] (`--net`).
-    Net,
-}
-
-/// Says what notices count as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strictness {
-    /// They stay notices.
-    Normal,
-    /// They are violations.
-    Strict,
+/// Says how a set of changes is judged; by default both layers count, and notices stay notices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VerifyOptions {
+    /// Whether only [`Layer::Net`] counts (`--net`).
+    pub net: bool,
+    /// Whether notices are violations (`--strict`).
+    pub strict: bool,
 }
 
 /// Holds what verification says of one change.
@@ -86,7 +77,7 @@ pub struct Report {
 
 /// Holds a set of changes against a scope.
 #[must_use]
-pub fn verify(scope: &Scope, changes: ChangeSet, layers: Layers, strictness: Strictness) -> Report {
+pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Report {
     let mut findings = Vec::new();
     let mut classifier = scope.classifier();
     for change in &changes.changes {
@@ -114,11 +105,7 @@ pub fn verify(scope: &Scope, changes: ChangeSet, layers: Layers, strictness: Str
             rule,
         });
     }
-    let history = match layers {
-        Layers::All => changes.history.as_slice(),
-        Layers::Net => &[],
-    };
-    for change in history {
+    for change in changes.history.iter().filter(|_| !options.net) {
         let Place::Path(path) = &change.place else {
             continue;
         };
@@ -135,7 +122,7 @@ pub fn verify(scope: &Scope, changes: ChangeSet, layers: Layers, strictness: Str
         }
     }
     findings.extend(beside(&changes));
-    if strictness == Strictness::Strict {
+    if options.strict {
         findings
             .iter_mut()
             .for_each(|finding| finding.level = Level::Violation);

@@ -9,10 +9,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::files;
 use crate::error::Error;
-use crate::facts::{Repository, integrity};
+use crate::facts::Repository;
 use crate::git::Git;
 use crate::path::RepoPath;
 use crate::placed::{Placed, PlacedKind};
+use crate::truth::integrity;
 use crate::worktree::{Record, WatchedFile};
 
 /// The file, below the worktree's private git directory.

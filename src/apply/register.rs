@@ -11,11 +11,12 @@ use crate::disk::scan::{Believe, Found, Walk, scan};
 use crate::entry::Entry;
 use crate::error::Error;
 use crate::facts::add::Listing;
-use crate::facts::{Repository, Worktree, integrity, shared};
+use crate::facts::{Repository, Worktree};
 use crate::git::checkout::read_conversions;
 use crate::manifest::{Item, Manifest, OnDisk};
 use crate::path::RepoPath;
 use crate::placed::Placed;
+use crate::truth::{integrity, shared};
 use crate::worktree::RecordState;
 use crate::worktree::repository::joined;
 use crate::worktree::{Owner, Record, WatchedFile, to_text};
@@ -145,6 +146,7 @@ impl Registration<'_> {
             submodules: Some(&submodules),
             believe,
             names: None,
+            unread_above: None,
             hash: &hash,
         };
         let scan = scan(&walk)?;

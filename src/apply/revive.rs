@@ -19,7 +19,6 @@ use crate::disk::put::{self, Content};
 use crate::disk::remains::sweep;
 use crate::entry::{Entry, Mode};
 use crate::error::Error;
-use crate::facts::integrity::fingerprint;
 use crate::facts::trash::{ADMIN, BRANCH_LOG, RECORD, Saved, is_left_out};
 use crate::facts::{Repository, WorktreeError};
 use crate::git::GitMode;
@@ -29,6 +28,7 @@ use crate::git::worktree::NewWorktreeBranch;
 use crate::path::RepoPath;
 use crate::plan::trash::RevivePlan;
 use crate::scope::{Case, Scope};
+use crate::truth::integrity::fingerprint;
 use crate::worktree::ignore_rules::{self, WrittenIgnoreRules};
 use crate::worktree::{Intent, Record, VERSION, WatchedFile, from_text, to_text};
 

@@ -17,7 +17,6 @@ use camino::Utf8Path;
 use crate::disk::files::names;
 use crate::disk::remains::{Suspect, remove_dead_locks};
 use crate::error::Error;
-use crate::facts::changes::Survey;
 use crate::facts::trash::TRASH;
 use crate::facts::{Repository, Worktree};
 use crate::git::objects::Objects;
@@ -27,6 +26,7 @@ use crate::path::RepoPath;
 use crate::plan::remove::RemovePlan;
 use crate::plan::trash::{Trashed, expired};
 use crate::scope::{Access, EntryKind};
+use crate::truth::Survey;
 use crate::worktree::saved::{Rescue, unused_ref};
 pub use files::Since;
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args};
 
 use super::{AnswerOutput, FindingsOutput, ListOutput, ScopeLists, VerdictOutput};
-use crate::verify::{Layers, Strictness};
+use crate::verify::VerifyOptions;
 
 /// List the worktrees, with branch, scope, changes and last verification
 ///
@@ -304,20 +304,13 @@ pub struct Verify {
 }
 
 impl Verify {
-    /// What notices count as.
+    /// How findings are judged.
     #[must_use]
-    pub const fn strictness(&self) -> Strictness {
-        if self.strict {
-            Strictness::Strict
-        } else {
-            Strictness::Normal
+    pub const fn verify_options(&self) -> VerifyOptions {
+        VerifyOptions {
+            net: self.net,
+            strict: self.strict,
         }
-    }
-
-    /// Which layers are looked at.
-    #[must_use]
-    pub const fn layers(&self) -> Layers {
-        if self.net { Layers::Net } else { Layers::All }
     }
 }
 

@@ -5,17 +5,18 @@ use std::sync::atomic::Ordering;
 
 use super::{Outcome, Session};
 use crate::apply::{outcome, rewritten, write_bits};
-use crate::change::{Looked, Seen};
+use crate::change::{Extent, Seen};
 use crate::disk::files;
 use crate::disk::mode::Doing;
 use crate::disk::scan::Walking;
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::facts::changes::collect;
-use crate::facts::committed::committed;
-use crate::facts::{IndexFile, Repository, Worktree, heads, proposed};
+use crate::facts::{Repository, Worktree, proposed};
 use crate::git::hooks::journal::Journal;
-use crate::verify::{Layers, Reason, Report, Strictness, verify};
+use crate::truth::collect;
+use crate::truth::commits::committed;
+use crate::truth::{IndexFile, heads};
+use crate::verify::{Reason, Report, VerifyOptions, verify};
 use crate::worktree::{by_path, hooks_of};
 
 /// Holds what a hook has to say: nothing, or violations.
@@ -73,14 +74,14 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
         return Ok(nothing());
     }
     let changes = match looked(session, &known) {
-        Looked::Everything => {
+        Extent::Everything => {
             let survey = collect(&repository, &known, &IndexFile::Own)?;
             outcome::keep(&known, survey.walked.as_ref());
             survey.changes
         }
-        Looked::Commits => committed(&repository, &known)?,
+        Extent::Commits => committed(&repository, &known)?,
     };
-    let report = verify(&known.scope, changes, Layers::All, Strictness::Normal);
+    let report = verify(&known.scope, changes, VerifyOptions::default());
     outcome::store(&known, &report, &Session::now())?;
     let name = known.record.name.to_string();
     let report = (!report.valid()).then_some((name, report));
@@ -95,13 +96,13 @@ const SMALL_INDEX: u64 = 256 << 10;
 
 /// How much a hook looks at. To look at every file takes as long as there are files, and git waits
 /// for it; what was committed is seen at any size.
-fn looked(session: &Session, known: &Worktree) -> Looked {
+fn looked(session: &Session, known: &Worktree) -> Extent {
     let index = files::stat(&known.record.admin_dir.join("index"));
     let is_small = index.is_none_or(|index| index.size <= SMALL_INDEX);
     match session.walking {
-        Walking::Full => Looked::Everything,
-        Walking::Auto | Walking::Fast if is_small => Looked::Everything,
-        Walking::Auto | Walking::Fast => Looked::Commits,
+        Walking::Full => Extent::Everything,
+        Walking::Auto | Walking::Fast if is_small => Extent::Everything,
+        Walking::Auto | Walking::Fast => Extent::Commits,
     }
 }
 
@@ -133,12 +134,7 @@ fn before_commit(
         None => IndexFile::Own,
     };
     let survey = collect(repository, known, &index)?;
-    let mut report = verify(
-        &known.scope,
-        survey.changes,
-        Layers::All,
-        Strictness::Normal,
-    );
+    let mut report = verify(&known.scope, survey.changes, VerifyOptions::default());
     report.findings.retain(|finding| match finding.reason {
         // what others can change as well is no reason to keep an agent from its work
         Reason::Shared | Reason::History => false,
@@ -184,6 +180,13 @@ fn before_ref_update(
         }));
     };
     let changes = proposed::changes(repository, known, commit)?;
-    let report = verify(&known.scope, changes, Layers::Net, Strictness::Normal);
+    let report = verify(
+        &known.scope,
+        changes,
+        VerifyOptions {
+            net: true,
+            strict: false,
+        },
+    );
     Ok(asked(known, report))
 }

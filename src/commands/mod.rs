@@ -11,7 +11,6 @@ pub mod init;
 pub mod list;
 pub mod path;
 pub mod prune;
-pub mod range;
 pub mod reapply;
 pub mod remove;
 pub mod renew;

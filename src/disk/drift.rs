@@ -7,7 +7,6 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bstr::ByteSlice;
 use camino::Utf8Path;
@@ -18,6 +17,7 @@ use super::below::open_below;
 use super::directories::Directories;
 use super::error::DiskError;
 use super::files::Opened;
+use super::pool::in_blocks;
 use super::stat::stat_from;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
@@ -75,42 +75,14 @@ pub fn drift_of(
     placed: &Placed,
     files: &[&PlacedFile],
 ) -> Result<Vec<Drift>, DiskError> {
-    let blocks = files.len().div_ceil(BLOCK);
-    let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8));
-    let next = AtomicUsize::new(0);
-    let work = || -> Result<Vec<(usize, Vec<Drift>)>, DiskError> {
+    let parts = in_blocks(files, BLOCK, |block| -> Result<Vec<Drift>, DiskError> {
         let mut here = Directories::open(worktree)?;
         let mut there = source.map(Directories::open).transpose()?;
-        let mut done = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(block) = files.chunks(BLOCK).nth(at) else {
-                return Ok(done);
-            };
-            let look = |file: &&PlacedFile| of(placed, file, &mut here, there.as_mut());
-            done.push((at, block.iter().map(look).collect()));
-        }
-    };
-    let mut parts = Vec::new();
-    if blocks > 1 {
-        let join = |handle: std::thread::ScopedJoinHandle<'_, _>| {
-            handle
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        let all: Vec<Result<_, DiskError>> = std::thread::scope(|scope| {
-            let handles = (0..threads.min(blocks)).map(|_| scope.spawn(work));
-            let handles: Vec<_> = handles.collect();
-            handles.into_iter().map(join).collect()
-        });
-        for part in all {
-            parts.extend(part?);
-        }
-    } else {
-        parts = work()?;
-    }
-    parts.sort_unstable_by_key(|(at, _)| *at);
-    Ok(parts.into_iter().flat_map(|(_, drifts)| drifts).collect())
+        let drift = |file: &&PlacedFile| of(placed, file, &mut here, there.as_mut());
+        Ok(block.iter().map(drift).collect())
+    });
+    let parts: Vec<Vec<Drift>> = parts.into_iter().collect::<Result<_, _>>()?;
+    Ok(parts.concat())
 }
 
 /// Whether these stat data of what stands at the path of a placed file prove that it is what was

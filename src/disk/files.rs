@@ -32,6 +32,27 @@ pub fn read(file: &Utf8Path) -> Result<Option<Vec<u8>>, DiskError> {
     }
 }
 
+/// Reads all that a file, a pipe or a device gives, none when there is none.
+///
+/// # Errors
+/// Fails when it is there and cannot be read.
+pub fn read_stream(file: &Utf8Path) -> Result<Option<Vec<u8>>, DiskError> {
+    match std::fs::read(file) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(DiskError::new(format!("read {file}"), error)),
+    }
+}
+
+/// Whether a pipe stands at a path, through links: whoever opens one waits.
+#[must_use]
+pub fn is_pipe(path: &Utf8Path) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
+}
+
 /// Replaces a file with these bytes: a reader sees the old ones or the new ones, also after a
 /// crash. Makes its directory.
 ///

@@ -19,6 +19,7 @@ pub mod locked_file;
 pub mod mode;
 pub mod mounts;
 pub mod permissions;
+mod pool;
 pub mod progress;
 pub mod put;
 pub mod put_back;

@@ -9,6 +9,7 @@ use rustix::fs::{AtFlags, FileType, Mode, chmodat, statat};
 
 use super::directories::Directories;
 use super::error::DiskError;
+use super::pool::in_blocks;
 use super::stat::stat_from;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
@@ -54,6 +55,9 @@ pub enum Doing {
     Look,
 }
 
+/// How many files a thread takes at once.
+const BLOCK: usize = 512;
+
 const OTHER_NAMES: &str = "it has other names (hard links), and they share its mode";
 
 /// Gives each of these files, sorted by path, its write bits. What is absent, no regular file,
@@ -67,35 +71,13 @@ pub fn set_write_bits(
     doing: Doing,
 ) -> Result<Applied, DiskError> {
     let mut all = Applied::default();
-    for part in in_parts(files, |part| set_in_order(root, part, doing))? {
+    for part in in_blocks(files, BLOCK, |part| set_in_order(root, part, doing)) {
+        let part = part?;
         all.changed.extend(part.changed);
         all.seen.extend(part.seen);
         all.refused.extend(part.refused);
     }
     Ok(all)
-}
-
-/// Does the same to parts of some files, in several threads where they are many; what came of each
-/// part, in order.
-fn in_parts<F: Sync, T: Send>(
-    files: &[F],
-    work: impl Fn(&[F]) -> Result<T, DiskError> + Sync,
-) -> Result<Vec<T>, DiskError> {
-    let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8));
-    let chunk = files.len().div_ceil(threads).max(512);
-    if files.len() <= chunk {
-        return Ok(vec![work(files)?]);
-    }
-    std::thread::scope(|scope| {
-        let work = &work;
-        let parts = files.chunks(chunk);
-        let handles: Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();
-        let join = |handle: std::thread::ScopedJoinHandle<'_, _>| {
-            let joined = handle.join();
-            joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        handles.into_iter().map(join).collect()
-    })
 }
 
 /// Gives the files of a checkout, sorted by path, their write bits, and says what stands on disk of
@@ -131,7 +113,8 @@ pub fn set_bits_of_checkout(
         };
         part.iter().map(&mut set).collect::<Result<Vec<_>, _>>()
     };
-    Ok(in_parts(files, set_part)?.concat())
+    let parts: Result<Vec<_>, _> = in_blocks(files, BLOCK, set_part).into_iter().collect();
+    Ok(parts?.concat())
 }
 
 impl WriteBits {

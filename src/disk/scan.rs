@@ -10,7 +10,6 @@
 //! It does not say what a difference means: see `compare.rs`.
 
 mod names;
-mod queue;
 mod worker;
 
 use std::collections::{BTreeSet, HashSet};
@@ -24,11 +23,11 @@ use bstr::BStr;
 use camino::Utf8Path;
 use rustix::fs::{CWD, Mode as Bits, OFlags, openat, stat};
 
-use self::queue::Queue;
 use self::worker::{Directory, Worker};
 use super::drift::Proof;
 use super::error::DiskError;
 use super::file_system::{leaves_no_trace, notes_names};
+use super::pool::{WorkQueue, threads as pool_size};
 use super::stat::device_of;
 use crate::entry::{Entry, ObjectId};
 use crate::manifest::{Manifest, Stat};
@@ -114,6 +113,8 @@ pub struct Walk<'a> {
     /// The directories whose names are known, and may be learned; none where nothing is to be
     /// believed of them.
     pub names: Option<Names<'a>>,
+    /// From how many bytes on a file is not read whose size is not the recorded one: its id is none.
+    pub unread_above: Option<u64>,
     /// How content is named.
     pub hash: HashBlob<'a>,
 }
@@ -157,6 +158,14 @@ pub struct Found {
     pub entry: Entry,
     /// Its stat data.
     pub stat: Stat,
+}
+
+impl Found {
+    /// Whether it is a file that was not read.
+    #[must_use]
+    pub fn is_unread(&self) -> bool {
+        self.entry.mode.is_regular() && self.entry.id == ObjectId::none()
+    }
 }
 
 /// Holds a path that could not be read, and why.
@@ -203,7 +212,7 @@ pub struct Begun<'scope, 'a> {
 
 /// Holds what the threads of a walk share.
 struct Common {
-    queue: Queue<Directory>,
+    queue: WorkQueue<Directory>,
     seen: Arc<[AtomicBool]>,
 }
 
@@ -232,7 +241,7 @@ impl<'scope, 'a: 'scope> Begun<'scope, 'a> {
         first: Vec<Directory>,
         seen: Arc<[AtomicBool]>,
     ) -> Self {
-        let queue = Queue::new(first, 2);
+        let queue = WorkQueue::new(first, 2);
         let mut begun = Self {
             walk,
             common: Arc::new(Common { queue, seen }),
@@ -244,12 +253,11 @@ impl<'scope, 'a: 'scope> Begun<'scope, 'a> {
         };
         let first = spawn();
         // asked while the first is at work already
-        let count = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8));
         let spawn_one_more = |_| {
             begun.common.queue.expect_one_more();
             spawn()
         };
-        let more: Vec<_> = (2..count).map(spawn_one_more).collect();
+        let more: Vec<_> = (2..pool_size()).map(spawn_one_more).collect();
         begun.threads = [first].into_iter().chain(more).collect();
         begun
     }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bstr::{BStr, ByteSlice};
 use camino::Utf8Path;
@@ -10,6 +9,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
 use super::error::DiskError;
+use super::pool::in_blocks;
 use super::stat::stat_from;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
@@ -48,34 +48,9 @@ pub fn standing<'p>(
     paths: impl Iterator<Item = &'p RepoPath>,
 ) -> Result<Stands, DiskError> {
     let paths: Vec<&RepoPath> = paths.collect();
-    let blocks = paths.len().div_ceil(BLOCK);
-    let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8));
-    let next = AtomicUsize::new(0);
-    let work = || -> Vec<(usize, Result<Block, DiskError>)> {
-        let take = || {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            Some((at, look(root, paths.chunks(BLOCK).nth(at)?)))
-        };
-        std::iter::from_fn(take).collect()
-    };
-    let mut found = if blocks > 1 {
-        std::thread::scope(|scope| {
-            let others = (1..threads.min(blocks)).map(|_| scope.spawn(work));
-            let others: Vec<_> = others.collect();
-            let mut found = work();
-            for other in others {
-                let other = other.join();
-                found.extend(other.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            }
-            found
-        })
-    } else {
-        work()
-    };
-    found.sort_unstable_by_key(|(at, _)| *at);
     let mut stands = Stands::default();
     let mut entries = Vec::with_capacity(paths.len());
-    for (_, block) in found {
+    for block in in_blocks(&paths, BLOCK, |block| look(root, block)) {
         let block = block?;
         entries.extend(block.entries);
         stands.in_the_way.extend(block.in_the_way);

@@ -7,9 +7,10 @@
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use camino::Utf8Path;
+
+use super::pool::in_blocks;
 
 /// The unit of `st_blocks` (stat(3type)), whatever the block size of the file system.
 const BLOCK: u64 = 512;
@@ -19,30 +20,7 @@ const BLOCK: u64 = 512;
 /// a directory counts once there; no link is followed. None where something cannot be read.
 #[must_use]
 pub fn usage(directories: &[&Utf8Path]) -> Vec<Option<u64>> {
-    let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(1, 8));
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(directory) = directories.get(at) else {
-                return done;
-            };
-            let bytes = of(directory.as_std_path());
-            done.push((at, bytes.ok()));
-        }
-    };
-    let mut all = vec![None; directories.len()];
-    std::thread::scope(|scope| {
-        let threads = threads.min(directories.len());
-        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        for handle in handles {
-            let done = handle.join();
-            let done = done.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            done.into_iter().for_each(|(at, size)| all[at] = size);
-        }
-    });
-    all
+    in_blocks(directories, 1, |one| of(one.first()?.as_std_path()).ok())
 }
 
 fn of(directory: &Path) -> std::io::Result<u64> {

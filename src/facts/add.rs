@@ -3,7 +3,6 @@
 use camino::Utf8Path;
 
 use super::config::Loaded;
-use super::tips;
 use crate::cli::ScopeLists;
 use crate::config::{ScopeProfile, SetBy, Strategy};
 use crate::disk::files;
@@ -15,6 +14,7 @@ use crate::path::RepoPath;
 use crate::plan::add::{AddFacts, BaseFacts, BranchFacts, PathState};
 use crate::plan::owner::OwnerFacts;
 use crate::scope::{Access, EntryKind, Scope};
+use crate::truth::tips;
 use crate::worktree::Tip;
 use crate::worktree::WorktreeError;
 use crate::worktree::repository::Repository;
@@ -203,7 +203,7 @@ pub fn base_tips(
     revision: &str,
     base: &CommitId,
 ) -> Result<Vec<Tip>, WorktreeError> {
-    tips::of_revision(&repository.git, revision, base)
+    tips::followed_by(&repository.git, revision, base)
 }
 
 /// Says by how many commits a base is behind its upstream; nothing when it has none or is not.

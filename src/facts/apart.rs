@@ -10,7 +10,7 @@ use crate::worktree::repository::Repository;
 
 /// Represents a temporary git directory with the objects of a repository as alternates
 /// (gitrepository-layout(5)); it is removed with this.
-pub(super) struct Apart {
+pub(crate) struct Apart {
     /// The git directory.
     pub git_dir: Utf8PathBuf,
     /// Its objects, and through it the repository's.
@@ -57,7 +57,7 @@ impl Apart {
 
 /// A path as `objects/info/alternates` and a configuration take it, whatever is in it
 /// (gitrepository-layout(5), git-config(1)).
-pub(super) fn quoted(path: &Utf8Path) -> String {
+pub(crate) fn quoted(path: &Utf8Path) -> String {
     let text = path.as_str();
     let text = text.replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{}\"", text.replace('\n', "\\n"))

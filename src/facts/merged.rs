@@ -6,13 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::apart::Apart;
-use super::history::touched;
 use crate::disk::files;
 use crate::git::objects::Objects;
 use crate::git::{Git, GitError, GitMode};
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::plan::remove::Merged;
+use crate::truth::commits::touched;
 use crate::worktree::WorktreeError;
 use crate::worktree::repository::Repository;
 

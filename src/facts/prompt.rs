@@ -39,7 +39,7 @@ pub fn read(
         (Some(text), _) => ("--prompt".to_owned(), text.clone().into_bytes()),
         (None, Some(file)) => {
             let path = escape_for_terminal(file.as_bytes());
-            let bytes = files::read(&start.join(file))?;
+            let bytes = files::read_stream(&start.join(file))?;
             let missing = || Refusal::NoPromptFile { path: path.clone() };
             (path.clone(), bytes.ok_or_else(missing)?)
         }

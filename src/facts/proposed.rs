@@ -1,16 +1,16 @@
 //! Reads what a commit that no ref names yet would change.
 
-use super::committed::base_at;
-use super::effort::Effort;
-use super::heads::Heads;
-use super::references::{References, Trees};
-use super::shared;
-use super::tips;
-use crate::change::{ChangeSet, Looked, Seen};
+use crate::change::{ChangeSet, Extent, Seen};
 use crate::compare::{Delta, State, compare};
 use crate::git::GitMode;
 use crate::name::CommitId;
 use crate::path::RepoPath;
+use crate::truth::commits::base_at;
+use crate::truth::ground::Effort;
+use crate::truth::ground::{References, Trees};
+use crate::truth::heads::Heads;
+use crate::truth::shared;
+use crate::truth::tips;
 use crate::worktree::Worktree;
 use crate::worktree::WorktreeError;
 use crate::worktree::repository::Repository;
@@ -30,12 +30,12 @@ pub fn changes(
     let heads = Heads::read(repository, known, &Effort::default())?;
     let journal = known.journal()?.unwrap_or_default();
     let rewired = shared::rewired_remotes(repository, known)?;
-    let leads_elsewhere = |name: &str| tips::is_of(&rewired, name);
+    let leads_elsewhere = |name: &str| tips::tracks_any(&rewired, name);
     let made_here = heads.made_here();
     let tips = tips::find(repository, record, &made_here, &journal, &leads_elsewhere)?;
     let mut trees = Trees::new(&objects, &record.checked_out)?;
     let base = &record.base.commit;
-    let references = References::of(&git, &mut trees, commit, base, &tips.trusted)?;
+    let references = References::find(&git, &mut trees, commit, base, &tips.trusted)?;
     let mut like = references.deltas;
     if let Some(tip) = tips.newest(&git)? {
         like.push(trees.delta(&tip)?);
@@ -53,7 +53,7 @@ pub fn changes(
     };
     let changes = compare(&manifest, &[state]);
     Ok(ChangeSet {
-        looked: Looked::Commits,
+        looked: Extent::Commits,
         ..ChangeSet::new(base.clone(), commit.clone(), changes)
     })
 }

@@ -5,8 +5,6 @@ use std::collections::BTreeSet;
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::changes::{Survey, collect};
-use super::index_state::IndexFile;
 use super::kept;
 use super::merged::{self, Target};
 use crate::change::Seen;
@@ -24,6 +22,8 @@ use crate::path::RepoPath;
 use crate::placed::PlacedKind;
 use crate::plan::remove::{Merged, RemoveFacts, Running, Unmerged};
 use crate::process;
+use crate::truth::index::IndexFile;
+use crate::truth::{Survey, collect};
 use crate::worktree::Worktree;
 use crate::worktree::WorktreeError;
 use crate::worktree::repository::{Repository, joined};

@@ -13,6 +13,7 @@ use bstr::{BString, ByteSlice};
 use camino::Utf8Path;
 use gix::objs::commit::MessageRef;
 use gix::objs::{CommitRefIter, Data, Exists, Find, Kind, Write};
+use gix::odb::Header as _;
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 
 use super::error::{GitError, unreadable};
@@ -304,6 +305,20 @@ impl Objects {
         written
             .map(|id| commit_id_of(&id))
             .map_err(|error| unwritable("a commit", &error))
+    }
+
+    /// Reads how long a blob is.
+    ///
+    /// # Errors
+    /// Fails when it is missing, damaged or not a blob.
+    pub fn size(&self, id: &ObjectId) -> Result<u64, GitError> {
+        let oid = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
+        let what = format!("blob {id}");
+        match self.store.try_header(&oid) {
+            Ok(Some(header)) if header.kind() == Kind::Blob => Ok(header.size()),
+            Ok(_) => Err(unreadable(&what, &"it is not a blob of the repository")),
+            Err(error) => Err(unreadable(&what, &error)),
+        }
     }
 
     /// Reads the raw bytes of a blob.

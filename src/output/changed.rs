@@ -9,9 +9,9 @@ use super::{Shown, human};
 use crate::answer::{Paint, Row};
 use crate::change::Change;
 use crate::commands::changed::{ChangedAnswer, Collected};
-use crate::facts::commits::OwnCommit;
 use crate::name::CommitId;
 use crate::path::escape_for_tsv;
+use crate::truth::commits::OwnCommit;
 
 /// The patch, where one was asked for: it stands in place of every list.
 pub fn patch_alone(answer: &ChangedAnswer) -> Option<Vec<u8>> {

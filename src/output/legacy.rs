@@ -12,12 +12,12 @@ use crate::commands::changed::ChangedAnswer;
 use crate::commands::doctor::Doctored;
 use crate::commands::hook::HookAnswer;
 use crate::commands::prune::Pruned;
-use crate::commands::range::RangeVerdict;
 use crate::commands::remove::Removed;
 use crate::commands::restore::RestoreAnswer;
 use crate::commands::revive::Revived;
 use crate::commands::sync::Synced;
 use crate::commands::verify::Verified;
+use crate::commands::verify::range::RangeVerdict;
 
 /// Says how the paths of changes are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,6 @@ pub mod context;
 pub mod doctor;
 pub mod owner;
 pub mod prune;
-pub mod range;
 pub mod refusal;
 pub mod remove;
 pub mod retry;

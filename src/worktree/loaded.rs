@@ -181,6 +181,9 @@ impl Worktree {
         is_whole
             && files::canonical(git_dir).is_ok_and(|real| real == *git_dir)
             && files::exists(&git_dir.join("HEAD"))
+            && !["HEAD", "config"]
+                .iter()
+                .any(|name| files::is_pipe(&git_dir.join(name)))
             && !files::exists(&git_dir.join("commondir"))
     }
 

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 
-use crate::change::Looked;
+use crate::change::Extent;
 use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::scope::ScopeRule;
 use crate::worktree::{HeldClaim, Owner};
@@ -176,7 +176,7 @@ pub struct LastVerification {
     pub head: CommitId,
     /// How much was looked at.
     #[serde(default)]
-    pub looked: Looked,
+    pub looked: Extent,
     /// How many paths had changed.
     pub changed: u64,
     /// How many of them had been created, modified, deleted, …: by the word for it.

@@ -40,6 +40,7 @@ mod man;
 mod oracle;
 mod overlap;
 mod path;
+mod pipes;
 mod placed;
 mod provision;
 mod prune;

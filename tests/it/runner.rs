@@ -93,7 +93,7 @@ fn run(session: &Session, arguments: &[&str]) -> Result<(), Error> {
         Command::Scope(o) => commands::scope::run(session, &o).map(drop),
         Command::Changed(o) => commands::changed::run(session, &o).map(drop),
         Command::Verify(o) => match &o.range {
-            Some(range) => commands::range::run(session, &o, range).map(drop),
+            Some(range) => commands::verify::range::run(session, &o, range).map(drop),
             None => commands::verify::run(session, &o).map(drop),
         },
         Command::Restore(o) => commands::restore::run(session, &o).map(drop),

@@ -170,6 +170,7 @@ fn with_names(
         submodules: Some(&BTreeSet::new()),
         believe,
         names,
+        unread_above: None,
         hash: &|size, content| ObjectFormat::Sha1.hash_blob(size, content),
     };
     scan(&walk).expect("the root is there")

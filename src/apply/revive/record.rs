@@ -11,13 +11,14 @@ use crate::config::Strategy;
 use crate::disk::files as disk;
 use crate::error::Error;
 use crate::facts::trash::{MANIFEST, RECORD};
-use crate::facts::{Worktree, WorktreeError, integrity};
+use crate::facts::{Worktree, WorktreeError};
 use crate::git::objects::Objects;
 use crate::manifest::{Item, Manifest, Stat};
 use crate::path::RepoPath;
 use crate::placed::{Placed, PlacedFile};
 use crate::plan::trash::list::{Listed, Stood};
 use crate::scope::Scope;
+use crate::truth::integrity;
 use crate::worktree::PLACED;
 use crate::worktree::{Record, WatchedFile, to_text};
 

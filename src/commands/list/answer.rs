@@ -9,11 +9,11 @@ use crate::answer::shapes::{
 };
 use crate::answer::{Answer, Cell, Paint, Row, Text, age, count};
 use crate::facts::held::Held;
-use crate::facts::position::{BaseBranch, Position, Upstream};
 use crate::path::escape_for_terminal;
 use crate::placed::DriftCounts;
 use crate::scope::overlap::{Overlap, some};
 use crate::size::Size;
+use crate::truth::position::{BaseBranch, Position, Upstream};
 
 /// The number of names and files that people see of an overlap.
 const SHOWN: usize = 8;

@@ -19,12 +19,12 @@ use crate::facts::Repository;
 use crate::facts::add::Listing;
 use crate::facts::held::Held;
 use crate::facts::overlap::{tracked, worktree_scopes};
-use crate::facts::position::{Position, positions};
-use crate::facts::shared::main_changed;
 use crate::git::index::read_index;
 use crate::name::{CommitId, WorktreeName};
 use crate::placed::{DriftCounts, Here};
 use crate::scope::overlap::{Overlap, overlaps_among};
+use crate::truth::position::{Position, positions};
+use crate::truth::shared::main_changed;
 use crate::worktree::{Intent, RecordState, Worktree, lost, names};
 
 /// Lists all worktrees of ours, sorted by name, or what they may both write.

@@ -17,13 +17,13 @@ use crate::disk::put_back::put_back;
 use crate::disk::{DiskError, files, put};
 use crate::entry::{Entry, ObjectId};
 use crate::error::Error;
-use crate::facts::changes::Survey;
 use crate::facts::{Repository, Worktree};
 use crate::git::GitMode;
 use crate::git::index_edit::{index_info, nul_ended};
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::{PlacedFile, PlacedKind};
+use crate::truth::Survey;
 use crate::worktree::PLACED;
 use crate::worktree::saved::{Rescue, SavedPath, SavedRestore, Saving, read_entry, rescue_ref};
 

@@ -11,12 +11,12 @@ use crate::compare::entry_in;
 use crate::disk::drift::at_source;
 use crate::disk::{DiskError, files};
 use crate::entry::{Entry, ObjectId};
-use crate::facts::changes::Survey;
 use crate::git::index::{IndexEntry, Stage, read_index};
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::{Origin, PlacedFile, There};
-use crate::verify::{Finding, Layer, Layers, Reason, Strictness, verify};
+use crate::truth::Survey;
+use crate::verify::{Finding, Layer, Reason, VerifyOptions, verify};
 use crate::worktree::saved::{self, SavedRestore};
 use crate::worktree::{Repository, Worktree, WorktreeError};
 
@@ -27,8 +27,7 @@ pub fn read(repository: &Repository, known: &Worktree, survey: &Survey) -> Resto
     let report = verify(
         &known.scope,
         survey.changes.clone(),
-        Layers::All,
-        Strictness::Normal,
+        VerifyOptions::default(),
     );
     let mut violations = Vec::new();
     let mut permissions = Vec::new();

@@ -21,12 +21,13 @@ use crate::apply::outcome;
 use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::facts::changes::collect;
-use crate::facts::{IndexFile, Repository, Worktree, given};
+use crate::facts::{Repository, Worktree, given};
 use crate::path::RepoPath;
 use crate::placed::There;
 use crate::plan::refusal::Refusal;
-use crate::verify::{Layers, Strictness, verify};
+use crate::truth::IndexFile;
+use crate::truth::collect;
+use crate::verify::{VerifyOptions, verify};
 
 /// Holds what was done, or would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -175,7 +176,7 @@ fn verify_again(
     plan: &RestorePlan,
 ) -> Result<(Vec<String>, Vec<String>), Error> {
     let changes = collect(repository, known, &IndexFile::Own)?.changes;
-    let report = verify(&known.scope, changes, Layers::All, Strictness::Normal);
+    let report = verify(&known.scope, changes, VerifyOptions::default());
     let mut others = Vec::new();
     if let Err(error) = outcome::store(known, &report, &Session::now()) {
         others.push(format!("the outcome is not kept for `list`: {error}"));

@@ -14,12 +14,12 @@ use super::refusal::RestoreRefusal;
 use crate::compare::Delta;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
-use crate::facts::changes::Survey;
 use crate::facts::{Repository, Worktree};
 use crate::git::objects::Objects;
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::scope::{Access, Classifier, EntryKind};
+use crate::truth::Survey;
 
 /// Holds what became of commits.
 #[derive(Clone, Debug, PartialEq, Eq)]

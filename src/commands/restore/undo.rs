@@ -14,13 +14,14 @@ use crate::disk::put::{self, Content};
 use crate::disk::standing::standing;
 use crate::entry::{Entry, Mode};
 use crate::error::Error;
-use crate::facts::changes::collect;
-use crate::facts::{IndexFile, Repository, Worktree};
+use crate::facts::{Repository, Worktree};
 use crate::git::index_edit::{index_info, nul_ended};
 use crate::git::objects::Objects;
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::{PlacedFile, PlacedKind};
+use crate::truth::IndexFile;
+use crate::truth::collect;
 use crate::worktree::saved::{SavedPath, SavedRestore, find_restore};
 
 /// Holds what was brought back, or would be.

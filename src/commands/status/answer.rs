@@ -10,10 +10,10 @@ use crate::answer::hooks::HooksField;
 use crate::answer::shapes::{BaseField, ChangeField, PlacedField, ScopeField, VerificationField};
 use crate::answer::{Answer, Cell, Row, Text, age, count};
 use crate::facts::held::Held;
-use crate::facts::position::Position;
 use crate::path::escape_for_terminal;
 use crate::scope::escape_for_rule;
 use crate::size::Size;
+use crate::truth::position::Position;
 
 /// The number of placed files that people see for each state.
 const SHOWN: usize = 8;

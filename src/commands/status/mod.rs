@@ -12,12 +12,13 @@ use crate::disk::drift::drift;
 use crate::disk::files;
 use crate::disk::usage::usage;
 use crate::error::Error;
-use crate::facts::changes::{Survey, collect};
+use crate::facts::Repository;
 use crate::facts::held::Held;
-use crate::facts::position::{Position, position};
-use crate::facts::shared::main_changed;
-use crate::facts::{IndexFile, Repository};
 use crate::placed::PlacedKind;
+use crate::truth::IndexFile;
+use crate::truth::position::{Position, position};
+use crate::truth::shared::main_changed;
+use crate::truth::{Survey, collect};
 use crate::worktree::{MadeBy, Worktree};
 
 /// Shows the named worktrees, or the one that we are in.

@@ -289,6 +289,10 @@ impl<'a> Worker<'a> {
             return;
         }
         let path = here.child(name);
+        let has_other_size = disk.is_none_or(|disk| disk.stat.size != stat.size);
+        let is_unread = has_other_size
+            && is_regular(stat)
+            && walk.unread_above.is_some_and(|limit| stat.size > limit);
         let as_checked_out = base.filter(|base| {
             walk.believe == Believe::Checkout && base.mode.is_regular() && is_regular(stat)
         });
@@ -302,6 +306,10 @@ impl<'a> Worker<'a> {
                 match (proof.map(|p| p.holds(&path, &here.fd, raw, stat)), disk) {
                     (Some(Ok(true)), Some(disk)) => Ok(disk.entry),
                     (Some(Err(error)), _) => Err(error),
+                    (Some(Ok(_)) | None, _) if is_unread => Ok(Entry {
+                        mode: mode_of_file(stat),
+                        id: ObjectId::none(),
+                    }),
                     (Some(Ok(_)) | None, _) => read_entry(&here.fd, raw, stat, walk.hash),
                 }
             }

@@ -113,7 +113,7 @@ fn work(repository: &Repository, around: &Around, admin: &Utf8Path) -> Result<Wo
     let is_on_branch = git.symbolic_ref_head()?.is_some();
     let reflog = match &head {
         Some(_) => git.reflog_head()?,
-        None => super::super::heads::reflog_file(admin)?,
+        None => crate::truth::heads::reflog_file(admin)?,
     };
     if let (None, Some(newest)) = (&head, reflog.first())
         && !around.nowhere(repository, &newest.id)?.is_empty()

@@ -2,10 +2,10 @@
 
 use super::age;
 use crate::disk::files;
-use crate::facts::changes::Survey;
 use crate::facts::remove::Around;
 use crate::plan::prune::select::Commits;
 use crate::plan::remove::RemoveFacts;
+use crate::truth::Survey;
 use crate::worktree::Alive;
 use crate::worktree::Worktree;
 use crate::worktree::WorktreeError;

@@ -5,10 +5,10 @@ use super::out;
 use crate::answer::Paint;
 use crate::change::{Change, Place};
 use crate::commands::changed::{ChangedAnswer, Collected};
-use crate::facts::commits::OwnCommit;
 use crate::output::table::{Cell, table};
 use crate::output::{Printed, Shown};
 use crate::path::escape_for_terminal;
+use crate::truth::commits::OwnCommit;
 
 /// One change a line; with commits, the lines of each below its own.
 pub fn changed(answer: &ChangedAnswer, shown: Shown, paint: Paint) -> Printed {

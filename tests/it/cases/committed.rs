@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use camino::Utf8Path;
-use git_agentwt::change::{Change, ChangeSet, Looked, Place, Seen};
-use git_agentwt::facts::changes::collect;
-use git_agentwt::facts::committed::committed;
-use git_agentwt::facts::{IndexFile, Repository, Worktree};
+use git_agentwt::change::{Change, ChangeSet, Extent, Place, Seen};
+use git_agentwt::facts::{Repository, Worktree};
 use git_agentwt::git::{SharedRunner, Trace};
+use git_agentwt::truth::IndexFile;
+use git_agentwt::truth::collect;
+use git_agentwt::truth::commits::committed;
 
 /// Where commits changed something, and which.
 fn in_commits(changes: &[Change]) -> BTreeMap<&Place, BTreeSet<&Seen>> {
@@ -46,7 +47,7 @@ pub fn agree(worktree: &Path) {
     };
     assert_eq!(
         (all.looked, few.looked),
-        (Looked::Everything, Looked::Commits)
+        (Extent::Everything, Extent::Commits)
     );
     assert_eq!((&all.base, &all.head), (&few.base, &few.head));
     assert_eq!(in_commits(&all.changes), in_commits(&few.changes));

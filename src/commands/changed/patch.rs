@@ -6,22 +6,21 @@
 
 use bstr::ByteSlice;
 
-use super::apart::{Apart, quoted};
-use super::changes::Survey;
-use super::commits::OwnCommit;
 use crate::compare::{Delta, entry_in};
-use crate::disk::DiskError;
 use crate::disk::below::open_below;
-use crate::disk::files::{self, Opened};
+use crate::disk::files::Opened;
+use crate::disk::{DiskError, files};
 use crate::entry::{Entry, Mode, ObjectId};
+use crate::facts::apart::{Apart, quoted};
 use crate::git::objects::ObjectFormat;
 use crate::git::{Git, GitMode};
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::scope::{Access, EntryKind};
-use crate::worktree::Worktree;
-use crate::worktree::WorktreeError;
+use crate::truth::Survey;
+use crate::truth::commits::OwnCommit;
 use crate::worktree::repository::Repository;
+use crate::worktree::{Worktree, WorktreeError};
 
 /// Holds a patch.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use super::effort::Effort;
-use super::index_state::IndexState;
 use crate::change::Seen;
 use crate::compare::{Delta, entry_in};
 use crate::disk::files;
@@ -14,26 +12,24 @@ use crate::git::objects::Objects;
 use crate::manifest::Manifest;
 use crate::path::RepoPath;
 use crate::placed::Placed;
-use crate::worktree::Worktree;
-use crate::worktree::WorktreeError;
+use crate::truth::ground::{Ground, Sources};
+use crate::truth::index::IndexState;
+use crate::worktree::{Worktree, WorktreeError};
+
+/// The user's own rules (`core.excludesFile`), as `add` recorded them.
+pub const EXCLUDES_FILE: &str = "ignore/excludes-file";
 
 /// Says of every path on disk that git does not know whether it is ignored, or was placed and is
 /// not as it was.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "each is one fact that it rests on"
-)]
 pub fn classify(
-    known: &Worktree,
-    manifest: &Manifest,
+    ground: &Ground<'_>,
+    sources: &Sources,
     placed: &Placed,
-    objects: &Objects,
-    references: &[Delta],
     disk: &Delta,
     index: &IndexState,
-    head: &Delta,
-    effort: &Effort,
 ) -> Result<BTreeMap<RepoPath, Seen>, WorktreeError> {
+    let (known, manifest, objects) = (ground.known, &ground.manifest, &ground.objects);
+    let (references, head) = (&sources.compared.working, &sources.compared.head);
     let in_tree = |delta: &Delta, path: &RepoPath| entry_in(manifest, delta, path).is_some();
     let unknown = |path: &&RepoPath| {
         !index.adds(path)
@@ -54,9 +50,10 @@ pub fn classify(
     }
     let nothing = Delta::new();
     let nearest = references.first().unwrap_or(&nothing);
-    let rules = rules(known, manifest, objects, nearest);
+    let recorded = [EXCLUDES_FILE, "ignore/info-exclude"];
+    let rules = rules(known, manifest, objects, nearest, &recorded);
     // without rules everything that is untracked counts
-    let mut rules = effort.or(rules.map(Some), || None)?;
+    let mut rules = ground.terms.effort.or(rules.map(Some), || None)?;
     for (path, entry) in untracked {
         let ignored = rules
             .as_mut()
@@ -84,12 +81,13 @@ pub fn is_ignored(rules: &mut IgnoreRules, path: &RepoPath, mode: Mode) -> bool 
     }
 }
 
-/// The rules of one tree and those that were recorded beside it.
-fn rules(
+/// The rules of one tree, and these of those that were recorded beside it.
+pub fn rules(
     known: &Worktree,
     manifest: &Manifest,
     objects: &Objects,
     reference: &Delta,
+    recorded: &[&str],
 ) -> Result<IgnoreRules, WorktreeError> {
     // to look where the name begins takes longer than to see that it does not end so
     let is_rules = |path: &RepoPath| {
@@ -109,7 +107,7 @@ fn rules(
         }
     }
     let mut shared = Vec::new();
-    for name in ["ignore/excludes-file", "ignore/info-exclude"] {
+    for name in recorded {
         shared.extend(files::read(&known.dir.join(name))?);
     }
     let case = if known.record.ignore_case {

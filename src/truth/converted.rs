@@ -8,17 +8,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::disk_state::Filters;
 use crate::compare::{Delta, entry_in};
-use crate::disk::DiskError;
-use crate::disk::files::{self, Temporary};
+use crate::disk::files::Temporary;
+use crate::disk::{DiskError, files};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::git::Git;
 use crate::manifest::Manifest;
 use crate::path::RepoPath;
-use crate::worktree::Worktree;
-use crate::worktree::WorktreeError;
 use crate::worktree::repository::Repository;
+use crate::worktree::{Worktree, WorktreeError};
 
 /// Holds what files are held against.
 pub(super) struct Converted<'a> {
@@ -30,7 +28,7 @@ pub(super) struct Converted<'a> {
     /// The tree of HEAD.
     pub head: &'a Delta,
     /// Whether programs may be started.
-    pub filters: Filters,
+    pub runs_filters: bool,
 }
 
 impl Converted<'_> {
@@ -47,9 +45,10 @@ impl Converted<'_> {
         }
         let untouched = self.take_untouched(delta);
         let mut settled = BTreeSet::new();
-        let asked = match self.filters {
-            Filters::Run => self.ask_all(delta, stored, &mut settled),
-            Filters::Leave => Ok(()),
+        let asked = if self.runs_filters {
+            self.ask_all(delta, stored, &mut settled)
+        } else {
+            Ok(())
         };
         for path in stored.difference(&settled) {
             if let Some(Some(entry)) = delta.get_mut(path)

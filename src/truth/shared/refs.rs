@@ -7,16 +7,15 @@ use std::collections::BTreeMap;
 
 use bstr::{BString, ByteSlice};
 
-use super::shared;
 use crate::change::{Cause, Change, Kind, Place, SharedChange};
 use crate::disk::files;
-use crate::facts::integrity::plain;
 use crate::git::Git;
 use crate::git::hooks::journal::{Journal, Target};
 use crate::name::CommitId;
-use crate::worktree::Worktree;
-use crate::worktree::WorktreeError;
+use crate::truth::integrity::plain;
+use crate::truth::shared::shared;
 use crate::worktree::repository::Repository;
+use crate::worktree::{Worktree, WorktreeError};
 
 /// Tells the commits that were made in the worktree.
 pub type MadeHere<'a> = dyn Fn(&CommitId) -> bool + 'a;
@@ -55,7 +54,7 @@ pub fn changes(
             Target::Nothing => current.is_none(),
             Target::Ref => false,
         };
-        let one = Moved {
+        let one = MovedRef {
             name,
             before,
             current,
@@ -67,7 +66,7 @@ pub fn changes(
 }
 
 /// A ref that is not where it was, and that was moved from here at some time.
-struct Moved<'a> {
+struct MovedRef<'a> {
     name: &'a BString,
     before: Option<&'a CommitId>,
     current: Option<&'a CommitId>,
@@ -75,7 +74,7 @@ struct Moved<'a> {
     places: Vec<&'a CommitId>,
 }
 
-impl Moved<'_> {
+impl MovedRef<'_> {
     /// `here` says whether it is where this worktree left it.
     fn judge(
         &self,

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::shared;
 use crate::change::{Cause, Kind, Place, SharedChange};
 use crate::disk::{DiskError, files};
-use crate::facts::integrity::plain;
-use crate::worktree::HookFile;
-use crate::worktree::WorktreeError;
+use crate::truth::integrity::plain;
+use crate::truth::shared::shared;
 use crate::worktree::repository::{Main, Repository};
+use crate::worktree::{HookFile, WorktreeError};
 
 /// Lists every hook of the common git directory, and of the directory that `core.hooksPath`
 /// names in the main worktree, sorted. Samples and what cannot be started are none.

@@ -1,20 +1,20 @@
 //! `git agentwt verify`: holds the ground truth against the scope.
 
+pub mod range;
+
 use camino::Utf8PathBuf;
 
-use super::{Outcome, Session};
 use crate::apply::outcome;
 use crate::apply::register::accept_shared;
 use crate::change::ChangeSet;
+use crate::commands::{Outcome, Session};
 use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::facts::changes::{Survey, collect};
-use crate::facts::integrity;
-use crate::facts::{IndexFile, Repository, Worktree, WorktreeError};
 use crate::plan::refusal::Refusal;
+use crate::truth::{IndexFile, Survey, Terms, collect_with, integrity};
 use crate::verify::{Report, verify, without_scope};
-use crate::worktree::{Lost, RecordState, lost, names};
+use crate::worktree::{Lost, RecordState, Repository, Worktree, WorktreeError, lost, names};
 
 /// Holds the verdict over one worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,6 @@ pub fn run(
     options: &crate::cli::Verify,
 ) -> Result<Outcome<Vec<Verified>>, Error> {
     let repository = session.repository()?;
-    let (strictness, layers) = (options.strictness(), options.layers());
     let mut outcome = Outcome::done(Vec::new());
     let mut chosen = chosen(&repository, options)?;
     for lost in chosen.lost {
@@ -61,7 +60,7 @@ pub fn run(
         }
         let mut changes = known.unless_gone(&repository, changes)?;
         changes.integrity.extend(integrity::lock(&known.record));
-        let report = verify(&known.scope, changes, layers, strictness);
+        let report = verify(&known.scope, changes, options.verify_options());
         if let Err(error) = outcome::store(known, &report, &Session::now()) {
             let note = format!("the outcome is not kept for `list`: {error}");
             outcome.notes.push(note);
@@ -83,10 +82,15 @@ fn settled(repository: &Repository, known: &Worktree) -> Result<ChangeSet, Workt
     let repository = &known.repository(repository);
     let mut before = known.activity(repository);
     let mut looks = 1;
+    // what git converts may have any size on disk
+    let terms = Terms {
+        unread_above: (!known.record.conversions).then_some(LARGE),
+        ..Terms::default()
+    };
     loop {
         let Survey {
             changes, walked, ..
-        } = collect(repository, known, &IndexFile::Own)?;
+        } = collect_with(repository, known, &IndexFile::Own, &terms)?;
         outcome::keep(known, walked.as_ref());
         let after = known.activity(repository);
         if after == before && !after.locked || looks == LOOKS {
@@ -97,6 +101,9 @@ fn settled(repository: &Repository, known: &Worktree) -> Result<ChangeSet, Workt
         looks += 1;
     }
 }
+
+/// Above this many bytes a file is only read where it may be a blob of the same size.
+const LARGE: u64 = 64 << 20;
 
 /// How often a worktree is looked at in which git is at work.
 const LOOKS: u64 = 4;

@@ -5,8 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::ByteSlice;
 
-use super::heads::Heads;
-use super::index_state::IndexState;
 use crate::change::{Change, ChangeSet, Seen};
 use crate::compare::{Delta, entry_in, same};
 use crate::disk::scan::Unreadable;
@@ -16,6 +14,8 @@ use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::Placed;
 use crate::scope::{Access, EntryKind};
+use crate::truth::heads::Heads;
+use crate::truth::index::IndexState;
 use crate::walked::Walked;
 use crate::worktree::Worktree;
 

@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 
 use camino::Utf8Path;
 
-use super::effort::Effort;
 use crate::disk::files;
 use crate::git::Git;
 use crate::git::refs::{ReflogEntry, parse_reflog_file};
 use crate::name::CommitId;
-use crate::worktree::Record;
-use crate::worktree::WorktreeError;
+use crate::truth::ground::Effort;
+use crate::truth::integrity::pipes;
 use crate::worktree::repository::Repository;
-use crate::worktree::{Worktree, in_private};
+use crate::worktree::{Record, Worktree, WorktreeError, in_private};
 
 /// Holds what a worktree is on.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +40,8 @@ impl Heads {
     ) -> Result<Self, WorktreeError> {
         let record = &known.record;
         let branch_ref = record.branch.full_ref();
-        if !files::is_directory(&record.admin_dir) || known.is_without(repository) {
+        let is_readable = files::is_directory(&record.admin_dir) && pipes(record).is_empty();
+        if !is_readable || known.is_without(repository) {
             let branch = effort.or(repository.git.rev_parse_commit(&branch_ref), || None)?;
             return Ok(Self {
                 head: branch.clone(),

@@ -13,15 +13,17 @@ use crate::change::Change;
 use crate::disk::DiskError;
 use crate::disk::resolve::resolve;
 use crate::path::RepoPath;
-use crate::roots::Roots;
-use crate::worktree::Worktree;
-use crate::worktree::WorktreeError;
+use crate::worktree::{Worktree, WorktreeError};
 
 /// Resolves write roots; relative ones start in `start`.
 ///
 /// # Errors
 /// Fails when the disk does.
-pub fn of(known: &Worktree, start: &Path, given: &[PathBuf]) -> Result<Roots, WorktreeError> {
+pub fn resolve_all(
+    known: &Worktree,
+    start: &Path,
+    given: &[PathBuf],
+) -> Result<Roots, WorktreeError> {
     let worktree = resolve(known.record.path.as_std_path(), &|_| true)?;
     let inside = |path: &Path| path.starts_with(&worktree);
     let roots = given.iter().map(|root| resolve(&start.join(root), &inside));
@@ -72,4 +74,52 @@ fn place_of(
 fn odd(path: &RepoPath, error: bstr::Utf8Error) -> WorktreeError {
     let error = std::io::Error::other(error);
     DiskError::new(format!("resolve {path}"), error).into()
+}
+
+/// Represents absolute write roots ("leases").
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Roots(Vec<PathBuf>);
+
+impl Roots {
+    /// Takes absolute paths without `.` and `..`; one that stands twice is held once.
+    #[must_use]
+    pub fn new(mut roots: Vec<PathBuf>) -> Self {
+        roots.sort_unstable();
+        roots.dedup();
+        Self(roots)
+    }
+
+    /// Whether a path is one of them, or below one.
+    #[must_use]
+    pub fn cover(&self, path: &Path) -> bool {
+        self.0.iter().any(|root| path.starts_with(root))
+    }
+
+    /// The roots, sorted.
+    pub fn iter(&self) -> impl Iterator<Item = &Path> {
+        self.0.iter().map(PathBuf::as_path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_root_covers_whole_components_only() {
+        let roots = Roots::new(vec!["/a/b".into(), "/c".into(), "/a/b".into()]);
+        for (path, covered) in [
+            ("/a/b", true),
+            ("/a/b/c", true),
+            ("/a/bc", false),
+            ("/a", false),
+            ("/c/d/e", true),
+            ("/", false),
+        ] {
+            assert_eq!(roots.cover(path.as_ref()), covered, "{path}");
+        }
+        assert_eq!(roots.iter().count(), 2);
+        assert!(!Roots::default().cover("/".as_ref()));
+        assert!(Roots::new(vec!["/".into()]).cover("/x".as_ref()));
+    }
 }

@@ -7,14 +7,14 @@
 
 use bstr::ByteSlice;
 
+use crate::disk::files;
 use crate::git::Git;
 use crate::git::GitMode as Mode;
 use crate::git::hooks::journal::Journal;
 use crate::git::refs::ReflogEntry;
 use crate::name::CommitId;
-use crate::worktree::WorktreeError;
 use crate::worktree::repository::Repository;
-use crate::worktree::{Record, Tip};
+use crate::worktree::{Record, Tip, WorktreeError};
 
 /// Holds what may be taken over without blame, and the refs whose move cannot be trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,13 +70,17 @@ pub fn find(
             // the user took it over into another of these refs, and pushed it
             continue;
         }
+        if files::is_pipe(&repository.common_dir.join("logs").join(&tip.name)) {
+            tips.untrusted.push(tip.name.clone());
+            continue;
+        }
         let log = git.reflog(&tip.name)?;
         let places = moved_here(tip, &log, journal);
         if rewired(&tip.name) || tips.lacks_one_that_is_in(&git, &places, &current.id)? {
             tips.untrusted.push(tip.name.clone());
             continue;
         }
-        let witness = Witness::of(repository, &git, tip, created_here)?;
+        let witness = Witness::read(repository, &git, tip, created_here)?;
         if !witness.vouches_for_newest(&log, &current.id) {
             tips.untrusted.push(tip.name.clone());
             continue;
@@ -99,16 +103,16 @@ pub fn find(
 }
 
 /// Whether a ref tracks one of these remotes; an empty name stands for all.
-pub fn is_of(remotes: &[String], name: &str) -> bool {
+pub fn tracks_any(remotes: &[String], name: &str) -> bool {
     let tracked = name.strip_prefix("refs/remotes/");
     tracked.is_some_and(|rest| {
-        let is_of = |remote: &String| {
+        let is_its = |remote: &String| {
             remote.is_empty()
                 || rest
                     .strip_prefix(remote.as_str())
                     .is_some_and(|r| r.starts_with('/'))
         };
-        remotes.iter().any(is_of)
+        remotes.iter().any(is_its)
     })
 }
 
@@ -181,7 +185,7 @@ struct Witness<'a> {
 }
 
 impl<'a> Witness<'a> {
-    fn of(
+    fn read(
         repository: &Repository,
         git: &Git,
         tip: &'a Tip,
@@ -231,7 +235,7 @@ impl<'a> Witness<'a> {
 /// Lists the refs that a base may follow: the branch that the revision names, or, where it names
 /// none (a commit id, a tag), the main worktree's branch if that has the base; and with it what
 /// it tracks and the branches of the same name on remotes.
-pub fn of_revision(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip>, WorktreeError> {
+pub fn followed_by(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip>, WorktreeError> {
     let short = revision.strip_prefix("refs/heads/").unwrap_or(revision);
     let mut branch = Some(format!("refs/heads/{short}"));
     let exact = |name: &str| -> Result<Option<Tip>, WorktreeError> {

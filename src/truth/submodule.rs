@@ -2,25 +2,25 @@
 //! walk, held against the trees of commits. Its git directory is the agent's to write, so no
 //! index, no ignore rule and no setting from there hides what is on disk.
 
-mod content;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8PathBuf;
 
 use crate::change::{Change, Kind, Place, Seen};
-use crate::compare::{Delta, State, compare};
+use crate::compare::{Delta, State, compare, entry_in};
+use crate::disk::files;
 use crate::disk::scan::{Believe, Scan, Unreadable, Walk, scan};
 use crate::entry::{Entry, Mode, ObjectId};
+use crate::git::config::meaning;
 use crate::git::discover::Layout;
 use crate::git::objects::Objects;
 use crate::git::{Git, GitMode};
 use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::name::CommitId;
 use crate::path::RepoPath;
-use crate::worktree::Worktree;
-use crate::worktree::WorktreeError;
+use crate::truth::ignored;
 use crate::worktree::repository::Repository;
+use crate::worktree::{Worktree, WorktreeError};
 
 /// Holds what a submodule is.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ pub struct Submodule {
     pub unreadable: Vec<Unreadable>,
 }
 
-struct Look<'a> {
+struct OpenSubmodule<'a> {
     repository: &'a Repository,
     known: &'a Worktree,
     path: &'a RepoPath,
@@ -43,16 +43,17 @@ struct Look<'a> {
     objects: Objects,
 }
 
-/// Looks into the submodule at a path of the repository, which may be on the `allowed` commits.
+/// Reads the submodule at a path of the repository, which may be on the `allowed` commits.
 /// Damage in it is part of the answer.
-pub fn look(
+pub fn read(
     repository: &Repository,
     known: &Worktree,
     path: &RepoPath,
     allowed: &BTreeSet<ObjectId>,
 ) -> Submodule {
-    let seen = Look::open(repository, known, path)
-        .and_then(|look| look.map_or_else(|| Ok(Submodule::default()), |look| look.see(allowed)));
+    let seen = OpenSubmodule::open(repository, known, path).and_then(|found| {
+        found.map_or_else(|| Ok(Submodule::default()), |found| found.compare(allowed))
+    });
     seen.unwrap_or_else(|error| Submodule {
         unreadable: vec![Unreadable {
             path: Some(path.clone()),
@@ -62,7 +63,7 @@ pub fn look(
     })
 }
 
-impl<'a> Look<'a> {
+impl<'a> OpenSubmodule<'a> {
     /// None when there is no repository of its own.
     fn open(
         repository: &'a Repository,
@@ -94,7 +95,7 @@ impl<'a> Look<'a> {
         }))
     }
 
-    fn see(&self, allowed: &BTreeSet<ObjectId>) -> Result<Submodule, WorktreeError> {
+    fn compare(&self, allowed: &BTreeSet<ObjectId>) -> Result<Submodule, WorktreeError> {
         let Some(head) = self.git.rev_parse_commit("HEAD")? else {
             return Ok(Submodule::default());
         };
@@ -198,6 +199,7 @@ impl<'a> Look<'a> {
             submodules: Some(&submodules),
             believe: Believe::Nothing,
             names: None,
+            unread_above: None,
             hash: &|size, content| format.hash_blob(size, content),
         })?;
         seen.unreadable
@@ -225,7 +227,7 @@ impl<'a> Look<'a> {
             delta.insert(found.path, Some(entry));
         }
         for path in submodules {
-            let below = look(
+            let below = read(
                 self.repository,
                 self.known,
                 &self.outer(&path),
@@ -268,4 +270,89 @@ fn object_id(commit: &CommitId) -> Option<ObjectId> {
         .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
         .collect();
     ObjectId::from_bytes(&bytes?)
+}
+
+impl OpenSubmodule<'_> {
+    /// A file that is what a checkout would write is what the commit has, if nothing in the
+    /// submodule's own git directory says how checkouts write.
+    fn undo_filters(
+        &self,
+        manifest: &Manifest,
+        references: &[&Delta],
+        delta: &mut Delta,
+    ) -> Result<(), WorktreeError> {
+        if self.layout.toplevel.as_ref() != Some(&self.directory) || self.sets_conversions()? {
+            return Ok(());
+        }
+        let mut asked = Vec::new();
+        let regular = |entry: &Option<Entry>| entry.filter(|entry| entry.mode.is_regular());
+        for (path, now) in delta.iter().filter_map(|(p, e)| Some((p, regular(e)?))) {
+            for reference in references {
+                let then = regular(&entry_in(manifest, reference, path));
+                if let Some(then) = then.filter(|then| then.id != now.id) {
+                    asked.push((path.clone(), then.id, now));
+                }
+            }
+        }
+        asked.dedup();
+        if asked.is_empty() {
+            return Ok(());
+        }
+        let blobs: Vec<(String, Vec<u8>)> = asked
+            .iter()
+            .map(|(path, id, _)| (id.to_string(), path.as_bstr().to_vec()))
+            .collect();
+        let answers = self.git.cat_file_filters(&blobs)?;
+        for ((path, id, now), content) in asked.into_iter().zip(answers) {
+            let hash = |content: Vec<u8>| {
+                let size = content.len() as u64;
+                self.layout
+                    .format
+                    .hash_blob(size, &mut content.as_slice())
+                    .ok()
+            };
+            if content.and_then(hash) == Some(now.id) {
+                delta.insert(path, Some(Entry { id, ..now }));
+            }
+        }
+        delta.retain(|path, entry| manifest.base(path) != *entry);
+        Ok(())
+    }
+
+    fn sets_conversions(&self) -> Result<bool, WorktreeError> {
+        let at = |name: &str| self.layout.common_dir.join(name);
+        if files::exists(&at("info/attributes")) || files::exists(&at("config.worktree")) {
+            return Ok(true);
+        }
+        let says = meaning(&files::read(&at("config"))?.unwrap_or_default());
+        let keys = [
+            "filter.",
+            "include",
+            "core.autocrlf=",
+            "core.eol=",
+            "core.attributesfile=",
+        ];
+        let mut lines = says.split(|byte| *byte == b'\n');
+        Ok(lines.any(|line| keys.iter().any(|key| line.starts_with(key.as_bytes()))))
+    }
+
+    /// What its own commits ignore, and the user everywhere, is build output.
+    fn leave_out_ignored(
+        &self,
+        manifest: &Manifest,
+        references: &[&Delta],
+        delta: &mut Delta,
+    ) -> Result<(), WorktreeError> {
+        let Some(reference) = references.first() else {
+            return Ok(());
+        };
+        let recorded = [ignored::EXCLUDES_FILE];
+        let mut rules = ignored::rules(self.known, manifest, &self.objects, reference, &recorded)?;
+        delta.retain(|path, entry| {
+            let tracked = |reference: &&Delta| entry_in(manifest, reference, path).is_some();
+            let unknown = !references.iter().any(tracked);
+            !entry.is_some_and(|entry| unknown && ignored::is_ignored(&mut rules, path, entry.mode))
+        });
+        Ok(())
+    }
 }

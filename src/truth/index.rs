@@ -86,7 +86,7 @@ impl LoadedIndex {
 impl IndexState {
     /// Compares an index with the base.
     #[must_use]
-    pub fn of(known: &Worktree, manifest: &Manifest, index: &LoadedIndex) -> Self {
+    pub fn compare(known: &Worktree, manifest: &Manifest, index: &LoadedIndex) -> Self {
         let damaged = || Self {
             damaged: true,
             ..Self::default()
@@ -94,7 +94,7 @@ impl IndexState {
         match &index.content {
             None | Some(Loaded::Raw(_, false)) => return damaged(),
             Some(Loaded::Raw(raw, true)) => {
-                if let Some(state) = Self::of_raw(known, manifest, raw) {
+                if let Some(state) = Self::compare_raw(known, manifest, raw) {
                     return state;
                 }
             }
@@ -111,7 +111,7 @@ impl IndexState {
     }
 
     /// None where the index is not plain, or not whole.
-    fn of_raw(known: &Worktree, manifest: &Manifest, index: &RawIndex) -> Option<Self> {
+    fn compare_raw(known: &Worktree, manifest: &Manifest, index: &RawIndex) -> Option<Self> {
         let mut comparing = Comparing::new(known, manifest);
         index.each(|entry| comparing.take(entry)).ok()?;
         comparing.end()

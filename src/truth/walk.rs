@@ -2,22 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::converted::Converted;
-use super::effort::Effort;
-use super::submodule;
 use crate::change::{Cause, Change, Kind, Place, Seen, SharedChange};
 use crate::compare::{Delta, entry_in};
 use crate::disk::DiskError;
+use crate::disk::below::open_below;
 use crate::disk::drift::{Difference, Proof};
+use crate::disk::files::Opened;
 use crate::disk::scan::{Begun, Found, Scan, Unreadable};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::manifest::{Manifest, Stat};
 use crate::path::RepoPath;
 use crate::placed::{PlacedFile, PlacedKind};
 use crate::scope::{Access, EntryKind};
-use crate::worktree::Worktree;
-use crate::worktree::WorktreeError;
+use crate::truth::converted::Converted;
+use crate::truth::ground::{Ground, Sources};
+use crate::truth::submodule;
 use crate::worktree::repository::Repository;
+use crate::worktree::{Worktree, WorktreeError};
 
 /// Holds what the disk says.
 #[derive(Debug, Default)]
@@ -53,54 +54,33 @@ impl From<Kind> for PlacedChange {
 
 const LINKED: &str = "it is a hard link to the main worktree's file";
 
-/// Says whether filters may be started to tell what a checkout would write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Filters {
-    /// They are as they were at `add`.
-    Run,
-    /// A setting that runs a program or says how files are converted was changed since, or the
-    /// repository's attributes, by nobody knows whom: a converted file counts by its raw bytes.
-    Leave,
-}
-
-impl Filters {
-    /// What the changes of shared settings let.
-    pub fn after(shared: &[SharedChange]) -> Self {
-        let ignored = Place::Git("info/exclude".into());
-        let planted = |one: &SharedChange| {
-            one.change.kind == Kind::Config
-                && match one.cause {
-                    Cause::RunsCode => true,
-                    Cause::Hides => one.change.place != ignored,
-                    Cause::MadeHere | Cause::Unknown => false,
-                }
-        };
-        if shared.iter().any(planted) {
-            Self::Leave
-        } else {
-            Self::Run
-        }
-    }
+/// Whether filters may be started to tell what a checkout would write: not where a setting that runs a
+/// program or says how files are converted was changed since `add`, or the repository's attributes. A
+/// converted file then counts by its raw bytes.
+fn runs_filters(shared: &[SharedChange]) -> bool {
+    let ignored = Place::Git("info/exclude".into());
+    let is_planted = |one: &SharedChange| {
+        one.change.kind == Kind::Config
+            && match one.cause {
+                Cause::RunsCode => true,
+                Cause::Hides => one.change.place != ignored,
+                Cause::MadeHere | Cause::Unknown => false,
+            }
+    };
+    !shared.iter().any(is_planted)
 }
 
 impl DiskState {
     /// Ends a walk of the worktree and compares it with its manifest, over which the list of placed
     /// files was laid. A file may be that of a reference, or of HEAD, as a checkout writes it.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each is one fact that it rests on"
-    )]
     pub fn read(
-        repository: &Repository,
-        known: &Worktree,
-        manifest: &Manifest,
+        ground: &Ground<'_>,
         walk: Result<Begun<'_, '_>, DiskError>,
         proof: Proof<'_>,
-        references: &[Delta],
-        head: &Delta,
-        filters: Filters,
-        effort: &Effort,
+        sources: &Sources,
     ) -> Result<Self, WorktreeError> {
+        let (repository, known, manifest) = (ground.repository, ground.known, &ground.manifest);
+        let (references, head) = (&sources.compared.working, &sources.compared.head);
         let with_head: Vec<&Delta> = references.iter().chain([head]).collect();
         let submodules = gitlinks(manifest, &with_head);
         let Scan {
@@ -126,22 +106,25 @@ impl DiskState {
             }
         }
         let mut stored = BTreeSet::new();
-        for found in found {
+        for mut found in found {
             if let Some(file) = proof.placed.get(&found.path) {
-                state.take_placed(known, manifest, proof, file, found);
+                state.add_placed(known, manifest, proof, file, found);
                 continue;
             }
             let is_new = manifest.get(&found.path).is_none_or(|i| i.disk.is_none());
             if is_new && found.entry.mode.is_regular() {
                 state.sizes.insert(found.path.clone(), found.stat.size);
             }
+            if found.is_unread() && ground.may_be_a_blob(&found, &with_head)? {
+                found.entry.id = content_of(repository, known, &found.path)?;
+            }
             if may_be_as_stored(manifest, &found) {
                 stored.insert(found.path.clone());
             }
-            state.take(known, manifest, found);
+            state.add(known, manifest, found);
         }
         for path in submodules {
-            state.submodule(repository, known, manifest, references, path);
+            state.add_submodule(ground, references, path);
         }
         let converted = Converted {
             repository,
@@ -149,9 +132,12 @@ impl DiskState {
             manifest,
             references,
             head,
-            filters,
+            runs_filters: runs_filters(&sources.shared),
         };
-        effort.or(converted.settle(&mut state.delta, &stored), || ())?;
+        ground
+            .terms
+            .effort
+            .or(converted.settle(&mut state.delta, &stored), || ())?;
         Ok(state)
     }
 }
@@ -173,7 +159,7 @@ fn gitlinks(manifest: &Manifest, references: &[&Delta]) -> BTreeSet<RepoPath> {
 }
 
 impl DiskState {
-    fn take(&mut self, known: &Worktree, manifest: &Manifest, found: Found) {
+    fn add(&mut self, known: &Worktree, manifest: &Manifest, found: Found) {
         let item = manifest.get(&found.path);
         let recorded = item.and_then(|item| item.disk);
         let base = item.and_then(|item| item.base);
@@ -202,7 +188,7 @@ impl DiskState {
     }
 
     /// The walk gives what was recorded for a placed file that is as it was placed.
-    fn take_placed(
+    fn add_placed(
         &mut self,
         known: &Worktree,
         manifest: &Manifest,
@@ -258,20 +244,14 @@ impl DiskState {
     }
 
     /// A submodule is what its HEAD says, if its files are those of its HEAD.
-    fn submodule(
-        &mut self,
-        repository: &Repository,
-        known: &Worktree,
-        manifest: &Manifest,
-        references: &[Delta],
-        path: RepoPath,
-    ) {
+    fn add_submodule(&mut self, ground: &Ground<'_>, references: &[Delta], path: RepoPath) {
+        let (repository, known, manifest) = (ground.repository, ground.known, &ground.manifest);
         let at = references
             .iter()
             .map(|reference| entry_in(manifest, reference, &path));
         let all = at.chain([manifest.base(&path)]).flatten();
         let allowed = all.filter(|e| e.mode == Mode::Gitlink).map(|e| e.id);
-        let seen = submodule::look(repository, known, &path, &allowed.collect());
+        let seen = submodule::read(repository, known, &path, &allowed.collect());
         self.inside.extend(seen.changes);
         self.unreadable.extend(seen.unreadable);
         let entry = Entry {
@@ -287,11 +267,11 @@ impl DiskState {
     /// changed inside submodules.
     pub fn present(
         &self,
-        known: &Worktree,
-        manifest: &Manifest,
+        ground: &Ground<'_>,
         references: &[Delta],
         net: &BTreeSet<&RepoPath>,
     ) -> Vec<Change> {
+        let (known, manifest) = (ground.known, &ground.manifest);
         let tracked = |path: &RepoPath| {
             references
                 .iter()
@@ -316,6 +296,47 @@ impl DiskState {
         };
         let inside = self.inside.iter().cloned();
         present.map(change).chain(inside).collect()
+    }
+}
+
+impl Ground<'_> {
+    /// Whether a file that was not read has the size of a blob that it must be told from: one that a
+    /// reference has at its path, or one that the scope excludes.
+    fn may_be_a_blob(&self, found: &Found, references: &[&Delta]) -> Result<bool, WorktreeError> {
+        let at = |reference: &&Delta| entry_in(&self.manifest, reference, &found.path);
+        let base = self.manifest.base(&found.path);
+        let mut classifier = self.known.scope.classifier();
+        let items = self.manifest.items().iter();
+        let excluded = items.filter_map(|item| {
+            let base = item.base?;
+            (classifier.verdict(&item.path, EntryKind::File).access == Access::Excluded)
+                .then_some(base)
+        });
+        let all = references.iter().filter_map(at).chain(base).chain(excluded);
+        for blob in all.filter(|blob| blob.mode.is_regular()) {
+            if self.objects.size(&blob.id)? == found.stat.size {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Reads the id of a large file's content.
+fn content_of(
+    repository: &Repository,
+    known: &Worktree,
+    path: &RepoPath,
+) -> Result<ObjectId, WorktreeError> {
+    let failed = |error| DiskError::new(format!("read {path}"), error);
+    match open_below(&known.record.path, path).map_err(failed)? {
+        Opened::File {
+            size, mut content, ..
+        } => {
+            let id = repository.format.hash_blob(size, &mut content);
+            Ok(id.map_err(failed)?)
+        }
+        Opened::Link(_) | Opened::Other => Ok(ObjectId::none()),
     }
 }
 

@@ -1,22 +1,25 @@
 //! `git agentwt changed`: the ground truth.
 
+pub mod patch;
+pub mod roots;
+
 use std::path::{Path, PathBuf};
 
 use camino::Utf8PathBuf;
 
-use super::{Outcome, Session};
 use crate::change::{Change, ChangeSet, Place};
+use crate::commands::changed::patch::{Patch, Patches};
+use crate::commands::changed::roots::Roots;
+use crate::commands::{Outcome, Session};
 use crate::disk::{DiskError, files};
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::facts::changes::{Survey, Terms, collect_with};
-use crate::facts::commits::{self, OwnCommit};
-use crate::facts::patch::{Patch, Patches};
-use crate::facts::{Effort, IndexFile, Repository, Worktree, WorktreeError, roots};
 use crate::git::{GitError, GitMode};
 use crate::name::{CommitId, WorktreeName};
 use crate::plan::refusal::Refusal;
-use crate::roots::Roots;
+use crate::truth::commits::OwnCommit;
+use crate::truth::{Effort, IndexFile, Survey, Terms, collect_with, commits};
+use crate::worktree::{Repository, Worktree, WorktreeError};
 
 /// Says what is to be collected; the default is the net set of the worktree that we are in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -145,7 +148,7 @@ fn collect_outside(
             }
         }
         if !given.is_empty() {
-            let resolved = roots::of(&known, start, given);
+            let resolved = roots::resolve_all(&known, start, given);
             let roots = terms.effort.or(resolved, Roots::default)?;
             // what worktrees share is in no root, and nobody gives a lease on it
             let mut candidates = collected.shown.clone();

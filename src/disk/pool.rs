@@ -1,11 +1,46 @@
-//! Shares work between threads: each takes its own pile from the top, and hands half of it over
-//! when another has nothing to do.
+//! Shares work between threads: a list in blocks ([`in_blocks`]), or work that brings more of it
+//! ([`WorkQueue`]).
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Holds what waits for a thread.
-pub(super) struct Queue<T> {
+/// How many threads share the work: more than eight wait for each other.
+pub fn threads() -> usize {
+    std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8))
+}
+
+/// Does the work of a list, so many items at once, and returns what came of each block, in order.
+pub fn in_blocks<T: Sync, R: Send>(
+    items: &[T],
+    block: usize,
+    each: impl Fn(&[T]) -> R + Sync,
+) -> Vec<R> {
+    let blocks: Vec<&[T]> = items.chunks(block).collect();
+    let next = AtomicUsize::new(0);
+    let work = || -> Vec<(usize, R)> {
+        let do_next = || {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            Some((at, each(blocks.get(at)?)))
+        };
+        std::iter::from_fn(do_next).collect()
+    };
+    let mut all = std::thread::scope(|scope| {
+        let others = (1..threads().min(blocks.len())).map(|_| scope.spawn(work));
+        let others: Vec<_> = others.collect();
+        let mut all = work();
+        for other in others {
+            let other = other.join();
+            all.extend(other.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        all
+    });
+    all.sort_unstable_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, done)| done).collect()
+}
+
+/// Represents work that waits for a thread: each thread takes its own pile from the top, and hands
+/// half of it over when another has nothing to do.
+pub struct WorkQueue<T> {
     shared: Mutex<Shared<T>>,
     wake: Condvar,
     /// How many threads wait; a hint, so that the others need no lock to know.
@@ -20,8 +55,8 @@ struct Shared<T> {
     threads: usize,
 }
 
-impl<T> Queue<T> {
-    /// Starts with some work for so many threads, each of which calls [`Queue::work`], some of them
+impl<T> WorkQueue<T> {
+    /// Starts with some work for so many threads, each of which calls [`WorkQueue::work`], some of them
     /// perhaps later than others.
     pub fn new(first: Vec<T>, threads: usize) -> Self {
         Self {
@@ -113,7 +148,7 @@ impl<T> Queue<T> {
 }
 
 /// Ends the work of all threads when one panics: the others would wait for it.
-struct EndOnPanic<'a, T>(&'a Queue<T>);
+struct EndOnPanic<'a, T>(&'a WorkQueue<T>);
 
 impl<T> Drop for EndOnPanic<'_, T> {
     fn drop(&mut self) {
@@ -129,13 +164,13 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_a_thread_that_never_comes_or_fails() {
-        let queue = Queue::new(vec![1_u32], 2);
+        let queue = WorkQueue::new(vec![1_u32], 2);
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| queue.work(|_, _| {}));
             queue.give_up();
             waits.join().expect("it ends");
         });
-        let queue = Queue::new(vec![1_u32], 2);
+        let queue = WorkQueue::new(vec![1_u32], 2);
         std::thread::scope(|scope| {
             let both = [(); 2].map(|()| {
                 scope.spawn(|| queue.work(|_, _| std::panic::resume_unwind(Box::new("as meant"))))
@@ -146,8 +181,16 @@ mod tests {
     }
 
     #[test]
+    fn blocks_come_in_order() {
+        let items: Vec<u32> = (0..1000).collect();
+        let sums = in_blocks(&items, 7, <[u32]>::to_vec);
+        assert_eq!(sums.concat(), items);
+        assert!(in_blocks(&[0_u32; 0], 7, <[u32]>::len).is_empty());
+    }
+
+    #[test]
     fn every_piece_of_work_is_done_once() {
-        let queue = Queue::new(vec![1_u32], 4);
+        let queue = WorkQueue::new(vec![1_u32], 4);
         let done = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
             for _ in 0..4 {

@@ -10,10 +10,8 @@ mod settings;
 use crate::change::{Cause, SharedChange};
 use crate::git::GitMode;
 use crate::git::hooks::journal::Journal;
-use crate::worktree::Worktree;
-use crate::worktree::WorktreeError;
 use crate::worktree::repository::Repository;
-use crate::worktree::{Main, Shared, VERSION};
+use crate::worktree::{Main, Shared, VERSION, Worktree, WorktreeError};
 
 /// Records what a worktree shares with others now.
 ///

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::shared;
 use crate::change::{Cause, Kind, Place, SharedChange};
 use crate::disk::DiskError;
-use crate::facts::integrity::plain;
-use crate::worktree::Setting;
-use crate::worktree::WorktreeError;
+use crate::truth::integrity::plain;
+use crate::truth::shared::shared;
 use crate::worktree::repository::Repository;
+use crate::worktree::{Setting, WorktreeError};
 
 /// Lists every setting of the repository, sorted, with a digest of its values. Those of the main
 /// worktree's own file (`config.worktree`) begin with `worktree:`.

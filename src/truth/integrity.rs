@@ -1,5 +1,5 @@
-//! Looks at what surrounds a worktree: its `.git` file, what HEAD names, and the files of git's
-//! that decide what git reports.
+//! Reads what surrounds a worktree: its links, git's files beside it, the journal of what was done
+//! to refs from there, and what it shares with others.
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -7,20 +7,108 @@ use std::io::Read as _;
 use bstr::BString;
 use camino::Utf8Path;
 
-use super::heads::Heads;
-use super::index_state::IndexState;
-use crate::change::INDEX_LOCK;
-use crate::change::{Cause, Change, ChangeSet, IndexFlag, Kind, Place, Seen, SharedChange};
+use crate::change::{
+    Cause, Change, ChangeSet, INDEX_LOCK, IndexFlag, Kind, Place, Seen, SharedChange,
+};
 use crate::config::Strategy;
 use crate::disk::{DiskError, files};
 use crate::git::config::meaning;
 use crate::git::hooks::journal::{self, Journal};
 use crate::git::objects::ObjectFormat;
 use crate::name::CommitId;
-use crate::worktree::Lost;
-use crate::worktree::WorktreeError;
+use crate::truth::ground::Effort;
+use crate::truth::heads::Heads;
+use crate::truth::index::IndexState;
+use crate::truth::tips::{Tips, recorded_tips};
+use crate::truth::{shared, tips};
 use crate::worktree::repository::Repository;
-use crate::worktree::{Fingerprint, Record, WatchedFile};
+use crate::worktree::{Fingerprint, Lost, Record, WatchedFile, Worktree, WorktreeError};
+
+/// Holds what surrounds a worktree.
+pub struct Surroundings {
+    /// What is wrong with it and its private git directory.
+    pub wrong: Vec<Change>,
+    /// What is not as it was of what it shares.
+    pub shared: Vec<SharedChange>,
+    /// Which commits count as work of others.
+    pub tips: Tips,
+    /// Where HEAD and the worktree's branch have been, as the journal says.
+    pub been_on: Vec<CommitId>,
+}
+
+impl Surroundings {
+    /// Reads everything.
+    pub fn read(
+        repository: &Repository,
+        known: &Worktree,
+        heads: &Heads,
+        effort: &Effort,
+    ) -> Result<Self, WorktreeError> {
+        let record = &known.record;
+        let mut wrong = broken_links(repository, record);
+        if known.is_without(repository) {
+            // nothing of it can be held against what was recorded
+            return Ok(Self {
+                wrong,
+                shared: Vec::new(),
+                tips: recorded_tips(record),
+                been_on: Vec::new(),
+            });
+        }
+        let files = changed_files(repository, record);
+        let files = effort.or(files, ChangedFiles::default)?;
+        wrong.extend(files.own);
+        let pipes = pipes(record);
+        let journal = if pipes.contains(&journal::FILE) {
+            None
+        } else {
+            effort.or(known.journal(), || None)?
+        };
+        wrong.extend(pipes.into_iter().map(|name| {
+            let detail = "a pipe stands in its place: git would wait for it".to_owned();
+            plain(Place::Admin(name.into()), Kind::Integrity, Some(detail))
+        }));
+        wrong.extend(past_the_hooks(record, journal.as_ref(), heads));
+        let journal = journal.unwrap_or_default();
+        let own = record.branch.full_ref();
+        let been_on = journal
+            .places(b"HEAD")
+            .chain(journal.places(own.as_bytes()));
+        let been_on = been_on.cloned().collect();
+        let made_here = heads.made_here();
+        let rewired = effort.or(shared::rewired_remotes(repository, known), Vec::new)?;
+        let leads_elsewhere = |name: &str| tips::tracks_any(&rewired, name);
+        let tips = tips::find(repository, record, &made_here, &journal, &leads_elsewhere);
+        let tips = effort.or(tips, || recorded_tips(record))?;
+        let is_made_here = |commit: &CommitId| made_here.contains(commit);
+        let found = shared::changes(repository, known, &journal, &is_made_here);
+        let found = effort.or(found, Vec::new)?;
+        let mut shared = files.shared;
+        shared.extend(unexplained(&tips, &found));
+        shared.extend(found);
+        Ok(Self {
+            wrong,
+            shared,
+            tips,
+            been_on,
+        })
+    }
+}
+
+/// Refs that a base follows and that moved, of which nothing else is said.
+fn unexplained(tips: &Tips, found: &[SharedChange]) -> Vec<SharedChange> {
+    let mut all = Vec::new();
+    for name in &tips.untrusted {
+        let place = Place::Git(name.as_str().into());
+        if !found.iter().any(|one| one.change.place == place) {
+            let said = "it moved, and git's logs do not show by whom".to_owned();
+            let change = plain(place, Kind::Ref, Some(said));
+            let cause = Cause::Unknown;
+            all.push(SharedChange { change, cause });
+        }
+    }
+    all
+}
 
 /// Takes the digests of all watched files as they are now.
 pub fn fingerprints(
@@ -55,8 +143,27 @@ pub fn fingerprint(
     Ok(Fingerprint { file, digest })
 }
 
-/// What counts of a watched file; none when it is not there.
+/// Names the files of the private git directory in whose place a pipe stands: whoever opens one
+/// waits for ever.
+pub fn pipes(record: &Record) -> Vec<&'static str> {
+    let all = [
+        "HEAD",
+        "index",
+        "logs/HEAD",
+        "config.worktree",
+        "commondir",
+        "gitdir",
+    ];
+    let all = all.into_iter().chain(["MERGE_HEAD", journal::FILE]);
+    all.filter(|name| files::is_pipe(&record.admin_dir.join(name)))
+        .collect()
+}
+
+/// What counts of a watched file; none when it is not there, or a pipe.
 fn content(file: WatchedFile, path: &Utf8Path) -> Result<Option<Vec<u8>>, WorktreeError> {
+    if files::is_pipe(path) {
+        return Ok(None);
+    }
     Ok(match file {
         // git itself writes it anew now and then: what it says counts
         WatchedFile::ConfigWorktree => files::read(path)?.map(|bytes| meaning(&bytes)),

@@ -1,0 +1,453 @@
+//! `git agentwt verify --range`: holds a range of commits against a scope, without a worktree.
+
+#![allow(
+    unused_assignments,
+    reason = "zkat/miette#458: the derive raises it falsely"
+)]
+
+use std::collections::BTreeSet;
+
+use bstr::ByteSlice;
+use camino::Utf8Path;
+use miette::Diagnostic;
+
+use crate::change::{ChangeSet, Extent, Seen};
+use crate::commands::{Outcome, Session};
+use crate::compare::{Delta, State, compare, entry_in, same};
+use crate::config::{CONFIG_PATH, SettingFlags};
+use crate::disk::files;
+use crate::entry::Entry;
+use crate::error::Error;
+use crate::exit::ExitCode;
+use crate::facts::load_config_of;
+use crate::git::objects::Objects;
+use crate::git::quarantine::Quarantine;
+use crate::git::{Git, GitMode};
+use crate::manifest::{Item, Manifest};
+use crate::name::CommitId;
+use crate::path::{RepoPath, escape_for_terminal};
+use crate::plan::rules::rules_of;
+use crate::scope::Scope;
+use crate::truth::commits::History;
+use crate::truth::ground::Trees;
+use crate::truth::leaks::{contents, leaks};
+use crate::verify::{Report, verify};
+use crate::worktree::repository::{CONFIG, Repository};
+use crate::worktree::{RecordState, WorktreeError};
+
+/// Holds the verdict over a range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RangeVerdict {
+    /// The range as it was given, fit for a terminal.
+    pub range: String,
+    /// The scope profile; none where only lists were given.
+    pub profile: Option<String>,
+    /// The report.
+    pub report: Report,
+}
+
+/// Verifies a range. Violations end with 1.
+///
+/// # Errors
+/// Fails when the range, the scope or the commits cannot be read: there is then no verdict.
+pub fn run(
+    session: &Session,
+    options: &crate::cli::Verify,
+    range: &str,
+) -> Result<Outcome<RangeVerdict>, Error> {
+    let range = Range::parse(range)?;
+    let span = Span::find(session.repository()?, &range, session.quarantine.as_deref())?;
+    let (scope, profile) = scope(session, options, &range, &span)?;
+    let report = verify(&scope, span.changes(&scope)?, options.verify_options());
+    let exit = if report.valid() {
+        ExitCode::Success
+    } else {
+        ExitCode::Violations
+    };
+    let range = range.text;
+    let answer = RangeVerdict {
+        range,
+        profile,
+        report,
+    };
+    Ok(Outcome {
+        exit,
+        ..Outcome::done(answer)
+    })
+}
+
+/// The scope of the base side, and the profile that it is.
+fn scope(
+    session: &Session,
+    options: &crate::cli::Verify,
+    range: &Range,
+    span: &Span<'_>,
+) -> Result<(Scope, Option<String>), Error> {
+    let (repository, lists) = (&span.repository, &options.lists);
+    let flags = SettingFlags {
+        scope: lists.profile.clone(),
+        ..SettingFlags::default()
+    };
+    let (text, base) = (range.text.clone(), range.shown_base());
+    let bytes = span.config()?;
+    let name = format!("{base}:{}", crate::config::CONFIG_PATH);
+    let environment = &session.environment;
+    let loaded = load_config_of(repository, &flags, environment, &name, bytes.as_deref())?;
+    if !loaded.found && lists.write.is_none() && lists.add_write.is_none() {
+        return Err(RangeRefusal::NoConfig { range: text, base }.into());
+    }
+    let profile = loaded.settings.profile(&loaded.config)?;
+    let rules = rules_of(&text, profile, lists, loaded.found);
+    let rules = rules.map_err(|_nothing_says| RangeRefusal::NoWriteList {
+        range: range.text.clone(),
+        base,
+    })?;
+    let name = profile.map(|_| loaded.settings.scope.value.clone());
+    let scope = Scope::compile(rules, repository.case()?).map_err(Error::from)?;
+    Ok((scope, name))
+}
+
+/// Holds the two ends of a range as they were typed (gitrevisions(7)).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The whole text, fit for a terminal.
+    pub text: String,
+    /// The base side: what is compared with, and whose config counts.
+    pub base: String,
+    /// What is verified.
+    pub head: String,
+}
+
+/// Says why a range gets no verdict.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Diagnostic)]
+#[expect(
+    missing_docs,
+    reason = "the fields are the names that the messages show"
+)]
+pub enum RangeRefusal {
+    /// The text is not a range.
+    #[error("`{text}` is not a range of commits")]
+    #[diagnostic(
+        code(agentwt::range::syntax),
+        help("name the base and what is verified: git agentwt verify --range origin/main..HEAD")
+    )]
+    Syntax { text: String },
+    /// One of the ends does not name a commit.
+    #[error("there is no commit `{revision}`, in the range {range}")]
+    #[diagnostic(
+        code(agentwt::range::unknown),
+        help("see what there is: git branch -a; to get what a remote has: git fetch")
+    )]
+    Unknown { range: String, revision: String },
+    /// The ends have no commit in common.
+    #[error("cannot verify {range}: the two histories have no commit in common")]
+    #[diagnostic(
+        code(agentwt::range::unrelated),
+        help("name a base that it started from; to see both: git log --oneline --graph {ends}")
+    )]
+    Unrelated { range: String, ends: String },
+    /// The clone ends before what is common to both ends.
+    #[error("cannot verify {range}: this clone is shallow, and its history ends inside the range")]
+    #[diagnostic(
+        code(agentwt::range::shallow),
+        help("fetch the rest: git fetch --unshallow (with actions/checkout: `fetch-depth: 0`)")
+    )]
+    Shallow { range: String },
+    /// The base side has no config, and no lists were given.
+    #[error("cannot verify {range}: the commit `{base}` has no {CONFIG_PATH}")]
+    #[diagnostic(
+        code(agentwt::range::no_config),
+        help(
+            "commit one there (git agentwt init writes it), or give the scope here: git agentwt verify --range {range} --write 'src/**'"
+        )
+    )]
+    NoConfig { range: String, base: String },
+    /// The base side has a config without a write list, and none was given.
+    #[error("cannot verify {range}: {CONFIG_PATH} of `{base}` does not say what may be edited")]
+    #[diagnostic(
+        code(agentwt::range::no_write_list),
+        help(
+            "name one of its profiles with --scope, or give the list here: git agentwt verify --range {range} --write 'src/**'"
+        )
+    )]
+    NoWriteList { range: String, base: String },
+    /// What stands at the config's path is not a file.
+    #[error("cannot verify {range}: {CONFIG_PATH} of `{base}` is not a regular file")]
+    #[diagnostic(
+        code(agentwt::range::config_is_no_file),
+        help(
+            "commit it as a file, or give the scope here: git agentwt verify --range {range} --write 'src/**'"
+        )
+    )]
+    ConfigIsNoFile { range: String, base: String },
+}
+
+impl Range {
+    /// Splits `A..B` or `A...B`, which means the same here; `A..` ends at HEAD. The base is never
+    /// left out: `..B`, which a script makes of an unset variable, would compare HEAD with itself.
+    ///
+    /// # Errors
+    /// Refuses what is no range.
+    pub fn parse(text: &str) -> Result<Self, RangeRefusal> {
+        let shown = escape_for_terminal(text.as_bytes());
+        let parts = text.split_once("...").or_else(|| text.split_once(".."));
+        let is_one_or_none = |end: &str| !end.contains("..") && !end.starts_with('.');
+        let is_one = |end: &str| !end.is_empty() && is_one_or_none(end);
+        match parts {
+            Some((base, head)) if is_one(base) && is_one_or_none(head) => Ok(Self {
+                text: shown,
+                base: base.to_owned(),
+                head: if head.is_empty() { "HEAD" } else { head }.to_owned(),
+            }),
+            Some(_) | None => Err(RangeRefusal::Syntax { text: shown }),
+        }
+    }
+
+    /// The base side, fit for a terminal.
+    #[must_use]
+    pub fn shown_base(&self) -> String {
+        escape_for_terminal(self.base.as_bytes())
+    }
+}
+
+impl RangeRefusal {
+    /// The status with which the program ends.
+    #[must_use]
+    pub const fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Syntax { .. } | Self::Unknown { .. } | Self::Unrelated { .. } => ExitCode::Usage,
+            Self::NoConfig { .. } | Self::NoWriteList { .. } | Self::ConfigIsNoFile { .. } => {
+                ExitCode::Config
+            }
+            Self::Shallow { .. } => ExitCode::Git,
+        }
+    }
+}
+
+/// Represents a range, found in the repository.
+pub struct Span<'a> {
+    /// The repository, of which only what verification believes is read.
+    pub repository: Repository,
+    range: &'a Range,
+    objects: Objects,
+    base: CommitId,
+    head: CommitId,
+    /// Their best common ancestors, at least one.
+    common: Vec<CommitId>,
+    /// The tree of the first of them.
+    tree: Manifest,
+    /// The differences of all of them from that tree.
+    references: Vec<Delta>,
+}
+
+impl<'a> Span<'a> {
+    /// Finds the ends of the range and what they have in common. `quarantine` is what a hook was
+    /// told of objects that wait for it; one of another repository is passed over.
+    ///
+    /// # Errors
+    /// Fails when an end names no commit, nothing is common, or history is missing here.
+    pub fn find(
+        repository: Repository,
+        range: &'a Range,
+        quarantine: Option<&Utf8Path>,
+    ) -> Result<Self, Error> {
+        let here = here(&repository)?;
+        let mut repository = repository;
+        repository.git = repository.git.with_mode(GitMode::Hardened);
+        let mut objects = repository.objects()?;
+        if let Some(quarantine) = quarantine.and_then(|dir| of_push(&repository, dir)) {
+            repository.git = repository.git.with_quarantine(&quarantine);
+            objects = objects.with_quarantine(&quarantine)?;
+        }
+        let git = repository.git.on(&here, None);
+        let base = commit(&git, range, &range.base)?;
+        let head = commit(&git, range, &range.head)?;
+        let common = common(&repository, range, &base, &head)?;
+        let mut trees = Trees::new(&objects, &common[0])?;
+        let mut references = trees.merged(&repository.git, &common)?;
+        // to be like the base side is no change: a merge makes none of it
+        references.push(trees.delta(&base)?);
+        let tree = manifest(&objects, &common[0])?;
+        Ok(Self {
+            repository,
+            range,
+            objects,
+            base,
+            head,
+            common,
+            tree,
+            references,
+        })
+    }
+
+    /// The bytes of the config that the base side has; none when it has none.
+    ///
+    /// # Errors
+    /// Fails when it is no file, or cannot be read.
+    pub fn config(&self) -> Result<Option<Vec<u8>>, Error> {
+        let mut trees = Trees::new(&self.objects, &self.common[0])?;
+        let path = RepoPath::parse(CONFIG).expect("because it is relative and normal");
+        let Some(entry) = entry_in(&self.tree, &trees.delta(&self.base)?, &path) else {
+            return Ok(None);
+        };
+        if !entry.mode.is_regular() {
+            let (range, base) = (self.range.text.clone(), self.range.shown_base());
+            return Err(RangeRefusal::ConfigIsNoFile { range, base }.into());
+        }
+        Ok(Some(self.objects.blob(&entry.id)?))
+    }
+
+    /// What the head changed, and what its commits touched and put back.
+    ///
+    /// # Errors
+    /// Fails when a tree or a commit cannot be read.
+    pub fn changes(&self, scope: &Scope) -> Result<ChangeSet, WorktreeError> {
+        let git = &self.repository.git;
+        let commits = git.rev_list(&[&self.head], &[&self.base])?;
+        let history = History::read(&self.objects, &commits)?;
+        let delta = Trees::new(&self.objects, &self.common[0])?.delta(&self.head)?;
+        let committed = |path: &RepoPath| match history.newest(path) {
+            Some(id) => Seen::Commit(id.clone()),
+            None => Seen::Committed,
+        };
+        let state = State {
+            delta: &delta,
+            references: &self.references,
+            seen: &committed,
+            silent: &|_| false,
+        };
+        let changes = compare(&self.tree, &[state]);
+        let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
+        let is_known = |path: &RepoPath, entry: Option<Entry>| {
+            let mut references = self.references.iter();
+            references.any(|reference| same(entry_in(&self.tree, reference, path), entry))
+        };
+        // whose a commit of a range is, nothing says
+        let mut put_back = history.put_back(&net, &is_known, &|_| true);
+        put_back.extend(leaks(scope, &self.tree, &history.contents(&net)));
+        let leaks = leaks(scope, &self.tree, &contents(&changes, &[&delta]));
+        Ok(ChangeSet {
+            history: put_back,
+            leaks,
+            looked: Extent::Commits,
+            ..ChangeSet::new(self.base.clone(), self.head.clone(), changes)
+        })
+    }
+}
+
+/// The git directory in which HEAD is that of the worktree we are in. In a worktree of ours it is
+/// the recorded one: its own `.git` can be redirected or removed.
+fn here(repository: &Repository) -> Result<camino::Utf8PathBuf, WorktreeError> {
+    if let Some(name) = &repository.inside
+        && let RecordState::Complete(known) = RecordState::read(repository, name)?
+    {
+        let record = known.record;
+        return if files::is_directory(&record.admin_dir) {
+            Ok(record.admin_dir)
+        } else {
+            Err(WorktreeError::Damaged {
+                name: record.name.to_string(),
+                file: "the git directory".to_owned(),
+                detail: format!("{} is gone", record.admin_dir),
+            })
+        };
+    }
+    let found = repository.git.at(&repository.start).absolute_git_dir()?;
+    let found = files::canonical(&found)?;
+    let linked = repository.common_dir.join("worktrees");
+    // a worktree that nobody recorded: its `.git` may lead anywhere, also to the repository around
+    if repository.inside.is_some() && found.parent() != Some(&linked) {
+        let name = repository.inside.as_ref().map(ToString::to_string);
+        return Err(WorktreeError::UnknownWorktree {
+            name: name.unwrap_or_default(),
+            known: Vec::new(),
+        });
+    }
+    Ok(found)
+}
+
+fn of_push(repository: &Repository, directory: &Utf8Path) -> Option<Quarantine> {
+    let directory = files::canonical(&repository.start.join(directory)).ok()?;
+    let objects = files::canonical(&repository.common_dir.join("objects")).ok()?;
+    Quarantine::in_objects(&objects, &directory)
+}
+
+fn commit(git: &Git, range: &Range, revision: &str) -> Result<CommitId, Error> {
+    let unknown = || RangeRefusal::Unknown {
+        range: range.text.clone(),
+        revision: crate::path::escape_for_terminal(revision.as_bytes()),
+    };
+    Ok(git.rev_parse_commit(revision)?.ok_or_else(unknown)?)
+}
+
+/// The best common ancestors. Where the clone is shallow and ends between them and an end of the
+/// range, git would see others than there are.
+fn common(
+    repository: &Repository,
+    range: &Range,
+    base: &CommitId,
+    head: &CommitId,
+) -> Result<Vec<CommitId>, Error> {
+    let git = &repository.git;
+    let common = git.merge_base_all(head, std::slice::from_ref(base))?;
+    let range = range.text.clone();
+    let shallow = files::read(&repository.common_dir.join("shallow"))?.unwrap_or_default();
+    let known: Vec<&CommitId> = common.iter().collect();
+    let apart = git.rev_list(&[base, head], &known)?;
+    let ends = |commit: &CommitId| {
+        shallow
+            .lines()
+            .any(|line| *line == *commit.as_str().as_bytes())
+    };
+    if apart.iter().any(ends) {
+        return Err(RangeRefusal::Shallow { range }.into());
+    }
+    if common.is_empty() {
+        let ends = range.replacen("...", " ", 1).replacen("..", " ", 1);
+        return Err(RangeRefusal::Unrelated { range, ends }.into());
+    }
+    Ok(common)
+}
+
+fn manifest(objects: &Objects, commit: &CommitId) -> Result<Manifest, WorktreeError> {
+    let entries = objects.list(&objects.commit(commit)?.tree)?;
+    let item = |(path, entry): (RepoPath, Entry)| Item {
+        path,
+        base: Some(entry),
+        disk: None,
+    };
+    Ok(Manifest::new(entries.into_iter().map(item).collect(), 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_names_its_base_and_ends_at_head_unless_it_says_so() {
+        for (text, base, head) in [
+            ("main..task", "main", "task"),
+            ("main...task", "main", "task"),
+            ("main..", "main", "HEAD"),
+            ("origin/main...", "origin/main", "HEAD"),
+            ("v1.2..HEAD~3", "v1.2", "HEAD~3"),
+            ("main@{1.day.ago}..HEAD", "main@{1.day.ago}", "HEAD"),
+        ] {
+            let range = Range::parse(text).expect("it is a range");
+            assert_eq!(
+                (range.base.as_str(), range.head.as_str()),
+                (base, head),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_leaves_its_base_out_is_no_range() {
+        for text in [
+            "", "main", "..", "...", "..HEAD", "...HEAD", "a..b..c", "a..b...c", "a....b",
+        ] {
+            assert!(Range::parse(text).is_err(), "{text}");
+        }
+    }
+}

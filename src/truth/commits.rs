@@ -1,0 +1,349 @@
+//! Collects what the commits of a worktree changed, and what is wrong around it: what a hook can say
+//! at once, however many files there are.
+//!
+//! Neither the index nor a file on disk is looked at, and of the base only the paths that a commit
+//! touched: it takes as long as the work is large. What is left out is `verify`'s.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bstr::BString;
+
+use crate::change::{Change, ChangeSet, Extent, Kind, Place, Seen};
+use crate::compare::{Delta, entry_in, kind_between, same};
+use crate::entry::Entry;
+use crate::git::objects::Objects;
+use crate::git::{Git, GitMode};
+use crate::manifest::{Item, Manifest};
+use crate::name::CommitId;
+use crate::path::RepoPath;
+use crate::scope::{Access, EntryKind};
+use crate::truth::ground::{Ground, Terms};
+use crate::truth::leaks::Contents;
+use crate::truth::{Survey, leaks};
+use crate::worktree::repository::Repository;
+use crate::worktree::{Worktree, WorktreeError};
+
+/// Collects it.
+///
+/// # Errors
+/// Fails when the base, the record or the common repository cannot be read.
+pub fn committed(repository: &Repository, known: &Worktree) -> Result<ChangeSet, WorktreeError> {
+    let repository = &known.readable_repository(repository);
+    let terms = Terms::default();
+    let mut ground = Ground {
+        repository,
+        known,
+        manifest: Manifest::default(),
+        objects: repository.objects()?,
+        git: repository.git.with_mode(GitMode::Hardened),
+        terms: &terms,
+    };
+    let mut sources = ground.sources()?;
+    ground.manifest = base_at(&ground.objects, known, sources.paths())?;
+    let changes = ground.net(&sources, None);
+    let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
+    let mut put_back = ground.put_back(&sources, &net);
+    let contents = leaks::contents(&changes, &[&sources.compared.head]);
+    let past = sources.history.contents(&net);
+    let mut found = Vec::new();
+    // whose contents must not be elsewhere, only the whole list of the base says
+    if !(known.scope.shows_all() || contents.is_empty() && past.is_empty()) {
+        let whole = known.manifest()?;
+        found = leaks::leaks(&known.scope, &whole, &contents);
+        put_back.extend(leaks::leaks(&known.scope, &whole, &past));
+    }
+    Ok(ChangeSet {
+        looked: Extent::Commits,
+        history: put_back,
+        leaks: found,
+        ..sources.around(&terms, known, changes)
+    })
+}
+
+/// What the tree that was checked out has at each of these paths, and nothing else of it.
+///
+/// # Errors
+/// Fails when the tree cannot be read.
+pub fn base_at<'p>(
+    objects: &Objects,
+    known: &Worktree,
+    paths: impl Iterator<Item = &'p RepoPath>,
+) -> Result<Manifest, WorktreeError> {
+    let tree = objects.commit(&known.record.checked_out)?.tree;
+    let paths: BTreeSet<&RepoPath> = paths.collect();
+    let there = objects.at(&tree, paths)?.into_iter();
+    let item = |(path, entry)| Item {
+        path,
+        base: Some(entry),
+        disk: None,
+    };
+    Ok(Manifest::new(there.map(item).collect(), i64::MIN))
+}
+
+/// Holds which commits touched which paths.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    newest: BTreeMap<RepoPath, CommitId>,
+    entries: BTreeMap<RepoPath, Vec<(CommitId, Option<Entry>)>>,
+}
+
+impl History {
+    /// Reads what each of these commits, the newest first, changed against its parents. A merge
+    /// changes a path only if it has it otherwise than every parent.
+    pub fn read(objects: &Objects, commits: &[CommitId]) -> Result<Self, WorktreeError> {
+        let mut history = Self::default();
+        for id in commits {
+            for (path, entry) in touched(objects, id)? {
+                history
+                    .newest
+                    .entry(path.clone())
+                    .or_insert_with(|| id.clone());
+                history
+                    .entries
+                    .entry(path)
+                    .or_default()
+                    .push((id.clone(), entry));
+            }
+        }
+        Ok(history)
+    }
+
+    /// The newest commit that touched a path.
+    pub fn newest(&self, path: &RepoPath) -> Option<&CommitId> {
+        self.newest.get(path)
+    }
+
+    /// Every path that a commit touched.
+    pub fn paths(&self) -> impl Iterator<Item = &RepoPath> {
+        self.newest.keys()
+    }
+
+    /// What files held in commits, at paths that are not among the net changes.
+    pub fn contents(&self, net: &BTreeSet<&RepoPath>) -> Contents<'_> {
+        let mut all = Contents::default();
+        for (path, entries) in self.entries.iter().filter(|(path, _)| !net.contains(path)) {
+            for (commit, entry) in entries {
+                let Some(entry) = entry.filter(|entry| entry.mode.is_regular()) else {
+                    continue;
+                };
+                let at = all.entry(entry.id).or_default().entry(path).or_default();
+                at.insert(Seen::Commit(commit.clone()));
+            }
+        }
+        all
+    }
+
+    /// What commits touched though it is as before again: paths that are not among the net
+    /// changes, with an entry that no reference has.
+    pub fn put_back(
+        &self,
+        net: &BTreeSet<&RepoPath>,
+        is_known: &dyn Fn(&RepoPath, Option<Entry>) -> bool,
+        is_own: &dyn Fn(&CommitId) -> bool,
+    ) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for (path, entries) in &self.entries {
+            if net.contains(path) {
+                continue;
+            }
+            let foreign: BTreeSet<Seen> = entries
+                .iter()
+                .filter(|(_, entry)| !is_known(path, *entry))
+                .map(|(commit, _)| Seen::Commit(commit.clone()))
+                .collect();
+            if !foreign.is_empty() {
+                let is_directory = entries
+                    .iter()
+                    .any(|(_, e)| e.is_some_and(|e| e.mode.is_directory()));
+                let commits = foreign.iter().filter_map(Seen::commit);
+                let brought = commits.clone().count() > 0 && !commits.clone().any(is_own);
+                let said = "by commits that were not made here, and put back";
+                changes.push(Change {
+                    place: Place::Path(path.clone()),
+                    kind: Kind::Modified,
+                    seen: foreign,
+                    is_directory,
+                    detail: brought.then(|| said.to_owned()),
+                });
+            }
+        }
+        changes
+    }
+}
+
+/// What a commit has otherwise than its parent, and a merge otherwise than every parent.
+pub(crate) fn touched(objects: &Objects, id: &CommitId) -> Result<Delta, WorktreeError> {
+    let commit = objects.commit(id)?;
+    let mut parents = commit.parents.iter();
+    let Some(first) = parents.next() else {
+        return Ok(objects.difference(None, Some(&commit.tree))?);
+    };
+    let mut delta = objects.difference(Some(&objects.commit(first)?.tree), Some(&commit.tree))?;
+    for parent in parents {
+        let other = objects.difference(Some(&objects.commit(parent)?.tree), Some(&commit.tree))?;
+        delta.retain(|path, _| other.contains_key(path));
+    }
+    Ok(delta)
+}
+
+/// Holds one commit of a worktree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnCommit {
+    /// Its id.
+    pub commit: CommitId,
+    /// Its parents, in order.
+    pub parents: Vec<CommitId>,
+    /// The first paragraph of its message, as one line.
+    pub subject: BString,
+    /// When its author says to have made it, RFC 3339; none when that cannot be read.
+    pub authored: Option<String>,
+    /// Whether neither HEAD nor the branch has it any more: it was amended, reset or rebased
+    /// away, and only the reflog names it.
+    pub abandoned: bool,
+    /// What it changed: against its first parent, and of a merge only what it has otherwise than
+    /// every parent. Sorted, each path once.
+    pub changes: Vec<Change>,
+    /// The same as entries: what it has now at each of these paths.
+    pub entries: Delta,
+}
+
+/// Reads the commits that a survey found, the oldest first.
+///
+/// # Errors
+/// Fails when one cannot be read, or git does.
+pub fn read(
+    repository: &Repository,
+    objects: &Objects,
+    survey: &Survey,
+) -> Result<Vec<OwnCommit>, WorktreeError> {
+    let git = repository.git.with_mode(GitMode::Hardened);
+    let reachable = reachable(&git, survey)?;
+    let all = survey.commits.iter().rev();
+    all.map(|id| one(objects, id, !reachable.contains(id)))
+        .collect()
+}
+
+/// The commits of its own that HEAD or its branch still has.
+fn reachable(git: &Git, survey: &Survey) -> Result<BTreeSet<CommitId>, WorktreeError> {
+    let heads: Vec<&CommitId> = survey
+        .heads
+        .head
+        .iter()
+        .chain(&survey.heads.branch)
+        .collect();
+    if heads.is_empty() || survey.commits.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let known: Vec<&CommitId> = survey.trusted.iter().collect();
+    Ok(git.rev_list(&heads, &known)?.into_iter().collect())
+}
+
+fn one(objects: &Objects, id: &CommitId, abandoned: bool) -> Result<OwnCommit, WorktreeError> {
+    let commit = objects.commit(id)?;
+    let headline = objects.headline(id)?;
+    let entries = touched(objects, id)?;
+    let parent = commit.parents.first();
+    let parent = parent.map(|id| objects.commit(id)).transpose()?;
+    let parent = parent.map(|parent| parent.tree);
+    // the other way round it gives what the parent had
+    let before_all = objects.difference(Some(&commit.tree), parent.as_ref())?;
+    let changes = entries.iter().filter_map(|(path, now)| {
+        let before = |path: &RepoPath| before_all.get(path).copied().flatten();
+        let was_directory = || has_below(&before_all, path);
+        let kind = kind_between(before(path), *now, &was_directory)?;
+        Some(change(
+            path,
+            kind,
+            before(path),
+            *now,
+            Seen::Commit(id.clone()),
+        ))
+    });
+    Ok(OwnCommit {
+        changes: changes.collect(),
+        commit: id.clone(),
+        parents: commit.parents,
+        subject: headline.subject,
+        authored: headline.authored,
+        abandoned,
+        entries,
+    })
+}
+
+/// What differs from HEAD, on disk or else in the index: what nobody has committed.
+#[must_use]
+pub fn uncommitted(known: &Worktree, survey: &Survey, with_ignored: bool) -> Vec<Change> {
+    let states = &survey.states;
+    let manifest = &states.manifest;
+    let mut paths = survey.uncommitted(known);
+    if with_ignored {
+        let ignored = states.untracked.iter();
+        let ignored = ignored.filter(|(_, seen)| **seen == Seen::Ignored);
+        paths.extend(ignored.map(|(path, _)| path.clone()));
+        paths.sort_unstable();
+        paths.dedup();
+    }
+    let placed = survey.placed_changes();
+    paths.retain(|path| states.placed.get(path).is_none());
+    let changes = paths.iter().filter_map(|path| {
+        let head = entry_in(manifest, &states.head, path);
+        let disk = entry_in(manifest, &states.disk, path);
+        let there = matches!(states.disk.get(path), Some(Some(_)));
+        let absent =
+            !there && known.scope.verdict(path, EntryKind::File).access == Access::Excluded;
+        let staged = states.index.deltas.first();
+        let staged = staged.map_or(head, |delta| entry_in(manifest, delta, path));
+        let was_directory = || manifest.has_directory(path);
+        let on_disk = !absent && !same(head, disk);
+        let now = if on_disk { disk } else { staged };
+        let kind = kind_between(head, now, &was_directory)?;
+        let mut seen = BTreeSet::new();
+        if staged != head {
+            seen.insert(Seen::Index);
+        }
+        if on_disk {
+            let hidden = states
+                .index
+                .hidden
+                .get(path)
+                .map(|flag| Seen::Hidden(*flag));
+            let untracked = || states.untracked.get(path).cloned();
+            seen.insert(hidden.or_else(untracked).unwrap_or(Seen::Disk));
+        }
+        let mut found = change(path, kind, head, now, Seen::Disk);
+        found.seen = seen;
+        Some(found)
+    });
+    let mut changes: Vec<Change> = changes.chain(placed.cloned()).collect();
+    changes.sort();
+    changes
+}
+
+/// Whether a tree that is told as a difference has something below a path.
+fn has_below(tree: &Delta, path: &RepoPath) -> bool {
+    let first = RepoPath::child(Some(path), b"");
+    let mut below = tree.range(first..);
+    below
+        .by_ref()
+        .take_while(|(other, _)| other.is_below(path.as_bstr()))
+        .any(|(_, entry)| entry.is_some())
+}
+
+/// Makes the change of a path from one tree to another.
+#[must_use]
+pub fn change(
+    path: &RepoPath,
+    kind: Kind,
+    before: Option<Entry>,
+    now: Option<Entry>,
+    seen: Seen,
+) -> Change {
+    let both = [before, now];
+    Change {
+        place: Place::Path(path.clone()),
+        kind,
+        seen: BTreeSet::from([seen]),
+        is_directory: both.iter().flatten().any(|e| e.mode.is_directory()),
+        detail: None,
+    }
+}

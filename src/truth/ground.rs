@@ -1,0 +1,452 @@
+//! Holds what everything is read from, [`Ground`], and what a worktree is on and may have taken over
+//! from others, [`Sources`]: all but the index and the files on disk.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+
+use crate::change::{Change, ChangeSet, Kind, Place, SharedChange};
+use crate::compare::{Delta, entry_in, merge_references, same};
+use crate::entry::{Entry, ObjectId};
+use crate::git::Git;
+use crate::git::objects::Objects;
+use crate::manifest::Manifest;
+use crate::name::CommitId;
+use crate::path::RepoPath;
+use crate::truth::commits::History;
+use crate::truth::heads::Heads;
+use crate::truth::integrity::{Surroundings, plain};
+use crate::truth::tips::{Tips, recorded_tips};
+use crate::worktree::repository::Repository;
+use crate::worktree::{Worktree, WorktreeError};
+
+/// Says what a worktree is compared with, and what a failure to read means.
+#[derive(Debug, Default)]
+pub struct Terms {
+    /// Another base than the recorded one.
+    pub base: Option<CommitId>,
+    /// Whether reading goes on without what cannot be read.
+    pub effort: Effort,
+    /// Files of more bytes are only read where their size does not tell that they are new; none where
+    /// all are read, for callers that need the content.
+    pub unread_above: Option<u64>,
+}
+
+/// Holds what everything is read from.
+pub struct Ground<'a> {
+    pub repository: &'a Repository,
+    pub known: &'a Worktree,
+    pub manifest: Manifest,
+    pub objects: Objects,
+    pub git: Git,
+    pub terms: &'a Terms,
+}
+
+/// Holds what the worktree is on, and what it may have taken over from others.
+pub struct Sources {
+    pub heads: Heads,
+    pub compared: Compared,
+    pub wrong: Vec<Change>,
+    pub shared: Vec<SharedChange>,
+    /// Where HEAD and the branch have been.
+    pub been_on: Vec<CommitId>,
+    /// The commits of its own, the newest first, and what they touched.
+    pub commits: Vec<CommitId>,
+    pub history: History,
+}
+
+impl Sources {
+    /// Every path of which a difference from the base is known, or that a commit touched.
+    pub fn paths(&self) -> impl Iterator<Item = &RepoPath> {
+        let compared = &self.compared;
+        let references = compared.committed.iter().chain(&compared.tip);
+        let branch = compared.branch.iter();
+        let branch = branch.flat_map(|(branch, like)| like.iter().chain([branch]));
+        let all = references.chain(branch).chain([&compared.head]);
+        all.flat_map(Delta::keys).chain(self.history.paths())
+    }
+
+    /// Net changes, with what is wrong around the worktree.
+    pub fn around(&mut self, terms: &Terms, known: &Worktree, changes: Vec<Change>) -> ChangeSet {
+        self.wrong.sort();
+        self.wrong.dedup();
+        self.shared.sort();
+        let base = terms.base.as_ref().unwrap_or(&known.record.base.commit);
+        let base = base.clone();
+        let head = self.heads.head.clone().unwrap_or_else(|| base.clone());
+        ChangeSet {
+            integrity: std::mem::take(&mut self.wrong),
+            shared: std::mem::take(&mut self.shared),
+            ..ChangeSet::new(base, head, changes)
+        }
+    }
+}
+
+impl Ground<'_> {
+    /// What commits touched though it is as before again.
+    pub fn put_back(&self, sources: &Sources, net: &BTreeSet<&RepoPath>) -> Vec<Change> {
+        let is_known = |path: &RepoPath, entry: Option<Entry>| {
+            let at = |reference| entry_in(&self.manifest, reference, path);
+            let compared = &sources.compared;
+            let mut known = compared.committed.iter().chain(&compared.tip);
+            known.any(|reference| same(at(reference), entry))
+        };
+        let is_own = |id: &CommitId| sources.been_on.contains(id) || sources.heads.was_on(id);
+        sources.history.put_back(net, &is_known, &is_own)
+    }
+
+    /// Reads what the worktree is on, and what it may have taken over from others.
+    ///
+    /// # Errors
+    /// Fails when the base, the record or the common repository cannot be read.
+    pub fn sources(&self) -> Result<Sources, WorktreeError> {
+        let (repository, record) = (self.repository, &self.known.record);
+        let effort = &self.terms.effort;
+        let heads = Heads::read(repository, self.known, effort)?;
+        let around = Surroundings::read(repository, self.known, &heads, effort)?;
+        let mut wrong = around.wrong;
+        let compared = self.compared(&heads, &around.tips);
+        let compared = effort.or(compared, || Compared::with_nothing_but(self))?;
+        if let Some(detail) = heads.astray(record, compared.base_lost) {
+            wrong.push(plain(Place::Head, Kind::Ref, Some(detail)));
+        }
+        let commits = heads.new_commits(&self.git, &compared.tips.trusted, &around.been_on);
+        let commits = effort.or(commits, Vec::new)?;
+        let history = History::read(&self.objects, &commits);
+        let history = effort.or(history, History::default)?;
+        Ok(Sources {
+            heads,
+            compared,
+            wrong,
+            shared: around.shared,
+            been_on: around.been_on,
+            commits,
+            history,
+        })
+    }
+}
+
+/// Holds the trees of what a worktree is on, and what each may be without anybody's doing.
+pub struct Compared {
+    pub tips: Tips,
+    pub nearest: Option<CommitId>,
+    pub head: Delta,
+    /// References of HEAD.
+    pub committed: Vec<Delta>,
+    /// References of the index and the disk: a merge in progress brings more.
+    pub working: Vec<Delta>,
+    /// What a merge in progress changes.
+    pub arriving: Delta,
+    /// What the newest of upstream has: to be like that is no change, as a merge makes none of it.
+    pub tip: Option<Delta>,
+    /// The recorded branch where HEAD is elsewhere, with its references.
+    pub branch: Option<(Delta, Vec<Delta>)>,
+    pub base_lost: bool,
+}
+
+impl Compared {
+    /// Where no commit can be read, the disk and the index can still be held against what was
+    /// checked out; against another base they cannot.
+    pub fn with_nothing_but(ground: &Ground<'_>) -> Self {
+        let record = &ground.known.record;
+        let (nearest, checked_out) = match &ground.terms.base {
+            None => (Some(record.checked_out.clone()), vec![Delta::new()]),
+            Some(_) => (None, Vec::new()),
+        };
+        Self {
+            tips: recorded_tips(record),
+            nearest,
+            head: Delta::new(),
+            committed: checked_out.clone(),
+            working: checked_out,
+            arriving: Delta::new(),
+            tip: None,
+            branch: None,
+            base_lost: false,
+        }
+    }
+}
+
+impl Ground<'_> {
+    /// Finds the trees of what the worktree is on, and their references.
+    ///
+    /// # Errors
+    /// Fails when git or an object cannot be read.
+    pub fn compared(&self, heads: &Heads, found: &Tips) -> Result<Compared, WorktreeError> {
+        let (record, effort, git) = (&self.known.record, &self.terms.effort, &self.git);
+        let recorded = &record.base.commit;
+        let mut trees = Trees::new(&self.objects, &record.checked_out)?;
+        let head = heads.head.as_ref().unwrap_or(recorded);
+        let mut tips = found.clone();
+        let mut base = recorded;
+        let mut base_lost = None;
+        if let Some(other) = &self.terms.base {
+            let own = References::find(git, &mut trees, head, recorded, &found.trusted);
+            base_lost = Some(effort.or(own.map(|own| own.base_lost), || false)?);
+            tips.trusted = vec![other.clone()];
+            base = other;
+        }
+        let references = References::find(git, &mut trees, head, base, &tips.trusted)?;
+        let mut committed = references.deltas;
+        let mut commits = references.commits;
+        let before = effort.or(self.known.recorded_refs(), BTreeSet::new)?;
+        if self.terms.base.is_none() && heads.moved && before.contains(head) {
+            committed.push(trees.delta(head)?);
+            commits.push(head.clone());
+        }
+        let mut working = committed.clone();
+        let mut arriving = Delta::new();
+        for merged in &heads.merging {
+            // what HEAD has already is not being merged, whatever MERGE_HEAD says
+            let new = !git.is_ancestor(merged, head)?;
+            if new && effort.or(upstream_has(git, merged, &tips), || false)? {
+                commits.push(merged.clone());
+                let theirs = trees.delta(merged)?;
+                let ancestors = git.merge_base_all(head, std::slice::from_ref(merged))?;
+                let before = trees.delta(ancestors.first().unwrap_or(base))?;
+                arriving.extend(self.difference(&before, &theirs));
+                working = if references.base_lost {
+                    [working, vec![theirs]].concat()
+                } else {
+                    trees.merged(git, &commits)?
+                };
+            }
+        }
+        let newest = match &self.terms.base {
+            Some(other) => Some(other.clone()),
+            None => effort.or(tips.newest(git), || None)?,
+        };
+        let tip = newest.filter(|tip| !commits.contains(tip));
+        let tip = tip.map(|tip| trees.delta(&tip)).transpose()?;
+        let branch = match &heads.branch {
+            Some(branch) if heads.head.as_ref() != Some(branch) => {
+                let references = References::find(git, &mut trees, branch, base, &tips.trusted);
+                let both = references.and_then(|found| Ok((trees.delta(branch)?, found.deltas)));
+                effort.or(both.map(Some), || None)?
+            }
+            Some(_) | None => None,
+        };
+        let unchanged = || committed.first().cloned().unwrap_or_default();
+        Ok(Compared {
+            head: effort.or(trees.delta(head), unchanged)?,
+            nearest: Some(references.nearest),
+            base_lost: base_lost.unwrap_or(references.base_lost),
+            tips,
+            committed,
+            working,
+            arriving,
+            tip,
+            branch,
+        })
+    }
+
+    /// What one tree has where another has something else.
+    fn difference(&self, before: &Delta, after: &Delta) -> Delta {
+        let at = |delta: &Delta, path: &RepoPath| entry_in(&self.manifest, delta, path);
+        let paths: BTreeSet<&RepoPath> = before.keys().chain(after.keys()).collect();
+        let differs = |path: &&RepoPath| at(before, path) != at(after, path);
+        let other = paths.into_iter().filter(differs);
+        other.map(|path| (path.clone(), at(after, path))).collect()
+    }
+}
+
+fn upstream_has(git: &Git, commit: &CommitId, tips: &Tips) -> Result<bool, WorktreeError> {
+    for tip in &tips.trusted {
+        if git.is_ancestor(commit, tip)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Computes differences from the base's tree, each tree once.
+pub struct Trees<'a> {
+    objects: &'a Objects,
+    base: ObjectId,
+    known: HashMap<ObjectId, Delta>,
+}
+
+/// Holds the references of one commit.
+#[derive(Clone, Debug)]
+pub struct References {
+    /// The nearest.
+    pub nearest: CommitId,
+    /// Their differences from the base, the nearest first; of several, what a merge makes of them.
+    pub deltas: Vec<Delta>,
+    /// The commits.
+    pub commits: Vec<CommitId>,
+    /// Whether the commit has left the base without following upstream: the base is no ancestor
+    /// of it, and nothing newer of upstream is either.
+    pub base_lost: bool,
+}
+
+impl<'a> Trees<'a> {
+    /// Starts with the tree that was checked out when the worktree was made: all differences are
+    /// told from it, as the manifest is.
+    pub fn new(objects: &'a Objects, checked_out: &CommitId) -> Result<Self, WorktreeError> {
+        let base = objects.commit(checked_out)?.tree;
+        Ok(Self {
+            objects,
+            base,
+            known: HashMap::new(),
+        })
+    }
+
+    /// How the tree of a commit differs from the one that was checked out.
+    pub fn delta(&mut self, commit: &CommitId) -> Result<Delta, WorktreeError> {
+        let tree = self.objects.commit(commit)?.tree;
+        if let Some(delta) = self.known.get(&tree) {
+            return Ok(delta.clone());
+        }
+        let delta = self.objects.difference(Some(&self.base), Some(&tree))?;
+        self.known.insert(tree, delta.clone());
+        Ok(delta)
+    }
+
+    /// What a merge of these commits may look like: their trees, and where only some of them
+    /// changed a path since their common ancestor, only what those have.
+    pub fn merged(&mut self, git: &Git, commits: &[CommitId]) -> Result<Vec<Delta>, WorktreeError> {
+        let deltas: Result<Vec<_>, _> = commits.iter().map(|one| self.delta(one)).collect();
+        let deltas = deltas?;
+        if commits.len() < 2 {
+            return Ok(deltas);
+        }
+        Ok(match git.merge_base_octopus(commits)? {
+            Some(ancestor) => merge_references(&deltas, &self.delta(&ancestor)?),
+            None => deltas,
+        })
+    }
+}
+
+impl References {
+    /// Finds the references of a commit.
+    ///
+    /// They are the best common ancestors of it and a hypothetical merge of the trusted tips,
+    /// and the base itself if it is no ancestor and nothing newer of upstream is one (it was
+    /// amended, or the branch reset).
+    pub fn find(
+        git: &Git,
+        trees: &mut Trees<'_>,
+        commit: &CommitId,
+        base: &CommitId,
+        trusted: &[CommitId],
+    ) -> Result<Self, WorktreeError> {
+        if commit == base {
+            return Ok(Self {
+                nearest: base.clone(),
+                deltas: vec![trees.delta(base)?],
+                commits: vec![base.clone()],
+                base_lost: false,
+            });
+        }
+        let mut commits = git.merge_base_all(commit, trusted)?;
+        let mut base_lost = false;
+        if !commits.contains(base) && !git.is_ancestor(base, commit)? {
+            base_lost = true;
+            for ancestor in &commits {
+                base_lost &= git.is_ancestor(ancestor, base)?;
+            }
+        }
+        let deltas = if base_lost {
+            // neither of them replaces the other
+            commits.push(base.clone());
+            commits
+                .iter()
+                .map(|one| trees.delta(one))
+                .collect::<Result<_, _>>()?
+        } else {
+            trees.merged(git, &commits)?
+        };
+        Ok(Self {
+            nearest: commits.first().unwrap_or(base).clone(),
+            deltas,
+            commits,
+            base_lost,
+        })
+    }
+}
+
+/// Decides what a failure to read means, and remembers what is missing.
+#[derive(Debug, Default)]
+pub struct Effort {
+    missing: Option<RefCell<Vec<String>>>,
+}
+
+impl Effort {
+    /// Every failure ends the reading.
+    #[must_use]
+    pub const fn strict() -> Self {
+        Self { missing: None }
+    }
+
+    /// Goes on without what cannot be read (`--best-effort`).
+    #[must_use]
+    pub const fn best() -> Self {
+        Self {
+            missing: Some(RefCell::new(Vec::new())),
+        }
+    }
+
+    /// Gives what was read; or, if that failed and reading goes on, what stands in for it.
+    ///
+    /// # Errors
+    /// Fails as the reading did, under [`Effort::strict`].
+    pub fn or<T, E: Into<WorktreeError>>(
+        &self,
+        read: Result<T, E>,
+        instead: impl FnOnce() -> T,
+    ) -> Result<T, WorktreeError> {
+        match read {
+            Ok(read) => Ok(read),
+            Err(error) => {
+                let error = error.into();
+                if self.missing.is_none() {
+                    return Err(error);
+                }
+                self.note(&error);
+                Ok(instead())
+            }
+        }
+    }
+
+    /// Remembers what is missing where nothing failed for it: damage that is part of the answer.
+    pub fn note(&self, missing: &dyn fmt::Display) {
+        if let Some(all) = &self.missing {
+            let text = missing.to_string();
+            let mut all = all.borrow_mut();
+            if !all.contains(&text) {
+                all.push(text);
+            }
+        }
+    }
+
+    /// What is missing, in the words of the failures; nothing when the answer is whole.
+    #[must_use]
+    pub fn missing(&self) -> Vec<String> {
+        let all = self.missing.as_ref();
+        all.map(|all| all.borrow().clone()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::GitError;
+
+    fn failure() -> Result<u8, GitError> {
+        Err(GitError::Read {
+            what: "a tree".into(),
+            detail: "it is gone".into(),
+        })
+    }
+
+    #[test]
+    fn a_failure_ends_a_strict_reading_and_only_that() {
+        assert!(Effort::strict().or(failure(), || 1).is_err());
+        let best = Effort::best();
+        assert_eq!(best.or(failure(), || 1).ok(), Some(1));
+        assert_eq!(best.or(Ok::<_, GitError>(2), || 1).ok(), Some(2));
+        assert_eq!(best.or(failure(), || 3).ok(), Some(3));
+        assert_eq!(best.missing(), ["cannot read a tree: it is gone"]);
+    }
+}

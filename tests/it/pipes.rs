@@ -1,0 +1,87 @@
+//! What makes whoever opens it wait, and what is too large to be read.
+
+use crate::support::{TestRepo, binary};
+
+/// What `verify` says, which must not take long.
+#[track_caller]
+fn verified(repo: &TestRepo, arguments: &[&str]) -> (i32, String) {
+    let mut command = repo.command("timeout", repo.main());
+    let output = command
+        .arg("20")
+        .arg(binary())
+        .arg("verify")
+        .args(arguments);
+    let output = output.output().expect("it starts");
+    let said = repo.said(&output);
+    assert_ne!(said.status, 124, "it hangs: {said}");
+    (said.status, said.to_string())
+}
+
+#[test]
+fn a_pipe_in_place_of_a_file_of_gits_is_a_finding_and_nothing_waits_for_it() {
+    let files = [
+        (".git", "worktree"),
+        ("$admin/index", "@wt/index"),
+        ("$admin/HEAD", "@wt/HEAD"),
+        ("$admin/logs/HEAD", "@wt/logs/HEAD"),
+        ("$admin/config.worktree", "@wt/config.worktree"),
+        ("$admin/commondir", "@wt/commondir"),
+        ("$admin/agentwt/journal", "@wt/agentwt/journal"),
+    ];
+    for (file, place) in files {
+        let repo = TestRepo::project();
+        repo.add("task");
+        let script = format!(
+            "admin=$(git rev-parse --absolute-git-dir); mkdir -p $admin/logs; rm -f {file}; mkfifo {file}"
+        );
+        repo.sh(&repo.worktree("task"), &script).ok();
+        for arguments in [["task", "--format=tsv"], ["--all", "--format=tsv"]] {
+            let (status, said) = verified(&repo, &arguments);
+            assert_eq!(status, 1, "{file}: {said}");
+            let is_it = |line: &str| line.contains(place) && line.contains("integrity");
+            assert!(said.lines().any(is_it), "{file}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_pipe_in_place_of_the_head_of_a_clone_is_a_finding() {
+    let repo = TestRepo::project();
+    repo.agentwt(&["add", "task", "--strategy", "clone", "--write", "src/**"])
+        .ok();
+    repo.sh(&repo.worktree("task"), "rm .git/HEAD; mkfifo .git/HEAD")
+        .ok();
+    let (status, said) = verified(&repo, &["task"]);
+    assert_eq!(status, 1, "{said}");
+}
+
+#[test]
+fn a_huge_file_is_not_read_where_its_size_says_that_it_changed() {
+    let repo = TestRepo::project();
+    repo.add("task");
+    let worktree = repo.worktree("task");
+    repo.sh(&worktree, "truncate -s 20G src/new src/main.rs")
+        .ok();
+    let (status, said) = verified(&repo, &["task"]);
+    assert_eq!(status, 0, "{said}");
+    assert!(said.contains("2 paths changed"), "{said}");
+    repo.sh(&worktree, "chmod u+w README.md; truncate -s 20G README.md")
+        .ok();
+    let (status, said) = verified(&repo, &["task", "--format=tsv"]);
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("README.md\tmodified"), "{said}");
+}
+
+#[test]
+fn a_large_copy_of_an_excluded_file_is_a_leak() {
+    let repo = TestRepo::project();
+    let large = "mkdir -p a/secrets; { head -c 70000000 /dev/zero; echo key; } >a/secrets/k
+        git add -A; git commit -q -m large";
+    repo.sh(repo.main(), large).ok();
+    repo.add("task");
+    let copy = "git show HEAD:a/secrets/k >src/k";
+    repo.sh(&repo.worktree("task"), copy).ok();
+    let (status, said) = verified(&repo, &["task", "--format=tsv"]);
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("src/k\tleak"), "{said}");
+}

@@ -25,7 +25,9 @@ use crate::plan::refusal::Refusal;
 use crate::scope::ScopeError;
 use crate::sync::PatternError;
 use crate::worktree::claims::ClaimsError;
+use crate::worktree::placing::PlacingError;
 use crate::worktree::saved::SavedError;
+use crate::worktree::selection::SelectionError;
 
 /// Says why a command did not do what was asked.
 #[derive(Debug, thiserror::Error, Diagnostic)]
@@ -282,6 +284,28 @@ impl From<PromptError> for Error {
     }
 }
 
+impl From<SelectionError> for Error {
+    fn from(error: SelectionError) -> Self {
+        match error {
+            SelectionError::Git(error) => Self::Git(error),
+            SelectionError::Disk(error) => Self::Disk(error),
+            SelectionError::Pattern(error) => Self::Pattern(error),
+            SelectionError::Refused(refusal) => Self::Refused(refusal.into()),
+        }
+    }
+}
+
+impl From<PlacingError> for Error {
+    fn from(error: PlacingError) -> Self {
+        match error {
+            PlacingError::Copy(error) => Self::Copy(error),
+            PlacingError::Disk(error) => Self::Disk(error),
+            PlacingError::Git(error) => Self::Git(error),
+            PlacingError::Left { error, left } => Self::from(*error).leaving(left),
+        }
+    }
+}
+
 impl From<LoadError> for Error {
     fn from(error: LoadError) -> Self {
         match error {
@@ -333,7 +357,6 @@ fn of_facts(error: &WorktreeError) -> ExitCode {
         WorktreeError::UnknownWorktree { .. } => ExitCode::UnknownWorktree,
         WorktreeError::NotInWorktree { .. } => ExitCode::Usage,
         WorktreeError::Incomplete { .. } => ExitCode::Refused,
-        WorktreeError::SyncThroughLink { .. } => ExitCode::Config,
     }
 }
 

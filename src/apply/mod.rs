@@ -3,20 +3,15 @@
 //! Each does one thing and says how to undo it, or leaves nothing when it fails.
 
 pub mod bring;
-pub mod clean;
 pub mod clone;
-pub mod hide;
 pub mod leaving;
 pub mod made;
 pub mod outcome;
-pub mod place;
 pub mod prune;
-pub mod pull;
 pub mod register;
 pub mod remove;
 pub mod revive;
 pub mod rewritten;
-pub mod shown;
 pub mod sparse;
 mod take_back;
 pub mod trash;

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::hide::users_own;
 use crate::disk::drift::Proof;
 use crate::disk::files;
 use crate::disk::scan::{Believe, Found, Walk, scan};
@@ -18,6 +17,7 @@ use crate::path::RepoPath;
 use crate::placed::Placed;
 use crate::truth::{integrity, shared};
 use crate::worktree::RecordState;
+use crate::worktree::excluding::read_users_rules;
 use crate::worktree::repository::joined;
 use crate::worktree::{Owner, Record, WatchedFile, to_text};
 
@@ -184,7 +184,7 @@ impl Registration<'_> {
         if let Some(rules) = rules {
             files::write(&directory.join("info-exclude"), &rules)?;
         }
-        if let Some(rules) = users_own(self.repository)? {
+        if let Some(rules) = read_users_rules(&self.repository.home().git)? {
             files::write(&directory.join("excludes-file"), &rules)?;
         }
         Ok(())
@@ -272,6 +272,17 @@ pub fn renew_hook_files(repository: &Repository, known: &Worktree) -> Result<(),
 pub fn renew_config(repository: &Repository, known: &Worktree) -> Result<(), Error> {
     let is_config = |file: WatchedFile| file == WatchedFile::ConfigWorktree;
     renew(repository, known, is_config).map(drop)
+}
+
+/// Whether `config.worktree` is as it was recorded: only then may its digest be taken anew.
+///
+/// # Errors
+/// Fails when it cannot be read.
+pub fn config_is_as_recorded(repository: &Repository, record: &Record) -> Result<bool, Error> {
+    let file = WatchedFile::ConfigWorktree;
+    let (common_dir, admin_dir) = (&repository.common_dir, &record.admin_dir);
+    let now = integrity::fingerprint(file, common_dir, admin_dir, repository.format)?;
+    Ok(record.integrity.contains(&now))
 }
 
 fn renew(

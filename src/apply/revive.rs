@@ -10,7 +10,6 @@ mod record;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::hide::EXCLUDE;
 use super::made;
 use crate::config::{OnViolation, Strategy};
 use crate::disk::files::{self as disk, Lock};
@@ -29,6 +28,7 @@ use crate::path::RepoPath;
 use crate::plan::trash::RevivePlan;
 use crate::scope::{Case, Scope};
 use crate::truth::integrity::fingerprint;
+use crate::worktree::excluding::EXCLUDE;
 use crate::worktree::ignore_rules::{self, WrittenIgnoreRules};
 use crate::worktree::{Intent, Record, VERSION, WatchedFile, from_text, to_text};
 

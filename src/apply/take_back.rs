@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 
-use super::place;
 use crate::config::Strategy;
 use crate::disk::files;
 use crate::disk::remains::{Suspect, is_newer, remove_busy_directory, remove_dead_locks, sweep};
 use crate::facts::Repository;
 use crate::name::{BranchName, CommitId};
+use crate::worktree::placing::staging;
 use crate::worktree::repository::WORKTREES;
 
 /// How long a lock is watched that only a git for this very branch takes.
@@ -52,7 +52,7 @@ impl Remains<'_> {
         }
         sweep(&self.repository.root.join(WORKTREES));
         if self.path.starts_with(self.repository.root.join(WORKTREES)) {
-            let staging = place::staging(self.path);
+            let staging = staging(self.path);
             let admin_dirs = match self.strategy {
                 Strategy::Worktree => self.admin_dirs(),
                 Strategy::Clone => Vec::new(),

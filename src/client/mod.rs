@@ -1,58 +1,34 @@
-//! Knows the agent programs: where each reads its context by itself, and how it is laid out there.
+//! Knows the agent programs: where each reads its context by itself, and which files hold it.
 //!
-//! A client is one file of this folder, and its `mod` line and its place in [`ALL`] below; the
-//! config, the flags, the completions and `git agentwt clients` take it from there. All of it is
-//! pure: a client is told what stands at a path, and answers with files or a [`ClientRefusal`].
-//! It writes nothing and reads no disk. What was read of each program is in `docs/clients.md`.
+//! A program is one row of [`ALL`]; the config, the flags, the completions and
+//! `git agentwt clients` take it from there. All of it is pure: [`AgentProgram::layout`] is told
+//! what stands at a path, and answers with files or a [`ClientRefusal`].
 //!
 //! ```
 //! use git_agentwt::client;
 //! let codex = client::named("codex").expect("it is one of them");
-//! assert_eq!(codex.about().files[0].path, "AGENTS.md");
+//! assert_eq!(codex.files[0].path, "AGENTS.md");
 //! ```
 
-mod aider;
-mod claude_code;
-mod codex;
 mod context;
-mod gemini;
-mod opencode;
-mod place;
-mod refusal;
+mod programs;
 #[cfg(test)]
 mod tests;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::path::RepoPath;
+
 pub use context::{BEGIN, Context, END, Root};
-pub use place::{ContextFile, Held, Layout, PathState, Places};
-pub use refusal::ClientRefusal;
+pub use programs::ALL;
 
-/// Every client, in the order in which they are shown.
-pub const ALL: &[&dyn Client] = &[
-    &claude_code::ClaudeCode,
-    &codex::Codex,
-    &gemini::Gemini,
-    &aider::Aider,
-    &opencode::Opencode,
-];
+/// Answers whether a file that is not ours stands at a path, for the program to read.
+type IsRead<'r> = &'r dyn Fn(&str) -> bool;
 
-/// Is implemented by an agent program.
-pub trait Client: Sync {
-    /// What is known of it.
-    fn about(&self) -> &'static About;
-
-    /// Lays its context out: what is written where, with `places` to ask what stands at a path.
-    ///
-    /// # Errors
-    /// Refuses when no file that it reads by itself is free.
-    fn layout(&self, context: &Context<'_>, places: Places<'_>) -> Result<Layout, ClientRefusal>;
-}
-
-/// Holds what is known of a client.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct About {
+/// Describes an agent program.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AgentProgram {
     /// The name in the config, in variables and on the command line.
     pub name: &'static str,
     /// What the program is, in one line.
@@ -65,9 +41,21 @@ pub struct About {
     pub read_in: &'static [&'static str],
     /// The command that gives the program a task where no file can.
     pub by_hand: &'static str,
+    /// Whether the second file is read instead of the first.
+    #[serde(skip)]
+    local_wins: bool,
+    /// The text of its configuration, if that is written along with the context at this path.
+    #[serde(skip)]
+    config: fn(&str, IsRead<'_>) -> Option<&'static str>,
+    /// A paragraph of its own for the context at this path.
+    #[serde(skip)]
+    paragraph: fn(&str, IsRead<'_>) -> Option<&'static str>,
+    /// What the user should know of the context at this path, with so many bytes.
+    #[serde(skip)]
+    note: fn(&str, usize) -> Option<String>,
 }
 
-/// Holds a file that a client reads by itself.
+/// Describes a file that a program reads by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Reads {
     /// The path, from the worktree's root.
@@ -76,10 +64,156 @@ pub struct Reads {
     pub when: &'static str,
 }
 
-/// Finds the client of this name.
+impl Eq for AgentProgram {}
+
+impl PartialEq for AgentProgram {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// Finds the program of this name.
 #[must_use]
-pub fn named(name: &str) -> Option<&'static dyn Client> {
-    ALL.iter()
-        .copied()
-        .find(|client| client.about().name == name)
+pub fn named(name: &str) -> Option<&'static AgentProgram> {
+    ALL.iter().find(|program| program.name == name)
+}
+
+/// Says what will stand at a path of the worktree before context is written there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PathState {
+    /// Nothing: it can be written.
+    Free,
+    /// A file that the commit has.
+    Tracked,
+    /// A file that is synced from the main worktree.
+    Synced,
+    /// A directory.
+    Directory,
+    /// A file, link or submodule where a directory above it would have to be.
+    Above(RepoPath),
+    /// Nothing may: the scope keeps it away. The text names the rule; none where no list has it.
+    Excluded(Option<String>),
+}
+
+impl PathState {
+    fn reason(&self) -> String {
+        match self {
+            Self::Free => "is free".to_owned(),
+            Self::Tracked => "is tracked".to_owned(),
+            Self::Synced => "is synced from the main worktree".to_owned(),
+            Self::Directory => "is a directory".to_owned(),
+            Self::Above(path) => format!("cannot be below {path}, which is a file"),
+            Self::Excluded(Some(rule)) => format!("is kept away by {rule}"),
+            Self::Excluded(None) => "is in no list of the scope".to_owned(),
+        }
+    }
+}
+
+/// Holds what is written for a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// The files.
+    pub files: Vec<ContextFile>,
+    /// What the user should know of how the program will read them.
+    pub notes: Vec<String>,
+}
+
+/// Holds a file that is written into the worktree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextFile {
+    /// Its path.
+    pub path: RepoPath,
+    /// Its bytes.
+    pub content: Vec<u8>,
+}
+
+/// Reports that no file that a program reads by itself is free.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[error(
+    "cannot write the context of `{worktree}` for {client}: {}",
+    reasons(places)
+)]
+#[diagnostic(
+    code(agentwt::client::no_place),
+    help(
+        "{shown}make it without context (git agentwt add {worktree} --client none) and give {client} its task yourself: {by_hand}"
+    )
+)]
+pub struct ClientRefusal {
+    client: &'static str,
+    worktree: String,
+    by_hand: &'static str,
+    shown: String,
+    places: Vec<(&'static str, PathState)>,
+}
+
+fn reasons(places: &[(&str, PathState)]) -> String {
+    let reasons = places.iter();
+    let reasons = reasons.map(|(path, state)| format!("{path} {}", state.reason()));
+    reasons.collect::<Vec<_>>().join(", and ")
+}
+
+impl AgentProgram {
+    /// Decides what is written where; `state` answers what stands at a path.
+    ///
+    /// # Errors
+    /// Refuses when no file that the program reads by itself is free.
+    pub fn layout(
+        &self,
+        context: &Context<'_>,
+        state: &dyn Fn(&RepoPath) -> PathState,
+    ) -> Result<Layout, ClientRefusal> {
+        let state = |path: &str| state(&repo_path(path));
+        let is_read = |path: &str| matches!(state(path), PathState::Tracked | PathState::Synced);
+        let is_free = |path: &str| state(path) == PathState::Free;
+        let [usual, local] = [self.files[0].path, self.files[1].path];
+        // with the local variant there, the usual file is never read
+        let is_hidden = self.local_wins && is_read(local);
+        let config_of =
+            |path: &'static str| Some((self.files.get(2)?.path, (self.config)(path, &is_read)?));
+        let can_hold = |path: &&'static str| {
+            let config = config_of(path);
+            !is_hidden && is_free(path) && config.is_none_or(|(config, _)| is_free(config))
+        };
+        let Some(path) = [usual, local].into_iter().find(can_hold) else {
+            return Err(self.refusal(context, state));
+        };
+        let text = context.render((self.paragraph)(path, &is_read));
+        let notes = (self.note)(path, text.len()).into_iter().collect();
+        let config = config_of(path).map(|(path, text)| (path, text.as_bytes().to_vec()));
+        let files = std::iter::once((path, text)).chain(config);
+        let files = files.map(|(path, content)| ContextFile {
+            path: repo_path(path),
+            content,
+        });
+        Ok(Layout {
+            files: files.collect(),
+            notes,
+        })
+    }
+
+    fn refusal(&self, context: &Context<'_>, state: impl Fn(&str) -> PathState) -> ClientRefusal {
+        let places = self.files.iter().map(|file| (file.path, state(file.path)));
+        let places: Vec<_> = places.filter(|(_, s)| *s != PathState::Free).collect();
+        let shown = places.iter().find_map(|(path, state)| match state {
+            PathState::Excluded(None) => Some(format!("let it be seen (--add-read /{path}), or ")),
+            PathState::Excluded(Some(_)) => Some(format!("let the scope show {path}, or ")),
+            PathState::Free
+            | PathState::Tracked
+            | PathState::Synced
+            | PathState::Directory
+            | PathState::Above(_) => None,
+        });
+        ClientRefusal {
+            client: self.name,
+            worktree: context.name.to_string(),
+            by_hand: self.by_hand,
+            shown: shown.unwrap_or_default(),
+            places,
+        }
+    }
+}
+
+fn repo_path(path: &str) -> RepoPath {
+    RepoPath::parse(path).expect("because the table has relative paths")
 }

@@ -12,8 +12,8 @@ use crate::scope::{Origin, RuleList, ScopeRule};
 /// What stands at a few paths; all others are free.
 type Around<'a> = &'a [(&'a str, PathState)];
 
-const TRACKED: PathState = PathState::Held(Held::Tracked);
-const SYNCED: PathState = PathState::Held(Held::Synced);
+const TRACKED: PathState = PathState::Tracked;
+const SYNCED: PathState = PathState::Synced;
 
 fn excluded() -> PathState {
     PathState::Excluded(Some("the exclude pattern `*.md`".to_owned()))
@@ -55,7 +55,7 @@ fn laid_out_with(
         found.map_or(PathState::Free, |(_, state)| state.clone())
     };
     let client = named(client).expect("it is one of them");
-    client.layout(&context, Places::new(&state))
+    client.layout(&context, &state)
 }
 
 /// The files of a layout by path and text.
@@ -102,14 +102,13 @@ fn at_markers(content: &[u8]) -> (&[u8], Vec<&str>) {
 
 #[test]
 fn every_client_is_known_by_one_name_and_says_what_was_read() {
-    let names: Vec<_> = ALL.iter().map(|client| client.about().name).collect();
+    let names: Vec<_> = ALL.iter().map(|client| client.name).collect();
     assert_eq!(
         names,
         ["claude-code", "codex", "gemini", "aider", "opencode"]
     );
-    for client in ALL {
-        let about = client.about();
-        assert_eq!(named(about.name).map(Client::about), Some(about));
+    for about in ALL {
+        assert_eq!(named(about.name).map(|found| found.name), Some(about.name));
         assert!(!about.files.is_empty() && !about.read_in.is_empty());
         assert!(about.known.iter().all(|line| line.ends_with('.')));
         assert_ne!(about.name, "none", "that switches the client off");
@@ -152,7 +151,7 @@ fn the_prompt_is_kept_byte_for_byte_whatever_it_is() {
         huge.as_bytes(),
         own_markers.as_bytes(),
     ] {
-        for client in ALL.iter().map(|client| client.about().name) {
+        for client in ALL.iter().map(|client| client.name) {
             let layout = laid_out(client, prompt, &[]).expect("all is free");
             let content = &layout.files[0].content;
             assert!(content.starts_with(prompt), "{client}");
@@ -402,32 +401,29 @@ fn opencode_is_given_instructions_where_its_file_is_taken() {
     assert_eq!(layout.notes.len(), 1, "version 2 does not read them");
 }
 
+fn help(refusal: &ClientRefusal) -> String {
+    let help = miette::Diagnostic::help(refusal);
+    help.expect("there is help").to_string()
+}
+
 #[test]
 fn a_refusal_says_what_to_do_instead() {
     let tracked = laid_out("aider", b"", &[(".aider.conf.yml", TRACKED)]);
     let refusal = tracked.expect_err("its config is taken");
-    assert_snapshot!(refusal.advice(), @"make it without context (git agentwt add task-5 --client none) and give aider its task yourself: aider --read <prompt file>");
+    assert_snapshot!(help(&refusal), @"make it without context (git agentwt add task-5 --client none) and give aider its task yourself: aider --read <prompt file>");
     let away: Around<'_> = &[("AGENTS.md", excluded()), ("AGENTS.override.md", TRACKED)];
     let refusal = laid_out("codex", b"", away).expect_err("neither is free");
-    assert!(
-        refusal
-            .advice()
-            .starts_with("let the scope show AGENTS.md, or make")
-    );
+    assert!(help(&refusal).starts_with("let the scope show AGENTS.md, or make"));
     let unlisted: Around<'_> = &[
         ("AGENTS.md", PathState::Excluded(None)),
         ("AGENTS.override.md", PathState::Excluded(None)),
     ];
     let refusal = laid_out("codex", b"", unlisted).expect_err("neither is free");
-    assert!(
-        refusal
-            .advice()
-            .starts_with("let it be seen (--add-read /AGENTS.md), or")
-    );
-    let above = PathState::Held(Held::Above(RepoPath::parse(".claude").expect("a path")));
+    assert!(help(&refusal).starts_with("let it be seen (--add-read /AGENTS.md), or"));
+    let above = PathState::Above(RepoPath::parse(".claude").expect("a path"));
     let around: Around<'_> = &[
         (".claude/CLAUDE.md", above),
-        ("CLAUDE.local.md", PathState::Held(Held::Directory)),
+        ("CLAUDE.local.md", PathState::Directory),
     ];
     assert_eq!(
         paths("claude-code", around),
@@ -441,7 +437,7 @@ fn every_client_is_a_word_of_the_config() {
     let words = crate::config::Client::ALL
         .iter()
         .map(|client| client.as_str());
-    let names = super::ALL.iter().map(|client| client.about().name);
+    let names = super::ALL.iter().map(|client| client.name);
     let names: Vec<&str> = names.chain(["none"]).collect();
     assert_eq!(words.collect::<Vec<_>>(), names);
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer::{Answer, Cell, Row, Text};
-use crate::client::{self, About};
+use crate::client::{self, AgentProgram};
 
 /// The width of sentences.
 const WIDTH: usize = 96;
@@ -13,15 +13,14 @@ const WIDTH: usize = 96;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ClientsAnswer {
     /// The agent programs.
-    pub clients: Vec<&'static About>,
+    pub clients: Vec<&'static AgentProgram>,
 }
 
 /// Answers with all agent programs.
 #[must_use]
 pub fn run() -> ClientsAnswer {
-    let clients = client::ALL.iter().map(|client| client.about());
     ClientsAnswer {
-        clients: clients.collect(),
+        clients: client::ALL.iter().collect(),
     }
 }
 
@@ -50,7 +49,7 @@ impl Answer for ClientsAnswer {
 }
 
 /// A row for each file of a program.
-fn rows(about: &About) -> Vec<Row> {
+fn rows(about: &AgentProgram) -> Vec<Row> {
     let row = |file: &client::Reads| {
         let cells = [Cell::porcelain(about.name), Cell::both(file.path)];
         Row::new(cells.into_iter().chain([Cell::both(file.when)]).collect())

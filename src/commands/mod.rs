@@ -34,11 +34,9 @@ use crate::exit::ExitCode;
 use crate::facts::{Environment, Main, Repository, WorktreeError};
 use crate::git::{SharedRunner, Trace, TraceEvent};
 use crate::log::Log;
-use crate::placed::PlacedKind;
 use crate::plan::refusal::Refusal;
-use crate::plan::sync::SyncPlan;
 use crate::process::SharedProber;
-use crate::sync::Candidates;
+use crate::sync::{Candidates, SyncPlan};
 
 /// Holds what the edge knows of this run: where, under which variables, and what was signalled.
 #[derive(Clone, Debug)]
@@ -208,13 +206,9 @@ impl Session {
 
     /// Names what is about to be copied (`-v`).
     pub fn tell_copies(&self, plan: &SyncPlan) {
-        for one in plan
-            .copy
-            .iter()
-            .filter(|one| one.kind != PlacedKind::Directory)
-        {
+        for copy in plan.files() {
             self.trace
-                .report(&TraceEvent::Step(&format!("copy {}", one.path)));
+                .report(&TraceEvent::Step(&format!("copy {}", copy.path)));
         }
     }
 

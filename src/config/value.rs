@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::path::escape_for_terminal;
-use crate::sync::{Need, Pattern, PatternOrigin, shown_pattern};
+use crate::sync::{Pattern, PatternOrigin, shown_pattern};
 
 /// Is implemented by a setting whose value is one of a few words.
 pub trait Choice: Copy + Sized + 'static {
@@ -268,14 +268,14 @@ pub(super) fn branch_prefix(text: &str) -> Result<String, Fault> {
 /// Checks a glob of `[worktree.file_sync]`.
 pub(super) fn sync_pattern(text: &str) -> Result<(), Fault> {
     // where it stands and what it needs changes nothing
-    let Err(fault) = Pattern::parse(text, PatternOrigin::File(0), Need::Optional) else {
+    let Err(fault) = Pattern::parse(text, PatternOrigin::File(0)) else {
         return Ok(());
     };
     let subject = format!("bad sync pattern `{}`", shown_pattern(text));
     Err(Fault::new(
         subject,
         fault.to_string(),
-        fault.help(text),
+        fault.help().to_owned(),
         ".env*",
     ))
 }

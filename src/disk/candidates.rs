@@ -1,282 +1,277 @@
-//! Walks where something may be selected, and nowhere else.
+//! Walks the main worktree for the untracked files that are selected for syncing.
 //!
-//! What is entered and selected is said by [`Rules`]; this knows neither patterns nor git, but it
-//! enters no directory in which another repository is. Directories are opened from the one above
-//! without following links, and only what is selected is looked at with `lstat`. Several threads
-//! take directories from each other.
+//! The walk is that of the `ignore` crate, without its filters. It follows no link, enters only
+//! where something can match, and never git's directory, another worktree or repository, or what
+//! `.agentwt` has beside the memory bank.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the walk of the user's own worktree is by paths"
+)]
 
-mod directory;
+use std::collections::BTreeSet;
+use std::fs::FileType;
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-
+use bstr::{BStr, BString, ByteSlice};
 use camino::Utf8Path;
-use rustix::fs::{CWD, Mode, OFlags, openat};
-use rustix::io::Errno;
+use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use super::error::DiskError;
-use crate::manifest::Stat;
+use super::stat::stat_of;
 use crate::path::RepoPath;
-use crate::sync::CandidateKind;
+use crate::scope::Case;
+use crate::sync::{Candidate, CandidateKind, Candidates, Matcher};
 
-const DIRECTORY: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
-
-/// Says where to walk and what to select.
-pub trait Rules: Sync {
-    /// What is known of a directory that is entered.
-    type Place: Send + Sync;
-    /// What is noted of something selected.
-    type Mark: Send;
-
-    /// The only names to look at in a directory; none if it has to be listed.
-    fn names(&self, place: &Self::Place) -> Option<Vec<Vec<u8>>>;
-
-    /// What is done with an entry of a directory.
-    fn entry(
-        &self,
-        place: &Self::Place,
-        path: &RepoPath,
-        kind: EntryKind,
-    ) -> Verdict<Self::Place, Self::Mark>;
+/// Holds what git knows of the main worktree.
+pub struct MainPaths {
+    tracked: Vec<BString>,
+    worktrees: BTreeSet<BString>,
+    case: Case,
 }
 
-/// Says what an entry of a directory is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EntryKind {
-    /// A directory.
-    Directory,
-    /// A symbolic link.
-    Link,
-    /// Anything else.
-    Other,
-}
-
-/// Says what is done with an entry.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict<P, M> {
-    /// It is selected, with this mark; a directory only if it is entered.
-    pub select: Option<M>,
-    /// Whether it is entered, if it is a directory.
-    pub enter: Enter<P>,
-}
-
-/// Says whether a directory is entered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Enter<P> {
-    /// Nothing is looked for in it.
-    No,
-    /// Something would be, but it is another's: it is listed.
-    Closed,
-    /// It is.
-    Yes(P),
-}
-
-/// Holds something that is selected.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Selected<M> {
-    /// Its path.
-    pub path: RepoPath,
-    /// What it is.
-    pub kind: CandidateKind,
-    /// Its stat data.
-    pub stat: Stat,
-    /// What was noted.
-    pub mark: M,
-}
-
-/// Holds what a walk found; everything sorted by path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found<M> {
-    /// What is selected; a directory before what is in it.
-    pub selected: Vec<Selected<M>>,
-    /// Directories that were not entered as they are another's.
-    pub closed: Vec<RepoPath>,
-}
-
-/// A directory to be entered.
-struct Directory<P, M> {
-    path: Option<RepoPath>,
-    above: Arc<OwnedFd>,
-    place: P,
-    select: Option<M>,
-}
-
-struct Queue<P, M> {
-    waiting: Vec<Directory<P, M>>,
-    /// How many threads have nothing to do; when all have, it is done.
-    idle: usize,
-    failed: Option<(Option<RepoPath>, DiskError)>,
-}
-
-/// What the threads share. Each has directories of its own, and gives some away when another has
-/// none.
-struct Shared<P, M> {
-    queue: Mutex<Queue<P, M>>,
-    wake: Condvar,
-    threads: usize,
-    /// How many threads want a directory and none waits for them.
-    hungry: AtomicUsize,
-    stopped: AtomicBool,
-}
-
-type Entered<R> = Directory<<R as Rules>::Place, <R as Rules>::Mark>;
-type Below<R> = Vec<Entered<R>>;
-
-impl<P, M> Shared<P, M> {
-    fn lock(&self) -> MutexGuard<'_, Queue<P, M>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits for a directory; none when there will be no more.
-    fn next(&self) -> Option<Directory<P, M>> {
-        let mut queue = self.lock();
-        queue.idle += 1;
-        loop {
-            if queue.failed.is_none()
-                && let Some(directory) = queue.waiting.pop()
-            {
-                queue.idle -= 1;
-                self.note_hungry(&queue);
-                return Some(directory);
-            }
-            if queue.idle == self.threads || queue.failed.is_some() {
-                drop(queue);
-                self.wake.notify_all();
-                return None;
-            }
-            self.note_hungry(&queue);
-            queue = self
-                .wake
-                .wait(queue)
-                .unwrap_or_else(PoisonError::into_inner);
+impl MainPaths {
+    /// Takes the paths that git tracks, and the directories of git's other worktrees.
+    pub fn new(
+        tracked: impl IntoIterator<Item = RepoPath>,
+        worktrees: impl IntoIterator<Item = RepoPath>,
+        case: Case,
+    ) -> Self {
+        let fold = |path: RepoPath| folded(path.as_bstr(), case);
+        let mut tracked: Vec<BString> = tracked.into_iter().map(fold).collect();
+        tracked.sort_unstable();
+        tracked.dedup();
+        Self {
+            tracked,
+            worktrees: worktrees.into_iter().map(fold).collect(),
+            case,
         }
     }
 
-    /// Gives half of a thread's directories, those nearest to the root, to the others.
-    fn give(&self, own: &mut Vec<Directory<P, M>>) {
-        let mut queue = self.lock();
-        let half = own.len() / 2;
-        queue.waiting.extend(own.drain(..half).rev());
-        self.note_hungry(&queue);
-        let wake = half.min(queue.idle);
-        drop(queue);
-        (0..wake).for_each(|_| self.wake.notify_one());
+    fn is_tracked(&self, path: &RepoPath) -> bool {
+        let path = folded(path.as_bstr(), self.case);
+        self.tracked.binary_search(&path).is_ok()
     }
 
-    fn note_hungry(&self, queue: &Queue<P, M>) {
-        let hungry = queue.idle.saturating_sub(queue.waiting.len());
-        self.hungry.store(hungry, Ordering::Relaxed);
+    fn has_tracked_below(&self, directory: &RepoPath) -> bool {
+        let mut prefix = folded(directory.as_bstr(), self.case);
+        prefix.push(b'/');
+        let at = self.tracked.partition_point(|path| *path < prefix);
+        let next = self.tracked.get(at);
+        next.is_some_and(|path| path.starts_with(&prefix))
+    }
+
+    fn is_worktree(&self, path: &RepoPath) -> bool {
+        self.worktrees.contains(&folded(path.as_bstr(), self.case))
+    }
+
+    /// Whether an entry is git's or ours, which nothing selects: `.git`, and all in `.agentwt`
+    /// but the memory bank.
+    fn is_reserved(&self, path: &RepoPath, is_directory: bool) -> bool {
+        let path = folded(path.as_bstr(), self.case);
+        let mut parts = path.splitn_str(3, "/");
+        match (parts.next(), parts.next()) {
+            (Some(b".agentwt"), Some(second)) => second != b"memory",
+            (Some(b".agentwt"), None) => !is_directory,
+            (first, _) => first == Some(b".git"),
+        }
     }
 }
 
-/// Walks the tree at a root.
+/// A path as it is compared.
+fn folded(path: &BStr, case: Case) -> BString {
+    match case {
+        Case::Sensitive => path.to_owned(),
+        Case::Insensitive => path.to_ascii_lowercase().into(),
+    }
+}
+
+/// Holds what a walk found.
+#[derive(Default)]
+pub struct Found {
+    /// What is selected.
+    pub candidates: Candidates,
+    /// Links that a pattern names as a directory on its way, with the place of the pattern.
+    pub links: BTreeSet<(RepoPath, usize)>,
+    failed: Option<(PathBuf, io::Error)>,
+}
+
+/// Finds what the patterns select below a root; `patterns` is their number.
 ///
 /// # Errors
-/// Fails when a directory that is entered cannot be read, or something selected not be looked at.
-pub fn walk<R: Rules>(
+/// Fails when a directory that is entered cannot be read, or a candidate cannot be looked at.
+pub fn find_candidates(
     root: &Utf8Path,
-    start: R::Place,
-    rules: &R,
-) -> Result<Found<R::Mark>, DiskError> {
-    let open = openat(CWD, root.as_std_path(), DIRECTORY, Mode::empty())
-        .map_err(|error| DiskError::new(format!("open {root}"), error))?;
-    let first = Directory {
-        path: None,
-        above: Arc::new(open),
-        place: start,
-        select: None,
+    matcher: &Matcher,
+    patterns: usize,
+    paths: &MainPaths,
+) -> Result<Found, DiskError> {
+    let found = Mutex::new(Found::default());
+    let walk = Walk {
+        root: root.as_std_path(),
+        matcher,
+        paths,
+        found: &found,
     };
+    walk.lock().candidates.tracked = vec![0; patterns];
     let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8));
-    let shared = Shared {
-        queue: Mutex::new(Queue {
-            waiting: vec![first],
-            idle: 0,
-            failed: None,
-        }),
-        wake: Condvar::new(),
-        threads,
-        hungry: AtomicUsize::new(0),
-        stopped: AtomicBool::new(false),
-    };
-    let worker = || {
-        let found = Found {
-            selected: Vec::new(),
-            closed: Vec::new(),
-        };
-        Worker { root, rules, found }.run(&shared)
-    };
-    let parts: Vec<Found<R::Mark>> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(worker)).collect();
-        let join = |handle: std::thread::ScopedJoinHandle<'_, _>| {
-            handle
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        let mut parts = vec![worker()];
-        parts.extend(others.into_iter().map(join));
-        parts
+    let mut builder = WalkBuilder::new(root);
+    builder.standard_filters(false).threads(threads);
+    builder.build_parallel().run(|| {
+        Box::new(|entry| match entry {
+            Ok(entry) if entry.depth() == 0 => WalkState::Continue,
+            Ok(entry) => match walk.entry(&entry) {
+                Ok(state) => state,
+                Err(error) => walk.fail(entry.into_path(), error),
+            },
+            Err(error) => {
+                let path = path_of(&error).unwrap_or(root.as_std_path()).to_owned();
+                let error = error.into_io_error();
+                walk.fail(
+                    path,
+                    error.unwrap_or_else(|| io::Error::other("unreadable")),
+                )
+            }
+        })
     });
-    let queue = shared.queue.into_inner();
-    let queue = queue.unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, error)) = queue.failed {
-        return Err(error);
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some((path, error)) = found.failed {
+        let path = crate::path::escape_for_terminal(path.as_os_str().as_encoded_bytes());
+        let attempt = format!("look for files to sync in {path}");
+        return Err(DiskError::new(attempt, error));
     }
-    let mut all = Found {
-        selected: Vec::new(),
-        closed: Vec::new(),
-    };
-    for part in parts {
-        all.selected.extend(part.selected);
-        all.closed.extend(part.closed);
-    }
-    all.selected.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    all.closed.sort_unstable();
-    all.closed.dedup();
-    Ok(all)
+    let candidates = &mut found.candidates;
+    candidates
+        .entries
+        .sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    candidates.not_entered.sort_unstable();
+    Ok(found)
 }
 
-struct Worker<'a, R: Rules> {
-    root: &'a Utf8Path,
-    rules: &'a R,
-    found: Found<R::Mark>,
+/// The path that an error of the walk is about.
+fn path_of(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
+            path_of(err)
+        }
+        _other => None,
+    }
 }
 
-/// What stopped the look at one directory: at this path, this.
-type Stopped = (Option<RepoPath>, Errno);
+struct Walk<'a> {
+    root: &'a Path,
+    matcher: &'a Matcher,
+    paths: &'a MainPaths,
+    found: &'a Mutex<Found>,
+}
 
-impl<R: Rules> Worker<'_, R> {
-    fn run(mut self, shared: &Shared<R::Place, R::Mark>) -> Found<R::Mark> {
-        let mut own: Below<R> = Vec::new();
-        while let Some(directory) = own.pop().or_else(|| shared.next()) {
-            match self.directory(directory) {
-                Ok(below) => own.extend(below),
-                Err(stopped) => self.stop(shared, stopped),
-            }
-            if shared.stopped.load(Ordering::Relaxed) {
-                own.clear();
-            }
-            if own.len() > 1 && shared.hungry.load(Ordering::Relaxed) > 0 {
-                shared.give(&mut own);
-            }
-        }
-        self.found
+impl Walk<'_> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the walk; of several errors that of the first path is told.
-    fn stop(&self, shared: &Shared<R::Place, R::Mark>, (path, error): Stopped) {
-        shared.stopped.store(true, Ordering::Relaxed);
-        let mut queue = shared.lock();
-        queue.waiting.clear();
-        if queue.failed.as_ref().is_none_or(|(other, _)| path < *other) {
-            let shown = path
-                .as_ref()
-                .map_or(String::new(), |path| format!("/{path}"));
-            let attempt = format!("look for files to sync in {}{shown}", self.root);
-            queue.failed = Some((path, DiskError::new(attempt, error)));
+    /// Ends the walk; of several errors that of the first path is reported.
+    fn fail(&self, path: PathBuf, error: io::Error) -> WalkState {
+        if error.kind() == io::ErrorKind::NotFound {
+            // gone since it was listed
+            return WalkState::Continue;
+        }
+        let mut found = self.lock();
+        if found.failed.as_ref().is_none_or(|(other, _)| path < *other) {
+            found.failed = Some((path, error));
+        }
+        WalkState::Quit
+    }
+
+    fn entry(&self, entry: &DirEntry) -> io::Result<WalkState> {
+        let below = entry.path().strip_prefix(self.root);
+        let below = below.map_err(io::Error::other)?.as_os_str();
+        let path = RepoPath::parse(below.as_encoded_bytes()).map_err(io::Error::other)?;
+        match entry.file_type() {
+            Some(kind) if kind.is_dir() => self.directory(entry, path),
+            Some(kind) => self.file(entry, path, kind).map(|()| WalkState::Continue),
+            None => Ok(WalkState::Continue),
         }
     }
+
+    fn directory(&self, entry: &DirEntry, path: RepoPath) -> io::Result<WalkState> {
+        if self.paths.is_reserved(&path, true) || !self.matcher.enters(&path) {
+            return Ok(WalkState::Skip);
+        }
+        let is_foreign = self.paths.is_tracked(&path)
+            || self.paths.is_worktree(&path)
+            || is_repository(entry.path());
+        if is_foreign {
+            self.lock().candidates.not_entered.push(path);
+            return Ok(WalkState::Skip);
+        }
+        let selected = self.matcher.selected(&path, true);
+        // the worktree has a tracked one anyway
+        if selected.any() && !self.paths.has_tracked_below(&path) {
+            self.select(entry, path, CandidateKind::Directory, selected.patterns)?;
+        }
+        Ok(WalkState::Continue)
+    }
+
+    fn file(&self, entry: &DirEntry, path: RepoPath, kind: FileType) -> io::Result<()> {
+        if kind.is_symlink()
+            && let Some(pattern) = self.matcher.names_as_directory(&path)
+        {
+            self.lock().links.insert((path, pattern));
+            return Ok(());
+        }
+        let selected = self.matcher.selected(&path, false);
+        if !selected.any() || self.paths.is_reserved(&path, false) {
+            return Ok(());
+        }
+        if self.paths.is_tracked(&path) || self.paths.has_tracked_below(&path) {
+            let mut found = self.lock();
+            for pattern in selected.patterns {
+                found.candidates.tracked[pattern] += 1;
+            }
+            return Ok(());
+        }
+        self.select(entry, path, kind_of(kind), selected.patterns)
+    }
+
+    fn select(
+        &self,
+        entry: &DirEntry,
+        path: RepoPath,
+        kind: CandidateKind,
+        patterns: Vec<usize>,
+    ) -> io::Result<()> {
+        let stat = stat_of(&std::fs::symlink_metadata(entry.path())?);
+        self.lock().candidates.entries.push(Candidate {
+            path,
+            kind,
+            stat,
+            patterns,
+        });
+        Ok(())
+    }
+}
+
+fn kind_of(kind: FileType) -> CandidateKind {
+    if kind.is_symlink() {
+        CandidateKind::Link
+    } else if kind.is_file() {
+        CandidateKind::File
+    } else if kind.is_fifo() {
+        CandidateKind::Special("a FIFO")
+    } else if kind.is_socket() {
+        CandidateKind::Special("a socket")
+    } else {
+        CandidateKind::Special("a device")
+    }
+}
+
+/// Whether a directory is another repository's: it has a `.git` of any kind, or is a bare one
+/// (gitrepository-layout(5)).
+fn is_repository(directory: &Path) -> bool {
+    let has = |name: &str| std::fs::symlink_metadata(directory.join(name)).is_ok();
+    has(".git") || has("HEAD") && has("objects") && has("refs")
 }

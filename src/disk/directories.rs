@@ -48,6 +48,12 @@ impl Directories {
         }
     }
 
+    /// The first directory on the way to the last path that could not be opened.
+    pub fn closed(&self) -> Option<&BStr> {
+        let closed = self.open.iter().find(|(_, fd)| fd.is_err());
+        closed.map(|(path, _)| path.as_bstr())
+    }
+
     /// Opens what is missing on the way, and closes what is not on it.
     fn go_to(&mut self, path: &RepoPath) {
         let mut wanted: Vec<&BStr> = path.parents().collect();

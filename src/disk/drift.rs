@@ -17,16 +17,13 @@ use super::below::open_below;
 use super::directories::Directories;
 use super::error::DiskError;
 use super::files::Opened;
-use super::pool::in_blocks;
+use super::pool::map_parallel;
 use super::stat::stat_from;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
 use crate::placed::{Digest, Origin, Placed, PlacedFile, PlacedKind};
 
 pub use crate::placed::{Drift, Here, There};
-
-/// How many files a thread takes at once.
-const BLOCK: usize = 16;
 
 /// Returns what stands at a path below a root, with its digest; none where nothing with content
 /// does.
@@ -75,14 +72,13 @@ pub fn drift_of(
     placed: &Placed,
     files: &[&PlacedFile],
 ) -> Result<Vec<Drift>, DiskError> {
-    let parts = in_blocks(files, BLOCK, |block| -> Result<Vec<Drift>, DiskError> {
-        let mut here = Directories::open(worktree)?;
-        let mut there = source.map(Directories::open).transpose()?;
-        let drift = |file: &&PlacedFile| of(placed, file, &mut here, there.as_mut());
-        Ok(block.iter().map(drift).collect())
-    });
-    let parts: Vec<Vec<Drift>> = parts.into_iter().collect::<Result<_, _>>()?;
-    Ok(parts.concat())
+    let start = || {
+        let there = source.map(Directories::open).transpose()?;
+        Ok((Directories::open(worktree)?, there))
+    };
+    map_parallel(files, start, |(here, there), file| {
+        Ok(drift_between(placed, file, here, there.as_mut()))
+    })
 }
 
 /// Whether these stat data of what stands at the path of a placed file prove that it is what was
@@ -348,7 +344,7 @@ fn is_same_there(
 }
 
 /// What cannot be read is taken for something else: then nobody overwrites it unasked.
-fn of(
+fn drift_between(
     placed: &Placed,
     file: &PlacedFile,
     here: &mut Directories,

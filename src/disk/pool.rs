@@ -38,6 +38,32 @@ pub fn in_blocks<T: Sync, R: Send>(
     all.into_iter().map(|(_, done)| done).collect()
 }
 
+/// How many items a thread takes at once in [`map_parallel`].
+const AT_ONCE: usize = 64;
+
+/// Returns what `each` makes of every item, in order. Each block of items is done with a state of
+/// its own, which `start` creates.
+///
+/// # Errors
+/// Fails with the first error, in the order of the items.
+pub fn map_parallel<T: Sync, S, R: Send, E: Send>(
+    items: &[T],
+    start: impl Fn() -> Result<S, E> + Sync,
+    each: impl Fn(&mut S, &T) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
+    let at_once = (items.len() / threads() / 4).clamp(1, AT_ONCE);
+    let blocks = in_blocks(items, at_once, |block| {
+        let mut state = start()?;
+        let done = block.iter().map(|item| each(&mut state, item));
+        done.collect::<Result<Vec<R>, E>>()
+    });
+    let mut all = Vec::with_capacity(items.len());
+    for block in blocks {
+        all.extend(block?);
+    }
+    Ok(all)
+}
+
 /// Represents work that waits for a thread: each thread takes its own pile from the top, and hands
 /// half of it over when another has nothing to do.
 pub struct WorkQueue<T> {

@@ -1,15 +1,15 @@
 //! Says what stands in a worktree at many paths, without reading it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::fd::OwnedFd;
 
-use bstr::{BStr, ByteSlice};
+use bstr::ByteSlice;
 use camino::Utf8Path;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, statat};
+use rustix::fs::{AtFlags, statat};
 use rustix::io::Errno;
 
+use super::directories::Directories;
 use super::error::DiskError;
-use super::pool::in_blocks;
+use super::pool::map_parallel;
 use super::stat::stat_from;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
@@ -19,24 +19,16 @@ use crate::path::RepoPath;
 pub struct Stands {
     /// What stands at a path that was asked for; a link is not followed.
     pub entries: BTreeMap<RepoPath, Stat>,
-    /// What is no directory and stands above a path that was asked for: a link or a file.
+    /// What is not a directory and stands above a path that was asked for: a link or a file.
     pub in_the_way: BTreeSet<RepoPath>,
 }
 
-/// The directories from the root down to where the last path was, each opened from the one above.
-struct Way {
-    root: OwnedFd,
-    open: Vec<(RepoPath, Below)>,
-}
-
-enum Below {
-    Directory(OwnedFd),
+/// Says what stands at one path.
+enum Stand {
+    Entry(Stat),
     Nothing,
-    InTheWay,
+    Above(RepoPath),
 }
-
-/// How many paths a thread takes at once.
-const BLOCK: usize = 512;
 
 /// Looks at every path, with several threads where there are many; it is fast when they are
 /// sorted.
@@ -48,93 +40,42 @@ pub fn standing<'p>(
     paths: impl Iterator<Item = &'p RepoPath>,
 ) -> Result<Stands, DiskError> {
     let paths: Vec<&RepoPath> = paths.collect();
+    let start = || Directories::open(root);
+    let found = map_parallel(&paths, start, |directories, path| {
+        look_at(directories, path)
+            .map_err(|error| DiskError::new(format!("look at {root}/{path}"), error))
+    })?;
     let mut stands = Stands::default();
-    let mut entries = Vec::with_capacity(paths.len());
-    for block in in_blocks(&paths, BLOCK, |block| look(root, block)) {
-        let block = block?;
-        entries.extend(block.entries);
-        stands.in_the_way.extend(block.in_the_way);
+    for (path, stand) in paths.into_iter().zip(found) {
+        match stand {
+            Stand::Entry(found) => drop(stands.entries.insert(path.clone(), found)),
+            Stand::Nothing => {}
+            Stand::Above(above) => drop(stands.in_the_way.insert(above)),
+        }
     }
-    stands.entries = entries.into_iter().collect();
     Ok(stands)
 }
 
-/// What stands at some of the paths, in their order.
-#[derive(Default)]
-struct Block {
-    entries: Vec<(RepoPath, Stat)>,
-    in_the_way: Vec<RepoPath>,
-}
-
-fn look(root: &Utf8Path, paths: &[&RepoPath]) -> Result<Block, DiskError> {
-    let failed = |path: &dyn std::fmt::Display, error: Errno| {
-        DiskError::new(format!("look at {root}/{path}"), error)
+fn look_at(directories: &mut Directories, path: &RepoPath) -> Result<Stand, Errno> {
+    let above = match directories.of(path) {
+        Ok(above) => above,
+        Err(Errno::NOENT) => return Ok(Stand::Nothing),
+        Err(Errno::NOTDIR | Errno::LOOP) => {
+            let above = directories
+                .closed()
+                .and_then(|path| RepoPath::parse(path).ok());
+            return Ok(above.map_or(Stand::Nothing, Stand::Above));
+        }
+        Err(error) => return Err(error),
     };
-    let fd = openat(CWD, root.as_std_path(), DIRECTORY, Mode::empty());
-    let mut way = Way {
-        root: fd.map_err(|error| DiskError::new(format!("open {root}"), error))?,
-        open: Vec::new(),
-    };
-    let mut block = Block::default();
-    for path in paths {
-        way.go_to(path).map_err(|error| failed(path, error))?;
-        let above = match way.open.last() {
-            None => &way.root,
-            Some((_, Below::Directory(fd))) => fd,
-            Some((_, Below::Nothing)) => continue,
-            Some((parent, Below::InTheWay)) => {
-                block.in_the_way.push(parent.clone());
-                continue;
-            }
-        };
-        let name = path.file_name().as_bytes();
-        match statat(above, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => block.entries.push(((*path).clone(), stat_from(&stat))),
-            Err(Errno::NOENT) => {}
-            Err(error) => return Err(failed(path, error)),
-        }
-    }
-    Ok(block)
-}
-
-const DIRECTORY: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
-
-impl Way {
-    /// Opens the directories above a path, the nearest first, as far as they are not open. It
-    /// stops at the first that is not there, or is no directory.
-    fn go_to(&mut self, path: &RepoPath) -> Result<(), Errno> {
-        let open = self.open.last().map(|(open, _)| open.as_bstr());
-        if open == path.parents().next() {
-            return Ok(());
-        }
-        let mut parents: Vec<&BStr> = path.parents().collect();
-        parents.reverse();
-        let same = self.open.iter().zip(&parents);
-        let same = same.take_while(|((open, _), parent)| open.as_bstr() == **parent);
-        let kept = same.count();
-        self.open.truncate(kept);
-        for parent in &parents[kept..] {
-            let above = match self.open.last() {
-                None => &self.root,
-                Some((_, Below::Directory(fd))) => fd,
-                Some((_, Below::Nothing | Below::InTheWay)) => return Ok(()),
-            };
-            let Ok(path) = RepoPath::parse(*parent) else {
-                return Ok(());
-            };
-            let name = path.file_name().as_bytes();
-            let below = match openat(above, name, DIRECTORY, Mode::empty()) {
-                Ok(fd) => Below::Directory(fd),
-                Err(Errno::NOENT) => Below::Nothing,
-                Err(Errno::NOTDIR | Errno::LOOP) => Below::InTheWay,
-                Err(error) => return Err(error),
-            };
-            self.open.push((path, below));
-        }
-        Ok(())
+    match statat(
+        above,
+        path.file_name().as_bytes(),
+        AtFlags::SYMLINK_NOFOLLOW,
+    ) {
+        Ok(stat) => Ok(Stand::Entry(stat_from(&stat))),
+        Err(Errno::NOENT) => Ok(Stand::Nothing),
+        Err(error) => Err(error),
     }
 }
 

@@ -1,41 +1,36 @@
 //! Measures how much of the disk a directory takes.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a walk that only adds up what the system says of each entry"
-)]
 
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 
 use camino::Utf8Path;
+use ignore::WalkBuilder;
 
-use super::pool::in_blocks;
+use super::pool::map_parallel;
 
 /// The unit of `st_blocks` (stat(3type)), whatever the block size of the file system.
 const BLOCK: u64 = 512;
 
-/// Returns the bytes that each of these directories takes with all below, in blocks of the disk,
-/// as du(1) counts. A file with several names in
-/// a directory counts once there; no link is followed. None where something cannot be read.
+/// Returns the bytes that each of these directories takes with everything below, in blocks of the
+/// disk, as du(1) counts. A file with several names in a directory counts once there; no link is
+/// followed. None where something cannot be read.
 #[must_use]
 pub fn usage(directories: &[&Utf8Path]) -> Vec<Option<u64>> {
-    in_blocks(directories, 1, |one| of(one.first()?.as_std_path()).ok())
+    let measure = |(): &mut (), directory: &&Utf8Path| {
+        Ok::<_, std::convert::Infallible>(measure(directory).ok())
+    };
+    map_parallel(directories, || Ok(()), measure).unwrap_or_default()
 }
 
-fn of(directory: &Path) -> std::io::Result<u64> {
-    let mut blocks = directory.symlink_metadata()?.blocks();
+fn measure(directory: &Utf8Path) -> Result<u64, ignore::Error> {
+    let mut blocks = 0;
     let mut seen = HashSet::new();
-    let mut ahead = vec![directory.to_owned()];
-    while let Some(directory) = ahead.pop() {
-        for entry in std::fs::read_dir(&directory)? {
-            let entry = entry?;
-            let metadata = entry.metadata()?;
-            if metadata.is_dir() {
-                ahead.push(entry.path());
-            } else if metadata.nlink() > 1 && !seen.insert((metadata.dev(), metadata.ino())) {
-                continue;
-            }
+    for entry in WalkBuilder::new(directory).standard_filters(false).build() {
+        let metadata = entry?.metadata()?;
+        let is_known = !metadata.is_dir()
+            && metadata.nlink() > 1
+            && !seen.insert((metadata.dev(), metadata.ino()));
+        if !is_known {
             blocks += metadata.blocks();
         }
     }
@@ -43,6 +38,7 @@ fn of(directory: &Path) -> std::io::Result<u64> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests make files")]
 mod tests {
     use super::*;
 

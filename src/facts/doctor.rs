@@ -164,8 +164,7 @@ fn status(error: &WorktreeError) -> ExitCode {
         | WorktreeError::NoDirectory { .. }
         | WorktreeError::UnknownWorktree { .. }
         | WorktreeError::NotInWorktree { .. }
-        | WorktreeError::Incomplete { .. }
-        | WorktreeError::SyncThroughLink { .. } => ExitCode::Disk,
+        | WorktreeError::Incomplete { .. } => ExitCode::Disk,
     }
 }
 

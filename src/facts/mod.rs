@@ -3,7 +3,6 @@
 pub mod add;
 pub mod adopt;
 pub(crate) mod apart;
-pub mod candidates;
 mod config;
 pub mod doctor;
 pub mod given;
@@ -18,7 +17,6 @@ pub mod proposed;
 pub mod prune;
 pub mod remove;
 pub mod scope;
-pub mod sync;
 pub mod trash;
 
 pub(crate) use crate::worktree::joined;

@@ -3,7 +3,7 @@
 use camino::Utf8Path;
 
 use crate::cli::ContextOptions;
-use crate::client::{self, Client};
+use crate::client::{self, AgentProgram};
 use crate::disk::DiskError;
 use crate::disk::files;
 use crate::path::{RepoPath, escape_for_terminal};
@@ -77,8 +77,8 @@ pub fn of_kept(
             "context is only written when a worktree is made: this one was made without".to_owned()
         }));
     };
-    let of_client = |asked: Option<&dyn Client>| {
-        let files = asked.map_or(&[][..], |client| client.about().files);
+    let of_client = |asked: Option<&AgentProgram>| {
+        let files = asked.map_or(&[][..], |client| client.files);
         context
             .iter()
             .all(|path| files.iter().any(|file| *path.as_bstr() == *file.path))

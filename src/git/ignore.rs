@@ -3,7 +3,7 @@
 //! Verification hands in the rules of the base, as the worktree cannot have changed those: what
 //! an agent adds to a `.gitignore` hides nothing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use bstr::{BStr, BString};
@@ -12,6 +12,8 @@ use gix_ignore::Search;
 use gix_ignore::search::Ignore;
 
 use super::error::GitError;
+use super::index_edit::nul_ended;
+use super::process::Git;
 use crate::path::RepoPath;
 
 /// Says how names compare (`core.ignoreCase`, git-config(1)).
@@ -111,5 +113,34 @@ fn odd(detail: &dyn std::fmt::Display) -> GitError {
     GitError::Read {
         what: "ignore rules".to_owned(),
         detail: detail.to_string(),
+    }
+}
+
+impl Git {
+    /// Returns which of these untracked paths are ignored.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn check_ignore(&self, paths: &[&RepoPath]) -> Result<HashSet<RepoPath>, GitError> {
+        if paths.is_empty() {
+            return Ok(HashSet::new());
+        }
+        // a name that begins with `:` would be a pathspec's magic
+        let mut input = Vec::new();
+        for path in paths {
+            input.extend_from_slice(b"./");
+            input.extend(nul_ended([*path]));
+        }
+        let args = ["check-ignore", "-z", "--stdin"];
+        let answer = self.run(&args, Some(&input))?;
+        match answer.status {
+            Some(0) => {}
+            // none is
+            Some(1) => return Ok(HashSet::new()),
+            Some(_) | None => return Err(self.failed("ask what is ignored", &args, &answer)),
+        }
+        let names = answer.stdout.split(|byte| *byte == 0);
+        let path = |name: &[u8]| RepoPath::parse(name.strip_prefix(b"./")?).ok();
+        Ok(names.filter_map(path).collect())
     }
 }

@@ -14,7 +14,6 @@ pub mod error;
 mod history;
 pub mod hooks;
 pub mod ignore;
-pub mod include;
 pub mod index;
 pub mod index_edit;
 mod level;

@@ -9,9 +9,9 @@ use super::porcelain::Records;
 use crate::answer::Paint;
 use crate::commands::sync::{PlacedState, SyncDone, Synced};
 use crate::path::RepoPath;
-use crate::placed::{Origin, PlacedKind};
-use crate::plan::sync::SyncPlan;
+use crate::placed::Origin;
 use crate::size::Size;
+use crate::sync::SyncPlan;
 
 /// How many paths of one kind people are shown.
 const SHOWN: usize = 20;
@@ -64,7 +64,7 @@ pub fn human(all: &[Synced], paint: Paint) -> Printed {
 /// `copied 3 files (2.5 MB) into task-5`.
 pub fn summary(name: &str, plan: &SyncPlan, dry_run: bool, paint: Paint) -> String {
     let verb = if dry_run { "would copy" } else { "copied" };
-    let files = count(plan.files(), "file", "files");
+    let files = count(plan.files().count(), "file", "files");
     let size = Size(plan.bytes());
     format!("{verb} {files} ({size}) into {}\n", paint.name(name))
 }
@@ -90,7 +90,7 @@ pub fn left_out(name: &str, plan: &SyncPlan) -> String {
 }
 
 fn copied(one: &Synced, plan: &SyncPlan, paint: Paint) -> String {
-    let mut text = match (plan.files(), plan.kept) {
+    let mut text = match (plan.files().count(), plan.kept) {
         (0, 0) => format!("{}: there is nothing to copy\n", paint.name(&one.name)),
         (0, kept) => format!(
             "{}: {} as in the main worktree\n",
@@ -101,11 +101,7 @@ fn copied(one: &Synced, plan: &SyncPlan, paint: Paint) -> String {
     };
     text.push_str(&left_out(&one.name, plan));
     if one.dry_run {
-        let files = plan
-            .copy
-            .iter()
-            .filter(|one| one.kind != PlacedKind::Directory);
-        let files: Vec<RepoPath> = files.map(|one| one.path.clone()).collect();
+        let files: Vec<RepoPath> = plan.files().map(|copy| copy.path.clone()).collect();
         text.push_str(&listed("  ", &files));
     }
     text
@@ -163,11 +159,7 @@ pub fn porcelain(records: &mut Records, one: &Synced) {
     };
     match &one.done {
         SyncDone::Copied(plan) => {
-            for file in plan
-                .copy
-                .iter()
-                .filter(|one| one.kind != PlacedKind::Directory)
-            {
+            for file in plan.files() {
                 let size = file.stat.size.to_string();
                 push(&would("copied", "would-copy"), &file.path, &size);
             }
@@ -260,14 +252,12 @@ pub fn plan_json(plan: &SyncPlan) -> Value {
         Value::Object(object)
     };
     let files = plan
-        .copy
-        .iter()
-        .filter(|one| one.kind != PlacedKind::Directory);
-    let files = files.map(|one| with(&one.path, "bytes", json!(one.stat.size)));
+        .files()
+        .map(|one| with(&one.path, "bytes", json!(one.stat.size)));
     let excluded = plan.excluded.iter();
     let excluded = excluded.map(|(path, rule)| with(path, "rule", json!(rule)));
     json!({
-        "files": plan.files(),
+        "files": plan.files().count(),
         "bytes": plan.bytes(),
         "copied": files.collect::<Vec<_>>(),
         "kept": plan.kept,

@@ -2,7 +2,7 @@
 
 use super::add::AddPlan;
 use super::refusal::Refusal;
-use crate::client::{Context, Held, Layout, PathState, Places, Root};
+use crate::client::{Context, Layout, PathState, Root};
 use crate::config::Choice;
 use crate::entry::Entry;
 use crate::path::RepoPath;
@@ -38,8 +38,7 @@ pub fn plan(plan: &AddPlan, prompt: &[u8], around: &Around<'_>) -> Result<Layout
         rules: &plan.rules,
         root: around.root,
     };
-    let state = |path: &RepoPath| around.state(path);
-    Ok(client.layout(&context, Places::new(&state))?)
+    Ok(client.layout(&context, &|path| around.state(path))?)
 }
 
 impl Around<'_> {
@@ -54,16 +53,19 @@ impl Around<'_> {
             });
             return PathState::Excluded(rule);
         }
-        let tracked = self.tracked.iter().map(|(path, _)| (path, Held::Tracked));
-        let synced = self.synced.iter().map(|path| (path, Held::Synced));
+        let tracked = self
+            .tracked
+            .iter()
+            .map(|(path, _)| (path, PathState::Tracked));
+        let synced = self.synced.iter().map(|path| (path, PathState::Synced));
         let held = tracked
             .chain(synced)
             .find_map(|(other, by)| self.held(path, other, by));
-        held.map_or(PathState::Free, PathState::Held)
+        held.unwrap_or(PathState::Free)
     }
 
     /// How one entry stands in the way of a path.
-    fn held(&self, path: &RepoPath, other: &RepoPath, by: Held) -> Option<Held> {
+    fn held(&self, path: &RepoPath, other: &RepoPath, by: PathState) -> Option<PathState> {
         let (wanted, there) = (path.as_bstr(), other.as_bstr());
         let same = |a: &[u8], b: &[u8]| match self.scope.case() {
             Case::Sensitive => a == b,
@@ -77,9 +79,9 @@ impl Around<'_> {
         if same(wanted, there) {
             Some(by)
         } else if below(there, wanted) {
-            Some(Held::Above(other.clone()))
+            Some(PathState::Above(other.clone()))
         } else {
-            below(wanted, there).then_some(Held::Directory)
+            below(wanted, there).then_some(PathState::Directory)
         }
     }
 }
@@ -110,9 +112,9 @@ mod tests {
         };
         match around.state(&parse(path)) {
             PathState::Free => "free".to_owned(),
-            PathState::Held(Held::Above(path)) => format!("below {path}"),
-            PathState::Held(held) => format!("{held:?}").to_lowercase(),
+            PathState::Above(path) => format!("below {path}"),
             PathState::Excluded(rule) => rule.unwrap_or_else(|| "no list".to_owned()),
+            held => format!("{held:?}").to_lowercase(),
         }
     }
 

@@ -9,5 +9,4 @@ pub mod refusal;
 pub mod remove;
 pub mod retry;
 pub mod rules;
-pub mod sync;
 pub mod trash;

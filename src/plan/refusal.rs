@@ -8,11 +8,11 @@ use camino::Utf8PathBuf;
 use miette::Diagnostic;
 
 use super::remove::refusal::RemoveRefusal;
-use super::sync::refusal::SyncRefusal;
 use super::trash::refusal::TrashRefusal;
 use crate::client::ClientRefusal;
 use crate::config::CONFIG_PATH;
 use crate::exit::ExitCode;
+use crate::sync::SyncRefusal;
 use crate::worktree::{Alive, Owner};
 
 /// Says why nothing is done.
@@ -423,9 +423,7 @@ macro_rules! diagnostic {
 }
 diagnostic!(
     RemoveRefusal: Self::code_name,
-    SyncRefusal: Self::code_name,
-    TrashRefusal: Self::code_name,
-    ClientRefusal: |_| "agentwt::client::no_place"
+    TrashRefusal: Self::code_name
 );
 
 fn write_list(config_found: bool) -> String {

@@ -1,14 +1,13 @@
 //! Decides which untracked files are synced into a worktree: patterns, and what they select; pure.
 //!
-//! The patterns are those of `[worktree.file_sync]` and `--sync`: globs relative to the
-//! repository's root. `.worktreeinclude` selects as well, among ignored files, and the memory
-//! bank's untracked files always. What is selected is looked for by `facts/candidates.rs`.
+//! The patterns are those of `[worktree.file_sync]` and `--sync`: globs relative to the root of
+//! the repository. `.worktreeinclude` selects too, among ignored files, and the untracked files of
+//! the memory bank are always selected. `disk/candidates.rs` walks the main worktree.
 
-mod braces;
-mod component;
-mod fault;
+mod matcher;
 mod pattern;
-mod search;
+pub mod plan;
+pub mod refusal;
 #[cfg(test)]
 mod tests;
 
@@ -17,9 +16,10 @@ use std::fmt;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
 
-pub use fault::{PatternError, PatternFault, shown_pattern};
-pub use pattern::Pattern;
-pub use search::{Kind, Search, State, Step};
+pub use matcher::{Matcher, Selected};
+pub use pattern::{Pattern, PatternError, PatternFault, shown_pattern};
+pub use plan::{Selection, SyncPlan};
+pub use refusal::SyncRefusal;
 
 /// Says who wrote a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,7 +30,7 @@ pub enum PatternOrigin {
     Flag(&'static str),
     /// The record: `add --sync` gave it.
     Record,
-    /// Nobody: it is the memory bank's.
+    /// The pattern of the memory bank.
     BuiltIn,
 }
 
@@ -45,15 +45,6 @@ impl fmt::Display for PatternOrigin {
     }
 }
 
-/// Says what it means that a pattern selects nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Need {
-    /// It is a mistake.
-    Required,
-    /// It may be so (`optional_patterns`).
-    Optional,
-}
-
 /// Says what a candidate is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CandidateKind {
@@ -61,19 +52,10 @@ pub enum CandidateKind {
     File,
     /// A symbolic link.
     Link,
-    /// A directory: what is selected in it stands beside it.
+    /// A directory; its selected entries are candidates of their own.
     Directory,
     /// A FIFO, a socket or a device, by its name for people.
     Special(&'static str),
-}
-
-/// Says what selected a candidate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum SelectedBy {
-    /// The pattern at this place in the list that was asked for: the first that matches.
-    Pattern(usize),
-    /// `.worktreeinclude`.
-    WorktreeInclude,
 }
 
 /// Holds an untracked file of the main worktree that is selected.
@@ -85,26 +67,18 @@ pub struct Candidate {
     pub kind: CandidateKind,
     /// Its stat data.
     pub stat: Stat,
-    /// What selected it.
-    pub by: SelectedBy,
+    /// The patterns that select it, by their places in the list, sorted; empty if only
+    /// `.worktreeinclude` does.
+    pub patterns: Vec<usize>,
 }
 
 /// Holds what was found for a list of patterns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidates {
-    /// What is selected, sorted by path, each once; a directory before what is in it.
+    /// What is selected, sorted by path, each once; a directory before its entries.
     pub entries: Vec<Candidate>,
-    /// For each pattern, in order, what it matched.
-    pub matches: Vec<Matches>,
-    /// Directories that were not entered as another repository or worktree is in them, sorted.
+    /// For each pattern, in order, the number of tracked files that it matches.
+    pub tracked: Vec<usize>,
+    /// Directories that were not entered, as another repository or worktree is in them, sorted.
     pub not_entered: Vec<RepoPath>,
-}
-
-/// Counts what one pattern matched.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Matches {
-    /// Untracked files, links and directories.
-    pub untracked: usize,
-    /// Tracked files, which are never copied.
-    pub tracked: usize,
 }

@@ -1,43 +1,35 @@
 //! Tables of patterns: what is refused and why, what matches, and where a walk may go.
 
-use globset::Candidate;
-
-use super::pattern::build;
 use super::*;
 use crate::scope::Case;
 
 #[track_caller]
 fn parse(glob: &str) -> Result<Pattern, PatternFault> {
-    Pattern::parse(glob, PatternOrigin::Flag("--sync"), Need::Required)
+    Pattern::parse(glob, PatternOrigin::Flag("--sync"))
 }
 
-/// Whether a pattern selects a path, as a walk from the root would find out.
+#[track_caller]
+fn matcher(glob: &str, case: Case) -> Matcher {
+    let pattern = parse(glob).unwrap_or_else(|fault| panic!("{glob}: {fault}"));
+    Matcher::new(&[pattern], None, case).expect("it is a pattern")
+}
+
+/// Whether a pattern selects a path, as a walk from the root finds out.
 #[must_use]
 #[track_caller]
 fn selects_in(glob: &str, path: &str, case: Case) -> bool {
-    let patterns = [parse(glob).unwrap_or_else(|fault| panic!("{glob}: {fault}"))];
-    let search = Search::new(&patterns, case);
-    let (path, kind) = match path.strip_suffix('/') {
-        Some(path) => (path, Kind::Directory),
-        None => (path, Kind::Other),
-    };
-    let mut state = search.start();
-    let ends = path.match_indices('/').map(|(at, _)| at);
-    for end in ends {
-        let names = search.names(&state);
-        let directory = RepoPath::parse(&path[..end]).expect("a path");
-        if names.is_some_and(|names| !names.contains(&&**directory.file_name())) {
-            return false;
-        }
-        state = search.step(&state, &directory, Kind::Directory).below;
-    }
-    let path = RepoPath::parse(path).expect("a path");
-    if let Some(names) = search.names(&state)
-        && !names.contains(&&**path.file_name())
-    {
-        return false;
-    }
-    !search.step(&state, &path, kind).matched.is_empty()
+    let matcher = matcher(glob, case);
+    let is_directory = path.ends_with('/');
+    let path = RepoPath::parse(path.trim_end_matches('/')).expect("a path");
+    let parents = path
+        .parents()
+        .map(|parent| RepoPath::parse(parent).expect("a path"));
+    let is_entered = parents.into_iter().all(|parent| matcher.enters(&parent));
+    let is_selected = matcher.selected(&path, is_directory).any();
+    // a class of globset's matches a slash too, which leads nowhere
+    let is_known = glob.contains('[') || !is_selected || is_entered;
+    assert!(is_known, "{glob}: {path} is on the way");
+    is_selected && is_entered
 }
 
 #[must_use]
@@ -49,77 +41,73 @@ fn selects(glob: &str, path: &str) -> bool {
 #[test]
 fn what_could_leave_the_repository_is_refused() {
     use PatternFault as F;
-    for (glob, fault) in [
-        ("../x", F::Parent),
-        ("..", F::Parent),
-        ("a/..", F::Parent),
-        ("a/../../x", F::Parent),
-        ("a/../", F::Parent),
-        ("{..,a}/x", F::Parent),
-        ("{a,../b}", F::Parent),
-        ("{a,.{.,x}}/y", F::Parent),
-        ("a{/..,}/x", F::Parent),
-        ("{.,a}{.,b}/x", F::Parent),
-        ("{a/,}{{..}}", F::Parent),
-        ("\\.\\./x", F::Parent),
-        (".\\./x", F::Parent),
-        ("[.][.]/x", F::Parent),
-        (".[.-.]/x", F::Parent),
-        ("[..].\\/x", F::Parent),
-        ("**/../x", F::Parent),
-        ("/etc/passwd", F::Absolute),
-        ("\\/etc/passwd", F::Absolute),
-        ("{/etc,a}/passwd", F::Absolute),
-        ("{,a}/passwd", F::Absolute),
-        ("//x", F::Absolute),
-        ("/", F::Absolute),
-        ("~/.ssh/id_rsa", F::Home),
-        ("~", F::Home),
-        ("~root/x", F::Home),
-        ("\\~/x", F::Home),
-        ("[~]/x", F::Home),
-        ("{a,~}/x", F::Home),
-        ("", F::Empty),
-        ("{}", F::Empty),
-        ("{a,}", F::Empty),
-        ("a\0b", F::Nul),
-        ("\0", F::Nul),
-        ("[/]etc/x", F::SlashInClass),
-        (".[!a/].", F::SlashInClass),
-        ("./x", F::Current),
-        (".", F::Current),
-        ("a/./b", F::Current),
-        ("a/.", F::Current),
-        ("{.,a}/b", F::Current),
-        ("[.]/x", F::Current),
-        ("a//b", F::EmptyComponent),
-        ("a//", F::EmptyComponent),
-        ("a{/,}/b", F::EmptyComponent),
-        ("!.env", F::Negation),
-        (".git", F::Git),
-        (".git/config", F::Git),
-        (".git/", F::Git),
-        (".GIT/config", F::Git),
-        ("\\.git/**", F::Git),
-        ("{.git,x}/**", F::Git),
-        ("sub/.git/config", F::Git),
-        (".agentwt/config.toml", F::Agentwt),
-        (".agentwt/worktrees/**", F::Agentwt),
-        ("[\u{e4}]", F::ClassBeyondAscii),
+    for (fault, globs) in [
         (
-            "{a,b,c,d,e,f,g,h,i,j}{a,b,c,d,e,f,g,h,i,j}{a,b,c,d,e,f,g,h,i,j}{a,b}",
-            F::Alternatives,
+            F::Parent,
+            &[
+                "../x",
+                "..",
+                "a/..",
+                "a/../../x",
+                "a/../",
+                "{..,a}/x",
+                "{a,../b}",
+            ][..],
+        ),
+        (
+            F::Parent,
+            &["a/{b,..}/c", "\\.\\./x", "[.][.]/x", "**/../x"],
+        ),
+        (
+            F::Outside('/'),
+            &[
+                "/etc/passwd",
+                "\\/etc/passwd",
+                "{/etc,a}/passwd",
+                "//x",
+                "/",
+                "[/]etc/x",
+            ],
+        ),
+        (
+            F::Outside('~'),
+            &["~/.ssh/id_rsa", "~", "~root/x", "\\~/x", "[~]/x", "{a,~}/x"],
+        ),
+        (F::Empty, &["", "{"]),
+        (F::NoPath("a NUL byte"), &["a\0b", "\0"]),
+        (
+            F::NoPath("a `.` component"),
+            &["./x", ".", "a/./b", "a/.", "{.,a}/b", "[.]/x"],
+        ),
+        (F::NoPath("an empty component (`//`)"), &["a//b", "a//"]),
+        (F::Negation, &["!.env"]),
+        (
+            F::Git,
+            &[
+                ".git",
+                ".git/config",
+                ".git/",
+                ".GIT/config",
+                "\\.git/**",
+                "{.git,x}/**",
+            ],
+        ),
+        (F::Git, &["sub/.git/config"]),
+        (
+            F::Agentwt,
+            &[".agentwt/config.toml", ".agentwt/worktrees/**"],
         ),
     ] {
-        assert_eq!(parse(glob).map(|_| ()), Err(fault), "{glob:?}");
+        for glob in globs {
+            assert_eq!(parse(glob).map(|_| ()), Err(fault.clone()), "{glob:?}");
+        }
     }
-    let long = "a".repeat(4097);
-    assert_eq!(parse(&long).map(|_| ()), Err(F::Long(4097)));
-    assert!(parse(&long[..4096]).is_ok());
+    assert!(matches!(parse(&"a".repeat(4097)), Err(F::Glob(_))));
+    assert!(parse(&"a".repeat(4096)).is_ok());
 }
 
 #[test]
-fn what_is_no_glob_is_refused_in_the_words_of_globset() {
+fn what_is_not_a_glob_is_refused_in_the_words_of_globset() {
     for (glob, words) in [
         ("a[b", "unclosed character class"),
         ("a{b", "unclosed alternate group"),
@@ -130,7 +118,7 @@ fn what_is_no_glob_is_refused_in_the_words_of_globset() {
     ] {
         let fault = parse(glob).expect_err("it is no glob").to_string();
         assert!(
-            fault.starts_with("it is no glob: ") && fault.contains(words),
+            fault.starts_with("it is not a glob: ") && fault.contains(words),
             "{glob}: {fault}"
         );
     }
@@ -146,7 +134,6 @@ fn names_with_dots_and_strange_slashes_are_names() {
         "a/..b/c",
         ".env",
         "..*",
-        "{.,a}x",
         "a\u{2215}b",
         "\u{2044}etc\u{2044}passwd",
         "\u{ff0f}etc",
@@ -176,7 +163,7 @@ fn names_with_dots_and_strange_slashes_are_names() {
 }
 
 #[test]
-fn each_fault_says_what_to_write() {
+fn a_fault_says_what_to_write() {
     let shown = |glob: &str| {
         let fault = parse(glob).expect_err("it is refused");
         let error = PatternError {
@@ -189,43 +176,11 @@ fn each_fault_says_what_to_write() {
     };
     insta::assert_snapshot!(shown("./x"), @r"
     cannot use `./x` as a sync pattern (.agentwt/config.toml:7): it has a `.` component, which no path has
-      help: write `x`
+      help: write the path from the repository's root, such as `.env`
     ");
-    insta::assert_snapshot!(shown("a//b/./c"), @r"
-    cannot use `a//b/./c` as a sync pattern (.agentwt/config.toml:7): it has an empty component (`//`), which no path has
-      help: write `a/b/c`
-    ");
-    insta::assert_snapshot!(shown("{.,a}/c"), @r"
-    cannot use `{.,a}/c` as a sync pattern (.agentwt/config.toml:7): it has a `.` component, which no path has
-      help: write the path from the repository's root
-    ");
-    insta::assert_snapshot!(shown("/.env"), @r"
-    cannot use `/.env` as a sync pattern (.agentwt/config.toml:7): it begins with `/`, and files outside the repository are not synced
-      help: write the path from the repository's root: `.env`
-    ");
-    insta::assert_snapshot!(shown("~/.ssh/*"), @r"
-    cannot use `~/.ssh/*` as a sync pattern (.agentwt/config.toml:7): it begins with `~`, and files outside the repository are not synced
-      help: write the path from the repository's root
-    ");
-    insta::assert_snapshot!(shown("../.env"), @r"
-    cannot use `../.env` as a sync pattern (.agentwt/config.toml:7): it has a `..` component, with which it could leave the repository
-      help: write the path from the repository's root; a name such as `a..b` is fine
-    ");
-    insta::assert_snapshot!(shown("!*.log"), @r"
-    cannot use `!*.log` as a sync pattern (.agentwt/config.toml:7): it begins with `!`, and a sync pattern only selects
-      help: to keep files out of a worktree, put `*.log` into `exclude` of the scope; `\!` is a `!` in a name
-    ");
-    insta::assert_snapshot!(shown(".git/hooks/*"), @r"
-    cannot use `.git/hooks/*` as a sync pattern (.agentwt/config.toml:7): it names `.git`, which is git's own and never copied
-      help: remove it: each worktree has git's files of its own
-    ");
-    insta::assert_snapshot!(shown("a[b"), @r"
-    cannot use `a[b` as a sync pattern (.agentwt/config.toml:7): it is no glob: unclosed character class; missing ']'
+    insta::assert_snapshot!(shown("a[b\u{1b}[2J"), @r"
+    cannot use `a[b\033[2J` as a sync pattern (.agentwt/config.toml:7): it is not a glob: unclosed character class; missing ']'
       help: `\` before `*`, `?`, `[`, `{` or `\` makes it stand for itself
-    ");
-    insta::assert_snapshot!(shown("a\u{1b}[2J\0"), @r"
-    cannot use `a\033[2J\000` as a sync pattern (.agentwt/config.toml:7): it has a NUL byte, which no path has
-      help: write `?` for any one byte of a name
     ");
 }
 
@@ -274,10 +229,7 @@ fn a_pattern_selects_by_globset_and_all_in_a_directory() {
             vec!["b/x", "c/x"],
         ),
         ("a{,.local}", vec!["a", "a.local"], vec!["ab"]),
-        ("{a/,b}", vec!["a/", "b", "b/"], vec!["a"]),
-        ("a{/**,}", vec!["a", "a/b"], vec!["b"]),
         ("x{**}y", vec!["xy", "xay"], vec!["x/y", "xa/y"]),
-        ("{a,**}/b", vec!["b", "a/b", "x/y/b"], vec!["a"]),
         ("[ab]c", vec!["ac", "bc"], vec!["cc", "c"]),
         ("[!a]c", vec!["bc"], vec!["ac", "c", "x/c"]),
         ("[^a]c", vec!["bc"], vec!["ac"]),
@@ -323,155 +275,89 @@ fn case_is_honoured() {
     assert!(!selects_in("[!a]x", "Ax", Case::Insensitive));
 }
 
-/// Pseudo-random numbers that are the same every time.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap_or_default() % end
-    }
-
-    fn pick<'w>(&mut self, words: &[&'w str]) -> &'w str {
-        words[self.below(words.len())]
-    }
-}
-
 #[test]
-fn the_walk_loses_nothing_that_globset_matches() {
+fn the_walk_enters_wherever_something_matches() {
     let pieces = [
         "a", "b", "ab", "*", "**", "?", "/", "/", "/", "[ab]", "[!b]", ".", "{a,b}", "{a/b,}",
         "{*,b}/", "\\*", "a*", "**/", "/**",
     ];
-    let names = ["a", "b", "ab", "aab", ".", "ba", ".a", "*", "c"];
-    let mut numbers = Numbers(20_261_122);
-    let (mut parsed, mut matched) = (0, 0);
+    let names = ["a", "b", "ab", "aab", "ba", ".a", "*", "c"];
+    // pseudo-random numbers that are the same every time
+    let mut state = 20_261_122_u64;
+    let mut below = |end: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005);
+        state = state.wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap_or_default() % end
+    };
+    let mut selected = 0;
     for _ in 0..2000 {
-        let glob: String = (0..=numbers.below(5))
-            .map(|_| numbers.pick(&pieces))
+        let glob: String = (0..=below(5))
+            .map(|_| pieces[below(pieces.len())])
             .collect();
-        let Ok(pattern) = parse(&glob) else { continue };
-        parsed += 1;
-        for case in [Case::Sensitive, Case::Insensitive] {
-            let names: Vec<&str> = (0..=numbers.below(3))
-                .map(|_| numbers.pick(&names))
-                .filter(|name| *name != ".")
-                .collect();
-            if names.is_empty() {
-                continue;
-            }
-            let path = names.join("/");
-            let globs = pattern
-                .alternatives()
-                .iter()
-                .filter(|one| !one.directories_only);
-            let mut globs =
-                globs.map(|one| build(&one.glob, case).expect("a glob").compile_matcher());
-            // a class of globset's matches a slash too, which is not meant
-            let meant = names.len() == 1 || !glob.contains('[');
-            let ends = path
-                .match_indices('/')
-                .map(|(at, _)| at)
-                .chain([path.len()]);
-            let prefixes: Vec<&str> = ends.map(|end| &path[..end]).collect();
-            let by_globset = globs.any(|glob| {
-                prefixes
-                    .iter()
-                    .any(|path| glob.is_match_candidate(&Candidate::from_bytes(path)))
-            });
-            if pattern
-                .alternatives()
-                .iter()
-                .all(|one| !one.directories_only)
-                && meant
-            {
-                assert_eq!(
-                    selects_in(&glob, &path, case),
-                    by_globset,
-                    "{glob} {path} {case:?}"
-                );
-                matched += usize::from(by_globset);
-            }
+        let path: Vec<&str> = (0..=below(3)).map(|_| names[below(names.len())]).collect();
+        let path = path.join("/");
+        if parse(&glob).is_ok() {
+            selected += usize::from(selects(&glob, &path));
         }
     }
-    assert!(parsed > 500 && matched > 100, "{parsed} {matched}");
-}
-
-/// A regex in which several stars in a row are one.
-fn one_star(regex: &str) -> String {
-    let mut regex = regex.to_owned();
-    while regex.contains("[^/]*[^/]*") {
-        regex = regex.replace("[^/]*[^/]*", "[^/]*");
-    }
-    regex
-}
-
-#[test]
-fn a_glob_without_braces_means_the_same_to_globset_once_it_is_taken_apart() {
-    let mut numbers = Numbers(7);
-    let pieces = [
-        "a", "*", "**", "?", "/", "/", "[a-c]", "[!a]", "\\?", "\\\\", "\u{e9}", "]", "!", ",",
-    ];
-    for _ in 0..5000 {
-        let glob: String = (0..=numbers.below(6))
-            .map(|_| numbers.pick(&pieces))
-            .collect();
-        let Ok(pattern) = parse(&glob) else { continue };
-        let own = &pattern.alternatives()[0].glob;
-        let (own, as_written) = (
-            build(own, Case::Sensitive),
-            build(glob.trim_end_matches('/'), Case::Sensitive),
-        );
-        let (own, as_written) = (own.expect("a glob"), as_written.expect("a glob"));
-        assert_eq!(
-            one_star(own.regex()),
-            one_star(as_written.regex()),
-            "{glob}"
-        );
-    }
+    assert!(selected > 100, "{selected}");
 }
 
 #[test]
 fn a_walk_goes_only_where_something_can_match() {
-    let names = |glob: &str, directory: &str| {
-        let patterns = [parse(glob).expect("it is fine")];
-        let search = Search::new(&patterns, Case::Sensitive);
-        let mut state = search.start();
-        let mut path: Option<RepoPath> = None;
-        for name in directory.split('/').filter(|name| !name.is_empty()) {
-            let next = RepoPath::child(path.as_ref(), name.as_bytes());
-            state = search.step(&state, &next, Kind::Directory).below;
-            path = Some(next);
-        }
-        let names = search.names(&state);
-        match names {
-            None => "all".to_owned(),
-            Some(names) => names
-                .iter()
-                .map(|n| String::from_utf8_lossy(n))
-                .collect::<Vec<_>>()
-                .join(" "),
-        }
-    };
-    for (glob, directory, looked_at) in [
-        ("node_modules/**", "", "node_modules"),
-        ("node_modules/**", "node_modules", "all"),
-        ("node_modules/**", "src", ""),
-        (".env*", "", "all"),
-        (".env*", "src", ""),
-        ("config/*.json", "", "config"),
-        ("config/*.json", "config", "all"),
-        ("config/*.json", "config/a", ""),
-        ("{a,b/c}/x", "", "a b"),
-        ("{a,b/c}/x", "b", "c"),
-        ("{a,b/c}/x", "a", "x"),
-        ("**/x", "any/thing", "all"),
-        (".agentwt/memory/**", ".agentwt", "memory"),
+    let path = |text: &str| RepoPath::parse(text).expect("a path");
+    for (glob, entered, left_out) in [
+        (
+            "node_modules/**",
+            vec!["node_modules", "node_modules/a"],
+            vec!["src", "a/node_modules"],
+        ),
+        (".env*", vec![], vec!["src"]),
+        ("config/*.json", vec!["config"], vec!["config/a", "src"]),
+        ("{a,b/c}/x", vec!["a", "b", "b/c"], vec![]),
+        ("**/x", vec!["any/thing"], vec![]),
+        (
+            ".agentwt/memory/**",
+            vec![".agentwt", ".agentwt/memory"],
+            vec![".agentwt/worktrees"],
+        ),
     ] {
-        assert_eq!(names(glob, directory), looked_at, "{glob} in {directory}");
+        let matcher = matcher(glob, Case::Sensitive);
+        for directory in entered {
+            assert!(matcher.enters(&path(directory)), "{glob} in {directory}");
+        }
+        for directory in left_out {
+            assert!(!matcher.enters(&path(directory)), "{glob} in {directory}");
+        }
+    }
+}
+
+#[test]
+fn a_worktreeinclude_is_followed_only_where_a_rule_can_match() {
+    let path = |text: &str| RepoPath::parse(text).expect("a path");
+    for (rules, entered, left_out) in [
+        (".env", vec!["a", "a/b/c"], vec![]),
+        ("/.env", vec![], vec!["a", "a/b"]),
+        (
+            "config/*.json\n# x\n\n!/y/z",
+            vec!["config"],
+            vec!["src", "config/a", "y"],
+        ),
+        (
+            "/node_modules/",
+            vec!["node_modules", "node_modules/a"],
+            vec!["a"],
+        ),
+        ("a/**/x", vec!["a", "a/b/c"], vec!["b"]),
+    ] {
+        let matcher = Matcher::new(&[], Some(rules.as_bytes()), Case::Sensitive);
+        let matcher = matcher.expect("there is no pattern");
+        for directory in entered {
+            assert!(matcher.enters(&path(directory)), "{rules} in {directory}");
+        }
+        for directory in left_out {
+            assert!(!matcher.enters(&path(directory)), "{rules} in {directory}");
+        }
     }
 }
 
@@ -480,5 +366,5 @@ fn the_memory_bank_is_a_pattern() {
     let pattern = Pattern::memory_bank();
     assert_eq!(pattern.text(), ".agentwt/memory/**");
     assert_eq!(pattern.origin(), &PatternOrigin::BuiltIn);
-    assert_eq!(pattern.need(), Need::Optional);
+    assert!(pattern.is_optional());
 }

@@ -6,8 +6,6 @@
 
 use crate::disk::DiskError;
 use crate::git::GitError;
-use crate::path::{RepoPath, escape_for_terminal};
-use crate::sync::PatternOrigin;
 
 /// Says why a worktree of ours cannot be read.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -77,22 +75,6 @@ pub enum WorktreeError {
         name: String,
         /// The recorded path.
         path: camino::Utf8PathBuf,
-    },
-    /// A sync pattern names a directory that is a link.
-    #[error("cannot sync `{}` ({origin}): {link} is a symbolic link, and links are not followed", escape_for_terminal(pattern.as_bytes()))]
-    #[diagnostic(
-        code(agentwt::sync::through_link),
-        help(
-            "write `{link}` to sync the link itself, or the path of the directory it leads to, if that is in the repository: `readlink {link}` shows it"
-        )
-    )]
-    SyncThroughLink {
-        /// The pattern.
-        pattern: String,
-        /// Who wrote it.
-        origin: PatternOrigin,
-        /// The link.
-        link: RepoPath,
     },
 }
 

@@ -26,18 +26,10 @@ use crate::placed::{Origin, Placed, PlacedFile};
 use crate::scope::{Access, Case, EntryKind, Scope};
 use crate::walked::Walked;
 
-/// The file of the record with the list of placed files ([`Placed`]).
-pub const PLACED: &str = "placed";
-
-/// The file of the record with what is being moved in: there only while that is done, or when it
-/// was killed.
-pub const PLACING: &str = "placing";
+pub use crate::worktree::placing::{CONTEXT, PLACED, PLACING};
 
 /// The file of the record with the directories that need not be read again ([`Walked`]).
 pub const WALKED: &str = "walked";
-
-/// The directory of the record in which the text of placed context is kept, by path.
-pub const CONTEXT: &str = "context";
 
 /// Represents a worktree of ours: its record and its scope.
 #[derive(Clone, Debug)]

@@ -22,3 +22,6 @@ pub(crate) use repository::joined;
 pub use repository::{Main, Repository};
 pub use shared::{HookFile, Setting, Shared};
 pub use trash::{Trash, Usual};
+pub mod excluding;
+pub mod placing;
+pub mod selection;

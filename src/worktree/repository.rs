@@ -12,6 +12,7 @@ use crate::git::worktree::WorktreeEntry;
 use crate::git::{Git, GitError, SharedRunner, Trace};
 use crate::name::WorktreeName;
 use crate::scope::Case;
+use crate::worktree::selection::MainWorktree;
 use crate::worktree::{Record, from_text};
 
 /// Where worktrees are made, below the root.
@@ -159,6 +160,18 @@ impl Repository {
         } else {
             Case::Sensitive
         })
+    }
+
+    /// The main worktree, from which files are synced.
+    #[must_use]
+    pub fn main_worktree(&self) -> MainWorktree<'_> {
+        let home = self.home();
+        MainWorktree {
+            root: &home.root,
+            git: &home.git,
+            common_dir: &home.common_dir,
+            format: home.format,
+        }
     }
 
     /// The directory of a worktree of ours.

@@ -5,27 +5,33 @@ use std::path::Path;
 
 use camino::Utf8Path;
 use git_agentwt::error::Error;
-use git_agentwt::facts::candidates::candidates;
-use git_agentwt::facts::{Repository, WorktreeError};
+use git_agentwt::facts::Repository;
 use git_agentwt::git::{SharedRunner, Trace};
-use git_agentwt::sync::{CandidateKind, Candidates, Need, Pattern, PatternOrigin};
+use git_agentwt::sync::{CandidateKind, Candidates, Pattern, PatternOrigin};
+use git_agentwt::worktree::selection::SelectionError;
 
 use crate::support::{TestRepo, chmod, is_root, write};
 
 #[track_caller]
 fn patterns(globs: &[&str]) -> Vec<Pattern> {
     let parse = |glob: &&str| {
-        Pattern::parse(glob, PatternOrigin::Flag("--sync"), Need::Required)
+        Pattern::parse(glob, PatternOrigin::Flag("--sync"))
             .unwrap_or_else(|fault| panic!("{glob}: {fault}"))
     };
     globs.iter().map(parse).collect()
 }
 
 #[track_caller]
-fn find_in(dir: &Path, globs: &[&str]) -> Result<Candidates, WorktreeError> {
+fn find_in(dir: &Path, globs: &[&str]) -> Result<Candidates, SelectionError> {
+    find(dir, &patterns(globs))
+}
+
+#[track_caller]
+fn find(dir: &Path, patterns: &[Pattern]) -> Result<Candidates, SelectionError> {
     let dir = Utf8Path::from_path(dir).expect("it is UTF-8");
-    let repository = Repository::find(dir, SharedRunner::default(), Trace::default())?;
-    candidates(&repository, &patterns(globs))
+    let repository = Repository::find(dir, SharedRunner::default(), Trace::default());
+    let repository = repository.expect("a repository");
+    repository.main_worktree().candidates(patterns, true)
 }
 
 /// What is selected, one path a word: `/` behind a directory, `@` behind a link.
@@ -84,12 +90,14 @@ fn untracked_files_are_selected_and_tracked_ones_counted() {
         assert_eq!(selected(&repo, &globs), expected, "{globs:?}");
     }
     let found = find_in(repo.main(), &["src/**", "**/.env", "README.md", "none"]).expect("found");
-    let counts: Vec<_> = found
-        .matches
-        .iter()
-        .map(|m| (m.untracked, m.tracked))
-        .collect();
-    assert_eq!(counts, [(2, 2), (2, 0), (0, 1), (0, 0)]);
+    let untracked = |at: usize| {
+        found
+            .entries
+            .iter()
+            .filter(move |one| one.patterns.contains(&at))
+    };
+    assert_eq!([0, 1, 2, 3].map(|at| untracked(at).count()), [2, 2, 0, 0]);
+    assert_eq!(found.tracked, [2, 0, 1, 0]);
 }
 
 #[test]
@@ -220,14 +228,12 @@ fn a_pattern_through_a_link_is_refused_with_both_names() {
         ("\\out/in", "out"),
         ("[o]ut/in", "out"),
     ] {
-        let parsed = Pattern::parse(glob, PatternOrigin::File(3), Need::Optional);
+        let parsed = Pattern::parse(glob, PatternOrigin::File(3));
         let Ok(pattern) = parsed else {
             assert_eq!(link, "", "{glob} is refused before");
             continue;
         };
-        let dir = Utf8Path::from_path(repo.main()).expect("it is UTF-8");
-        let repository = Repository::find(dir, SharedRunner::default(), Trace::default());
-        let found = candidates(&repository.expect("a repository"), &[pattern]);
+        let found = find(repo.main(), &[pattern]);
         let error = Error::from(found.expect_err(glob));
         assert_eq!(error.exit_code().code(), 3);
         let expected = format!(
@@ -238,12 +244,7 @@ fn a_pattern_through_a_link_is_refused_with_both_names() {
     }
     // a memory bank that is a link is nobody's mistake
     symlink("../outside", repo.main().join(".agentwt")).expect("a link");
-    let dir = Utf8Path::from_path(repo.main()).expect("it is UTF-8");
-    let repository = Repository::find(dir, SharedRunner::default(), Trace::default());
-    let found = candidates(
-        &repository.expect("a repository"),
-        &[Pattern::memory_bank()],
-    );
+    let found = find(repo.main(), &[Pattern::memory_bank()]);
     assert_eq!(shown(&found.expect("found")), "!.agentwt");
 }
 
@@ -308,17 +309,17 @@ fn a_worktreeinclude_selects_among_ignored_files_only() {
     let by: Vec<String> = found
         .entries
         .iter()
-        .map(|one| format!("{} {:?}", one.path, one.by))
+        .map(|one| format!("{} {:?}", one.path, one.patterns))
         .collect();
     assert_eq!(
         by,
         [
-            ".env WorktreeInclude",
-            "free.txt Pattern(1)",
-            "src/.env Pattern(0)",
-            "src/deep/ Pattern(0)",
-            "src/deep/.env Pattern(0)",
-            "target/debug/.env WorktreeInclude",
+            ".env []",
+            "free.txt [1]",
+            "src/.env [0]",
+            "src/deep/ [0]",
+            "src/deep/.env [0]",
+            "target/debug/.env []",
         ]
         .map(|line| line.replace("deep/ ", "deep "))
     );
@@ -443,14 +444,6 @@ fn case_is_that_of_the_repository() {
         error.to_string().contains(": Link is a symbolic link"),
         "{error}"
     );
-}
-
-#[test]
-fn a_bare_repository_has_nothing_to_sync() {
-    let repo = TestRepo::empty_with(&["--bare"]);
-    write(repo.main(), b".env", b"x");
-    let found = find_in(repo.main(), &[".env"]).expect("found");
-    assert_eq!((found.entries.len(), found.matches.len()), (0, 1));
 }
 
 #[test]

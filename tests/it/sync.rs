@@ -177,8 +177,8 @@ fn pull_brings_an_edit_back_and_never_over_a_newer_file() {
     std::fs::write(worktree.join(".env"), "A=agent\n").expect("it is written");
     assert_snapshot!(repo.agentwt(&["sync", "task", "--pull", "nothing"]), @"
     --- stderr
-    error: nothing was not synced into worktree `task`
-    help: see what was: git agentwt sync task --status
+    error: cannot pull nothing from worktree `task`: it was not synced
+    help: see what was synced: git agentwt sync task --status; to copy it in again: git agentwt sync task
     --- status 4
     ");
     assert_snapshot!(repo.agentwt(&["sync", "task", "-n", "--pull", ".env", "d"]), @"
@@ -303,8 +303,8 @@ fn nothing_is_written_through_a_link_of_the_worktree() {
     .ok();
     assert_snapshot!(repo.agentwt(&["sync", "task"]), @r#"
     --- stderr
-    error: cannot sync into `task`: conf is no directory there, and nothing is written through it
-    help: look at it: ls -ld "$(git agentwt path task)/conf"
+    error: cannot sync into `task`: conf is a file or a link there, and has to be a directory
+    help: look at it: ls -ld "$(git agentwt path task)/conf"; move it away, then: git agentwt sync task
     --- status 4
     "#);
     assert_eq!(std::fs::read_dir(&outside).expect("a directory").count(), 0);
@@ -468,8 +468,8 @@ fn a_directory_in_place_of_a_file_is_named_as_that() {
     std::fs::create_dir(worktree.join("a")).expect("a directory");
     assert_snapshot!(repo.agentwt(&["sync", "task", "--force"]), @r#"
     --- stderr
-    error: cannot sync a into `task`: a directory stands there, and in the main worktree it is a file or a link
-    help: move it away: mv "$(git agentwt path task)/a" <elsewhere>; then: git agentwt sync task
+    error: cannot sync into `task`: a is a directory there, and has to be a file or a link
+    help: look at it: ls -ld "$(git agentwt path task)/a"; move it away, then: git agentwt sync task
     --- status 4
     "#);
 }

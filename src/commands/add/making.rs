@@ -7,29 +7,31 @@ use super::elsewhere::Fetched;
 use super::files::Files;
 use super::fill::{Filled, Filling};
 use crate::apply::made::Made;
-use crate::apply::place::{Destination, Hand, Placing, place};
 use crate::apply::register::{Fresh, Registration, dot_git};
-use crate::apply::{clone, shown, write_bits};
+use crate::apply::{clone, write_bits};
 use crate::config::{OnViolation, Strategy};
-use crate::disk::copy::{Cause, CopyError};
+use crate::disk::copy::CopyError;
 use crate::disk::files::{self, Lock};
 use crate::disk::mode::Doing;
 use crate::entry::Mode;
 use crate::error::Error;
 use crate::facts::Repository;
 use crate::facts::add::{Classified, Listing, base_tips};
-use crate::facts::sync::{self, FromConfig, InWorktree};
 use crate::git::hooks::PreCommit;
 use crate::git::index::read_index;
 use crate::git::sparse_files::{admin_dir_of, sparse_files};
 use crate::git::worktree::NewWorktreeBranch;
+use crate::path::RepoPath;
 use crate::placed::Placed;
 use crate::plan::add::{AddPlan, PlannedBranch};
 use crate::plan::refusal::Refusal;
-use crate::plan::sync::SyncPlan;
-use crate::plan::sync::refusal::SyncRefusal;
 use crate::scope::{Case, Scope};
+use crate::sync::plan::WorktreeFiles;
+use crate::sync::{SyncPlan, SyncRefusal};
+use crate::worktree::excluding::read_shown_note;
 use crate::worktree::hooks_of;
+use crate::worktree::placing::{Destination, Placing, PlacingError};
+use crate::worktree::selection::read_worktree_files;
 use crate::worktree::{Base, HeldClaim, MadeBy, Record, VERSION};
 
 /// Says whether hooks are installed.
@@ -168,26 +170,23 @@ impl Making<'_> {
     fn by_hook(&self, refusal: Refusal) -> Refusal {
         match refusal {
             Refusal::Sync(sync) => match *sync {
-                SyncRefusal::Edited { paths, .. } => {
-                    self.made_by_hook(paths.iter().map(ToString::to_string).collect())
-                }
+                SyncRefusal::Edited { paths, .. } => self.made_by_hook(paths),
                 other => other.into(),
             },
             other => other,
         }
     }
 
-    fn appeared(&self, error: Error) -> Error {
+    fn appeared(&self, error: PlacingError) -> Error {
         match error {
-            Error::Copy(CopyError {
-                cause: Cause::Appeared(path),
-                ..
-            }) => self.made_by_hook(vec![path.to_string()]).into(),
-            other => other,
+            PlacingError::Copy(CopyError::Appeared { path }) => {
+                self.made_by_hook(vec![path]).into()
+            }
+            other => other.into(),
         }
     }
 
-    fn made_by_hook(&self, paths: Vec<String>) -> Refusal {
+    fn made_by_hook(&self, paths: Vec<RepoPath>) -> Refusal {
         let name = self.plan.name.to_string();
         SyncRefusal::MadeByHook { name, paths }.into()
     }
@@ -202,42 +201,36 @@ impl Making<'_> {
         notes: &mut Vec<String>,
     ) -> Result<(SyncPlan, Placed), Error> {
         let (repository, plan, files) = (self.repository, self.plan, self.files);
-        let without_config = files.from_config == FromConfig::LeftOut;
-        let before = Placed::nothing(files.globs.clone(), without_config);
-        let candidates = &files.selected.candidates;
-        let there = sync::look_at(
-            repository,
-            &plan.path,
-            || Ok(InWorktree::to_be(&listing.entries).tracked),
-            before.clone(),
-            candidates,
-        )?;
+        let before = Placed::nothing(files.globs.clone(), files.without_config);
+        let paths = listing.entries.iter().map(|(path, _)| path);
+        let tracked = || Ok(WorktreeFiles::tracking(paths).tracked);
+        let candidates = &files.selection.candidates;
+        let (root, placed) = (&repository.root, before.clone());
+        let there = read_worktree_files(&plan.path, root, tracked, placed, candidates)?;
         let synced = files.plan(repository, plan, self.scope, &there);
         let synced = synced.map_err(|refusal| self.by_hook(refusal))?;
-        let mut placing = Placing::of(&synced, before);
+        let mut placing = Placing::new(&synced, before);
         placing.add_context(&plan.context, self.scope);
         if placing.is_empty() {
             return Ok((synced, Placed::default()));
         }
         self.session.tell_copies(&synced);
-        let record_dir = repository.record_dir(&plan.name);
         let to = Destination {
-            repository,
+            main: root,
+            git: &repository.home().git,
             path: &plan.path,
             admin_dir,
-            record_dir: &record_dir,
-        };
-        let stop = || self.session.check().is_err();
-        let hand = Hand {
+            record_dir: &repository.record_dir(&plan.name),
             progress: &self.session.progress,
-            stop: &stop,
+            stop: &|| self.session.check().is_err(),
         };
-        let done = place(&to, &placing, &hand).map_err(|error| self.appeared(error))?;
+        let done = to.place(&placing).map_err(|error| self.appeared(error))?;
         let placed = done.placed.clone();
         notes.extend(done.keep());
-        let mut paths = synced.paths();
+        let mut paths: Vec<&RepoPath> = synced.files().map(|copy| &copy.path).collect();
         paths.extend(plan.context.iter().map(|file| &file.path));
-        notes.extend(shown::note(own, &plan.path, admin_dir, &paths)?);
+        let git = own.git.on(admin_dir, Some(&plan.path));
+        notes.extend(read_shown_note(&git, &plan.path, &paths)?);
         Ok((synced, placed))
     }
 }

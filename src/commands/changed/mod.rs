@@ -190,8 +190,7 @@ fn find(
                 | WorktreeError::Disk(_)
                 | WorktreeError::Damaged { .. }
                 | WorktreeError::NoDirectory { .. }
-                | WorktreeError::Incomplete { .. }
-                | WorktreeError::SyncThroughLink { .. } => false,
+                | WorktreeError::Incomplete { .. } => false,
             };
             if wrong_name {
                 return Err(error.into());

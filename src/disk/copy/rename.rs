@@ -48,16 +48,12 @@ fn move_checked(between: Between<'_>, name: &[u8]) -> Result<(), Errno> {
 }
 
 /// Exchanges what has the name in both directories. Where the file system cannot, the one there
-/// is first moved to the name `aside` where ours is.
-pub(super) fn exchange(
-    between: Between<'_>,
-    name: &[u8],
-    aside: impl Fn() -> Vec<u8>,
-) -> Result<(), Errno> {
+/// is first moved aside, to a name where ours is.
+pub(super) fn exchange(between: Between<'_>, name: &[u8]) -> Result<(), Errno> {
     let Between { from, to } = between;
     let exchange = || match renameat_with(from, name, to, name, RenameFlags::EXCHANGE) {
         Err(error) if UNKNOWN.contains(&error) => {
-            let aside = aside();
+            let aside = [b".agentwt-replaced-", name].concat();
             renameat(to, name, from, &aside)?;
             if let Err(error) = move_checked(between, name) {
                 renameat(from, &aside, to, name)?;

@@ -1,31 +1,46 @@
-//! Moves what was staged to its place.
+//! Moves what was staged to its place: [`settle`], and takes it back: [`Settled`].
 //!
-//! Where the destination has nothing of a name, it is renamed with all below it; where both have
-//! a directory, its entries are looked at one by one. Every directory of the destination is opened
-//! from the one above it without following a link, and nothing is replaced that is not exactly
-//! what the caller has seen.
+//! Where the destination has nothing of a name, it is renamed with everything below; where both
+//! have a directory, its entries are looked at one by one. Every directory of the destination is
+//! opened from the one above it without following a link, and nothing is replaced that is not
+//! exactly what the caller has seen.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::os::fd::OwnedFd;
-use std::rc::Rc;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use bstr::{BStr, ByteSlice};
-use camino::Utf8Path;
-use rustix::fs::{AtFlags, CWD, FileType, Mode, chmodat, openat, statat};
+use bstr::{BStr, BString, ByteSlice};
+use camino::{Utf8Path, Utf8PathBuf};
+use rustix::fs::{AtFlags, FileType, Mode, chmodat, statat};
 use rustix::io::Errno;
 
-use super::Staged;
-use super::error::{Cause, CopyError};
+use super::remove::{Expected, remove_placed};
 use super::rename::{Between, exchange, move_new};
-use super::stage::{DIRECTORY, drop_staging};
-use super::tree::{Is, Node, Tree};
-use super::undo::Settled;
+use super::{CopyError, Staged, disk_error, drop_staging};
 use crate::disk::DiskError;
+use crate::disk::directories::Directories;
 use crate::disk::directory_modes::DirectoryModes;
 use crate::disk::stat::stat_from;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
 use crate::placed::{Placed, PlacedKind};
+
+/// Represents everything that was moved in. Until it is [done](Settled::done), what was replaced
+/// is in the staging directory.
+#[derive(Debug)]
+#[must_use = "what was replaced is still there"]
+pub struct Settled {
+    /// What was placed, with the stat data that it has there, sorted by path. A directory that
+    /// was there before is not in it.
+    pub staged: Vec<Staged>,
+    /// Directories that were created on the way, sorted by path.
+    pub made: Vec<Staged>,
+    staged_in: Utf8PathBuf,
+    destination: Utf8PathBuf,
+    replaced: Vec<RepoPath>,
+    /// Read-only directories that were opened for it, with their permissions.
+    closed: DirectoryModes,
+    /// Why some of them could not be closed again.
+    not_closed: Vec<String>,
+}
 
 /// Moves everything from the staging directory into the destination. What stands there is only
 /// replaced when `over` has its path with exactly these stat data, and is kept in the staging
@@ -38,39 +53,28 @@ use crate::placed::{Placed, PlacedKind};
 pub fn settle(
     staged_in: &Utf8Path,
     destination: &Utf8Path,
-    mut staged: Vec<Staged>,
+    staged: Vec<Staged>,
     over: &BTreeMap<RepoPath, Stat>,
     ours: &Placed,
 ) -> Result<Settled, CopyError> {
-    staged.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    let closed = match closed(destination, &staged, ours) {
-        Ok(closed) => closed,
-        Err(error) => return Err(CopyError::from(error).with(drop_staging(staged_in))),
-    };
+    let closed = closed(destination, &staged, ours);
+    let closed = closed.map_err(|error| CopyError::from(error).leaving(drop_staging(staged_in)))?;
     closed.open(destination);
-    let moved = move_all(staged_in, destination, &staged, over);
-    let mut places = moved.places.into_iter();
-    staged.retain_mut(|staged| {
-        let place = places.next().flatten();
-        place.is_some_and(|stat| {
-            staged.stat = stat;
-            true
-        })
-    });
-    let mut made = moved.made;
-    made.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    let settled = Settled {
-        staged,
-        made,
+    let mut settled = Settled {
+        staged: Vec::with_capacity(staged.len()),
+        made: Vec::new(),
         staged_in: staged_in.to_owned(),
         destination: destination.to_owned(),
-        replaced: moved.replaced,
+        replaced: Vec::new(),
         closed,
         not_closed: Vec::new(),
     };
-    match moved.failed {
-        None => Ok(settled.closing()),
-        Some(error) => Err(error.with(settled.take_back())),
+    match settled.move_all(staged, over) {
+        Ok(()) => {
+            settled.not_closed = settled.closed.close(destination);
+            Ok(settled)
+        }
+        Err(error) => Err(error.leaving(settled.take_back())),
     }
 }
 
@@ -89,227 +93,173 @@ fn closed(
     Ok(DirectoryModes::of(destination, paths)?.closed())
 }
 
-/// Holds what was moved, also when a later one failed.
-struct Moved {
-    /// For each staged item its stat data in its place; none when it is not there.
-    places: Vec<Option<Stat>>,
-    made: Vec<Staged>,
-    replaced: Vec<RepoPath>,
-    failed: Option<CopyError>,
-}
-
-/// Holds a directory of the staging directory and the one of the same path in the destination.
-struct Pair {
-    staged: OwnedFd,
-    there: OwnedFd,
-}
-
-struct Moving<'a> {
-    tree: &'a Tree<'a>,
-    staged: &'a [Staged],
-    over: &'a BTreeMap<RepoPath, Stat>,
-    moved: Moved,
-}
-
-fn move_all(
-    staged_in: &Utf8Path,
-    destination: &Utf8Path,
-    staged: &[Staged],
-    over: &BTreeMap<RepoPath, Stat>,
-) -> Moved {
-    let tree = Tree::new(staged.iter().map(|staged| (&staged.path, is(staged))));
-    let mut moving = Moving {
-        tree: &tree,
-        staged,
-        over,
-        moved: Moved {
-            places: vec![None; staged.len()],
-            made: Vec::new(),
-            replaced: Vec::new(),
-            failed: None,
-        },
-    };
-    let open = |root: &Utf8Path| {
-        let open = openat(CWD, root.as_std_path(), DIRECTORY, Mode::empty());
-        open.map_err(|error| CopyError::from(Cause::disk("open", root, error)))
-    };
-    let run = |moving: &mut Moving<'_>| {
-        let pair = Pair {
-            staged: open(staged_in)?,
-            there: open(destination)?,
-        };
-        moving.run(pair)
-    };
-    moving.moved.failed = run(&mut moving).err();
-    moving.moved
-}
-
-fn is(staged: &Staged) -> Is {
-    match staged.kind {
-        PlacedKind::Directory => Is::Directory,
-        PlacedKind::File | PlacedKind::Link => Is::Entry,
-    }
-}
-
-impl Moving<'_> {
-    fn run(&mut self, root: Pair) -> Result<(), CopyError> {
-        let tree = self.tree;
-        let mut left = vec![(0, Rc::new(root))];
-        while let Some((at, pair)) = left.pop() {
-            let between = Between {
-                from: &pair.staged,
-                to: &pair.there,
+impl Settled {
+    fn move_all(
+        &mut self,
+        staged: Vec<Staged>,
+        over: &BTreeMap<RepoPath, Stat>,
+    ) -> Result<(), CopyError> {
+        let mut from = Directories::open(&self.staged_in)?;
+        let mut to = Directories::open(&self.destination)?;
+        // what was not asked for: directories on the way
+        let mut nodes: BTreeMap<RepoPath, Option<Staged>> = BTreeMap::new();
+        for staged in staged {
+            let mut parent = staged.path.parent();
+            while let Some(directory) = parent.filter(|directory| !nodes.contains_key(directory)) {
+                parent = directory.parent();
+                nodes.insert(directory, None);
+            }
+            nodes.insert(staged.path.clone(), Some(staged));
+        }
+        let mut moved_whole: HashSet<BString> = HashSet::new();
+        for (path, staged) in nodes {
+            let is_moved = path.parents().any(|above| moved_whole.contains(above));
+            let staged = match staged {
+                // a rename changes the stat data of what is renamed, not of what is in it
+                Some(staged) if is_moved => {
+                    self.staged.push(staged);
+                    continue;
+                }
+                other => other,
             };
-            let node = &tree.nodes()[at];
-            for place in &node.entries {
-                self.entry(between, *place)?;
-            }
-            for below in node.directories.iter().rev().copied() {
-                if let Some(pair) = self.directory(between, below)? {
-                    left.push((below, Rc::new(pair)));
+            let is_directory = staged
+                .as_ref()
+                .is_none_or(|s| s.kind == PlacedKind::Directory);
+            let to = to.of(&path).map_err(|error| match error {
+                Errno::NOTDIR | Errno::LOOP => CopyError::ChangedThere { path: path.clone() },
+                error => disk_error("open the directory of", &path, error),
+            })?;
+            let name = path.file_name().as_bytes();
+            if !is_moved {
+                let from = from.of(&path);
+                let from = from.map_err(|error| disk_error("place", &path, error))?;
+                if !self.place(Between { from, to }, &path, is_directory, over)? {
+                    continue;
                 }
+                moved_whole.extend(is_directory.then(|| path.as_bstr().to_owned()));
             }
-        }
-        Ok(())
-    }
-
-    /// Moves a file or link.
-    fn entry(&mut self, between: Between<'_>, place: usize) -> Result<(), CopyError> {
-        let path = &self.staged[place].path;
-        let name = path.file_name().as_bytes();
-        match move_new(between, name) {
-            Ok(()) => {}
-            Err(Errno::EXIST) => self.replace(between, path.clone(), Is::Entry)?,
-            Err(error) => return Err(Cause::disk("place", path, error).into()),
-        }
-        self.moved.places[place] = Some(self.staged[place].stat);
-        let now = lstat(between.to, name);
-        let now = now.map_err(|error| Cause::disk("look at", &self.staged[place].path, error))?;
-        self.moved.places[place] = Some(now);
-        Ok(())
-    }
-
-    /// Moves a directory with all that is in it; or opens both, when there is one already.
-    fn directory(&mut self, between: Between<'_>, at: usize) -> Result<Option<Pair>, CopyError> {
-        let tree = self.tree;
-        let node = &tree.nodes()[at];
-        let name = node.name();
-        let failed = |error| Cause::disk("place", node.repo_path(), error);
-        let mut made = self.made_below(between.from, at).map_err(failed)?;
-        match move_new(between, name) {
-            Ok(()) => {}
-            Err(Errno::EXIST | Errno::NOTEMPTY) => {
-                let found = lstat(between.to, name).map_err(failed)?;
-                if FileType::from_raw_mode(found.mode) == FileType::Directory {
-                    return open_both(between, node).map(Some);
-                }
-                self.replace(between, node.repo_path(), Is::Directory)?;
-            }
-            Err(error) => return Err(failed(error).into()),
-        }
-        let now = lstat(between.to, name);
-        self.note_below(at);
-        match (node.item, &now) {
-            (Some(place), Ok(now)) => self.moved.places[place] = Some(*now),
-            (None, Ok(now)) => made[0].stat = *now,
-            (_, Err(_)) => {}
-        }
-        self.moved.made.extend(made);
-        now.map(|_| None).map_err(|error| failed(error).into())
-    }
-
-    /// The directories from one downwards that nobody asked for, as they are staged.
-    fn made_below(&self, above: &OwnedFd, at: usize) -> Result<Vec<Staged>, Errno> {
-        let start = self.tree.nodes()[at].path.len() - self.tree.nodes()[at].name().len();
-        let mut made = Vec::new();
-        for at in self.tree.below(at) {
-            let node = &self.tree.nodes()[at];
-            if node.item.is_none() {
-                made.push(Staged {
-                    path: node.repo_path(),
+            let looked_at = statat(to, name, AtFlags::SYMLINK_NOFOLLOW);
+            let known = staged.as_ref().map(|staged| staged.stat);
+            let stat = looked_at.as_ref().ok().map(stat_from).or(known);
+            match staged {
+                Some(staged) => self.staged.push(Staged {
+                    stat: stat.unwrap_or(staged.stat),
+                    ..staged
+                }),
+                None => self.made.push(Staged {
+                    path: path.clone(),
                     kind: PlacedKind::Directory,
                     digest: None,
-                    stat: lstat(above, &node.path[start..])?,
-                });
+                    stat: stat.unwrap_or_default(),
+                }),
             }
+            looked_at.map_err(|error| disk_error("look at", &path, error))?;
         }
-        Ok(made)
-    }
-
-    /// Notes all that was moved with a directory. A rename changes the stat data of what is
-    /// renamed, not of what is in it.
-    fn note_below(&mut self, at: usize) {
-        for at in self.tree.below(at) {
-            let node = &self.tree.nodes()[at];
-            for place in node.item.iter().chain(&node.entries) {
-                self.moved.places[*place] = Some(self.staged[*place].stat);
-            }
-        }
-    }
-
-    /// Exchanges what is staged with what stands in its place, if that may be replaced.
-    fn replace(&mut self, between: Between<'_>, path: RepoPath, is: Is) -> Result<(), CopyError> {
-        let name = path.file_name().as_bytes();
-        let failed = |error| Cause::disk("replace", &path, error);
-        let found = lstat(between.to, name).map_err(failed)?;
-        match self.over.get(&path) {
-            Some(seen) if *seen == found && !is_directory(&found) => {}
-            Some(_) if !is_directory(&found) => return Err(Cause::ChangedThere(path).into()),
-            Some(_) | None => return Err(stands_there(path, is, &found).into()),
-        }
-        let aside = || self.free_name(&path);
-        exchange(between, name, aside).map_err(failed)?;
-        let took = lstat(between.from, name).map_err(failed)?;
-        // a rename changes this time
-        let took = Stat {
-            ctime: found.ctime,
-            ..took
-        };
-        if took != found {
-            exchange(between, name, aside).map_err(failed)?;
-            return Err(Cause::ChangedThere(path).into());
-        }
-        self.moved.replaced.push(path);
         Ok(())
     }
 
-    /// A name that nothing in the staged directory of a path has.
-    fn free_name(&self, path: &RepoPath) -> Vec<u8> {
-        let parent = path.parent();
-        let mut name = b".replaced".to_vec();
-        let taken = |name: &[u8]| {
-            let path = RepoPath::child(parent.as_ref(), name);
-            self.staged
-                .binary_search_by(|staged| staged.path.cmp(&path))
-                .is_ok()
-                || self
-                    .tree
-                    .nodes()
-                    .iter()
-                    .any(|node| node.path == path.as_bstr())
-        };
-        while taken(&name) {
-            name.push(b'_');
+    /// Moves one name; whether it was moved, and not a directory that stands there already.
+    fn place(
+        &mut self,
+        between: Between<'_>,
+        path: &RepoPath,
+        is_directory: bool,
+        over: &BTreeMap<RepoPath, Stat>,
+    ) -> Result<bool, CopyError> {
+        let name = path.file_name().as_bytes();
+        let failed = |error| disk_error("place", path, error);
+        match move_new(between, name) {
+            Ok(()) => return Ok(true),
+            Err(Errno::EXIST | Errno::NOTEMPTY) => {}
+            Err(error) => return Err(failed(error)),
         }
-        name
+        let lstat = |directory| statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
+        let found = stat_from(&lstat(between.to).map_err(failed)?);
+        if is_directory && found.is_directory() {
+            // its entries are moved out one by one, and then it is removed
+            let opened = chmodat(between.from, name, Mode::RWXU, AtFlags::empty());
+            opened.map_err(failed)?;
+            return Ok(false);
+        }
+        match over.get(path) {
+            Some(seen) if *seen == found && !found.is_directory() => {}
+            Some(_) if !found.is_directory() => {
+                return Err(CopyError::ChangedThere { path: path.clone() });
+            }
+            Some(_) | None => return Err(stands_there(path, is_directory, &found)),
+        }
+        exchange(between, name).map_err(failed)?;
+        let took = lstat(between.from).map(|stat| stat_from(&stat));
+        // a rename changes this time
+        let ctime = found.ctime;
+        if took.map(|took| Stat { ctime, ..took }) != Ok(found) {
+            exchange(between, name).map_err(failed)?;
+            return Err(CopyError::ChangedThere { path: path.clone() });
+        }
+        self.replaced.push(path.clone());
+        Ok(true)
+    }
+
+    /// Takes everything back: removes what was moved in and is still the same, then the
+    /// directories that were created and are empty, and puts back what was replaced. Returns what
+    /// could not be done, a sentence each.
+    #[must_use = "they are warnings for the user"]
+    pub fn take_back(self) -> Vec<String> {
+        self.closed.open(&self.destination);
+        let mut warnings = self
+            .move_back()
+            .unwrap_or_else(|error| vec![error.to_string()]);
+        warnings.extend(self.closed.close(&self.destination));
+        warnings
+    }
+
+    fn move_back(&self) -> Result<Vec<String>, DiskError> {
+        let ours = self.staged.iter().chain(&self.made);
+        let expected = ours.map(|staged| Expected {
+            path: &staged.path,
+            kind: staged.kind,
+            stat: staged.stat,
+        });
+        let removed = remove_placed(&self.destination, &expected.collect::<Vec<_>>())?;
+        let stayed = removed.stayed.into_iter();
+        let mut warnings: Vec<String> = stayed
+            .map(|(path, reason)| format!("cannot remove {path} again: {reason}"))
+            .collect();
+        let mut from = Directories::open(&self.staged_in)?;
+        let mut to = Directories::open(&self.destination)?;
+        let mut is_all_back = true;
+        for path in self.replaced.iter().rev() {
+            let mut put_back = || {
+                let (from, to) = (from.of(path)?, to.of(path)?);
+                move_new(Between { from, to }, path.file_name())
+            };
+            if let Err(error) = put_back() {
+                is_all_back = false;
+                let error = std::io::Error::from(error);
+                let held = self.staged_in.as_str();
+                warnings.push(format!(
+                    "cannot put {path} back: {error}; what was there is {held}/{path}"
+                ));
+            }
+        }
+        if is_all_back {
+            warnings.extend(drop_staging(&self.staged_in));
+        }
+        Ok(warnings)
+    }
+
+    /// Forgets what was replaced, and removes the staging directory. Returns what could not be
+    /// done, a sentence each.
+    #[must_use = "they are warnings for the user"]
+    pub fn done(self) -> Vec<String> {
+        let mut warnings = self.not_closed;
+        warnings.extend(drop_staging(&self.staged_in));
+        warnings
     }
 }
 
-fn open_both(between: Between<'_>, node: &Node<'_>) -> Result<Pair, CopyError> {
-    let path = || node.repo_path();
-    let there = openat(between.to, node.name(), DIRECTORY, Mode::empty());
-    let there = there.map_err(|error| match error {
-        Errno::NOTDIR | Errno::LOOP => Cause::ChangedThere(path()),
-        error => Cause::disk("open", path(), error),
-    })?;
-    // what is in it is moved out, and then it is removed
-    let staged = chmodat(between.from, node.name(), Mode::RWXU, AtFlags::empty())
-        .and_then(|()| openat(between.from, node.name(), DIRECTORY, Mode::empty()));
-    let staged = staged.map_err(|error| Cause::disk("open", path(), error))?;
-    Ok(Pair { staged, there })
-}
-
-fn stands_there(path: RepoPath, is: Is, found: &Stat) -> Cause {
+fn stands_there(path: &RepoPath, is_directory: bool, found: &Stat) -> CopyError {
+    let path = path.clone();
     let found = match FileType::from_raw_mode(found.mode as _) {
         FileType::Directory => "a directory",
         FileType::Symlink => "a symbolic link",
@@ -318,27 +268,16 @@ fn stands_there(path: RepoPath, is: Is, found: &Stat) -> Cause {
         | FileType::Socket
         | FileType::CharacterDevice
         | FileType::BlockDevice
-        | FileType::Unknown => "something that is no file",
+        | FileType::Unknown => "something that is not a file",
     };
-    match is {
-        Is::Directory => Cause::InTheWay {
-            path,
-            wanted: "a directory",
-            found,
-        },
-        Is::Entry if found == "a file" => Cause::Appeared(path),
-        Is::Entry => Cause::InTheWay {
-            path,
-            wanted: "a file",
-            found,
-        },
+    let wanted = match is_directory {
+        true => "a directory",
+        false if found == "a file" => return CopyError::Appeared { path },
+        false => "a file",
+    };
+    CopyError::InTheWay {
+        path,
+        wanted,
+        found,
     }
-}
-
-fn is_directory(stat: &Stat) -> bool {
-    FileType::from_raw_mode(stat.mode as _) == FileType::Directory
-}
-
-fn lstat(directory: &OwnedFd, name: &[u8]) -> Result<Stat, Errno> {
-    statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| stat_from(&stat))
 }

@@ -38,7 +38,7 @@ pub fn add(added: &Added, paint: Paint) -> Printed {
             let name = paint.name(plan.name.as_str());
             let mut stderr = format!("{name}: {branch} at {base}; {files}\n");
             if let Some(plan) = &added.synced {
-                if plan.files() > 0 {
+                if plan.files().count() > 0 {
                     stderr.push_str(&sync::summary(added.plan.name.as_str(), plan, false, paint));
                 }
                 stderr.push_str(&sync::left_out(added.plan.name.as_str(), plan));
@@ -72,8 +72,12 @@ pub fn add(added: &Added, paint: Paint) -> Printed {
                 list(RuleList::Read),
                 list(RuleList::Exclude),
             );
-            if let Some(synced) = added.synced.as_ref().filter(|plan| plan.files() > 0) {
-                let files = count(synced.files(), "file", "files");
+            if let Some(synced) = added
+                .synced
+                .as_ref()
+                .filter(|plan| plan.files().count() > 0)
+            {
+                let files = count(synced.files().count(), "file", "files");
                 let size = crate::size::Size(synced.bytes());
                 stdout.push_str(&format!("  sync     {files} ({size})\n"));
             }

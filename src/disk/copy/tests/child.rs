@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use camino::Utf8PathBuf;
 
 use super::support::Ground;
-use crate::disk::copy::From as Origin;
+use crate::disk::copy::Source;
 use crate::placed::PlacedKind;
 
 /// Says who runs it.
@@ -124,7 +124,7 @@ fn in_a_child() {
             assert_eq!(ground.place().done(), [""; 0]);
         }
         ("place", _files) => {
-            items.retain(|item| !matches!(item.from, Origin::Source(PlacedKind::Directory, _)));
+            items.retain(|item| !matches!(item.from, Source::File(PlacedKind::Directory, _)));
             let staged = ground.stage(&items).expect("it is staged");
             let settled = ground.settle(staged).expect("it is settled");
             assert_eq!(settled.done(), [""; 0]);

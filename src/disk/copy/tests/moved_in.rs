@@ -12,7 +12,7 @@ fn settling_fails(ground: &Ground, over: &[&str]) -> String {
     let error = ground.settle_over(staged, over).expect_err("it is refused");
     assert!(error.is_refusal());
     assert!(error.help().is_some());
-    assert_eq!(error.warnings, [""; 0]);
+    assert!(!matches!(error, crate::disk::copy::CopyError::Left { .. }));
     assert_eq!(names(&listing(&ground.to())), names(&before));
     ground.require_no_staging();
     error.to_string()

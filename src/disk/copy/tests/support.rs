@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::disk::copy::{CopyError, From as Origin, Item, Settled, Staged, Staging, settle, stage};
+use crate::disk::copy::{CopyError, Item, Settled, Source, Staged, Staging, settle, stage};
 use crate::disk::progress::Progress;
 use crate::disk::stat::stat_of;
 use crate::manifest::Stat;
@@ -177,7 +177,7 @@ fn collect(root: &Path, directory: &Path, items: &mut Vec<Item>) {
         let below = path.strip_prefix(root).expect("it is below");
         items.push(Item {
             path: RepoPath::parse(below.as_os_str().as_bytes()).expect("a path"),
-            from: Origin::Source(kind, stat_of(&metadata)),
+            from: Source::File(kind, stat_of(&metadata)),
             bits: metadata.mode() & 0o7777,
         });
     }

@@ -1,92 +1,78 @@
 //! Keeps placed files out of `git status` and `git add` of one worktree: by an exclude file of
 //! its own, which its `config.worktree` names as `core.excludesFile` (gitignore(5)).
 //!
-//! The file begins with what the user's own `core.excludesFile` says, as it stands for that. A
+//! The file begins with the rules of the user's own `core.excludesFile`, which it stands for. A
 //! `.gitignore` of the branch counts more than both. Verification uses none of it.
 
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::placing::PlacingError;
 use crate::disk::files;
-use crate::error::Error;
-use crate::facts::Repository;
-use crate::git::Git;
+use crate::git::{Git, GitError};
 use crate::path::RepoPath;
 use crate::placed::{Placed, PlacedKind};
-use crate::truth::integrity;
-use crate::worktree::{Record, WatchedFile};
 
 /// The file, below the worktree's private git directory.
-pub(super) const EXCLUDE: &str = "agentwt/exclude";
+pub const EXCLUDE: &str = "agentwt/exclude";
 /// More lines than these would make git slow: then whole directories of ours are excluded.
 const MOST_LINES: usize = 1_000;
+/// As many placed files are asked of git: one `!` rule rarely shows a single file.
+const ASKED: usize = 1_000;
 
-/// Holds what was written, so that it can be taken back.
+/// Represents the exclude file that was written, so that it can be taken back.
 #[must_use]
-pub struct Hidden {
+pub struct ExcludeFile {
     file: Utf8PathBuf,
     before: Option<Vec<u8>>,
     /// Whether the configuration names the file since.
     configured: Option<(Git, Utf8PathBuf)>,
 }
 
-/// Excludes all that was placed, and no more what was placed before.
+/// Excludes all that was placed, and no more what was placed before. `git` is the one of the main
+/// worktree.
 ///
 /// # Errors
 /// Fails when git or the disk does; then everything is as it was.
-pub fn hide(
-    repository: &Repository,
+pub fn write_exclude(
+    git: &Git,
     admin_dir: &Utf8Path,
     placed: &Placed,
-) -> Result<Hidden, Error> {
-    hide_with(repository, admin_dir, placed, || users_own(repository))
-}
-
-/// As [`hide`], where what [`users_own`] returns is known already.
-///
-/// # Errors
-/// As [`hide`].
-pub fn hide_with(
-    repository: &Repository,
-    admin_dir: &Utf8Path,
-    placed: &Placed,
-    own: impl FnOnce() -> Result<Option<Vec<u8>>, Error>,
-) -> Result<Hidden, Error> {
+) -> Result<ExcludeFile, PlacingError> {
     let file = admin_dir.join(EXCLUDE);
     let before = files::read(&file)?;
-    let mut hidden = Hidden {
+    let mut written = ExcludeFile {
         file: file.clone(),
         before,
         configured: None,
     };
     let lines = lines(placed);
-    if lines.is_empty() && hidden.before.is_none() {
-        return Ok(hidden);
+    if lines.is_empty() && written.before.is_none() {
+        return Ok(written);
     }
-    let mut text = own()?.unwrap_or_default();
+    let mut text = read_users_rules(git)?.unwrap_or_default();
     if !text.is_empty() && !text.ends_with(b"\n") {
         text.push(b'\n');
     }
     text.extend_from_slice(b"# placed by git-agentwt\n");
     text.extend(lines);
-    if hidden.before.as_deref() == Some(text.as_slice()) {
-        return Ok(hidden);
+    if written.before.as_deref() == Some(text.as_slice()) {
+        return Ok(written);
     }
     // the file comes last: where it is, the configuration names it, whatever was killed
-    if hidden.before.is_none() {
+    if written.before.is_none() {
         let config = admin_dir.join("config.worktree");
-        let git = repository.git.clone();
         git.config_file_set(&config, "core.excludesFile", file.as_str())?;
-        hidden.configured = Some((git, config));
+        written.configured = Some((git.clone(), config));
     }
     if let Err(error) = files::write(&file, &text) {
-        hidden.take_back();
+        written.take_back();
         return Err(error.into());
     }
-    Ok(hidden)
+    Ok(written)
 }
 
-impl Hidden {
+impl ExcludeFile {
     /// Puts back what was there.
     pub fn take_back(self) {
         if let Some((git, config)) = self.configured {
@@ -105,30 +91,43 @@ impl Hidden {
     }
 }
 
-/// Whether `config.worktree` is as it was recorded: only then may its digest be taken anew.
+/// Reads the user's own rules (`core.excludesFile`, by default `$XDG_CONFIG_HOME/git/ignore`,
+/// gitignore(5)); none where there are none. `git` is that of the main worktree: in a clone the
+/// setting may name our file.
 ///
 /// # Errors
-/// Fails when it cannot be read.
-pub fn config_is_as_recorded(repository: &Repository, record: &Record) -> Result<bool, Error> {
-    let file = WatchedFile::ConfigWorktree;
-    let (common_dir, admin_dir) = (&repository.common_dir, &record.admin_dir);
-    let now = integrity::fingerprint(file, common_dir, admin_dir, repository.format)?;
-    Ok(record.integrity.contains(&now))
-}
-
-/// What the user's own file says (`core.excludesFile`, gitignore(5)); none where there is none.
-///
-/// # Errors
-/// Fails when git does, or it cannot be read.
-pub fn users_own(repository: &Repository) -> Result<Option<Vec<u8>>, Error> {
-    // the default place is `$XDG_CONFIG_HOME/git/ignore` (gitignore(5))
-    // a clone's own setting names our file by then
-    let file = match repository.home().git.config_get_path("core.excludesFile")? {
-        Some(path) => Some(path),
-        None => Git::default_excludes_file(),
-    };
+/// Fails when git does, or the file cannot be read.
+pub fn read_users_rules(git: &Git) -> Result<Option<Vec<u8>>, PlacingError> {
+    let file = git.config_get_path("core.excludesFile")?;
+    let file = file.or_else(Git::default_excludes_file);
     let text = file.map(|file| files::read(&file)).transpose()?;
     Ok(text.flatten())
+}
+
+/// Asks git which of the placed files it shows all the same: a `!` rule of a `.gitignore` in the
+/// branch counts more than the exclude file (gitignore(5)). The note for the user, if there is
+/// one; `git` is that of the worktree.
+///
+/// # Errors
+/// Fails when git does.
+pub fn read_shown_note(
+    git: &Git,
+    worktree: &Utf8Path,
+    placed: &[&RepoPath],
+) -> Result<Option<String>, GitError> {
+    let asked = &placed[..placed.len().min(ASKED)];
+    let ignored = git.check_ignore(asked)?;
+    let mut shown = asked.iter().filter(|path| !ignored.contains(**path));
+    let Some(first) = shown.next() else {
+        return Ok(None);
+    };
+    let others = match shown.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Ok(Some(format!(
+        "git shows {first}{others} in {worktree} all the same: a `!` rule of a .gitignore counts more than any exclude file, so `git add -A` would take it"
+    )))
 }
 
 /// A line for each placed file, or, where these would be too many, for each directory of ours.

@@ -1,0 +1,193 @@
+//! Lists the agent programs: a row each says where the program reads its context by itself, what
+//! is written where that file is not free, and what was read to know it (`docs/clients.md`).
+
+use super::{AgentProgram, Reads};
+
+/// What Codex reads of all its files together (`project_doc_max_bytes`), in bytes.
+const CODEX_LIMIT: usize = 32 * 1024;
+
+const fn reads(path: &'static str, when: &'static str) -> Reads {
+    Reads { path, when }
+}
+
+/// Every program, in the order in which they are shown.
+pub const ALL: &[AgentProgram] = &[
+    AgentProgram {
+        name: "claude-code",
+        title: "Claude Code",
+        files: &[
+            reads(".claude/CLAUDE.md", "usually"),
+            reads("CLAUDE.local.md", "if the other is not free"),
+        ],
+        known: &[
+            "It reads CLAUDE.md, .claude/CLAUDE.md and CLAUDE.local.md of the directory it is started \
+             in and of those above, and joins them.",
+            "Since 2.1.277 it reads AGENTS.md where there is none of those: ours imports it then \
+             (@AGENTS.md), as it would else be hidden.",
+            "Since 2.1.69 the main worktree's files above are not read a second time.",
+            "Lines such as `@path` in a prompt import that file; HTML comments are not shown to it.",
+        ],
+        read_in: &[
+            "code.claude.com/docs/en/memory (stored copies of 2026; its change of 2025-12-02)",
+            "CHANGELOG.md up to 2.1.240 (2026-08-22)",
+            "mods/agents-md/README.md of 2.1.277",
+        ],
+        by_hand: "claude \"$(cat <prompt file>)\"",
+        local_wins: false,
+        config: |_, _| None,
+        paragraph: |path, is_read| {
+            let own = ["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"];
+            let is_hidden = is_read("AGENTS.md") && !own.iter().any(|own| is_read(own));
+            // an import is relative to the file that it stands in
+            is_hidden.then_some(if path == ".claude/CLAUDE.md" {
+                "The repository's own instructions:\n\n@../AGENTS.md"
+            } else {
+                "The repository's own instructions:\n\n@AGENTS.md"
+            })
+        },
+        note: |_, _| None,
+    },
+    AgentProgram {
+        name: "codex",
+        title: "Codex CLI",
+        files: &[
+            reads("AGENTS.md", "usually"),
+            reads(
+                "AGENTS.override.md",
+                "if AGENTS.md is not free; it then says to read AGENTS.md too",
+            ),
+        ],
+        known: &[
+            "In each directory from the worktree's root to the one it is started in, it reads one \
+             file: AGENTS.override.md before AGENTS.md, never both.",
+            "It stops at the worktree's root: the main worktree's AGENTS.md is not read.",
+            "What is over 32 KiB in all (project_doc_max_bytes) is cut off at the end.",
+        ],
+        read_in: &[
+            "developers.openai.com/codex/guides/agents-md (stored copy of 2026)",
+            "codex-rs/core/src/agents_md.rs at 0cf644af40 (2026)",
+        ],
+        by_hand: "codex \"$(cat <prompt file>)\"",
+        local_wins: true,
+        config: |_, _| None,
+        paragraph: |path, is_read| {
+            let is_hidden = path == "AGENTS.override.md" && is_read("AGENTS.md");
+            is_hidden.then_some(
+                "Read `AGENTS.md` now, and follow it as well: it has the repository's own \
+                 instructions, and Codex reads this file in its stead.",
+            )
+        },
+        note: |path, size| {
+            (size > CODEX_LIMIT).then(|| {
+                format!("{path} will have {size} bytes, and codex reads {CODEX_LIMIT} unless `project_doc_max_bytes` in its config.toml says more: it would not see the end, where the scope stands")
+            })
+        },
+    },
+    AgentProgram {
+        name: "gemini",
+        title: "Gemini CLI",
+        files: &[
+            reads("GEMINI.md", "usually"),
+            reads("GEMINI.local.md", "if GEMINI.md is not free"),
+            reads(
+                ".gemini/settings.json",
+                "then too: its context.fileName names both",
+            ),
+        ],
+        known: &[
+            "It reads its files of the directory it is started in and of those above, up to the \
+             first with a .git: the main worktree's GEMINI.md is not read.",
+            "A context.fileName of your own in ~/.gemini/settings.json adds to GEMINI.md (in older \
+             versions it replaced it); ours takes its place.",
+            "Where it does not trust the folder it leaves .gemini/settings.json unread.",
+            "Lines such as `@path.md` in a prompt import that file.",
+        ],
+        read_in: &[
+            "docs/cli/gemini-md.md and docs/reference/configuration.md at 5411f113ca (0.56.0-nightly, 2026-08-21)",
+            "packages/core/src/utils/memoryDiscovery.ts of the same",
+        ],
+        by_hand: "gemini -i \"$(cat <prompt file>)\"",
+        local_wins: false,
+        // both names, so that the repository's own file is read as well
+        config: |path, _| {
+            (path == "GEMINI.local.md").then_some(
+                "{\n  \"context\": {\n    \"fileName\": [\"GEMINI.md\", \"GEMINI.local.md\"]\n  }\n}\n",
+            )
+        },
+        paragraph: |_, _| None,
+        note: |_, _| None,
+    },
+    AgentProgram {
+        name: "aider",
+        title: "Aider",
+        files: &[
+            reads("CONVENTIONS.md", "usually"),
+            reads("CONVENTIONS.local.md", "if CONVENTIONS.md is not free"),
+            reads(".aider.conf.yml", "always: its `read:` names the files"),
+        ],
+        known: &[
+            "It reads .aider.conf.yml of the home directory, of the worktree's root and of the \
+             directory it is started in; a key of a later one replaces that of an earlier one.",
+            "The files of `read:` are found from where it is started: start it in the worktree's root.",
+            "It reads nothing of the main worktree above.",
+            "It writes .aider.* files into the worktree's root, and offers to add them to .gitignore: \
+             decline (--no-gitignore), or let the scope write /.gitignore.",
+        ],
+        read_in: &[
+            "aider/website/docs/usage/conventions.md and docs/config/aider_conf at 5dc9490bb (0.86.3.dev, 2026-05-22)",
+            "aider/main.py of the same",
+        ],
+        by_hand: "aider --read <prompt file>",
+        local_wins: false,
+        config: |path, is_read| {
+            Some(if path == "CONVENTIONS.md" {
+                "read:\n  - CONVENTIONS.md\n"
+            } else if is_read("CONVENTIONS.md") {
+                "read:\n  - CONVENTIONS.md\n  - CONVENTIONS.local.md\n"
+            } else {
+                "read:\n  - CONVENTIONS.local.md\n"
+            })
+        },
+        paragraph: |_, _| None,
+        note: |_, _| None,
+    },
+    AgentProgram {
+        name: "opencode",
+        title: "opencode",
+        files: &[
+            reads("AGENTS.md", "usually"),
+            reads("AGENTS.local.md", "if AGENTS.md is not free"),
+            reads("opencode.json", "then too: its `instructions` name it"),
+        ],
+        known: &[
+            "It joins AGENTS.md of the directory it is started in and of those above; version 2 goes \
+             up to the home directory, and so reads the main worktree's AGENTS.md as well.",
+            "Version 1 reads CLAUDE.md where there is no AGENTS.md: ours then says to read it too.",
+            "Version 2 accepts `instructions` and does not read what they name yet: there, tell it to \
+             read AGENTS.local.md.",
+        ],
+        read_in: &[
+            "opencode.ai/v2/docs/instructions, /config and /migrate-v1 (version 2.0, stored copies of 2026-09)",
+            "opencode.ai/docs/rules and packages/opencode/src/session/instruction.ts (version 1, 2026)",
+        ],
+        by_hand: "opencode run \"$(cat <prompt file>)\"",
+        local_wins: false,
+        config: |path, _| {
+            (path == "AGENTS.local.md").then_some(
+                "{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"instructions\": [\"AGENTS.local.md\"]\n}\n",
+            )
+        },
+        paragraph: |path, is_read| {
+            let is_hidden = path == "AGENTS.md" && is_read("CLAUDE.md");
+            is_hidden.then_some(
+                "Read `CLAUDE.md` now, and follow it as well: it has the repository's own \
+                 instructions, and opencode reads this file in its stead.",
+            )
+        },
+        note: |path, _| {
+            (path == "AGENTS.local.md").then(|| {
+                "opencode 2 does not read the `instructions` of opencode.json yet: begin with `read AGENTS.local.md`".to_owned()
+            })
+        },
+    },
+];

@@ -1,0 +1,422 @@
+//! `git agentwt sync`: untracked files between the main worktree and an agent's.
+//!
+//! What is selected and what stands in the worktree is read by `worktree/selection.rs` and decided
+//! on by [`crate::sync::plan`], as `add` does; `worktree/placing.rs` puts it there.
+
+mod apply;
+mod plan;
+
+use std::collections::BTreeMap;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::{Outcome, Session};
+use crate::apply::register::{config_is_as_recorded, renew_config};
+use crate::config::SettingFlags;
+use crate::disk::drift::drift;
+use crate::disk::files::{self, Lock};
+use crate::disk::standing::standing;
+use crate::error::Error;
+use crate::exit::ExitCode;
+use crate::facts::{Main, Repository, Worktree, WorktreeError, given, load_config};
+use crate::git::index::{read_index, read_paths};
+use crate::name::WorktreeName;
+use crate::path::RepoPath;
+use crate::placed::{Drift, Origin, Placed, PlacedFile, PlacedKind};
+use crate::plan::refusal::Refusal;
+use crate::sync::plan::{SyncFacts, plan as plan_copies};
+use crate::sync::{PatternOrigin, Selection, SyncPlan, SyncRefusal};
+use crate::worktree::excluding::read_shown_note;
+use crate::worktree::names;
+use crate::worktree::placing::{Destination, Placing};
+use crate::worktree::saved::{Rescue, Saving};
+use crate::worktree::selection::{patterns, read_worktree_files};
+
+pub use plan::PullPlan;
+
+/// Holds what became of one worktree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Synced {
+    /// Its name.
+    pub name: String,
+    /// Its directory.
+    pub path: Utf8PathBuf,
+    /// What was done, or would be.
+    pub done: SyncDone,
+    /// Whether nothing was changed (`-n`).
+    pub dry_run: bool,
+    /// Where what was replaced was saved.
+    pub rescue: Option<Rescue>,
+}
+
+/// Says what was done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SyncDone {
+    /// Files were copied in.
+    Copied(SyncPlan),
+    /// The state of the placed files was read.
+    Status(Vec<PlacedState>),
+    /// Edited files were brought back.
+    Pulled(PullPlan),
+    /// Untouched copies were removed.
+    Cleaned(Cleaned),
+}
+
+/// Holds how one placed file is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacedState {
+    /// Its path.
+    pub path: RepoPath,
+    /// Why it was placed.
+    pub origin: Origin,
+    /// How it is.
+    pub drift: Drift,
+}
+
+/// Holds what was removed, or would be, and what stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cleaned {
+    /// Files and links that were removed.
+    pub removed: Vec<RepoPath>,
+    /// Files that the main worktree does not have any more: these are the last copies.
+    pub last: Vec<RepoPath>,
+    /// Files that were edited in the worktree.
+    pub edited: Vec<RepoPath>,
+    /// What could not be removed, and why.
+    pub stayed: Vec<(RepoPath, String)>,
+}
+
+/// Syncs, or does what else was asked for, in every worktree that was named.
+///
+/// # Errors
+/// Fails when it is refused, or git or the disk fails; of several worktrees the others are done,
+/// and the first failure gives the status.
+pub fn run(session: &Session, options: &crate::cli::Sync) -> Result<Outcome<Vec<Synced>>, Error> {
+    let repository = session.repository_to_change()?;
+    let chosen = chosen(&repository, options)?;
+    if let (false, [first, _, ..]) = (options.pull.is_empty(), chosen.as_slice()) {
+        let name = first.to_string();
+        return Err(Refusal::from(SyncRefusal::SeveralToPull { name }).into());
+    }
+    let mut run = Run {
+        session,
+        repository: &repository,
+        options,
+        selections: Vec::new(),
+        notes: Vec::new(),
+    };
+    let mut outcome = Outcome::done(Vec::new());
+    let alone = chosen.len() == 1;
+    for name in chosen {
+        session.check()?;
+        match run.worktree(&name) {
+            Ok(synced) => outcome.answer.push(synced),
+            Err(error) if alone || matches!(error, Error::Interrupted(_)) => return Err(error),
+            Err(error) => {
+                if outcome.exit == ExitCode::Success {
+                    outcome.exit = error.exit_code();
+                }
+                let help = miette::Diagnostic::help(&error);
+                let help = help.map(|help| format!("; {help}")).unwrap_or_default();
+                run.notes.push(format!("{name}: {error}{help}"));
+            }
+        }
+    }
+    outcome.notes.append(&mut run.notes);
+    Ok(outcome)
+}
+
+fn chosen(repository: &Repository, options: &crate::cli::Sync) -> Result<Vec<WorktreeName>, Error> {
+    if options.all {
+        let mut all = names(repository)?;
+        // an `add` that is under way copies by itself; what is damaged is reported for each
+        all.retain(|name| {
+            let loaded = Worktree::load(repository, name);
+            !matches!(loaded, Err(WorktreeError::Incomplete { .. }))
+        });
+        return Ok(all);
+    }
+    if options.names.is_empty() {
+        return Ok(vec![Worktree::of(repository, None)?.record.name]);
+    }
+    let mut chosen: Vec<WorktreeName> = Vec::new();
+    for text in &options.names {
+        let name = Worktree::of(repository, Some(text))?.record.name;
+        if !chosen.contains(&name) {
+            chosen.push(name);
+        }
+    }
+    Ok(chosen)
+}
+
+struct Run<'a> {
+    session: &'a Session,
+    repository: &'a Repository,
+    options: &'a crate::cli::Sync,
+    /// What the main worktree has for the worktrees that left the config out, or did not, and
+    /// that have the same globs.
+    selections: Vec<(bool, Vec<String>, Selection)>,
+    notes: Vec<String>,
+}
+
+type Done = (SyncDone, Option<Rescue>);
+
+impl Run<'_> {
+    fn worktree(&mut self, name: &WorktreeName) -> Result<Synced, Error> {
+        let (repository, options) = (self.repository, self.options);
+        let _one_at_a_time = Lock::wait(&repository.name_lock(name))?;
+        let known = Worktree::load(repository, name)?;
+        let path = known.record.path.clone();
+        if !files::is_directory(&path) {
+            let name = name.to_string();
+            return Err(Refusal::from(SyncRefusal::DirectoryGone { name, path }).into());
+        }
+        let placed = known.placed()?;
+        let (done, rescue) = if options.status {
+            (SyncDone::Status(self.status(&known, &placed)?), None)
+        } else if options.clean {
+            (SyncDone::Cleaned(self.clean(&known, &placed)?), None)
+        } else if repository.main == Main::Bare {
+            let name = name.to_string();
+            return Err(Refusal::from(SyncRefusal::NoMain { name }).into());
+        } else if options.pull.is_empty() {
+            self.copy(&known, placed)?
+        } else {
+            self.pull(&known, &placed)?
+        };
+        Ok(Synced {
+            name: name.to_string(),
+            path,
+            done,
+            dry_run: options.dry_run,
+            rescue,
+        })
+    }
+
+    fn status(&self, known: &Worktree, placed: &Placed) -> Result<Vec<PlacedState>, Error> {
+        let drift = self.drift(known, placed)?;
+        let files = placed.files().iter().zip(drift);
+        let files = files.filter(|(file, _)| file.kind != PlacedKind::Directory);
+        let state = |(file, drift): (&PlacedFile, Drift)| PlacedState {
+            path: file.path.clone(),
+            origin: file.origin,
+            drift,
+        };
+        Ok(files.map(state).collect())
+    }
+
+    fn drift(&self, known: &Worktree, placed: &Placed) -> Result<Vec<Drift>, Error> {
+        let main = self.repository.main == Main::Worktree;
+        let main = main.then_some(self.repository.root.as_path());
+        Ok(drift(&known.record.path, main, placed)?)
+    }
+
+    fn clean(&self, known: &Worktree, placed: &Placed) -> Result<Cleaned, Error> {
+        let drift = drift(&known.record.path, Some(&self.repository.root), placed)?;
+        let plan = plan::plan_clean(placed, &drift);
+        if self.options.dry_run {
+            let files = plan.remove.iter();
+            let files = files.filter(|file| file.kind != PlacedKind::Directory);
+            return Ok(Cleaned {
+                removed: files.map(|file| file.path.clone()).collect(),
+                last: plan.last,
+                edited: plan.edited,
+                stayed: Vec::new(),
+            });
+        }
+        let own = known.repository(self.repository);
+        let renew = config_is_as_recorded(&own, &known.record)?;
+        let stop = || false;
+        let to = self.destination(known, &stop);
+        let (cleaned, changed_config) = apply::apply_clean(&to, placed, plan)?;
+        if changed_config && renew {
+            renew_config(&own, known)?;
+        }
+        Ok(cleaned)
+    }
+
+    fn copy(&mut self, known: &Worktree, placed: Placed) -> Result<Done, Error> {
+        let (session, options, record) = (self.session, self.options, &known.record);
+        let at = self.selection(&placed)?;
+        let selection = &self.selections[at].2;
+        if placed.without_config {
+            self.notes.push(
+                "this worktree was made with --no-sync: the config's patterns do not count"
+                    .to_owned(),
+            );
+        } else if !selection.limits.enabled {
+            let note = "[worktree.file_sync] says `enabled = false`";
+            self.notes.push(note.to_owned());
+        }
+        session.tell_not_entered(&selection.candidates);
+        let plan = self.plan_copies(known, placed, selection)?;
+        let (plan, placed) = plan;
+        let stop = || session.check().is_err();
+        let to = self.destination(known, &stop);
+        if options.dry_run || plan.copy.is_empty() && !to.is_unfinished() {
+            return Ok((SyncDone::Copied(plan), None));
+        }
+        let rescue = self.save(known, &record.path, &plan.save)?;
+        let own = known.repository(self.repository);
+        let renew = config_is_as_recorded(&own, record)?;
+        session.tell_copies(&plan);
+        let placed = to.place(&Placing::new(&plan, placed));
+        let placed = self.unless_stopped(placed)?;
+        if placed.changed_config
+            && renew
+            && let Err(error) = renew_config(&own, known)
+        {
+            return Err(error.leaving(placed.take_back()));
+        }
+        let left = placed.keep();
+        let paths: Vec<&RepoPath> = plan.files().map(|copy| &copy.path).collect();
+        let git = own.git.on(&record.admin_dir, Some(&record.path));
+        let note = read_shown_note(&git, &record.path, &paths)?;
+        self.notes.extend(left.into_iter().chain(note));
+        Ok((SyncDone::Copied(plan), rescue))
+    }
+
+    /// Decides what is copied; returns what was placed before, too.
+    fn plan_copies(
+        &self,
+        known: &Worktree,
+        placed: Placed,
+        selection: &Selection,
+    ) -> Result<(SyncPlan, Placed), Error> {
+        let (repository, record) = (self.repository, &known.record);
+        let index = record.admin_dir.join("index");
+        let tracked = || {
+            let index = read_index(&index, repository.format)?;
+            let mut paths: Vec<RepoPath> = index.into_iter().map(|entry| entry.path).collect();
+            paths.dedup();
+            Ok(paths)
+        };
+        let candidates = &selection.candidates;
+        let there =
+            read_worktree_files(&record.path, &repository.root, tracked, placed, candidates)?;
+        let facts = SyncFacts {
+            name: record.name.as_str(),
+            path: &record.path,
+            scope: &known.scope,
+            there: &there,
+            root: &repository.root,
+            selection,
+            force: self.options.force,
+        };
+        let plan = plan_copies(&facts).map_err(Refusal::from)?;
+        Ok((plan, there.placed))
+    }
+
+    fn pull(&mut self, known: &Worktree, placed: &Placed) -> Result<Done, Error> {
+        let (repository, options) = (self.repository, self.options);
+        let path = &known.record.path;
+        let below = given::prefix(repository, Some(path));
+        let mut asked = Vec::new();
+        for word in &options.pull {
+            let given = given::bytes_of(word.clone());
+            asked.push(given::parse(&below, &[path, &repository.root], &given)?.0);
+        }
+        let home = repository.home();
+        // of a sparse index only git knows; what is in it as a directory is not on disk
+        let tracked = read_paths(&home.common_dir.join("index"), home.format)?;
+        let stands = standing(path, placed.files().iter().map(|file| &file.path))?;
+        let stands = stands.entries.into_iter();
+        let kinds: BTreeMap<_, _> = stands
+            .map(|(at, stat)| (at, PlacedKind::of(&stat)))
+            .collect();
+        let plan = plan::plan_pull(&plan::PullFacts {
+            name: known.record.name.as_str(),
+            asked: &asked,
+            placed,
+            drift: &self.drift(known, placed)?,
+            kinds: &kinds,
+            tracked_there: &tracked.unwrap_or_default(),
+            force: options.force,
+        });
+        let plan = plan.map_err(Refusal::from)?;
+        if options.dry_run || plan.pull.is_empty() {
+            return Ok((SyncDone::Pulled(plan), None));
+        }
+        let rescue = self.save(known, &repository.root, &plan.save)?;
+        let stop = || self.session.check().is_err();
+        let from = self.destination(known, &stop);
+        let pulled = apply::apply_pull(&from, placed, &plan.pull);
+        let left = self.unless_stopped(pulled)?;
+        self.notes.extend(left);
+        Ok((SyncDone::Pulled(plan), rescue))
+    }
+
+    /// A signal is why a copy stopped.
+    fn unless_stopped<T>(&self, result: Result<T, impl Into<Error>>) -> Result<T, Error> {
+        if result.is_err() {
+            self.session.check()?;
+        }
+        result.map_err(Into::into)
+    }
+
+    fn save(
+        &self,
+        known: &Worktree,
+        root: &Utf8Path,
+        paths: &[RepoPath],
+    ) -> Result<Option<Rescue>, Error> {
+        if paths.is_empty() {
+            return Ok(None);
+        }
+        let time = Session::now().replace([':', '-'], "");
+        // what was cloned from elsewhere has its base only there
+        let own = known.readable_repository(self.repository);
+        let objects = self.repository.objects()?;
+        let is_home = *root == self.repository.root;
+        let repository = if is_home && objects.commit(&known.record.base.commit).is_ok() {
+            self.repository
+        } else {
+            &own
+        };
+        let record = &known.record;
+        let saving = Saving::begin(repository, &record.name)?;
+        let base = &record.base.commit;
+        let saved = saving.save_files(base, root, paths, &known.scope, &time)?;
+        Ok(Some(saved))
+    }
+
+    /// The place of what is selected for a worktree, which is looked for once.
+    fn selection(&mut self, placed: &Placed) -> Result<usize, Error> {
+        let (without_config, globs) = (placed.without_config, &placed.globs);
+        let mut known = self.selections.iter();
+        if let Some(at) = known.position(|one| one.0 == without_config && one.1 == *globs) {
+            return Ok(at);
+        }
+        let flags = SettingFlags::default();
+        let loaded = load_config(self.repository, &flags, &self.session.environment)?;
+        let limits = loaded.config.file_sync.clone();
+        let patterns = patterns(&limits, without_config, globs, &PatternOrigin::Record)?;
+        let include = limits.enabled && !without_config;
+        let main = self.repository.main_worktree();
+        let candidates = main.candidates(&patterns, include)?;
+        let selection = Selection {
+            patterns,
+            limits,
+            candidates,
+        };
+        self.selections
+            .push((without_config, globs.clone(), selection));
+        Ok(self.selections.len() - 1)
+    }
+
+    fn destination<'d>(
+        &'d self,
+        known: &'d Worktree,
+        stop: &'d (dyn Fn() -> bool + Sync),
+    ) -> Destination<'d> {
+        Destination {
+            main: &self.repository.root,
+            git: &self.repository.home().git,
+            path: &known.record.path,
+            admin_dir: &known.record.admin_dir,
+            record_dir: &known.dir,
+            progress: &self.session.progress,
+            stop,
+        }
+    }
+}

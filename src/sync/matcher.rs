@@ -1,0 +1,195 @@
+//! Holds [`Matcher`]: what patterns and `.worktreeinclude` select, and where they can match at all.
+
+use bstr::ByteSlice;
+use globset::{Candidate, GlobSet, GlobSetBuilder};
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use super::pattern::{below, build};
+use super::{Pattern, PatternError, PatternFault, PatternOrigin};
+use crate::path::RepoPath;
+use crate::scope::Case;
+
+/// Represents patterns and the rules of `.worktreeinclude`, ready to be matched.
+pub struct Matcher {
+    /// For each pattern two globs: the pattern, and everything below what it matches.
+    patterns: GlobSet,
+    /// Whether a pattern selects directories only, by its place.
+    directories_only: Vec<bool>,
+    include: Option<Gitignore>,
+    /// The directories on the way to what can match.
+    ways: GlobSet,
+    /// The directories that a pattern names outright, each with the place of the pattern.
+    named: GlobSet,
+    named_by: Vec<usize>,
+}
+
+/// Says what selects a path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selected {
+    /// The places of the patterns, sorted.
+    pub patterns: Vec<usize>,
+    /// Whether `.worktreeinclude` does.
+    pub is_included: bool,
+}
+
+impl Selected {
+    /// Whether anything does.
+    #[must_use]
+    pub fn any(&self) -> bool {
+        self.is_included || !self.patterns.is_empty()
+    }
+}
+
+impl Matcher {
+    /// Compiles the patterns, and the text of `.worktreeinclude`, if it counts.
+    ///
+    /// # Errors
+    /// Fails when the globs are too large together.
+    pub fn new(
+        patterns: &[Pattern],
+        include: Option<&[u8]>,
+        case: Case,
+    ) -> Result<Self, PatternError> {
+        Self::compile(patterns, include, case).map_err(|error| {
+            let texts: Vec<&str> = patterns.iter().map(Pattern::text).collect();
+            let first = patterns.first();
+            PatternError {
+                text: texts.join(", "),
+                origin: first.map_or(PatternOrigin::BuiltIn, |first| first.origin().clone()),
+                fault: PatternFault::Glob(error.kind().to_string()),
+            }
+        })
+    }
+
+    fn compile(
+        patterns: &[Pattern],
+        include: Option<&[u8]>,
+        case: Case,
+    ) -> Result<Self, globset::Error> {
+        let [mut globs, mut ways, mut named] = [(); 3].map(|()| GlobSetBuilder::new());
+        let mut named_by = Vec::new();
+        for (at, pattern) in patterns.iter().enumerate() {
+            let text = pattern.text();
+            globs.add(build(text.trim_end_matches('/'), case)?);
+            globs.add(build(&below(text), case)?);
+            for way in ways_of(text) {
+                let glob = build(&way, case)?;
+                if !way.contains(['*', '?']) {
+                    named.add(glob.clone());
+                    named_by.push(at);
+                }
+                ways.add(glob);
+            }
+        }
+        if let Some(include) = include {
+            for way in include.lines().flat_map(ways_of_rule) {
+                ways.add(build(&way, case)?);
+            }
+        }
+        Ok(Self {
+            patterns: globs.build()?,
+            directories_only: patterns.iter().map(|p| p.text().ends_with('/')).collect(),
+            include: include.and_then(|include| rules(include, case)),
+            ways: ways.build()?,
+            named: named.build()?,
+            named_by,
+        })
+    }
+
+    /// What selects a path: a directory that is selected selects everything below.
+    #[must_use]
+    pub fn selected(&self, path: &RepoPath, is_directory: bool) -> Selected {
+        let mut patterns = self.patterns.matches_candidate(&candidate(path));
+        patterns.retain(|glob| {
+            let is_below = glob % 2 == 1;
+            is_below || is_directory || !self.directories_only[glob / 2]
+        });
+        for glob in &mut patterns {
+            *glob /= 2;
+        }
+        patterns.sort_unstable();
+        patterns.dedup();
+        Selected {
+            patterns,
+            is_included: self.is_included(path, is_directory),
+        }
+    }
+
+    /// Whether something can be selected in a directory.
+    #[must_use]
+    pub fn enters(&self, directory: &RepoPath) -> bool {
+        let candidate = candidate(directory);
+        self.ways.is_match_candidate(&candidate)
+            || self.patterns.is_match_candidate(&candidate)
+            || self.is_included(directory, true)
+    }
+
+    /// The first pattern that names a path as a directory on the way to what it selects.
+    #[must_use]
+    pub fn names_as_directory(&self, path: &RepoPath) -> Option<usize> {
+        let named = self.named.matches_candidate(&candidate(path));
+        named.first().map(|at| self.named_by[*at])
+    }
+
+    /// As gitignore(5) ignores: what is below an ignored directory cannot be taken out again.
+    fn is_included(&self, path: &RepoPath, is_directory: bool) -> bool {
+        let Some(rules) = &self.include else {
+            return false;
+        };
+        let selects = |path: &[u8], is_directory| {
+            let path = path.to_path_lossy();
+            rules.matched(path, is_directory).is_ignore()
+        };
+        selects(path.as_bstr(), is_directory) || path.parents().any(|parent| selects(parent, true))
+    }
+}
+
+fn candidate(path: &RepoPath) -> Candidate<'_> {
+    Candidate::from_bytes(path.as_bstr().as_bytes())
+}
+
+/// The rules of `.worktreeinclude`; a line that is not a rule selects nothing.
+fn rules(text: &[u8], case: Case) -> Option<Gitignore> {
+    let mut builder = GitignoreBuilder::new(".");
+    let _ = builder.case_insensitive(case == Case::Insensitive);
+    for line in text.lines() {
+        let _ = builder.add_line(None, &line.to_str_lossy());
+    }
+    builder.build().ok()
+}
+
+/// Globs of the directories in which a rule of `.worktreeinclude` can match.
+fn ways_of_rule(line: &[u8]) -> Vec<String> {
+    let line = line.to_str_lossy();
+    let line = line.trim_end();
+    if line.is_empty() || line.starts_with(['#', '!']) {
+        return Vec::new();
+    }
+    if line.trim_end_matches('/').contains('/') {
+        ways_of(line.trim_start_matches('/'))
+    } else {
+        vec!["**".to_owned()]
+    }
+}
+
+/// Globs of the directories in which a glob can match: those on the way to it, and all from the
+/// first `**` on. Where a brace or a class goes over a `/`, too much is entered.
+fn ways_of(glob: &str) -> Vec<String> {
+    let parts: Vec<&str> = glob.trim_end_matches('/').split('/').collect();
+    let mut ways = Vec::new();
+    let mut way = String::new();
+    for (at, part) in parts.iter().enumerate() {
+        let count = |c: char| part.matches(c).count();
+        let is_whole = count('{') == count('}') && count('[') <= count(']');
+        if part.contains("**") || !is_whole || part.ends_with('\\') {
+            ways.push(format!("{way}**"));
+            break;
+        }
+        if at + 1 < parts.len() {
+            ways.push(format!("{way}{part}"));
+            way.push_str(part);
+            way.push('/');
+        }
+    }
+    ways
+}

@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use bstr::ByteSlice;
 
+use foldhash::HashMap;
+
+use super::pattern::{Pattern, PatternName};
 use super::{Access, Case, EntryKind, RuleList, Scope, Verdict};
 use crate::path::RepoPath;
 
@@ -22,8 +25,61 @@ struct Judged {
     near: Near,
 }
 
-/// The rules that can match an entry of a directory or below, by their places in the scope.
-pub(super) type Near = Arc<[usize]>;
+/// Holds the rules that can match in a directory, by their places in the scope, without those that
+/// [`Names`] finds.
+#[derive(Clone, Debug)]
+pub(super) struct Near {
+    /// Those that can match an entry at any depth.
+    below: Arc<[usize]>,
+    /// Those that can match an entry directly in the directory.
+    here: Arc<[usize]>,
+}
+
+/// Finds the rules that match any entry of a name (`Makefile`) or of an ending (`*.pem`).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Names {
+    whole: HashMap<Vec<u8>, Vec<usize>>,
+    /// By the length of the ending.
+    endings: Vec<(usize, HashMap<Vec<u8>, Vec<usize>>)>,
+}
+
+impl Names {
+    pub(super) fn new(patterns: &[Pattern]) -> Self {
+        let mut names = Self::default();
+        for (place, pattern) in patterns.iter().enumerate() {
+            let (name, found) = match pattern.name() {
+                Some(PatternName::Whole(name)) => (name, &mut names.whole),
+                Some(PatternName::Ending(end)) => {
+                    let known = names
+                        .endings
+                        .iter()
+                        .position(|(length, _)| *length == end.len());
+                    let at = known.unwrap_or_else(|| {
+                        names.endings.push((end.len(), HashMap::default()));
+                        names.endings.len() - 1
+                    });
+                    (end, &mut names.endings[at].1)
+                }
+                None => continue,
+            };
+            found.entry(name.to_vec()).or_default().push(place);
+        }
+        names
+    }
+
+    fn find<'n>(&'n self, name: &'n [u8]) -> impl Iterator<Item = usize> + 'n {
+        let ended = self.endings.iter().filter_map(|(length, found)| {
+            let start = name.len().checked_sub(*length)?;
+            found.get(&name[start..])
+        });
+        self.whole
+            .get(name)
+            .into_iter()
+            .chain(ended)
+            .flatten()
+            .copied()
+    }
+}
 
 /// Holds the deciding rule of each list: the nearest level's, there the last one. The built-in rules
 /// come first, then exclude, write, read; a list after a decided one has none, neither for the path
@@ -60,30 +116,58 @@ impl<'s> Classifier<'s> {
 
 impl Scope {
     pub(super) fn near_root(&self) -> Near {
-        (0..self.rules.len()).collect()
+        let unnamed = |place: &usize| self.patterns[*place].name().is_none();
+        let below: Arc<[usize]> = (0..self.rules.len()).filter(unnamed).collect();
+        Near {
+            here: self.here(&below, b""),
+            below,
+        }
     }
 
-    /// The rules that can match inside a directory, of those that can inside the one above it.
+    /// The rules that can match inside a directory, of those that can inside the directory above.
     pub(super) fn near(&self, above: &Near, directory: &[u8]) -> Near {
         let reaches = |place: &usize| self.patterns[*place].reaches_into(directory);
-        if above.iter().all(reaches) {
-            return Arc::clone(above);
+        let below = if above.below.iter().all(reaches) {
+            Arc::clone(&above.below)
+        } else {
+            above.below.iter().copied().filter(reaches).collect()
+        };
+        Near {
+            here: self.here(&below, directory),
+            below,
         }
-        above.iter().copied().filter(reaches).collect()
+    }
+
+    fn here(&self, below: &Arc<[usize]>, directory: &[u8]) -> Arc<[usize]> {
+        let reaches = |place: &usize| self.patterns[*place].reaches_entry_of(directory);
+        if below.iter().all(reaches) {
+            return Arc::clone(below);
+        }
+        below.iter().copied().filter(reaches).collect()
+    }
+
+    /// The rules that may match an entry of the directory that `near` is of.
+    pub(super) fn candidates<'n>(
+        &'n self,
+        near: &'n Near,
+        level: Level<'n>,
+    ) -> impl Iterator<Item = usize> + 'n {
+        let named = self.names.find(&level.path[level.name..]);
+        near.here.iter().rev().copied().chain(named)
     }
 
     fn decide(&self, above: &Judged, level: Level<'_>, kind: EntryKind) -> Decision {
         let mut last = Decision::default();
-        for place in above.near.iter().rev() {
-            let rank = match self.rules[*place].list {
-                _ if *place >= self.users => 0,
+        for place in self.candidates(&above.near, level) {
+            let rank = match self.rules[place].list {
+                _ if place >= self.users => 0,
                 RuleList::Exclude => 1,
                 RuleList::Write => 2,
                 RuleList::Read => 3,
             };
-            let is_open = last[rank].is_none();
-            if is_open && self.patterns[*place].matches(level.path, level.name, kind) {
-                last[rank] = Some(*place);
+            let is_later = last[rank].is_none_or(|known| known < place);
+            if is_later && self.patterns[place].matches(level.path, level.name, kind) {
+                last[rank] = Some(place);
             }
         }
         let mut decision = Decision::default();

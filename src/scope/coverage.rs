@@ -89,13 +89,14 @@ impl Above {
     }
 
     /// The user's rules that match this path itself, and no directory above it.
-    fn more(
-        &self,
-        scope: &Scope,
-        level: Level<'_>,
+    fn more<'n>(
+        &'n self,
+        scope: &'n Scope,
+        level: Level<'n>,
         kind: EntryKind,
-    ) -> impl Iterator<Item = (usize, bool)> {
-        let users = (self.near.iter().copied()).filter(|place| *place < scope.users);
+    ) -> impl Iterator<Item = (usize, bool)> + 'n {
+        let candidates = scope.candidates(&self.near, level);
+        let users = candidates.filter(|place| *place < scope.users);
         let is_new = move |place: &usize| {
             scope.patterns[*place].matches(level.path, level.name, kind)
                 && !self.matched.iter().any(|(known, _)| known == place)

@@ -38,6 +38,7 @@ pub(super) struct Glob {
     suffix: Vec<u8>,
     /// The longest run of literal bytes between: looked for before anything is tried.
     middle: Option<Finder<'static>>,
+    floating: Option<Vec<u8>>,
 }
 
 /// Remembers where matching can be taken up again: at this token, with this much text consumed.
@@ -88,7 +89,15 @@ impl Glob {
             .max_by_key(|run| run.len())
             .map(|run| run.iter().filter_map(literal).collect::<Vec<u8>>())
             .filter(|run| run.len() > prefix.len().max(suffix.len()));
+        let floating = match tokens.split_first() {
+            Some((Token::Directories, rest)) => {
+                let name: Vec<u8> = rest.iter().map_while(literal).collect();
+                name.find_byte(b'/').map(|end| name[..end].to_vec())
+            }
+            Some(_) | None => None,
+        };
         Ok(Self {
+            floating,
             tokens,
             prefix,
             suffix,
@@ -109,6 +118,11 @@ impl Glob {
     /// The literal bytes that it ends with.
     pub(super) fn suffix(&self) -> &[u8] {
         &self.suffix
+    }
+
+    /// The directory that every match has in its path, for `**/directory/…`.
+    pub(super) fn floating_component(&self) -> Option<&[u8]> {
+        self.floating.as_deref()
     }
 
     /// A text that it matches, with `filler` where any bytes may be.

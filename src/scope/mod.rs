@@ -30,6 +30,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use classifier::Classifier;
+use classifier::Names;
 pub use coverage::Coverage;
 pub use rule::{Fault, Origin, RuleList, ScopeError, ScopeRule};
 pub use sparse::SparsePatterns;
@@ -122,6 +123,7 @@ pub struct Scope {
     users: usize,
     /// One for each rule.
     patterns: Vec<Pattern>,
+    names: Names,
     case: Case,
 }
 
@@ -155,6 +157,7 @@ impl Scope {
         Ok(Self {
             rules,
             users,
+            names: Names::new(&patterns),
             patterns,
             case,
         })

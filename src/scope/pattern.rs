@@ -37,6 +37,14 @@ pub(super) enum Target {
     Directory,
 }
 
+/// Names what a pattern such as `Makefile` or `*.pem` looks for.
+pub(super) enum PatternName<'p> {
+    /// The whole name.
+    Whole(&'p [u8]),
+    /// The end of the name.
+    Ending(&'p [u8]),
+}
+
 impl Pattern {
     /// Parses a pattern as git reads a line of a pattern file, and refuses what it would read in
     /// silence and never match.
@@ -113,6 +121,37 @@ impl Pattern {
         self.anchor == Anchor::Name
             || directory.is_empty()
             || self.glob.prefix().iter().zip(inside).all(same)
+    }
+
+    /// Whether it can match an entry directly in this directory (`""` is the root).
+    pub(super) fn reaches_entry_of(&self, directory: &[u8]) -> bool {
+        if self.anchor == Anchor::Name {
+            return true;
+        }
+        if let Some(component) = self.glob.floating_component() {
+            return directory
+                .split(|byte| *byte == b'/')
+                .any(|part| part == component);
+        }
+        let start = if directory.is_empty() {
+            0
+        } else {
+            directory.len() + 1
+        };
+        let rest = self.glob.prefix().get(start..).unwrap_or_default();
+        self.reaches_into(directory) && !rest.contains(&b'/')
+    }
+
+    /// What the last component of every match is, or ends with; none if the pattern says more.
+    pub(super) fn name(&self) -> Option<PatternName<'_>> {
+        let (tokens, suffix) = (self.glob.tokens(), self.glob.suffix());
+        match self.anchor {
+            Anchor::Name if suffix.len() == tokens.len() => Some(PatternName::Whole(suffix)),
+            Anchor::Name if tokens[0] == Token::Star && suffix.len() + 1 == tokens.len() => {
+                Some(PatternName::Ending(suffix))
+            }
+            Anchor::Name | Anchor::Root => None,
+        }
     }
 
     /// Whether it matches the path or a directory above it. The path is one of a file.

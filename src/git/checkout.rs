@@ -1,5 +1,4 @@
-//! Checks a tree out through gix: attributes, line endings, encodings, `ident` and filters are its
-//! pipeline.
+//! Checks a tree out through gix: attributes, line endings and filters are its pipeline.
 //!
 //! Files are created with the write bits that most of them are to have: for the time of the checkout
 //! the umask takes the write bits away. Umask and working directory belong to the process, so
@@ -34,6 +33,10 @@ use crate::scope::Access;
 
 /// Attributes that let a checkout write other bytes than git stores (gitattributes(5)).
 const CONVERTING: [&[u8]; 4] = [b"crlf", b"ident", b"filter=", b"working-tree-encoding="];
+
+/// Attributes that gix 0.90 applies otherwise than git: it writes `$Id: <id>$` without git's last space,
+/// and UTF-8 where UTF-16 is wanted.
+const ONLY_GIT: [&str; 2] = ["ident", "working-tree-encoding"];
 
 /// Holds a worktree that git has registered and that has no file yet.
 pub struct NewWorktree<'a> {
@@ -279,8 +282,8 @@ impl CheckedOut {
 pub struct Conversions {
     /// Whether it may write other bytes than git stores.
     pub possible: bool,
-    /// Whether an attribute file names `ident`, which gix expands without git's last space.
-    pub ident: bool,
+    /// The attribute of a file that gix converts otherwise than git.
+    pub only_git: Option<&'static str>,
     /// Whether git was told to read attributes from a tree (`GIT_ATTR_SOURCE`, git(1)).
     pub from_tree: bool,
 }
@@ -317,7 +320,7 @@ pub fn read_conversions(
         || from_tree;
     Ok(Conversions {
         possible: set || CONVERTING.iter().any(has),
-        ident: has(&&b"ident"[..]),
+        only_git: ONLY_GIT.into_iter().find(|word| has(&word.as_bytes())),
         from_tree,
     })
 }

@@ -213,8 +213,8 @@ impl Filling<'_> {
         if conversions.from_tree {
             return Ok(Some("attributes come from another tree".to_owned()));
         }
-        let ident = conversions.ident;
-        Ok(ident.then(|| "an attribute file names `ident`".to_owned()))
+        let only_git = conversions.only_git;
+        Ok(only_git.map(|attribute| format!("an attribute file names `{attribute}`")))
     }
 
     /// The directory of the user's hooks.

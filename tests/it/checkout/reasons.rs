@@ -38,6 +38,10 @@ const ROWS: &[(&str, &str)] = &[
         "printf '*.rs ident\\n' >src/.gitattributes; printf '$Id$\\n' >src/id.rs; git add -A; git commit -qm x",
         "an attribute file names `ident`",
     ),
+    (
+        "printf '* working-tree-encoding=UTF-16LE\\n' >\"$HOME/attr\"; git config core.attributesFile '~/attr'",
+        "an attribute file names `working-tree-encoding`",
+    ),
 ];
 
 /// What gix checks out as git does.
@@ -45,7 +49,6 @@ const BY_GIX: &[&str] = &[
     "",
     "printf '* text=auto eol=lf\\n*.png binary\\n' >.gitattributes; git add -A; git commit -qm x",
     "printf '* eol=crlf\\n' >.git/info/attributes",
-    "printf '* working-tree-encoding=UTF-16LE\\n' >\"$HOME/attr\"; git config core.attributesFile '~/attr'",
     "mkdir -p \"$HOME/.config/git\"; printf '*.md eol=crlf\\n' >\"$HOME/.config/git/attributes\"",
     "git config filter.up.smudge 'tr a-z A-Z'; git config filter.up.clean 'tr A-Z a-z'; echo '*.md filter=up' >.gitattributes; git add -A; git commit -qm x",
     "git config filter.up.smudge ../../../up.sh; git config filter.up.clean cat; printf '#!/bin/sh\\ntr a-z A-Z\\n' >up.sh; chmod +x up.sh; echo '*.md filter=up' >.gitattributes; git add -A; git commit -qm x",

@@ -106,6 +106,11 @@ impl NewWorktree<'_> {
         let filtered = filtered(&repo, &index)?;
         let mut options = repo.checkout_options(Source::IdMapping)?;
         options.destination_is_initially_empty = true;
+        // as git, which sets the bit whatever `core.fileMode` says
+        options.fs.executable_bit = true;
+        // only the errors that are collected name their path
+        let runs_filters = filtered.contains(&true);
+        options.keep_going = runs_filters;
         self.create_directories().map_err(CheckoutFailure::Disk)?;
         let sizes = Arc::default();
         let objects = SizedObjects {
@@ -118,7 +123,6 @@ impl NewWorktree<'_> {
         };
         let none = gix::progress::Discard;
         let outcome = {
-            let runs_filters = filtered.contains(&true);
             let _mask = Surroundings::set(
                 self.root,
                 runs_filters,
@@ -128,6 +132,15 @@ impl NewWorktree<'_> {
             let root = self.root.as_std_path();
             gix::worktree::state::checkout(&mut index, root, objects, &none, &none, stop, options)?
         };
+        if let Some(first) = outcome.errors.into_iter().next() {
+            let failure = CheckoutFailure::from(first.error);
+            return Err(match failure {
+                CheckoutFailure::Git(words) => {
+                    CheckoutFailure::Git(format!("{}: {words}", first.path))
+                }
+                CheckoutFailure::Disk(_) | CheckoutFailure::Memory => failure,
+            });
+        }
         let sizes = sizes.lock().unwrap_or_else(PoisonError::into_inner);
         let converted = index.entries().iter().enumerate().map(|(at, entry)| {
             let is_filtered = filtered.get(at).is_some_and(|filtered| *filtered);

@@ -329,10 +329,19 @@ impl Git {
         } else {
             prefixes
         };
+        // a revision such as `:/words` is below no ref
+        let is_name = |prefix: &&str| {
+            let name = prefix.trim_end_matches('/');
+            name == "refs" || gix::validate::reference::name(name.into()).is_ok()
+        };
+        let prefixes: Vec<&str> = prefixes.iter().copied().filter(is_name).collect();
+        if prefixes.is_empty() {
+            return Ok(Vec::new());
+        }
         if repo.is_reftable {
-            self.refs_by_git(prefixes)
+            self.refs_by_git(&prefixes)
         } else {
-            repo.list_refs(prefixes)
+            repo.list_refs(&prefixes)
         }
     }
 

@@ -100,7 +100,7 @@ fn killed_at_any_call_the_next_add_succeeds_3() {
 fn killed_before_the_checkout() -> TestRepo {
     let repo = TestRepo::project();
     // then it is git that checks out
-    repo.git(&["config", "index.version", "2"]);
+    repo.git(&["config", "attr.tree", "HEAD"]);
     let shim = Shim::new(repo.root(), KILLS_ITS_PARENT);
     let said = shim.run_at_words(&repo, ADD, " reset --hard");
     assert_eq!(said.status, 137, "{said}");

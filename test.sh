@@ -11,8 +11,8 @@ Run the format check, clippy, shellcheck, all tests, the examples in the
 documentation and rustdoc. A check whose tool is not installed is skipped and
 named in the summary; with CI=true a skipped check fails.
 
-  --root  run only the tests that need root (they mount file systems or change
-          the owner of files)
+  --root  run only the tests that need root (they mount file systems, change the
+          owner of files or write read-only files)
 END
 }
 
@@ -162,10 +162,10 @@ if command -v cargo-nextest >/dev/null 2>&1; then
     threads=$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 2))
     run_tests=(cargo nextest run --locked --no-fail-fast --test-threads "$threads"
         --status-level fail --final-status-level fail)
-    only=(-E 'test(as_root)')
+    only=(-E 'test(as_root) | test(shared_cases)')
 else
     run_tests=(cargo test --locked --no-fail-fast --tests)
-    only=(-- as_root)
+    only=(-- as_root shared_cases)
 fi
 if [[ $only_root == yes ]]; then
     tests 'as root' "${run_tests[@]}" "${only[@]}"

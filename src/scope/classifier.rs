@@ -35,12 +35,15 @@ pub(super) struct Near {
     here: Arc<[usize]>,
 }
 
+/// The places of rules in the scope, by what their patterns look for.
+type Places = HashMap<Vec<u8>, Vec<usize>>;
+
 /// Finds the rules that match any entry of a name (`Makefile`) or of an ending (`*.pem`).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
-    whole: HashMap<Vec<u8>, Vec<usize>>,
+    whole: Places,
     /// By the length of the ending.
-    endings: Vec<(usize, HashMap<Vec<u8>, Vec<usize>>)>,
+    endings: Vec<(usize, Places)>,
 }
 
 impl Names {

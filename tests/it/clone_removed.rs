@@ -101,7 +101,9 @@ fn what_a_killed_clone_of_a_url_left_is_cleared_by_the_next() {
     let repo = TestRepo::project();
     let url = format!("file://{}", repo.main().display());
     let add = ["add", "task", "--write", "src/**", "--repo", &url];
-    let shim = Shim::new(repo.root(), "kill -9 $PPID; exit 77");
+    // git does its work before: most of it is one call
+    let act = "PATH=${PATH#*:} git \"$@\"; kill -9 $PPID; exit 77";
+    let shim = Shim::new(repo.root(), act);
     let left = repo.main().join(".agentwt/worktrees/.cloning-task");
     let mut seen = 0;
     for at in 1..30 {

@@ -38,10 +38,13 @@ fn whichever_call_of_git_fails_nothing_is_left() {
         let (said, call) = shim.run(&repo, ADD, at);
         let Some(call) = call else {
             said.ok();
-            assert!(at > 20, "git was called: {at}");
+            assert!(at > 5, "git was called: {at}");
             break;
         };
-        let is_asked_again = call.ends_with("--show-toplevel") || call.ends_with(" version");
+        // gix asks git where its installation's attributes are, and goes on without them
+        let is_asked_again = call.ends_with("--show-toplevel")
+            || call.ends_with(" version")
+            || call.starts_with("config -lz --show-origin");
         if said.status == 0 && is_asked_again {
             // the first fails in a bare repository, so it is asked again without that
             assert_eq!(repo.findings(&repo.worktree("task-5")), "");

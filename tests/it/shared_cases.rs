@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{binary, skipped};
+use crate::support::{binary, is_root, skipped};
 
 /// How many runs share the cases.
 const SHARDS: usize = 4;
@@ -87,7 +87,9 @@ fn is_wrong(line: &str) -> bool {
         // a finding more than the list has ("extra") is no false one
         _ => matches!(status, "fp" | "prepare-failed") || status.starts_with("case-failed"),
     };
-    status_is_bad && !NOT_YET.contains(&case)
+    // its script writes a read-only file, as only root can
+    let needs_root = case.starts_with("067-") && !is_root();
+    status_is_bad && !NOT_YET.contains(&case) && !needs_root
 }
 
 #[test]

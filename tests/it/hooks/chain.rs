@@ -115,6 +115,8 @@ fn a_switch_starts_no_other_git() {
             "git config --global includeIf.gitdir:/none/.path '~/more'",
         ] {
             world.does(set_up);
+            // the first switch after a change of the settings asks git where the user's hooks are
+            world.does("git switch -q other; git switch -q agentwt/task");
             world.does(&format!(
                 "GIT_TRACE2_EVENT={} git switch -q other; git switch -q agentwt/task",
                 trace.display()

@@ -106,7 +106,7 @@ fn who_works_while_it_is_saved_loses_nothing() {
             assert!(path.exists(), "{call}: it stays");
             refused += 1;
         }
-        assert!(refused > 1, "{file}: {refused}");
+        assert!(refused > 0, "{file}: {refused}");
         world.sh(&format!(
             "git checkout -q HEAD -- src/main.rs; rm -rf src/other; echo {file} >>src/main.rs"
         ));

@@ -329,11 +329,8 @@ impl Git {
         } else {
             prefixes
         };
-        // a revision such as `:/words` is below no ref
-        let is_name = |prefix: &&str| {
-            let name = prefix.trim_end_matches('/');
-            name == "refs" || gix::validate::reference::name(name.into()).is_ok()
-        };
+        // a revision such as `:/words` is below no ref (git-check-ref-format(1))
+        let is_name = |prefix: &&str| !prefix.contains([':', '~', '^', '?', '[', '\\', ' ']);
         let prefixes: Vec<&str> = prefixes.iter().copied().filter(is_name).collect();
         if prefixes.is_empty() {
             return Ok(Vec::new());

@@ -30,11 +30,10 @@
 //! entry, each with the *reference trees* of the base, so that upstream work that was merged in
 //! is nobody's change ([`compare`], `docs/decisions/0003-reference-trees.md`).
 //!
-//! # Fast ways
-//! `gix` reads the repository (`git/repo.rs`), so that few commands start git; `add` writes the files
-//! itself (`apply/checkout.rs`); the walk believes stat data, of directories too ([`walked`]). Each gives
-//! way to git, or reads, where it is not certain, and each has a slow way that the tests take as well
-//! (`./test.sh --every-path`; `docs/decisions/0021-speed.md`).
+//! # Speed
+//! `gix` reads the repository (`git/repo.rs`) and checks files out (`git/checkout.rs`), so that few
+//! commands start git. The walk believes stat data, of directories too ([`walked`]), except where a file
+//! system leaves no trace of a write; `GIT_AGENTWT_WALK=full` reads every file (`docs/decisions/0021-speed.md`).
 //!
 //! # Ten minutes
 //! [`scope`] → `commands/add.rs` (read `steps` from top to bottom) → `plan/add.rs` →

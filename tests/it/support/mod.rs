@@ -89,7 +89,6 @@ pub fn hermetic(program: impl AsRef<std::ffi::OsStr>, home: &Path, dir: &Path) -
         .env("LC_ALL", "C.UTF-8")
         .env("NO_COLOR", "1")
         .env("COLUMNS", "100");
-    // which of two ways is taken: `./test.sh --every-path` runs everything with each
     let way = "GIT_AGENTWT_WALK";
     command.envs(std::env::var_os(way).map(|value| (way, value)));
     // most places in memory are as good as a disk for what is tested (`in_memory.rs` for the rest)

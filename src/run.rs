@@ -69,14 +69,14 @@ fn run_command_line(arguments: &[OsString]) -> ExitCode {
         let to_terminal = std::io::stderr().is_terminal();
         let width = if to_terminal { terminal_width() } else { 100 };
         tell(&render_error(&error, paint(to_terminal), width));
-        if form(&cli.command).0 == Format::Json {
+        if asks_for_json(arguments) {
             let _ = write_answer(&output::json(&ErrorDocument::new(&error)));
         }
         error.exit_code()
     })
 }
 
-/// Whether a command line that cannot be parsed asks for JSON.
+/// Whether a command line asks for JSON.
 fn asks_for_json(arguments: &[OsString]) -> bool {
     let words = arguments.iter().take_while(|word| *word != "--");
     let words: Vec<&OsString> = words.collect();
@@ -399,26 +399,26 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
 fn form(command: &Command) -> (Format, bool) {
     use crate::cli::HooksCommand;
     match command {
-        Command::Init(o) => (o.output.format(), false),
-        Command::Add(o) => (o.output.format(), false),
-        Command::List(o) => (o.output.format(), o.output.nul()),
-        Command::Status(o) => (o.output.format(), o.output.nul()),
-        Command::Path(o) => (o.output.format(), o.nul),
-        Command::Scope(o) => (o.output.format(), o.output.nul()),
-        Command::Changed(o) => (o.output.format(), o.output.nul()),
-        Command::Verify(o) => (o.output.format(), o.output.nul()),
-        Command::Reapply(o) => (o.output.format(), false),
-        Command::Restore(o) => (o.output.format(), false),
-        Command::Renew(o) => (o.output.format(), false),
-        Command::Remove(o) => (o.output.format(), false),
-        Command::Prune(o) => (o.output.format(), o.output.nul()),
-        Command::Sync(o) => (o.output.format(), o.output.nul()),
+        Command::Init(o) => o.output.form(),
+        Command::Add(o) => o.output.form(),
+        Command::List(o) => o.output.form(),
+        Command::Status(o) => o.output.form(),
+        Command::Path(o) => (o.output.form().0, o.nul),
+        Command::Scope(o) => o.output.form(),
+        Command::Changed(o) => o.output.form(),
+        Command::Verify(o) => o.output.form(),
+        Command::Reapply(o) => o.output.form(),
+        Command::Restore(o) => o.output.form(),
+        Command::Renew(o) => o.output.form(),
+        Command::Remove(o) => o.output.form(),
+        Command::Prune(o) => o.output.form(),
+        Command::Sync(o) => o.output.form(),
         Command::Hooks(o) => match &o.command {
-            HooksCommand::Install(o) | HooksCommand::Uninstall(o) => (o.output.format(), false),
-            HooksCommand::Status(o) => (o.output.format(), o.output.nul()),
+            HooksCommand::Install(o) | HooksCommand::Uninstall(o) => o.output.form(),
+            HooksCommand::Status(o) => o.output.form(),
         },
-        Command::Doctor(o) => (o.output.format(), o.output.nul()),
-        Command::Clients(o) => (o.output.format(), o.output.nul()),
+        Command::Doctor(o) => o.output.form(),
+        Command::Clients(o) => o.output.form(),
         Command::Completions(_) | Command::Hook(_) | Command::EmptyTrash(_) => {
             (Format::Human, false)
         }

@@ -11,13 +11,13 @@ use crate::config::{Choice, Client, Strategy};
 
 /// Create a scoped worktree and print its path
 ///
-/// The worktree is made at `.agentwt/worktrees/<name>` of the repository, on the new branch
-/// `<prefix><name>` (or on the one that --branch names). Files that the scope excludes never
-/// touch the disk, files that it does not let the agent write are read-only, and hooks that
-/// verify every commit are installed for this worktree only.
+/// Creates the worktree at `.agentwt/worktrees/<name>` of the repository, on the new branch
+/// `<prefix><name>` (or on the branch that --branch names). Files that the scope excludes are never
+/// written to the disk, files that the agent may not write are read-only, and hooks that verify
+/// every commit are installed for this worktree only.
 ///
-/// Run again with the same name and the same scope, it prints the same path and changes nothing.
-/// When a step fails, everything that was made is undone.
+/// A second run with the same name and the same scope prints the same path and changes nothing.
+/// When a step fails, all earlier steps are undone.
 #[derive(Args, Debug, Default)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Add {
@@ -26,20 +26,20 @@ pub struct Add {
     pub name: String,
     /// Start from this commit [default: config, else the main worktree's branch]
     ///
-    /// Any name of a commit that git understands. With --branch it must be an ancestor of that
-    /// branch; the default is then the branch's tip.
+    /// Any revision that git understands. With --branch the commit must be an ancestor of that
+    /// branch; the default is then the tip of the branch.
     #[arg(long, value_name = "commit-ish")]
     pub base: Option<String>,
-    /// Work on this branch, which is made if it does not exist
+    /// Work on this branch; create the branch if it does not exist
     ///
-    /// Without it the branch is `<prefix><name>`, and must be new.
+    /// Without this option the branch is `<prefix><name>`, and must not exist yet.
     #[arg(short, long, value_name = "branch")]
     pub branch: Option<String>,
-    /// Make a linked worktree, or a repository of its own [default: config, else worktree]
+    /// Create a linked worktree or a clone [default: config, else worktree]
     ///
-    /// `worktree` shares objects, refs, settings and hooks with the repository. `clone` shares
+    /// A `worktree` shares objects, refs, settings and hooks with the repository. A `clone` shares
     /// nothing: it is a full repository at the same place, with the same branches and remotes.
-    /// Its commits come back under refs/agentwt/incoming when it is removed.
+    /// `git agentwt remove` fetches the commits of a clone into refs/agentwt/incoming.
     #[arg(
         long,
         value_name = "strategy",
@@ -48,42 +48,42 @@ pub struct Add {
     pub strategy: Option<String>,
     /// Refuse when another worktree may write the same files
     ///
-    /// Without it, that is only told. The write scope is compared with those of all worktrees that
-    /// are there: over the tracked files of the base, and over the patterns, by which both could
-    /// make the same new file. Refused (exit 4), it names the worktrees, the files and the
-    /// patterns. It is not remembered: a later `add` without it may share again.
+    /// Without this option, an overlap is only a note. The write scope is compared with the write
+    /// scope of each other worktree: over the tracked files of the base, and over the patterns, which
+    /// could let both create the same new file. The refusal (exit 4) names the worktrees, the files
+    /// and the patterns. The option applies to this `add` only: a later `add` may overlap again.
     #[arg(long)]
     pub exclusive: bool,
-    /// Clone this repository instead of the one around
+    /// Clone this repository instead of the current repository
     ///
-    /// The worktree is a clone of the URL, which starts at its default branch, or at --base in it.
-    /// Its record is kept by the repository around, whose scope profiles count only if --scope
-    /// names one, and whose files are not synced.
+    /// The worktree is a clone of the URL and starts at the default branch of the URL, or at its
+    /// --base. The current repository keeps the record; its scope profiles apply only if --scope
+    /// names a profile, and its untracked files are not synced.
     #[arg(long, value_name = "URL", conflicts_with = "globs")]
     pub repo: Option<String>,
-    /// Keep the record of --repo in this directory, which is in no repository
+    /// Keep the record of --repo in this directory, outside any repository
     ///
-    /// The worktree is made at `.agentwt/worktrees/<name>` of the directory; records, and the
+    /// The worktree is created at `.agentwt/worktrees/<name>` of the directory. Records, and the
     /// commits of removed clones, are kept in `.agentwt/repository.git` there. Every other command
     /// finds them from the directory and from below it.
     #[arg(long, value_name = "dir", requires = "repo")]
     pub parent: Option<camino::Utf8PathBuf>,
-    /// Install no hooks
+    /// Do not install hooks
     ///
-    /// Nothing is then verified after a commit, and write bits do not come back by themselves
-    /// after a checkout. `git agentwt verify` works as ever.
+    /// Commits are then not verified, and write bits are not restored after a checkout.
+    /// `git agentwt verify` works as with hooks.
     #[arg(long)]
     pub no_hooks: bool,
-    /// Print what would be done, and do nothing
+    /// Print what would be done, and change nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,
-    /// Whether to wait for another that works on the same worktree.
+    /// Whether to wait for another command on the same worktree.
     #[command(flatten)]
     pub waiting: WaitOption,
     /// The scope: the profile, and the lists that replace its own or are added to them.
     #[command(flatten)]
     pub scope: ScopeLists,
-    /// Which untracked files come along.
+    /// Which untracked files are copied.
     #[command(flatten)]
     pub sync: SyncOptions,
     /// Retries, the owner and its probe.
@@ -92,7 +92,7 @@ pub struct Add {
     /// The claim on a server.
     #[command(flatten)]
     pub claims: ClaimOptions,
-    /// The agent program, and what it is told.
+    /// The agent program, and its task.
     #[command(flatten)]
     pub context: ContextOptions,
     /// How to print the answer.
@@ -107,38 +107,38 @@ pub struct SyncOptions {
     /// Copy these untracked files too
     ///
     /// A glob relative to the repository's root, added to the patterns of the config; the option
-    /// may be repeated. It must match something. `git agentwt sync` goes by it as well.
+    /// may be repeated. It must match a file. `git agentwt sync` uses it too.
     #[arg(long = "sync", value_name = "glob")]
     pub globs: Vec<String>,
-    /// Leave the config's file sync out
+    /// Ignore the file sync of the config
     ///
-    /// Neither its patterns nor `.worktreeinclude` count for this worktree; with --sync only the
-    /// files of that are copied.
+    /// Neither its patterns nor `.worktreeinclude` apply to this worktree; with --sync only the
+    /// files of --sync are copied.
     #[arg(long)]
     pub no_sync: bool,
 }
 
-/// Holds the options that say which program will work there, and what it is told.
+/// Holds the options for the agent program and its task.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 #[command(next_help_heading = "Context")]
 pub struct ContextOptions {
-    /// Write the context where this program reads it by itself [default: config]
+    /// Write the context to the file that this agent program reads [default: config]
     ///
-    /// The context is the prompt, and then the scope in short. A file that is tracked or synced is
-    /// never rewritten: a variant that the program reads as well is taken, or the command is
-    /// refused. `none` writes nothing, whatever the config says. See git-agentwt-clients(1).
+    /// The context is the prompt, followed by a summary of the scope. A tracked or synced file is
+    /// never rewritten: another file that the program reads is used, or the command is refused.
+    /// `none` writes no file, whatever the config says. See git-agentwt-clients(1).
     #[arg(
         long,
         value_name = "name",
         value_parser = PossibleValuesParser::new(Client::ALL.iter().map(|client| client.as_str()))
     )]
     pub client: Option<String>,
-    /// Give the program this task; '-' reads it from stdin
+    /// Give the agent program this task; '-' reads the task from stdin
     ///
-    /// It is written as it is, byte for byte, before the part that says the scope.
+    /// The text is written byte for byte, before the summary of the scope.
     #[arg(long, value_name = "text", conflicts_with = "prompt_file")]
     pub prompt: Option<String>,
-    /// Give the program the task in this file; '-' is stdin
+    /// Give the agent program the task in this file; '-' is stdin
     #[arg(long, value_name = "file")]
     pub prompt_file: Option<String>,
 }
@@ -151,47 +151,47 @@ impl ContextOptions {
     }
 }
 
-/// Holds the options that make a scope. A list that is absent was not given; an empty text in it
-/// (`--write ''`) says that the list is empty on purpose.
+/// Holds the options that define a scope. An absent list was not given; an empty pattern
+/// (`--write ''`) makes the list empty on purpose.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 #[command(next_help_heading = "Scope")]
 pub struct ScopeLists {
-    /// Take this scope profile of the config [default: default]
+    /// Use this scope profile of the config [default: default]
     ///
     /// The profile `docs` is the table `[scope.docs]` of `.agentwt/config.toml`.
     #[arg(long = "scope", value_name = "profile")]
     pub profile: Option<String>,
-    /// Let these files be edited, instead of the profile's list
+    /// Files that the agent may edit, instead of the profile's list
     ///
     /// A gitignore(5) pattern relative to the repository's root; the option may be repeated. An
-    /// empty one (`--write ''`) makes a read-only task.
+    /// empty pattern (`--write ''`) makes a read-only task.
     #[arg(long, value_name = "pattern")]
     pub write: Option<Vec<String>>,
-    /// Let these files be seen, instead of the profile's list
+    /// Files that the agent may see, instead of the profile's list
     ///
-    /// Written as for --write. Without any list, everything may be seen.
+    /// Patterns as for --write. Without any list, the agent may see every file.
     #[arg(long, value_name = "pattern")]
     pub read: Option<Vec<String>>,
-    /// Keep these files away, instead of the profile's list
+    /// Files that are excluded, instead of the profile's list
     ///
-    /// Written as for --write. It beats the two other lists.
+    /// Patterns as for --write. Excluding wins over the two other lists.
     #[arg(long, value_name = "pattern")]
     pub exclude: Option<Vec<String>>,
-    /// Add to what may be edited
+    /// More files that the agent may edit
     ///
-    /// The option may be repeated; the patterns are added to the profile's list, or to those of
+    /// The option may be repeated; the patterns are added to the profile's list, or to
     /// --write.
     #[arg(long, value_name = "pattern")]
     pub add_write: Option<Vec<String>>,
-    /// Add to what may be seen
+    /// More files that the agent may see
     ///
-    /// The option may be repeated; the patterns are added to the profile's list, or to those of
+    /// The option may be repeated; the patterns are added to the profile's list, or to
     /// --read.
     #[arg(long, value_name = "pattern")]
     pub add_read: Option<Vec<String>>,
-    /// Add to what is kept away
+    /// More files that are excluded
     ///
-    /// The option may be repeated; the patterns are added to the profile's list, or to those of
+    /// The option may be repeated; the patterns are added to the profile's list, or to
     /// --exclude.
     #[arg(long, value_name = "pattern")]
     pub add_exclude: Option<Vec<String>>,
@@ -199,69 +199,68 @@ pub struct ScopeLists {
 
 const EXAMPLES: &str = "\
 Examples:
-  A worktree with the default scope of the config, and into it:
+  Create a worktree with the default scope of the config, and go there:
       cd \"$(git agentwt add task-5)\"
 
-  Another profile, and one more directory that may be edited:
+  Use another profile, and one more writable directory:
       git agentwt add task-6 --scope docs --add-write '/examples/'
 
-  A scope without any config, on a branch that exists:
+  Give the scope without any config, on an existing branch:
       git agentwt add task-7 -b fix/login --write 'src/**' --exclude '**/secrets/**'
 
-  A task that only reads:
+  Create a worktree for a task that only reads:
       git agentwt add review-7 --write ''
 
-  For an agent, with its task:
+  Give an agent its task:
       git agentwt add task-8 --client codex --prompt 'Make the tests green'
       git agentwt add task-9 --client claude-code --prompt-file task.md
 
-  See first what would be done:
+  Print what would be done:
       git agentwt add task-8 -n";
 
 /// Holds the options of `add` that claim the name on a git server.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 #[command(next_help_heading = "Claim")]
 pub struct ClaimOptions {
-    /// Claim the name on this remote before anything is made
+    /// Claim the name on this remote before anything is created
     ///
-    /// `refs/agentwt/claims/<name>` is made there, if nobody has it: of all repositories that
-    /// push to one server, one at a time has a worktree of this name. Where somebody has it,
-    /// nothing is made (exit 8), and you are told who. A claim counts for its lease, unless `git
-    /// agentwt renew` renews it, and `git agentwt remove` gives it back.
+    /// Creates `refs/agentwt/claims/<name>` on the remote unless the ref exists: of all repositories
+    /// that push to one server, only one at a time has a worktree of this name. If another owner has
+    /// the claim, nothing is created (exit 8), and the message names the owner. A claim ends with
+    /// its lease, unless `git agentwt renew` renews it; `git agentwt remove` gives it back.
     #[arg(long, value_name = "remote", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub claim: Option<String>,
-    /// Let the claim count so long without a renewal [default: 10m]
+    /// How long the claim lasts without a renewal [default: 10m]
     ///
-    /// Whole seconds, minutes, hours or days, from `1s` to `30d`. Renew it in less than half that
-    /// time.
+    /// Whole seconds, minutes, hours or days, from `1s` to `30d`. Renew the claim in less than half
+    /// of that time.
     #[arg(long, value_name = "duration", requires = "claim", value_parser = Lease::parse)]
     pub lease: Option<Lease>,
 }
 
-/// Renew the claim on a worktree, or say that its owner is alive
+/// Renew the claim on a worktree, or record that its owner is alive
 ///
-/// The claim that `git agentwt add --claim` took is renewed with one push, for another lease.
-/// When somebody else has it by now, or nobody, this ends with 8 and says who: stop working
-/// there. A scheduler calls it in a loop. Of a worktree without a claim, the owner in the record
-/// is renewed.
+/// Renews the claim of `git agentwt add --claim` with one push, for another lease. If the claim is
+/// lost, the command exits with 8 and names the new owner: stop the work there. A scheduler calls
+/// this command in a loop. In a worktree without a claim, it renews the owner in the record.
 #[derive(Args, Debug)]
 #[command(after_long_help = RENEW_EXAMPLES)]
 pub struct Renew {
-    /// The worktree [default: the one you stand in]
+    /// The worktree [default: the current worktree]
     #[arg(value_name = "name")]
     pub name: Option<String>,
-    /// Let the claim count so long from now on [default: as before]
+    /// How long the claim lasts from now on [default: as before]
     #[arg(long, value_name = "duration", value_parser = Lease::parse)]
     pub lease: Option<Lease>,
-    /// Renew it only if this is its owner
+    /// Renew only if this is the owner
     ///
-    /// Otherwise it ends with 8.
+    /// Otherwise the command exits with 8.
     #[arg(long, value_name = "id", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub owner: Option<String>,
-    /// Name another process as the owner's from now on
+    /// Record another process as the owner's process
     #[arg(long, value_name = "pid")]
     pub owner_pid: Option<u32>,
-    /// Look whether it could be renewed, and change nothing
+    /// Print whether a renewal would succeed, and change nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,
     /// How to print the answer.
@@ -271,32 +270,32 @@ pub struct Renew {
 
 const RENEW_EXAMPLES: &str = "\
 Examples:
-  Once, and for a longer time from now on:
+  Renew once, with a longer lease from now on:
       git agentwt renew task-5 --lease 1h
 
-  As long as an agent works, stopping it when the claim is lost:
+  Renew while an agent works, and stop the agent when the claim is lost:
       while sleep 200; do
           git agentwt renew task-5 -q
           test $? -eq 8 && kill \"$agent\" && break
       done";
 
-/// How many attempts are made in all, where retries are on and nobody said how many.
+/// The default number of attempts, the first included, where retries are on.
 pub const DEFAULT_ATTEMPTS: u32 = 3;
-/// The pause before a retry, where nobody said how long.
+/// The default pause before a retry.
 pub const DEFAULT_RETRY_DELAY: Duration = Duration::from_secs(15);
-/// How long a probe may take, where nobody said.
+/// The default time limit of a probe.
 pub const DEFAULT_PROBE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Holds the options of `add` for programs.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 #[command(next_help_heading = "For programs")]
 pub struct ProgramOptions {
-    /// Try again when what stands in the way may pass [default: 3 attempts in all]
+    /// Retry when the obstacle may go away [default: 3 attempts in all]
     ///
-    /// That is: the branch is checked out elsewhere; the path, the branch or a worktree there
-    /// exists already; an agent still runs there. Anything else fails at once. The number is that
-    /// of the attempts in all. Each starts clean. Retries are on as well with --owner and
-    /// --owner-probe.
+    /// Retried are: the branch is checked out elsewhere; the path, the branch or a worktree at the
+    /// path exists; an agent still runs there. Every other error ends the command at once. The
+    /// number counts all attempts, the first included. Each attempt starts clean. --owner and
+    /// --owner-probe turn retries on too.
     #[arg(
         long,
         value_name = "attempts",
@@ -306,38 +305,38 @@ pub struct ProgramOptions {
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     pub retries: Option<u32>,
-    /// Wait so long before each retry [default: 15s]
+    /// How long to wait before each retry [default: 15s]
     ///
     /// A number of seconds, or one with a unit: `500ms`, `15s`, `2m`.
     #[arg(long, value_name = "duration", value_parser = duration)]
     pub retry_delay: Option<Duration>,
-    /// Say who works there
+    /// The owner of the worktree
     ///
-    /// Any text: it is kept in the record. A worktree that another owner has is refused (exit 4)
-    /// unless that one's process has ended.
+    /// Any text; it is kept in the record. A worktree of another owner is refused (exit 4) unless
+    /// the process of that owner has ended.
     #[arg(long, value_name = "id", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub owner: Option<String>,
-    /// Say which process the owner is: what tells whether it is alive
+    /// The process of the owner, which shows whether the owner is alive
     #[arg(long, value_name = "pid", requires = "owner")]
     pub owner_pid: Option<u32>,
-    /// Take the worktree over from its owner, alive or not
+    /// Take the worktree over from its owner, even if the owner is alive
     #[arg(long, requires = "owner")]
     pub take_over: bool,
-    /// Ask this command before each retry whether the worktree is still yours
+    /// Run this command before each retry to ask whether the worktree is still yours
     ///
-    /// It is run by `sh -c` with `AGENTWT_NAME`, `AGENTWT_OWNER` and `AGENTWT_ATTEMPT` in its
-    /// environment. Status 0: still yours. 1: lost; nothing more is tried, and nothing is left
-    /// behind (exit 8). Anything else: unknown, and it is tried on.
+    /// `sh -c` runs the command with `AGENTWT_NAME`, `AGENTWT_OWNER` and `AGENTWT_ATTEMPT` in its
+    /// environment. Status 0: still yours. 1: lost; there are no more attempts, and nothing is left
+    /// behind (exit 8). Any other status: unknown, and the retries go on.
     #[arg(long, value_name = "command")]
     pub owner_probe: Option<String>,
-    /// Take a probe that gives no answer in this time for unknown [default: 30s]
+    /// The time limit of the probe, after which the answer is unknown [default: 30s]
     #[arg(long, value_name = "duration", requires = "owner_probe", value_parser = duration)]
     pub probe_timeout: Option<Duration>,
 }
 
 impl ProgramOptions {
-    /// How many attempts are made in all: one, unless an option switched retries on.
-    /// `claims` says whether a claim was asked for, which is one.
+    /// The number of attempts, the first included: one, unless an option turned retries on.
+    /// `claims` says whether a claim was asked for, which turns retries on.
     #[must_use]
     pub fn attempts(&self, claims: bool) -> u32 {
         let is_on = claims || self.owner.is_some() || self.owner_probe.is_some();
@@ -351,7 +350,7 @@ impl ProgramOptions {
         self.retry_delay.unwrap_or(DEFAULT_RETRY_DELAY)
     }
 
-    /// How long a probe may take.
+    /// The time limit of a probe.
     #[must_use]
     pub fn probe_timeout(&self) -> Duration {
         self.probe_timeout.unwrap_or(DEFAULT_PROBE_TIMEOUT)
@@ -361,7 +360,7 @@ impl ProgramOptions {
 /// Parses a duration: `15`, `15s`, `1.5s`, `500ms`, `2m`, `1h`.
 ///
 /// # Errors
-/// Says what is allowed.
+/// Names the allowed forms.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.');
     let (number, unit) = text.split_at(digits.unwrap_or(text.len()));

@@ -9,9 +9,9 @@ use super::{AnswerOutput, ListOutput};
 
 /// Install, remove or show the hooks of one worktree
 ///
-/// The hooks verify the worktree after each commit and put write bits back after a checkout,
-/// merge, rebase, reset or stash. They are of this worktree only: the main worktree's hooks and
-/// your own are not changed and run as before. `git agentwt add` installs them by itself.
+/// The hooks verify the worktree after each commit and restore the write bits after a checkout,
+/// merge, rebase, reset or stash. They apply to this worktree only: the hooks of the main worktree
+/// and your own hooks do not change and run as before. `git agentwt add` installs the hooks.
 #[derive(Args, Debug)]
 #[command(
     after_long_help = EXAMPLES,
@@ -21,7 +21,7 @@ use super::{AnswerOutput, ListOutput};
     subcommand_value_name = "command"
 )]
 pub struct Hooks {
-    /// What to do with them.
+    /// What to do with the hooks.
     #[command(subcommand)]
     pub command: HooksCommand,
 }
@@ -31,22 +31,22 @@ pub struct Hooks {
 pub enum HooksCommand {
     /// Install the hooks in a worktree, or bring them up to date
     Install(HooksInstall),
-    /// Remove the hooks from a worktree, and leave all else as it was
+    /// Remove the hooks from a worktree, and change nothing else
     Uninstall(HooksInstall),
-    /// Show which hooks are installed, how, and whether they work
+    /// Show which hooks are installed, and whether they work
     Status(HooksStatus),
 }
 
 /// Holds the arguments of `hooks install` and `hooks uninstall`.
 #[derive(Args, Debug)]
 pub struct HooksInstall {
-    /// A worktree's name, or the path of any linked worktree [default: where you stand]
+    /// A worktree's name, or the path of any linked worktree [default: the current worktree]
     ///
-    /// A path may be that of a worktree made by plain `git worktree add`. What is no name of a
-    /// worktree of ours is taken as a path.
+    /// A path may be that of a worktree of plain `git worktree add`. An argument that is not the name
+    /// of a git-agentwt worktree is a path.
     #[arg(value_name = "name|path")]
     pub worktree: Option<OsString>,
-    /// Print what would be done, and do nothing
+    /// Print what would be done, and change nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,
     /// How to print the answer.
@@ -57,7 +57,7 @@ pub struct HooksInstall {
 /// Holds the arguments of `hooks status`.
 #[derive(Args, Debug)]
 pub struct HooksStatus {
-    /// A worktree's name, or the path of any linked worktree [default: where you stand]
+    /// A worktree's name, or the path of any linked worktree [default: the current worktree]
     #[arg(value_name = "name|path")]
     pub worktree: Option<OsString>,
     /// How to print the answer.
@@ -65,7 +65,7 @@ pub struct HooksStatus {
     pub output: ListOutput,
 }
 
-/// Act on a hook event; called by the installed hooks, not by people
+/// Handle a hook event; called by the installed hooks, not by users
 #[derive(Args, Debug)]
 pub struct Hook {
     /// The event, as githooks(5) names it
@@ -82,7 +82,7 @@ pub struct Hook {
 
 /// Print the completions of a shell
 ///
-/// They complete `git agentwt <TAB>` as well as `git-agentwt <TAB>`. `install.sh` puts them
+/// They complete both `git agentwt <TAB>` and `git-agentwt <TAB>`. `install.sh` installs them
 /// where the shells find them.
 #[derive(Args, Debug)]
 #[command(after_long_help = COMPLETIONS_EXAMPLES)]
@@ -94,40 +94,40 @@ pub struct Completions {
 
 const EXAMPLES: &str = "\
 Examples:
-  Are they there:
+  Show whether the hooks are installed:
       git agentwt hooks status task-5
 
-  The same service for a worktree made by plain git:
+  Install the hooks in a worktree of plain git:
       git worktree add ../review
       git agentwt hooks install ../review
 
-  Without them again:
+  Remove the hooks again:
       git agentwt hooks uninstall ../review";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
-  For bash, until the shell ends:
+  Load the completions in the current bash:
       source <(git agentwt completions bash)
 
-  For fish, for good:
+  Install the completions for fish:
       git agentwt completions fish > ~/.config/fish/completions/git-agentwt.fish";
 
-/// Say what is wrong with the set-up, and how to put it right
+/// Report problems of the set-up, and how to fix them
 ///
-/// Looks at git and this program, at settings that break worktrees, at the hooks, at the ignore
-/// rules, at tools that would walk into the worktrees, at what was left behind, and at the file
-/// system. Each line is `ok`, a `note`, a `warning` or a `problem`, and names what puts it right.
-/// It ends with 1 when there is a warning or a problem, and changes nothing without --fix.
+/// Checks git and git-agentwt, settings that break worktrees, the hooks, the ignore rules, tools
+/// that would walk into the worktrees, leftovers of killed commands, and the file system. Each line
+/// is `ok`, a `note`, a `warning` or a `problem`, and names the remedy. The command exits with 1 if
+/// there is a warning or a problem, and changes nothing without --fix.
 #[derive(Args, Debug)]
 #[command(after_long_help = DOCTOR_EXAMPLES)]
 pub struct Doctor {
-    /// Put right what is safe to put right
+    /// Fix the problems that are safe to fix
     ///
-    /// The ignore rules are written, and hooks of worktrees that are gone, or start a program that
-    /// is gone, are installed again. All else stays an instruction.
+    /// Writes the ignore rules, and installs hooks again that are missing or that start a missing
+    /// program. All other remedies stay instructions.
     #[arg(long)]
     pub fix: bool,
-    /// Print what --fix would do, and do nothing
+    /// Print what --fix would do, and change nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,
     /// How to print the answer.
@@ -137,12 +137,12 @@ pub struct Doctor {
 
 const DOCTOR_EXAMPLES: &str = "\
 Examples:
-  What is wrong here, and how to put it right:
+  Report the problems, and how to fix them:
       git agentwt doctor
 
-  Put right what is safe, and see first what that is:
+  Print the safe fixes, then apply them:
       git agentwt doctor -n
       git agentwt doctor --fix
 
-  Only what is wrong, for a script:
+  Print only the problems for a script:
       git agentwt doctor --porcelain | grep -E '^(warning|problem)'";

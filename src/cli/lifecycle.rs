@@ -10,13 +10,12 @@ use super::{AnswerOutput, ListOutput, WaitOption};
 
 /// Write .agentwt/config.toml, and ignore .agentwt/worktrees/
 ///
-/// The config gets a default scope, proposed from what the repository has, and comments that
-/// explain every key. A file that exists is kept as it is. Commit the config: it is meant to be
-/// shared.
+/// Proposes a default scope from the files of the repository, and explains every key in a comment.
+/// An existing config is kept as it is. Commit the config: it is meant to be shared.
 #[derive(Args, Debug)]
 #[command(after_long_help = INIT_EXAMPLES)]
 pub struct Init {
-    /// Print what would be written, and do nothing
+    /// Print what would be written, and change nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,
     /// How to print the answer.
@@ -24,18 +23,18 @@ pub struct Init {
     pub output: AnswerOutput,
 }
 
-/// Put back what is present and what is writable, as the scope says
+/// Restore the sparse-checkout patterns and write bits of the scope
 ///
-/// The sparse-checkout patterns and the write bits of the files are set as the recorded scope
-/// says. The hooks do this by themselves after a checkout, merge, rebase, reset or stash; this
-/// is for when they could not. Contents are never changed.
+/// Sets the sparse-checkout patterns and the write bits of the files as the recorded scope
+/// demands. The hooks do the same after a checkout, merge, rebase, reset or stash; use this command
+/// when the hooks could not run. The contents of files are never changed.
 #[derive(Args, Debug)]
 #[command(after_long_help = REAPPLY_EXAMPLES)]
 pub struct Reapply {
-    /// The worktree [default: the one you stand in]
+    /// The worktree [default: the current worktree]
     #[arg(value_name = "name")]
     pub name: Option<String>,
-    /// Print what would be put back, and do nothing
+    /// Print what would be restored, and change nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,
     /// How to print the answer.
@@ -45,10 +44,10 @@ pub struct Reapply {
 
 /// Remove worktrees, never losing work
 ///
-/// Refused (exit 4), with all reasons at once, when there is uncommitted work, an untracked file, an
-/// edited placed file, or a commit that is nowhere else; and while the worktree is in use. The
-/// branch is deleted only when it is merged: by its commits, or by what they change. A worktree that
-/// `git agentwt add` did not make is never touched.
+/// Refuses (exit 4), with all reasons listed together, when there is uncommitted work, an untracked
+/// file, an edited placed file, or a commit that no other ref has; and while the worktree is in use.
+/// The branch is deleted only when it is merged: by its commits, or by their changes. A worktree that
+/// `git agentwt add` did not create is never touched.
 #[derive(Args, Debug, Default)]
 #[command(after_long_help = REMOVE_EXAMPLES)]
 #[expect(
@@ -66,20 +65,20 @@ pub struct Remove {
     /// process that works inside and a live owner do not stop it either.
     #[arg(short, long, action = ArgAction::Count)]
     pub force: u8,
-    /// Who asks: a worktree whose live owner this is goes
+    /// Your owner id: your live process does not stop the removal
     #[arg(long, value_name = "id")]
     pub owner: Option<String>,
     /// Return only when everything is deleted
     ///
-    /// Otherwise what takes long is left to a process that goes on in the background.
+    /// Otherwise a background process deletes large directories.
     #[arg(long)]
     pub wait: bool,
-    /// Delete the branch even when it is not merged
+    /// Delete the branch even if it is not merged
     ///
     /// Its tip is kept under `refs/agentwt/trash/<name>/<time>`.
     #[arg(short = 'D', long, conflicts_with = "keep_branch")]
     pub delete_branch: bool,
-    /// Keep the branch even when it is merged
+    /// Keep the branch even if it is merged
     #[arg(long)]
     pub keep_branch: bool,
     /// Bring back what was removed with --force
@@ -94,10 +93,10 @@ pub struct Remove {
     /// It is named by the last part of its ref (the time), by the ref, or by the commit.
     #[arg(long, value_name = "removal", requires = "undo")]
     pub from: Option<String>,
-    /// Print what would be removed, and do nothing
+    /// Print what would be removed, and change nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,
-    /// Whether to wait for another that works on the same worktree.
+    /// Whether to wait for another command on the same worktree.
     #[command(flatten)]
     pub waiting: WaitOption,
     /// How to print the answer.
@@ -115,11 +114,11 @@ pub struct EmptyTrash {
 
 const INIT_EXAMPLES: &str = "\
 Examples:
-  Write the config, look at it, and commit it:
+  Write the config, review it, and commit it:
       git agentwt init
       git add .agentwt/config.toml
 
-  See first what would be written:
+  Print what would be written:
       git agentwt init -n";
 
 const REAPPLY_EXAMPLES: &str = "\
@@ -127,35 +126,35 @@ Examples:
   After a tool has made every file writable:
       git agentwt reapply task-5
 
-  Is anything not as it should be:
+  Print what differs from the scope:
       git agentwt reapply task-5 -n";
 
 const REMOVE_EXAMPLES: &str = "\
 Examples:
-  The work is merged:
+  Remove a worktree whose work is merged:
       git agentwt remove task-5
 
-  The work is not wanted, branch included:
+  Discard the work, the branch included:
       git agentwt remove task-6 --force --delete-branch
 
-  That was wrong:
+  Undo that:
       cd \"$(git agentwt remove --undo task-6)\"
 
   What can be brought back:
       git for-each-ref refs/agentwt/trash";
 
-/// Put out-of-scope changes back, after saving them
+/// Revert out-of-scope changes, after saving them
 ///
-/// Everything that `git agentwt verify` reports at a path gets back what the base has, with the
-/// upstream work that was merged since: on disk, in the index and in the branch. Work that is in
-/// scope, staged or not, is not touched. What was there is first saved as a commit under
-/// `refs/agentwt/rescue/<name>/<time>`, from which `--undo` brings it back.
+/// Every path that `git agentwt verify` reports gets the content of the base, with the upstream work
+/// that was merged since: on disk, in the index and in the branch. Work in scope, staged or not, is
+/// not touched. The replaced files are first saved as a commit under
+/// `refs/agentwt/rescue/<name>/<time>`, from which `--undo` restores them.
 ///
-/// Commits that went out of scope are undone by a new commit. A path means itself and all below
-/// it; it is relative to the current directory inside the worktree, else to the worktree's root.
+/// A new commit reverts the commits that went out of scope. A path stands for itself and all paths
+/// below it; it is relative to the current directory inside the worktree, else to the worktree's root.
 ///
 /// Inside a worktree its name may be left out. The first argument before `--` is a name if a
-/// worktree of that name exists, else a path; what follows `--` is always a path.
+/// worktree of that name exists, else a path; an argument after `--` is always a path.
 #[derive(Args, Debug)]
 #[command(
     after_long_help = RESTORE_EXAMPLES,
@@ -165,25 +164,25 @@ Examples:
 pub struct Restore {
     /// The worktree, then paths
     ///
-    /// The first one is a name if a worktree of that name exists, else it is a path of the
-    /// worktree you stand in.
+    /// The first argument is a name if a worktree of that name exists, else a path of the
+    /// current worktree.
     #[arg(value_name = "name|path")]
     pub args: Vec<OsString>,
-    /// Paths, whatever they look like
+    /// Paths, even if they look like options
     #[arg(value_name = "path", last = true)]
     pub paths: Vec<OsString>,
-    /// Print what would be put back, and do nothing
+    /// Print what would be restored, and change nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,
-    /// Whether to wait for another that works on the same worktree.
+    /// Whether to wait for another command on the same worktree.
     #[command(flatten)]
     pub waiting: WaitOption,
-    /// Bring back what a restore put away [default: the newest]
+    /// Undo a restore [default: the newest]
     ///
-    /// A restore is named by the last part of its ref (the time), by the ref, or by the commit.
-    /// Files, what was staged and the branch come back; index flags, write bits, sparse patterns,
-    /// FIFOs and sockets do not. Refused (exit 4) when one of the paths was changed since, or
-    /// more was committed on top of what the restore committed. The ref stays.
+    /// Name a restore by the last part of its ref (the time), by the ref, or by the commit. Files,
+    /// staged changes and the branch come back; index flags, write bits, sparse patterns, FIFOs and
+    /// sockets do not. Refused (exit 4) if one of the paths was changed since, or if the branch has
+    /// newer commits. The ref stays.
     #[arg(
         long,
         value_name = "restore",
@@ -192,11 +191,11 @@ pub struct Restore {
         conflicts_with = "rewrite"
     )]
     pub undo: Option<Option<String>>,
-    /// Make commits that went out of scope anew, instead of undoing them
+    /// Rewrite commits that went out of scope, instead of reverting them
     ///
-    /// Each commit since the base is made again without what is out of scope; one that has
-    /// nothing left is dropped. Author, dates and message stay, signatures go. Refused (exit 4)
-    /// when a remote-tracking branch or another worktree has the commits.
+    /// Each commit since the base is created again without its out-of-scope changes; a commit without
+    /// other changes is dropped. Author, dates and message stay, signatures are removed. Refused
+    /// (exit 4) if a remote-tracking branch or another worktree has the commits.
     #[arg(long)]
     pub rewrite: bool,
     /// How to print the answer.
@@ -206,25 +205,25 @@ pub struct Restore {
 
 const RESTORE_EXAMPLES: &str = "\
 Examples:
-  See what would be put back, then do it:
+  Print what would be restored, then restore:
       git agentwt restore task-5 -n
       git agentwt restore task-5
 
-  Only one directory:
+  Restore one directory only:
       git agentwt restore task-5 docs
 
-  That was wrong:
+  Undo that:
       git agentwt restore task-5 --undo
 
-  Which ones can be undone:
+  List the restores that can be undone:
       git for-each-ref refs/agentwt/rescue/task-5";
 
-/// Copy untracked files into a worktree again, or say how they are
+/// Copy untracked files into a worktree again, or show their state
 ///
-/// The files are those that `[worktree.file_sync]` of the config, `.worktreeinclude` and the
-/// worktree's own `add --sync` select in the main worktree: `.env` and the like. What the scope
-/// excludes is never copied, a tracked file is never written. A copy that was not touched is
-/// brought up to date; one that was edited in the worktree is refused (exit 4).
+/// `[worktree.file_sync]` of the config, `.worktreeinclude` and the worktree's own `add --sync`
+/// select the files in the main worktree: `.env` and the like. Excluded files are never copied, and
+/// tracked files are never written. An unchanged copy is updated; a copy that was edited in the
+/// worktree is refused (exit 4).
 #[derive(Args, Debug)]
 #[command(
     after_long_help = SYNC_EXAMPLES,
@@ -238,44 +237,44 @@ Examples:
     reason = "each is a flag of its own on the command line"
 )]
 pub struct Sync {
-    /// The worktrees [default: the one you stand in]
+    /// The worktrees [default: the current worktree]
     #[arg(value_name = "name")]
     pub names: Vec<String>,
-    /// Take every worktree of this repository
+    /// Sync every worktree of this repository
     ///
-    /// Each is synced for itself: one that is refused does not stop the others, and the exit
-    /// status is that of the first refusal.
+    /// A refusal does not stop the other worktrees; the exit status is the status of the first
+    /// refusal.
     #[arg(long, conflicts_with = "names")]
     pub all: bool,
-    /// Say of every placed file whether it is as it was placed, and copy nothing
+    /// Print the state of every placed file, and copy nothing
     ///
-    /// `same`, `source newer` (the main worktree has another content by now), `edited here`,
-    /// `missing` (it was deleted here) or `gone at source`; an edited file whose source changed
-    /// as well is `edited here, source newer`. Context for the agent program is listed too.
+    /// `same`, `source newer` (the main worktree has another content now), `edited here`, `missing`
+    /// (deleted here) or `gone at source`; an edited file whose source changed too is
+    /// `edited here, source newer`. Context files for the agent program are listed too.
     #[arg(long, conflicts_with_all = ["pull", "clean", "force", "dry_run"])]
     pub status: bool,
-    /// Bring edited files back to the main worktree
+    /// Copy edited files back to the main worktree
     ///
-    /// A path means itself and all below it; it is relative to the current directory inside the
-    /// worktree, else to the worktree's root. Refused (exit 4) when the main worktree's own file
-    /// is not the one that was synced any more.
+    /// A path stands for itself and all paths below it; it is relative to the current directory
+    /// inside the worktree, else to the worktree's root. Refused (exit 4) if the file in the main
+    /// worktree has changed since the sync.
     #[arg(long, value_name = "path", num_args = 1.., conflicts_with_all = ["all", "clean"])]
     pub pull: Vec<OsString>,
-    /// Remove the copies that were not touched
+    /// Remove the unchanged copies
     ///
-    /// Those that were edited are kept and named, and so is context for the agent program.
+    /// Edited copies are kept and listed, and so are context files for the agent program.
     #[arg(long, conflicts_with = "force")]
     pub clean: bool,
-    /// Replace what was edited, after saving it
+    /// Replace edited files, after saving them
     ///
-    /// What is replaced, in the worktree or with --pull in the main worktree, is first committed
-    /// under `refs/agentwt/rescue/<name>/<time>`, and that name is printed.
+    /// The replaced files, in the worktree or with --pull in the main worktree, are first committed
+    /// under `refs/agentwt/rescue/<name>/<time>`, and the name of the ref is printed.
     #[arg(short, long)]
     pub force: bool,
-    /// Print what would be done, and do nothing
+    /// Print what would be done, and change nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,
-    /// Whether to wait for another that works on the same worktree.
+    /// Whether to wait for another command on the same worktree.
     #[command(flatten)]
     pub waiting: WaitOption,
     /// How to print the answer.
@@ -285,53 +284,53 @@ pub struct Sync {
 
 const SYNC_EXAMPLES: &str = "\
 Examples:
-  The main worktree has a new .env: copy it into the worktree you stand in, or into all:
+  Copy a new .env of the main worktree into the current worktree, or into all:
       git agentwt sync
       git agentwt sync --all
 
-  What is not as it was placed:
+  List the placed files that changed:
       git agentwt sync task-5 --status
 
-  The agent's edit of a local file is good; keep it:
+  Keep the agent's edit of a local file:
       git agentwt sync task-5 --pull config/local.json
 
-  The secrets are not needed any more, the worktree is:
+  Remove the secrets from a worktree, and keep the worktree:
       git agentwt sync task-5 --clean";
 
-/// Remove what is left over, and worktrees that are done, never losing work
+/// Remove leftovers, and finished worktrees, without losing work
 ///
-/// Without a flag that selects worktrees only remains go: what killed commands left, records and
-/// private git directories whose worktree is gone, dead locks, what waits to be deleted, and what
-/// was saved longer ago than it is kept. What `git agentwt remove` would refuse is kept, with its
-/// reason; so is everything of which nobody can say that it is ours.
+/// Without a selecting option, only leftovers are removed: remains of killed commands, records and
+/// private git directories without a worktree, stale locks, directories that wait for deletion, and
+/// expired saved work. A worktree that `git agentwt remove` would refuse is kept, with the reason; so
+/// is every file whose origin is unknown.
 #[derive(Args, Debug, Default)]
 #[command(after_long_help = PRUNE_EXAMPLES)]
 pub struct Prune {
     /// Also worktrees whose commits are all merged or pushed
     ///
-    /// Merged by their commits or by what they change, as `git agentwt remove` tells. One in which
-    /// nothing was committed yet is not.
+    /// Merged by their commits or by their changes, as `git agentwt remove` decides. A worktree
+    /// without commits of its own is not removed.
     #[arg(long)]
     pub merged: bool,
     /// Also worktrees whose owner has ended
     ///
-    /// The owner's process ran on this host and does not any more. One whose owner named no
+    /// The process of the owner ran on this host and has ended. A worktree whose owner named no
     /// process, or is on another host, is kept.
     #[arg(long)]
     pub dead_owners: bool,
-    /// Only worktrees in which nothing happened for so long: 90m, 12h, 7d, 2w
+    /// Only worktrees without activity for this time: 90m, 12h, 7d, 2w
     ///
-    /// What counts is when the worktree was made, when git last wrote its index, HEAD or branch,
-    /// the last verification and the last sync. Alone it selects by itself; with --merged or
-    /// --dead-owners it narrows them.
+    /// Activity is the creation of the worktree, a write of git to its index, HEAD or branch, a
+    /// verification and a sync. Alone, the option selects worktrees; with --merged or --dead-owners
+    /// it narrows their selection.
     #[arg(long, value_name = "age", value_parser = age)]
     pub older_than: Option<u64>,
-    /// Remove selected worktrees with their work, after saving that; twice, also while in use
+    /// Remove selected worktrees with unsaved work, after saving the work; twice, even while in use
     ///
     /// As `git agentwt remove --force`: `git agentwt remove --undo <name>` brings one back.
     #[arg(short, long, action = ArgAction::Count)]
     pub force: u8,
-    /// Print what would be removed, and do nothing
+    /// Print what would be removed, and change nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,
     /// How to print the answer.
@@ -359,17 +358,17 @@ fn age(text: &str) -> Result<u64, String> {
 
 const PRUNE_EXAMPLES: &str = "\
 Examples:
-  What is left over, and what would go:
+  Print the leftovers, then remove them:
       git agentwt prune -n
       git agentwt prune
 
-  Worktrees that are merged and in which nothing happened for a week:
+  Remove merged worktrees without activity for a week:
       git agentwt prune --merged --older-than 7d
 
-  After a scheduler has died; what is not committed is saved first:
+  Remove the worktrees of a dead scheduler, after saving their work:
       git agentwt prune --dead-owners --force
 
-  That was wrong:
+  Undo that:
       cd \"$(git agentwt remove --undo task-6)\"";
 
 #[cfg(test)]

@@ -6,30 +6,31 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 
-use super::{AnswerOutput, FindingsOutput, ListOutput, ScopeLists, VerdictOutput};
+use super::output::with_forms;
+use super::{AnswerOutput, ListOutput, ScopeLists};
 use crate::verify::VerifyOptions;
 
 /// List the worktrees, with branch, scope, changes and last verification
 ///
-/// Every worktree that `git agentwt add` made in this repository, one a line, whichever of its
-/// worktrees you stand in. What is not as usual follows below its line.
+/// Prints each worktree that `git agentwt add` created in this repository, one a line. Unusual
+/// states follow below the line of their worktree.
 ///
-/// No worktree is looked into, and git is not started for each: what changed is what the last
-/// verification found. `git agentwt status` looks.
+/// The command does not read the files of the worktrees: the changes are those that the last
+/// verification found. `git agentwt status` reads the files.
 #[derive(Args, Debug)]
 #[command(after_long_help = LIST_EXAMPLES)]
 pub struct List {
-    /// Show how much of the disk each takes
+    /// Show the disk usage of each worktree
     ///
-    /// Blocks on disk of its directory and all below, as du(1) counts them: a file with several
-    /// names counts once, and what is shared by copy-on-write counts in full. Every file is
-    /// looked at, which takes its time.
+    /// Counts the blocks on disk as du(1) does: a file with several hard links counts once, and
+    /// blocks that are shared by copy-on-write count in full. This reads every directory, and takes
+    /// a while.
     #[arg(long)]
     pub size: bool,
-    /// List which worktrees may write the same files, and which files
+    /// List the worktrees that may write the same files, and the files
     ///
-    /// The write scopes are compared over the files of the commit that the main worktree is on,
-    /// and over the patterns, by which two could make the same new file.
+    /// The write scopes are compared over the files of the commit in the main worktree, and over
+    /// the patterns, which could let two worktrees create the same new file.
     #[arg(long, conflicts_with = "size")]
     pub overlap: bool,
     /// How to print the answer.
@@ -39,18 +40,18 @@ pub struct List {
 
 /// Show one worktree in full
 ///
-/// Its branch and where that stands, base, scope, owner, hooks, what was placed and has moved
-/// since, what changed since the base, and the last verification.
-/// Nothing is verified anew: that is `git agentwt verify`.
+/// Prints its branch and the distance to the main branch, base, scope, owner, hooks, placed files
+/// that changed, changes since the base, and the last verification. This does not verify the
+/// worktree: `git agentwt verify` does.
 #[derive(Args, Debug)]
 #[command(after_long_help = STATUS_EXAMPLES)]
 pub struct Status {
-    /// The worktrees [default: the one you stand in]
+    /// The worktrees [default: the current worktree]
     #[arg(value_name = "name")]
     pub names: Vec<String>,
-    /// Show how much of the disk it takes
+    /// Show the disk usage
     ///
-    /// As `git agentwt list --size` counts.
+    /// Counted as by `git agentwt list --size`.
     #[arg(long)]
     pub size: bool,
     /// How to print the answer.
@@ -60,7 +61,7 @@ pub struct Status {
 
 /// Print the absolute path of a worktree
 ///
-/// The path is the only thing on stdout, so that it can be used in a command.
+/// Only the path is printed on stdout, so that a command can use it.
 #[derive(Args, Debug)]
 #[command(after_long_help = PATH_EXAMPLES)]
 pub struct Path {
@@ -75,16 +76,16 @@ pub struct Path {
     pub output: AnswerOutput,
 }
 
-/// Show a scope, or which rule decides about a path
+/// Show a scope, or the rule that decides the access of a path
 ///
-/// Without paths, every rule of the scope is shown with the number of files that it matches.
-/// With paths, each is answered like `git check-ignore -v` does: its access (`excluded`, `read`
-/// or `write`), and the list, the pattern and the line that decided. A path need not exist. It
-/// is relative to the current directory inside the worktree, else to the repository's root. One that
-/// ends in `/`, or at which a directory or a submodule stands, is asked about as a directory.
+/// Without paths, prints every rule of the scope with the number of files that it matches. With
+/// paths, prints for each path, as `git check-ignore -v` does, its access (`excluded`, `read` or
+/// `write`), and the list, the pattern and the line that decided. A path need not exist. A path is
+/// relative to the current directory inside the worktree, else to the repository's root. A path that
+/// ends in `/`, or that is a directory or a submodule on disk, is matched as a directory.
 ///
 /// Inside a worktree its name may be left out. The first argument before `--` is a name if a
-/// worktree of that name exists, else a path; what follows `--` is always a path.
+/// worktree of that name exists, else a path; an argument after `--` is always a path.
 #[derive(Args, Debug)]
 #[command(
     after_long_help = SCOPE_EXAMPLES,
@@ -94,20 +95,20 @@ pub struct Path {
 pub struct Scope {
     /// The worktree, then paths
     ///
-    /// The first one is a name if a worktree of that name exists, else it is a path of the
-    /// worktree you stand in.
+    /// The first argument is a name if a worktree of that name exists, else a path of the
+    /// current worktree.
     #[arg(value_name = "name|path")]
     pub args: Vec<OsString>,
-    /// Paths, whatever they look like
+    /// Paths, even if they look like options
     #[arg(value_name = "path", last = true)]
     pub paths: Vec<OsString>,
     /// Show a profile of the config, instead of a worktree's scope
     ///
-    /// It is read from the main worktree's `.agentwt/config.toml` as it is now; all other
+    /// The profile is read from the current `.agentwt/config.toml` of the main worktree; all other
     /// arguments are then paths.
     #[arg(long = "scope", value_name = "profile")]
     pub profile: Option<String>,
-    /// Read the paths from stdin, one a line, or NUL-ended with -z
+    /// Read the paths from stdin, one a line, or NUL-terminated with -z
     #[arg(long, conflicts_with = "paths")]
     pub stdin: bool,
     /// How to print the answer.
@@ -115,11 +116,11 @@ pub struct Scope {
     pub output: ListOutput,
 }
 
-/// List the agent programs, and where each reads its context
+/// List the agent programs, and the context files that each reads
 ///
-/// These are the names for `git agentwt add --client` and for `client` in the config. For each,
-/// the files that are written for it, in the order in which they are tried, what is known of how
-/// it reads them, and which version or date of its documentation says so. No repository is needed.
+/// These are the names for `git agentwt add --client` and for `client` in the config. Prints for
+/// each program the context files in the order in which they are tried, how the program reads them,
+/// and the version or the date of its documentation. This command needs no repository.
 #[derive(Args, Debug)]
 #[command(after_long_help = CLIENTS_EXAMPLES)]
 pub struct Clients {
@@ -130,24 +131,24 @@ pub struct Clients {
 
 const LIST_EXAMPLES: &str = "\
 Examples:
-  See them all:
+  List all worktrees:
       git agentwt list
 
-  Watch them at work:
+  Repeat the list every two seconds:
       watch git agentwt list
 
-  Who may get in whose way:
+  List the worktrees that may write the same files:
       git agentwt list --overlap
 
-  Their names and paths, for a script:
+  Print names and paths for a script:
       git agentwt list --porcelain -z";
 
 const STATUS_EXAMPLES: &str = "\
 Examples:
-  The worktree you stand in:
+  Show the current worktree:
       git agentwt status
 
-  Two others:
+  Show two worktrees:
       git agentwt status task-5 task-6";
 
 const PATH_EXAMPLES: &str = "\
@@ -160,38 +161,38 @@ Examples:
 
 const CLIENTS_EXAMPLES: &str = "\
 Examples:
-  See them all:
+  List all agent programs:
       git agentwt clients
 
-  Their names, for a script:
+  Print the names for a script:
       git agentwt clients --porcelain | cut -f1 | sort -u";
 
 const SCOPE_EXAMPLES: &str = "\
 Examples:
-  What may the agent of task-5 do, and what does each rule match:
+  Show the rules of task-5, and how many files each matches:
       git agentwt scope task-5
 
-  Why is this file read-only there:
+  Show why a file is read-only there:
       git agentwt scope task-5 -- src/generated/api.ts
 
   The same from inside the worktree:
       git agentwt scope -- src/generated/api.ts
 
-  Try a profile before a worktree is made with it:
+  Try a profile before a worktree is created with it:
       git agentwt scope --scope docs -- README.md
 
-  Every tracked file, for a program:
+  Print the access of every tracked file for a program:
       git ls-files -z | git agentwt scope task-5 --stdin -z";
 
 /// List every path that changed since the base
 ///
-/// The ground truth: commits, the index and the disk are compared with what was recorded when
-/// the worktree was made. A rename is a deletion and a creation. Work of others that was merged
-/// or rebased in is not counted. Paths are relative to the repository's root and sorted.
+/// Compares commits, the index and the disk with the record that `git agentwt add` wrote. A rename
+/// is a deletion and a creation. Upstream work that was merged or rebased in is not listed. Paths
+/// are relative to the repository's root and sorted.
 #[derive(Args, Debug)]
-#[command(after_long_help = CHANGED_EXAMPLES)]
+#[command(after_long_help = CHANGED_EXAMPLES, mut_arg("format", |format| with_forms(format, false)))]
 pub struct Changed {
-    /// The worktree [default: the one you stand in]
+    /// The worktree [default: the current worktree]
     #[arg(value_name = "name")]
     pub name: Option<String>,
     /// Print absolute paths
@@ -199,76 +200,81 @@ pub struct Changed {
     pub absolute: bool,
     /// Print only the paths, as `git diff --name-only` does
     ///
-    /// With -z they end with NUL and are printed byte for byte.
+    /// With -z the paths end with NUL and are printed byte for byte.
     #[arg(long)]
     pub name_only: bool,
     /// List ignored files as well
     ///
-    /// Files that git ignores (build output, caches) and that were not there at `add`.
+    /// Files that git ignores (build output, caches) and that did not exist at `add`.
     #[arg(long)]
     pub ignored: bool,
     /// Compare with this commit instead of the recorded base
     ///
-    /// A branch, a tag or any other revision, as the main worktree reads it. Only what that
-    /// commit has counts as work of others.
+    /// A branch, a tag or any other revision of the main worktree. Only changes that this commit has
+    /// count as upstream work.
     #[arg(long, value_name = "ref")]
     pub base: Option<String>,
-    /// List each commit with its paths, and then what is not committed
+    /// List each commit with its paths, and then the uncommitted changes
     ///
-    /// The oldest first, without upstream's. A commit that was amended or reset away since is
-    /// listed too, and marked. Of a merge, only what it has otherwise than every parent.
+    /// The oldest commit comes first; upstream commits are left out. A commit that was amended or
+    /// reset away since is listed too, and marked. For a merge commit, only the paths that differ from
+    /// every parent are listed.
     #[arg(long, conflicts_with = "roots")]
     pub commits: bool,
     /// Print the full patch from the base to what is on disk
     ///
-    /// Committed, staged, unstaged and untracked work in one, as `git diff` prints it and
-    /// `git apply` takes it; with --commits a patch for each commit, and one for what is not
-    /// committed. JSON has it beside the list, every other form in place of it.
+    /// Committed, staged, unstaged and untracked work in one patch for `git apply`; with --commits one
+    /// patch for each commit, and one for the uncommitted changes. JSON has the patch beside the
+    /// list; the other forms print it in place of the list.
     #[arg(long, conflicts_with_all = ["roots", "name_only"])]
     pub patch: bool,
-    /// Print only what lies outside these directories, and end with 1 if anything does
+    /// Print only paths outside these directories, and exit with 1 if there are any
     ///
-    /// Relative ones start where you stand. One that does not exist yet is fine. Links in the
-    /// parents of a path are resolved, the path itself is not, nor is a directory named here
-    /// that lies in the worktree.
+    /// A directory is relative to the current directory, and need not exist. Symbolic links in the
+    /// parents of a path are resolved; the path itself is not, and neither is a given directory in
+    /// the worktree.
     #[arg(long, value_name = "dir", num_args = 1..)]
     pub roots: Vec<PathBuf>,
-    /// Go on without what cannot be read, and end with 10 if anything is missing
+    /// Go on after a read error, and exit with 10 if anything is missing
     ///
-    /// What is missing is said on stderr and in JSON (`incomplete`), in the words of the
-    /// failure. Without it the first failure is an error and nothing is printed.
+    /// Each error is printed on stderr and in JSON (`incomplete`). Without this option the first
+    /// error ends the command, and no list is printed.
     #[arg(long)]
     pub best_effort: bool,
     /// How to print the answer.
     #[command(flatten)]
-    pub output: FindingsOutput,
+    pub output: ListOutput,
 }
 
 const CHANGED_EXAMPLES: &str = "\
 Examples:
-  What did the agent touch:
+  List the paths that the agent changed:
       git agentwt changed task-5
 
-  Hand the files to a program, whatever their names:
+  Pass the files to a program, even with unusual names:
       git agentwt changed task-5 --absolute --name-only -z | xargs -0 -n 1 echo
 
-  Try its work, committed or not, in the main worktree:
+  Try the work, committed or not, in the main worktree:
       git agentwt changed task-5 --patch | git apply --3way
 
-  Hold it against what it was allowed to write:
+  List the changes outside a directory:
       git agentwt changed task-5 --roots /srv/app/.agentwt/worktrees/task-5/src";
 
 /// Compare what changed with the scope
 ///
-/// Every change since the base is held against the scope that was recorded when the worktree was
-/// made, and the worktree, its hooks and its branch against what was recorded of them. Each
-/// violation names the path, what happened, where it was seen, and the rule that forbids it.
+/// Compares every change since the base with the scope that `git agentwt add` recorded, and the
+/// worktree, its hooks and its branch with their record. Each violation names the path, the kind of
+/// change, where it was seen, and the rule that forbids it.
 ///
-/// A notice is worth knowing and does not change the exit status, unless --strict is given.
+/// A notice does not change the exit status, unless --strict is given.
 #[derive(Args, Debug)]
-#[command(after_long_help = VERIFY_EXAMPLES, mut_group("ScopeLists", of_a_range_only))]
+#[command(
+    after_long_help = VERIFY_EXAMPLES,
+    mut_arg("format", |format| with_forms(format, true)),
+    mut_group("ScopeLists", of_a_range_only)
+)]
 pub struct Verify {
-    /// The worktrees [default: the one you stand in]
+    /// The worktrees [default: the current worktree]
     #[arg(value_name = "name")]
     pub names: Vec<String>,
     /// Verify every worktree of this repository
@@ -276,31 +282,31 @@ pub struct Verify {
     pub all: bool,
     /// Verify a range of commits instead of a worktree
     ///
-    /// `<A>..<B>` is what B changed since it left A; `<A>..` ends at HEAD. It needs no worktree and
-    /// no record: the scope is that of the config which A has, never B's own.
+    /// `<A>..<B>` stands for the changes of B since it left A; `<A>..` ends at HEAD. This needs neither
+    /// a worktree nor a record: the scope comes from the config in A, never from the config in B.
     #[arg(long, value_name = "A..B", conflicts_with_all = ["names", "all"])]
     pub range: Option<String>,
-    /// Look only at what would be merged
+    /// Check only the changes that a merge would bring
     ///
-    /// Leaves out the second layer, the history: what commits touched and put back.
+    /// Leaves out the history: changes that one commit made and a later commit reverted.
     #[arg(long)]
     pub net: bool,
     /// Count notices as violations
     #[arg(long)]
     pub strict: bool,
-    /// Take the shared hooks and settings as they are now for right
+    /// Accept the current shared hooks and settings as the new baseline
     ///
-    /// Hooks, the repository's configuration and git's own files of rules are recorded as they
-    /// are at `add`, and every later change is a violation, as nothing tells whose it was. This
-    /// records them anew: after a change of your own, once you have looked at it.
+    /// `git agentwt add` records the hooks, the repository's configuration and git's own rule files;
+    /// every later change is a violation, because the change could come from an agent. Use this
+    /// option after you reviewed a change of your own.
     #[arg(long)]
     pub accept_shared: bool,
-    /// The scope of a range: the profile, and the lists that replace its own or are added to them.
+    /// The scope of a range: the profile, and the lists that replace or extend its lists.
     #[command(flatten)]
     pub lists: ScopeLists,
     /// How to print the answer.
     #[command(flatten)]
-    pub output: VerdictOutput,
+    pub output: ListOutput,
 }
 
 impl Verify {
@@ -314,7 +320,7 @@ impl Verify {
     }
 }
 
-/// The scope of a worktree was frozen when it was made.
+/// The scope of a worktree does not change after `add`.
 fn of_a_range_only(group: ArgGroup) -> ArgGroup {
     let group = group.requires("range");
     group.conflicts_with_all(["names", "all"])
@@ -322,14 +328,14 @@ fn of_a_range_only(group: ArgGroup) -> ArgGroup {
 
 const VERIFY_EXAMPLES: &str = "\
 Examples:
-  The worktree you stand in:
+  Verify the current worktree:
       git agentwt verify
 
-  Merge only what stayed in scope:
+  Merge only work in scope:
       git agentwt verify task-5 && git merge agentwt/task-5
 
-  All of them, for a program:
+  Verify all worktrees for a program:
       git agentwt verify --all --json
 
-  In CI, without any worktree, as annotations of the pull request:
+  Verify a pull request in CI, and annotate it:
       git agentwt verify --range origin/main..HEAD --scope docs --format github";

@@ -32,15 +32,13 @@ pub use self::add::{
 pub use self::hooks::{Completions, Doctor, Hook, Hooks, HooksCommand, HooksInstall, HooksStatus};
 pub use self::lifecycle::{EmptyTrash, Init, Prune, Reapply, Remove, Restore, Sync};
 pub use self::look::{Changed, Clients, List, Path, Scope, Status, Verify};
-pub use self::output::{
-    AnswerOutput, FindingsOutput, Format, ListOutput, VerdictOutput, WaitOption,
-};
+pub use self::output::{AnswerOutput, Format, ListOutput, WaitOption};
 
-/// Give each coding agent its own worktree, and prove what it touched
+/// Give each coding agent its own worktree, and verify what it changed
 ///
-/// Each agent gets a worktree that holds only the files it may see, in which only the files it
-/// may edit are writable. After every commit, and whenever you ask, it is compared with its
-/// scope, from git and the disk and never from the agent's word.
+/// Each agent gets a worktree that holds only the files the agent may see, in which only the files
+/// it may edit are writable. After every commit, and whenever you ask, git-agentwt compares the
+/// worktree with its scope. It reads git and the disk; it never relies on the agent's report.
 #[derive(Debug, Parser)]
 #[command(
     name = "git-agentwt",
@@ -85,21 +83,21 @@ pub struct Common {
     /// Relative paths in the other arguments are relative to it, as with `git -C <dir>`.
     #[arg(short = 'C', value_name = "dir", global = true)]
     pub directory: Option<PathBuf>,
-    /// Say nothing on stderr but errors
+    /// Print only errors on stderr
     ///
     /// The answer on stdout and the exit status stay the same.
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Say more on stderr; twice, every git command
+    /// Print each step on stderr; twice, every git command
     ///
-    /// Once, each step that git takes is named. Twice (`-vv`), every git command that is run is
-    /// printed with the time it took.
+    /// Once, print the name of each step. Twice (`-vv`), print every git command and the time it
+    /// took.
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
 }
 
-/// Names a command, with its arguments. The help of each is the documentation of its type: one
-/// on the variant would replace that.
+/// Names a command, with its arguments. Its help is the documentation of its type; a comment on
+/// the variant would replace that.
 #[derive(Debug, Subcommand)]
 #[expect(missing_docs, reason = "the type of each variant documents it")]
 #[expect(clippy::large_enum_variant, reason = "a run has one")]
@@ -134,29 +132,29 @@ pub enum Command {
 /// margin is a section; what is indented below it is shown as it stands.
 const TOP_LONG: &str = "\
 Examples:
-  Set up a repository, make a worktree, and let an agent work in it:
+  Set up a repository, create a worktree, and go there:
       git agentwt init
       cd \"$(git agentwt add task-5)\"
 
-  See what it touched, then remove the worktree:
+  Verify the changes of the agent, then remove the worktree:
       git agentwt verify task-5
       git agentwt remove task-5
 
 Exit status:
-    0    done, or in scope
+    0    success, or in scope
     1    violations were found, or the answer is no
     2    the command line is wrong, or there is no repository here
     3    the config or the scope is invalid
     4    refused, to protect work or state
     5    git failed, is missing or is too old
     6    the disk failed
-    7    there is no such worktree of ours
-    8    ownership lost: somebody else holds the worktree or its claim
-   10    incomplete: the best effort that was asked for (--best-effort)
+    7    the worktree is not known to git-agentwt
+    8    ownership lost: another owner has the worktree or its claim
+   10    incomplete answer of --best-effort
   101    a bug in git-agentwt: please report it
 128+n    ended by signal n, after everything was undone
 
-'Could not tell' is never 0 and never 1.";
+An inconclusive check never exits with 0 or 1.";
 
 #[cfg(test)]
 mod tests {

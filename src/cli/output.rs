@@ -1,15 +1,15 @@
 //! Defines the options that commands share: the form of the answer (`--format` and its short forms),
 //! and whether to wait.
 //!
-//! Four groups, because not every form makes sense for every command: [`AnswerOutput`] for
-//! commands that do one thing, [`ListOutput`] for those that print records, [`FindingsOutput`]
-//! for those that print what happened to which path, [`VerdictOutput`] for the one that judges it.
+//! [`AnswerOutput`] is for commands that do one thing, [`ListOutput`] for commands that print
+//! records. A command with more forms replaces the values of `--format` by [`with_forms`].
 
-use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::PossibleValuesParser;
+use clap::builder::TypedValueParser as _;
+use clap::{Arg, Args, ValueEnum};
 
 /// Names a form of the answer on stdout.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// Aligned, coloured on a terminal; it may change between versions.
     #[default]
@@ -26,30 +26,30 @@ pub enum Format {
     Github,
 }
 
-/// Lets a command answer for people or in JSON.
+/// The form of the answer of a command: for people or in JSON.
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub struct AnswerOutput {
     /// Print the answer in this form [default: human]
     ///
-    /// `human` is for people and may change between versions, `json` is a document with a
-    /// versioned envelope.
-    #[arg(long, value_name = "form", value_parser = parser(&[HUMAN, JSON]))]
+    /// `human` is for people and may change between versions; `json` is one document with a
+    /// versioned schema.
+    #[arg(long, value_name = "form", value_parser = forms(&["human", "json"]))]
     format: Option<Format>,
     /// Short for --format=json
     #[arg(long, conflicts_with = "format")]
     json: bool,
 }
 
-/// Lets a command print records for people, for scripts or in JSON.
+/// The form of the records of a command: for people, for scripts or in JSON.
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub struct ListOutput {
     /// Print the answer in this form [default: human]
     ///
-    /// `human` is for people and may change between versions, `json` is a document with a
-    /// versioned envelope, `porcelain` is one record a line for scripts.
-    #[arg(long, value_name = "form", value_parser = parser(&[HUMAN, JSON, PORCELAIN]))]
+    /// `human` is for people and may change between versions; `json` is one document with a
+    /// versioned schema; `porcelain` is one record a line for scripts.
+    #[arg(long, value_name = "form", value_parser = forms(&["human", "json", "porcelain"]))]
     format: Option<Format>,
     /// Short for --format=json
     #[arg(long, conflicts_with = "format")]
@@ -59,59 +59,8 @@ pub struct ListOutput {
     porcelain: bool,
     /// End records with NUL and escape nothing; implies --porcelain
     ///
-    /// Names and paths are then printed byte for byte, whatever is in them. JSON is not changed
-    /// by it.
-    #[arg(short = 'z')]
-    nul: bool,
-}
-
-/// Lets a command print changes or findings for people, for scripts, in JSON or as TSV.
-#[derive(Args, Clone, Copy, Debug, Default)]
-#[command(next_help_heading = "Output")]
-pub struct FindingsOutput {
-    /// Print the answer in this form [default: human]
-    ///
-    /// `human` is for people and may change between versions, `json` is a document with a
-    /// versioned envelope, `porcelain` is one record a line for scripts, `tsv` is one finding a
-    /// line with its path, kind, reason and level.
-    #[arg(long, value_name = "form", value_parser = parser(&[HUMAN, JSON, PORCELAIN, TSV]))]
-    format: Option<Format>,
-    /// Short for --format=json
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
-    /// Short for --format=porcelain
-    #[arg(long, conflicts_with_all = ["format", "json"])]
-    porcelain: bool,
-    /// End records with NUL and escape nothing; implies --porcelain
-    ///
-    /// Paths are then printed byte for byte, whatever is in them. With `--format=tsv` the
-    /// records stay those of TSV; JSON is not changed by it.
-    #[arg(short = 'z')]
-    nul: bool,
-}
-
-/// Lets a command print its verdict in every form, those of code review among them.
-#[derive(Args, Clone, Copy, Debug, Default)]
-#[command(next_help_heading = "Output")]
-pub struct VerdictOutput {
-    /// Print the answer in this form [default: human]
-    ///
-    /// `human` is for people and may change between versions, `json` is a document with a
-    /// versioned envelope, `porcelain` is one record a line for scripts, `tsv` is one finding a
-    /// line with its path, kind, reason and level. `sarif` is a SARIF 2.1.0 log for code scanning,
-    /// `github` prints workflow commands that GitHub shows as annotations.
-    #[arg(long, value_name = "form", value_parser = parser(&[HUMAN, JSON, PORCELAIN, TSV, SARIF, GITHUB]))]
-    format: Option<Format>,
-    /// Short for --format=json
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
-    /// Short for --format=porcelain
-    #[arg(long, conflicts_with_all = ["format", "json"])]
-    porcelain: bool,
-    /// End records with NUL and escape nothing; implies --porcelain
-    ///
-    /// Paths are then printed byte for byte, whatever is in them. With `--format=tsv` the
-    /// records stay those of TSV; JSON is not changed by it.
+    /// Names and paths are then printed byte for byte. With `--format=tsv` the records stay those
+    /// of TSV; JSON does not change.
     #[arg(short = 'z')]
     nul: bool,
 }
@@ -119,91 +68,66 @@ pub struct VerdictOutput {
 /// Holds the option that says whether to wait.
 #[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitOption {
-    /// Do not wait for another git agentwt that works on the same worktree
+    /// Do not wait for another git-agentwt that works on the same worktree
     ///
-    /// One name, one operation at a time: a second command waits, and after a second says for
-    /// which process. With this option it is refused at once (exit 4).
+    /// Only one command at a time works on a worktree: a second command waits, and after one second
+    /// names the process that it waits for. With this option it is refused at once (exit 4).
     #[arg(long)]
     pub no_wait: bool,
 }
 
 impl AnswerOutput {
-    /// The form that was asked for.
+    /// The requested form, and whether records end with NUL.
     #[must_use]
-    pub fn format(&self) -> Format {
+    pub fn form(&self) -> (Format, bool) {
         let short = self.json.then_some(Format::Json);
-        self.format.or(short).unwrap_or_default()
+        (self.format.or(short).unwrap_or_default(), false)
     }
 }
 
 impl ListOutput {
-    /// The form that was asked for; `-z` alone asks for [`Format::Porcelain`].
+    /// The requested form, and whether records end with NUL; `-z` alone requests
+    /// [`Format::Porcelain`].
     #[must_use]
-    pub fn format(&self) -> Format {
-        choose(self.format, self.json, self.porcelain || self.nul)
-    }
-
-    /// Whether `-z` was given.
-    #[must_use]
-    pub fn nul(&self) -> bool {
-        self.nul
+    pub fn form(&self) -> (Format, bool) {
+        let json = self.json.then_some(Format::Json);
+        let porcelain = (self.porcelain || self.nul).then_some(Format::Porcelain);
+        let format = self.format.or(json).or(porcelain);
+        (format.unwrap_or_default(), self.nul)
     }
 }
 
-impl FindingsOutput {
-    /// The form that was asked for; `-z` alone asks for [`Format::Porcelain`].
-    #[must_use]
-    pub fn format(&self) -> Format {
-        choose(self.format, self.json, self.porcelain || self.nul)
-    }
-
-    /// Whether `-z` was given.
-    #[must_use]
-    pub fn nul(&self) -> bool {
-        self.nul
-    }
+/// Accepts these forms and no others, so that the help of each command lists its forms.
+fn forms(names: &'static [&'static str]) -> impl clap::builder::TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(names).map(|name| Format::from_str(&name, false).unwrap_or_default())
 }
 
-impl VerdictOutput {
-    /// The form that was asked for; `-z` alone asks for [`Format::Porcelain`].
-    #[must_use]
-    pub fn format(&self) -> Format {
-        choose(self.format, self.json, self.porcelain || self.nul)
+/// Adds the form TSV to `--format` of [`ListOutput`], and if `review` the forms for code review.
+pub(super) fn with_forms(format: Arg, review: bool) -> Arg {
+    let text = "`human` is for people and may change between versions; `json` is one document with a \
+        versioned schema; `porcelain` is one record a line for scripts; `tsv` is one finding a line \
+        with its path, kind, reason and level.";
+    if review {
+        let review = "`sarif` is a SARIF 2.1.0 log for code scanning; `github` prints workflow \
+            commands that GitHub shows as annotations.";
+        return format
+            .long_help(format!(
+                "Print the answer in this form [default: human]\n\n{text} {review}"
+            ))
+            .value_parser(forms(&[
+                "human",
+                "json",
+                "porcelain",
+                "tsv",
+                "sarif",
+                "github",
+            ]));
     }
-
-    /// Whether `-z` was given.
-    #[must_use]
-    pub fn nul(&self) -> bool {
-        self.nul
-    }
-}
-
-/// The long form wins, then JSON: clap has refused what contradicts itself.
-fn choose(format: Option<Format>, json: bool, porcelain: bool) -> Format {
-    let short = json
-        .then_some(Format::Json)
-        .or(porcelain.then_some(Format::Porcelain));
-    format.or(short).unwrap_or_default()
-}
-
-type Form = (&'static str, Format);
-const HUMAN: Form = ("human", Format::Human);
-const JSON: Form = ("json", Format::Json);
-const PORCELAIN: Form = ("porcelain", Format::Porcelain);
-const TSV: Form = ("tsv", Format::Tsv);
-const SARIF: Form = ("sarif", Format::Sarif);
-const GITHUB: Form = ("github", Format::Github);
-
-/// Accepts these forms and no others, so that the help of each command names what it can do.
-fn parser(forms: &'static [Form]) -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(forms.iter().map(|(name, _)| PossibleValue::new(*name))).map(
-        |given| {
-            forms
-                .iter()
-                .find(|(name, _)| *name == given)
-                .map_or(Format::Human, |(_, format)| *format)
-        },
-    )
+    format
+        .long_help(format!(
+            "Print the answer in this form [default: human]\n\n{text}"
+        ))
+        .value_parser(forms(&["human", "json", "porcelain", "tsv"]))
 }
 
 #[cfg(test)]
@@ -213,9 +137,10 @@ mod tests {
     use super::*;
 
     #[derive(Parser)]
+    #[command(mut_arg("format", |format| with_forms(format, false)))]
     struct Fixture {
         #[command(flatten)]
-        output: FindingsOutput,
+        output: ListOutput,
     }
 
     #[test]
@@ -231,7 +156,7 @@ mod tests {
         ] {
             let arguments = std::iter::once("x").chain(arguments.iter().copied());
             let fixture = Fixture::try_parse_from(arguments).expect("they do not contradict");
-            assert_eq!(fixture.output.format(), format);
+            assert_eq!(fixture.output.form().0, format);
         }
         for arguments in [["--json", "--porcelain"], ["--json", "--format=tsv"]] {
             assert!(Fixture::try_parse_from(std::iter::once("x").chain(arguments)).is_err());

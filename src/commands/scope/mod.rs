@@ -32,7 +32,7 @@ pub fn run(session: &Session, options: &crate::cli::Scope) -> Result<Outcome<Sco
     words.extend(options.paths.iter().cloned());
     let mut paths: Vec<BString> = words.into_iter().map(given::bytes_of).collect();
     if options.stdin {
-        paths.extend(from_stdin(options.output.nul())?);
+        paths.extend(from_stdin(options.output.form().1)?);
     }
     if paths.is_empty() && !options.stdin {
         let counted = counted(&repository, subject)?;

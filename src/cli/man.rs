@@ -44,40 +44,35 @@ const OTHERS: [(&str, &str); 5] = [
 pub fn pages(sections: impl Fn(&str) -> String, json: impl Fn(&str) -> String) -> Vec<Page> {
     let mut root = Cli::command();
     root.build();
-    let verbs: Vec<&Command> = root
-        .get_subcommands()
-        .filter(|c| !c.is_hide_set())
-        .collect();
-    let mut names = vec![("git-agentwt".to_owned(), "1")];
-    names.extend(verbs.iter().map(|verb| (page_name(verb), "1")));
-    names.push((CONFIG.to_owned(), "5"));
-    let see_also = see_also(&names);
-
-    let sections = |page: &str| {
-        let command = page.strip_prefix("git-agentwt").unwrap_or_default();
-        let command = command.strip_prefix('-').unwrap_or("error");
-        let (text, json) = (ended(&sections(page)), json(command));
-        let at = text.find(".SH EXIT").unwrap_or(text.len());
-        format!("{}{json}{}", &text[..at], &text[at..])
+    let verbs = root.get_subcommands().filter(|c| !c.is_hide_set());
+    let mut pages = vec![("git-agentwt".to_owned(), "1", Some(&root))];
+    pages.extend(verbs.map(|verb| (page_name(verb), "1", Some(verb))));
+    pages.push((CONFIG.to_owned(), "5", None));
+    let ours = pages
+        .iter()
+        .map(|(name, number, _)| (name.as_str(), *number));
+    let all = ours
+        .chain(OTHERS)
+        .map(|(name, number)| format!(".BR {} ({number})", escape(name)));
+    let see_also = format!(
+        ".SH \"SEE ALSO\"\n{}\n",
+        all.collect::<Vec<_>>().join(" ,\n")
+    );
+    let text = |name: &str, command: Option<&Command>| {
+        let written = ended(&sections(name));
+        let Some(command) = command else {
+            return header(name, "5", CONFIG_ABOUT) + &written;
+        };
+        let verb = name.strip_prefix("git-agentwt-").unwrap_or("error");
+        let at = written.find(".SH EXIT").unwrap_or(written.len());
+        let written = format!("{}{}{}", &written[..at], json(verb), &written[at..]);
+        page(command, name, &written)
     };
-    let top = page(&root, "git-agentwt", &sections("git-agentwt"));
-    let mut pages = vec![Page {
-        file: "git-agentwt.1".to_owned(),
-        text: top + &see_also,
-    }];
-    pages.extend(verbs.iter().map(|verb| {
-        let name = page_name(verb);
-        Page {
-            text: page(verb, &name, &sections(&name)) + &see_also,
-            file: format!("{name}.1"),
-        }
-    }));
-    let config = header(CONFIG, "5", CONFIG_ABOUT) + &ended(&sections(CONFIG));
-    pages.push(Page {
-        file: format!("{CONFIG}.5"),
-        text: config + &see_also,
-    });
-    pages
+    let page = |(name, number, command): (String, &str, Option<&Command>)| Page {
+        text: text(&name, command) + &see_also,
+        file: format!("{name}.{number}"),
+    };
+    pages.into_iter().map(page).collect()
 }
 
 /// Returns the page that a command line asks for with `--help` (not with `-h`), for a terminal
@@ -125,7 +120,7 @@ fn page(command: &Command, name: &str, sections: &str) -> String {
     out.push_str(&ended(description));
     out.push_str(&commands(command));
     out.push_str(".SH OPTIONS\n");
-    out.push_str(&options(command, Depth::Page));
+    out.push_str(&options(command, true));
     out.push_str(&ended(rest));
     out.push_str(&closing(command));
     out
@@ -188,29 +183,21 @@ fn commands(command: &Command) -> String {
             let _ = writeln!(out, ".SS {}", escape(inner.get_name()));
             out.push_str(&synopsis(inner));
             let _ = writeln!(out, ".PP\n{}.", escape(&about(inner)));
-            out.push_str(&options(inner, Depth::Inner));
+            out.push_str(&options(inner, false));
         }
     }
     out
 }
 
-/// Says where options are shown: as the page's own, or as those of a command within it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Depth {
-    Page,
-    Inner,
-}
-
-/// The options and arguments as `clap_mangen` writes them, with its further headings as parts of
-/// OPTIONS. Within a page there are none, and the options of every command are not repeated.
-fn options(command: &Command, depth: Depth) -> String {
+/// The options and arguments as `clap_mangen` writes them. On a page of their own their headings
+/// are parts of OPTIONS; within a page there are none, and common options are not repeated.
+fn options(command: &Command, is_page: bool) -> String {
     let shown = command.clone().mut_args(|argument| {
+        let is_common = argument.is_global_set() || argument.get_id() == "help";
         let is_explained = argument.get_id() == "format";
-        let is_repeated =
-            depth == Depth::Inner && (argument.is_global_set() || argument.get_id() == "help");
         argument
             .hide_possible_values(is_explained)
-            .hide(is_repeated)
+            .hide(!is_page && is_common)
     });
     let mut bytes = Vec::new();
     let written = Man::new(shown).render_options_section(&mut bytes);
@@ -220,66 +207,36 @@ fn options(command: &Command, depth: Depth) -> String {
     let (_, body) = text.split_once(".SH OPTIONS\n").unwrap_or_default();
     let mut out = String::new();
     for line in body.lines() {
-        match (line.strip_prefix(".SH "), depth) {
-            (Some(heading), Depth::Page) => {
-                let heading = heading.trim_matches('"').to_lowercase();
-                let (first, rest) = heading.split_at(1);
-                let _ = writeln!(out, ".SS {}{rest}", first.to_uppercase());
+        let heading = line
+            .strip_prefix(".SH ")
+            .map(|heading| heading.trim_matches('"'));
+        let _ = match heading.map(|heading| heading.split_at(1)) {
+            Some((first, rest)) if is_page => {
+                writeln!(out, ".SS {first}{}", rest.to_lowercase())
             }
-            (Some(_), Depth::Inner) => {}
-            (None, Depth::Page | Depth::Inner) => {
-                let _ = writeln!(out, "{line}");
-            }
-        }
+            Some(_) => Ok(()),
+            None => writeln!(out, "{line}"),
+        };
     }
     out
 }
 
-/// What the long help ends with. A line at the left margin that ends with a colon is a section's
-/// heading; indented lines are shown as they stand; any other line is a paragraph.
+/// The end of the long help, as it stands. A line at the left margin that ends with a colon is the
+/// heading of a section.
 fn closing(command: &Command) -> String {
-    let text = command
-        .get_after_long_help()
-        .map(ToString::to_string)
-        .unwrap_or_default();
+    let text = command.get_after_long_help().map(ToString::to_string);
     let mut out = String::new();
-    let mut is_verbatim = false;
-    for line in text.lines() {
-        let heading = line.strip_suffix(':').filter(|h| !h.starts_with(' '));
-        let is_table = line.starts_with(' ') || line.starts_with("128+n");
-        if is_verbatim && !is_table && !line.is_empty() {
-            out.push_str(".fi\n");
-            is_verbatim = false;
-        }
-        if let Some(heading) = heading {
-            let _ = writeln!(out, ".SH {}", escape(&heading.to_uppercase()));
-        } else if is_table {
-            if !is_verbatim {
-                out.push_str(".nf\n");
-                is_verbatim = true;
+    for line in text.unwrap_or_default().lines() {
+        let _ = match line.strip_suffix(':').filter(|h| !h.starts_with(' ')) {
+            Some(heading) => {
+                let end = if out.is_empty() { "" } else { ".fi\n" };
+                writeln!(out, "{end}.SH {}\n.nf", escape(&heading.to_uppercase()))
             }
-            let _ = writeln!(out, "{}", escape(line.strip_prefix("  ").unwrap_or(line)));
-        } else if line.is_empty() {
-            out.push_str(if is_verbatim { "\n" } else { "" });
-        } else {
-            let _ = writeln!(out, ".PP\n{}", escape(line));
-        }
+            None => writeln!(out, "{}", escape(line.strip_prefix("  ").unwrap_or(line))),
+        };
     }
-    if is_verbatim {
-        out.push_str(".fi\n");
-    }
-    out
-}
-
-fn see_also(names: &[(String, &str)]) -> String {
-    let others = OTHERS.iter().map(|(name, section)| (*name, *section));
-    let all: Vec<String> = names
-        .iter()
-        .map(|(name, section)| (name.as_str(), *section))
-        .chain(others)
-        .map(|(name, section)| format!(".BR {} ({section})", escape(name)))
-        .collect();
-    format!(".SH \"SEE ALSO\"\n{}\n", all.join(" ,\n"))
+    let end = if out.is_empty() { "" } else { ".fi\n" };
+    out + end
 }
 
 /// Makes text safe for roff: a backslash, a dash that can be copied, and a line that would be a

@@ -7,7 +7,6 @@
 use miette::Diagnostic;
 use serde::Serialize;
 
-use crate::claim::ClaimFailure;
 use crate::commands::restore::RestoreRefusal;
 use crate::commands::verify::range::RangeRefusal;
 use crate::config::ConfigError;
@@ -24,7 +23,7 @@ use crate::git::hooks::HooksError;
 use crate::plan::refusal::Refusal;
 use crate::scope::ScopeError;
 use crate::sync::PatternError;
-use crate::worktree::claims::ClaimsError;
+use crate::worktree::error::ClaimError;
 use crate::worktree::placing::PlacingError;
 use crate::worktree::saved::SavedError;
 use crate::worktree::selection::SelectionError;
@@ -77,7 +76,7 @@ pub enum Error {
     /// A claim is not ours.
     #[error(transparent)]
     #[diagnostic(transparent)]
-    Claim(#[from] Box<ClaimFailure>),
+    Claim(Box<ClaimError>),
     /// The hooks cannot be installed, removed or read.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -224,13 +223,13 @@ impl From<RestoreRefusal> for Error {
     }
 }
 
-impl From<ClaimsError> for Error {
-    fn from(error: ClaimsError) -> Self {
+impl From<ClaimError> for Error {
+    fn from(error: ClaimError) -> Self {
         match error {
-            ClaimsError::Failure(failure) => Self::Claim(failure),
-            ClaimsError::Git(error) => Self::Git(error),
-            ClaimsError::Disk(error) => Self::Disk(error),
-            ClaimsError::Lock(error) => error.into(),
+            ClaimError::Git(error) => Self::Git(error),
+            ClaimError::Disk(error) => Self::Disk(error),
+            ClaimError::Lock(error) => error.into(),
+            error => Self::Claim(Box::new(error)),
         }
     }
 }

@@ -337,7 +337,7 @@ impl From<&HeldClaim> for ClaimField {
         Self {
             remote: claim.remote.clone(),
             commit: claim.commit.clone(),
-            lease: claim.lease,
+            lease: claim.lease.seconds(),
         }
     }
 }

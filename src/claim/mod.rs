@@ -1,162 +1,159 @@
-//! Says what a claim on a name is, and what follows from one that stands on a server: pure.
+//! Says what a claim on a name is, and what follows from a claim on a server: pure.
 //!
-//! A claim is a commit that `refs/agentwt/claims/<name>` names on a git server: no tree to speak
-//! of, no parent, all in its message. Whoever moves the ref by compare-and-swap holds the name.
-//! The times in it are for people: hosts do not agree on them, so nothing is decided by them. What
-//! counts is for how long the observer's own clock has seen the very same commit there
+//! A claim is a commit that `refs/agentwt/claims/<name>` names on a git server: an empty tree, no
+//! parent, and a message in TOML. The repository that moves the ref by compare-and-swap holds the name.
+//! The times in the message are for people: the clocks of hosts differ, so no decision uses them. A
+//! lease ends when the observer's own clock has seen the same commit for that long
 //! ([`decide`]; `docs/decisions/0016-claims.md`).
 //!
-//! What comes from a server is anybody's: its size is bounded, and every value is escaped before
-//! it is shown.
-
-mod failure;
-mod text;
+//! The message is untrusted: its size is bounded, and every value is escaped before it is shown.
 
 use std::fmt;
 use std::time::Duration;
 
-pub use failure::ClaimFailure;
-pub use text::ClaimError;
-
 use serde::{Deserialize, Serialize};
 
 use crate::name::{CommitId, WorktreeName};
+use crate::path::escape_for_terminal;
+use crate::versioned::{RecordError, VERSION, from_text, to_text};
 
-/// Where claims are on the server; they are never made in a local repository.
+/// The claims on the server; never in a local repository.
 pub const REFS: &str = "refs/agentwt/claims/";
+/// The longest commit that is read as a claim, in bytes.
+pub const LONGEST: u64 = 16 * 1024;
 
-/// The full name of the ref that claims a name.
-#[must_use]
-pub fn ref_of(name: &WorktreeName) -> String {
-    format!("{REFS}{name}")
-}
-
-/// Represents what a claim says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The message of a claim.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Claim {
+    /// [`VERSION`].
+    pub version: u32,
     /// The name that is claimed.
     pub name: WorktreeName,
-    /// Who holds it.
-    pub who: Who,
-    /// Since when, RFC 3339 in UTC by the holder's clock.
+    /// The time of the first claim, RFC 3339 in UTC by the holder's clock.
     pub since: String,
-    /// When it was last renewed, by the holder's clock.
+    /// The time of the last renewal, by the holder's clock.
     pub renewed: String,
-    /// When it ends unless it is renewed, by the holder's clock.
+    /// The end without a renewal, by the holder's clock.
     pub expires: String,
-    /// For how long it counts without a change.
+    /// How long the claim counts without a change.
     pub lease: Lease,
-    /// What all claims have that one holder made in a row, and no other.
+    /// A random word, the same in all claims that one holder makes in a row.
     pub holding: String,
-    /// What only this one has.
+    /// A random word that makes every commit different.
     pub nonce: String,
+    /// The holder.
+    pub who: Who,
 }
 
-/// Names who holds a claim.
+/// The holder of a claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Who {
-    /// The name it goes by.
+    /// The name of the owner.
     pub owner: String,
     /// The host.
     pub host: String,
-    /// The process there.
+    /// The process on that host.
     pub pid: u32,
-    /// When that process started, in its system's own words; empty when it is not known.
+    /// The start of that process, in its system's own words; empty when unknown.
     pub started: String,
 }
 
-/// Says what stands on the server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// Nothing.
-    Free,
-    /// A claim, if it can be read.
-    Claimed {
-        /// The object that the ref names.
-        commit: CommitId,
-        /// What it says.
-        claim: Result<Box<Claim>, ClaimError>,
-    },
+impl Claim {
+    /// The message of the commit.
+    #[must_use]
+    pub fn to_message(&self) -> String {
+        format!("agentwt claim on {}\n\n{}", self.name, to_text(self))
+    }
+
+    /// Reads the raw bytes of a commit.
+    ///
+    /// # Errors
+    /// Fails when the commit is not a claim of this version.
+    pub fn from_commit(raw: &[u8]) -> Result<Self, RecordError> {
+        let damaged = |why: &str| RecordError::Damaged(why.to_owned());
+        let text = std::str::from_utf8(raw).map_err(|_| damaged("not UTF-8"))?;
+        let mut parts = text.splitn(3, "\n\n").skip(2);
+        from_text(parts.next().ok_or_else(|| damaged("no message"))?)
+    }
 }
 
-/// Says what a claimer does about what stands there.
+impl fmt::Display for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (who, lease) = (&self.who, self.lease);
+        let [owner, host, since, renewed] = [&who.owner, &who.host, &self.since, &self.renewed]
+            .map(|t| escape_for_terminal(t.as_bytes()));
+        let pid = who.pid;
+        write!(
+            f,
+            "`{owner}` (process {pid} on {host}, since {since}, renewed {renewed}, for {lease})"
+        )
+    }
+}
+
+/// The claim on the server, and the clock before the server was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The clock.
+    pub asked: Reading,
+    /// The commit and its message; none when the name is free.
+    pub claim: Option<(CommitId, Claim)>,
+}
+
+/// What a claimer may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Nobody has it: take it.
-    Take,
-    /// It is our own: go on from this one.
-    GoOn(CommitId, Box<Claim>),
-    /// It has stood unchanged for its whole lease: take it over.
-    TakeOver(CommitId, Box<Claim>),
-    /// Somebody has it.
-    Wait {
-        /// Its commit.
-        commit: CommitId,
-        /// What it says.
-        claim: Box<Claim>,
-        /// How long it has to stay as it is until it may be taken over.
-        left: Duration,
-    },
-    /// Something is there that we cannot read, so nobody can say when it ends.
-    Leave(CommitId, ClaimError),
+    /// The name is free.
+    Free,
+    /// The claim is our own.
+    Ours(Claim),
+    /// The claim did not change for its whole lease.
+    Lapsed(Claim),
+    /// Another holds the name, and may be replaced after this time without a change.
+    Held(Claim, Duration),
 }
 
-/// Decides what a claimer does.
+/// Decides what a claimer may do.
 ///
-/// `now` was read before the server was asked, and `seen` after it was asked the first time, so
-/// that the time between them is never longer than the claim has really stood there.
+/// The clock was read before the server was asked, and for `seen` after the server was asked the
+/// first time, so the time between them is never longer than the claim was really there.
 #[must_use]
-pub fn decide(
-    standing: Standing,
-    own: Option<&Own>,
-    seen: Option<&Seen>,
-    now: &Reading,
-) -> Decision {
-    let (commit, claim) = match standing {
-        Standing::Free => return Decision::Take,
-        Standing::Claimed { commit, claim } => (commit, claim),
-    };
-    let claim = match claim {
-        Ok(claim) => claim,
-        Err(error) => return Decision::Leave(commit, error),
+pub fn decide(standing: Standing, own: Option<&Own>, seen: Option<&Seen>) -> Decision {
+    let Some((commit, claim)) = standing.claim else {
+        return Decision::Free;
     };
     if own.is_some_and(|own| own.made(&claim)) {
-        return Decision::GoOn(commit, claim);
+        return Decision::Ours(claim);
     }
     let stood = seen
         .filter(|seen| seen.commit == commit)
-        .and_then(|seen| now.since(&seen.first))
+        .and_then(|seen| standing.asked.since(&seen.first))
         .unwrap_or_default();
     let left = claim.lease.duration().saturating_sub(stood);
     if left.is_zero() {
-        Decision::TakeOver(commit, claim)
+        Decision::Lapsed(claim)
     } else {
-        Decision::Wait {
-            commit,
-            claim,
-            left,
-        }
+        Decision::Held(claim, left)
     }
 }
 
-/// Represents a lease in whole seconds: at least one, at most [`Lease::LONGEST`].
+/// A lease in whole seconds: at least one, at most thirty days.
 ///
 /// ```
 /// use git_agentwt::claim::Lease;
 /// assert_eq!(Lease::parse("90s").map(|lease| lease.seconds()), Ok(90));
 /// assert_eq!(Lease::parse("2h").map(|lease| lease.to_string()), Ok("2h".to_owned()));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "u64", into = "u64")]
 pub struct Lease(u64);
 
 const WANTED: &str = "write whole seconds, minutes, hours or days, from 1s to 30d: 90s, 10m, 2h";
 
 impl Lease {
-    /// What `add --claim` takes where nobody says otherwise.
+    /// The lease of `add --claim` without `--lease`.
     pub const DEFAULT: Self = Self(600);
-    /// The longest: thirty days.
-    pub const LONGEST: Self = Self(30 * 24 * 3600);
 
     /// Takes a number of seconds.
     #[must_use]
@@ -172,100 +169,100 @@ impl Lease {
     /// # Errors
     /// Says what is allowed.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let (number, unit) = match text.char_indices().last() {
-            Some((at, 's')) => (&text[..at], 1),
-            Some((at, 'm')) => (&text[..at], 60),
-            Some((at, 'h')) => (&text[..at], 3600),
-            Some((at, 'd')) => (&text[..at], 24 * 3600),
-            Some(_) | None => (text, 1),
-        };
-        let is_plain = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        let number = is_plain.then(|| number.parse::<u64>().ok()).flatten();
+        let units = [('s', 1), ('m', 60), ('h', 3600), ('d', 24 * 3600)];
+        let unit = units
+            .iter()
+            .find_map(|(letter, unit)| Some((text.strip_suffix(*letter)?, *unit)));
+        let (number, unit) = unit.unwrap_or((text, 1));
+        let number = number
+            .bytes()
+            .all(|byte| byte.is_ascii_digit())
+            .then(|| number.parse().ok());
         number
-            .and_then(|number| number.checked_mul(unit))
-            .and_then(Self::of_seconds)
+            .flatten()
+            .and_then(|number: u64| Self::of_seconds(number.checked_mul(unit)?))
             .ok_or_else(|| WANTED.to_owned())
     }
 
-    /// Its seconds.
+    /// The seconds.
     #[must_use]
     pub const fn seconds(self) -> u64 {
         self.0
     }
 
-    /// It as a duration.
+    /// The lease as a duration.
     #[must_use]
     pub const fn duration(self) -> Duration {
         Duration::from_secs(self.0)
     }
 }
 
+impl TryFrom<u64> for Lease {
+    type Error = &'static str;
+
+    fn try_from(seconds: u64) -> Result<Self, Self::Error> {
+        Self::of_seconds(seconds).ok_or("not a lease")
+    }
+}
+
+impl From<Lease> for u64 {
+    fn from(lease: Lease) -> Self {
+        lease.0
+    }
+}
+
 impl fmt::Display for Lease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&in_words(self.0.into()))
+        let units = [(24 * 3600, 'd'), (3600, 'h'), (60, 'm')];
+        let whole = units.iter().find(|(unit, _)| self.0.is_multiple_of(*unit));
+        let (unit, letter) = whole.unwrap_or(&(1, 's'));
+        write!(f, "{}{letter}", self.0 / unit)
     }
 }
 
-/// Seconds as `--lease` takes them: in the largest unit that they are whole in.
-fn in_words(seconds: u128) -> String {
-    let units = [(24 * 3600, 'd'), (3600, 'h'), (60, 'm')];
-    let whole = units
-        .iter()
-        .find(|(unit, _)| seconds > 0 && seconds.is_multiple_of(*unit));
-    match whole {
-        Some((unit, letter)) => format!("{}{letter}", seconds / unit),
-        None => format!("{seconds}s"),
-    }
-}
-
-/// Holds what is known of the claim on one name.
+/// What this repository knows of the claim on one name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimState {
-    /// [`crate::versioned::VERSION`].
+    /// [`VERSION`].
     pub version: u32,
-    /// What is ours, or may be.
+    /// Our own claim, written before the first push.
     #[serde(default)]
     pub own: Option<Own>,
-    /// What was seen of another's.
+    /// The claim of another.
     #[serde(default)]
     pub seen: Option<Seen>,
 }
 
-/// Holds by what a claim of ours is known again.
+/// How a claim of ours is recognized.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Own {
     /// The remote.
     pub remote: String,
-    /// Who took it.
-    pub who: Who,
-    /// What all its commits have, and no other's.
+    /// The owner.
+    pub owner: String,
+    /// The word in all its commits.
     pub holding: String,
-    /// Since when, RFC 3339 in UTC.
-    pub since: String,
-    /// The commit that the server took last, once it has taken one.
-    #[serde(default)]
-    pub commit: Option<CommitId>,
 }
 
-/// Holds when something of another's was first seen.
+/// When the claim of another was first seen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seen {
-    /// The remote on which.
+    /// The remote.
     pub remote: String,
-    /// What was there.
+    /// The commit.
     pub commit: CommitId,
-    /// When.
+    /// The clock.
     pub first: Reading,
 }
 
-/// Holds what a clock showed that only goes forward, and only this run of the system has.
+/// A clock that only goes forward, within one run of the system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reading {
-    /// Which run of the system.
+    /// The run of the system.
     pub boot: String,
     /// Milliseconds.
     pub milliseconds: u64,
@@ -273,32 +270,25 @@ pub struct Reading {
 
 impl Default for ClaimState {
     fn default() -> Self {
+        let (own, seen) = (None, None);
         Self {
-            version: crate::versioned::VERSION,
-            own: None,
-            seen: None,
+            version: VERSION,
+            own,
+            seen,
         }
     }
 }
 
-impl ClaimState {
-    /// Whether there is nothing in it.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.own.is_none() && self.seen.is_none()
-    }
-}
-
 impl Own {
-    /// Whether a claim is one of these.
+    /// Whether a claim is ours.
     #[must_use]
     pub fn made(&self, claim: &Claim) -> bool {
-        self.holding == claim.holding && self.who.owner == claim.who.owner
+        self.holding == claim.holding && self.owner == claim.who.owner
     }
 }
 
 impl Reading {
-    /// How long ago another reading was; none when that was in another run of the system.
+    /// The time since an earlier reading; none when that was in another run of the system.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Option<Duration> {
         let passed = self.milliseconds.checked_sub(earlier.milliseconds)?;

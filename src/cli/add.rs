@@ -240,7 +240,7 @@ pub struct ClaimOptions {
 
 /// Renew the claim on a worktree, or record that its owner is alive
 ///
-/// Renews the claim of `git agentwt add --claim` with one push, for another lease. If the claim is
+/// Renews the claim of `git agentwt add --claim` for another lease. If the claim is
 /// lost, the command exits with 8 and names the new owner: stop the work there. A scheduler calls
 /// this command in a loop. In a worktree without a claim, it renews the owner in the record.
 #[derive(Args, Debug)]

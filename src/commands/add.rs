@@ -83,9 +83,9 @@ pub fn run(session: &Session, options: &crate::cli::Add) -> Result<Outcome<Added
     let prompt =
         session.waiting(|| prompt::read(&options.context, &session.start, &session.input))?;
     let attempts = Attempts::of(session, &name, options);
-    let claiming = Claiming::nothing(session, &name, options);
+    let claiming = Claiming::new(session, &name, options);
     let made = attempts.run(
-        || claiming.ask(),
+        || claiming.check(),
         || attempt(session, options, &name, prompt.as_deref(), &claiming),
     );
     let (mut outcome, number) = claiming.or_back(made)?;
@@ -136,7 +136,7 @@ fn attempt(
         Decision::Make(plan) => *plan,
         Decision::Keep(plan) => {
             let claimed = match &known {
-                Some(known) => claim::of_kept(session, &repository, known, options)?,
+                Some(known) => claiming.take_for(&repository, known)?,
                 None => None,
             };
             let mut kept = kept(&repository, *plan, known.as_ref(), options, prompt)?;

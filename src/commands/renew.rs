@@ -6,13 +6,15 @@ use serde::Serialize;
 use super::{Outcome, Session};
 use crate::answer::shapes::{ClaimField, OwnerField};
 use crate::answer::{Answer, Text};
-use crate::claim::{ClaimFailure, Lease, Who};
+use crate::claim::{Lease, Who};
 use crate::disk::files::{self, Lock};
 use crate::disk::lock::{LockError, LockFile, Patience};
 use crate::error::Error;
 use crate::facts::{Repository, Worktree, owner};
 use crate::path::escape_for_terminal;
-use crate::worktree::claims::{self, Claims, Renewal};
+use crate::process;
+use crate::worktree::claims::{Claims, Renewal, started};
+use crate::worktree::error::ClaimError;
 use crate::worktree::{Alive, HeldClaim, Owner, OwnerProcess, to_text};
 
 /// The answer of `renew`.
@@ -77,59 +79,57 @@ impl Answer for RenewAnswer {
 pub fn run(session: &Session, options: &crate::cli::Renew) -> Result<Outcome<RenewAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let known = Worktree::of(&repository, options.name.as_deref())?;
-    let Some(held) = known.record.claim.clone() else {
-        return owner_only(&repository, &known, options);
+    let (claim, owner) = match known.record.claim.clone() {
+        None => (None, Some(renew_owner(&repository, &known, options)?)),
+        Some(held) => {
+            let (held, who, owner) = renew_claim(session, &repository, &known, held, options)?;
+            let claim = RenewedClaim {
+                claim: ClaimField::from(&held),
+                owner: who.owner,
+                host: who.host,
+                pid: who.pid,
+            };
+            (Some(claim), owner)
+        }
     };
+    Ok(Outcome::done(RenewAnswer {
+        name: known.record.name.to_string(),
+        dry_run: options.dry_run,
+        claim,
+        owner: owner.map(|owner| OwnerField::new(&owner, owner::alive(&owner))),
+    }))
+}
+
+fn renew_claim(
+    session: &Session,
+    repository: &Repository,
+    known: &Worktree,
+    held: HeldClaim,
+    options: &crate::cli::Renew,
+) -> Result<(HeldClaim, Who, Option<Owner>), Error> {
     let name = &known.record.name;
-    let limit = claims::limit(&session.environment)?;
-    let claims = Claims::at(&repository, name, &held.remote, limit)?;
+    let claims = Claims::at(repository, name, &held.remote, &session.environment)?;
     let renewal = Renewal {
         owner: options.owner.clone(),
         pid: options.owner_pid,
         lease: options.lease,
     };
-    let (held, who) = if options.dry_run {
-        let who = claims.look_to_renew(&held, &renewal)?;
-        (held, who)
-    } else {
-        claims.renew(&held, &renewal)?
-    };
-    let owner = if options.dry_run {
-        known.record.owner.clone()
-    } else {
-        keep(&repository, &known, &held, &who)?
-    };
-    let owner = owner.map(|owner| OwnerField::new(&owner, owner::alive(&owner)));
-    Ok(Outcome::done(RenewAnswer {
-        name: name.to_string(),
-        dry_run: options.dry_run,
-        claim: Some(RenewedClaim {
-            claim: ClaimField::from(&held),
-            owner: who.owner,
-            host: who.host,
-            pid: who.pid,
-        }),
-        owner,
-    }))
-}
-
-/// Writes the record, unless somebody works on the worktree: a lease must not end because a
-/// long `sync` is waited for, and the next renewal knows the claim again without it.
-fn keep(
-    repository: &Repository,
-    known: &Worktree,
-    held: &HeldClaim,
-    who: &Who,
-) -> Result<Option<Owner>, Error> {
-    let mut lock: LockFile = repository.name_lock(&known.record.name);
+    let recorded = known.record.owner.clone();
+    if options.dry_run {
+        let who = claims.check_renew(&held, &renewal)?;
+        return Ok((held, who, recorded));
+    }
+    let (held, who) = claims.renew(&held, &renewal)?;
+    // a lease must not end because a long `sync` has the lock; the next renewal recognizes the claim
+    // without the record
+    let mut lock: LockFile = repository.name_lock(name);
     lock.waiting.patience = Patience::Refuse;
     let _name = match Lock::wait(&lock) {
         Ok(lock) => lock,
-        Err(LockError::Held { .. }) => return Ok(known.record.owner.clone()),
+        Err(LockError::Held { .. }) => return Ok((held, who, recorded)),
         Err(error @ (LockError::Disk(_) | LockError::Interrupted(_))) => return Err(error.into()),
     };
-    // what it is may have changed since it was read
-    let mut record = Worktree::load(repository, &known.record.name)?.record;
+    let mut record = Worktree::load(repository, name)?.record;
     record.claim = Some(held.clone());
     if let Some(owner) = record.owner.as_mut().filter(|owner| owner.id == who.owner) {
         owner.host.clone_from(&who.host);
@@ -139,50 +139,46 @@ fn keep(
         });
     }
     files::write(&known.dir.join("record.toml"), to_text(&record).as_bytes())?;
-    Ok(record.owner)
+    Ok((held, who, record.owner))
 }
 
 /// Renews the owner in the record, under the lock of the name.
-fn owner_only(
+fn renew_owner(
     repository: &Repository,
     known: &Worktree,
     options: &crate::cli::Renew,
-) -> Result<Outcome<RenewAnswer>, Error> {
-    let name = known.record.name.to_string();
-    let refuse = |failure| Err(Error::Claim(Box::new(failure)));
-    let _name = Lock::wait(&repository.name_lock(&known.record.name))?;
-    let mut record = Worktree::load(repository, &known.record.name)?.record;
-    let id = match (&options.owner, &record.owner) {
-        (None, None) => return refuse(ClaimFailure::NothingToRenew { name }),
+) -> Result<Owner, Error> {
+    let name = known.record.name.clone();
+    let _name = Lock::wait(&repository.name_lock(&name))?;
+    let mut record = Worktree::load(repository, &name)?.record;
+    let before = record.owner.take();
+    let id = match (&options.owner, &before) {
+        (None, None) => return Err(ClaimError::NothingToRenew { name }.into()),
         (Some(asked), Some(there)) if *asked != there.id && owner::alive(there) != Alive::No => {
-            return refuse(ClaimFailure::another_owner(&name, asked, &there.id));
+            return Err(Error::from(ClaimError::AnotherOwner {
+                name,
+                asked: asked.clone(),
+                owner: there.id.clone(),
+            }));
         }
         (Some(asked), _) => asked.clone(),
         (None, Some(there)) => there.id.clone(),
     };
-    let before = record.owner.take().filter(|there| there.id == id);
-    let renewed = match (before, options.owner_pid) {
-        // the same process as before, or none: since when stays
-        (Some(there), None) => there,
-        (before, pid) => {
-            let since = before.map_or_else(Session::now, |there| there.since);
-            match owner::owner(&id, pid, since) {
-                Some(owner) => owner,
-                None => {
-                    let pid = pid.unwrap_or_default();
-                    return refuse(ClaimFailure::NoSuchProcess { pid });
-                }
-            }
-        }
-    };
+    let before = before.filter(|there| there.id == id);
+    let mut renewed = before.unwrap_or_else(|| Owner {
+        id,
+        host: process::host(),
+        process: None,
+        since: Session::now(),
+    });
+    if let Some(pid) = options.owner_pid {
+        let started = started(pid)?;
+        renewed.host = process::host();
+        renewed.process = Some(OwnerProcess { pid, started });
+    }
     record.owner = Some(renewed.clone());
     if !options.dry_run {
         files::write(&known.dir.join("record.toml"), to_text(&record).as_bytes())?;
     }
-    Ok(Outcome::done(RenewAnswer {
-        name,
-        dry_run: options.dry_run,
-        claim: None,
-        owner: Some(OwnerField::new(&renewed, owner::alive(&renewed))),
-    }))
+    Ok(renewed)
 }

@@ -22,31 +22,6 @@ pub struct ClaimRemote {
     asked: Option<String>,
 }
 
-/// Says why a remote cannot hold claims.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RemoteFault {
-    /// There is none of this name.
-    #[error("there is no such remote")]
-    Unknown,
-    /// Its name cannot stand in a setting that is given on the command line.
-    #[error("its name has a `=` in it")]
-    Name,
-    /// A push would go to several servers.
-    #[error("it pushes to several servers, and a claim is on one")]
-    Several,
-}
-
-/// Says what came of a push.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pushed {
-    /// The server did it.
-    Done,
-    /// The server, or git before it asked, says no (`!` of `--porcelain`).
-    Rejected(String),
-    /// The push failed otherwise: whether the server did it is not known.
-    Unknown(String),
-}
-
 impl Git {
     /// The names of the remotes.
     ///
@@ -57,30 +32,33 @@ impl Git {
         Ok(names.lines().map(|n| n.to_str_lossy().into()).collect())
     }
 
-    /// Takes a remote by its name.
+    /// Takes one of the known remotes by its name.
     ///
     /// # Errors
-    /// Fails when git does; the inner one says why it cannot hold claims.
-    pub fn claim_remote(&self, name: &str) -> Result<Result<ClaimRemote, RemoteFault>, GitError> {
-        if !self.remotes()?.iter().any(|known| known == name) {
-            return Ok(Err(RemoteFault::Unknown));
+    /// Fails when git does; the inner error says why the remote cannot hold claims.
+    pub fn claim_remote(
+        &self,
+        name: &str,
+        known: &[String],
+    ) -> Result<Result<ClaimRemote, &'static str>, GitError> {
+        if !known.iter().any(|known| known == name) {
+            return Ok(Err("there is no such remote"));
         }
         if name.contains('=') {
-            return Ok(Err(RemoteFault::Name));
+            return Ok(Err(
+                "its name has a `=`, which no setting on the command line can have",
+            ));
         }
         let what = "read where a remote is";
         let push = self.output(what, &["remote", "get-url", "--push", "--all", "--", name])?;
-        let mut places = push.lines();
-        let (first, second) = (places.next(), places.next());
-        let first = match (first, second) {
-            (Some(first), None) => first.to_str_lossy().into_owned(),
-            (Some(_), Some(_)) => return Ok(Err(RemoteFault::Several)),
-            (None, _) => return Ok(Err(RemoteFault::Unknown)),
+        let places: Vec<_> = push.lines().map(|line| line.to_str_lossy()).collect();
+        let [place] = places.as_slice() else {
+            return Ok(Err("it pushes to several servers, and a claim is on one"));
         };
         let fetch = self.line(what, &["remote", "get-url", "--", name])?;
         Ok(Ok(ClaimRemote {
             name: name.to_owned(),
-            asked: (fetch != first).then_some(first),
+            asked: (fetch != *place).then(|| place.to_string()),
         }))
     }
 
@@ -95,8 +73,8 @@ impl Git {
         self.commit_tree(&tree, message, &[])
     }
 
-    /// Moves a ref of a server, or deletes it, if it is still where it is expected to be; none
-    /// expects it not to exist.
+    /// Moves a ref of a server, or deletes it, if it is where it is expected to be (none: not there).
+    /// Where git does not say that the server did it, the inner error has git's words.
     ///
     /// # Errors
     /// Fails when git cannot be started.
@@ -106,36 +84,21 @@ impl Git {
         name: &str,
         new: Option<&CommitId>,
         expected: Option<&CommitId>,
-    ) -> Result<Pushed, GitError> {
-        let lease = expected.map_or("", CommitId::as_str);
-        let lease = format!("--force-with-lease={name}:{lease}");
-        let change = format!("{}:{name}", new.map_or("", CommitId::as_str));
+    ) -> Result<Result<(), String>, GitError> {
+        let id = |id: Option<&CommitId>| id.map(ToString::to_string).unwrap_or_default();
+        let lease = format!("--force-with-lease={name}:{}", id(expected));
+        let change = format!("{}:{name}", id(new));
         let settings = settings(remote);
         let mut args: Vec<&str> = settings.iter().map(String::as_str).collect();
-        args.extend(["push", "--porcelain", "--no-verify", "--no-signed"]);
-        args.extend(["--no-follow-tags", "--recurse-submodules=no", &lease, "--"]);
+        args.extend(["push", "--no-verify", "--no-signed", "--no-follow-tags"]);
+        args.extend(["--recurse-submodules=no", &lease, "--"]);
         args.extend([remote.name.as_str(), &change]);
-        let answer = match self.run(&args, None) {
-            Ok(answer) => answer,
-            Err(error @ GitError::TimedOut { .. }) => {
-                return Ok(Pushed::Unknown(error.to_string()));
-            }
-            Err(error) => return Err(error),
-        };
-        let line = answer.stdout.lines().find(|line| {
-            let mut fields = line.split_str("\t");
-            let second = fields.nth(1).unwrap_or_default();
-            second.ends_with_str(format!(":{name}"))
-        });
-        Ok(match (line.and_then(|line| line.first()), answer.status) {
-            (Some(b' ' | b'+' | b'*' | b'=' | b'-'), Some(0)) => Pushed::Done,
-            (Some(b'!'), _) => {
-                let line = line.unwrap_or_default().to_str_lossy();
-                let why = line.rsplit('\t').next().unwrap_or_default();
-                Pushed::Rejected(joined(why, &answer.stderr))
-            }
-            (Some(_) | None, _) => Pushed::Unknown(joined("", &answer.stderr)),
-        })
+        match self.run(&args, None) {
+            Ok(answer) if answer.status == Some(0) => Ok(Ok(())),
+            Ok(answer) => Ok(Err(reasons(&answer.stderr))),
+            Err(error @ GitError::TimedOut { .. }) => Ok(Err(error.to_string())),
+            Err(error) => Err(error),
+        }
     }
 
     /// What a ref of a server names; none when there is no such ref.
@@ -206,19 +169,12 @@ fn settings(remote: &ClaimRemote) -> Vec<String> {
     all.flat_map(|one| ["-c".to_owned(), one]).collect()
 }
 
-/// Git's reason and what it said besides, in one line.
-fn joined(reason: &str, stderr: &[u8]) -> String {
+/// What git and the server said, in one line.
+fn reasons(stderr: &[u8]) -> String {
     let said = stderr.to_str_lossy();
+    let noise = ["hint:", "To ", "error: failed to push some refs"];
     let lines = said.lines().map(str::trim);
-    let lines = lines.filter(|line| {
-        let is_summary = line.starts_with("error: failed to push some refs");
-        !line.is_empty() && !line.starts_with("hint:") && !is_summary
-    });
-    let all: Vec<&str> = std::iter::once(reason).chain(lines).collect();
-    let all: Vec<&str> = all.into_iter().filter(|line| !line.is_empty()).collect();
-    if all.is_empty() {
-        "git said nothing".to_owned()
-    } else {
-        all.join("; ").chars().take(600).collect()
-    }
+    let lines = lines.filter(|line| !line.is_empty() && !noise.iter().any(|n| line.starts_with(n)));
+    let all: Vec<&str> = lines.collect();
+    all.join("; ").chars().take(600).collect()
 }

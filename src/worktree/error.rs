@@ -1,11 +1,18 @@
-//! Lists why a worktree of ours cannot be read.
+//! Lists why a worktree of ours cannot be read, and why a claim is not ours.
 #![allow(
     unused_assignments,
     reason = "zkat/miette#458: the derive of Diagnostic assigns fields that it does not read"
 )]
 
+use std::fmt;
+
+use crate::claim::{Claim, Lease, REFS};
 use crate::disk::DiskError;
+use crate::disk::lock::LockError;
+use crate::exit::ExitCode;
 use crate::git::GitError;
+use crate::name::{CommitId, WorktreeName};
+use crate::path::escape_for_terminal;
 
 /// Says why a worktree of ours cannot be read.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -84,4 +91,144 @@ fn names_help(known: &[String]) -> String {
     }
     let names = known.join(", ");
     format!("there are: {names}; `git agentwt list` shows them")
+}
+
+/// What was tried with a claim.
+#[derive(Clone, Debug)]
+pub struct ClaimAttempt {
+    /// The verb.
+    pub doing: &'static str,
+    /// The name.
+    pub name: WorktreeName,
+    /// The remote.
+    pub remote: String,
+}
+
+impl fmt::Display for ClaimAttempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (doing, name, remote) = (self.doing, &self.name, &self.remote);
+        write!(f, "cannot {doing} `{name}` at {remote}")
+    }
+}
+
+/// Says why a claim was not taken, renewed or given back.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+#[expect(missing_docs, reason = "the fields are what the messages say")]
+pub enum ClaimError {
+    /// Another holds the name.
+    #[error("{at}: {claim} holds it")]
+    #[diagnostic(
+        code(agentwt::claim::held),
+        help(
+            "if it stays unchanged for {left} from now, by the clock of this host, it may be taken over: git agentwt add {} --claim {}",
+            at.name, at.remote
+        )
+    )]
+    Held {
+        at: ClaimAttempt,
+        claim: Box<Claim>,
+        left: Lease,
+    },
+    /// Something is there that cannot be read.
+    #[error("{at}: the claim {commit} there cannot be read: {}", escape_for_terminal(why.as_bytes()))]
+    #[diagnostic(
+        code(agentwt::claim::unreadable),
+        help(
+            "once you know that no agent works there: git push --force-with-lease={REFS}{}:{commit} {} :{REFS}{}",
+            at.name, at.remote, at.name
+        )
+    )]
+    Unreadable {
+        at: ClaimAttempt,
+        commit: CommitId,
+        why: String,
+    },
+    /// The claim was ours, and is gone.
+    #[error("{at}: it is no longer there")]
+    #[diagnostic(
+        code(agentwt::claim::gone),
+        help("to claim it again: git agentwt add {} --claim {}", at.name, at.remote)
+    )]
+    Gone { at: ClaimAttempt },
+    /// The server refused, or cannot be reached.
+    #[error("{at}: the server cannot be reached, or refuses: {}", escape_for_terminal(words.as_bytes()))]
+    #[diagnostic(
+        code(agentwt::claim::server),
+        help(
+            "the server must let {REFS}* be pushed; to see the claim: git ls-remote {} {REFS}{}",
+            at.remote, at.name
+        )
+    )]
+    Server { at: ClaimAttempt, words: String },
+    /// The worktree is claimed elsewhere.
+    #[error("cannot claim `{name}` at {remote}: it is claimed at {held_at}")]
+    #[diagnostic(
+        code(agentwt::claim::elsewhere),
+        help("git agentwt add {name} --claim {held_at}")
+    )]
+    Elsewhere {
+        name: WorktreeName,
+        remote: String,
+        held_at: String,
+    },
+    /// Another owner of this repository has the worktree.
+    #[error("cannot renew `{name}` for `{}`: `{}` owns it", escape_for_terminal(asked.as_bytes()), escape_for_terminal(owner.as_bytes()))]
+    #[diagnostic(
+        code(agentwt::claim::another_owner),
+        help("to renew it in its owner's name: git agentwt renew {name} --owner '{}'", escape_for_terminal(owner.as_bytes()))
+    )]
+    AnotherOwner {
+        name: WorktreeName,
+        asked: String,
+        owner: String,
+    },
+    /// There is neither a claim nor an owner.
+    #[error("cannot renew `{name}`: it has neither a claim nor an owner")]
+    #[diagnostic(
+        code(agentwt::claim::nothing_to_renew),
+        help("to claim it: git agentwt add {name} --claim origin")
+    )]
+    NothingToRenew { name: WorktreeName },
+    /// A remote, process or time limit of the command line cannot be used.
+    #[error("cannot use {what} for claims: {why}")]
+    #[diagnostic(code(agentwt::claim::usage), help("{advice}"))]
+    Usage {
+        what: String,
+        why: &'static str,
+        advice: String,
+    },
+    /// Git failed.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Git(#[from] GitError),
+    /// The disk failed.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Disk(#[from] DiskError),
+    /// The lock of the claim was not free.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+}
+
+impl ClaimError {
+    /// The status with which the program ends.
+    #[must_use]
+    pub const fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Held { .. }
+            | Self::Unreadable { .. }
+            | Self::Gone { .. }
+            | Self::AnotherOwner { .. } => ExitCode::OwnershipLost,
+            Self::Elsewhere { .. } | Self::NothingToRenew { .. } => ExitCode::Refused,
+            Self::Usage { .. } => ExitCode::Usage,
+            Self::Server { .. } | Self::Git(_) => ExitCode::Git,
+            Self::Disk(_) | Self::Lock(_) => ExitCode::Disk,
+        }
+    }
+
+    /// Whether the claim is certainly not ours.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.exit_code() == ExitCode::OwnershipLost
+    }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::claim::Lease;
 use crate::name::CommitId;
 
 /// Names who works in a worktree: what `add --owner` said.
@@ -39,8 +40,8 @@ pub struct HeldClaim {
     pub remote: String,
     /// The commit that `refs/agentwt/claims/<name>` named there.
     pub commit: CommitId,
-    /// For how many seconds without a change it counts.
-    pub lease: u64,
+    /// How long it counts without a change.
+    pub lease: Lease,
 }
 
 /// Says whether an owner is alive.

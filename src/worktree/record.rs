@@ -273,7 +273,7 @@ mod tests {
             claim: Some(HeldClaim {
                 remote: "origin".into(),
                 commit: commit.clone(),
-                lease: 600,
+                lease: crate::claim::Lease::DEFAULT,
             }),
             path: "/r/.agentwt/worktrees/task-5".into(),
             admin_dir: "/r/.git/worktrees/task-5".into(),

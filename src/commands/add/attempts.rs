@@ -9,7 +9,7 @@ use crate::git::GitError;
 use crate::name::WorktreeName;
 use crate::plan::retry;
 use crate::process::{CommandProber, Ownership, Prober, Question, SharedProber};
-use crate::worktree::claims::ClaimAnswer;
+use crate::worktree::error::ClaimError;
 
 /// How often a signal is looked for while nothing else is done.
 const TICK: Duration = Duration::from_millis(20);
@@ -54,7 +54,7 @@ impl<'a> Attempts<'a> {
     /// The error of the last attempt; that ownership is lost, or the signal that came meanwhile.
     pub fn run<A>(
         &self,
-        claim: impl Fn() -> Option<ClaimAnswer>,
+        claim: impl Fn() -> Result<(), ClaimError>,
         mut attempt: impl FnMut() -> Result<A, Error>,
     ) -> Result<(A, u32), Error> {
         let mut number = 1;
@@ -73,7 +73,15 @@ impl<'a> Attempts<'a> {
             self.pause()?;
             number += 1;
             self.ask(number)?;
-            self.ask_server(claim())?;
+            self.session.check()?;
+            match claim() {
+                Ok(()) => {}
+                Err(error) if error.is_lost() => return Err(error.into()),
+                Err(error) => self.session.log.tell(&format!(
+                    "the claim cannot say whether `{}` is still ours ({error}); it is tried on",
+                    self.name
+                )),
+            }
         }
     }
 
@@ -116,24 +124,6 @@ impl<'a> Attempts<'a> {
             }
         }
         Ok(())
-    }
-}
-
-impl Attempts<'_> {
-    /// The claim that is held on a server is one more that is asked.
-    fn ask_server(&self, answer: Option<ClaimAnswer>) -> Result<(), Error> {
-        self.session.check()?;
-        match answer {
-            None | Some(ClaimAnswer::Ours) => Ok(()),
-            Some(ClaimAnswer::Lost(failure)) => Err(Error::Claim(failure)),
-            Some(ClaimAnswer::Unknown(why)) => {
-                self.session.log.tell(&format!(
-                    "the claim cannot say whether `{}` is still ours ({why}); it is tried on",
-                    self.name
-                ));
-                Ok(())
-            }
-        }
     }
 }
 

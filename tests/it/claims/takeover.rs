@@ -5,15 +5,14 @@ use std::sync::Barrier;
 use std::time::Duration;
 
 use camino::Utf8Path;
-use git_agentwt::claim::{ClaimFailure, Lease};
+use git_agentwt::claim::Lease;
 use git_agentwt::facts::Repository;
 use git_agentwt::git::{SharedRunner, Trace};
 use git_agentwt::name::WorktreeName;
-use git_agentwt::worktree::claims::{ClaimAnswer, ClaimOrigin, Claims, ClaimsError, Renewal, who};
+use git_agentwt::worktree::claims::{Claims, Renewal, holder};
+use git_agentwt::worktree::error::ClaimError;
 
 use super::{Fleet, REF, line};
-
-const LIMIT: Duration = Duration::from_secs(60);
 
 fn repository(dir: &std::path::Path) -> Repository {
     let dir = Utf8Path::from_path(dir).expect("it is UTF-8");
@@ -33,15 +32,12 @@ fn of_a_hundred_rounds_each_has_exactly_one_winner() {
         let name = WorktreeName::parse(&format!("n{round}")).expect("a name");
         let barrier = Barrier::new(2);
         let take = |repository: &Repository| {
-            let claims = Claims::at(repository, &name, "origin", LIMIT).expect("a remote");
-            let who = who(repository, None, None).expect("we run");
+            let claims = Claims::at(repository, &name, "origin", &[]).expect("a remote");
+            let who = holder(repository, None, None).expect("we run");
             barrier.wait();
             match claims.take(&who, second(600)) {
                 Ok(taken) => Some(taken.held.commit.to_string()),
-                Err(ClaimsError::Failure(failure)) => match *failure {
-                    ClaimFailure::Held { .. } => None,
-                    other => panic!("{round}: {other}"),
-                },
+                Err(ClaimError::Held { .. }) => None,
                 Err(other) => panic!("{round}: {other}"),
             }
         };
@@ -77,13 +73,16 @@ fn another_takes_over_after_a_full_lease_and_not_before_and_of_two_one() {
         .git_in(fleet.repo.root(), &["clone", "-q", &from, &to]);
     let all = [fleet.repo.main(), &fleet.other, &third].map(repository);
     let [first, rest @ ..] = &all;
-    let claims = Claims::at(first, &name, "origin", LIMIT).expect("a remote");
-    let by = who(first, None, None).expect("we run");
+    let claims = Claims::at(first, &name, "origin", &[]).expect("a remote");
+    let by = holder(first, None, None).expect("we run");
     let held = claims.take(&by, second(2)).expect("it is free").held;
     // renewed after they have looked: they begin anew
     let look = |repository: &Repository| {
-        let claims = Claims::at(repository, &name, "origin", LIMIT).expect("a remote");
-        claims.take(&who(repository, None, None).expect("we run"), second(600))
+        let claims = Claims::at(repository, &name, "origin", &[]).expect("a remote");
+        claims.take(
+            &holder(repository, None, None).expect("we run"),
+            second(600),
+        )
     };
     assert!(rest.iter().all(|one| look(one).is_err()));
     std::thread::sleep(Duration::from_millis(1500));
@@ -96,7 +95,7 @@ fn another_takes_over_after_a_full_lease_and_not_before_and_of_two_one() {
         rest.iter().all(|one| look(one).is_err()),
         "it was renewed a second ago"
     );
-    assert!(matches!(claims.ask(&held), ClaimAnswer::Ours));
+    claims.check_ours(&held).expect("it is ours");
     std::thread::sleep(Duration::from_millis(2100));
     let barrier = Barrier::new(2);
     let take = |repository: &Repository| {
@@ -109,9 +108,9 @@ fn another_takes_over_after_a_full_lease_and_not_before_and_of_two_one() {
     });
     let taken: Vec<_> = taken.into_iter().flatten().collect();
     assert_eq!(taken.len(), 1, "{taken:?}");
-    assert!(matches!(&taken[0].how, ClaimOrigin::TakenOver(claim) if claim.who == by));
+    assert_eq!(taken[0].taken_from.as_ref(), Some(&by));
     // and the first has lost it, for the probe and for renewal
-    assert!(matches!(claims.ask(&held), ClaimAnswer::Lost(_)));
+    assert!(claims.check_ours(&held).is_err_and(|error| error.is_lost()));
     let lost = claims
         .renew(&held, &Renewal::default())
         .expect_err("it is lost");
@@ -130,9 +129,9 @@ fn the_times_in_a_claim_count_for_nothing() {
     for year in ["1970", "9999"] {
         let odd: Vec<String> = message
             .lines()
-            .map(|line| match line.split_once(": ") {
+            .map(|line| match line.split_once(" = ") {
                 Some((key @ ("since" | "renewed" | "expires"), _)) => {
-                    format!("{key}: {year}-01-01T00:00:00Z")
+                    format!("{key} = \"{year}-01-01T00:00:00Z\"")
                 }
                 _other => line.to_owned(),
             })
@@ -156,21 +155,12 @@ fn whoever_was_killed_after_the_push_knows_its_own_claim_again() {
     let fleet = Fleet::new();
     let name = WorktreeName::parse("task").expect("a name");
     let first = repository(fleet.repo.main());
-    let by = who(&first, None, None).expect("we run");
-    let claims = Claims::at(&first, &name, "origin", LIMIT).expect("a remote");
+    let by = holder(&first, None, None).expect("we run");
+    let claims = Claims::at(&first, &name, "origin", &[]).expect("a remote");
     let held = claims.take(&by, second(600)).expect("it is free").held;
-    // as it was when the push had begun: no commit of it is known yet
-    let file = fleet.repo.main().join(".git/agentwt/claims/task.toml");
-    let text = std::fs::read_to_string(&file).expect("what is known");
-    let commits: BTreeSet<&str> = text.lines().filter(|l| l.starts_with("commit")).collect();
-    assert_eq!(commits.len(), 1, "{text}");
-    let without: String = text
-        .split_inclusive('\n')
-        .filter(|l| !l.starts_with("commit"))
-        .collect();
-    std::fs::write(&file, without).expect("it can be written");
+    // before the record is written: the state has no commit
     // another owner of the same repository does not take it for its own
-    let another = who(&first, Some("another"), None).expect("we run");
+    let another = holder(&first, Some("another"), None).expect("we run");
     assert!(claims.take(&another, second(600)).is_err());
     fleet.add(&[]).ok();
     assert_ne!(fleet.claimed(), held.commit.to_string());
@@ -182,12 +172,6 @@ fn whoever_was_killed_after_the_push_knows_its_own_claim_again() {
     let before = std::fs::read(&record).expect("a record");
     fleet.repo.agentwt(&["renew", "task"]).ok();
     std::fs::write(&record, &before).expect("it can be written");
-    let text = std::fs::read_to_string(&file).expect("what is known");
-    let without: String = text
-        .split_inclusive('\n')
-        .filter(|l| !l.starts_with("commit"))
-        .collect();
-    std::fs::write(&file, without).expect("it can be written");
     fleet.repo.agentwt(&["renew", "task"]).ok();
     fleet.repo.agentwt(&["remove", "task"]).ok();
     assert_eq!(fleet.claimed(), "");

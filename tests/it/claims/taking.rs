@@ -112,7 +112,7 @@ fn renew_makes_another_commit_for_the_same_holder() {
         let line = text.lines().find(|line| line.starts_with(key));
         line.expect("it stands there").to_owned()
     };
-    assert_eq!(value(&second, "lease"), "lease: 3600");
+    assert_eq!(value(&second, "lease"), "lease = 3600");
     for same in ["holding", "since", "owner", "pid"] {
         assert_eq!(value(&second, same), value(&said_first, same));
     }

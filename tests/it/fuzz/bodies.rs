@@ -108,7 +108,7 @@ pub fn sync_pattern(bytes: &[u8]) {
 /// The commit of a claim, which anybody may have pushed; what is read is written back as the same.
 pub fn claim(bytes: &[u8]) {
     if let Ok(claim) = Claim::from_commit(bytes) {
-        let again = Claim::from_message(claim.to_message().as_bytes());
+        let again = Claim::from_commit(format!("tree\n\n{}", claim.to_message()).as_bytes());
         assert_eq!(again.as_ref(), Ok(&claim));
     }
 }

@@ -1,0 +1,516 @@
+//! Takes, renews, checks and gives back the claim on a name at a git server: [`Claims`].
+//!
+//! [`crate::claim`] decides, `git/claim.rs` asks git; the order is here: what may become ours is
+//! written down before a push, and whatever a push says, only what the server shows afterwards
+//! counts. Objects go into a directory that is thrown away, so the repository gets neither refs nor
+//! objects of claims.
+
+use std::time::Duration;
+
+use camino::Utf8PathBuf;
+
+use crate::claim::{
+    Claim, ClaimState, Decision, LONGEST, Lease, Own, REFS, Seen, Standing, Who, decide,
+};
+use crate::disk::files::{self, Lock, Temporary};
+use crate::disk::lock::{LockFile, LockOf, Patience, Waiting};
+use crate::git::claim::ClaimRemote;
+use crate::git::quarantine::Quarantine;
+use crate::git::{Git, GitError};
+use crate::name::{CommitId, WorktreeName};
+use crate::path::escape_for_terminal;
+use crate::process;
+use crate::versioned::{VERSION, from_text, to_text};
+use crate::worktree::error::{ClaimAttempt, ClaimError};
+use crate::worktree::{HeldClaim, Repository};
+
+/// How often a compare-and-swap is tried when others are in the way.
+const TRIES: u32 = 6;
+const RENEW: &str = "renew the claim on";
+
+/// The claim on one name at one remote.
+pub struct Claims {
+    repository: Repository,
+    name: WorktreeName,
+    ref_name: String,
+    remote: ClaimRemote,
+    git: Git,
+    _objects: Temporary,
+}
+
+/// A claim that was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenClaim {
+    /// The claim, for the record.
+    pub held: HeldClaim,
+    /// The holder before us, whose claim did not change for its whole lease.
+    pub taken_from: Option<Who>,
+}
+
+/// What a renewal changes besides the time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Renewal {
+    /// The owner in whose name the claim is renewed; must be the claim's.
+    pub owner: Option<String>,
+    /// The owner's new process.
+    pub pid: Option<u32>,
+    /// The new lease.
+    pub lease: Option<Lease>,
+}
+
+impl Claims {
+    /// Opens the claim on a name; `AGENTWT_CLAIM_TIMEOUT` bounds each answer of the server.
+    ///
+    /// # Errors
+    /// Fails when the remote cannot hold claims, or git or the disk fails.
+    pub fn at(
+        repository: &Repository,
+        name: &WorktreeName,
+        remote: &str,
+        environment: &[(String, String)],
+    ) -> Result<Self, ClaimError> {
+        let limit = environment
+            .iter()
+            .find(|(key, _)| key == "AGENTWT_CLAIM_TIMEOUT");
+        let limit = limit.map_or(Ok(Duration::from_secs(60)), |(key, text)| {
+            let lease = Lease::parse(text).map_err(|_| ClaimError::Usage {
+                what: format!("{key}={}", escape_for_terminal(text.as_bytes())),
+                why: "not a duration",
+                advice: format!("write for example: {key}=30s"),
+            });
+            lease.map(Lease::duration)
+        })?;
+        let known = repository.git.remotes()?;
+        let found = repository.git.claim_remote(remote, &known)?;
+        let found = found.map_err(|why| ClaimError::Usage {
+            what: format!("`{}`", escape_for_terminal(remote.as_bytes())),
+            why,
+            advice: match known.as_slice() {
+                [] => "to add a remote: git remote add origin <url>".to_owned(),
+                known => format!("there are: {}; see git remote -v", known.join(", ")),
+            },
+        })?;
+        let objects = Temporary::new()?;
+        let quarantine = Quarantine::apart(&repository.common_dir.join("objects"), objects.path());
+        Ok(Self {
+            repository: repository.clone(),
+            name: name.clone(),
+            ref_name: format!("{REFS}{name}"),
+            remote: found,
+            git: repository
+                .git
+                .with_quarantine(&quarantine)
+                .with_limit(limit),
+            _objects: objects,
+        })
+    }
+
+    /// Takes the claim if it is free, ours, or unchanged for its whole lease.
+    ///
+    /// # Errors
+    /// Fails when another holds it, the server cannot be asked or refuses, or the disk fails.
+    pub fn take(&self, who: &Who, lease: Lease) -> Result<TakenClaim, ClaimError> {
+        let _alone = Lock::wait(&self.lock())?;
+        let mut state = self.load();
+        let before = state.own.clone();
+        let swapped = self.swap("claim", |standing| {
+            let decision = self.decide_to_take(standing, &mut state, who)?;
+            let (start, taken_from) = match decision {
+                Decision::Ours(claim) => (Some((claim.holding, claim.since)), None),
+                Decision::Lapsed(claim) => (None, Some(claim.who)),
+                Decision::Free | Decision::Held(..) => (None, None),
+            };
+            let (holding, since) = start.unwrap_or_else(|| (process::nonce(), now(Duration::ZERO)));
+            let claim = self.claim(who.clone(), lease, holding, since);
+            // a process that is killed from here on recognizes the claim
+            state.own = Some(self.own(&claim));
+            self.store(&state)?;
+            Ok((Some(claim), taken_from))
+        });
+        match swapped {
+            Ok((commit, taken_from)) => {
+                state.seen = None;
+                self.store(&state)?;
+                let held = self.held(commit, lease)?;
+                Ok(TakenClaim { held, taken_from })
+            }
+            Err(error) => {
+                state.own = before;
+                self.store(&state)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Checks whether the claim could be taken.
+    ///
+    /// # Errors
+    /// As [`Claims::take`].
+    pub fn check_free(&self, who: &Who) -> Result<(), ClaimError> {
+        let standing = self.read("claim")?;
+        self.decide_to_take(standing, &mut self.load(), who)
+            .map(drop)
+    }
+
+    /// Decides about the claim that is there; the claim of another is noted with the time.
+    fn decide_to_take(
+        &self,
+        standing: Standing,
+        state: &mut ClaimState,
+        who: &Who,
+    ) -> Result<Decision, ClaimError> {
+        let own = state.own.as_ref();
+        let own = own.filter(|own| own.remote == self.remote.name && own.owner == who.owner);
+        let seen = state.seen.as_ref();
+        let seen = seen.filter(|seen| seen.remote == self.remote.name);
+        let (asked, commit) = (standing.asked.clone(), standing.claim.as_ref());
+        let commit = commit.map(|(commit, _)| commit.clone());
+        let is_known = seen.is_some_and(|seen| {
+            Some(&seen.commit) == commit.as_ref() && asked.since(&seen.first).is_some()
+        });
+        match (decide(standing, own, seen), commit) {
+            (Decision::Held(claim, left), Some(commit)) => {
+                if !is_known {
+                    state.seen = Some(Seen {
+                        remote: self.remote.name.clone(),
+                        commit,
+                        first: process::reading(),
+                    });
+                }
+                Err(self.held_by("claim", claim, left))
+            }
+            (decision, _) => Ok(decision),
+        }
+    }
+
+    /// Renews a claim of ours.
+    ///
+    /// # Errors
+    /// Fails when the claim is not ours any more or another owner's, or the server cannot be asked or
+    /// refuses.
+    pub fn renew(
+        &self,
+        held: &HeldClaim,
+        renewal: &Renewal,
+    ) -> Result<(HeldClaim, Who), ClaimError> {
+        let _alone = Lock::wait(&self.lock())?;
+        let mut state = self.load();
+        let (commit, claim) = self.swap(RENEW, |standing| {
+            let claim = self.renewed(standing, held, renewal)?;
+            Ok((Some(claim.clone()), claim))
+        })?;
+        state.own = Some(self.own(&claim));
+        state.seen = None;
+        self.store(&state)?;
+        Ok((self.held(commit, claim.lease)?, claim.who))
+    }
+
+    /// Checks whether the claim could be renewed.
+    ///
+    /// # Errors
+    /// As [`Claims::renew`].
+    pub fn check_renew(&self, held: &HeldClaim, renewal: &Renewal) -> Result<Who, ClaimError> {
+        let claim = self.renewed(self.read(RENEW)?, held, renewal)?;
+        Ok(claim.who)
+    }
+
+    fn renewed(
+        &self,
+        standing: Standing,
+        held: &HeldClaim,
+        renewal: &Renewal,
+    ) -> Result<Claim, ClaimError> {
+        let claim = self.ours(RENEW, standing, held)?;
+        let mut who = claim.who;
+        if let Some(asked) = renewal.owner.as_ref().filter(|asked| **asked != who.owner) {
+            return Err(ClaimError::AnotherOwner {
+                name: self.name.clone(),
+                asked: asked.clone(),
+                owner: who.owner,
+            });
+        }
+        if let Some(pid) = renewal.pid {
+            (who.pid, who.started) = (pid, started(pid)?);
+            who.host = process::host();
+        }
+        let lease = renewal.lease.unwrap_or(held.lease);
+        Ok(self.claim(who, lease, claim.holding, claim.since))
+    }
+
+    /// Checks whether a claim is still ours, as a probe of ownership.
+    ///
+    /// # Errors
+    /// Fails when it is not ([`ClaimError::is_lost`]), or the server cannot be asked.
+    pub fn check_ours(&self, held: &HeldClaim) -> Result<(), ClaimError> {
+        let doing = "keep the claim on";
+        self.ours(doing, self.read(doing)?, held).map(drop)
+    }
+
+    /// Gives the claim back; a claim that is not ours any more stays.
+    ///
+    /// # Errors
+    /// Fails when the server cannot be asked or refuses: the claim then ends with its lease.
+    pub fn release(&self, held: &HeldClaim) -> Result<(), ClaimError> {
+        let _alone = Lock::wait_to_undo(&self.lock())?;
+        let doing = "give back";
+        let swapped = self.swap(doing, |standing| {
+            self.ours(doing, standing, held).map(|_| (None, ()))
+        });
+        match swapped {
+            Err(error) if !error.is_lost() => Err(error),
+            Ok(_) | Err(_) => {
+                let mut state = self.load();
+                state.own = None;
+                self.store(&state)
+            }
+        }
+    }
+
+    /// The claim that is there, if it is ours: by its word, or by the commit in the record.
+    fn ours(
+        &self,
+        doing: &'static str,
+        standing: Standing,
+        held: &HeldClaim,
+    ) -> Result<Claim, ClaimError> {
+        let own = self.load().own.filter(|own| own.remote == held.remote);
+        let is_recorded = standing
+            .claim
+            .as_ref()
+            .is_some_and(|(commit, _)| *commit == held.commit);
+        match decide(standing, own.as_ref(), None) {
+            Decision::Ours(claim) => Ok(claim),
+            Decision::Held(claim, _) | Decision::Lapsed(claim) if is_recorded => Ok(claim),
+            Decision::Held(claim, left) => Err(self.held_by(doing, claim, left)),
+            Decision::Lapsed(claim) => Err(self.held_by(doing, claim, Duration::ZERO)),
+            Decision::Free => {
+                let at = self.attempt(doing);
+                Err(ClaimError::Gone { at })
+            }
+        }
+    }
+
+    /// Reads the claim, lets `next` decide what takes its place (none deletes it), and moves the ref
+    /// by compare-and-swap; again while others move it.
+    fn swap<T>(
+        &self,
+        doing: &'static str,
+        mut next: impl FnMut(Standing) -> Result<(Option<Claim>, T), ClaimError>,
+    ) -> Result<(Option<CommitId>, T), ClaimError> {
+        let mut words = String::new();
+        for _ in 0..TRIES {
+            let standing = self.read(doing)?;
+            let expected = standing.claim.as_ref().map(|(commit, _)| commit.clone());
+            let (claim, answer) = next(standing)?;
+            let message = claim.map(|claim| claim.to_message());
+            let new = message.map(|message| self.git.commit_nothing(&message));
+            let new = new.transpose()?;
+            let (to, expects) = (new.as_ref(), expected.as_ref());
+            let pushed = self
+                .git
+                .push_claim(&self.remote, &self.ref_name, to, expects)?;
+            let Err(said) = pushed else {
+                return Ok((new, answer));
+            };
+            // the connection may have ended after the server moved the ref
+            let found = self.git.ls_remote(&self.remote, &self.ref_name);
+            let found = found.map_err(|error| self.server(doing, &error.to_string()))?;
+            if found == new {
+                return Ok((new, answer));
+            }
+            words = if found == expected {
+                said
+            } else {
+                "others were quicker each time".to_owned()
+            };
+            // others try as well, so not all at the same moment
+            let spread = process::nonce().bytes().map(u64::from).sum::<u64>() % 60;
+            std::thread::sleep(Duration::from_millis(20 + spread));
+        }
+        Err(self.server(doing, &words))
+    }
+
+    /// Reads the claim on the server.
+    fn read(&self, doing: &'static str) -> Result<Standing, ClaimError> {
+        let asked = process::reading();
+        let unreachable = |error: GitError| self.server(doing, &error.to_string());
+        // a claim may be renewed or given back between two questions: then it is asked anew
+        let mut number = 0;
+        loop {
+            number += 1;
+            let last = number > TRIES;
+            let found = self.git.ls_remote(&self.remote, &self.ref_name);
+            let Some(commit) = found.map_err(unreachable)? else {
+                return Ok(Standing { asked, claim: None });
+            };
+            let fetched = self.git.fetch_claim(&self.remote, &self.ref_name);
+            let raw = match fetched {
+                Err(error) if last || matches!(error, GitError::TimedOut { .. }) => {
+                    return Err(unreachable(error));
+                }
+                Ok(()) | Err(_) => self.git.short_commit(&commit, LONGEST)?,
+            };
+            let why = match raw.map(|raw| Claim::from_commit(&raw)) {
+                Some(Ok(claim)) if claim.name == self.name => {
+                    let claim = Some((commit, claim));
+                    return Ok(Standing { asked, claim });
+                }
+                Some(Ok(claim)) => format!("it is on `{}`", claim.name),
+                Some(Err(error)) => error.to_string(),
+                None if last => {
+                    "it changes faster than it can be read, or is not a short commit".to_owned()
+                }
+                None => continue,
+            };
+            let at = self.attempt(doing);
+            return Err(ClaimError::Unreadable { at, commit, why });
+        }
+    }
+
+    fn claim(&self, who: Who, lease: Lease, holding: String, since: String) -> Claim {
+        Claim {
+            version: VERSION,
+            name: self.name.clone(),
+            since,
+            renewed: now(Duration::ZERO),
+            expires: now(lease.duration()),
+            lease,
+            holding,
+            nonce: process::nonce(),
+            who,
+        }
+    }
+
+    /// The claim for the record; a claim that was written has a commit.
+    fn held(&self, commit: Option<CommitId>, lease: Lease) -> Result<HeldClaim, ClaimError> {
+        let commit = commit.ok_or_else(|| self.server("claim", ""))?;
+        let remote = self.remote.name.clone();
+        Ok(HeldClaim {
+            remote,
+            commit,
+            lease,
+        })
+    }
+
+    fn own(&self, claim: &Claim) -> Own {
+        Own {
+            remote: self.remote.name.clone(),
+            owner: claim.who.owner.clone(),
+            holding: claim.holding.clone(),
+        }
+    }
+
+    fn attempt(&self, doing: &'static str) -> ClaimAttempt {
+        ClaimAttempt {
+            doing,
+            name: self.name.clone(),
+            remote: self.remote.name.clone(),
+        }
+    }
+
+    fn held_by(&self, doing: &'static str, claim: Claim, left: Duration) -> ClaimError {
+        let seconds = u64::try_from(left.as_millis().div_ceil(1000)).unwrap_or_default();
+        ClaimError::Held {
+            at: self.attempt(doing),
+            left: Lease::of_seconds(seconds.max(1)).unwrap_or(claim.lease),
+            claim: Box::new(claim),
+        }
+    }
+
+    fn server(&self, doing: &'static str, words: &str) -> ClaimError {
+        let at = self.attempt(doing);
+        let words = words.lines().next().unwrap_or_default().to_owned();
+        ClaimError::Server { at, words }
+    }
+
+    fn directory(&self) -> Utf8PathBuf {
+        self.repository.common_dir.join("agentwt/claims")
+    }
+
+    fn lock(&self) -> LockFile {
+        LockFile {
+            path: self.directory().join(format!("{}.lock", self.name)),
+            of: LockOf::Name(self.name.to_string()),
+            waiting: Waiting {
+                patience: Patience::Wait,
+                ..self.repository.waiting.clone()
+            },
+        }
+    }
+
+    /// Reads what is known; nothing where that cannot be read, which only costs time.
+    fn load(&self) -> ClaimState {
+        let file = self.directory().join(format!("{}.toml", self.name));
+        let bytes = files::read(&file).ok().flatten();
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+        text.and_then(|text| from_text(&text).ok())
+            .unwrap_or_default()
+    }
+
+    fn store(&self, state: &ClaimState) -> Result<(), ClaimError> {
+        let directory = self.directory();
+        let file = directory.join(format!("{}.toml", self.name));
+        if state.own.is_none() && state.seen.is_none() {
+            files::remove_file(&file)?;
+            files::remove_if_empty(&directory);
+            return Ok(());
+        }
+        Ok(files::write(&file, to_text(state).as_bytes())?)
+    }
+}
+
+/// The holder: the owner, or the repository itself (`<host>:<directory>`), so that every call from
+/// here is the same holder; with the given process, or our own.
+///
+/// # Errors
+/// Refuses a process that does not run.
+pub fn holder(
+    repository: &Repository,
+    owner: Option<&str>,
+    pid: Option<u32>,
+) -> Result<Who, ClaimError> {
+    let host = process::host();
+    let pid = pid.unwrap_or_else(std::process::id);
+    Ok(Who {
+        owner: owner.map_or_else(|| format!("{host}:{}", repository.root), ToOwned::to_owned),
+        host,
+        pid,
+        started: started(pid)?,
+    })
+}
+
+/// The start of a process, as a [`Who`] names it.
+///
+/// # Errors
+/// Refuses a process that does not run.
+pub fn started(pid: u32) -> Result<String, ClaimError> {
+    process::started(pid).ok_or_else(|| ClaimError::Usage {
+        what: format!("process {pid}"),
+        why: "it does not run on this host",
+        advice: "see what runs: ps -e".to_owned(),
+    })
+}
+
+/// Gives back the claim of a worktree that is removed; a note when that fails.
+#[must_use]
+pub fn release_or_note(
+    repository: &Repository,
+    name: &WorktreeName,
+    held: &HeldClaim,
+    environment: &[(String, String)],
+) -> Option<String> {
+    let claims = Claims::at(repository, name, &held.remote, environment);
+    let error = claims.and_then(|claims| claims.release(held)).err()?;
+    let lease = held.lease;
+    Some(format!(
+        "{error}; others may take the claim over once it has stood for {lease}"
+    ))
+}
+
+/// The present, plus this, RFC 3339 in UTC, in whole seconds: for people.
+fn now(later: Duration) -> String {
+    let now = jiff::Timestamp::now();
+    let then = now.checked_add(later).unwrap_or(now);
+    let whole = jiff::Timestamp::from_second(then.as_second()).unwrap_or(then);
+    whole.to_string()
+}

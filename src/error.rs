@@ -25,7 +25,6 @@ use crate::scope::ScopeError;
 use crate::sync::PatternError;
 use crate::worktree::error::ClaimError;
 use crate::worktree::placing::PlacingError;
-use crate::worktree::saved::SavedError;
 use crate::worktree::selection::SelectionError;
 
 /// Says why a command did not do what was asked.
@@ -230,15 +229,6 @@ impl From<ClaimError> for Error {
             ClaimError::Disk(error) => Self::Disk(error),
             ClaimError::Lock(error) => error.into(),
             error => Self::Claim(Box::new(error)),
-        }
-    }
-}
-
-impl From<SavedError> for Error {
-    fn from(error: SavedError) -> Self {
-        match error {
-            SavedError::Git(error) => Self::Git(error),
-            SavedError::Disk(error) => Self::Disk(error),
         }
     }
 }

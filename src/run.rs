@@ -355,7 +355,7 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         Command::Reapply(options) => print(cli, &commands::reapply::run(session, options)?),
         Command::Restore(options) => {
             let outcome = commands::restore::run(session, options)?;
-            print(cli, &outcome.map(output::RestoreAnswers))
+            print(cli, &outcome)
         }
         Command::Renew(options) => print(cli, &commands::renew::run(session, options)?),
         Command::Remove(options) if options.undo => {

@@ -15,6 +15,7 @@ use crate::path::{escape_for_terminal, escape_for_tsv};
 use crate::placed::{Drift, PlacedFile};
 use crate::scope::{RuleList, ScopeRule};
 use crate::verify::Finding;
+use crate::worktree::saved::Rescue;
 use crate::worktree::{Alive, HeldClaim, LastVerification, Owner};
 
 /// A path; use it flattened.
@@ -351,6 +352,15 @@ pub struct SavedField {
     /// The commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<CommitId>,
+}
+
+impl From<&Rescue> for SavedField {
+    fn from(rescue: &Rescue) -> Self {
+        Self {
+            reference: rescue.name.clone(),
+            commit: Some(rescue.commit.clone()),
+        }
+    }
 }
 
 /// A file that was placed in a worktree.

@@ -22,7 +22,6 @@ pub mod permissions;
 mod pool;
 pub mod progress;
 pub mod put;
-pub mod put_back;
 pub mod remains;
 pub mod resolve;
 pub mod scan;

@@ -9,8 +9,8 @@ use std::os::fd::OwnedFd;
 use bstr::ByteSlice;
 use camino::Utf8Path;
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, mkdirat,
-    openat, statat, symlinkat, unlinkat, utimensat,
+    AtFlags, CWD, FileType, Mode, OFlags, fchmod, fstat, mkdirat, openat, statat, symlinkat,
+    unlinkat,
 };
 use rustix::io::Errno;
 
@@ -37,7 +37,7 @@ pub enum Content {
 
 /// Says what to do with directories that are not there.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Missing {
+enum Missing {
     Make,
     Leave,
 }
@@ -156,29 +156,6 @@ pub fn put_entry(
     .map_err(failed)
 }
 
-/// Sets when a file was last written, in nanoseconds since the epoch.
-///
-/// # Errors
-/// Fails when it is not there, or the disk refuses.
-pub(super) fn set_modified(root: &Utf8Path, path: &RepoPath, time: i64) -> Result<(), DiskError> {
-    let at = |sec: i64, nsec: i64| Timespec {
-        tv_sec: sec as _,
-        tv_nsec: nsec as _,
-    };
-    let times = Timestamps {
-        last_access: at(0, UTIME_OMIT as _),
-        last_modification: at(
-            time.div_euclid(1_000_000_000),
-            time.rem_euclid(1_000_000_000),
-        ),
-    };
-    let above = parent_of(root, path.as_bstr(), Missing::Leave);
-    let name = path.file_name().as_bytes();
-    above
-        .and_then(|above| utimensat(&above, name, &times, AtFlags::SYMLINK_NOFOLLOW))
-        .map_err(|error| DiskError::new(format!("write {path}"), error))
-}
-
 fn unlink(root: &Utf8Path, path: &[u8]) -> Result<(), Errno> {
     let above = parent_of(root, path, Missing::Leave)?;
     let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
@@ -192,7 +169,7 @@ fn unlink(root: &Utf8Path, path: &[u8]) -> Result<(), Errno> {
 }
 
 /// Opens the directory that a path is in, and makes it writable for its owner.
-pub(super) fn parent_of(root: &Utf8Path, path: &[u8], missing: Missing) -> Result<OwnedFd, Errno> {
+fn parent_of(root: &Utf8Path, path: &[u8], missing: Missing) -> Result<OwnedFd, Errno> {
     let mut directory = openat(CWD, root.as_std_path(), DIRECTORY, Mode::empty())?;
     let mut components: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
     components.pop();

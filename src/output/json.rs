@@ -10,7 +10,6 @@ use crate::change::{Change, Place, Seen};
 use crate::client::ContextFile;
 use crate::commands::add::{Added, Done};
 use crate::commands::remove::Removed;
-use crate::commands::restore::{Restored, Undone};
 use crate::commands::verify::Verified;
 use crate::commands::verify::range::RangeVerdict;
 use crate::config::{Choice, Client};
@@ -178,71 +177,6 @@ fn verdict(report: &Report) -> Map<String, Value> {
         Value::Object(object) => object,
         _no_object => Map::new(),
     }
-}
-
-pub(super) fn restored(done: &Restored) -> Value {
-    let plan = &done.plan;
-    let put_back = plan.paths.iter().map(|violation| {
-        let mut object = Map::new();
-        put_path(&mut object, violation.path.as_bstr());
-        object.insert("kind".to_owned(), json!(violation.kind.as_str()));
-        object.insert("committed".to_owned(), json!(violation.committed));
-        let saved = !violation.cannot_be_saved();
-        object.insert("saved".to_owned(), json!(saved));
-        Value::Object(object)
-    });
-    let mut object = json!({
-        "name": done.name,
-        "path": done.path,
-        "dry_run": done.dry_run,
-        "restored": put_back.collect::<Vec<_>>(),
-        "write_bits": paths(&plan.permissions),
-        "patterns": plan.sparse,
-    });
-    let Some(fields) = object.as_object_mut() else {
-        return object;
-    };
-    if !plan.stays.is_empty() {
-        let stays = plan.stays.iter().map(|violation| &violation.path);
-        fields.insert("stays".to_owned(), json!(paths(stays)));
-    }
-    if let Some(rescue) = &done.done.rescue {
-        let rescue = json!({ "ref": rescue.name, "commit": rescue.commit });
-        fields.insert("rescue".to_owned(), rescue);
-    }
-    if let Some(commit) = &done.done.commit {
-        fields.insert("commit".to_owned(), json!(commit));
-    }
-    if let Some(rewritten) = &done.done.rewritten {
-        let rewritten = json!({
-            "tip": rewritten.tip,
-            "made": rewritten.made,
-            "dropped": rewritten.dropped,
-        });
-        fields.insert("rewritten".to_owned(), rewritten);
-    }
-    object
-}
-
-pub(super) fn undone(done: &Undone) -> Value {
-    let plan = &done.plan;
-    let back = plan.paths.iter().map(|saved| &saved.path);
-    let branch = plan
-        .branch
-        .as_ref()
-        .map(|(from, to)| json!({ "from": from, "to": to }));
-    let mut object = json!({
-        "name": done.name,
-        "path": done.path,
-        "dry_run": done.dry_run,
-        "rescue": { "ref": done.rescue },
-        "brought_back": paths(back.filter(|path| !plan.lost.contains(path))),
-        "lost": paths(&plan.lost),
-    });
-    if let (Some(fields), Some(branch)) = (object.as_object_mut(), branch) {
-        fields.insert("branch".to_owned(), branch);
-    }
-    object
 }
 
 pub(super) fn removed(one: &Removed) -> Value {

@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
-use super::human::{changed as human_changed, findings, making, restoring};
+use super::human::{changed as human_changed, findings, making};
 use super::porcelain::{self, Records};
 use super::{changed, doctor, json_legacy as json, prune, sync, trash};
 use crate::answer::{Answer, Cell, Row, Text, Verdict};
@@ -13,7 +13,6 @@ use crate::commands::doctor::Doctored;
 use crate::commands::hook::HookAnswer;
 use crate::commands::prune::Pruned;
 use crate::commands::remove::Removed;
-use crate::commands::restore::RestoreAnswer;
 use crate::commands::revive::Revived;
 use crate::commands::sync::Synced;
 use crate::commands::verify::Verified;
@@ -94,7 +93,6 @@ macro_rules! no_verdicts { ($($inner:ty),*) => { $(impl LegacyVerdicts for $inne
 no_verdicts!(
     Added,
     (ChangedAnswer, Shown),
-    RestoreAnswer,
     Vec<Removed>,
     Vec<Revived>,
     Vec<Synced>,
@@ -157,16 +155,6 @@ legacy!(
     json::range,
     findings::range,
     |one| { verdict_rows(&one.range, &one.report) }
-);
-legacy!(
-    RestoreAnswers(RestoreAnswer),
-    "restore",
-    |answer| match answer {
-        RestoreAnswer::Restored(done) => json::restored(done),
-        RestoreAnswer::Undone(done) => json::undone(done),
-    },
-    restoring::restore,
-    |_| vec![]
 );
 legacy!(
     Removals(Vec<Removed>),

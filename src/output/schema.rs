@@ -18,6 +18,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         of::<commands::path::PathAnswer>(),
         of::<commands::reapply::ReapplyAnswer>(),
         of::<commands::renew::RenewAnswer>(),
+        of::<commands::restore::RestoreAnswer>(),
         of::<commands::scope::ScopeAnswer>(),
         of::<commands::status::StatusAnswer>(),
         ("error", schema_for!(ErrorDocument).to_value()),

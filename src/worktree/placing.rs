@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::excluding::{EXCLUDE, ExcludeFile, write_exclude};
+use super::{Repository, Worktree};
 use crate::client::ContextFile;
 use crate::disk::copy::{CopyError, Item, Settled, Source, Staged, Staging, settle, stage};
 use crate::disk::progress::Progress;
@@ -158,7 +159,26 @@ pub fn staging(worktree: &Utf8Path) -> Utf8PathBuf {
     worktree.with_file_name(format!(".placing-{name}"))
 }
 
-impl Destination<'_> {
+impl<'d> Destination<'d> {
+    /// The place of a worktree, the lock of whose name is held.
+    #[must_use]
+    pub fn new(
+        repository: &'d Repository,
+        known: &'d Worktree,
+        progress: &'d Progress,
+        stop: &'d (dyn Fn() -> bool + Sync),
+    ) -> Self {
+        Self {
+            main: &repository.root,
+            git: &repository.home().git,
+            path: &known.record.path,
+            admin_dir: &known.record.admin_dir,
+            record_dir: &known.dir,
+            progress,
+            stop,
+        }
+    }
+
     /// Whether a killed call left something that has to be written down, or removed.
     #[must_use]
     pub fn is_unfinished(&self) -> bool {

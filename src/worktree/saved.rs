@@ -2,20 +2,20 @@
 //! `refs/agentwt/rescue/<name>/<time>`, with the bytes that are on disk: no filter runs.
 //!
 //! The commit's tree is that of HEAD (or the base) with the saved files, so that git's own commands
-//! show them; its first parent is that commit. A restore adds a last parent without history, whose
-//! tree holds what no other tree can say: `list` ([`SavedPath`]), `directories` (their permissions)
-//! and, under `index/<stage>/`, what was staged.
+//! show them; its first parent is that commit. A restore adds a second parent without history,
+//! whose tree has what no other tree can say, `list`, and below `index/<stage>/` what was staged;
+//! and, if it moved the branch, a third one: where to.
 //!
 //! All objects are moved into the repository together ([`ScratchObjects`]), before a ref names them:
 //! a kill leaves one directory of a known name, which the next run for that worktree removes.
 //!
-//! `list` has three fields a path, each ended by NUL: the path; what stood on disk (`<mode> <id>`,
-//! for files ` <permission bits>` in octal, which older lists do not have; or `directory`,
-//! `special` or `-`); and its index entries (`<mode> <id> <stage>`, comma-separated).
+//! `list` has records `<what> <mode> <id> <number>\t<path>`, each ended by NUL: `disk` (what stood
+//! there, or `-`, `directory`, `special`, with its permission bits), then `index` for each entry
+//! (with its stage); and `above` for each directory on the way, with its permission bits.
 
 use std::io::Read;
 
-use bstr::ByteSlice;
+use bstr::{BStr, ByteSlice};
 use camino::Utf8Path;
 
 use crate::disk::below::open_below;
@@ -29,13 +29,18 @@ use crate::git::{Git, GitError, GitMode};
 use crate::name::{CommitId, WorktreeName};
 use crate::path::RepoPath;
 use crate::scope::Scope;
-use crate::worktree::Repository;
+use crate::worktree::{Repository, Worktree, WorktreeError};
 
-const NAME: &str = "Agentwt-Restore: ";
-const PREVIOUS: &str = "Agentwt-Head: ";
-const MADE: &str = "Agentwt-Made: ";
 const LIST: &str = "list";
-const DIRECTORIES: &str = "directories";
+/// What a list may say of a path.
+const MODES: [Mode; 6] = [
+    Mode::File,
+    Mode::Executable,
+    Mode::Link,
+    Mode::Gitlink,
+    Mode::EmptyDirectory,
+    Mode::Special,
+];
 
 /// Names a commit that keeps what was replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +58,7 @@ pub struct SavedPath {
     pub path: RepoPath,
     /// What stood on disk: the raw bytes.
     pub disk: Option<Entry>,
-    /// The permission bits of the file that stood there, if they are known.
+    /// The permission bits of the file that stood there.
     pub permissions: Option<u32>,
     /// Its entries in the index, with their stages.
     pub index: Vec<(u8, Entry)>,
@@ -70,22 +75,11 @@ pub struct SavedRestore {
     pub made: Option<CommitId>,
     /// How the paths were.
     pub paths: Vec<SavedPath>,
-    /// The permission bits of the directories that they were in, sorted.
+    /// The permission bits of the directories that they were in, or were, sorted.
     pub directories: Vec<(RepoPath, u32)>,
 }
 
-/// Says why nothing was saved.
-#[derive(Debug, thiserror::Error, miette::Diagnostic)]
-pub enum SavedError {
-    /// Git failed, or its objects cannot be read or written.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Git(#[from] GitError),
-    /// The disk failed.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Disk(#[from] DiskError),
-}
+type Changes<'c> = Vec<(&'c [u8], Option<Entry>)>;
 
 /// Saves for one worktree, whose name is locked.
 pub struct Saving<'a> {
@@ -101,7 +95,10 @@ impl<'a> Saving<'a> {
     ///
     /// # Errors
     /// Fails when the disk does.
-    pub fn begin(repository: &'a Repository, name: &'a WorktreeName) -> Result<Self, SavedError> {
+    pub fn begin(
+        repository: &'a Repository,
+        name: &'a WorktreeName,
+    ) -> Result<Self, WorktreeError> {
         let (common_dir, format) = (&repository.common_dir, repository.format);
         Ok(Self {
             repository,
@@ -123,21 +120,17 @@ impl<'a> Saving<'a> {
         paths: &[RepoPath],
         scope: &Scope,
         time: &str,
-    ) -> Result<Rescue, SavedError> {
-        let objects = self.scratch.objects();
-        let mut changes: Vec<(&[u8], Option<Entry>)> = Vec::new();
+    ) -> Result<Rescue, WorktreeError> {
+        let mut changes: Changes<'_> = Vec::new();
         for path in paths {
-            let entry = write_entry(objects, root, path)?;
+            let entry = write_entry(self.scratch.objects(), root, path)?;
             if entry.is_some() || !scope.excludes_file(path) {
                 changes.push((path.as_bstr(), entry));
             }
         }
-        let tree = objects.write_tree(Some(&objects.commit(base)?.tree), &changes)?;
-        self.scratch.migrate()?;
         let message = format!("git-agentwt: what `sync --force` replaced in {root}\n");
-        let commit = self.git.commit_tree(&tree.to_string(), &message, &[base])?;
         let name = unused_ref(self.repository, &rescue_ref(self.name, time))?;
-        self.write_ref(name, commit, "agentwt: saved before it was replaced")
+        self.write_commit(name, &[base], &changes, &message)
     }
 
     /// Reads and stores how a path is. `found` is what the walk found there, for what has no
@@ -151,7 +144,7 @@ impl<'a> Saving<'a> {
         path: &RepoPath,
         found: Option<Entry>,
         index: Vec<(u8, Entry)>,
-    ) -> Result<SavedPath, SavedError> {
+    ) -> Result<SavedPath, WorktreeError> {
         let entry = write_entry(self.scratch.objects(), root, path)?;
         Ok(SavedPath {
             path: path.clone(),
@@ -161,79 +154,68 @@ impl<'a> Saving<'a> {
         })
     }
 
-    /// Saves paths before a restore changes anything: their commit, and the ref that names it. The
-    /// objects of this run are in the repository afterwards.
+    /// Saves paths before a restore moves HEAD from here to there and changes anything. The objects
+    /// of this run are in the repository afterwards.
     ///
     /// # Errors
     /// Fails when git or the disk does; no ref is then written.
     pub fn save_restore(
         &self,
-        restore: &SavedRestore,
-        root: &Utf8Path,
-        scope: &Scope,
-    ) -> Result<Rescue, SavedError> {
-        let (objects, head) = (self.scratch.objects(), &restore.previous);
-        let stands = |saved: &&SavedPath| saved.disk.is_some() || !scope.excludes_file(&saved.path);
-        let changes = restore.paths.iter().filter(stands);
-        let changes: Vec<(&[u8], _)> = changes
-            .map(|saved| (&**saved.path.as_bstr(), saved.disk))
-            .collect();
-        let tree = objects.write_tree(Some(&objects.commit(head)?.tree), &changes)?;
-        let list = self.write_list(restore, root)?;
+        (head, made): (&CommitId, Option<&CommitId>),
+        paths: &[SavedPath],
+        known: &Worktree,
+        time: &str,
+    ) -> Result<Rescue, WorktreeError> {
+        let (name, scope) = (self.name, &known.scope);
+        let list = self.write_list(paths, &known.record.path)?;
         self.scratch.migrate()?;
-        let name = self.name;
         let message = format!("git-agentwt: how {name} was before `restore`\n");
         let list = self.git.commit_tree(&list.to_string(), &message, &[])?;
-        let reference = unused_ref(self.repository, &restore.rescue)?;
-        let mut message = format!(
+        let stands = |saved: &&SavedPath| saved.disk.is_some() || !scope.excludes_file(&saved.path);
+        let changes = paths.iter().filter(stands);
+        let changes: Changes<'_> = changes
+            .map(|saved| (&**saved.path.as_bstr(), saved.disk))
+            .collect();
+        let reference = unused_ref(self.repository, &rescue_ref(name, time))?;
+        let message = format!(
             "git-agentwt: what was out of scope in {name} before `restore`\n\n\
-             To bring it back: git agentwt restore {name} --undo={reference}\n\n\
-             {NAME}{name}\n{PREVIOUS}{head}\n"
+             To bring it back: git agentwt restore {name} --undo={reference}\n"
         );
-        if let Some(made) = &restore.made {
-            message.push_str(&format!("{MADE}{made}\n"));
-        }
-        let parents = [head, &list];
-        let commit = self
-            .git
-            .commit_tree(&tree.to_string(), &message, &parents)?;
-        self.write_ref(reference, commit, "agentwt: saved before restore")
+        let parents: Vec<&CommitId> = [head, &list].into_iter().chain(made).collect();
+        self.write_commit(reference, &parents, &changes, &message)
     }
 
-    /// Writes the tree with the lists, and with what was staged.
-    fn write_list(&self, restore: &SavedRestore, root: &Utf8Path) -> Result<ObjectId, SavedError> {
+    /// Writes the tree with the list, and with what was staged.
+    fn write_list(&self, paths: &[SavedPath], root: &Utf8Path) -> Result<ObjectId, WorktreeError> {
         let objects = self.scratch.objects();
-        let write = |bytes: &[u8]| -> Result<Option<Entry>, GitError> {
-            let id = objects.write_blob(bytes.len() as u64, &mut &*bytes)?;
-            let mode = Mode::File;
-            Ok(Some(Entry { mode, id }))
-        };
-        let mut staged = Vec::new();
-        for saved in &restore.paths {
-            for (stage, entry) in &saved.index {
-                let place = format!("index/{stage}/").into_bytes();
-                staged.push(([&place, &**saved.path.as_bstr()].concat(), *entry));
-            }
-        }
-        let directories = directory_modes(root, &restore.paths)?;
-        let mut changes: Vec<(&[u8], _)> = vec![
-            (LIST.as_bytes(), write(&list_to_bytes(&restore.paths))?),
-            (
-                DIRECTORIES.as_bytes(),
-                write(&directories_to_bytes(&directories))?,
-            ),
-        ];
+        let list = list_to_bytes(paths, &directory_modes(root, paths)?);
+        let id = objects.write_blob(list.len() as u64, &mut &*list)?;
+        let mode = Mode::File;
+        let staged = paths.iter().flat_map(|saved| {
+            let place =
+                |stage| [format!("index/{stage}/").as_bytes(), saved.path.as_bstr()].concat();
+            let entries = saved.index.iter();
+            entries.map(move |(stage, entry)| (place(stage), *entry))
+        });
+        let staged: Vec<(Vec<u8>, Entry)> = staged.collect();
+        let mut changes: Changes<'_> = vec![(LIST.as_bytes(), Some(Entry { mode, id }))];
         changes.extend(staged.iter().map(|(path, entry)| (&**path, Some(*entry))));
         Ok(objects.write_tree(None, &changes)?)
     }
 
-    /// Makes the ref that keeps a commit.
-    fn write_ref(
+    /// Writes the commit whose tree is that of the first parent with these changes, and its ref.
+    fn write_commit(
         &self,
         name: String,
-        commit: CommitId,
-        reason: &str,
-    ) -> Result<Rescue, SavedError> {
+        parents: &[&CommitId],
+        changes: &[(&[u8], Option<Entry>)],
+        message: &str,
+    ) -> Result<Rescue, WorktreeError> {
+        let objects = self.scratch.objects();
+        let tree = objects.write_tree(Some(&objects.commit(parents[0])?.tree), changes)?;
+        self.scratch.migrate()?;
+        let commit = self.git.commit_tree(&tree.to_string(), message, parents)?;
+        let reason = "agentwt: saved before it was replaced";
         self.git.update_ref(&name, &commit, None, reason)?;
         Ok(Rescue { name, commit })
     }
@@ -270,8 +252,8 @@ pub fn unused_ref(repository: &Repository, name: &str) -> Result<String, GitErro
 pub fn read_entry(
     root: &Utf8Path,
     path: &RepoPath,
-    id: impl FnOnce(u64, &mut dyn Read) -> Result<ObjectId, SavedError>,
-) -> Result<Option<Entry>, SavedError> {
+    id: impl FnOnce(u64, &mut dyn Read) -> Result<ObjectId, WorktreeError>,
+) -> Result<Option<Entry>, WorktreeError> {
     let failed = |error: std::io::Error| DiskError::new(format!("save {path}"), error);
     let (mode, id) = match open_below(root, path).map_err(failed)? {
         Opened::File {
@@ -296,7 +278,7 @@ pub fn write_entry(
     objects: &Objects,
     root: &Utf8Path,
     path: &RepoPath,
-) -> Result<Option<Entry>, SavedError> {
+) -> Result<Option<Entry>, WorktreeError> {
     read_entry(root, path, |size, content| {
         Ok(objects.write_blob(size, content)?)
     })
@@ -350,7 +332,7 @@ pub fn find_restore(
         let order = (second.to_owned(), number.parse().unwrap_or(1));
         if is_meant
             && newest.as_ref().is_none_or(|(newest, _)| *newest < order)
-            && let Some(saved) = read_restore(objects, name, full.clone(), &rescue.id)?
+            && let Some(saved) = read_restore(objects, full.clone(), &rescue.id)?
         {
             newest = Some((order, saved));
         }
@@ -361,139 +343,88 @@ pub fn find_restore(
 /// Reads a rescue commit; none when it is not one of a restore.
 fn read_restore(
     objects: &Objects,
-    name: &WorktreeName,
     rescue: String,
     commit: &CommitId,
 ) -> Result<Option<SavedRestore>, GitError> {
-    let raw = objects.raw_commit(commit)?;
-    let line = |start: &str| {
-        let mut lines = raw.lines().rev();
-        let text = lines.find_map(|line| line.strip_prefix(start.as_bytes()));
-        text.map(|text| text.to_str_lossy().into_owned())
-    };
-    let previous = line(PREVIOUS).and_then(|id| CommitId::parse(&id).ok());
-    let parent = objects.commit(commit)?.parents.pop();
-    let (Some(previous), Some(parent)) = (previous, parent) else {
+    let parents = objects.commit(commit)?.parents;
+    let [previous, list, made @ ..] = parents.as_slice() else {
         return Ok(None);
     };
-    if line(NAME).as_deref() != Some(name.as_str()) {
-        return Ok(None);
-    }
-    let tree = objects.list(&objects.commit(&parent)?.tree)?;
-    let blob = |name: &str| {
-        let found = tree.iter().find(|(path, _)| *path.as_bstr() == name);
-        found.map(|(_, entry)| objects.blob(&entry.id)).transpose()
-    };
-    let paths = blob(LIST)?.and_then(|bytes| list_from_bytes(&bytes));
-    let directories = blob(DIRECTORIES)?;
-    Ok(paths.map(|paths| SavedRestore {
+    let tree = objects.list(&objects.commit(list)?.tree)?;
+    let list = tree.iter().find(|(path, _)| *path.as_bstr() == LIST);
+    let list = list.map(|(_, entry)| objects.blob(&entry.id)).transpose()?;
+    let restore = list.and_then(|bytes| list_from_bytes(&bytes));
+    Ok(restore.map(|(paths, directories)| SavedRestore {
         rescue,
-        previous,
-        made: line(MADE).and_then(|id| CommitId::parse(&id).ok()),
+        previous: previous.clone(),
+        made: made.first().cloned(),
         paths,
-        // older ones have none
-        directories: directories
-            .and_then(|bytes| directories_from_bytes(&bytes))
-            .unwrap_or_default(),
+        directories,
     }))
 }
 
-fn list_to_bytes(paths: &[SavedPath]) -> Vec<u8> {
-    let in_git = |entry: &Entry| Some(format!("{} {}", entry.mode.git_octal()?, entry.id));
+fn mode_word(mode: Mode) -> &'static str {
+    match mode {
+        Mode::EmptyDirectory => "directory",
+        other => other.git_octal().unwrap_or("special"),
+    }
+}
+
+fn list_to_bytes(paths: &[SavedPath], directories: &[(RepoPath, u32)]) -> Vec<u8> {
     let mut bytes = Vec::new();
+    let mut push = |what: &str, entry: Option<&Entry>, number: Option<u32>, path: &BStr| {
+        let mode = entry.map_or("-", |entry| mode_word(entry.mode));
+        let id = entry.map_or(ObjectId::none(), |entry| entry.id);
+        let number = number.map_or("-".to_owned(), |number| format!("{number:o}"));
+        bytes.extend_from_slice(format!("{what} {mode} {id} {number}\t").as_bytes());
+        bytes.extend_from_slice(path);
+        bytes.push(0);
+    };
     for saved in paths {
-        let disk = match &saved.disk {
-            None => "-".to_owned(),
-            Some(entry) => match (in_git(entry), saved.permissions) {
-                (Some(text), Some(bits)) if entry.mode.is_regular() => format!("{text} {bits:04o}"),
-                (Some(text), _) => text,
-                (None, _) if entry.mode == Mode::EmptyDirectory => "directory".to_owned(),
-                (None, _) => "special".to_owned(),
-            },
-        };
-        let index = saved.index.iter();
-        let index: Vec<String> = index
-            .filter_map(|(stage, entry)| Some(format!("{} {stage}", in_git(entry)?)))
-            .collect();
-        bytes.extend_from_slice(saved.path.as_bstr());
-        bytes.extend_from_slice(format!("\0{disk}\0{}\0", index.join(",")).as_bytes());
+        let path = saved.path.as_bstr();
+        push("disk", saved.disk.as_ref(), saved.permissions, path);
+        for (stage, entry) in &saved.index {
+            push("index", Some(entry), Some(u32::from(*stage)), path);
+        }
+    }
+    for (path, bits) in directories {
+        push("above", None, Some(*bits), path.as_bstr());
     }
     bytes
 }
 
-fn directories_to_bytes(directories: &[(RepoPath, u32)]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for (path, mode) in directories {
-        bytes.extend_from_slice(path.as_bstr());
-        bytes.extend_from_slice(format!("\0{mode:04o}\0").as_bytes());
-    }
-    bytes
-}
+type SavedList = (Vec<SavedPath>, Vec<(RepoPath, u32)>);
 
-/// Splits a list into its records of `N` fields, each ended by NUL.
-fn records<const N: usize>(bytes: &[u8]) -> Option<Vec<[&[u8]; N]>> {
-    let fields: Vec<&[u8]> = match bytes.strip_suffix(b"\0") {
-        Some(bytes) => bytes.split(|byte| *byte == 0).collect(),
-        None if bytes.is_empty() => Vec::new(),
-        None => return None,
-    };
-    let (records, rest) = fields.as_chunks::<N>();
-    rest.is_empty().then(|| records.to_vec())
-}
-
-fn directories_from_bytes(bytes: &[u8]) -> Option<Vec<(RepoPath, u32)>> {
-    let record = |[path, mode]: [&[u8]; 2]| {
-        let mode = bits_of(std::str::from_utf8(mode).ok()?)?;
-        Some((RepoPath::parse(path).ok()?, mode))
-    };
-    records(bytes)?.into_iter().map(record).collect()
-}
-
-fn list_from_bytes(bytes: &[u8]) -> Option<Vec<SavedPath>> {
-    records(bytes)?.into_iter().map(saved_path).collect()
-}
-
-fn saved_path([path, disk, index]: [&[u8]; 3]) -> Option<SavedPath> {
-    let without_content = |mode| Entry {
-        mode,
-        id: ObjectId::none(),
-    };
-    let disk: Vec<&str> = std::str::from_utf8(disk).ok()?.split(' ').collect();
-    let (disk, permissions) = match disk.as_slice() {
-        ["-"] => (None, None),
-        ["directory"] => (Some(without_content(Mode::EmptyDirectory)), None),
-        ["special"] => (Some(without_content(Mode::Special)), None),
-        [mode, id] => (Some(entry(mode, id)?), None),
-        [mode, id, bits] => (Some(entry(mode, id)?), Some(bits_of(bits)?)),
-        _ => return None,
-    };
-    let index = std::str::from_utf8(index).ok()?.split(',');
-    let staged = index.filter(|text| !text.is_empty()).map(|text| {
-        let fields: Vec<&str> = text.split(' ').collect();
-        let [mode, id, stage] = fields.as_slice() else {
+fn list_from_bytes(bytes: &[u8]) -> Option<SavedList> {
+    let (mut paths, mut directories) = (Vec::<SavedPath>::new(), Vec::new());
+    for record in bytes.split_inclusive(|byte| *byte == 0) {
+        let (head, path) = record.strip_suffix(b"\0")?.split_once_str("\t")?;
+        let path = RepoPath::parse(path).ok()?;
+        let head: Vec<&str> = std::str::from_utf8(head).ok()?.split(' ').collect();
+        let [what, mode, id, number] = head.as_slice() else {
             return None;
         };
-        let stage = stage.parse().ok().filter(|stage| *stage < 4)?;
-        Some((stage, entry(mode, id)?))
-    });
-    Some(SavedPath {
-        path: RepoPath::parse(path).ok()?,
-        disk,
-        permissions,
-        index: staged.collect::<Option<_>>()?,
-    })
-}
-
-fn bits_of(text: &str) -> Option<u32> {
-    let bits = u32::from_str_radix(text, 8).ok();
-    bits.filter(|bits| *bits <= 0o7777)
-}
-
-fn entry(mode: &str, id: &str) -> Option<Entry> {
-    let modes = [Mode::File, Mode::Executable, Mode::Link, Mode::Gitlink];
-    let mode = modes.into_iter().find(|m| m.git_octal() == Some(mode))?;
-    let id = ObjectId::from_hex(id.as_bytes())?;
-    Some(Entry { mode, id })
+        let mode = MODES.into_iter().find(|one| mode_word(*one) == *mode);
+        let id = ObjectId::from_hex(id.as_bytes())?;
+        let entry = mode.map(|mode| Entry { mode, id });
+        let number = u32::from_str_radix(number, 8).ok();
+        let number = number.filter(|number| *number <= 0o7777);
+        match *what {
+            "disk" => paths.push(SavedPath {
+                path,
+                disk: entry,
+                permissions: number,
+                index: Vec::new(),
+            }),
+            "index" => {
+                let stage = u8::try_from(number?).ok().filter(|stage| *stage < 4)?;
+                paths.last_mut()?.index.push((stage, entry?));
+            }
+            "above" => directories.push((path, number?)),
+            _other => return None,
+        }
+    }
+    Some((paths, directories))
 }
 
 #[cfg(test)]
@@ -516,56 +447,43 @@ mod tests {
             mode,
             id: ObjectId::none(),
         };
-        let saved = |bytes: &[u8], disk, index: &[(u8, Entry)]| SavedPath {
+        let saved = |bytes: &[u8], disk, permissions, index: &[(u8, Entry)]| SavedPath {
             path: path(bytes),
             disk,
-            permissions: None,
+            permissions,
             index: index.to_vec(),
         };
-        let list = [
-            saved(b"-a\n\xff, b", Some(file(1)), &[(0, file(2))]),
-            saved(b"c", None, &[(1, file(3)), (2, file(4)), (3, file(5))]),
-            saved(b"d", Some(none(Mode::EmptyDirectory)), &[]),
-            saved(b"e", Some(none(Mode::Special)), &[]),
+        let conflict = [(1, file(3)), (2, file(4)), (3, file(5))];
+        let list = vec![
+            saved(
+                b"-a\n\t\xff, b",
+                Some(file(1)),
+                Some(0o4755),
+                &[(0, file(2))],
+            ),
+            saved(b"c", None, None, &conflict),
+            saved(b"d", Some(none(Mode::EmptyDirectory)), None, &[]),
+            saved(b"e", Some(none(Mode::Special)), None, &[]),
         ];
-        assert_eq!(
-            list_from_bytes(&list_to_bytes(&list)).as_deref(),
-            Some(&list[..])
-        );
-        assert_eq!(list_from_bytes(b""), Some(Vec::new()));
-        let directories = [(path(b"a\n"), 0o700), (path(b"a\n/b"), 0o2755)];
-        let bytes = directories_to_bytes(&directories);
-        assert_eq!(
-            directories_from_bytes(&bytes).as_deref(),
-            Some(&directories[..])
-        );
-    }
-
-    #[test]
-    fn permissions_are_kept_and_older_lists_have_none() {
-        let id = "01".repeat(20);
-        let read = |text: String| Some(list_from_bytes(text.as_bytes())?.first()?.permissions);
-        assert_eq!(read(format!("a\0100644 {id} 0600\0\0")), Some(Some(0o600)));
-        assert_eq!(read(format!("a\0100755 {id} 4755\0\0")), Some(Some(0o4755)));
-        assert_eq!(read(format!("a\0100644 {id}\0\0")), Some(None));
-        for odd in ["9", "17777", "-1", "", "0600 0600"] {
-            assert_eq!(read(format!("a\0100644 {id} {odd}\0\0")), None, "{odd}");
-        }
-        let bytes = format!("a\0100755 {id} 0700\0100644 {id} 0\0");
-        let list = list_from_bytes(bytes.as_bytes()).expect("a list");
-        assert_eq!(list_to_bytes(&list), bytes.as_bytes());
+        let directories = vec![(path(b"a\n"), 0o700), (path(b"a\n/b"), 0o2755)];
+        let bytes = list_to_bytes(&list, &directories);
+        assert_eq!(list_from_bytes(&bytes), Some((list, directories)));
+        assert_eq!(list_from_bytes(b""), Some((Vec::new(), Vec::new())));
     }
 
     #[test]
     fn other_bytes_are_not_read_as_a_list() {
-        for bytes in [
-            &b"a"[..],
-            b"a\0-\0",
-            b"a\0x\0\0",
-            b"../a\0-\0\0",
-            b"a\0-\x00100644 0 9\0",
+        let id = "01".repeat(20);
+        for record in [
+            "a".to_owned(),
+            format!("disk - {id} -\ta"),
+            format!("disk - {id} -\t../a\0"),
+            format!("disk - {id}\ta\0"),
+            format!("index 100644 {id} 0\ta\0"),
+            format!("disk - {id} -\ta\0index 100644 {id} 4\ta\0"),
+            format!("above - {id} 17777\ta\0"),
         ] {
-            assert_eq!(list_from_bytes(bytes), None, "{bytes:?}");
+            assert_eq!(list_from_bytes(record.as_bytes()), None, "{record:?}");
         }
     }
 }

@@ -6,7 +6,7 @@ use camino::Utf8Path;
 
 use super::files::Files;
 use super::{Saving, clone};
-use crate::commands::restore::facts::{index, stages};
+use crate::commands::restore::facts::{read_own_index, stages};
 use crate::disk::files;
 use crate::disk::inventory::files_below;
 use crate::disk::put::permissions;
@@ -147,7 +147,7 @@ impl State<'_> {
             }
         }
         if deltas.len() > 1 {
-            let index = index(self.saving.repository, self.saving.known)?;
+            let index = read_own_index(self.saving.repository, self.saving.known)?;
             for (path, entries) in stages(&index) {
                 for (stage, entry) in entries.into_iter().filter(|(stage, _)| *stage > 0) {
                     self.put(&format!("index/{stage}/"), path, entry);

@@ -1,35 +1,40 @@
-//! Puts paths back: saves first, then moves the branch, the disk and the index, in this order.
+//! Puts paths back: saves first, then changes the branch, the disk and the index, in this order.
 //!
 //! After a failure or a kill, what was there is on disk or in the rescue commit. A second restore
 //! goes on from there, `restore --undo` goes back.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 
 use bstr::BStr;
 
 use super::facts;
-use super::plan::{RestorePlan, Violation};
+use super::plan::{PathNow, RestorePlan, UndoPlan, Violation};
 use super::rewrite::{Rewritten, rewrite};
+use crate::apply::register::{config_is_as_recorded, renew_config};
 use crate::apply::{sparse, write_bits};
+use crate::commands::Session;
+use crate::disk::copy::{Item, Source};
 use crate::disk::directory_modes::DirectoryModes;
 use crate::disk::mode::Doing;
-use crate::disk::put_back::put_back;
-use crate::disk::{DiskError, files, put};
-use crate::entry::{Entry, ObjectId};
+use crate::disk::put::{self, Content};
+use crate::disk::standing::standing;
+use crate::disk::{DiskError, files};
+use crate::entry::{Entry, Mode};
 use crate::error::Error;
-use crate::facts::{Repository, Worktree};
 use crate::git::GitMode;
 use crate::git::index_edit::{index_info, nul_ended};
 use crate::name::CommitId;
 use crate::path::RepoPath;
-use crate::placed::{PlacedFile, PlacedKind};
+use crate::placed::{Origin, PlacedFile, PlacedKind};
 use crate::truth::Survey;
-use crate::worktree::PLACED;
-use crate::worktree::saved::{Rescue, SavedPath, SavedRestore, Saving, read_entry, rescue_ref};
+use crate::worktree::placing::{Destination, Placing};
+use crate::worktree::saved::{Rescue, SavedPath, SavedRestore, Saving};
+use crate::worktree::{Repository, Worktree};
 
 /// Holds what was done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RestoreDone {
+pub(super) struct RestoreDone {
     /// Where all that was put back is saved; none when there was nothing to lose.
     pub rescue: Option<Rescue>,
     /// The commit that undoes what was committed.
@@ -38,8 +43,16 @@ pub struct RestoreDone {
     pub rewritten: Option<Rewritten>,
 }
 
+/// What a path gets in the index; with `absent`, git is told that it is not on disk on purpose.
+struct IndexTarget<'a> {
+    path: &'a RepoPath,
+    entries: Vec<(u8, Entry)>,
+    absent: bool,
+}
+
 /// A restore on its way: the worktree, what is saved, and what the paths get.
 struct Restoring<'a> {
+    session: &'a Session,
     repository: &'a Repository,
     known: &'a Worktree,
     plan: &'a RestorePlan,
@@ -48,18 +61,17 @@ struct Restoring<'a> {
     saved: Vec<SavedPath>,
 }
 
-/// Does what a plan says. `asked` are the paths that the user named, `time` becomes part of the
-/// ref.
+/// Does what a plan says. `asked` are the paths that the user named.
 ///
 /// # Errors
 /// Fails when git or the disk does. Once something was saved, the error says where.
 pub(super) fn restore(
+    session: &Session,
     repository: &Repository,
     known: &Worktree,
     survey: &Survey,
     plan: &RestorePlan,
     asked: &[RepoPath],
-    time: &str,
 ) -> Result<RestoreDone, Error> {
     let (name, head) = (&known.record.name, &survey.changes.head);
     let saving = Saving::begin(repository, name)?;
@@ -74,6 +86,7 @@ pub(super) fn restore(
     let tip = done.commit.as_ref().unwrap_or(tip);
     let moved = (tip != head).then_some(tip);
     let mut restoring = Restoring {
+        session,
         repository,
         known,
         plan,
@@ -82,19 +95,12 @@ pub(super) fn restore(
         saved: Vec::new(),
     };
     if !plan.paths.is_empty() || moved.is_some() {
-        let restore = SavedRestore {
-            rescue: rescue_ref(name, time),
-            previous: head.clone(),
-            made: moved.cloned(),
-            paths: restoring.saved_paths()?,
-            directories: Vec::new(),
-        };
-        let (root, scope) = (&known.record.path, &known.scope);
-        done.rescue = Some(saving.save_restore(&restore, root, scope)?);
-        restoring.saved = restore.paths;
+        restoring.saved = restoring.saved_paths()?;
+        let time = Session::now().replace([':', '-'], "");
+        let rescue = saving.save_restore((head, moved), &restoring.saved, known, &time)?;
+        done.rescue = Some(rescue);
     }
-    let changed = restoring.change(moved);
-    match (changed, &done.rescue) {
+    match (restoring.change(moved), &done.rescue) {
         (Err(error), Some(rescue)) => Err(half_restored(known, &rescue.name, error)),
         (Err(error), None) => Err(error),
         (Ok(()), _) => Ok(done),
@@ -102,7 +108,7 @@ pub(super) fn restore(
 }
 
 /// Says where everything is saved.
-pub(super) fn half_restored(known: &Worktree, rescue: &str, error: Error) -> Error {
+fn half_restored(known: &Worktree, rescue: &str, error: Error) -> Error {
     Error::HalfRestored {
         error: Box::new(error),
         name: known.record.name.to_string(),
@@ -125,15 +131,14 @@ fn undoing_commit(
     }
     let objects = saving.scratch.objects();
     let before = objects.commit(tip)?.tree;
-    let targets: Vec<_> = committed.iter().map(|v| v.change()).collect();
-    let tree = objects.write_tree(Some(&before), &targets)?;
+    let targets = committed.iter().map(|v| (&**v.path.as_bstr(), v.target));
+    let tree = objects.write_tree(Some(&before), &targets.collect::<Vec<_>>())?;
     if tree == before {
         return Ok(None);
     }
-    let count = committed.len();
-    let paths = if count == 1 { "path" } else { "paths" };
+    let paths = crate::answer::count(committed.len(), "path", "paths");
     let nearest = survey.nearest.as_ref().unwrap_or(&survey.changes.base);
-    let mut message = format!("Restore {count} {paths} to {}\n\n", nearest.short());
+    let mut message = format!("Restore {paths} to {}\n\n", nearest.short());
     for violation in committed {
         message.push_str(&format!("  {}\n", violation.path));
     }
@@ -147,10 +152,96 @@ fn undoing_commit(
     )?))
 }
 
+/// Moves the branch, writes the files of these paths while their directories are open, and gives
+/// the index what it gets, and nothing else; flags go with the old entries.
+fn change(
+    repository: &Repository,
+    known: &Worktree,
+    branch: Option<(&CommitId, &CommitId, &str)>,
+    targets: &[IndexTarget<'_>],
+    directories: &[(RepoPath, u32)],
+    write: impl FnOnce() -> Result<(), Error>,
+) -> Result<(), Error> {
+    if let Some((from, to, reason)) = branch {
+        // hooks of the user's may refuse: then nothing was changed yet
+        let name = known.record.branch.full_ref();
+        let git = known.git(repository);
+        git.update_ref(&name, to, Some(from), reason)?;
+    }
+    let root = &known.record.path;
+    let modes = directory_modes(known, targets, directories)?;
+    let written = write();
+    let left_open = modes.close(root);
+    written?;
+    if let Some(what) = left_open.into_iter().next() {
+        return Err(DiskError::new("put all back", io::Error::other(what)).into());
+    }
+    if targets.is_empty() {
+        return Ok(());
+    }
+    let git = known.hardened_git(repository);
+    git.update_index_info(&index_lines(repository, targets))?;
+    let absent = targets.iter().filter(|target| target.absent);
+    let absent = nul_ended(absent.map(|target| target.path));
+    if !absent.is_empty() {
+        git.update_index_skip_worktree(&absent)?;
+    }
+    Ok(())
+}
+
+/// The lines for the index: all stages go, then those that are to be there come.
+fn index_lines(repository: &Repository, targets: &[IndexTarget<'_>]) -> Vec<u8> {
+    let digits = repository.format.length() * 2;
+    let mut info = Vec::new();
+    for target in targets {
+        index_info(&mut info, target.path.as_bstr(), None, 0, digits);
+    }
+    for target in targets {
+        for (stage, entry) in &target.entries {
+            let path = target.path.as_bstr();
+            index_info(&mut info, path, Some(*entry), *stage, digits);
+        }
+    }
+    info
+}
+
+/// The permissions that the directories above these paths have, or had, or were placed with: they
+/// are opened on the way. Also those that paths had that were directories.
+fn directory_modes(
+    known: &Worktree,
+    targets: &[IndexTarget<'_>],
+    saved: &[(RepoPath, u32)],
+) -> Result<DirectoryModes, Error> {
+    let paths = targets.iter().map(|target| target.path);
+    let parents = |path: &RepoPath| std::iter::successors(path.parent(), RepoPath::parent);
+    let above: BTreeSet<RepoPath> = paths.clone().flat_map(parents).collect();
+    let mut modes = DirectoryModes::of(&known.record.path, above.iter())?;
+    let touched: BTreeSet<&RepoPath> = paths.chain(&above).collect();
+    let placed = known.placed()?;
+    let placed = placed.files().iter();
+    let placed = placed.filter(|file| file.kind == PlacedKind::Directory);
+    let placed = placed.map(|file| (&file.path, file.stat.permissions()));
+    let saved = saved.iter().map(|(path, mode)| (path, *mode));
+    for (path, mode) in saved.chain(placed) {
+        if touched.contains(path) {
+            modes.add(path.clone(), mode);
+        }
+    }
+    Ok(modes)
+}
+
+/// Makes a directory that may be there already.
+fn put_directory(known: &Worktree, path: &RepoPath, mode: u32) -> Result<(), DiskError> {
+    match put::put_entry(&known.record.path, path, &Content::Directory, Some(mode)) {
+        Err(error) if error.source.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        done => done,
+    }
+}
+
 impl Restoring<'_> {
     /// Reads and stores every path from the disk and the index.
     fn saved_paths(&self) -> Result<Vec<SavedPath>, Error> {
-        let index = facts::index(self.repository, self.known)?;
+        let index = facts::read_own_index(self.repository, self.known)?;
         let stages = facts::stages(&index);
         let mut saved = Vec::new();
         for violation in &self.plan.paths {
@@ -162,35 +253,36 @@ impl Restoring<'_> {
         if index.iter().any(|entry| entry.intent_to_add) {
             // the empty file that such an entry stands for need not be in the repository
             let objects = self.saving.scratch.objects();
-            objects.write_blob(0, &mut std::io::empty())?;
+            objects.write_blob(0, &mut io::empty())?;
         }
         Ok(saved)
     }
 
+    fn targets(&self) -> Vec<IndexTarget<'_>> {
+        let paths = self.plan.paths.iter();
+        let targets = paths.map(|violation| IndexTarget {
+            path: &violation.path,
+            entries: violation.target.iter().map(|entry| (0, *entry)).collect(),
+            absent: violation.excluded && violation.target.is_some(),
+        });
+        targets.collect()
+    }
+
     fn change(&self, moved: Option<&CommitId>) -> Result<(), Error> {
         let (repository, known, plan) = (self.repository, self.known, self.plan);
-        if let Some(tip) = moved {
-            let branch = known.record.branch.full_ref();
-            let reason = "agentwt restore: put back what was out of scope";
-            // hooks of the user's may refuse: then nothing was changed yet
-            let git = known.git(repository);
-            git.update_ref(&branch, tip, Some(self.head), reason)?;
-        }
-        if plan.sparse {
-            let index = facts::index(repository, known)?;
-            sparse::put_back(repository, known, &sparse::patterns(known, &index))?;
-        }
-        let opened = directory_modes(known, plan.paths.iter().map(|v| &v.path))?;
-        let written = self.write_files().and_then(|()| self.put_placed_back());
-        let left_open = opened.close(&known.record.path);
-        written?;
-        if let Some(what) = left_open.into_iter().next() {
-            return Err(DiskError::new("put all back", std::io::Error::other(what)).into());
-        }
-        self.set_index()?;
+        let reason = "agentwt restore: put back what was out of scope";
+        let branch = moved.map(|tip| (self.head, tip, reason));
+        change(repository, known, branch, &self.targets(), &[], || {
+            if plan.sparse {
+                let index = facts::read_own_index(repository, known)?;
+                sparse::put_back(repository, known, &sparse::patterns(known, &index))?;
+            }
+            self.write_files()?;
+            self.put_placed_back()
+        })?;
         let restored = |path: &RepoPath| plan.paths.binary_search_by(|v| v.path.cmp(path)).is_ok();
         let drifted = |path: &RepoPath| plan.permissions.binary_search(path).is_ok();
-        let mut index = facts::index(repository, known)?;
+        let mut index = facts::read_own_index(repository, known)?;
         index.retain(|entry| restored(&entry.path) || drifted(&entry.path));
         let (root, scope) = (&known.record.path, &known.scope);
         write_bits::apply(root, scope, &index, Doing::Change)?;
@@ -231,7 +323,7 @@ impl Restoring<'_> {
         let index = self.saving.scratch.index();
         let git = git.on_files(&self.repository.common_dir, root, &index);
         git.read_tree(self.head.as_str())?;
-        git.update_index_info(&self.targets())?;
+        git.update_index_info(&index_lines(self.repository, &self.targets()))?;
         let (attributes, others): (Vec<&Violation>, Vec<_>) = wanted
             .iter()
             .partition(|violation| violation.path.file_name() == ".gitattributes");
@@ -242,115 +334,168 @@ impl Restoring<'_> {
             let paths = round.iter().map(|violation| &violation.path);
             git.checkout_index(&nul_ended(paths))?;
         }
-        for violation in wanted {
-            let relative = violation.path.to_os_path();
-            let stands = relative.is_ok_and(|path| files::stands(&root.as_std_path().join(path)));
-            if !stands {
-                let error = std::io::Error::other("git did not write it");
-                return Err(DiskError::new(format!("put back {}", violation.path), error).into());
-            }
+        let stands = standing(root, wanted.iter().map(|violation| &violation.path))?.entries;
+        match wanted.iter().find(|v| !stands.contains_key(&v.path)) {
+            Some(v) => Err(failed(&v.path, "git did not write it").into()),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Fails when what stands at a path is not what was saved: somebody works there.
     fn check_unchanged(&self, saved: &SavedPath) -> Result<(), Error> {
-        let (root, path) = (&self.known.record.path, &saved.path);
-        let failed = |error| DiskError::new(format!("put back {path}"), error);
-        let has_content = |entry: &Entry| entry.mode.git_octal().is_some();
-        if !saved.disk.as_ref().is_some_and(has_content) {
-            return Ok(());
-        }
-        let format = self.repository.format;
-        let now = read_entry(root, path, |size, content| -> Result<ObjectId, _> {
-            Ok(format.hash_blob(size, content).map_err(failed)?)
-        })?;
-        if now == saved.disk {
-            return Ok(());
-        }
-        Err(failed(std::io::Error::other(
-            "it was changed while it was put away",
-        ))
-        .into())
-    }
-
-    /// Puts placed files back from their sources, and writes the list anew with their stat data.
-    fn put_placed_back(&self) -> Result<(), Error> {
-        let known = self.known;
-        let back = self.plan.paths.iter().filter(|v| v.from_source());
-        let back: BTreeSet<&RepoPath> = back.map(|violation| &violation.path).collect();
-        if back.is_empty() {
-            return Ok(());
-        }
-        let root = &known.record.path;
-        let placed = known.placed()?;
-        // a directory comes back with the empty ones in it
-        let comes = |file: &&PlacedFile| {
-            let mut above = file.path.parents();
-            back.contains(&file.path)
-                || file.kind == PlacedKind::Directory
-                    && above.any(|above| back.iter().any(|path| path.as_bstr() == above))
-        };
-        let mut renewed = Vec::new();
-        for file in placed.files().iter().filter(comes) {
-            let source = known.source_of(self.repository, file);
-            let stat = put_back(root, &source, &placed, file)?;
-            renewed.push(PlacedFile {
-                stat,
-                ..file.clone()
-            });
-        }
-        let newest = renewed.iter().map(|file| file.stat.ctime).max();
-        let settled = files::settled_time(root, newest.unwrap_or(0))?;
-        let placed = placed.replaced_by(renewed, settled);
-        Ok(files::write(&known.dir.join(PLACED), &placed.to_bytes())?)
-    }
-
-    /// Gives the index what the paths get back, and nothing else. Their flags go with the old
-    /// entries; what the scope excludes is absent on purpose.
-    fn set_index(&self) -> Result<(), Error> {
-        if self.plan.paths.is_empty() {
-            return Ok(());
-        }
-        let git = self.known.hardened_git(self.repository);
-        git.update_index_info(&self.targets())?;
-        let paths = self.plan.paths.iter();
-        let absent = paths.filter(|v| v.excluded && v.target.is_some());
-        let absent = nul_ended(absent.map(|violation| &violation.path));
-        if !absent.is_empty() {
-            git.update_index_skip_worktree(&absent)?;
+        let has_content = |entry: Entry| entry.mode.git_octal().is_some();
+        if saved.disk.is_some_and(has_content)
+            && facts::read_raw(self.repository, self.known, &saved.path)? != saved.disk
+        {
+            return Err(failed(&saved.path, "it was changed while it was put away").into());
         }
         Ok(())
     }
 
-    /// The lines that give the paths in an index what they get back.
-    fn targets(&self) -> Vec<u8> {
-        let digits = self.repository.format.length() * 2;
-        let mut info = Vec::new();
-        for violation in &self.plan.paths {
-            let (path, target) = violation.change();
-            index_info(&mut info, path, target, 0, digits);
+    /// Puts placed files back from their sources, read-only: `restore` leaves alone what may be
+    /// edited. Directories come back with the empty ones in them.
+    fn put_placed_back(&self) -> Result<(), Error> {
+        let (known, repository) = (self.known, self.repository);
+        let back = self.plan.paths.iter().filter(|v| v.from_source());
+        let back: BTreeSet<&BStr> = back.map(|violation| violation.path.as_bstr()).collect();
+        if back.is_empty() {
+            return Ok(());
         }
-        info
+        let placed = known.placed()?;
+        let is_back = |file: &&PlacedFile| back.contains(file.path.as_bstr());
+        let files = placed.files().iter().filter(is_back);
+        let above: BTreeSet<&BStr> = files.clone().flat_map(|file| file.path.parents()).collect();
+        let directories = placed.files().iter();
+        for file in directories.filter(|file| file.kind == PlacedKind::Directory) {
+            let mut parents = file.path.parents();
+            if is_back(&file)
+                || above.contains(file.path.as_bstr())
+                || parents.any(|above| back.contains(above))
+            {
+                // another umask than that of the source's owner must not open it
+                put_directory(known, &file.path, file.stat.mode & 0o777)?;
+            }
+        }
+        let files = files.filter(|file| file.kind != PlacedKind::Directory);
+        let items = files
+            .map(|file| self.item(file))
+            .collect::<Result<_, _>>()?;
+        let placing = Placing {
+            items,
+            over: BTreeMap::new(),
+            before: placed,
+        };
+        let stop = || false;
+        let to = Destination::new(repository, known, &self.session.progress, &stop);
+        let renew = config_is_as_recorded(repository, &known.record)?;
+        let placed = to.place(&placing)?;
+        if placed.changed_config && renew {
+            renew_config(repository, known)?;
+        }
+        let _ = placed.keep();
+        Ok(())
+    }
+
+    fn item(&self, file: &PlacedFile) -> Result<Item, DiskError> {
+        let source = self.known.source_of(self.repository, file);
+        let gone = || failed(&file.path, "its source is not what was placed any more");
+        let from = match file.origin {
+            Origin::Synced => {
+                let stands = standing(&source, [&file.path].into_iter())?.entries;
+                let stat = stands.get(&file.path).ok_or_else(gone)?;
+                Source::File(file.kind, *stat)
+            }
+            Origin::Context => {
+                let text = files::read(&source.join(file.path.to_string()))?;
+                Source::Text(text.ok_or_else(gone)?)
+            }
+        };
+        Ok(Item {
+            path: file.path.clone(),
+            from,
+            bits: file.stat.mode & 0o777 & !0o222,
+        })
     }
 }
 
-/// The permissions that the placed directories above these paths have, or get back: they are
-/// opened on the way.
-pub(super) fn directory_modes<'p>(
+fn failed(path: &RepoPath, why: &str) -> DiskError {
+    DiskError::new(format!("put back {path}"), io::Error::other(why.to_owned()))
+}
+
+/// Brings all back. The raw bytes come back as they were, without any conversion.
+///
+/// # Errors
+/// Fails when git or the disk does; what was saved stays saved.
+pub(super) fn undo(
+    repository: &Repository,
     known: &Worktree,
-    paths: impl Iterator<Item = &'p RepoPath>,
-) -> Result<DirectoryModes, Error> {
-    let placed = known.placed()?;
-    let above: BTreeSet<&BStr> = paths.flat_map(RepoPath::parents).collect();
-    let ours: Vec<&PlacedFile> = placed
-        .files()
-        .iter()
-        .filter(|file| file.kind == PlacedKind::Directory && above.contains(file.path.as_bstr()))
-        .collect();
-    let mut modes = DirectoryModes::of(&known.record.path, ours.iter().map(|file| &file.path))?;
-    for file in ours {
-        modes.add(file.path.clone(), file.stat.permissions());
+    saved: &SavedRestore,
+    plan: &UndoPlan,
+) -> Result<(), Error> {
+    let reason = "agentwt restore: undo";
+    let branch = plan.branch.as_ref().map(|(from, to)| (from, to, reason));
+    let targets = plan.paths.iter().map(|now| &now.saved);
+    let targets = targets.map(|saved| IndexTarget {
+        path: &saved.path,
+        entries: saved.index.clone(),
+        absent: saved.disk.is_none()
+            && !saved.index.is_empty()
+            && known.scope.excludes_file(&saved.path),
+    });
+    let targets: Vec<IndexTarget<'_>> = targets.collect();
+    let directories = &saved.directories;
+    let changed = change(repository, known, branch, &targets, directories, || {
+        write_saved(repository, known, saved, plan)
+    });
+    let refreshed =
+        changed.and_then(|()| Ok(known.hardened_git(repository).update_index_refresh()?));
+    refreshed.map_err(|error| half_restored(known, &saved.rescue, error))
+}
+
+fn write_saved(
+    repository: &Repository,
+    known: &Worktree,
+    saved: &SavedRestore,
+    plan: &UndoPlan,
+) -> Result<(), Error> {
+    let (root, objects) = (&known.record.path, repository.objects()?);
+    // a file with the same content may have other permissions
+    let is_file = |entry: Entry| entry.mode.is_regular();
+    let differs = |now: &&PathNow| now.disk != now.saved.disk || now.disk.is_some_and(is_file);
+    let differs = plan.paths.iter().filter(differs);
+    let paths: Vec<&SavedPath> = differs.map(|now| &now.saved).collect();
+    let is_below = |path: &RepoPath| {
+        paths
+            .iter()
+            .any(|saved| path.is_below(saved.path.as_bstr()))
+    };
+    for file in known.placed()?.files().iter().rev() {
+        if file.kind == PlacedKind::Directory && is_below(&file.path) {
+            // one with something in it goes once that has gone, or a later step says why not
+            let _ = put::remove_alone(root, &file.path);
+        }
     }
-    Ok(modes)
+    for saved in paths.iter().rev() {
+        put::remove_entry(root, &saved.path)?;
+    }
+    for (path, mode) in &saved.directories {
+        let is_above = |saved: &SavedPath| saved.path.is_below(path.as_bstr());
+        if paths
+            .iter()
+            .any(|saved| saved.path == *path || is_above(saved))
+        {
+            put_directory(known, path, *mode | 0o700)?;
+        }
+    }
+    for saved in paths {
+        let blob = |entry: Entry| objects.blob(&entry.id);
+        let content = match saved.disk {
+            Some(entry) if entry.mode == Mode::File => Content::File(blob(entry)?),
+            Some(entry) if entry.mode == Mode::Executable => Content::Executable(blob(entry)?),
+            Some(entry) if entry.mode == Mode::Link => Content::Link(blob(entry)?),
+            Some(_) | None => continue,
+        };
+        put::put_entry(root, &saved.path, &content, saved.permissions)?;
+    }
+    Ok(())
 }

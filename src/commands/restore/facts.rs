@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::ByteSlice;
 
-use super::plan::{Operation, RestoreFacts, Standing, Violation};
-use super::undo::{PathNow, UndoFacts};
+use super::plan::{PathNow, RestoreFacts, Violation};
 use crate::change::{Change, Kind, Place, Seen};
 use crate::compare::entry_in;
 use crate::disk::drift::at_source;
@@ -14,15 +13,32 @@ use crate::entry::{Entry, ObjectId};
 use crate::git::index::{IndexEntry, Stage, read_index};
 use crate::name::CommitId;
 use crate::path::RepoPath;
-use crate::placed::{Origin, PlacedFile, There};
+use crate::placed::There;
 use crate::truth::Survey;
 use crate::verify::{Finding, Layer, Reason, VerifyOptions, verify};
 use crate::worktree::saved::{self, SavedRestore};
 use crate::worktree::{Repository, Worktree, WorktreeError};
 
-/// Reads what `restore` decides on.
+/// The files that stand in the private git directory while git works (as `wt_status_get_state`
+/// looks for them), and the command that does.
+const OPERATIONS: [(&str, &str); 7] = [
+    ("rebase-apply/applying", "am"),
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("MERGE_HEAD", "merge"),
+    ("REVERT_HEAD", "revert"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("sequencer", "cherry-pick"),
+];
+
+/// Reads what `restore` decides on; with a restore, what undoing it does.
 #[must_use]
-pub fn read(repository: &Repository, known: &Worktree, survey: &Survey) -> RestoreFacts {
+pub fn read(
+    repository: &Repository,
+    known: &Worktree,
+    survey: &Survey,
+    saved: Option<&SavedRestore>,
+) -> RestoreFacts {
     let record = &known.record;
     let report = verify(
         &known.scope,
@@ -32,54 +48,46 @@ pub fn read(repository: &Repository, known: &Worktree, survey: &Survey) -> Resto
     let mut violations = Vec::new();
     let mut permissions = Vec::new();
     let mut history = Vec::new();
-    let source = |file: &PlacedFile| {
-        let there = at_source(&known.source_of(repository, file), file);
-        match file.origin {
-            Origin::Context if there != There::Same => There::None,
-            Origin::Context | Origin::Synced => there,
-        }
-    };
     for finding in &report.findings {
-        let Place::Path(path) = &finding.change.place else {
-            continue;
-        };
-        match (finding.reason, finding.change.kind) {
+        let is_of_scope = matches!(finding.reason, Reason::ReadOnly | Reason::Excluded);
+        match (&finding.change.place, finding.change.kind) {
             // the file may be the work itself: taking it away is for a person
-            (_, Kind::Leak) => {}
-            (Reason::History, _) => history.push(path.clone()),
-            (Reason::ReadOnly | Reason::Excluded, Kind::Perm) => permissions.push(path.clone()),
-            (Reason::ReadOnly | Reason::Excluded, _) if finding.layer() == Layer::Net => {
-                violations.push(violation(&source, survey, finding, path));
+            (Place::Path(_), Kind::Leak) => {}
+            (Place::Path(path), _) if finding.reason == Reason::History => {
+                history.push(path.clone());
             }
-            (
-                Reason::ReadOnly
-                | Reason::Excluded
-                | Reason::Outside
-                | Reason::Integrity
-                | Reason::Shared,
-                _,
-            ) => {}
+            (Place::Path(path), Kind::Perm) if is_of_scope => permissions.push(path.clone()),
+            (Place::Path(path), _) if is_of_scope && finding.layer() == Layer::Net => {
+                violations.push(violation(repository, known, survey, finding, path));
+            }
+            _other => {}
         }
     }
     violations.sort_by(|a, b| a.path.cmp(&b.path));
     permissions.sort_unstable();
-    let is_sparse = |change: &Change| match &change.place {
-        Place::Admin(name) => *name == "info/sparse-checkout" || *name == "config.worktree",
-        Place::Path(_)
-        | Place::Git(_)
-        | Place::Head
-        | Place::Worktree
-        | Place::Main(_)
-        | Place::Outside(_) => false,
+    let is_sparse = |change: &Change| {
+        matches!(&change.place, Place::Admin(name)
+            if *name == "info/sparse-checkout" || *name == "config.worktree")
     };
+    let stands = |name: &str| files::exists(&record.admin_dir.join(name));
+    let operation = OPERATIONS.into_iter().find(|(name, _)| stands(name));
     RestoreFacts {
         name: record.name.to_string(),
         path: record.path.clone(),
         admin_dir: record.admin_dir.clone(),
-        standing: standing(known, survey),
+        branch: record.branch.to_string(),
+        elsewhere: elsewhere(known, survey),
+        operation: operation.map(|(_, command)| command),
         is_there: files::is_directory(&record.path),
         index_damaged: survey.states.index.damaged,
-        others: others(survey, &violations),
+        others: match saved {
+            Some(saved) => others(survey, saved.paths.iter().map(|saved| &saved.path), true),
+            None => others(
+                survey,
+                violations.iter().map(|violation| &violation.path),
+                false,
+            ),
+        },
         violations,
         permissions,
         sparse: survey.changes.integrity.iter().any(is_sparse),
@@ -88,7 +96,8 @@ pub fn read(repository: &Repository, known: &Worktree, survey: &Survey) -> Resto
 }
 
 fn violation(
-    source: &dyn Fn(&PlacedFile) -> There,
+    repository: &Repository,
+    known: &Worktree,
     survey: &Survey,
     finding: &Finding,
     path: &RepoPath,
@@ -106,6 +115,7 @@ fn violation(
         Some(arriving) => *arriving,
         None => entry_in(&states.manifest, nearest, path),
     };
+    let is_same = |file| at_source(&known.source_of(repository, file), file) == There::Same;
     Violation {
         path: path.clone(),
         kind: finding.change.kind,
@@ -113,7 +123,7 @@ fn violation(
         committed,
         disk: on_disk(survey, path, excluded),
         target,
-        source: states.placed.get(path).map(source),
+        source: states.placed.get(path).map(is_same),
     }
 }
 
@@ -130,66 +140,47 @@ fn on_disk(survey: &Survey, path: &RepoPath, excluded: bool) -> Option<Entry> {
     }
 }
 
-/// Changed paths that stand somewhere and are no violations.
-fn others(survey: &Survey, violations: &[Violation]) -> BTreeSet<RepoPath> {
-    let states = &survey.states;
-    let taken: BTreeSet<&RepoPath> = violations.iter().map(|v| &v.path).collect();
-    let deltas = [&states.disk, &states.head].into_iter();
-    let there = deltas
-        .chain(&states.index.deltas)
-        .flatten()
-        .filter(|(_, entry)| entry.is_some());
-    let changed: BTreeSet<&RepoPath> = survey
-        .changes
-        .changes
-        .iter()
-        .filter_map(|change| change.place.path())
+/// Changed paths that stand on disk, in HEAD or in the index, without these.
+fn others<'p>(
+    survey: &'p Survey,
+    taken: impl Iterator<Item = &'p RepoPath>,
+    on_disk: bool,
+) -> BTreeSet<RepoPath> {
+    let (states, taken) = (&survey.states, taken.collect::<BTreeSet<_>>());
+    let elsewhere = [&states.head].into_iter().chain(&states.index.deltas);
+    let elsewhere = elsewhere.filter(|_| !on_disk);
+    let stands = [&states.disk].into_iter().chain(elsewhere).flatten();
+    let stands: BTreeSet<&RepoPath> = stands
+        .filter_map(|(path, entry)| entry.map(|_| path))
         .collect();
-    there
-        .map(|(path, _)| path)
-        .filter(|path| changed.contains(path) && !taken.contains(path))
+    let changed = survey.changes.changes.iter();
+    let changed = changed.filter_map(|change| change.place.path());
+    changed
+        .filter(|path| stands.contains(path) && !taken.contains(path))
         .cloned()
         .collect()
 }
 
-fn standing(known: &Worktree, survey: &Survey) -> Standing {
-    let record = &known.record;
+/// What HEAD names, for people; none when that is the recorded branch.
+fn elsewhere(known: &Worktree, survey: &Survey) -> Option<String> {
     let heads = &survey.heads;
-    let ours = record.branch.full_ref();
-    let elsewhere = match (&heads.symbolic, &heads.head) {
+    let ours = known.record.branch.full_ref();
+    match (&heads.symbolic, &heads.head) {
         (Some(name), Some(_)) if *name == ours => None,
         (Some(name), _) => Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()),
         (None, Some(commit)) => Some(format!("commit {}", commit.short())),
         (None, None) => Some("nothing".to_owned()),
-    };
-    Standing {
-        branch: record.branch.to_string(),
-        elsewhere,
-        operation: operation(known),
     }
-}
-
-/// The operation in progress (git's own `wt_status_get_state` looks for the same files).
-fn operation(known: &Worktree) -> Option<Operation> {
-    let signs = [
-        ("rebase-apply/applying", "am"),
-        ("rebase-merge", "rebase"),
-        ("rebase-apply", "rebase"),
-        ("MERGE_HEAD", "merge"),
-        ("REVERT_HEAD", "revert"),
-        ("CHERRY_PICK_HEAD", "cherry-pick"),
-        ("sequencer", "cherry-pick"),
-    ];
-    let stands = |name: &str| files::exists(&known.record.admin_dir.join(name));
-    let found = signs.into_iter().find(|(name, _)| stands(name));
-    found.map(|(_, command)| command)
 }
 
 /// Reads the index of a worktree.
 ///
 /// # Errors
 /// Fails when it cannot be read.
-pub fn index(repository: &Repository, known: &Worktree) -> Result<Vec<IndexEntry>, WorktreeError> {
+pub fn read_own_index(
+    repository: &Repository,
+    known: &Worktree,
+) -> Result<Vec<IndexEntry>, WorktreeError> {
     let file = known.record.admin_dir.join("index");
     Ok(read_index(&file, repository.format)?)
 }
@@ -211,61 +202,37 @@ pub fn stages(index: &[IndexEntry]) -> BTreeMap<&RepoPath, Vec<(u8, Entry)>> {
     stages
 }
 
-/// Reads what `restore --undo` decides on.
+/// Reads how the paths of a restore are now.
 ///
 /// # Errors
-/// Fails when git does, or the index cannot be read.
-pub fn read_undo(
+/// Fails when the index cannot be read.
+pub fn read_paths_now(
     repository: &Repository,
     known: &Worktree,
     survey: &Survey,
-    saved: SavedRestore,
-) -> Result<UndoFacts, WorktreeError> {
-    let facts = read(repository, known, survey);
-    let index = index(repository, known)?;
+    saved: &SavedRestore,
+) -> Result<Vec<PathNow>, WorktreeError> {
+    let index = read_own_index(repository, known)?;
     let stages = stages(&index);
-    let mut changed: BTreeMap<&RepoPath, &Change> = BTreeMap::new();
-    for change in &survey.changes.changes {
-        if let Some(path) = change.place.path().filter(|_| change.kind != Kind::Perm) {
-            changed.insert(path, change);
-        }
-    }
-    let names: BTreeSet<&RepoPath> = saved.paths.iter().map(|s| &s.path).collect();
+    let all = survey.changes.changes.iter();
+    let all = all.filter(|change| change.kind != Kind::Perm);
+    let changed: BTreeMap<&RepoPath, &Change> = all
+        .filter_map(|change| Some((change.place.path()?, change)))
+        .collect();
+    let is_on_disk = |seen: &Seen| !matches!(seen, Seen::Commit(_) | Seen::Committed | Seen::Index);
     let now = saved.paths.iter().map(|saved| {
         let path = &saved.path;
-        let seen = |at: fn(&Seen) -> bool| {
-            let change = changed.get(path);
-            change.is_some_and(|change| change.seen.iter().any(at))
-        };
+        let change = changed.get(path);
+        let disk = on_disk(survey, path, known.scope.excludes_file(path));
         PathNow {
-            disk: on_disk(survey, path, known.scope.excludes_file(path))
-                .map(|entry| with_raw_id(repository, known, path, entry)),
+            disk: disk.map(|entry| with_raw_id(repository, known, path, entry)),
             index: stages.get(path).cloned().unwrap_or_default(),
-            disk_changed: seen(is_on_disk),
-            index_changed: seen(|seen| *seen == Seen::Index),
+            disk_changed: change.is_some_and(|change| change.seen.iter().any(is_on_disk)),
+            index_changed: change.is_some_and(|change| change.seen.contains(&Seen::Index)),
             saved: saved.clone(),
         }
     });
-    let stands = |path: &&RepoPath| matches!(survey.states.disk.get(*path), Some(Some(_)));
-    let others = changed.keys().copied().filter(stands);
-    let others = others.filter(|path| !names.contains(path)).cloned();
-    let tip = repository
-        .git
-        .rev_parse_commit(&known.record.branch.full_ref())?;
-    let is_ancestor = match &saved.made {
-        Some(made) => repository.git.is_ancestor(&saved.previous, made)?,
-        None => true,
-    };
-    Ok(UndoFacts {
-        name: facts.name,
-        path: facts.path,
-        standing: facts.standing,
-        tip,
-        is_ancestor,
-        now: now.collect(),
-        others: others.collect(),
-        saved,
-    })
+    Ok(now.collect())
 }
 
 /// The entry of a file with the id of its raw bytes, as it was saved: where git converts files,
@@ -275,46 +242,47 @@ fn with_raw_id(repository: &Repository, known: &Worktree, path: &RepoPath, entry
     if is_raw || !entry.mode.is_regular() {
         return entry;
     }
-    let read = saved::read_entry(&known.record.path, path, |size, content| {
-        let failed = |error| DiskError::new(format!("read {path}"), error);
-        Ok(repository.format.hash_blob(size, content).map_err(failed)?)
-    });
-    let id = read.ok().flatten().map_or(entry.id, |read| read.id);
+    let read = read_raw(repository, known, path).ok().flatten();
+    let id = read.map_or(entry.id, |read| read.id);
     Entry { id, ..entry }
 }
 
-fn is_on_disk(seen: &Seen) -> bool {
-    match seen {
-        Seen::Disk | Seen::Untracked | Seen::Ignored | Seen::Synced | Seen::Hidden(_) => true,
-        Seen::Commit(_) | Seen::Committed | Seen::Index => false,
-    }
+/// Reads what stands at a path, with the id of its raw bytes.
+///
+/// # Errors
+/// Fails when it cannot be read.
+pub fn read_raw(
+    repository: &Repository,
+    known: &Worktree,
+    path: &RepoPath,
+) -> Result<Option<Entry>, WorktreeError> {
+    saved::read_entry(&known.record.path, path, |size, content| {
+        let failed = |error| DiskError::new(format!("read {path}"), error);
+        Ok(repository.format.hash_blob(size, content).map_err(failed)?)
+    })
 }
 
-/// Says who else has a commit: remote-tracking branches by name, and another worktree by its
-/// directory.
+/// Names the others that have a commit: remote-tracking branches, and a worktree by its directory.
 ///
 /// # Errors
 /// Fails when git does.
-pub fn held_by(
+pub fn read_holders(
     repository: &Repository,
     known: &Worktree,
     commit: &CommitId,
-) -> Result<(Vec<String>, Option<camino::Utf8PathBuf>), WorktreeError> {
+) -> Result<Vec<String>, WorktreeError> {
     let refs = repository.git.refs_containing(commit, &["refs/remotes/"])?;
-    let refs = refs.iter().map(|name| {
-        let name = name.to_str_lossy();
-        name.strip_prefix("refs/remotes/")
-            .unwrap_or(&name)
-            .to_owned()
-    });
-    let refs = refs.collect();
+    let names = refs.iter().map(|name| name.to_str_lossy());
+    let mut holders: Vec<String> = names
+        .map(|name| name.trim_start_matches("refs/remotes/").to_owned())
+        .collect();
     for other in repository.worktrees()? {
-        let Some(head) = other.head.filter(|_| other.path != known.record.path) else {
-            continue;
-        };
-        if repository.git.is_ancestor(commit, &head)? {
-            return Ok((refs, Some(other.path)));
+        let head = other.head.filter(|_| other.path != known.record.path);
+        if let Some(head) = head
+            && repository.git.is_ancestor(commit, &head)?
+        {
+            holders.push(other.path.to_string());
         }
     }
-    Ok((refs, None))
+    Ok(holders)
 }

@@ -1,18 +1,57 @@
-//! Decides what `restore` puts back, and what it refuses; pure.
+//! Decides what `restore` and `restore --undo` put back, and what they refuse; pure.
 //!
 //! What a path gets back is what it would have if nobody had touched it here: what a merge in
 //! progress brings from upstream, else HEAD's entry where that is in order, else the entry of the
 //! nearest reference (`docs/decisions/0010-restore.md`).
+#![allow(
+    unused_assignments,
+    reason = "zkat/miette#458: its derive reads fields in a way that rustc warns about"
+)]
 
 use std::collections::BTreeSet;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 
-use super::refusal::RestoreRefusal;
 use crate::change::Kind;
 use crate::entry::{Entry, Mode};
+use crate::exit::ExitCode;
+use crate::name::CommitId;
 use crate::path::RepoPath;
-use crate::placed::There;
+use crate::worktree::saved::{SavedPath, SavedRestore};
+
+/// Says why nothing is put back, with the next command.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[error("{message}")]
+#[expect(missing_docs, reason = "the fields are what the messages show")]
+pub enum RestoreRefusal {
+    /// What was named cannot be restored.
+    #[diagnostic(code(agentwt::restore::unknown), help("{help}"))]
+    Unknown { message: String, help: String },
+    /// Something is there that cannot be saved, or is in the way.
+    #[diagnostic(code(agentwt::restore::blocked), help("{help}"))]
+    Blocked { message: String, help: String },
+    /// The branch cannot be moved, or its commits cannot be made anew.
+    #[diagnostic(code(agentwt::restore::branch), help("{help}"))]
+    Branch { message: String, help: String },
+    /// There is nothing to undo, or what is there is newer.
+    #[diagnostic(code(agentwt::restore::undo), help("{help}"))]
+    Undo { message: String, help: String },
+}
+
+impl RestoreRefusal {
+    /// The status with which the program ends.
+    #[must_use]
+    pub const fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Unknown { .. } => ExitCode::Usage,
+            Self::Blocked { .. } | Self::Branch { .. } | Self::Undo { .. } => ExitCode::Refused,
+        }
+    }
+
+    fn blocked(message: String, help: String) -> Self {
+        Self::Blocked { message, help }
+    }
+}
 
 /// Holds what `restore` looks at.
 #[derive(Clone, Debug)]
@@ -23,8 +62,12 @@ pub struct RestoreFacts {
     pub path: Utf8PathBuf,
     /// Its private git directory.
     pub admin_dir: Utf8PathBuf,
-    /// Its branch, and where HEAD is.
-    pub standing: Standing,
+    /// The recorded branch.
+    pub branch: String,
+    /// What HEAD names, for people; none when that is the branch.
+    pub elsewhere: Option<String>,
+    /// The git command that is in progress, and that ends the operation.
+    pub operation: Option<&'static str>,
     /// Whether its directory is there.
     pub is_there: bool,
     /// Whether its index cannot be read.
@@ -35,26 +78,11 @@ pub struct RestoreFacts {
     pub permissions: Vec<RepoPath>,
     /// Whether the sparse patterns or their settings are other ones.
     pub sparse: bool,
-    /// Paths that stand on disk, in the index or in HEAD, are not as in the base, and are in
-    /// scope or ignored.
+    /// Other paths that stand on disk, in the index or in HEAD, and are not as in the base.
     pub others: BTreeSet<RepoPath>,
     /// Paths that commits of the worktree touched out of scope, and that are as before again.
     pub history: Vec<RepoPath>,
 }
-
-/// Says where HEAD is, and whether git is in the middle of something.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
-    /// The recorded branch.
-    pub branch: String,
-    /// What HEAD names, for people; none when that is the branch.
-    pub elsewhere: Option<String>,
-    /// What is in progress.
-    pub operation: Option<Operation>,
-}
-
-/// Names the git command that is in progress, and that ends the operation.
-pub type Operation = &'static str;
 
 /// Holds a path that is a violation, as it is in every state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,9 +99,9 @@ pub struct Violation {
     pub disk: Option<Entry>,
     /// What it gets back.
     pub target: Option<Entry>,
-    /// How the source of what was placed there is; none where nothing was. Only from one that is
-    /// the same can it be put back.
-    pub source: Option<There>,
+    /// Whether the source of what was placed there still is that, from which it can be put back;
+    /// none where nothing was placed.
+    pub source: Option<bool>,
 }
 
 /// Holds what `restore` will do.
@@ -105,12 +133,6 @@ impl RestorePlan {
 }
 
 impl Violation {
-    /// The path, and what commits and the index get back.
-    #[must_use]
-    pub fn change(&self) -> (&[u8], Option<Entry>) {
-        (self.path.as_bstr(), self.target)
-    }
-
     /// What is to stand on disk.
     #[must_use]
     pub fn wanted(&self) -> Option<Entry> {
@@ -120,11 +142,7 @@ impl Violation {
     /// Whether it gets back what was placed there, from its source.
     #[must_use]
     pub fn from_source(&self) -> bool {
-        self.source == Some(There::Same)
-    }
-
-    fn stays(&self) -> bool {
-        self.source.is_some() && !self.from_source()
+        self.source == Some(true)
     }
 
     /// Whether it holds something that no commit of ours can: a FIFO, a socket, a device.
@@ -133,10 +151,14 @@ impl Violation {
         self.disk.is_some_and(|entry| entry.mode == Mode::Special)
     }
 
-    fn is_in_nested_repository(&self) -> bool {
-        let parts = self.path.as_bstr().split(|byte| *byte == b'/');
+    /// The directory of the repository inside that the path is in.
+    fn nested_root(&self) -> Option<String> {
         let holds = |entry: Entry| entry.mode != Mode::EmptyDirectory;
-        parts.into_iter().any(|part| part == b".git") && self.disk.is_some_and(holds)
+        let mut parts = self.path.as_bstr().split(|byte| *byte == b'/');
+        let above: Vec<&[u8]> = parts.by_ref().take_while(|part| *part != b".git").collect();
+        let is_in = self.path.as_bstr().split(|byte| *byte == b'/').count() > above.len();
+        let root = RepoPath::parse(above.join(&b'/')).ok()?;
+        (is_in && self.disk.is_some_and(holds)).then(|| root.to_string())
     }
 }
 
@@ -151,50 +173,48 @@ pub fn plan(
     asked: &[RepoPath],
     rewrite: bool,
 ) -> Result<RestorePlan, RestoreRefusal> {
-    let name = || facts.name.clone();
+    let RestoreFacts { name, path, .. } = facts;
     if !facts.is_there {
-        let path = facts.path.clone();
-        return Err(RestoreRefusal::DirectoryGone { name: name(), path });
+        return Err(RestoreRefusal::blocked(
+            format!("cannot restore worktree `{name}`: {path} is gone"),
+            format!("to forget it (its branch stays unless merged): git agentwt remove {name}"),
+        ));
     }
     if facts.index_damaged {
-        let path = facts.path.clone();
         let index = facts.admin_dir.join("index");
-        return Err(RestoreRefusal::DamagedIndex { path, index });
-    }
-    if let Some(stranger) = asked.iter().find(|path| !is_known(facts, path)) {
-        let paths = facts.violations.iter().map(|violation| &violation.path);
-        let name = name();
-        let there: Vec<&RepoPath> = paths.chain(&facts.permissions).collect();
-        let there = match there.as_slice() {
-            [] => format!("there is none at all: git agentwt verify {name}"),
-            [only] => format!("there is {only}: git agentwt restore {name}"),
-            [first, ..] => format!(
-                "there are {}, {first} among them: git agentwt verify {name}",
-                there.len()
+        return Err(RestoreRefusal::blocked(
+            format!("cannot restore {path}: its index cannot be read"),
+            format!(
+                "what was staged is lost; to make a new index from HEAD, without touching a file: mv {index} {index}.damaged && git -C {path} reset"
             ),
-        };
-        return Err(RestoreRefusal::NoViolation {
-            name,
-            path: stranger.to_string(),
-            there,
+        ));
+    }
+    let violations = facts.violations.iter().map(|violation| &violation.path);
+    let known: Vec<&RepoPath> = violations.chain(&facts.permissions).collect();
+    let is_known = |asked: &&RepoPath| {
+        let mut all = known.iter().copied().chain(&facts.history);
+        all.any(|path| covers(asked, path))
+    };
+    if let Some(stranger) = asked.iter().find(|asked| !is_known(asked)) {
+        let number = known.len();
+        return Err(RestoreRefusal::Unknown {
+            message: format!("{stranger} is no out-of-scope change of worktree `{name}`"),
+            help: format!("see the {number} that there are: git agentwt verify {name}"),
         });
     }
-    let (stays, paths): (Vec<_>, Vec<_>) = selected(facts, asked)
-        .into_iter()
-        .partition(Violation::stays);
-    let rewrite = rewrite
-        && (paths.iter().any(|violation| violation.committed)
-            || facts.history.iter().any(|path| is_asked(asked, path)));
+    let stays = |violation: &Violation| violation.source == Some(false);
+    let (stays, paths): (Vec<_>, Vec<_>) = selected(facts, asked).into_iter().partition(stays);
+    let is_committed = paths.iter().any(|violation| violation.committed);
+    let mut history = facts.history.iter();
+    let rewrite = rewrite && (is_committed || history.any(|path| is_asked(asked, path)));
     check_disk(facts, &paths)?;
-    if rewrite || paths.iter().any(|violation| violation.committed) {
-        facts.standing.check(&facts.name, &facts.path)?;
+    if rewrite || is_committed {
+        check_branch(facts)?;
     }
-    let permissions = facts.permissions.iter();
+    let mut permissions = facts.permissions.clone();
+    permissions.retain(|path| is_asked(asked, path));
     Ok(RestorePlan {
-        permissions: permissions
-            .filter(|path| is_asked(asked, path))
-            .cloned()
-            .collect(),
+        permissions,
         sparse: facts.sparse && asked.is_empty(),
         paths,
         stays,
@@ -212,106 +232,181 @@ fn covers(asked: &RepoPath, path: &RepoPath) -> bool {
     asked == path || path.is_below(asked.as_bstr())
 }
 
-fn is_known(facts: &RestoreFacts, asked: &RepoPath) -> bool {
-    let paths = facts.violations.iter().map(|violation| &violation.path);
-    paths
-        .chain(&facts.permissions)
-        .chain(&facts.history)
-        .any(|path| covers(asked, path))
-}
-
 /// What was asked for, with what stands in its way: a link in the place of a directory.
 fn selected(facts: &RestoreFacts, asked: &[RepoPath]) -> Vec<Violation> {
     let all = &facts.violations;
-    let chosen = all.iter().filter(|v| is_asked(asked, &v.path));
-    let chosen: Vec<&Violation> = chosen.collect();
-    let stands_in_the_way = |v: &&Violation| {
-        v.disk.is_some()
-            && chosen
-                .iter()
-                .any(|below| below.path.is_below(v.path.as_bstr()))
+    let is_chosen = |v: &&Violation| is_asked(asked, &v.path);
+    let is_in_the_way = |v: &&Violation| {
+        let mut below = all.iter().filter(is_chosen);
+        v.disk.is_some() && below.any(|below| below.path.is_below(v.path.as_bstr()))
     };
-    let wanted = |v: &&Violation| is_asked(asked, &v.path) || stands_in_the_way(v);
-    all.iter().filter(wanted).cloned().collect()
+    let wanted = all.iter().filter(|v| is_chosen(v) || is_in_the_way(v));
+    wanted.cloned().collect()
 }
 
 /// Refuses what cannot be saved, and what is in the way and is not ours to move.
 fn check_disk(facts: &RestoreFacts, paths: &[Violation]) -> Result<(), RestoreRefusal> {
-    let name = facts.name.clone();
-    let nested = paths.iter().filter(|v| v.is_in_nested_repository());
-    let mut nested: Vec<String> = nested.filter_map(|v| nested_root(&v.path)).collect();
+    let (name, root) = (&facts.name, &facts.path);
+    let mut nested: Vec<String> = paths.iter().filter_map(Violation::nested_root).collect();
     nested.dedup();
     if let Some(first) = nested.first() {
-        return Err(RestoreRefusal::NestedRepository {
-            name,
-            first: facts.path.join(first).join(".git"),
-            items: nested,
-        });
+        let all = nested.join(", ");
+        return Err(RestoreRefusal::blocked(
+            format!("cannot restore worktree `{name}`: a repository is inside it: {all}"),
+            format!("no commit can save its history: mv {root}/{first}/.git <elsewhere>"),
+        ));
     }
     let is_gitlink = |v: &&Violation| {
         let gitlink = v.disk.is_some_and(|entry| entry.mode == Mode::Gitlink);
         gitlink && v.disk != v.wanted()
     };
-    if let Some(submodule) = paths.iter().find(is_gitlink) {
-        let path = submodule.path.to_string();
-        let directory = facts.path.join(&path);
-        let advice = match submodule.target {
-            Some(Entry { id, .. }) => {
-                format!("save what is in it, then: git -C {directory} checkout --force {id}")
-            }
-            None => format!("no commit can save its history: mv {directory} <elsewhere>"),
-        };
-        return Err(RestoreRefusal::Submodule { name, path, advice });
+    if let Some(Violation { path, target, .. }) = paths.iter().find(is_gitlink) {
+        return Err(RestoreRefusal::blocked(
+            format!("cannot restore worktree `{name}`: the submodule {path} is not as in the base"),
+            match target {
+                Some(Entry { id, .. }) => {
+                    format!("save what is in it, then: git -C {root}/{path} checkout --force {id}")
+                }
+                None => format!("no commit can save its history: mv {root}/{path} <elsewhere>"),
+            },
+        ));
     }
     let chosen: BTreeSet<&RepoPath> = paths.iter().map(|v| &v.path).collect();
     let comes = |v: &&Violation| v.target.is_some() || v.from_source();
-    for violation in paths.iter().filter(comes) {
-        let other = facts.others.iter();
-        let in_the_way = other.filter(|other| !chosen.contains(other)).find(|other| {
-            other.is_below(violation.path.as_bstr()) || violation.path.is_below(other.as_bstr())
-        });
-        if let Some(other) = in_the_way {
-            return Err(RestoreRefusal::InTheWay {
-                name,
-                path: violation.path.to_string(),
-                other: other.to_string(),
-                directory: facts.path.clone(),
-            });
+    for Violation { path, .. } in paths.iter().filter(comes) {
+        let mut others = facts.others.iter();
+        if let Some(other) = others.find(|other| !chosen.contains(other) && blocks(path, other)) {
+            return Err(RestoreRefusal::blocked(
+                format!(
+                    "cannot restore {path} in worktree `{name}`: {other}, which is in scope or ignored, is in its way"
+                ),
+                format!("move it first: mv {root}/{other} <elsewhere>"),
+            ));
         }
     }
     Ok(())
 }
 
-/// The directory that has a `.git` in it.
-fn nested_root(path: &RepoPath) -> Option<String> {
-    let parts = path.as_bstr().split(|byte| *byte == b'/');
-    let above: Vec<&[u8]> = parts.take_while(|part| *part != b".git").collect();
-    let root = RepoPath::parse(above.join(&b'/')).ok()?;
-    Some(root.to_string())
+/// Whether two paths cannot both be files.
+fn blocks(one: &RepoPath, other: &RepoPath) -> bool {
+    one.is_below(other.as_bstr()) || other.is_below(one.as_bstr())
 }
 
-impl Standing {
-    /// Refuses to move the branch while git works on it, or HEAD is elsewhere.
-    ///
-    /// # Errors
-    /// Says which.
-    pub fn check(&self, name: &str, path: &Utf8Path) -> Result<(), RestoreRefusal> {
-        let (name, path) = (name.to_owned(), path.to_owned());
-        match (self.operation, &self.elsewhere) {
-            (Some(operation), _) => Err(RestoreRefusal::InProgress {
-                name,
-                path,
-                operation,
-            }),
-            (None, Some(elsewhere)) => Err(RestoreRefusal::Elsewhere {
-                name,
-                path,
-                branch: self.branch.clone(),
-                elsewhere: elsewhere.clone(),
-            }),
-            (None, None) => Ok(()),
-        }
+/// Refuses to move the branch while git works on it, or HEAD is elsewhere.
+fn check_branch(facts: &RestoreFacts) -> Result<(), RestoreRefusal> {
+    let RestoreFacts {
+        name, path, branch, ..
+    } = facts;
+    let (why, help) = match (facts.operation, &facts.elsewhere) {
+        (Some(operation), _) => (
+            format!("a {operation} is in progress"),
+            format!(
+                "finish or abort it first: git -C {path} {operation} --continue, or --abort; changes that are not committed can be named: git agentwt restore {name} <path>"
+            ),
+        ),
+        (None, Some(elsewhere)) => (
+            format!("it is on {elsewhere}, not on `{branch}`"),
+            format!("go back to it first: git -C {path} switch {branch}"),
+        ),
+        (None, None) => return Ok(()),
+    };
+    let message = format!("cannot undo commits of worktree `{name}`: {why}");
+    Err(RestoreRefusal::Branch { message, help })
+}
+
+/// Holds a path that was restored, as it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathNow {
+    /// How it was.
+    pub saved: SavedPath,
+    /// What stands on disk.
+    pub disk: Option<Entry>,
+    /// Its entries in the index.
+    pub index: Vec<(u8, Entry)>,
+    /// Whether the disk is not as in the base.
+    pub disk_changed: bool,
+    /// Whether the index is not as in the base.
+    pub index_changed: bool,
+}
+
+impl PathNow {
+    /// Whether somebody has worked on it since. A restore that was killed has left it as it was,
+    /// or taken it away; what is not there holds no work.
+    fn is_newer(&self) -> bool {
+        let disk = self.disk_changed && self.disk.is_some() && self.disk != self.saved.disk;
+        let staged = self.index_changed && !self.index.is_empty();
+        disk || staged && self.index != self.saved.index
     }
+}
+
+/// Holds what `restore --undo` will do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UndoPlan {
+    /// What is brought back, sorted; none of it holds anything newer.
+    pub paths: Vec<PathNow>,
+    /// From where the branch goes back to where.
+    pub branch: Option<(CommitId, CommitId)>,
+}
+
+impl UndoPlan {
+    /// Whether all is as it was.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.paths.is_empty() && self.branch.is_none()
+    }
+}
+
+/// Decides how a restore is undone: `now` are its paths, `tip` is where the branch is.
+///
+/// # Errors
+/// Refuses when the branch went on, or a path was worked on, since the restore.
+pub fn plan_undo(
+    facts: &RestoreFacts,
+    saved: &SavedRestore,
+    mut now: Vec<PathNow>,
+    tip: Option<&CommitId>,
+) -> Result<UndoPlan, RestoreRefusal> {
+    let RestoreFacts {
+        name, path, branch, ..
+    } = facts;
+    let branch = match &saved.made {
+        Some(made) if tip == Some(made) => {
+            check_branch(facts)?;
+            Some((made.clone(), saved.previous.clone()))
+        }
+        Some(made) if tip != Some(&saved.previous) => {
+            let now = tip.map_or("nothing", CommitId::short);
+            let (previous, made) = (saved.previous.short(), made.short());
+            return Err(RestoreRefusal::Branch {
+                message: format!(
+                    "cannot undo the restore of worktree `{name}`: `{branch}` has moved since, to {now}"
+                ),
+                help: format!(
+                    "take what it did back, and keep what came since: git -C {path} rebase --onto {previous} {made}"
+                ),
+            });
+        }
+        Some(_) | None => None,
+    };
+    let newer = now.iter().filter(|now| now.is_newer());
+    let newer = newer.map(|now| &now.saved.path);
+    let blocked = facts.others.iter().filter(|other| {
+        let mut stands = now.iter().filter(|now| now.saved.disk.is_some());
+        stands.any(|now| blocks(&now.saved.path, other))
+    });
+    let newer: BTreeSet<&RepoPath> = newer.chain(blocked).collect();
+    if let Some(first) = newer.first() {
+        let items: String = newer.iter().map(|path| format!("\n  {path}")).collect();
+        return Err(RestoreRefusal::Undo {
+            message: format!("cannot undo the restore of worktree `{name}`: changed since:{items}"),
+            help: format!(
+                "see what was saved: git -C {path} diff {} -- '{first}'",
+                saved.rescue
+            ),
+        });
+    }
+    now.retain(|now| now.disk != now.saved.disk || now.index != now.saved.index);
+    Ok(UndoPlan { paths: now, branch })
 }
 
 #[cfg(test)]

@@ -7,28 +7,29 @@
 use std::collections::BTreeMap;
 
 use bstr::ByteSlice;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::facts::held_by;
-use super::plan::is_asked;
-use super::refusal::RestoreRefusal;
+use super::facts::read_holders;
+use super::plan::{RestoreRefusal, is_asked};
 use crate::compare::Delta;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
-use crate::facts::{Repository, Worktree};
 use crate::git::objects::Objects;
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::scope::{Access, Classifier, EntryKind};
 use crate::truth::Survey;
+use crate::worktree::{Repository, Worktree};
 
-/// Holds what became of commits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What became of commits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Rewritten {
     /// The new tip.
     pub tip: CommitId,
-    /// How many were made anew.
+    /// The number of commits that were made anew.
     pub made: usize,
-    /// How many had nothing left and are gone.
+    /// The number of commits that had nothing left and are gone.
     pub dropped: usize,
 }
 
@@ -166,14 +167,15 @@ impl Rewriter<'_> {
 
     /// Refuses what others have, and what would lose work in scope.
     fn check(&mut self, head: &CommitId, tip: &CommitId) -> Result<(), Error> {
-        let name = self.known.record.name.to_string();
+        let name = &self.known.record.name;
+        let refused = |why: String| RestoreRefusal::Branch {
+            message: format!("cannot rewrite commits of worktree `{name}`: {why}"),
+            help: format!("to undo them by a new commit: git agentwt restore {name}"),
+        };
         if let Some(first) = &self.first {
-            let (refs, other) = held_by(self.repository, self.known, first)?;
-            if !refs.is_empty() {
-                return Err(RestoreRefusal::Published { name, refs }.into());
-            }
-            if let Some(other) = other {
-                return Err(RestoreRefusal::HeldElsewhere { name, other }.into());
+            let holders = read_holders(self.repository, self.known, first)?;
+            if !holders.is_empty() {
+                return Err(refused(format!("others have them: {}", holders.join(", "))).into());
             }
         }
         let (before, after) = (self.tree(head)?, self.tree(tip)?);
@@ -181,8 +183,7 @@ impl Rewriter<'_> {
         for (path, entry) in self.objects.difference(Some(&before), Some(&after))? {
             let was = back.get(&path).copied().flatten();
             if !self.is_out(&path, entry) && !self.is_out(&path, was) {
-                let path = path.to_string();
-                return Err(RestoreRefusal::RewriteTouches { name, path }.into());
+                return Err(refused(format!("{path}, which is in scope, would change")).into());
             }
         }
         Ok(())

@@ -227,7 +227,7 @@ impl Run<'_> {
         let own = known.repository(self.repository);
         let renew = config_is_as_recorded(&own, &known.record)?;
         let stop = || false;
-        let to = self.destination(known, &stop);
+        let to = Destination::new(self.repository, known, &self.session.progress, &stop);
         let (cleaned, changed_config) = apply::apply_clean(&to, placed, plan)?;
         if changed_config && renew {
             renew_config(&own, known)?;
@@ -252,7 +252,7 @@ impl Run<'_> {
         let plan = self.plan_copies(known, placed, selection)?;
         let (plan, placed) = plan;
         let stop = || session.check().is_err();
-        let to = self.destination(known, &stop);
+        let to = Destination::new(self.repository, known, &self.session.progress, &stop);
         if options.dry_run || plan.copy.is_empty() && !to.is_unfinished() {
             return Ok((SyncDone::Copied(plan), None));
         }
@@ -339,7 +339,7 @@ impl Run<'_> {
         }
         let rescue = self.save(known, &repository.root, &plan.save)?;
         let stop = || self.session.check().is_err();
-        let from = self.destination(known, &stop);
+        let from = Destination::new(self.repository, known, &self.session.progress, &stop);
         let pulled = apply::apply_pull(&from, placed, &plan.pull);
         let left = self.unless_stopped(pulled)?;
         self.notes.extend(left);
@@ -402,21 +402,5 @@ impl Run<'_> {
         self.selections
             .push((without_config, globs.clone(), selection));
         Ok(self.selections.len() - 1)
-    }
-
-    fn destination<'d>(
-        &'d self,
-        known: &'d Worktree,
-        stop: &'d (dyn Fn() -> bool + Sync),
-    ) -> Destination<'d> {
-        Destination {
-            main: &self.repository.root,
-            git: &self.repository.home().git,
-            path: &known.record.path,
-            admin_dir: &known.record.admin_dir,
-            record_dir: &known.dir,
-            progress: &self.session.progress,
-            stop,
-        }
     }
 }

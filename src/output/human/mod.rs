@@ -3,7 +3,6 @@
 pub(super) mod changed;
 pub(super) mod findings;
 pub(super) mod making;
-pub(super) mod restoring;
 
 pub(super) use super::Printed;
 pub(super) use crate::answer::count;

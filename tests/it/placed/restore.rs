@@ -76,10 +76,10 @@ fn what_nobody_has_any_more_stays_and_the_next_command_is_named() {
         .collect();
     assert_snapshot!(notes.join("\n"), @"
     note: 4 violations are left: git agentwt verify task
-    note: .env is edited and stays as it is: its source has changed since; to take that: git agentwt sync task --force
-    note: AGENTS.md is edited and stays as it is: it is context, which nothing else holds
-    note: certs/a.log is edited and stays as it is: its source is gone; to make it the source: git agentwt sync task --pull certs/a.log
-    note: run.sh is gone and cannot be put back: its source is gone as well: git agentwt sync task --status
+    note: .env stays as it is: its source is not what was placed; see: git agentwt sync task --status
+    note: AGENTS.md stays as it is: its source is not what was placed; see: git agentwt sync task --status
+    note: certs/a.log stays as it is: its source is not what was placed; see: git agentwt sync task --status
+    note: run.sh stays as it is: its source is not what was placed; see: git agentwt sync task --status
     ");
     assert_eq!(said.status, 1, "{said}");
     assert_eq!(world.sh("cat .env certs/a.log AGENTS.md"), before);

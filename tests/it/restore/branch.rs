@@ -277,8 +277,8 @@ fn published_commits_are_not_made_anew() {
     world.sh("git init -q --bare ../../../../remote.git; git remote add origin ../../../../remote.git; git push -q origin HEAD");
     assert_snapshot!(world.refuses(4, &["--rewrite"]), @"
     --- stderr
-    error: cannot rewrite commits of worktree `task`: they are published on origin/agentwt/task
-    help: others may have them; to undo them by a new commit: git agentwt restore task
+    error: cannot rewrite commits of worktree `task`: others have them: origin/agentwt/task
+    help: to undo them by a new commit: git agentwt restore task
     --- status 4
     ");
     world.restore(&[]).ok();
@@ -289,7 +289,10 @@ fn commits_that_another_worktree_is_on_are_not_made_anew() {
     let world = World::after("rm README.md; echo x >README.md; git commit -qm x README.md");
     world.sh("git worktree add -q --detach ../../../../other HEAD");
     let said = world.refuses(4, &["--rewrite"]);
-    assert!(said.stderr.contains("$TMP/other is on them too"), "{said}");
+    assert!(
+        said.stderr.contains("others have them: $TMP/other"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -334,7 +334,7 @@ fn a_path_that_is_in_scope_is_refused() {
     assert_snapshot!(world.refuses(2, &["src/main.rs"]), @"
     --- stderr
     error: src/main.rs is no out-of-scope change of worktree `task`
-    help: there are 2, README.md among them: git agentwt verify task
+    help: see the 2 that there are: git agentwt verify task
     --- status 2
     ");
     let docs = world.worktree.join("docs");

@@ -64,7 +64,7 @@ fn a_branch_that_went_on_is_refused_with_the_command() {
     world.restore(&[]).ok();
     world.sh("git commit -qm more package.json");
     let said = world.refuses(4, &["--undo"]);
-    assert!(said.stderr.contains(" revert "), "{said}");
+    assert!(said.stderr.contains(" rebase --onto "), "{said}");
 }
 
 #[test]

@@ -11,8 +11,8 @@ use crate::entry::ObjectId;
 use crate::error::Error;
 use crate::facts::{Repository, Worktree, kept};
 use crate::git::GitMode;
+use crate::git::objects::Named;
 use crate::git::refs::Ref;
-use crate::git::trees::Named;
 use crate::name::CommitId;
 use crate::worktree::saved::Rescue;
 

@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::facts::trash::TRASH;
 use crate::facts::{Repository, Worktree};
 use crate::git::objects::Objects;
-use crate::git::trees::{Edits, Slot};
+use crate::git::trees::Edits;
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::plan::remove::RemovePlan;
@@ -87,7 +87,7 @@ pub fn save(
     let files = files::save(&saving)?;
     let state = state::save(&saving, &files, &plan.keep)?;
     let tree = objects.commit(saving.head)?.tree;
-    let tree = objects.tree_with(Some(&tree), &work(&saving, &files))?;
+    let tree = objects.write_tree(Some(&tree), work(&saving, &files))?;
     let mut parents = vec![saving.head];
     parents.extend(plan.keep.iter().filter(|commit| *commit != saving.head));
     parents.push(&state);
@@ -181,9 +181,9 @@ fn work(saving: &Saving<'_>, files: &files::Files) -> Edits {
         // what was staged is left
         let on_purpose = verdict.access == Access::Excluded || files.is_gone;
         match content {
-            Some(entry) => drop(edits.insert(path.as_bstr().to_vec(), Slot::Entry(*entry))),
+            Some(entry) => drop(edits.insert(path.as_bstr().to_vec(), Some((*entry).into()))),
             None if on_purpose => {}
-            None => drop(edits.insert(path.as_bstr().to_vec(), Slot::Nothing)),
+            None => drop(edits.insert(path.as_bstr().to_vec(), None)),
         }
     }
     edits

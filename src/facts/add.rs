@@ -7,7 +7,7 @@ use crate::cli::ScopeLists;
 use crate::config::{ScopeProfile, SetBy, Strategy};
 use crate::disk::files;
 use crate::entry::Entry;
-use crate::git::listing::{CachedTree, TreeListing};
+use crate::git::trees::{CachedTree, TreeListing};
 use crate::git::worktree::WorktreeEntry;
 use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::path::RepoPath;

@@ -24,9 +24,9 @@ use rustix::fs::Mode as Bits;
 use rustix::process::{chdir, getcwd, umask};
 
 use super::index::checksum_of;
-use super::listing::CachedTree;
 use super::objects::ObjectFormat;
 use super::repo::causes;
+use super::trees::CachedTree;
 use crate::entry::{Entry, Mode};
 use crate::path::RepoPath;
 use crate::scope::Access;
@@ -279,7 +279,8 @@ impl CheckedOut {
             skip_hash: false,
         };
         self.index.write_to(&mut bytes, options)?;
-        let tree = trees.to_bytes();
+        let mut tree = Vec::new();
+        trees.push_to(&mut tree);
         let length = u32::try_from(tree.len()).unwrap_or(u32::MAX);
         bytes.extend_from_slice(b"TREE");
         bytes.extend_from_slice(&length.to_be_bytes());

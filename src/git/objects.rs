@@ -17,14 +17,11 @@ use gix::odb::Header as _;
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 
 use super::error::{GitError, unreadable};
-use super::level::{Held, Level, differences};
-use super::passing::Passing;
 use super::process::Git;
-use super::quarantine::Quarantine;
-use crate::compare::Delta;
-use crate::entry::{Entry, ObjectId};
+use super::scratch::Quarantine;
+use super::trees::Level;
+use crate::entry::ObjectId;
 use crate::name::CommitId;
-use crate::path::RepoPath;
 
 /// Names the hash function of a repository (`extensions.objectFormat`, git-config(1)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +38,7 @@ pub struct Objects {
     quarantine: Option<gix::odb::Handle>,
     pub(super) format: ObjectFormat,
     /// Trees as they were read: those of one commit after another share most.
-    levels: RefCell<HashMap<ObjectId, Rc<Level>>>,
+    pub(super) levels: RefCell<HashMap<ObjectId, Rc<Level>>>,
 }
 
 /// Holds what a commit says that matters here.
@@ -51,6 +48,17 @@ pub struct Commit {
     pub tree: ObjectId,
     /// Its parents, in order.
     pub parents: Vec<CommitId>,
+}
+
+/// Says what an id names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// A commit.
+    Commit,
+    /// A tree.
+    Tree,
+    /// A blob.
+    Blob,
 }
 
 /// Holds how a commit introduces itself.
@@ -171,10 +179,6 @@ pub(super) fn unwritable(what: &str, error: &(dyn std::error::Error + 'static)) 
 
 /// How many bytes of objects are kept, as others are stored as differences from them.
 const KEPT: usize = 16 * 1024 * 1024;
-/// After how many trees the store is opened anew: they may stand anywhere in a pack.
-const MOST_TREES: usize = 500;
-/// How many trees are kept as they were read.
-const KEPT_LEVELS: usize = 1_000;
 
 impl Git {
     /// The objects of the repository with this common git directory.
@@ -237,24 +241,29 @@ impl Objects {
         self.format
     }
 
+    /// Reads the raw bytes of a commit: its headers and its message.
+    ///
+    /// # Errors
+    /// Fails when it is missing, damaged or no commit.
+    pub fn raw_commit(&self, id: &CommitId) -> Result<Vec<u8>, GitError> {
+        let mut buffer = Vec::new();
+        let what = format_args!("commit {id}");
+        let data = self.find(&what, &oid_of(id), Kind::Commit, &mut buffer)?;
+        Ok(data.to_vec())
+    }
+
     /// Reads a commit.
     ///
     /// # Errors
     /// Fails when it is missing, damaged or no commit.
     pub fn commit(&self, id: &CommitId) -> Result<Commit, GitError> {
-        let what = format!("commit {id}");
-        let oid = gix::hash::ObjectId::from_hex(id.as_str().as_bytes())
-            .map_err(|error| unreadable(&what, &error))?;
-        let mut buffer = Vec::new();
-        let data = self.find(&what, &oid, Kind::Commit, &mut buffer)?;
-        let mut tokens = CommitRefIter::from_bytes(data, self.format.kind());
-        let tree = tokens
-            .tree_id()
-            .map_err(|error| unreadable(&what, &error))?;
-        let parents = tokens.parent_ids().map(|id| commit_id_of(&id)).collect();
+        let raw = self.raw_commit(id)?;
+        let mut tokens = CommitRefIter::from_bytes(&raw, self.format.kind());
+        let tree = tokens.tree_id();
+        let tree = tree.map_err(|error| unreadable(&format_args!("commit {id}"), &error))?;
         Ok(Commit {
             tree: id_of(&tree),
-            parents,
+            parents: tokens.parent_ids().map(|id| commit_id_of(&id)).collect(),
         })
     }
 
@@ -263,37 +272,17 @@ impl Objects {
     /// # Errors
     /// Fails when it is missing, damaged or no commit.
     pub fn headline(&self, id: &CommitId) -> Result<Headline, GitError> {
-        let what = format!("commit {id}");
-        let oid = gix::hash::ObjectId::from_hex(id.as_str().as_bytes())
-            .map_err(|error| unreadable(&what, &error))?;
-        let mut buffer = Vec::new();
-        let data = self.find(&what, &oid, Kind::Commit, &mut buffer)?;
-        let tokens = || CommitRefIter::from_bytes(data, self.format.kind());
-        let message = tokens()
-            .message()
-            .map_err(|error| unreadable(&what, &error))?;
+        let raw = self.raw_commit(id)?;
+        let tokens = || CommitRefIter::from_bytes(&raw, self.format.kind());
+        let message = tokens().message();
+        let message = message.map_err(|error| unreadable(&format_args!("commit {id}"), &error))?;
         let message = message.trim_start_with(|c| c == '\n');
-        let author = tokens().author().and_then(|author| author.time());
-        let authored = author.ok().and_then(|time| {
-            let strict = gix::date::time::format::ISO8601_STRICT;
-            time.format(strict).ok()
-        });
+        let time = tokens().author().and_then(|author| author.time()).ok();
+        let strict = gix::date::time::format::ISO8601_STRICT;
         Ok(Headline {
             subject: MessageRef::from_bytes(message).summary().into_owned(),
-            authored,
+            authored: time.and_then(|time| time.format(strict).ok()),
         })
-    }
-
-    /// Reads the raw bytes of a commit: its headers and its message.
-    ///
-    /// # Errors
-    /// Fails when it is missing, damaged or no commit.
-    pub fn raw_commit(&self, id: &CommitId) -> Result<Vec<u8>, GitError> {
-        let what = format!("commit {id}");
-        let oid = gix::hash::ObjectId::from_hex(id.as_str().as_bytes())
-            .map_err(|error| unreadable(&what, &error))?;
-        let mut buffer = Vec::new();
-        Ok(self.find(&what, &oid, Kind::Commit, &mut buffer)?.to_vec())
     }
 
     /// Writes a commit of these raw bytes, that no ref names yet.
@@ -343,77 +332,23 @@ impl Objects {
             .map_err(|error| unwritable("a file into the repository", &error))
     }
 
-    /// Compares two trees; reads only what differs. The entries are those of `to`.
-    ///
-    /// # Errors
-    /// Fails when a tree is missing or damaged.
-    pub fn difference(
-        &self,
-        from: Option<&ObjectId>,
-        to: Option<&ObjectId>,
-    ) -> Result<Delta, GitError> {
-        let mut delta = Delta::new();
-        self.descend(None, from, to, &mut delta)?;
-        Ok(delta)
+    /// Whether there is an object with this id.
+    #[must_use]
+    pub fn has(&self, id: &ObjectId) -> bool {
+        self.store
+            .exists(&gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes()))
     }
 
-    fn descend(
-        &self,
-        parent: Option<&RepoPath>,
-        from: Option<&ObjectId>,
-        to: Option<&ObjectId>,
-        delta: &mut Delta,
-    ) -> Result<(), GitError> {
-        if from == to {
-            return Ok(());
+    /// Says what kind of object an id names, if there is one.
+    #[must_use]
+    pub fn kind_of(&self, id: &ObjectId) -> Option<Named> {
+        let oid = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
+        match self.store.try_header(&oid).ok()??.kind() {
+            Kind::Commit => Some(Named::Commit),
+            Kind::Tree => Some(Named::Tree),
+            Kind::Blob => Some(Named::Blob),
+            Kind::Tag => None,
         }
-        let (before, after) = (self.level(from)?, self.level(to)?);
-        for (name, old, new) in differences(&before, &after) {
-            self.pair(&RepoPath::child(parent, name), old, new, delta)?;
-        }
-        Ok(())
-    }
-
-    /// Compares what two trees have under one name; a mode of none is a tree.
-    fn pair(
-        &self,
-        path: &RepoPath,
-        from: Option<&Held>,
-        to: Option<&Held>,
-        delta: &mut Delta,
-    ) -> Result<(), GitError> {
-        let file = |side: Option<&Held>| {
-            side.and_then(|(mode, id)| mode.map(|mode| Entry { mode, id: *id }))
-        };
-        let tree = |side: Option<&Held>| side.filter(|(mode, _)| mode.is_none()).map(|(_, id)| *id);
-        if file(from) != file(to) {
-            delta.insert(path.clone(), file(to));
-        }
-        self.descend(Some(path), tree(from).as_ref(), tree(to).as_ref(), delta)
-    }
-
-    pub(super) fn level(&self, tree: Option<&ObjectId>) -> Result<Rc<Level>, GitError> {
-        let Some(tree) = tree else {
-            return Ok(Rc::default());
-        };
-        if let Some(known) = self.levels.borrow().get(tree) {
-            return Ok(Rc::clone(known));
-        }
-        let level = Rc::new(self.read_level(tree)?);
-        let mut levels = self.levels.borrow_mut();
-        if levels.len() >= KEPT_LEVELS {
-            levels.clear();
-        }
-        levels.insert(*tree, Rc::clone(&level));
-        Ok(level)
-    }
-
-    fn read_level(&self, tree: &ObjectId) -> Result<Level, GitError> {
-        let what = format_args!("tree {tree}");
-        let oid = gix::hash::ObjectId::from_bytes_or_panic(tree.as_bytes());
-        let mut buffer = Vec::new();
-        let data = self.find(&what, &oid, Kind::Tree, &mut buffer)?;
-        Level::read(&what, data, self.format)
     }
 
     pub(super) fn find<'b>(
@@ -423,14 +358,12 @@ impl Objects {
         kind: Kind,
         buffer: &'b mut Vec<u8>,
     ) -> Result<&'b [u8], GitError> {
-        of_kind(what, kind, self.try_find(id, buffer))
-    }
-
-    /// As [`Objects::find`], for one who reads very many trees; none where a push has brought
-    /// objects, which are few.
-    pub(super) fn passing(&self) -> Option<Passing> {
-        let has_all = self.quarantine.is_none();
-        has_all.then(|| Passing::new(&self.store.store(), MOST_TREES))
+        match self.try_find(id, buffer) {
+            Ok(Some(data)) if data.kind == kind => Ok(data.data),
+            Ok(Some(data)) => Err(unreadable(&what, &format!("it is a {}", data.kind))),
+            Ok(None) => Err(unreadable(&what, &"it is not in the repository")),
+            Err(error) => Err(unreadable(&what, &error)),
+        }
     }
 }
 
@@ -445,19 +378,5 @@ impl Find for Objects {
             Some(quarantine) => quarantine.try_find(id, buffer),
             None => self.store.try_find(id, buffer),
         }
-    }
-}
-
-/// The bytes of what was found, if it is what it should be.
-pub(super) fn of_kind<'b>(
-    what: &dyn fmt::Display,
-    kind: Kind,
-    found: Result<Option<Data<'b>>, impl fmt::Display>,
-) -> Result<&'b [u8], GitError> {
-    match found {
-        Ok(Some(data)) if data.kind == kind => Ok(data.data),
-        Ok(Some(data)) => Err(unreadable(&what, &format!("it is a {}", data.kind))),
-        Ok(None) => Err(unreadable(&what, &"it is not in the repository")),
-        Err(error) => Err(unreadable(&what, &error)),
     }
 }

@@ -21,9 +21,9 @@ use super::environment::{
     ALWAYS, CONFIG_VARIABLES, HARDENED, HARDENED_VARIABLES, LOCAL_VARIABLES, OWN_IDENTITY,
 };
 use super::error::GitError;
-use super::quarantine::Quarantine;
 use super::repo::{OpenRepos, require_files};
 use super::runner::{Call, Output, Runner, SharedRunner};
+use super::scratch::Quarantine;
 use super::trace::{Trace, TraceEvent};
 
 /// Says which of the user's settings a call of git obeys.

@@ -1,9 +1,15 @@
 //! Collects new objects in a directory of their own, and moves them into the repository all
-//! together, as git's `tmp-objdir.c` does for a push: [`ScratchObjects`].
+//! together, as git's `tmp-objdir.c` does for a push: [`ScratchObjects`]. Names the quarantine of a push:
+//! [`Quarantine`].
 //!
 //! The directory is `objects/tmp_objdir-agentwt-<name>`. Its owner holds the lock of the name, so
 //! the next owner removes what a killed one left; `git gc` removes any `tmp_*` there after two
 //! weeks (git-prune(1)).
+//!
+//! While `pre-receive` runs, what was pushed is in a directory of its own below `objects`, and git
+//! tells its children by variables where (git-receive-pack(1), "QUARANTINE ENVIRONMENT"). Those
+//! variables are never inherited: whoever sets them could show any objects. The directory is taken
+//! as a value instead, and only where git makes it.
 #![expect(
     clippy::disallowed_methods,
     reason = "the directory of temporary objects is made and removed here"
@@ -12,14 +18,10 @@
 use std::fs;
 use std::io::{self, ErrorKind};
 
-use bstr::{BStr, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
-use gix::objs::tree::{Editor, EntryKind};
-use gix::objs::{FindExt, Tree, Write};
 
-use super::error::{GitError, unreadable};
-use super::objects::{ObjectFormat, Objects, id_of, unwritable};
-use crate::entry::{Entry, Mode, ObjectId};
+use super::error::GitError;
+use super::objects::{ObjectFormat, Objects, unwritable};
 
 /// Begins the name of such a directory, below `objects`.
 pub const SCRATCH: &str = "tmp_objdir-agentwt-";
@@ -119,57 +121,85 @@ fn rename_into(from: &std::path::Path, to: &std::path::Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-impl Objects {
-    /// Writes the tree that another one becomes by these changes, as the same changes to an index
-    /// would: an entry replaces a directory of its name, and none removes only itself.
-    ///
-    /// # Errors
-    /// Fails when a tree cannot be read or written.
-    pub fn write_tree(
-        &self,
-        from: Option<&ObjectId>,
-        changes: &[(&[u8], Option<Entry>)],
-    ) -> Result<ObjectId, GitError> {
-        let what = "a tree";
-        let root = match from {
-            None => Tree::default(),
-            Some(id) => {
-                let id = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
-                let mut buffer = Vec::new();
-                let tree = self.store.find_tree(&id, &mut buffer);
-                tree.map_err(|error| unreadable(&what, &error))?.into()
-            }
+/// Represents the directory of objects that a push brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quarantine {
+    directory: Utf8PathBuf,
+    objects: Utf8PathBuf,
+    /// Whether it is that of a push, while which refs must not move. A server on this machine would
+    /// inherit that ban from one of our own.
+    is_push: bool,
+}
+
+impl Quarantine {
+    /// Takes a directory, if it stands directly in these objects (both without links in them).
+    #[must_use]
+    pub fn in_objects(objects: &Utf8Path, directory: &Utf8Path) -> Option<Self> {
+        (directory.parent() == Some(objects)).then(|| Self {
+            directory: directory.to_owned(),
+            objects: objects.to_owned(),
+            is_push: true,
+        })
+    }
+
+    /// Takes a directory of our own beside these objects: what git writes goes there, and nothing
+    /// of it stays once the directory is removed.
+    #[must_use]
+    pub fn apart(objects: &Utf8Path, directory: &Utf8Path) -> Self {
+        Self {
+            directory: directory.to_owned(),
+            objects: objects.to_owned(),
+            is_push: false,
+        }
+    }
+
+    /// The directory.
+    #[must_use]
+    pub fn directory(&self) -> &Utf8Path {
+        &self.directory
+    }
+
+    /// The variables under which git finds both, and during a push refuses to move refs (git(1)).
+    pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
+        let quoted = |path: &Utf8Path| {
+            let inner = path.as_str().replace('\\', r"\\").replace('"', r#"\""#);
+            format!("\"{inner}\"")
         };
-        let mut editor = Editor::new(root, &self.store, self.format.kind());
-        let in_git = |entry: Option<Entry>| Some((kind_of(entry?.mode)?, entry?.id));
-        for (path, _) in changes.iter().filter(|(_, entry)| in_git(*entry).is_none()) {
-            let edited = editor.remove_if_leaf(names(path));
-            edited.map_err(|error| unreadable(&what, &error))?;
+        let mut all = vec![
+            ("GIT_OBJECT_DIRECTORY", self.directory.to_string()),
+            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&self.objects)),
+        ];
+        if self.is_push {
+            all.push(("GIT_QUARANTINE_PATH", self.directory.to_string()));
         }
-        for (path, entry) in changes {
-            if let Some((kind, id)) = in_git(*entry) {
-                let id = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
-                let edited = editor.upsert(names(path), kind, id);
-                edited.map_err(|error| unreadable(&what, &error))?;
-            }
-        }
-        let written = editor.write(|tree| self.store.write(tree));
-        written
-            .map(|id| id_of(&id))
-            .map_err(|error| unwritable(what, &error))
+        all
     }
 }
 
-fn names(path: &[u8]) -> impl Iterator<Item = &BStr> {
-    path.split_str("/").map(ByteSlice::as_bstr)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-const fn kind_of(mode: Mode) -> Option<EntryKind> {
-    match mode {
-        Mode::File => Some(EntryKind::Blob),
-        Mode::Executable => Some(EntryKind::BlobExecutable),
-        Mode::Link => Some(EntryKind::Link),
-        Mode::Gitlink => Some(EntryKind::Commit),
-        Mode::EmptyDirectory | Mode::NestedGit | Mode::Special => None,
+    #[test]
+    fn only_a_directory_of_the_repositorys_own_objects_is_one() {
+        let objects = Utf8Path::new("/r.git/objects");
+        let taken = |dir: &str| Quarantine::in_objects(objects, Utf8Path::new(dir)).is_some();
+        assert!(taken("/r.git/objects/tmp_objdir-incoming-Xy12"));
+        for other in [
+            "/elsewhere/objects/tmp_objdir-incoming-Xy12",
+            "/r.git/objects",
+            "/r.git",
+        ] {
+            assert!(!taken(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn git_is_told_the_repositorys_objects_as_it_unquotes_them() {
+        let objects = Utf8Path::new("/a:b\"c/objects");
+        let dir = objects.join("tmp");
+        let quarantine = Quarantine::in_objects(objects, &dir).expect("it is below");
+        let variables = quarantine.variables();
+        assert_eq!(variables[1].1, r#""/a:b\"c/objects""#);
     }
 }

@@ -1,68 +1,211 @@
-//! Makes trees out of other trees and single entries, without an index and without git: reading and
-//! writing only the levels that change.
+//! Reads, lists, compares and makes trees, without an index and without git.
+//!
+//! A tree is sorted as an index is (git-mktree(1)): each path comes after the one before it. One that
+//! is not, or has a name that no tree may have, is damage.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
-use bstr::{BStr, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use gix::objs::tree::{Editor, EntryKind};
-use gix::objs::{FindExt, Kind, Tree, TreeRef, Write};
+use gix::objs::{Kind, Tree, TreeRef, TreeRefIter, Write};
 
 use super::error::{GitError, unreadable};
-use super::level::Held;
-use super::objects::{Objects, id_of, unwritable};
+use super::objects::{ObjectFormat, Objects, id_of, unwritable};
+use crate::compare::Delta;
 use crate::entry::{Entry, Mode, ObjectId};
-use crate::path::RepoPath;
+use crate::path::{Paths, RepoPath};
 
-/// Says what stands at a path of a tree that is being made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slot {
-    /// Nothing.
-    Nothing,
-    /// A file, a link or a submodule; what git cannot hold is nothing.
-    Entry(Entry),
-    /// A tree that is there.
-    Tree(ObjectId),
+/// How many trees are kept as they were read.
+const KEPT_LEVELS: usize = 1_000;
+
+/// Says what a tree has under a name; a mode of none is a tree.
+pub type Held = (Option<Mode>, ObjectId);
+
+/// Holds what is to stand where, by path: none is nothing. No path is inside of another.
+pub type Edits = BTreeMap<Vec<u8>, Option<Held>>;
+
+impl From<Entry> for Held {
+    fn from(entry: Entry) -> Self {
+        (Some(entry.mode), entry.id)
+    }
 }
 
-/// Holds what is to stand where, by path: each is a file or a tree, and no path is inside of another.
-pub type Edits = BTreeMap<Vec<u8>, Slot>;
+/// Represents the direct entries of a tree, in its order.
+pub(super) type Level = Vec<(BString, Held)>;
+
+/// Holds every entry of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeListing {
+    /// The entries, sorted by path.
+    pub entries: Vec<(RepoPath, Entry)>,
+    /// Its directories.
+    pub trees: CachedTree,
+}
+
+/// Holds what an index knows of a directory: how many entries are below it, and its tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CachedTree {
+    name: Vec<u8>,
+    id: ObjectId,
+    count: usize,
+    below: Vec<Self>,
+}
+
+impl CachedTree {
+    /// Renders it as the content of an index's extension (gitformat-index(5), "Cache tree").
+    pub(super) fn push_to(&self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&self.name);
+        let numbers = format!("\0{} {}\n", self.count, self.below.len());
+        bytes.extend_from_slice(numbers.as_bytes());
+        bytes.extend_from_slice(self.id.as_bytes());
+        self.below.iter().for_each(|one| one.push_to(bytes));
+    }
+}
+
+/// The order of the entries of a tree: a directory's name counts as if it ended with `/`.
+fn order(one: &BStr, one_held: &Held, other: &BStr, other_held: &Held) -> std::cmp::Ordering {
+    let slash = |held: &Held| held.0.is_none().then_some(b'/');
+    let (one, other) = (one.bytes(), other.bytes());
+    one.chain(slash(one_held))
+        .cmp(other.chain(slash(other_held)))
+}
+
+/// Reads a tree (gitformat-pack(5)) that messages call `what`.
+fn read_entries(
+    what: &dyn std::fmt::Display,
+    data: &[u8],
+    format: ObjectFormat,
+) -> Result<Level, GitError> {
+    let mut level = Level::new();
+    for entry in TreeRefIter::from_bytes(data, format.kind()) {
+        let entry = entry.map_err(|error| unreadable(what, &error))?;
+        let name = entry.filename;
+        let held = (mode_of(entry.mode), id_of(entry.oid));
+        let is_odd = matches!(name.as_bytes(), b"" | b"." | b"..") || name.contains(&b'/');
+        let is_after =
+            |(last, before): &(BString, Held)| order(last.as_bstr(), before, name, &held).is_lt();
+        // between a file `a` and a directory `a` are such as `a.b`
+        let mut near = level.iter().rev();
+        let mut near = near
+            .by_ref()
+            .take_while(|(other, _)| other.starts_with(name));
+        if is_odd || !level.last().is_none_or(is_after) || near.any(|(other, _)| other == name) {
+            let odd = "it has a name that no tree may have, or one twice, or is not sorted";
+            return Err(unreadable(what, &odd));
+        }
+        level.push((name.to_owned(), held));
+    }
+    Ok(level)
+}
+
+/// The mode of what is no tree. Old modes such as `100664` read as git reads them.
+fn mode_of(mode: gix::objs::tree::EntryMode) -> Option<Mode> {
+    match mode.kind() {
+        EntryKind::Tree => None,
+        EntryKind::Blob => Some(Mode::File),
+        EntryKind::BlobExecutable => Some(Mode::Executable),
+        EntryKind::Link => Some(Mode::Link),
+        EntryKind::Commit => Some(Mode::Gitlink),
+    }
+}
+
+/// The kind of entry that git has for a mode, none for what git cannot hold.
+const fn kind_of(mode: Option<Mode>) -> Option<EntryKind> {
+    match mode {
+        None => Some(EntryKind::Tree),
+        Some(Mode::File) => Some(EntryKind::Blob),
+        Some(Mode::Executable) => Some(EntryKind::BlobExecutable),
+        Some(Mode::Link) => Some(EntryKind::Link),
+        Some(Mode::Gitlink) => Some(EntryKind::Commit),
+        Some(Mode::EmptyDirectory | Mode::NestedGit | Mode::Special) => None,
+    }
+}
 
 impl Objects {
-    /// Makes the tree that another one, or the empty one, is with these edits; its id.
+    fn read_level(&self, tree: &ObjectId) -> Result<Level, GitError> {
+        let what = format_args!("tree {tree}");
+        let oid = gix::hash::ObjectId::from_bytes_or_panic(tree.as_bytes());
+        let mut buffer = Vec::new();
+        let data = self.find(&what, &oid, Kind::Tree, &mut buffer)?;
+        read_entries(&what, data, self.format)
+    }
+
+    /// The direct entries of a tree, kept for the next question.
+    fn level(&self, tree: Option<&ObjectId>) -> Result<Rc<Level>, GitError> {
+        let Some(tree) = tree else {
+            return Ok(Rc::default());
+        };
+        if let Some(known) = self.levels.borrow().get(tree) {
+            return Ok(Rc::clone(known));
+        }
+        let level = Rc::new(self.read_level(tree)?);
+        let mut levels = self.levels.borrow_mut();
+        if levels.len() >= KEPT_LEVELS {
+            levels.clear();
+        }
+        levels.insert(*tree, Rc::clone(&level));
+        Ok(level)
+    }
+
+    /// Compares two trees; reads only what differs. The entries are those of `to`.
     ///
     /// # Errors
-    /// Fails when a tree is missing, damaged, or cannot be written.
-    pub fn tree_with(&self, from: Option<&ObjectId>, edits: &Edits) -> Result<ObjectId, GitError> {
-        let failed = |error: &dyn std::fmt::Display| unreadable(&"a tree", error);
-        let mut buffer = Vec::new();
-        let root = match from {
-            Some(from) => {
-                let oid = gix::hash::ObjectId::from_bytes_or_panic(from.as_bytes());
-                let data = self.find(&format!("tree {from}"), &oid, Kind::Tree, &mut buffer)?;
-                let tree = TreeRef::from_bytes(data, self.format.kind());
-                tree.map_err(|error| failed(&error))?.into()
-            }
-            None => Tree::default(),
-        };
-        let find: &dyn FindExt = &self.store;
-        let mut editor = Editor::new(root, find, self.format.kind());
-        // what goes goes first: a file may come in the place of a directory
-        let (gone, come): (Vec<_>, Vec<_>) =
-            edits.iter().partition(|(_, slot)| place(slot).is_none());
-        for (path, _) in gone {
-            let done = editor.remove(path.split_str("/").map(ByteSlice::as_bstr));
-            done.map_err(|error| failed(&error))?;
+    /// Fails when a tree is missing or damaged.
+    pub fn difference(
+        &self,
+        from: Option<&ObjectId>,
+        to: Option<&ObjectId>,
+    ) -> Result<Delta, GitError> {
+        let mut delta = Delta::new();
+        self.descend(None, from, to, &mut delta)?;
+        Ok(delta)
+    }
+
+    fn descend(
+        &self,
+        parent: Option<&RepoPath>,
+        from: Option<&ObjectId>,
+        to: Option<&ObjectId>,
+        delta: &mut Delta,
+    ) -> Result<(), GitError> {
+        if from == to {
+            return Ok(());
         }
-        for (path, slot) in come {
-            if let Some((kind, id)) = place(slot) {
-                let id = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
-                let done = editor.upsert(path.split_str("/").map(ByteSlice::as_bstr), kind, id);
-                done.map_err(|error| failed(&error))?;
+        let (before, after) = (self.level(from)?, self.level(to)?);
+        let (mut before, mut after) = (before.iter().peekable(), after.iter().peekable());
+        loop {
+            let next = match (before.peek(), after.peek()) {
+                (Some((old, held)), Some((new, other))) => {
+                    order(old.as_bstr(), held, new.as_bstr(), other)
+                }
+                (Some(_), None) => std::cmp::Ordering::Less,
+                (None, Some(_)) => std::cmp::Ordering::Greater,
+                (None, None) => return Ok(()),
+            };
+            let old = before.next_if(|_| next.is_le());
+            let new = after.next_if(|_| next.is_ge());
+            let held = |side: Option<&(BString, Held)>| side.map(|(_, held)| *held);
+            let (was, is) = (held(old), held(new));
+            if let Some((name, _)) = old.or(new)
+                && was != is
+            {
+                let path = RepoPath::child(parent, name);
+                let entry = |(mode, id): Held| mode.map(|mode| Entry { mode, id });
+                let tree = |(mode, id): Held| mode.is_none().then_some(id);
+                let (file, tree_before) = (is.and_then(entry), was.and_then(tree));
+                if was.and_then(entry) != file {
+                    delta.insert(path.clone(), file);
+                }
+                let tree_after = is.and_then(tree);
+                self.descend(
+                    Some(&path),
+                    tree_before.as_ref(),
+                    tree_after.as_ref(),
+                    delta,
+                )?;
             }
         }
-        let written = editor.write(|tree| self.store.write(tree));
-        let failed = |error: &(dyn std::error::Error + 'static)| unwritable("a tree", error);
-        written.map(|id| id_of(&id)).map_err(|error| failed(&error))
     }
 
     /// Finds what a tree has at these paths that is no tree itself.
@@ -88,18 +231,16 @@ impl Objects {
     /// # Errors
     /// Fails when a tree is missing or damaged.
     pub fn held_at(&self, tree: &ObjectId, path: &RepoPath) -> Result<Option<Held>, GitError> {
-        let mut tree = *tree;
-        let mut names = path.as_bstr().split_str("/").peekable();
-        while let Some(name) = names.next() {
-            let level = self.level(Some(&tree))?;
-            match level.get(name.as_bstr()) {
-                Some(held) if names.peek().is_none() => return Ok(Some(*held)),
-                Some((None, below)) => tree = *below,
-                // below a file there is nothing
-                Some((Some(_), _)) | None => return Ok(None),
+        let mut held = (None, *tree);
+        for part in path.as_bstr().split_str("/") {
+            // below a file there is nothing
+            let level = self.level(Some(&held.1).filter(|_| held.0.is_none()))?;
+            match level.iter().find(|(name, _)| name == part) {
+                Some((_, next)) => held = *next,
+                None => return Ok(None),
             }
         }
-        Ok(None)
+        Ok(Some(held))
     }
 
     /// Names the direct entries of a tree, each with the object that it is.
@@ -108,59 +249,160 @@ impl Objects {
     /// Fails when it is missing or damaged.
     pub fn names(&self, tree: &ObjectId) -> Result<BTreeMap<String, ObjectId>, GitError> {
         let level = self.level(Some(tree))?;
-        let name = |name: &BStr| String::from_utf8(name.to_vec()).ok();
-        let names = level
-            .iter()
-            .filter_map(|(of, (_, id))| Some((name(of)?, *id)));
-        Ok(names.collect())
+        let name = |(name, (_, id)): &(BString, Held)| Some((name.to_str().ok()?.to_owned(), *id));
+        Ok(level.iter().filter_map(name).collect())
     }
 
-    /// Whether there is an object with this id.
-    #[must_use]
-    pub fn has(&self, id: &ObjectId) -> bool {
-        let oid = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
-        gix::objs::Exists::exists(&self.store, &oid)
+    /// Lists every entry of a tree, sorted by path.
+    ///
+    /// # Errors
+    /// Fails when a tree is missing or damaged.
+    pub fn list(&self, tree: &ObjectId) -> Result<Vec<(RepoPath, Entry)>, GitError> {
+        Ok(self.listing(tree)?.entries)
     }
 
-    /// Says what kind of object an id names, if there is one.
-    #[must_use]
-    pub fn kind_of(&self, id: &ObjectId) -> Option<Named> {
-        let oid = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
+    /// Lists a tree with its directories.
+    ///
+    /// # Errors
+    /// Fails when a tree is missing or damaged.
+    pub fn listing(&self, tree: &ObjectId) -> Result<TreeListing, GitError> {
+        let mut reading = Reading {
+            objects: self,
+            paths: Paths::default(),
+            entries: Vec::new(),
+            path: Vec::new(),
+            shared: 0,
+        };
+        let trees = reading.read(Vec::new(), tree)?;
+        let entries = reading.paths.into_paths().zip(reading.entries);
+        let entries = entries.collect();
+        Ok(TreeListing { entries, trees })
+    }
+
+    /// Writes the tree that another one, or the empty one, becomes by these edits: an entry replaces
+    /// a directory of its name, and none removes only itself.
+    ///
+    /// # Errors
+    /// Fails when a tree is missing, damaged, or cannot be written.
+    pub fn write_tree<P: AsRef<[u8]>, H: Into<Held>>(
+        &self,
+        from: Option<&ObjectId>,
+        edits: impl IntoIterator<Item = (P, Option<H>)>,
+    ) -> Result<ObjectId, GitError> {
+        let failed = |error: &dyn std::fmt::Display| unreadable(&"a tree", error);
         let mut buffer = Vec::new();
-        let data = gix::objs::Find::try_find(&self.store, &oid, &mut buffer).ok()??;
-        match data.kind {
-            Kind::Commit => Some(Named::Commit),
-            Kind::Tree => Some(Named::Tree),
-            Kind::Blob => Some(Named::Blob),
-            Kind::Tag => None,
+        let root = match from {
+            Some(from) => {
+                let oid = gix::hash::ObjectId::from_bytes_or_panic(from.as_bytes());
+                let data = self.find(&format!("tree {from}"), &oid, Kind::Tree, &mut buffer)?;
+                let tree = TreeRef::from_bytes(data, self.format.kind());
+                tree.map_err(|error| failed(&error))?.into()
+            }
+            None => Tree::default(),
+        };
+        let mut editor = Editor::new(root, &self.store, self.format.kind());
+        let mut come = Vec::new();
+        for (path, held) in edits {
+            match held
+                .map(Into::into)
+                .and_then(|(mode, id)| Some((kind_of(mode)?, id)))
+            {
+                Some((kind, id)) => come.push((path, kind, id)),
+                // what goes goes first: a file may come in the place of a directory
+                None => {
+                    let done = editor.remove_if_leaf(names(path.as_ref()));
+                    done.map_err(|error| failed(&error))?;
+                }
+            }
         }
+        for (path, kind, id) in come {
+            let id = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
+            let done = editor.upsert(names(path.as_ref()), kind, id);
+            done.map_err(|error| failed(&error))?;
+        }
+        let written = editor.write(|tree| self.store.write(tree));
+        written
+            .map(|id| id_of(&id))
+            .map_err(|error| unwritable("a tree", &error))
     }
 }
 
-/// Says what an id names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Named {
-    /// A commit.
-    Commit,
-    /// A tree.
-    Tree,
-    /// A blob.
-    Blob,
+fn names(path: &[u8]) -> impl Iterator<Item = &BStr> {
+    path.split_str("/").map(ByteSlice::as_bstr)
 }
 
-fn place(slot: &Slot) -> Option<(EntryKind, ObjectId)> {
-    match slot {
-        Slot::Nothing => None,
-        Slot::Tree(id) => Some((EntryKind::Tree, *id)),
-        Slot::Entry(entry) => {
-            let kind = match entry.mode {
-                Mode::File => EntryKind::Blob,
-                Mode::Executable => EntryKind::BlobExecutable,
-                Mode::Link => EntryKind::Link,
-                Mode::Gitlink => EntryKind::Commit,
-                Mode::EmptyDirectory | Mode::NestedGit | Mode::Special => return None,
-            };
-            Some((kind, entry.id))
+/// Holds what was read of a tree.
+struct Reading<'a> {
+    objects: &'a Objects,
+    paths: Paths,
+    entries: Vec<Entry>,
+    /// The directory that is read, with a slash at its end.
+    path: Vec<u8>,
+    /// How much of its beginning the last path that was added has as well.
+    shared: usize,
+}
+
+impl Reading<'_> {
+    fn read(&mut self, name: Vec<u8>, tree: &ObjectId) -> Result<CachedTree, GitError> {
+        let (first, mut below) = (self.entries.len(), Vec::new());
+        for (name, (mode, id)) in self.objects.read_level(tree)? {
+            let directory = self.path.len();
+            self.path.extend_from_slice(&name);
+            if let Some(mode) = mode {
+                let pushed = self.paths.push(self.shared, &self.path[self.shared..]);
+                pushed.map_err(|error| unreadable(&format_args!("tree {tree}"), &error))?;
+                self.shared = directory;
+                self.entries.push(Entry { mode, id });
+            } else {
+                self.path.push(b'/');
+                below.push(self.read(name.into(), &id)?);
+                self.shared = self.shared.min(directory);
+            }
+            self.path.truncate(directory);
+        }
+        // git has the shorter names first
+        below.sort_unstable_by(|a, b| (a.name.len(), &a.name).cmp(&(b.name.len(), &b.name)));
+        Ok(CachedTree {
+            name,
+            id: *tree,
+            count: self.entries.len() - first,
+            below,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn level(entries: &[(&str, &str, u8)]) -> Result<Level, GitError> {
+        let mut data = Vec::new();
+        for (mode, name, byte) in entries {
+            data.extend(format!("{mode} {name}\0").bytes());
+            data.extend([*byte; 20]);
+        }
+        read_entries(&"it", &data, ObjectFormat::Sha1)
+    }
+
+    #[test]
+    fn a_tree_comes_after_a_file_with_more_in_its_name() {
+        // `a` as a tree comes after `a.b`, as `a/`
+        let tree = level(&[("100644", "a.b", 1), ("40000", "a", 2), ("100644", "b", 1)]);
+        assert_eq!(tree.expect("it is a tree")[1].1.0, None);
+        let file = level(&[("100644", "a", 1), ("100644", "a.b", 1), ("100644", "z", 1)]);
+        assert_eq!(file.expect("it is a tree").len(), 3);
+    }
+
+    #[test]
+    fn names_that_no_tree_may_have_are_damage() {
+        for bad in [
+            &[("100644", "..", 1)][..],
+            &[("100644", "a/b", 1)],
+            &[("100644", "b", 1), ("100644", "a", 1)],
+            &[("100644", "a", 1), ("100644", "a", 1)],
+            &[("100644", "a", 1), ("100644", "a.b", 1), ("40000", "a", 2)],
+        ] {
+            assert!(level(bad).is_err(), "{bad:?}");
         }
     }
 }

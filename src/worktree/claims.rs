@@ -15,7 +15,7 @@ use crate::claim::{
 use crate::disk::files::{self, Lock, Temporary};
 use crate::disk::lock::{LockFile, LockOf, Patience, Waiting};
 use crate::git::claim::ClaimRemote;
-use crate::git::quarantine::Quarantine;
+use crate::git::scratch::Quarantine;
 use crate::git::{Git, GitError};
 use crate::name::{CommitId, WorktreeName};
 use crate::path::escape_for_terminal;

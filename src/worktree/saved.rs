@@ -200,7 +200,7 @@ impl<'a> Saving<'a> {
         let staged: Vec<(Vec<u8>, Entry)> = staged.collect();
         let mut changes: Changes<'_> = vec![(LIST.as_bytes(), Some(Entry { mode, id }))];
         changes.extend(staged.iter().map(|(path, entry)| (&**path, Some(*entry))));
-        Ok(objects.write_tree(None, &changes)?)
+        Ok(objects.write_tree(None, changes)?)
     }
 
     /// Writes the commit whose tree is that of the first parent with these changes, and its ref.
@@ -212,7 +212,10 @@ impl<'a> Saving<'a> {
         message: &str,
     ) -> Result<Rescue, WorktreeError> {
         let objects = self.scratch.objects();
-        let tree = objects.write_tree(Some(&objects.commit(parents[0])?.tree), changes)?;
+        let tree = objects.write_tree(
+            Some(&objects.commit(parents[0])?.tree),
+            changes.iter().copied(),
+        )?;
         self.scratch.migrate()?;
         let commit = self.git.commit_tree(&tree.to_string(), message, parents)?;
         let reason = "agentwt: saved before it was replaced";

@@ -13,7 +13,8 @@ use crate::disk::put::permissions;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
 use crate::facts::trash::{ABOUT, ADMIN, BRANCH_LOG, LIST, MANIFEST, RECORD, is_left_out};
-use crate::git::trees::{Edits, Named, Slot};
+use crate::git::objects::Named;
+use crate::git::trees::Edits;
 use crate::manifest::{Item, Manifest};
 use crate::name::CommitId;
 use crate::path::RepoPath;
@@ -53,7 +54,7 @@ pub(super) fn save(
         && let Ok(log) = RepoPath::parse(log)
         && let Some(entry) = write_entry(saving.objects, &saving.repository.common_dir, &log)?
     {
-        state.edits.insert(BRANCH_LOG.into(), Slot::Entry(entry));
+        state.edits.insert(BRANCH_LOG.into(), Some(entry.into()));
     }
     state.commits.extend(saving.survey.heads.branch.clone());
     state.commits.extend(saving.survey.heads.detached());
@@ -63,7 +64,10 @@ pub(super) fn save(
     let started = [&record.checked_out, &record.base.commit];
     state.commits.extend(started.into_iter().cloned());
     let parents = state.independent(keep)?;
-    let tree = saving.objects.tree_with(None, &state.edits)?.to_string();
+    let tree = saving
+        .objects
+        .write_tree(None, std::mem::take(&mut state.edits))?
+        .to_string();
     let message = format!("git-agentwt: how {} was when it was removed\n", record.name);
     let parents: Vec<&CommitId> = parents.iter().collect();
     Ok(saving
@@ -121,14 +125,13 @@ impl State<'_> {
         let objects = self.saving.objects;
         let id = objects.write_blob(bytes.len() as u64, &mut &*bytes)?;
         let mode = Mode::File;
-        self.edits
-            .insert(place.into(), Slot::Entry(Entry { mode, id }));
+        self.edits.insert(place.into(), Some((Some(mode), id)));
         Ok(())
     }
 
     fn put(&mut self, directory: &str, path: &RepoPath, entry: Entry) {
         let place = [directory.as_bytes(), path.as_bstr()].concat();
-        self.edits.insert(place, Slot::Entry(entry));
+        self.edits.insert(place, Some(entry.into()));
     }
 
     /// The objects that perhaps only the index names.
@@ -230,8 +233,8 @@ impl State<'_> {
                     self.commits.extend(CommitId::parse(&id.to_string()).ok());
                     continue;
                 }
-                Some(Named::Tree) => Slot::Tree(id),
-                Some(Named::Blob) => Slot::Entry(Entry { mode, id }),
+                Some(Named::Tree) => Some((None, id)),
+                Some(Named::Blob) => Some((Some(mode), id)),
                 None => continue,
             };
             self.edits.insert(format!("objects/{id}").into(), slot);

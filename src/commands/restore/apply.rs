@@ -131,8 +131,9 @@ fn undoing_commit(
     }
     let objects = saving.scratch.objects();
     let before = objects.commit(tip)?.tree;
-    let targets = committed.iter().map(|v| (&**v.path.as_bstr(), v.target));
-    let tree = objects.write_tree(Some(&before), &targets.collect::<Vec<_>>())?;
+    let targets = committed.iter();
+    let targets = targets.map(|v| (&**v.path.as_bstr(), v.target));
+    let tree = objects.write_tree(Some(&before), targets)?;
     if tree == before {
         return Ok(None);
     }

@@ -110,7 +110,7 @@ impl Rewriter<'_> {
             .iter()
             .map(|(path, entry)| (&**path.as_bstr(), *entry))
             .collect();
-        let tree = self.objects.write_tree(Some(&commit.tree), &wanted)?;
+        let tree = self.objects.write_tree(Some(&commit.tree), wanted)?;
         if tree == commit.tree && parents == commit.parents {
             return Ok(());
         }

@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::load_config_of;
 use crate::git::objects::Objects;
-use crate::git::quarantine::Quarantine;
+use crate::git::scratch::Quarantine;
 use crate::git::{Git, GitMode};
 use crate::manifest::{Item, Manifest};
 use crate::name::CommitId;

@@ -18,14 +18,14 @@ use crate::commands::{self, Outcome, Session};
 use crate::disk::DiskError;
 use crate::disk::lock::Patience;
 use crate::disk::scan::Walking;
-use crate::error::{Error, ErrorDocument};
+use crate::error::{Error, ErrorDocument, Stopped};
 use crate::exit::ExitCode;
-use crate::facts::WorktreeError;
-use crate::git::{Family, Git, SharedRunner, Stoppable, Trace, TraceEvent};
+use crate::git::{Family, Git, GitError, SharedRunner, Stoppable, Trace, TraceEvent};
 use crate::log::Log;
 use crate::output::{self, Shown, progress, render, render_error};
 use crate::plan::refusal::Refusal;
 use crate::process::{Process, family, is_any_alive, send_to};
+use crate::worktree::git_error;
 
 /// Runs a command line, the program's name first, and returns the status to end with.
 #[must_use]
@@ -100,20 +100,18 @@ impl Family for Started {
     }
 }
 
-/// What is to be said when a git was stopped by the signal that we handed on to it.
+/// The error of a git that was stopped by the signal that we handed on to it.
 fn stopped(session: &Session, command: &Command, error: Error) -> Error {
-    let signal = match (&error, session.check()) {
-        (
-            Error::Git(git) | Error::Facts(WorktreeError::Git(git)),
-            Err(Error::Interrupted(signal)),
-        ) if git.was_killed() => signal,
-        _not_so => return error,
-    };
-    if matches!(command, Command::Add(_) | Command::Sync(_)) {
-        return Error::Interrupted(signal);
+    match session.interrupted() {
+        Some(interrupted) if git_error(&error).is_some_and(GitError::was_killed) => {
+            if matches!(command, Command::Add(_) | Command::Sync(_)) {
+                return interrupted.into();
+            }
+            let signal = interrupted.signal;
+            Stopped { signal, error }.into()
+        }
+        Some(_) | None => error,
     }
-    let error = Box::new(error);
-    Error::Stopped { signal, error }
 }
 
 /// Whether a long copy is drawn as it goes on.

@@ -12,6 +12,7 @@ use crate::git::GitError;
 use crate::name::{CommitId, WorktreeName};
 use crate::plan::add::{AddPlan, PlannedBranch};
 use crate::process::wait_for_gits;
+use crate::worktree::git_error;
 use crate::worktree::ignore_rules::{self, WrittenIgnoreRules};
 use crate::worktree::{Intent, VERSION, to_text};
 
@@ -135,7 +136,7 @@ impl<'a> Made<'a> {
                 branch_at: self.branch_at().filter(|_| !is_anothers(why)),
                 strategy: self.plan.strategy,
                 intent: &intent_of(repository, &self.plan.name),
-                git_was_killed: matches!(why, Error::Git(error) if error.was_killed()),
+                git_was_killed: git_error(why).is_some_and(GitError::was_killed),
             };
             left = remains.take_back();
             shared.extend(self.config.into_iter().filter_map(SharedFile::restore));
@@ -157,10 +158,8 @@ impl<'a> Made<'a> {
 /// Whether git has refused to make the branch, as it was there by then: somebody else has made it
 /// since the plan was made, perhaps at the same commit.
 fn is_anothers(why: &Error) -> bool {
-    let Error::Git(GitError::Failed { words, .. }) = why else {
-        return false;
-    };
-    words.contains("a branch named") && words.contains("already exists")
+    matches!(git_error(why), Some(GitError::Failed { words, .. })
+        if words.contains("a branch named") && words.contains("already exists"))
 }
 
 impl SharedFile {

@@ -29,7 +29,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::disk::lock::{Patience, Waiting};
 use crate::disk::progress::Progress;
 use crate::disk::scan::Walking;
-use crate::error::Error;
+use crate::error::{Error, Interrupted};
 use crate::exit::ExitCode;
 use crate::facts::{Environment, Main, Repository, WorktreeError};
 use crate::git::{SharedRunner, Trace, TraceEvent};
@@ -182,9 +182,18 @@ impl Session {
     /// # Errors
     /// Fails when one came, so that the caller undoes what it did.
     pub fn check(&self) -> Result<(), Error> {
+        self.interrupted()
+            .map_or(Ok(()), |signal| Err(signal.into()))
+    }
+
+    /// The signal that came, if any.
+    #[must_use]
+    pub fn interrupted(&self) -> Option<Interrupted> {
         match self.signal.load(Ordering::SeqCst) {
-            0 => Ok(()),
-            signal => Err(Error::Interrupted(u8::try_from(signal).unwrap_or(2))),
+            0 => None,
+            signal => Some(Interrupted {
+                signal: u8::try_from(signal).unwrap_or(2),
+            }),
         }
     }
 

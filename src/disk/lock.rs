@@ -18,6 +18,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::error::DiskError;
 use super::files::{inside, remove_if_empty};
+use crate::error::{Fault, Interrupted};
+use crate::exit::ExitCode;
 use crate::log::Log;
 
 /// Nobody is told of a shorter wait.
@@ -69,13 +71,25 @@ pub enum Patience {
 }
 
 /// Says why there is no lock.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+#[allow(
+    unused_assignments,
+    reason = "zkat/miette#458: the derive assigns every field"
+)]
 pub enum LockError {
     /// The disk refuses.
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Disk(#[from] DiskError),
-    /// Somebody else has it, and nobody wants to wait.
-    #[error("worktree `{name}` is being worked on")]
+    /// Another process has the lock, and `--no-wait` was given.
+    #[error("worktree `{name}` is in use by another git-agentwt{}", pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default())]
+    #[diagnostic(
+        code(agentwt::lock::busy),
+        help(
+            "leave --no-wait out to wait for it; {}to see the worktree: git agentwt status {name}",
+            pid.map(|pid| format!("to see it: ps -p {pid}; ")).unwrap_or_default()
+        )
+    )]
     Held {
         /// The worktree.
         name: String,
@@ -83,8 +97,19 @@ pub enum LockError {
         pid: Option<u32>,
     },
     /// A signal ended the waiting.
-    #[error("interrupted by signal {0}")]
-    Interrupted(u8),
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Interrupted(#[from] Interrupted),
+}
+
+impl Fault for LockError {
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Disk(_) => ExitCode::Disk,
+            Self::Held { .. } => ExitCode::Refused,
+            Self::Interrupted(interrupted) => interrupted.exit_code(),
+        }
+    }
 }
 
 /// Represents a lock that the system releases when the process ends (flock(2)). Its file is
@@ -167,7 +192,10 @@ impl Lock {
             }
             let signal = file.waiting.signal.load(Ordering::SeqCst);
             if signal != 0 && at_signal == AtSignal::Stop {
-                return Err(LockError::Interrupted(u8::try_from(signal).unwrap_or(2)));
+                return Err(Interrupted {
+                    signal: u8::try_from(signal).unwrap_or(2),
+                }
+                .into());
             }
             if !is_told && began.elapsed() >= QUIET {
                 file.waiting.log.tell(&file.told());
@@ -348,7 +376,10 @@ mod tests {
             waiting.signal.store(15, Ordering::SeqCst);
             let ended = waits.join().expect("no panic");
             assert!(
-                matches!(ended, Err(LockError::Interrupted(15))),
+                matches!(
+                    ended,
+                    Err(LockError::Interrupted(Interrupted { signal: 15 }))
+                ),
                 "{ended:?}"
             );
             drop(held);

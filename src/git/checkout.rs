@@ -63,13 +63,22 @@ pub struct CheckedOut {
 }
 
 /// Says why a checkout failed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum CheckoutFailure {
     /// The disk refused.
+    #[error("cannot check the files out: {0}")]
+    #[diagnostic(code(agentwt::disk::failed))]
     Disk(std::io::Error),
     /// A file does not fit into memory.
+    #[error("cannot check the files out: a file does not fit into memory")]
+    #[diagnostic(code(agentwt::add::checkout))]
     Memory,
     /// An object, a setting or a filter is at fault.
+    #[error("cannot check the files out: {0}")]
+    #[diagnostic(
+        code(agentwt::add::checkout),
+        help("fix the named filter, setting or object; `git fsck` finds damaged objects")
+    )]
     Git(String),
 }
 

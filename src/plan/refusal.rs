@@ -236,16 +236,6 @@ pub enum Refusal {
     )]
     NoSuchProcess { pid: u32 },
 
-    #[error("worktree `{name}` is being worked on by another git agentwt{}", pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default())]
-    #[diagnostic(
-        code(agentwt::lock::busy),
-        help(
-            "leave --no-wait out to wait for it; {}how the worktree is: git agentwt status {name}",
-            pid.map(|pid| format!("to see it: ps -p {pid}; ")).unwrap_or_default()
-        )
-    )]
-    Busy { name: String, pid: Option<u32> },
-
     #[error("cannot use `{text}` as a name: {why}")]
     #[diagnostic(code(agentwt::name::bad), help("for example: git agentwt add task-1"))]
     BadName { text: String, why: String },

@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 pub use classifier::Classifier;
 use classifier::Names;
 pub use coverage::Coverage;
-pub use rule::{Fault, Origin, RuleList, ScopeError, ScopeRule};
+pub use rule::{Fault, Origin, RuleList, ScopeError, ScopeErrors, ScopeRule};
 pub use sparse::SparsePatterns;
 
 use crate::entry::Mode;

@@ -199,6 +199,28 @@ impl Fault {
     }
 }
 
+/// Holds the refusals of the rules of a scope.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[error("{first}")]
+#[diagnostic(code(agentwt::scope::invalid), help("{}", first.fault.help(&first.rule.pattern)))]
+pub struct ScopeErrors {
+    /// The first.
+    pub first: Box<ScopeError>,
+    /// The others.
+    #[related]
+    pub others: Vec<ScopeError>,
+}
+
+impl From<Vec<ScopeError>> for ScopeErrors {
+    fn from(mut errors: Vec<ScopeError>) -> Self {
+        let first = Box::new(errors.remove(0));
+        Self {
+            first,
+            others: errors,
+        }
+    }
+}
+
 impl miette::Diagnostic for ScopeError {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         Some(Box::new(self.fault.code()))

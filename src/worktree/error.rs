@@ -9,6 +9,7 @@ use std::fmt;
 use crate::claim::{Claim, Lease, REFS};
 use crate::disk::DiskError;
 use crate::disk::lock::LockError;
+use crate::error::{Error, Fault};
 use crate::exit::ExitCode;
 use crate::git::GitError;
 use crate::name::{CommitId, WorktreeName};
@@ -83,6 +84,15 @@ pub enum WorktreeError {
         /// The recorded path.
         path: camino::Utf8PathBuf,
     },
+}
+
+/// The error of git in an error, if there is one.
+#[must_use]
+pub fn git_error(error: &Error) -> Option<&GitError> {
+    match (error.find(), error.find()) {
+        (Some(WorktreeError::Git(git)), _) | (_, Some(ClaimError::Git(git))) => Some(git),
+        _other => error.find(),
+    }
 }
 
 fn names_help(known: &[String]) -> String {
@@ -207,13 +217,12 @@ pub enum ClaimError {
     Disk(#[from] DiskError),
     /// The lock of the claim was not free.
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Lock(#[from] LockError),
 }
 
-impl ClaimError {
-    /// The status with which the program ends.
-    #[must_use]
-    pub const fn exit_code(&self) -> ExitCode {
+impl Fault for ClaimError {
+    fn exit_code(&self) -> ExitCode {
         match self {
             Self::Held { .. }
             | Self::Unreadable { .. }
@@ -221,11 +230,15 @@ impl ClaimError {
             | Self::AnotherOwner { .. } => ExitCode::OwnershipLost,
             Self::Elsewhere { .. } | Self::NothingToRenew { .. } => ExitCode::Refused,
             Self::Usage { .. } => ExitCode::Usage,
-            Self::Server { .. } | Self::Git(_) => ExitCode::Git,
-            Self::Disk(_) | Self::Lock(_) => ExitCode::Disk,
+            Self::Server { .. } => ExitCode::Git,
+            Self::Git(error) => error.exit_code(),
+            Self::Disk(error) => error.exit_code(),
+            Self::Lock(error) => error.exit_code(),
         }
     }
+}
 
+impl ClaimError {
     /// Whether the claim is certainly not ours.
     #[must_use]
     pub fn is_lost(&self) -> bool {

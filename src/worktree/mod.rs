@@ -13,7 +13,7 @@ pub mod saved;
 mod shared;
 mod trash;
 
-pub use error::WorktreeError;
+pub use error::{WorktreeError, git_error};
 pub use loaded::*;
 pub use owner::{Alive, HeldClaim, Owner, OwnerProcess};
 pub use record::*;

@@ -135,10 +135,7 @@ fn who_does_not_want_to_wait_is_refused_at_once_and_others_go_on() {
     let repo = project();
     let holder = held(&repo);
     let said = repo.agentwt(&["add", "task-5", "--write", "src/**", "--no-wait"]);
-    let by = format!(
-        "is being worked on by another git agentwt (pid {})",
-        holder.id()
-    );
+    let by = format!("is in use by another git-agentwt (pid {})", holder.id());
     assert!(said.fails(4).stderr.contains(&by), "{said}");
     assert!(said.stderr.contains("ps -p "), "{said}");
     release(&repo, holder);

@@ -3,13 +3,15 @@
 use std::time::{Duration, Instant};
 
 use super::super::Session;
-use crate::error::Error;
-use crate::facts::WorktreeError;
+use crate::error::{Error, Fault};
+use crate::exit::ExitCode;
 use crate::git::GitError;
 use crate::name::WorktreeName;
+use crate::plan::refusal::Refusal;
 use crate::plan::retry;
 use crate::process::{CommandProber, Ownership, Prober, Question, SharedProber};
 use crate::worktree::error::ClaimError;
+use crate::worktree::git_error;
 
 /// How often a signal is looked for while nothing else is done.
 const TICK: Duration = Duration::from_millis(20);
@@ -111,10 +113,11 @@ impl<'a> Attempts<'a> {
             match answer {
                 Ownership::Ours => {}
                 Ownership::Lost => {
-                    return Err(Error::LostOwnership {
+                    return Err(LostOwnership {
                         name: self.name.to_string(),
                         by: prober.title(),
-                    });
+                    }
+                    .into());
                 }
                 Ownership::Unknown(why) => self.session.log.tell(&format!(
                     "{} cannot say whether `{}` is still ours ({why}); it is tried on",
@@ -127,15 +130,30 @@ impl<'a> Attempts<'a> {
     }
 }
 
+/// The owner lost the worktree while it was created.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+#[error("ownership of `{name}` is lost, says {by}")]
+#[diagnostic(
+    code(agentwt::add::lost_ownership),
+    help("nothing is left behind; to see the owner: git agentwt status {name}")
+)]
+pub struct LostOwnership {
+    /// The worktree's name.
+    name: String,
+    /// The prober that reported the loss.
+    by: String,
+}
+
+impl Fault for LostOwnership {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::OwnershipLost
+    }
+}
+
 /// Whether a later attempt may do better.
 fn passes(error: &Error) -> bool {
-    if let Error::Refused(refusal) = error {
+    if let Some(refusal) = error.find::<Refusal>() {
         return retry::passes(refusal);
     }
-    matches!(
-        error,
-        Error::Git(GitError::Failed { words, .. })
-            | Error::Facts(WorktreeError::Git(GitError::Failed { words, .. }))
-            if retry::words_pass(words)
-    )
+    matches!(git_error(error), Some(GitError::Failed { words, .. }) if retry::words_pass(words))
 }

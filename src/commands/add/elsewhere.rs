@@ -10,6 +10,7 @@ use crate::facts::{Repository, WorktreeError};
 use crate::git::{Git, GitError};
 use crate::name::WorktreeName;
 use crate::plan::refusal::Refusal;
+use crate::worktree::git_error;
 use crate::worktree::repository::{PARENT_HOME, WORKTREES};
 
 /// Holds a clone that stands beside the worktrees until it becomes one, and goes if it does not.
@@ -25,16 +26,16 @@ pub(super) fn home(session: &Session, options: &crate::cli::Add) -> Result<Repos
     let parent = options.parent.as_ref();
     let parent = match (parent, session.parent_dir.as_ref()) {
         (Some(parent), _) => parent,
-        (None, by_default) => match (session.repository_to_change(), by_default) {
-            (Err(Error::Facts(WorktreeError::Git(GitError::NoRepository { dir }))), None) => {
-                return Err(Refusal::NoParentDir { dir }.into());
+        (None, by_default) => {
+            let found = session.repository_to_change();
+            match (found.as_ref().err().and_then(git_error), by_default) {
+                (Some(GitError::NoRepository { dir }), None) => {
+                    return Err(Refusal::NoParentDir { dir: dir.clone() }.into());
+                }
+                (Some(GitError::NoRepository { .. }), Some(parent)) => parent,
+                _other => return found,
             }
-            (
-                Err(Error::Facts(WorktreeError::Git(GitError::NoRepository { .. }))),
-                Some(parent),
-            ) => parent,
-            (other, _) => return other,
-        },
+        }
     };
     let parent = session.resolve(parent);
     if !files::is_directory(&parent) {

@@ -21,7 +21,8 @@ use crate::disk::put::{self, Content};
 use crate::disk::standing::standing;
 use crate::disk::{DiskError, files};
 use crate::entry::{Entry, Mode};
-use crate::error::Error;
+use crate::error::{Error, Fault};
+use crate::exit::ExitCode;
 use crate::git::GitMode;
 use crate::git::index_edit::{index_info, nul_ended};
 use crate::name::CommitId;
@@ -107,13 +108,35 @@ pub(super) fn restore(
     }
 }
 
+/// A restore, or its undoing, failed after it had begun; the replaced files are saved.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+#[error("{error}")]
+#[diagnostic(
+    code(agentwt::restore::half_done),
+    help(
+        "all replaced files are saved in {rescue}; to undo: git agentwt restore {name} --undo={rescue}; to continue: git agentwt restore {name}"
+    )
+)]
+struct HalfRestored {
+    error: Error,
+    name: String,
+    rescue: String,
+}
+
+impl Fault for HalfRestored {
+    fn exit_code(&self) -> ExitCode {
+        self.error.exit_code()
+    }
+}
+
 /// Says where everything is saved.
 fn half_restored(known: &Worktree, rescue: &str, error: Error) -> Error {
-    Error::HalfRestored {
-        error: Box::new(error),
+    HalfRestored {
+        error,
         name: known.record.name.to_string(),
         rescue: rescue.to_owned(),
     }
+    .into()
 }
 
 /// Makes a commit that gives the paths what they get back, if what is committed differs.

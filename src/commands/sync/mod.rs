@@ -111,7 +111,9 @@ pub fn run(session: &Session, options: &crate::cli::Sync) -> Result<Outcome<Vec<
         session.check()?;
         match run.worktree(&name) {
             Ok(synced) => outcome.answer.push(synced),
-            Err(error) if alone || matches!(error, Error::Interrupted(_)) => return Err(error),
+            Err(error) if alone || matches!(error.exit_code(), ExitCode::Signal(_)) => {
+                return Err(error);
+            }
             Err(error) => {
                 if outcome.exit == ExitCode::Success {
                     outcome.exit = error.exit_code();

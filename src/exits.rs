@@ -1,0 +1,195 @@
+//! Says with which status each error ends the program.
+
+use crate::commands::restore::RestoreRefusal;
+use crate::commands::verify::range::RangeRefusal;
+use crate::config::ConfigError;
+use crate::disk::DiskError;
+use crate::disk::copy::CopyError;
+use crate::error::{Error, Fault};
+use crate::exit::ExitCode;
+use crate::facts::prompt::PromptError;
+use crate::facts::scope::ProfileError;
+use crate::facts::{LoadError, WorktreeError};
+use crate::git::GitError;
+use crate::git::checkout::CheckoutFailure;
+use crate::git::hooks::HooksError;
+use crate::plan::refusal::Refusal;
+use crate::scope::{ScopeError, ScopeErrors};
+use crate::sync::PatternError;
+use crate::worktree::placing::PlacingError;
+use crate::worktree::selection::SelectionError;
+
+impl Fault for ConfigError {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Config
+    }
+}
+
+impl Fault for ScopeErrors {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Config
+    }
+}
+
+impl Fault for PatternError {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Config
+    }
+}
+
+impl Fault for DiskError {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Disk
+    }
+}
+
+impl Fault for CopyError {
+    fn exit_code(&self) -> ExitCode {
+        if self.is_refusal() {
+            ExitCode::Refused
+        } else {
+            ExitCode::Disk
+        }
+    }
+}
+
+impl Fault for CheckoutFailure {
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Disk(_) => ExitCode::Disk,
+            Self::Memory | Self::Git(_) => ExitCode::Git,
+        }
+    }
+}
+
+impl Fault for Refusal {
+    fn exit_code(&self) -> ExitCode {
+        Self::exit_code(self)
+    }
+}
+
+impl Fault for RestoreRefusal {
+    fn exit_code(&self) -> ExitCode {
+        Self::exit_code(self)
+    }
+}
+
+impl Fault for RangeRefusal {
+    fn exit_code(&self) -> ExitCode {
+        Self::exit_code(self)
+    }
+}
+
+impl From<Vec<ScopeError>> for Error {
+    fn from(errors: Vec<ScopeError>) -> Self {
+        ScopeErrors::from(errors).into()
+    }
+}
+
+impl From<ProfileError> for Error {
+    fn from(error: ProfileError) -> Self {
+        match error {
+            ProfileError::Scope(errors) => Self::from(errors),
+            ProfileError::Facts(error) => error.into(),
+        }
+    }
+}
+
+impl From<PromptError> for Error {
+    fn from(error: PromptError) -> Self {
+        match error {
+            PromptError::Refused(refusal) => refusal.into(),
+            PromptError::Disk(error) => error.into(),
+        }
+    }
+}
+
+impl From<SelectionError> for Error {
+    fn from(error: SelectionError) -> Self {
+        match error {
+            SelectionError::Git(error) => error.into(),
+            SelectionError::Disk(error) => error.into(),
+            SelectionError::Pattern(error) => error.into(),
+            SelectionError::Refused(refusal) => Refusal::from(refusal).into(),
+        }
+    }
+}
+
+impl From<PlacingError> for Error {
+    fn from(error: PlacingError) -> Self {
+        match error {
+            PlacingError::Copy(error) => error.into(),
+            PlacingError::Disk(error) => error.into(),
+            PlacingError::Git(error) => error.into(),
+            PlacingError::Left { error, left } => Self::from(*error).leaving(left),
+        }
+    }
+}
+
+impl From<LoadError> for Error {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::Config(error) => error.into(),
+            LoadError::Facts(error) => error.into(),
+        }
+    }
+}
+
+impl Fault for WorktreeError {
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Git(error) => error.exit_code(),
+            Self::Disk(_) | Self::Damaged { .. } | Self::NoDirectory { .. } => ExitCode::Disk,
+            Self::UnknownWorktree { .. } => ExitCode::UnknownWorktree,
+            Self::NotInWorktree { .. } => ExitCode::Usage,
+            Self::Incomplete { .. } => ExitCode::Refused,
+        }
+    }
+}
+
+impl Fault for HooksError {
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::NotLinked { .. } => ExitCode::Usage,
+            Self::Locked { .. } => ExitCode::Git,
+            Self::Disk { .. } => ExitCode::Disk,
+            Self::Git(error) => error.exit_code(),
+        }
+    }
+}
+
+impl Fault for GitError {
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::NoRepository { .. } => ExitCode::Usage,
+            Self::Failed { words, .. } if is_disk(words) => ExitCode::Disk,
+            Self::Write { kind: Some(_), .. } => ExitCode::Disk,
+            Self::Missing(_)
+            | Self::NoDirectory { .. }
+            | Self::TooOld { .. }
+            | Self::Failed { .. }
+            | Self::Output { .. }
+            | Self::Hook { .. }
+            | Self::TimedOut { .. }
+            | Self::Read { .. }
+            | Self::Write { .. } => ExitCode::Git,
+        }
+    }
+}
+
+/// Git has one status for everything; in the C locale these words are the system's own, or git's
+/// where it writes and does not say what the system said.
+fn is_disk(words: &str) -> bool {
+    [
+        "No space left on device",
+        "Read-only file system",
+        "Disk quota exceeded",
+        "unable to write",
+        "ould not write",
+        "failed to write",
+        "couldn't write",
+        "couldn't close",
+    ]
+    .iter()
+    .any(|text| words.contains(text))
+}

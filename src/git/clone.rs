@@ -5,7 +5,7 @@ use camino::Utf8Path;
 
 use super::error::GitError;
 use super::objects::ObjectFormat;
-use super::process::Git;
+use super::process::{Git, words};
 use super::refs::{Ref, one_id};
 use crate::name::CommitId;
 
@@ -16,17 +16,8 @@ impl Git {
     /// # Errors
     /// Fails when git does; it has then removed what it made.
     pub fn clone_no_checkout(&self, from: &str, to: &Utf8Path) -> Result<(), GitError> {
-        let args = [
-            "clone",
-            "--quiet",
-            "--no-checkout",
-            "--no-tags",
-            "--origin=origin",
-            "--",
-            from,
-            to.as_str(),
-        ];
-        self.output(&format!("clone {from}"), &args).map(drop)
+        let command = "clone --quiet --no-checkout --no-tags --origin=origin --";
+        self.perform(&format!("clone {from}"), command, &[from, to.as_str()])
     }
 
     /// Makes an empty repository that has no worktree.
@@ -34,8 +25,8 @@ impl Git {
     /// # Errors
     /// Fails when git does.
     pub fn init_bare(&self, directory: &Utf8Path) -> Result<(), GitError> {
-        let args = ["init", "--quiet", "--bare", "--", directory.as_str()];
-        self.output(&format!("make {directory}"), &args).map(drop)
+        let what = format!("make {directory}");
+        self.perform(&what, "init --quiet --bare --", &[directory.as_str()])
     }
 
     /// Makes an empty repository with a worktree.
@@ -47,12 +38,11 @@ impl Git {
         directory: &Utf8Path,
         format: ObjectFormat,
     ) -> Result<(), GitError> {
-        let format = match format {
-            ObjectFormat::Sha1 => "--object-format=sha1",
-            ObjectFormat::Sha256 => "--object-format=sha256",
+        let command = match format {
+            ObjectFormat::Sha1 => "init --quiet --object-format=sha1 --",
+            ObjectFormat::Sha256 => "init --quiet --object-format=sha256 --",
         };
-        let args = ["init", "--quiet", format, "--", directory.as_str()];
-        self.output(&format!("make {directory}"), &args).map(drop)
+        self.perform(&format!("make {directory}"), command, &[directory.as_str()])
     }
 
     /// Removes refs, and then makes others, in one transaction each (git-update-ref(1)).
@@ -60,22 +50,28 @@ impl Git {
     /// # Errors
     /// Fails when git does.
     pub fn replace_refs(&self, gone: &[Ref], new: &[Ref], reason: &str) -> Result<(), GitError> {
-        let mut delete = Vec::new();
-        for one in gone {
-            delete.extend_from_slice(b"delete ");
-            delete.extend_from_slice(&one.name);
-            delete.push(b'\n');
-        }
-        let mut create = Vec::new();
-        for one in new {
-            create.extend_from_slice(b"create ");
-            create.extend_from_slice(&one.name);
-            create.extend_from_slice(format!(" {}\n", one.id).as_bytes());
-        }
-        for input in [delete, create] {
+        let line = |verb: &str, one: &Ref, id: &str| {
+            [
+                verb.as_bytes(),
+                b" ",
+                one.name.as_slice(),
+                id.as_bytes(),
+                b"\n",
+            ]
+            .concat()
+        };
+        let delete = gone
+            .iter()
+            .flat_map(|one| line("delete", one, ""))
+            .collect();
+        let create = new
+            .iter()
+            .flat_map(|one| line("create", one, &format!(" {}", one.id)));
+        for input in [delete, create.collect::<Vec<u8>>()] {
             if !input.is_empty() {
-                let args = ["update-ref", "--no-deref", "-m", reason, "--stdin"];
-                self.output_with_input("set the refs of the clone", &args, Some(&input))?;
+                let args = ["-m", reason, "--stdin"];
+                let what = "set the refs of the clone";
+                self.perform_with(what, "update-ref --no-deref", &args, &input)?;
             }
         }
         Ok(())
@@ -86,11 +82,10 @@ impl Git {
     /// # Errors
     /// Fails when git does.
     pub fn fetch_shallow(&self, from: &Utf8Path, refspecs: &[&str]) -> Result<(), GitError> {
-        let mut args = vec!["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"];
-        args.extend(["--update-shallow", "--update-head-ok", "--refmap="]);
-        args.extend(["--no-auto-maintenance", "--", from.as_str()]);
-        args.extend(refspecs);
-        self.output(&format!("fetch from {from}"), &args).map(drop)
+        let command = "fetch --quiet --no-tags --no-write-fetch-head --update-shallow \
+             --update-head-ok --refmap= --no-auto-maintenance --";
+        let what = format!("fetch from {from}");
+        self.perform(&what, command, &[&[from.as_str()], refspecs].concat())
     }
 
     /// Fetches exactly these commits from a repository on this machine, whose configuration may be
@@ -105,16 +100,14 @@ impl Git {
         refspecs: &[&str],
         strict: bool,
     ) -> Result<(), GitError> {
-        let fsck = format!("fetch.fsckObjects={strict}");
         // with this protocol any commit can be asked for
-        let settings = ["protocol.version=2", fsck.as_str()];
-        let mut args: Vec<&str> = settings.iter().flat_map(|one| ["-c", one]).collect();
-        args.extend(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"]);
-        args.extend(["--atomic", "--refmap=", "--no-auto-maintenance"]);
-        args.extend(["--no-recurse-submodules", "--", from.as_str()]);
-        args.extend(refspecs);
-        self.output(&format!("fetch the commits of {from}"), &args)
-            .map(drop)
+        let command = format!(
+            "-c protocol.version=2 -c fetch.fsckObjects={strict} fetch --quiet --no-tags \
+             --no-write-fetch-head --atomic --refmap= --no-auto-maintenance \
+             --no-recurse-submodules --"
+        );
+        let what = format!("fetch the commits of {from}");
+        self.perform(&what, &command, &[&[from.as_str()], refspecs].concat())
     }
 
     /// Returns every commit that a ref, a HEAD, a reflog or one of `also` reaches and what is known
@@ -128,14 +121,10 @@ impl Git {
         also: impl IntoIterator<Item = &'c CommitId>,
     ) -> Result<Vec<Vec<CommitId>>, GitError> {
         let what = "list the commits of the clone";
-        let args = [
-            "rev-list",
-            "--parents",
-            "--ignore-missing",
-            "--all",
-            "--reflog",
-            "--stdin",
-        ];
+        let args = words(
+            "rev-list --parents --ignore-missing --all --reflog --stdin",
+            &[],
+        );
         let known = known.into_iter().map(|id| format!("^{id}\n"));
         let also = also.into_iter().map(|id| format!("{id}\n"));
         let input: String = also.chain(known).collect();
@@ -153,8 +142,8 @@ impl Git {
     /// # Errors
     /// Fails when git does.
     pub fn begin_at(&self, commit: &CommitId) -> Result<(), GitError> {
-        let args = ["update-ref", "--no-deref", "HEAD", commit.as_str()];
-        self.output("set the HEAD of the clone", &args).map(drop)
+        let what = "set the HEAD of the clone";
+        self.perform(what, "update-ref --no-deref HEAD", &[commit.as_str()])
     }
 
     /// Makes HEAD name a branch, and forgets where it was until then.
@@ -162,10 +151,13 @@ impl Git {
     /// # Errors
     /// Fails when git does.
     pub fn begin_on(&self, branch: &str) -> Result<(), GitError> {
-        let args = ["symbolic-ref", "HEAD", branch];
-        self.output("set the branch of the clone", &args)?;
-        let args = ["reflog", "expire", "--expire=all", "HEAD"];
-        self.output("forget where the clone was", &args).map(drop)
+        self.perform(
+            "set the branch of the clone",
+            "symbolic-ref HEAD",
+            &[branch],
+        )?;
+        let command = "reflog expire --expire=all HEAD";
+        self.perform("forget where the clone was", command, &[])
     }
 
     /// Removes a section of a configuration file.
@@ -177,15 +169,8 @@ impl Git {
         file: &Utf8Path,
         section: &str,
     ) -> Result<(), GitError> {
-        let args = [
-            "config",
-            "--file",
-            file.as_str(),
-            "--remove-section",
-            section,
-        ];
-        self.output("change the clone's configuration", &args)
-            .map(drop)
+        let args = [file.as_str(), "--remove-section", section];
+        self.perform("change the clone's configuration", "config --file", &args)
     }
 }
 

@@ -8,7 +8,7 @@ use gix::config::path::interpolate;
 use gix::config::{Boolean, File, Integer, Source};
 
 use super::error::{GitError, unreadable};
-use super::process::{Git, odd_output};
+use super::process::{Git, odd_output, words};
 use super::repo::{Setting, read_file};
 
 /// What a worktree's `config.worktree` says anyway where its sparse-checkout is as we set it:
@@ -252,32 +252,13 @@ impl Git {
         Ok(all.cloned().collect())
     }
 
-    /// Sets a key in one configuration file to one value. A git that holds the file's lock for the
-    /// moment (one that outlives a killed program of ours, for one) is waited for, up to a second.
+    /// Sets a key in one configuration file to one value.
     ///
     /// # Errors
     /// Fails when git fails (the file is locked, the disk is full).
     pub fn config_file_set(&self, file: &Utf8Path, key: &str, value: &str) -> Result<(), GitError> {
-        let args = [
-            "config",
-            "--file",
-            file.as_str(),
-            "--replace-all",
-            key,
-            value,
-        ];
-        let mut tries = 0;
-        loop {
-            match self.output("write git's configuration", &args) {
-                Err(GitError::Failed { words, .. })
-                    if tries < 40 && words.contains("could not lock config file") =>
-                {
-                    tries += 1;
-                    std::thread::sleep(std::time::Duration::from_millis(25));
-                }
-                other => return other.map(drop),
-            }
-        }
+        let args = [file.as_str(), "--replace-all", key, value];
+        self.perform("write git's configuration", "config --file", &args)
     }
 
     /// Removes every value of a key from one configuration file; one that is not there is fine.
@@ -285,13 +266,7 @@ impl Git {
     /// # Errors
     /// Fails when git fails (the file is locked, the disk is full).
     pub fn config_file_unset(&self, file: &Utf8Path, key: &str) -> Result<(), GitError> {
-        let args = ["config", "--file", file.as_str(), "--unset-all", key];
-        let answer = self.run(&args, None)?;
-        match answer.status {
-            // 5: "you try to unset an option which does not exist" (git-config(1))
-            Some(0 | 5) => Ok(()),
-            Some(_) | None => Err(self.failed("write git's configuration", &args, &answer)),
-        }
+        self.unset(&[file.as_str(), "--unset-all", key])
     }
 
     /// Removes one value of a key from a configuration file, and its section when nothing else is
@@ -305,16 +280,11 @@ impl Git {
         key: &str,
         value: &str,
     ) -> Result<(), GitError> {
-        let file = file.as_str();
-        let args = [
-            "config",
-            "--file",
-            file,
-            "--fixed-value",
-            "--unset-all",
-            key,
-            value,
-        ];
+        self.unset(&[file.as_str(), "--fixed-value", "--unset-all", key, value])
+    }
+
+    fn unset(&self, more: &[&str]) -> Result<(), GitError> {
+        let args = words("config --file", more);
         let answer = self.run(&args, None)?;
         match answer.status {
             // 5: "you try to unset an option which does not exist" (git-config(1))

@@ -17,7 +17,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::error::GitError;
 use super::objects::ObjectFormat;
-use super::process::{Git, odd_output};
+use super::process::{Git, odd_output, words};
 use super::repo::{Repo, require_file, require_files};
 
 /// Holds where a repository's parts are.
@@ -64,14 +64,9 @@ impl Git {
 
     fn layout_by_git(&self) -> Result<Option<Layout>, GitError> {
         let what = "find the repository";
-        let args = [
-            "rev-parse",
-            "--path-format=absolute",
-            "--show-object-format",
-            "--is-inside-work-tree",
-            "--is-shallow-repository",
-            "--git-common-dir",
-        ];
+        let command = "rev-parse --path-format=absolute --show-object-format \
+             --is-inside-work-tree --is-shallow-repository --git-common-dir";
+        let args = words(command, &[]);
         let text = match self.line(what, &args) {
             Ok(text) => text,
             Err(error) if error.mentions("not a git repository") => return Ok(None),
@@ -85,10 +80,10 @@ impl Git {
         let format = ObjectFormat::parse(format)
             .ok_or_else(|| odd_output(what, &args, "an unknown object format"))?;
         let toplevel = match inside {
-            "true" => Some(self.line(
-                what,
-                &["rev-parse", "--path-format=absolute", "--show-toplevel"],
-            )?),
+            "true" => {
+                let args = ["rev-parse", "--path-format=absolute", "--show-toplevel"];
+                Some(self.line(what, &args)?)
+            }
             _ => None,
         };
         Ok(Some(Layout {

@@ -89,20 +89,9 @@ impl Git {
     /// (gitignore(5)).
     #[must_use]
     pub fn default_excludes_file() -> Option<Utf8PathBuf> {
-        Self::default_file("git/ignore")
-    }
-
-    /// Where git looks for the user's attributes when `core.attributesFile` is not set
-    /// (gitattributes(5)).
-    #[must_use]
-    pub fn default_attributes_file() -> Option<Utf8PathBuf> {
-        Self::default_file("git/attributes")
-    }
-
-    fn default_file(name: &str) -> Option<Utf8PathBuf> {
         let config = directory_in("XDG_CONFIG_HOME");
         let config = config.or_else(|| Some(directory_in("HOME")?.join(".config")));
-        Some(config?.join(name))
+        Some(config?.join("git/ignore"))
     }
 }
 

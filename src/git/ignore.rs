@@ -12,7 +12,7 @@ use gix_ignore::Search;
 use gix_ignore::search::Ignore;
 
 use super::error::GitError;
-use super::index_edit::nul_ended;
+use super::plumbing::nul_ended;
 use super::process::Git;
 use crate::path::RepoPath;
 

@@ -46,7 +46,7 @@ pub struct Git {
 
 /// Says how git finds the repository: by discovery from the directory, or a git directory named
 /// outright, which nothing in the worktree can redirect.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Place {
     dir: Utf8PathBuf,
     git_dir: Option<Utf8PathBuf>,
@@ -117,8 +117,7 @@ impl Git {
         Self {
             place: Place {
                 dir: dir.to_owned(),
-                git_dir: None,
-                work_tree: None,
+                ..Place::default()
             },
             mode: Mode::User,
             call: CallOptions::default(),
@@ -142,29 +141,24 @@ impl Git {
     /// The same git in another directory, from which git finds the repository.
     #[must_use]
     pub fn at(&self, dir: &Utf8Path) -> Self {
-        let place = Place {
+        let mut git = self.clone();
+        git.place = Place {
             dir: dir.to_owned(),
-            git_dir: None,
-            work_tree: None,
+            ..Place::default()
         };
-        Self {
-            place,
-            ..self.clone()
-        }
+        git
     }
 
     /// The same git on exactly this git directory and work tree, whatever the work tree says.
     #[must_use]
     pub fn on(&self, git_dir: &Utf8Path, work_tree: Option<&Utf8Path>) -> Self {
-        let place = Place {
+        let mut git = self.clone();
+        git.place = Place {
             dir: work_tree.unwrap_or(git_dir).to_owned(),
             git_dir: Some(git_dir.to_owned()),
             work_tree: work_tree.map(ToOwned::to_owned),
         };
-        Self {
-            place,
-            ..self.clone()
-        }
+        git
     }
 
     /// The same git in another mode.
@@ -187,9 +181,8 @@ impl Git {
     #[must_use]
     pub fn with_index(&self, file: &Utf8Path) -> Self {
         let mut git = self.clone();
-        git.call
-            .variables
-            .push(("GIT_INDEX_FILE", file.to_string()));
+        let index = ("GIT_INDEX_FILE", file.to_string());
+        git.call.variables.push(index);
         git
     }
 
@@ -327,6 +320,23 @@ impl Git {
         }
     }
 
+    /// Runs a command that must succeed; its first words are split at blanks.
+    pub(super) fn perform(&self, what: &str, command: &str, more: &[&str]) -> Result<(), GitError> {
+        self.output(what, &words(command, more)).map(drop)
+    }
+
+    /// As [`Git::perform`], with its standard input.
+    pub(super) fn perform_with(
+        &self,
+        what: &str,
+        command: &str,
+        more: &[&str],
+        input: &[u8],
+    ) -> Result<(), GitError> {
+        let args = words(command, more);
+        self.output_with_input(what, &args, Some(input)).map(drop)
+    }
+
     /// Runs a command that must succeed and print one line of UTF-8; the line.
     pub(super) fn line(&self, what: &str, args: &[&str]) -> Result<String, GitError> {
         let mut bytes = self.output(what, args)?;
@@ -453,6 +463,12 @@ impl Git {
             .for_each(|(name, value)| set(name, value));
         all
     }
+}
+
+/// The words of a command, split at blanks, and more that may have blanks in them.
+pub(super) fn words<'a>(command: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let words = command.split_ascii_whitespace();
+    words.chain(more.iter().copied()).collect()
 }
 
 /// The command that prints the version.

@@ -8,7 +8,7 @@ use gix::remote::Direction;
 
 use super::error::{GitError, unreadable};
 use super::objects::commit_id_of;
-use super::process::{Git, odd_output};
+use super::process::{Git, odd_output, words};
 use super::repo::{Repo, causes, read_file, require_file};
 use crate::name::CommitId;
 
@@ -456,16 +456,8 @@ impl Git {
     ) -> Result<(), GitError> {
         let zero = "0".repeat(id.as_str().len());
         let old = expected.map_or(zero.as_str(), CommitId::as_str);
-        let args = [
-            "update-ref",
-            "-m",
-            reason,
-            "--create-reflog",
-            name,
-            id.as_str(),
-            old,
-        ];
-        self.output(&format!("write {name}"), &args).map(drop)
+        let args = ["-m", reason, "--create-reflog", name, id.as_str(), old];
+        self.perform(&format!("write {name}"), "update-ref", &args)
     }
 
     /// Deletes a ref, if it still names this object.
@@ -473,8 +465,8 @@ impl Git {
     /// # Errors
     /// Fails when it names another, or git fails.
     pub fn delete_ref(&self, name: &str, expected: &CommitId) -> Result<(), GitError> {
-        let args = ["update-ref", "-d", name, expected.as_str()];
-        self.output(&format!("delete {name}"), &args).map(drop)
+        let args = [name, expected.as_str()];
+        self.perform(&format!("delete {name}"), "update-ref -d", &args)
     }
 }
 
@@ -494,14 +486,10 @@ impl Git {
         if !self.output("look at a submodule", &status)?.is_empty() {
             return Ok(true);
         }
-        let args = [
-            "rev-list",
-            "--max-count=1",
-            "HEAD",
-            "--branches",
-            "--not",
-            "--remotes",
-        ];
+        let args = words(
+            "rev-list --max-count=1 HEAD --branches --not --remotes",
+            &[],
+        );
         Ok(!self.output("look at a submodule", &args)?.is_empty())
     }
 }

@@ -6,7 +6,7 @@
 use bstr::ByteSlice;
 
 use super::error::GitError;
-use super::process::{Git, odd_output};
+use super::process::{Git, odd_output, words};
 use super::refs::{ListedRef, ReflogEntry, one_id};
 use super::worktree::WorktreeEntry;
 use crate::name::CommitId;
@@ -20,13 +20,7 @@ impl Git {
         } else {
             format!("{revision}^{{commit}}")
         };
-        let args = [
-            "rev-parse",
-            "--verify",
-            "--quiet",
-            "--end-of-options",
-            &spec,
-        ];
+        let args = words("rev-parse --verify --quiet --end-of-options", &[&spec]);
         let answer = self.run(&args, None)?;
         match answer.status {
             // `^main` is a valid revision too, and printed as such, but names no commit
@@ -49,8 +43,7 @@ impl Git {
     pub(super) fn refs_by_git(&self, prefixes: &[&str]) -> Result<Vec<ListedRef>, GitError> {
         let what = "list the refs";
         let format = "--format=%(objectname) %(refname) %(symref)";
-        let mut args = vec!["for-each-ref", format];
-        args.extend(prefixes);
+        let args = [&["for-each-ref", format], prefixes].concat();
         let listed = |line: &[u8]| {
             let mut fields = line.split(|byte| *byte == b' ');
             let id = one_id(what, &args, fields.next().unwrap_or_default())?;
@@ -72,14 +65,10 @@ impl Git {
             return Ok(None);
         }
         let what = "read a reflog";
-        let args = [
-            "log",
-            "-g",
-            "--format=%H %gs",
-            "--end-of-options",
-            name,
-            "--",
-        ];
+        let args = words(
+            "log -g",
+            &["--format=%H %gs", "--end-of-options", name, "--"],
+        );
         let answer = self.run(&args, None)?;
         if answer.status != Some(0) {
             // of a branch without a commit, git reads no log

@@ -1,16 +1,14 @@
 //! Makes and removes worktrees and fills them, one method a git command.
 
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
 use std::path::Path;
 
 use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
+use gix::config::{File, Source, file::Metadata, file::init::Options};
 
 use super::contention;
 use super::error::{GitError, unreadable};
-use super::process::{Git, odd_output};
-use super::refs::one_id;
+use super::process::{Git, words};
 use super::repo::{Repo, causes, read_file};
 use crate::name::{BranchName, CommitId};
 
@@ -111,21 +109,26 @@ impl Git {
         path: &Utf8Path,
         branch: NewWorktreeBranch<'_>,
     ) -> Result<(), GitError> {
-        let mut args = vec!["worktree", "add", "--quiet", "--no-checkout"];
-        match branch {
+        let what = format!("add the worktree {path}");
+        let (add, path) = ("worktree add --quiet --no-checkout", path.as_str());
+        let args = match branch {
             NewWorktreeBranch::Make(name, commit) => {
-                args.extend(["--no-track", "-b", name.as_str(), "--", path.as_str()]);
-                args.push(commit.as_str());
+                let new = [
+                    "--no-track",
+                    "-b",
+                    name.as_str(),
+                    "--",
+                    path,
+                    commit.as_str(),
+                ];
+                words(add, &new)
             }
-            NewWorktreeBranch::Existing(name) => {
-                args.extend(["--", path.as_str(), name.as_str()]);
-            }
+            NewWorktreeBranch::Existing(name) => words(add, &["--", path, name.as_str()]),
             NewWorktreeBranch::Detached(commit) => {
-                args.extend(["--detach", "--", path.as_str(), commit.as_str()]);
+                words(add, &["--detach", "--", path, commit.as_str()])
             }
-        }
-        self.output(&format!("add the worktree {path}"), &args)
-            .map(drop)
+        };
+        self.output(&what, &args).map(drop)
     }
 
     /// Sets the sparse-checkout patterns, in non-cone mode, of a worktree that has no index yet.
@@ -134,9 +137,9 @@ impl Git {
     /// # Errors
     /// Fails when git fails.
     pub fn sparse_checkout_set(&self, patterns: &[u8]) -> Result<(), GitError> {
-        let args = ["sparse-checkout", "set", "--no-cone", "--stdin"];
-        self.output_with_input("set the sparse-checkout patterns", &args, Some(patterns))
-            .map(drop)
+        let what = "set the sparse-checkout patterns";
+        let command = "sparse-checkout set --no-cone --stdin";
+        self.perform_with(what, command, &[], patterns)
     }
 
     /// Makes the files be as the patterns say again (`git sparse-checkout reapply`).
@@ -145,9 +148,8 @@ impl Git {
     /// Fails when git fails.
     pub fn sparse_checkout_reapply(&self) -> Result<(), GitError> {
         // no option: each is written into `config.worktree`
-        let args = ["sparse-checkout", "reapply"];
-        self.output("apply the sparse-checkout patterns", &args)
-            .map(drop)
+        let what = "apply the sparse-checkout patterns";
+        self.perform(what, "sparse-checkout reapply", &[])
     }
 
     /// Fills a worktree from HEAD, as `git worktree add` itself does. `git checkout` is no
@@ -156,8 +158,8 @@ impl Git {
     /// # Errors
     /// Fails when git fails: the disk is full, an object is missing, a filter fails.
     pub fn reset_hard(&self) -> Result<(), GitError> {
-        let args = ["reset", "--hard", "--quiet", "--no-recurse-submodules"];
-        self.output("check the files out", &args).map(drop)
+        let command = "reset --hard --quiet --no-recurse-submodules";
+        self.perform("check the files out", command, &[])
     }
 
     /// Runs the user's post-checkout hook as `git worktree add` would (githooks(5)).
@@ -166,44 +168,15 @@ impl Git {
     /// Fails when the hook fails.
     pub fn hook_run_post_checkout(&self, head: &CommitId) -> Result<(), GitError> {
         let zero = "0".repeat(head.as_str().len());
-        let args = [
-            "hook",
-            "run",
-            "--ignore-missing",
-            "post-checkout",
-            "--",
-            &zero,
-            head.as_str(),
-            "1",
-        ];
-        let what = "run the post-checkout hook";
-        match self.output(what, &args) {
+        let command = "hook run --ignore-missing post-checkout --";
+        let arguments = [zero.as_str(), head.as_str(), "1"];
+        match self.perform("run the post-checkout hook", command, &arguments) {
             Err(GitError::Failed { words, .. }) => Err(GitError::Hook {
                 hook: "post-checkout",
                 words,
             }),
-            other => other.map(drop),
+            other => other,
         }
-    }
-
-    /// Writes the stat data of unchanged files into the index again (`update-index --refresh`).
-    ///
-    /// # Errors
-    /// Fails when git fails; files that need an update are none.
-    pub fn update_index_refresh(&self) -> Result<(), GitError> {
-        self.maybe("refresh the index", &["update-index", "-q", "--refresh"])
-            .map(drop)
-    }
-
-    /// Removes a worktree and its private git directory. What could be lost was looked for
-    /// before; `--force` is for ignored files and submodules.
-    ///
-    /// # Errors
-    /// Fails when it is locked, or git fails.
-    pub fn worktree_remove_force(&self, path: &Utf8Path) -> Result<(), GitError> {
-        let args = ["worktree", "remove", "--force", "--", path.as_str()];
-        self.output(&format!("remove the worktree {path}"), &args)
-            .map(drop)
     }
 
     /// Forgets a worktree whose directory is no longer there, with its private git directory, also
@@ -212,74 +185,9 @@ impl Git {
     /// # Errors
     /// Fails when git does not know it, or fails.
     pub fn worktree_remove_missing(&self, path: &Utf8Path) -> Result<(), GitError> {
-        let path = path.as_str();
-        let args = ["worktree", "remove", "--force", "--force", "--", path];
-        self.output(&format!("forget the worktree {path}"), &args)
-            .map(drop)
-    }
-
-    /// Unlocks a worktree.
-    ///
-    /// # Errors
-    /// Fails when it is not locked, or git fails.
-    pub fn worktree_unlock(&self, path: &Utf8Path) -> Result<(), GitError> {
-        let args = ["worktree", "unlock", "--", path.as_str()];
-        self.output(&format!("unlock the worktree {path}"), &args)
-            .map(drop)
-    }
-
-    /// Forgets worktrees whose directory is gone.
-    ///
-    /// # Errors
-    /// Fails when git fails.
-    pub fn worktree_prune(&self) -> Result<(), GitError> {
-        let args = ["worktree", "prune", "--expire=now"];
-        self.output("forget removed worktrees", &args).map(drop)
-    }
-
-    /// Returns what a checkout of these blobs to these paths would write (`git cat-file
-    /// --batch --filters`), in order; none for one that git cannot give.
-    ///
-    /// # Errors
-    /// Fails when git fails or answers out of order.
-    pub fn cat_file_filters(
-        &self,
-        blobs: &[(String, Vec<u8>)],
-    ) -> Result<Vec<Option<Vec<u8>>>, GitError> {
-        let what = "read files as a checkout would write them";
-        // what stands in an object's place is not what the commit has
-        let args = ["--no-replace-objects", "cat-file", "--batch", "--filters"];
-        // Git names the size from before the filters, and not how much it then prints. So every
-        // request is followed by one for an object that there is none of: "<name> missing" ends
-        // the answer, and nobody can have put the name, which is new each time, into a file.
-        let end = format!("end-{:016x}", RandomState::new().build_hasher().finish());
-        let mut input = Vec::new();
-        // a line ends the request: a path with a newline in it cannot be asked for
-        let askable = |path: &[u8]| !path.contains(&b'\n');
-        for (id, path) in blobs.iter().filter(|(_, path)| askable(path)) {
-            input.extend_from_slice(id.as_bytes());
-            input.push(b' ');
-            input.extend_from_slice(path);
-            input.extend_from_slice(format!("\n{end} {end}\n").as_bytes());
-        }
-        let output = self.output_with_input(what, &args, Some(&input))?;
-        let end = format!("\n{end} missing\n");
-        let mut rest: &[u8] = &output;
-        let mut answers = Vec::with_capacity(blobs.len());
-        for (_, path) in blobs {
-            if !askable(path) {
-                answers.push(None);
-                continue;
-            }
-            let (answer, after) = rest
-                .split_once_str(&end)
-                .ok_or_else(|| odd_output(what, &args, "it ends early"))?;
-            rest = after;
-            // an object that git does not have is answered by the one line
-            let content = answer.split_once_str("\n");
-            answers.push(content.map(|(_, content)| content.to_vec()));
-        }
-        Ok(answers)
+        let what = format!("forget the worktree {path}");
+        let command = "worktree remove --force --force --";
+        self.perform(&what, command, &[path.as_str()])
     }
 
     /// Returns the paths that git takes for changed or untracked here, in git's order; a directory
@@ -288,41 +196,11 @@ impl Git {
     /// # Errors
     /// Fails when git fails.
     pub fn status_paths(&self) -> Result<Vec<BString>, GitError> {
-        let args = [
-            "status",
-            "--porcelain",
-            "-z",
-            "--no-renames",
-            "--untracked-files=all",
-            "--ignore-submodules=all",
-        ];
-        let output = self.output("look at the main worktree", &args)?;
+        let command =
+            "status --porcelain -z --no-renames --untracked-files=all --ignore-submodules=all";
+        let output = self.output("look at the main worktree", &words(command, &[]))?;
         let records = output.split_str("\0").filter(|record| record.len() > 3);
         Ok(records.map(|record| record[3..].into()).collect())
-    }
-
-    /// Makes a commit of a tree, that no ref names yet; as the user, or in our own name where
-    /// nobody is configured.
-    ///
-    /// # Errors
-    /// Fails when git does.
-    pub fn commit_tree(
-        &self,
-        tree: &str,
-        message: &str,
-        parents: &[&CommitId],
-    ) -> Result<CommitId, GitError> {
-        let what = "save the work";
-        let mut args = vec!["commit-tree", "--no-gpg-sign", tree];
-        for parent in parents {
-            args.extend(["-p", parent.as_str()]);
-        }
-        let output = self.with_fallback_identity()?.output_with_input(
-            what,
-            &args,
-            Some(message.as_bytes()),
-        )?;
-        one_id(what, &args, &output)
     }
 }
 
@@ -344,5 +222,87 @@ impl Repo {
             branch,
             ..WorktreeEntry::default()
         })
+    }
+}
+
+/// Holds a file that is to be written, where none is yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewFile {
+    /// Where.
+    pub file: Utf8PathBuf,
+    /// All of it.
+    pub bytes: Vec<u8>,
+}
+
+/// What git writes into `config.worktree`.
+const SPARSE: &[u8] = b"[core]\n\tsparseCheckout = true\n\tsparseCheckoutCone = false\n";
+
+/// Returns the files that git would write for these patterns into a private git directory that has
+/// neither; none where the shared configuration, given as it is, does not say that every worktree
+/// has one of its own: then git changes that too.
+#[must_use]
+pub fn sparse_files(
+    admin_dir: &Utf8Path,
+    shared_config: &[u8],
+    patterns: &[u8],
+) -> Option<[NewFile; 2]> {
+    let metadata = Metadata::from(Source::Local);
+    let options = Options::default();
+    let config = File::from_bytes_no_includes(shared_config, metadata, options).ok()?;
+    let is_on = config.boolean("extensions.worktreeConfig");
+    // git takes the end of a line with a carriage return
+    let is_plain = !patterns.contains(&b'\r') && patterns.ends_with(b"\n");
+    let is_shared = config.string("core.sharedRepository").is_some();
+    if !matches!(is_on, Ok(Some(true))) || !is_plain || is_shared {
+        return None;
+    }
+    let file = |name: &str, bytes: &[u8]| NewFile {
+        file: admin_dir.join(name),
+        bytes: bytes.to_vec(),
+    };
+    Some([
+        file("config.worktree", SPARSE),
+        file("info/sparse-checkout", patterns),
+    ])
+}
+
+/// Returns the private git directory that a `.git` file of git's own names, if it does so
+/// absolutely (gitrepository-layout(5)).
+#[must_use]
+pub fn admin_dir_of(dot_git: &[u8]) -> Option<Utf8PathBuf> {
+    let text = std::str::from_utf8(dot_git).ok()?;
+    let path = text.strip_prefix("gitdir: ")?.strip_suffix('\n')?;
+    let path = Utf8PathBuf::from(path);
+    (path.is_absolute() && !path.as_str().contains('\n')).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ON: &[u8] = b"[core]\n\tbare = false\n[Extensions]\n\tworktreeconfig\n";
+
+    #[test]
+    fn only_where_nothing_shared_would_change() {
+        let admin = Utf8Path::new("/a");
+        assert!(sparse_files(admin, ON, b"/*\n").is_some());
+        assert!(sparse_files(admin, b"[core]\n", b"/*\n").is_none());
+        assert!(sparse_files(admin, b"[extensions]\n\tworktreeConfig = no\n", b"/*\n").is_none());
+        assert!(sparse_files(admin, b"[broken", b"/*\n").is_none());
+        assert!(sparse_files(admin, ON, b"/*\n!a\\\r\n").is_none());
+        let group = [ON, b"[core]\n\tsharedRepository = group\n"].concat();
+        assert!(sparse_files(admin, &group, b"/*\n").is_none());
+    }
+
+    #[test]
+    fn a_git_file_that_git_wrote_names_the_directory() {
+        let of = |text: &str| admin_dir_of(text.as_bytes()).map(Utf8PathBuf::into_string);
+        assert_eq!(
+            of("gitdir: /r/.git/worktrees/a\n").as_deref(),
+            Some("/r/.git/worktrees/a")
+        );
+        assert_eq!(of("gitdir: ../.git/worktrees/a\n"), None);
+        assert_eq!(of("gitdir: /r/a\nb\n"), None);
+        assert_eq!(of(""), None);
     }
 }

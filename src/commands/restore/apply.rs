@@ -24,7 +24,7 @@ use crate::entry::{Entry, Mode};
 use crate::error::{Error, Fault};
 use crate::exit::ExitCode;
 use crate::git::GitMode;
-use crate::git::index_edit::{index_info, nul_ended};
+use crate::git::plumbing::{index_info, nul_ended};
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::{Origin, PlacedFile, PlacedKind};

@@ -1,0 +1,357 @@
+//! Reads and changes an index, and prints, compares and merges commits, one method a git command.
+//!
+//! What compares and merges is for a [`Git`] of its own, with a git directory in which no attribute
+//! and no merge driver of the repository's counts (`facts/merged.rs`); so is what makes trees and
+//! patches: with another index, another directory for new objects and an empty work tree.
+
+use std::collections::BTreeMap;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+
+use bstr::ByteSlice;
+use camino::Utf8Path;
+
+use super::error::GitError;
+use super::process::{Git, odd_output, words};
+use super::refs::one_id;
+use crate::entry::{Entry, ObjectId};
+use crate::name::CommitId;
+use crate::path::RepoPath;
+
+/// What makes a patch one that `git apply` takes, whatever is configured.
+const PATCH: &str = "-c core.quotePath=true -c core.safecrlf=false -c diff.suppressBlankEmpty=false \
+     diff-tree -r -p --no-ext-diff --no-textconv --no-color --binary --full-index --no-renames \
+     --no-relative --submodule=short --ignore-submodules=none --src-prefix=a/ --dst-prefix=b/ \
+     --end-of-options";
+
+/// What a patch is made from that is compared with others: nothing that is configured, and no
+/// more context than usual.
+const PATCHES: &str = "-c core.quotePath=true -c diff.suppressBlankEmpty=false \
+     diff-tree --stdin --root -r -p -U3 --inter-hunk-context=0 --diff-algorithm=myers \
+     --no-ext-diff --no-textconv --no-color --full-index --no-renames --no-relative \
+     --submodule=short --ignore-submodules=none --src-prefix=a/ --dst-prefix=b/";
+
+/// What keeps attributes and settings of the user's from deciding how files are merged.
+const PLAIN_MERGE: &str = "-c core.attributesFile=/dev/null -c merge.default=text \
+     merge-tree --write-tree --no-messages";
+
+/// Writes a line for `git update-index -z --index-info`: this entry at this path and stage, or
+/// nothing there any more. `digits` is the length of an id.
+pub fn index_info(info: &mut Vec<u8>, path: &[u8], entry: Option<Entry>, stage: u8, digits: usize) {
+    let found = entry.and_then(|entry| Some((entry.mode.git_octal()?, entry.id.to_string())));
+    let (mode, id) = found.unwrap_or_else(|| ("0", "0".repeat(digits)));
+    info.extend_from_slice(format!("{mode} {id} {stage}\t").as_bytes());
+    info.extend_from_slice(path);
+    info.push(0);
+}
+
+/// Joins paths as the `-z --stdin` of git's commands takes them.
+#[must_use]
+pub fn nul_ended<'p>(paths: impl IntoIterator<Item = &'p RepoPath>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for path in paths {
+        bytes.extend_from_slice(path.as_bstr());
+        bytes.push(0);
+    }
+    bytes
+}
+
+impl Git {
+    /// Fills the index with a tree; the disk is left alone.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn read_tree(&self, tree: &str) -> Result<(), GitError> {
+        self.perform("read a tree into an index", "read-tree", &[tree])
+    }
+
+    /// Replaces single entries of the index, with all their stages and flags, by those of lines
+    /// of [`index_info`].
+    ///
+    /// # Errors
+    /// Fails when git does, also when another git has the index locked.
+    pub fn update_index_info(&self, info: &[u8]) -> Result<(), GitError> {
+        let command = "update-index -z --index-info";
+        self.perform_with("change the index", command, &[], info)
+    }
+
+    /// Tells git that these paths are absent from the disk on purpose.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn update_index_skip_worktree(&self, paths: &[u8]) -> Result<(), GitError> {
+        let command = "update-index --skip-worktree -z --stdin";
+        self.perform_with("mark what the scope excludes", command, &[], paths)
+    }
+
+    /// Writes the stat data of unchanged files into the index again (`update-index --refresh`).
+    ///
+    /// # Errors
+    /// Fails when git fails; files that need an update are none.
+    pub fn update_index_refresh(&self) -> Result<(), GitError> {
+        let args = ["update-index", "-q", "--refresh"];
+        self.maybe("refresh the index", &args).map(drop)
+    }
+
+    /// Writes what the index has at these paths to the disk, with all conversions. Git removes
+    /// links on the way instead of following them.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn checkout_index(&self, paths: &[u8]) -> Result<(), GitError> {
+        let command = "checkout-index --force -z --stdin";
+        self.perform_with("write the files", command, &[], paths)
+    }
+
+    /// The same git on the files of a worktree, with an index of its own and the settings of the
+    /// main worktree: what the worktree's own configuration names could have been planted.
+    #[must_use]
+    pub fn on_files(&self, common_dir: &Utf8Path, worktree: &Utf8Path, index: &Utf8Path) -> Self {
+        self.on(common_dir, Some(worktree)).with_index(index)
+    }
+
+    /// Returns what a checkout of these blobs to these paths would write (`git cat-file
+    /// --batch --filters`), in order; none for one that git cannot give.
+    ///
+    /// # Errors
+    /// Fails when git fails or answers out of order.
+    pub fn cat_file_filters(
+        &self,
+        blobs: &[(String, Vec<u8>)],
+    ) -> Result<Vec<Option<Vec<u8>>>, GitError> {
+        let what = "read files as a checkout would write them";
+        // what stands in an object's place is not what the commit has
+        let args = words("--no-replace-objects cat-file --batch --filters", &[]);
+        // Git names the size from before the filters, and not how much it then prints. So every
+        // request is followed by one for an object that there is none of: "<name> missing" ends
+        // the answer, and nobody can have put the name, which is new each time, into a file.
+        let end = format!("end-{:016x}", RandomState::new().build_hasher().finish());
+        let mut input = Vec::new();
+        // a line ends the request: a path with a newline in it cannot be asked for
+        let askable = |path: &[u8]| !path.contains(&b'\n');
+        for (id, path) in blobs.iter().filter(|(_, path)| askable(path)) {
+            input.extend_from_slice(id.as_bytes());
+            input.push(b' ');
+            input.extend_from_slice(path);
+            input.extend_from_slice(format!("\n{end} {end}\n").as_bytes());
+        }
+        let output = self.output_with_input(what, &args, Some(&input))?;
+        let end = format!("\n{end} missing\n");
+        let mut rest: &[u8] = &output;
+        let mut answers = Vec::with_capacity(blobs.len());
+        for (_, path) in blobs {
+            if !askable(path) {
+                answers.push(None);
+                continue;
+            }
+            let (answer, after) = rest
+                .split_once_str(&end)
+                .ok_or_else(|| odd_output(what, &args, "it ends early"))?;
+            rest = after;
+            // an object that git does not have is answered by the one line
+            let content = answer.split_once_str("\n");
+            answers.push(content.map(|(_, content)| content.to_vec()));
+        }
+        Ok(answers)
+    }
+
+    /// Makes a commit of a tree, that no ref names yet; as the user, or in our own name where
+    /// nobody is configured.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn commit_tree(
+        &self,
+        tree: &str,
+        message: &str,
+        parents: &[&CommitId],
+    ) -> Result<CommitId, GitError> {
+        let what = "save the work";
+        let parents = parents.iter().flat_map(|parent| ["-p", parent.as_str()]);
+        let parents: Vec<&str> = parents.collect();
+        let args = words("commit-tree --no-gpg-sign", &[&[tree], &*parents].concat());
+        let git = self.with_fallback_identity()?;
+        let output = git.output_with_input(what, &args, Some(message.as_bytes()))?;
+        one_id(what, &args, &output)
+    }
+
+    /// Makes a tree of another one and these differences ([`index_info`]); the index is left with it.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn tree_with(&self, tree: &str, index_info: &[u8]) -> Result<String, GitError> {
+        self.read_tree(tree)?;
+        self.update_index_info(index_info)?;
+        self.line("make a tree of what changed", &["write-tree"])
+    }
+
+    /// Stores files of the work tree as `git add` would, filters and line endings applied by the
+    /// attributes of a tree; what each is then stored as.
+    ///
+    /// # Errors
+    /// Fails when git or a filter does.
+    pub fn add_files(
+        &self,
+        attributes: &str,
+        paths: &[RepoPath],
+    ) -> Result<BTreeMap<RepoPath, ObjectId>, GitError> {
+        let what = "store files as git would";
+        self.read_tree(attributes)?;
+        let command = "-c core.safecrlf=false update-index --add --replace -z --stdin";
+        self.perform_with(what, command, &[], &nul_ended(paths))?;
+        let mut stored = BTreeMap::new();
+        // `<mode> <id> <stage>\t<path>`
+        let output = self.output(what, &["ls-files", "--stage", "-z"])?;
+        for line in output.split_str("\0") {
+            let Some((about, path)) = line.split_once_str("\t") else {
+                continue;
+            };
+            let id = about.split_str(" ").nth(1).and_then(ObjectId::from_hex);
+            if let (Some(id), Ok(path)) = (id, RepoPath::parse(path)) {
+                stored.insert(path, id);
+            }
+        }
+        Ok(stored)
+    }
+
+    /// Prints the patch from one tree or commit to another.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn diff_tree_patch(&self, from: &str, to: &str) -> Result<Vec<u8>, GitError> {
+        self.output("print a patch", &words(PATCH, &[from, to]))
+    }
+
+    /// Lists the commits of `left...right`, for each of these right ones, for which git finds one on
+    /// the other side with a patch that looks the same (`--cherry-mark`, git-rev-list(1)), the
+    /// newest first. Git leaves out of its patch ids what it takes for unimportant: blanks and modes.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn rev_list_alike(
+        &self,
+        left: &CommitId,
+        rights: &[&CommitId],
+    ) -> Result<Vec<CommitId>, GitError> {
+        let what = "compare what commits change";
+        let ranges: Vec<String> = rights
+            .iter()
+            .map(|right| format!("{left}...{right}"))
+            .collect();
+        let ranges: Vec<&str> = ranges.iter().map(String::as_str).collect();
+        let args = words("rev-list --cherry-mark --no-merges --topo-order", &ranges);
+        let output = self.output(what, &args)?;
+        let alike = output.lines().filter_map(|line| line.strip_prefix(b"="));
+        alike.map(|id| one_id(what, &args, id)).collect()
+    }
+
+    /// Returns what each of these commits changes, in a form that is equal for equal changes only:
+    /// the patch without the places in the files; none for a merge. Modes and the contents of
+    /// binary files are part of it.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn comparable_patches(
+        &self,
+        commits: &[CommitId],
+    ) -> Result<BTreeMap<CommitId, Vec<u8>>, GitError> {
+        let what = "compare what commits change";
+        let input: String = commits.iter().map(|id| format!("{id}\n")).collect();
+        let output = self.output_with_input(what, &words(PATCHES, &[]), Some(input.as_bytes()))?;
+        Ok(split_patches(&output))
+    }
+
+    /// Returns the tree that a merge of two commits makes (`git merge-tree --write-tree`); none
+    /// where they conflict.
+    ///
+    /// # Errors
+    /// Fails when git does, also where the histories have nothing in common.
+    pub fn merge_tree(&self, one: &CommitId, other: &CommitId) -> Result<Option<String>, GitError> {
+        let args = words(PLAIN_MERGE, &[one.as_str(), other.as_str()]);
+        let output = self.maybe("try a merge", &args)?;
+        let line = |output: Vec<u8>| output.lines().next().map(|l| l.to_str_lossy().into_owned());
+        Ok(output.and_then(line))
+    }
+}
+
+/// Splits the output of `git diff-tree --stdin -p`, and takes out of each patch what is not
+/// the change itself.
+fn split_patches(output: &[u8]) -> BTreeMap<CommitId, Vec<u8>> {
+    let mut patches = BTreeMap::new();
+    let mut current: Option<(CommitId, Vec<u8>)> = None;
+    let mut in_hunk = false;
+    let mut index: &[u8] = b"";
+    for line in output.lines_with_terminator() {
+        in_hunk = in_hunk && matches!(line.first(), Some(b' ' | b'+' | b'-' | b'\\' | b'@'));
+        let text = line.trim_end_with(|c| c == '\n');
+        // no line of a patch is nothing but an id
+        let id = std::str::from_utf8(text).ok();
+        if let Some(id) = id.and_then(|text| CommitId::parse(text).ok()) {
+            patches.extend(current.replace((id, Vec::new())));
+            continue;
+        }
+        let Some((_, patch)) = &mut current else {
+            continue;
+        };
+        if line.starts_with(b"@@ ") {
+            in_hunk = true;
+            patch.extend_from_slice(b"@@\n");
+        } else if !in_hunk && line.starts_with(b"index ") {
+            index = line;
+        } else {
+            if !in_hunk && line.starts_with(b"Binary files ") {
+                patch.extend_from_slice(index);
+            }
+            patch.extend_from_slice(line);
+        }
+    }
+    patches.extend(current);
+    patches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn patches(text: &str) -> Vec<String> {
+        let all = split_patches(text.as_bytes());
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+        all.into_values().map(text).collect()
+    }
+
+    #[test]
+    fn places_do_not_count_and_everything_else_does() {
+        let (a, b) = ("a".repeat(40), "b".repeat(40));
+        let patch = |id: &str, index: &str, place: &str, middle: &str| {
+            format!(
+                "{id}\ndiff --git a/f b/f\n{middle}index {index} 100644\n--- a/f\n+++ b/f\n@@ {place} @@ fn x()\n a\n-- b\n+@@ 1\n"
+            )
+        };
+        let one = patch(&a, "1..2", "-1,2 +1,2", "");
+        let moved = patch(&b, "3..4", "-9,2 +8,2", "");
+        let all = patches(&format!("{one}{moved}"));
+        assert_eq!(all[0], all[1]);
+        assert!(all[0].contains("@@\n a\n-- b\n+@@ 1\n"), "{}", all[0]);
+        let mode = patch(
+            &b,
+            "1..2",
+            "-1,2 +1,2",
+            "old mode 100644\nnew mode 100755\n",
+        );
+        let all = patches(&format!("{one}{mode}"));
+        assert_ne!(all[0], all[1]);
+    }
+
+    #[test]
+    fn contents_of_binary_files_count() {
+        let binary = |id: &str, index: &str| {
+            format!(
+                "{}\ndiff --git a/f b/f\nindex {index} 100644\nBinary files a/f and b/f differ\n",
+                id.repeat(40)
+            )
+        };
+        let all = patches(&(binary("a", "1..2") + &binary("b", "1..3") + &binary("c", "1..2")));
+        assert_ne!(all[0], all[1]);
+        assert_eq!(all[0], all[2]);
+    }
+}

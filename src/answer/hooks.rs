@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Text;
-use crate::git::hooks::{Binary, HooksStatus, Installed, Method, PreCommit};
+use crate::config::OnViolation;
+use crate::git::hooks::{HooksStatus, Method};
 
 /// The hooks of a worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -37,30 +38,20 @@ pub const fn method_word(method: &Method) -> &'static str {
 
 impl From<&HooksStatus> for HooksField {
     fn from(status: &HooksStatus) -> Self {
-        let (state, method, fault) = match &status.installed {
-            Installed::No => ("missing", None, String::new()),
-            Installed::Complete(method) => ("complete", Some(method), String::new()),
-            Installed::Partly { method, faults } => {
-                let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-                ("partly", Some(method), faults.join("; "))
-            }
-            Installed::Overridden { scope, path } => (
-                "overridden",
-                None,
-                format!("core.hooksPath = {path} ({scope})"),
-            ),
+        let (state, fault) = match &status.overridden {
+            _ if status.method.is_none() => ("missing", String::new()),
+            Some((scope, path)) => ("overridden", format!("core.hooksPath = {path} ({scope})")),
+            None if status.faults.is_empty() => ("complete", String::new()),
+            None => ("partly", status.faults.join("; ")),
         };
-        let (binary, binary_found) = match &status.binary {
-            Some(Binary::Found(path)) => (Some(path.to_string()), true),
-            Some(Binary::Missing(path)) => (Some(path.to_string()), false),
-            None => (None, false),
-        };
+        let is_ours = status.overridden.is_none();
+        let method = status.method.as_ref().filter(|_| is_ours);
         Self {
             state,
             method: method.map(method_word),
-            binary,
-            binary_found,
-            blocks_commits: status.pre_commit == PreCommit::Blocks,
+            binary: status.binary.as_ref().map(|(path, _)| path.to_string()),
+            binary_found: status.binary.as_ref().is_some_and(|(_, found)| *found),
+            blocks_commits: status.on_violation == OnViolation::Block,
             user_directory: status.user_directory.to_string(),
             fault,
         }

@@ -11,7 +11,7 @@ mod record;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::made;
-use crate::config::{OnViolation, Strategy};
+use crate::config::Strategy;
 use crate::disk::files::{self as disk, Lock};
 use crate::disk::inventory::{files_below, rename};
 use crate::disk::put::{self, Content};
@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::facts::trash::{ADMIN, BRANCH_LOG, RECORD, Saved, is_left_out};
 use crate::facts::{Repository, WorktreeError};
 use crate::git::GitMode;
-use crate::git::hooks::{Hooks, PreCommit};
+use crate::git::hooks::Hooks;
 use crate::git::objects::Objects;
 use crate::git::worktree::NewWorktreeBranch;
 use crate::path::RepoPath;
@@ -278,15 +278,12 @@ impl Reviving<'_> {
             }
         }
         if disk::is_directory(&admin.join("agentwt/hooks")) {
-            let ask = match recorded.on_violation {
-                OnViolation::Block => PreCommit::Blocks,
-                OnViolation::Report => PreCommit::Absent,
-            };
+            let on_violation = recorded.on_violation;
             let hooks = match recorded.strategy {
                 Strategy::Worktree => Hooks::of(git, admin, &self.plan.path)?,
                 Strategy::Clone => Hooks::of_clone(git, &self.plan.path)?,
             };
-            hooks.install(self.binary, ask)?;
+            hooks.install(self.binary, on_violation)?;
             changed.extend([
                 WatchedFile::HooksConfig,
                 WatchedFile::HooksBinary,

@@ -4,14 +4,13 @@ use camino::Utf8PathBuf;
 
 use super::{Outcome, Session};
 use crate::apply::register::renew_hook_files;
-use crate::config::OnViolation;
 use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::doctor::{look, refusal, versions};
 use crate::facts::{Repository, Worktree, WorktreeError};
 use crate::git::GitError;
-use crate::git::hooks::{Hooks, PreCommit};
+use crate::git::hooks::Hooks;
 use crate::name::WorktreeName;
 use crate::plan::doctor::{
     Diagnosis, Facts, Found, Level, Repair, RepositoryFacts, Unknown, diagnose,
@@ -156,14 +155,11 @@ fn reinstall(session: &Session, repository: &Repository, name: &WorktreeName) ->
     let _one_at_a_time = Lock::wait(&repository.name_lock(name))?;
     let known = Worktree::load(repository, name)?;
     let record = &known.record;
-    let ask = match record.on_violation {
-        OnViolation::Block => PreCommit::Blocks,
-        OnViolation::Report => PreCommit::Absent,
-    };
+    let on_violation = record.on_violation;
     {
         let _shared = Lock::wait(&repository.shared_lock())?;
         let hooks = Hooks::of(&repository.git, &record.admin_dir, &record.path)?;
-        hooks.install(&session.binary, ask)?;
+        hooks.install(&session.binary, on_violation)?;
     }
     renew_hook_files(repository, &known)
 }

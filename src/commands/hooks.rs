@@ -12,14 +12,13 @@ use crate::answer::hooks::{HooksField, method_word};
 use crate::answer::{Answer, Row, Text};
 use crate::apply::register::{Fresh, Registration, renew_fingerprints};
 use crate::cli::HooksCommand;
-use crate::config::OnViolation;
 use crate::disk::files::{self, Lock};
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::add::Listing;
 use crate::facts::adopt;
 use crate::facts::{Repository, load_config};
-use crate::git::hooks::{Binary, Hooks, HooksStatus, Installed, Method, PreCommit};
+use crate::git::hooks::{Hooks, Method};
 use crate::name::WorktreeName;
 use crate::plan::refusal::Refusal;
 use crate::worktree::{Worktree, by_path};
@@ -148,7 +147,8 @@ pub fn run(session: &Session, command: &HooksCommand) -> Result<Outcome<HooksAns
         }
         HooksCommand::Status(_) => {
             let status = hooks.status()?;
-            if !works(&status) {
+            let is_found = status.binary.as_ref().is_some_and(|(_, found)| *found);
+            if !status.is_complete() || !is_found {
                 exit = ExitCode::Violations;
             }
             answer.hooks = Some(HooksField::from(&status));
@@ -159,12 +159,6 @@ pub fn run(session: &Session, command: &HooksCommand) -> Result<Outcome<HooksAns
         notes: Vec::new(),
         exit,
     })
-}
-
-/// Whether git runs our hooks, and they find us.
-fn works(status: &HooksStatus) -> bool {
-    matches!(status.installed, Installed::Complete(_))
-        && matches!(status.binary, Some(Binary::Found(_)))
 }
 
 /// A name of ours, or else the path of a worktree; without a word where we are.
@@ -242,13 +236,9 @@ fn install(
                 .value
         }
     };
-    let ask = match on_violation {
-        OnViolation::Block => PreCommit::Blocks,
-        OnViolation::Report => PreCommit::Absent,
-    };
     let install = || -> Result<Method, Error> {
         let _shared = Lock::wait(&repository.shared_lock())?;
-        Ok(hooks.install(&session.binary, ask)?)
+        Ok(hooks.install(&session.binary, on_violation)?)
     };
     if let Some(known) = &target.known {
         let method = install()?;

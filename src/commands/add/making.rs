@@ -9,7 +9,7 @@ use super::fill::{Filled, Filling};
 use crate::apply::made::Made;
 use crate::apply::register::{Fresh, Registration, dot_git};
 use crate::apply::{clone, write_bits};
-use crate::config::{OnViolation, Strategy};
+use crate::config::Strategy;
 use crate::disk::copy::CopyError;
 use crate::disk::files::{self, Lock};
 use crate::disk::mode::Doing;
@@ -17,7 +17,6 @@ use crate::entry::Mode;
 use crate::error::Error;
 use crate::facts::Repository;
 use crate::facts::add::{Classified, Listing, base_tips};
-use crate::git::hooks::PreCommit;
 use crate::git::index::read_index;
 use crate::git::worktree::NewWorktreeBranch;
 use crate::git::worktree::{admin_dir_of, sparse_files};
@@ -156,13 +155,10 @@ impl Making<'_> {
         if self.hooks == WithHooks::No {
             return Ok(());
         }
-        let ask = match self.plan.on_violation {
-            OnViolation::Block => PreCommit::Blocks,
-            OnViolation::Report => PreCommit::Absent,
-        };
+        let on_violation = self.plan.on_violation;
         let _shared = Lock::wait(&self.repository.shared_lock())?;
         let hooks = hooks_of(&self.repository.git, record)?;
-        hooks.install(&self.session.binary, ask)?;
+        hooks.install(&self.session.binary, on_violation)?;
         Ok(())
     }
 

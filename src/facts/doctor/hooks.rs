@@ -9,7 +9,7 @@ use crate::config::Strategy;
 use crate::disk::files;
 use crate::facts::WorktreeError;
 use crate::git::GitMode;
-use crate::git::hooks::{Binary, Hooks, HooksError, HooksStatus, Installed};
+use crate::git::hooks::{Hooks, HooksError, HooksStatus};
 use crate::plan::doctor::hooks::{AllHooks, HooksState, WorktreeHooks};
 use crate::worktree::WatchedFile;
 use crate::worktree::repository::{Main, joined};
@@ -80,7 +80,7 @@ fn of(
     };
     if let Ok(status) = status {
         found.users_missing = users_missing(here, known, &status);
-        if let Some(Binary::Missing(program)) = status.binary {
+        if let Some((program, false)) = status.binary {
             found.gone = Some(program);
         }
     }
@@ -92,16 +92,12 @@ fn state(known: &Worktree, status: &Result<HooksStatus, HooksError>) -> HooksSta
         Ok(status) => status,
         Err(error) => return HooksState::Unreadable(error.to_string()),
     };
-    match &status.installed {
-        Installed::Complete(_) => HooksState::Installed,
-        Installed::No if were_installed(known) => HooksState::Gone,
-        Installed::No => HooksState::Unwanted,
-        Installed::Partly { faults, .. } => {
-            HooksState::Altered(faults.iter().map(ToString::to_string).collect())
-        }
-        Installed::Overridden { scope, path } => {
-            HooksState::Overridden(scope.clone(), path.clone())
-        }
+    match (&status.method, &status.overridden) {
+        (None, _) if were_installed(known) => HooksState::Gone,
+        (None, _) => HooksState::Unwanted,
+        (_, Some((scope, path))) => HooksState::Overridden(scope.clone(), path.clone()),
+        (_, None) if status.faults.is_empty() => HooksState::Installed,
+        (_, None) => HooksState::Altered(status.faults.clone()),
     }
 }
 

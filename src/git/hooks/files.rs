@@ -1,15 +1,16 @@
-//! Computes the files of our directory of hooks: which, and what is in each.
+//! Computes the files of our directory of hooks.
 
 use camino::Utf8Path;
 
-use super::{Hooks, Method, PreCommit};
+use super::Method;
+use crate::config::OnViolation;
 
 /// The directory of our own events, inside our directory of hooks: also the mark by which the
-/// stubs know one of ours.
+/// stubs recognize such a directory.
 pub(super) const OURS: &str = "agentwt.d";
 
-/// What we listen to (githooks(5)); what asks first comes only on request.
-pub(super) const EVENTS: [&str; 7] = [
+/// The events of githooks(5) that we listen to.
+const EVENTS: [&str; 7] = [
     "post-commit",
     "post-merge",
     "post-applypatch",
@@ -19,9 +20,9 @@ pub(super) const EVENTS: [&str; 7] = [
     "reference-transaction",
 ];
 
-/// The hooks through which a commit asks us first; `ref-update` is no event, but what
+/// The hooks through which a commit asks us first; `ref-update` is not an event, but what
 /// reference-transaction starts.
-pub(super) const ASKING: [&str; 3] = ["pre-commit", "prepare-commit-msg", "ref-update"];
+const ASKING: [&str; 3] = ["pre-commit", "prepare-commit-msg", "ref-update"];
 
 /// Every other hook of githooks(5) as of git 2.53, the last before configured hooks came:
 /// `core.hooksPath` hides all of them.
@@ -46,9 +47,8 @@ const OTHERS: [&str; 18] = [
     "p4-pre-submit",
 ];
 
-/// Hooks that are chained only where the user has them: the first runs several times a command,
-/// and without the user's it only keeps the journal; the other two replace what git does without
-/// them.
+/// Hooks that are chained only where the user has them: the first runs several times a command, the
+/// other two replace what git does without them.
 pub(super) const ON_DEMAND: [&str; 3] =
     ["reference-transaction", "push-to-checkout", "proc-receive"];
 
@@ -57,110 +57,61 @@ const OURS_SCRIPT: &str = include_str!("../../../hooks/post-commit.sh");
 const JOURNAL: &str = include_str!("../../../hooks/reference-transaction.sh");
 const COMMITTING: &str = include_str!("../../../hooks/prepare-commit-msg.sh");
 
-/// Holds one file of our directory of hooks.
-pub(super) struct HookFile {
-    /// Its path in the directory.
-    pub(super) name: String,
-    /// What is in it.
-    pub(super) text: String,
-    /// Its permissions.
-    pub(super) mode: u32,
-}
+/// One file: its path in our directory of hooks and its text. All but `config` are executable.
+pub(super) type HookText = (String, String);
 
-/// Holds every file of our directory of hooks, and the record of the binary's path.
-pub(super) struct Content {
-    pub(super) files: Vec<HookFile>,
-    pub(super) bin: HookFile,
-}
-
-impl Content {
-    /// Computes the files; nothing is written.
-    pub(super) fn new(
-        hooks: &Hooks,
-        method: Method,
-        ask: PreCommit,
-        user: &Utf8Path,
-        binary: &Utf8Path,
-    ) -> Self {
-        let data = |name: &str, text| HookFile {
-            name: name.to_owned(),
-            text,
-            mode: 0o644,
+/// Computes every file.
+pub(super) fn files(
+    method: Method,
+    on_violation: OnViolation,
+    directory: &Utf8Path,
+    user: &Utf8Path,
+) -> Vec<HookText> {
+    let ours = scripts(on_violation).map(|name| {
+        let text = match name {
+            "reference-transaction" => JOURNAL,
+            "prepare-commit-msg" => COMMITTING,
+            _ => OURS_SCRIPT,
         };
-        let script = |name, text: &str| HookFile {
-            name,
-            text: text.to_owned(),
-            mode: 0o755,
+        (format!("{OURS}/{name}"), text.to_owned())
+    });
+    let config = config(method, on_violation, directory);
+    let mut files = vec![("config".to_owned(), config)];
+    files.extend(ours);
+    if method == Method::HooksPath {
+        let late = ON_DEMAND[1..].iter().copied();
+        let late = late.filter(|name| user.join(name).exists());
+        let stub = |name: &str| match name {
+            // as cheap as possible where no hook of the user's is chained
+            "reference-transaction" if !user.join(name).exists() => JOURNAL,
+            _ => CHAIN,
         };
-        let directory = hooks.state().join("hooks");
-        let mut files = vec![data("config", config(method, ask, &directory))];
-        files.extend(scripts(ask).map(|name| script(format!("{OURS}/{name}"), text_of(name))));
-        files.extend(
-            stubs(method, user)
-                .into_iter()
-                .map(|(name, text)| script(name.to_owned(), text)),
-        );
-        Self {
-            files,
-            bin: data("bin", format!("{binary}\n")),
-        }
+        let names = EVENTS.into_iter().chain(OTHERS).chain(late);
+        files.extend(names.map(|name| (name.to_owned(), stub(name).to_owned())));
     }
+    files
 }
 
-/// Whether a directory of hooks is one of ours, of whichever worktree.
-pub(super) fn is_ours(directory: &Utf8Path) -> bool {
-    directory.join(OURS).is_dir()
+/// The names of our scripts.
+pub(super) fn scripts(on_violation: OnViolation) -> impl Iterator<Item = &'static str> {
+    let asks = on_violation == OnViolation::Block;
+    EVENTS
+        .into_iter()
+        .chain(ASKING.into_iter().filter(move |_| asks))
 }
 
-/// Our scripts.
-fn scripts(ask: PreCommit) -> impl Iterator<Item = &'static str> {
-    let asking: &[&str] = match ask {
-        PreCommit::Blocks => &ASKING,
-        PreCommit::Absent => &[],
-    };
-    EVENTS.into_iter().chain(asking.iter().copied())
-}
-
-/// Our events.
-fn events(ask: PreCommit) -> impl Iterator<Item = &'static str> {
-    scripts(ask).filter(|name| *name != "ref-update")
-}
-
-fn text_of(script: &str) -> &'static str {
-    match script {
-        "reference-transaction" => JOURNAL,
-        "prepare-commit-msg" => COMMITTING,
-        _ => OURS_SCRIPT,
-    }
-}
-
-/// The names under which something stands for the user's hook, and what.
-fn stubs(method: Method, user: &Utf8Path) -> Vec<(&'static str, &'static str)> {
-    let text = |name: &'static str| match name {
-        // as cheap as can be where there is nothing to chain to
-        "reference-transaction" if !user.join(name).exists() => (name, JOURNAL),
-        _ => (name, CHAIN),
-    };
-    match method {
-        Method::Configured => Vec::new(),
-        Method::HooksPath => {
-            let others = ON_DEMAND[1..].iter().copied();
-            let wanted = others.filter(|name| user.join(name).exists());
-            let all = EVENTS.into_iter().chain(OTHERS).chain(wanted);
-            all.map(text).collect()
-        }
-    }
-}
-
-/// The included configuration. An event without a command is fatal to `git commit`, which no
-/// reader can see here: the file comes whole.
-fn config(method: Method, ask: PreCommit, directory: &Utf8Path) -> String {
-    let configured = |event| {
+/// The included configuration. An event without a command is fatal to `git commit`; no reader sees
+/// that here, as the directory is replaced as a whole.
+fn config(method: Method, on_violation: OnViolation, directory: &Utf8Path) -> String {
+    let configured = |event: &'static str| {
         let command = quoted(&command(event, directory));
         format!("[hook \"agentwt-{event}\"]\n\tcommand = {command}\n\tevent = {event}\n")
     };
     match method {
-        Method::Configured => events(ask).map(configured).collect(),
+        Method::Configured => {
+            let events = scripts(on_violation).filter(|name| *name != "ref-update");
+            events.map(configured).collect()
+        }
         Method::HooksPath => format!("[core]\n\thooksPath = {}\n", quoted(directory.as_str())),
     }
 }
@@ -168,15 +119,14 @@ fn config(method: Method, ask: PreCommit, directory: &Utf8Path) -> String {
 /// The shell command of a configured hook, to which git appends `"$@"`; quiet where the worktree
 /// has no hooks of ours, and where `git worktree add` sets no `GIT_DIR`.
 fn command(event: &str, directory: &Utf8Path) -> String {
-    let made = format!(
-        r#"[ -n "$GIT_DIR" ] || echo "worktree $PWD" >>{}; "#,
-        in_shell(&directory.with_file_name("journal"))
-    );
+    let journal = directory.with_file_name("journal");
+    let journal = journal.as_str().replace('\'', r"'\''");
+    let made = format!(r#"[ -n "$GIT_DIR" ] || echo "worktree $PWD" >>'{journal}'; "#);
     let skip = match event {
-        // `git worktree add` starts it in the new worktree, by the settings of the one it stood in
+        // `git worktree add` starts it in the new worktree, by the settings of the worktree it stood in
         "post-checkout" => made.as_str(),
         "post-index-change" => r#"[ "$1" = 1 ] || exit 0; "#,
-        // what the script would do, without starting it: this runs a hundred times in a rebase
+        // as the script does, without starting it: this runs a hundred times in a rebase
         "reference-transaction" => {
             r#"case $1 in committed) [ -d "$GIT_DIR/agentwt" ] && exec cat >>"$GIT_DIR/agentwt/journal"; exit 0 ;; prepared) [ -e "$GIT_DIR/agentwt/committing" ] || exit 0 ;; *) exit 0 ;; esac; "#
         }
@@ -189,22 +139,8 @@ fn command(event: &str, directory: &Utf8Path) -> String {
     )
 }
 
-/// A word as the shell reads it whole.
-fn in_shell(path: &Utf8Path) -> String {
-    format!("'{}'", path.as_str().replace('\'', r"'\''"))
-}
-
 /// A value as a configuration file spells it (git-config(1), "Syntax").
 fn quoted(value: &str) -> String {
-    let mut out = String::from('"');
-    for c in value.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            _ => out.push(c),
-        }
-    }
-    out.push('"');
-    out
+    let escaped = value.replace('\\', r"\\").replace('"', "\\\"");
+    format!("\"{}\"", escaped.replace('\n', "\\n").replace('\t', "\\t"))
 }

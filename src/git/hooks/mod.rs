@@ -21,11 +21,12 @@
 //!
 //! ```no_run
 //! use camino::Utf8Path;
-//! use git_agentwt::git::{Git, hooks::{Hooks, PreCommit}};
+//! use git_agentwt::config::OnViolation;
+//! use git_agentwt::git::{Git, hooks::Hooks};
 //! let tree = Utf8Path::new("/repo/.agentwt/worktrees/fix");
 //! let git = Git::find(tree)?;
 //! let hooks = Hooks::of(&git, Utf8Path::new("/repo/.git/worktrees/fix"), tree)?;
-//! let method = hooks.install(Utf8Path::new("/usr/bin/git-agentwt"), PreCommit::Absent)?;
+//! let method = hooks.install(Utf8Path::new("/usr/bin/git-agentwt"), OnViolation::Report)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -33,50 +34,78 @@
     clippy::disallowed_methods,
     reason = "hooks are files in git's own directories, replaced as a whole beside its locks"
 )]
+#![allow(
+    unused_assignments,
+    reason = "zkat/miette#458: its derive reads fields in a way that rustc warns about"
+)]
 
-mod config_worktree;
-pub mod error;
-mod extension;
+mod config;
 mod files;
 pub mod journal;
-mod place;
-mod status;
 
-use std::fs::{self, File};
-use std::io::ErrorKind;
+use std::fs::{self, File, Permissions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::SystemTime;
 
+use bstr::ByteSlice as _;
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::GitError;
 use super::process::{Git, GitVersion, Mode};
-pub use error::HooksError;
-pub use status::{Binary, Fault, HooksStatus, Installed};
+use crate::config::OnViolation;
+use config::read;
 
-/// Says how git is told to run our hooks.
+/// Says why hooks could not be installed, removed or read.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+#[expect(missing_docs, reason = "the fields are what the messages say")]
+pub enum HooksError {
+    /// The git directory is not `<common>/worktrees/<id>`.
+    #[error("cannot use hooks of `{git_dir}`: it is not the git directory of a linked worktree")]
+    #[diagnostic(
+        code(agentwt::hooks::not_linked),
+        help("the main worktree's hooks are left alone; see its linked ones: git worktree list")
+    )]
+    NotLinked { git_dir: Utf8PathBuf },
+    /// Another process is writing a configuration file.
+    #[error("cannot write `{file}`: `{file}.lock` exists")]
+    #[diagnostic(
+        code(agentwt::hooks::locked),
+        help("if no git is running here, remove it: rm '{file}.lock'")
+    )]
+    Locked { file: Utf8PathBuf },
+    /// A file could not be read, written or removed.
+    #[error("cannot {what} `{path}`: {source}")]
+    #[diagnostic(code(agentwt::hooks::disk))]
+    Disk {
+        what: &'static str,
+        path: Utf8PathBuf,
+        source: io::Error,
+    },
+    /// Git failed.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Git(#[from] GitError),
+}
+
+impl HooksError {
+    /// Converts an error of the disk, for `map_err`.
+    fn disk(what: &'static str, path: &Utf8Path) -> impl Fn(io::Error) -> Self {
+        move |source| Self::Disk {
+            what,
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
+/// How git is told to run our hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// By `hook.<name>.command`: beside the user's hooks, before them (git-hook(1), git 2.54).
     Configured,
     /// By a `core.hooksPath` of this worktree, whose hooks run the user's and then ours.
     HooksPath,
-}
-
-/// Says whether a commit asks us first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PreCommit {
-    /// A commit with violations is refused (`on_violation = "block"`).
-    Blocks,
-    /// There is no pre-commit hook of ours.
-    Absent,
-}
-
-/// Represents the hooks of one linked worktree.
-#[derive(Clone, Debug)]
-pub struct Hooks {
-    git: Git,
-    admin: Utf8PathBuf,
-    common: Utf8PathBuf,
-    work_tree: Utf8PathBuf,
 }
 
 impl Method {
@@ -89,6 +118,43 @@ impl Method {
             Self::HooksPath
         }
     }
+}
+
+/// How the hooks of one worktree are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HooksStatus {
+    /// The method that was installed; none when nothing of ours is in this worktree, or only a line
+    /// that it inherited.
+    pub method: Option<Method>,
+    /// What is not as installed.
+    pub faults: Vec<String>,
+    /// The scope and the directory of another `core.hooksPath`: git runs the hooks there, and none of
+    /// ours.
+    pub overridden: Option<(String, Utf8PathBuf)>,
+    /// The binary that they start first, as recorded, and whether it can be started: where not, the
+    /// hooks try `git-agentwt` on `PATH`.
+    pub binary: Option<(Utf8PathBuf, bool)>,
+    /// Whether a commit asks us first.
+    pub on_violation: OnViolation,
+    /// Where the user's hooks are looked for in this worktree; it need not exist.
+    pub user_directory: Utf8PathBuf,
+}
+
+impl HooksStatus {
+    /// Whether all is there, and git obeys it.
+    #[must_use]
+    pub const fn is_complete(&self) -> bool {
+        self.method.is_some() && self.faults.is_empty() && self.overridden.is_none()
+    }
+}
+
+/// The hooks of one linked worktree or clone.
+#[derive(Clone, Debug)]
+pub struct Hooks {
+    git: Git,
+    admin: Utf8PathBuf,
+    common: Utf8PathBuf,
+    work_tree: Utf8PathBuf,
 }
 
 impl Hooks {
@@ -136,22 +202,73 @@ impl Hooks {
     /// `extensions.worktreeConfig` on where it is off. The caller holds the repository's lock.
     ///
     /// # Errors
-    /// Fails when git or the disk does; then everything is as it was.
-    pub fn install(&self, binary: &Utf8Path, ask: PreCommit) -> Result<Method, HooksError> {
+    /// Fails when git or the disk does; installing again goes on.
+    pub fn install(
+        &self,
+        binary: &Utf8Path,
+        on_violation: OnViolation,
+    ) -> Result<Method, HooksError> {
         let method = Method::of(self.git.version()?);
         let user = self.user_directory()?;
-        let extension = extension::enable(&self.git, &self.common)?;
-        let content = files::Content::new(self, method, ask, &user, binary);
-        let placed = place::place(&self.state(), &content).inspect_err(|_| extension.undo())?;
-        if let Err(error) = config_worktree::include(&self.admin) {
-            placed.undo();
-            extension.undo();
-            return Err(error);
-        }
-        placed.keep();
+        let own = self.admin.join("config.worktree");
+        // fails before anything is changed
+        read(&own)?;
+        config::enable_extension(&self.git, &self.common)?;
+        self.place(method, on_violation, &user, binary)?;
+        config::include(&self.git, &own)?;
         self.refresh()?;
         self.begin_journal()?;
         Ok(method)
+    }
+
+    /// Builds our directory of hooks beside the one that is there, and exchanges the two.
+    fn place(
+        &self,
+        method: Method,
+        on_violation: OnViolation,
+        user: &Utf8Path,
+        binary: &Utf8Path,
+    ) -> Result<(), HooksError> {
+        let state = self.state();
+        let [live, new, old] = ["hooks", "hooks.new", "hooks.old"].map(|name| state.join(name));
+        delete(&new)?;
+        delete(&old)?;
+        let ours = new.join(files::OURS);
+        fs::create_dir_all(&ours).map_err(HooksError::disk("create", &ours))?;
+        for (name, text) in files::files(method, on_violation, &live, user) {
+            let (path, mode) = (
+                new.join(&name),
+                if name == "config" { 0o644 } else { 0o755 },
+            );
+            // whatever the umask
+            let written = fs::write(&path, text)
+                .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(mode)));
+            written.map_err(HooksError::disk("write", &path))?;
+        }
+        write_whole(&state.join("bin"), format!("{binary}\n").as_bytes())?;
+        if live.exists() {
+            fs::rename(&live, &old).map_err(HooksError::disk("replace", &live))?;
+        }
+        fs::rename(&new, &live).map_err(HooksError::disk("write", &live))?;
+        delete(&old)
+    }
+
+    /// Removes the hooks; that there are none is fine. The extension stays: another worktree may
+    /// have come to need it.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does; calling it again goes on where it stopped.
+    pub fn uninstall(&self) -> Result<(), HooksError> {
+        config::exclude(&self.git, &self.admin.join("config.worktree"))?;
+        let state = self.state();
+        for name in ["hooks", "hooks.new", "hooks.old"] {
+            delete(&state.join(name))?;
+        }
+        for name in ["bin", "journal", "committing", "users"] {
+            remove_file(&state.join(name))?;
+        }
+        let _ = fs::remove_dir(state);
+        Ok(())
     }
 
     /// Writes down for the scripts where the user's hooks are, with the time before the settings
@@ -161,16 +278,11 @@ impl Hooks {
     /// # Errors
     /// Fails when the disk does.
     pub fn refresh(&self) -> Result<(), HooksError> {
-        let (file, new) = (self.state().join("users"), self.state().join("users.new"));
+        let file = self.state().join("users");
         let now = SystemTime::now();
         let Ok(setting) = self.users_setting() else {
             // not UTF-8
-            return match fs::remove_file(&file) {
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    Err(HooksError::disk("remove", &file)(error))
-                }
-                Ok(()) | Err(_) => Ok(()),
-            };
+            return remove_file(&file);
         };
         // as it was set: the user's hook is called by this name
         let user = match setting {
@@ -178,24 +290,12 @@ impl Hooks {
             empty => self.directory_of(empty),
         };
         let text = format!("{user}\n");
-        let write = || {
-            if !fs::read(&file).is_ok_and(|there| there == text.as_bytes()) {
-                fs::write(&new, &text)?;
-                fs::rename(&new, &file)?;
-            }
-            File::options().append(true).open(&file)?.set_modified(now)
-        };
-        write().map_err(HooksError::disk("write", &file))
-    }
-
-    /// Removes the hooks; that there are none is fine. The extension stays: another worktree may
-    /// have come to need it.
-    ///
-    /// # Errors
-    /// Fails when git or the disk does; calling it again goes on where it stopped.
-    pub fn uninstall(&self) -> Result<(), HooksError> {
-        config_worktree::exclude(&self.git, &self.admin)?;
-        place::remove(&self.state())
+        if !fs::read(&file).is_ok_and(|there| there == text.as_bytes()) {
+            write_whole(&file, text.as_bytes())?;
+        }
+        let opened = File::options().append(true).open(&file);
+        let stamped = opened.and_then(|file| file.set_modified(now));
+        stamped.map_err(HooksError::disk("write", &file))
     }
 
     /// Says how the hooks are, as git would find them here and now.
@@ -203,7 +303,99 @@ impl Hooks {
     /// # Errors
     /// Fails when git does, or when a file of ours is there and cannot be read.
     pub fn status(&self) -> Result<HooksStatus, HooksError> {
-        status::read_status(self)
+        let (state, directory) = (self.state(), self.state().join("hooks"));
+        let asks = directory.join(files::OURS).join("pre-commit").exists();
+        let binary = read(&state.join("bin"))?.map(|text| {
+            let path = Utf8PathBuf::from(text.to_str_lossy().trim_end_matches('\n'));
+            let found = path.is_file() && is_executable(&path);
+            (path, found)
+        });
+        let mut status = HooksStatus {
+            method: None,
+            faults: Vec::new(),
+            overridden: None,
+            binary,
+            on_violation: if asks {
+                OnViolation::Block
+            } else {
+                OnViolation::Report
+            },
+            user_directory: self.user_directory()?,
+        };
+        if !directory.is_dir() {
+            return Ok(status);
+        }
+        let config = read(&directory.join("config"))?.unwrap_or_default();
+        let method = if config.contains_str("hooksPath") {
+            Method::HooksPath
+        } else {
+            Method::Configured
+        };
+        status.method = Some(method);
+        let (user, ask) = (&status.user_directory, status.on_violation);
+        for (name, text) in files::files(method, ask, &directory, user) {
+            let path = directory.join(&name);
+            let whole = read(&path)?.is_some_and(|found| found == text.as_bytes());
+            if !whole || (name != "config" && !is_executable(&path)) {
+                status
+                    .faults
+                    .push(if files::ON_DEMAND.contains(&name.as_str()) {
+                        format!("your {name} hook is newer than ours")
+                    } else {
+                        format!("{path} is missing or altered")
+                    });
+            }
+        }
+        let wiring = self.wiring_faults()?;
+        if wiring.is_empty() {
+            match method {
+                Method::Configured => status.faults.extend(self.configured_faults()?),
+                Method::HooksPath => {
+                    let last = self.git.config_get_all_paths("core.hooksPath")?.pop();
+                    let is_other = |path: &Utf8Path| *path != directory && !Self::is_ours(path);
+                    status.overridden = last.filter(|(_, path)| is_other(path));
+                }
+            }
+        }
+        status.faults.extend(wiring);
+        Ok(status)
+    }
+
+    /// Whether git comes to read our configuration at all.
+    fn wiring_faults(&self) -> Result<Vec<String>, HooksError> {
+        let common = self.common.join("config");
+        let is_on = self.git.config_file_get_bool(&common, config::EXTENSION)? == Some(true);
+        let own = self.admin.join("config.worktree");
+        let included = self.git.config_file_get_all(&own, "include.path")?;
+        let is_included = included.iter().any(|path| path == config::INCLUDED);
+        let off = (!is_on).then_some("extensions.worktreeConfig is off");
+        let missing = (!is_included).then_some("config.worktree does not include ours");
+        Ok(off
+            .into_iter()
+            .chain(missing)
+            .map(ToOwned::to_owned)
+            .collect())
+    }
+
+    /// Whether git runs what is configured (`hook.<name>.enabled`, git-config(1)).
+    fn configured_faults(&self) -> Result<Vec<String>, HooksError> {
+        let version = self.git.version()?;
+        if version < GitVersion::CONFIGURED_HOOKS {
+            return Ok(vec![format!("git {version} ignores configured hooks")]);
+        }
+        let settings = self.git.config_get_section("hook")?;
+        let is_off = |key: String| {
+            let found = settings.iter().rfind(|(found, _)| *found == key);
+            let off = ["false", "no", "off", "0", ""];
+            found.is_some_and(|(_, value)| off.contains(&value.to_ascii_lowercase().as_str()))
+        };
+        let off = files::scripts(OnViolation::Block).filter(|event| {
+            is_off(format!("hook.agentwt-{event}.enabled"))
+                || is_off(format!("hook.{event}.enabled"))
+        });
+        Ok(off
+            .map(|event| format!("our {event} hook is disabled by a setting"))
+            .collect())
     }
 
     /// Begins the journal with what HEAD has been on until now, so that only what comes later can
@@ -218,13 +410,13 @@ impl Hooks {
             let zero = "0".repeat(entry.id.as_str().len());
             text.push_str(&format!("{zero} {} HEAD\n", entry.id));
         }
-        config_worktree::replace(&file, text.as_bytes())
+        write_whole(&file, text.as_bytes())
     }
 
-    /// Whether a directory of hooks is one of ours.
+    /// Whether a directory of hooks is one of ours, of whichever worktree.
     #[must_use]
     pub fn is_ours(directory: &Utf8Path) -> bool {
-        files::is_ours(directory)
+        directory.join(files::OURS).is_dir()
     }
 
     /// The directory in which git would look for hooks if ours were not there.
@@ -239,7 +431,7 @@ impl Hooks {
             .into_iter()
             .filter(|(scope, _)| scope != "command")
             .map(|(_, path)| path)
-            .rfind(|path| !files::is_ours(&self.work_tree.join(path)));
+            .rfind(|path| !Self::is_ours(&self.work_tree.join(path)));
         Ok(user)
     }
 
@@ -257,4 +449,34 @@ impl Hooks {
     fn state(&self) -> Utf8PathBuf {
         self.admin.join("agentwt")
     }
+}
+
+/// Writes a file beside its place and moves it in.
+fn write_whole(path: &Utf8Path, text: &[u8]) -> Result<(), HooksError> {
+    let new = Utf8PathBuf::from(format!("{path}.new"));
+    let written = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
+    written.map_err(HooksError::disk("write", path))
+}
+
+fn remove_file(path: &Utf8Path) -> Result<(), HooksError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(HooksError::disk("remove", path)(error))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+fn delete(directory: &Utf8Path) -> Result<(), HooksError> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(HooksError::disk("remove", directory)(error))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+fn is_executable(path: &Utf8Path) -> bool {
+    path.metadata()
+        .is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use git_agentwt::git::hooks::{Binary, PreCommit};
+use git_agentwt::config::OnViolation;
 
 use super::gits::with_each_git;
 use super::world::{Length, World};
@@ -69,7 +69,7 @@ fn a_fault_of_ours_is_one_line_and_no_status() {
         ] {
             let world = World::new();
             world.fake(fault);
-            world.install_asking(PreCommit::Blocks);
+            world.install_asking(OnViolation::Block);
             match fault {
                 "missing" => fs::remove_file(world.binary()),
                 "no state" => fs::remove_dir_all(world.admin().join("agentwt")),
@@ -104,9 +104,9 @@ fn only_status_1_of_what_asks_first_refuses_a_commit() {
         let commit = ["commit", "-q", "--allow-empty", "-m", "x"];
         world.install();
         world.git("wt", &commit);
-        world.install_asking(PreCommit::Blocks);
+        world.install_asking(OnViolation::Block);
         assert_eq!(world.try_git("wt", &commit).status.code(), Some(1));
-        assert_eq!(world.status().pre_commit, PreCommit::Blocks);
+        assert_eq!(world.status().on_violation, OnViolation::Block);
         // the branch is not moved past pre-commit either
         let past = ["commit", "-q", "--no-verify", "--allow-empty", "-m", "x"];
         assert_eq!(world.try_git("wt", &past).status.code(), Some(128));
@@ -124,7 +124,7 @@ fn a_binary_on_path_replaces_the_recorded_one() {
         let moved = world.root.join("path/git-agentwt");
         fs::create_dir(world.root.join("path")).expect("a new directory");
         fs::rename(world.binary(), &moved).expect("the binary moves");
-        assert_eq!(world.status().binary, Some(Binary::Missing(world.binary())));
+        assert_eq!(world.status().binary, Some((world.binary(), false)));
         let path = std::env::var("PATH").expect("the test sets it");
         let mut git = std::process::Command::new("git");
         git.args(["commit", "-q", "--allow-empty", "-m", "x"])

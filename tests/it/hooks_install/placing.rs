@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use git_agentwt::git::hooks::{Fault, Hooks, Installed, Method, PreCommit};
+use git_agentwt::config::OnViolation;
+use git_agentwt::git::hooks::{Hooks, Method};
 use git_agentwt::git::{Git, GitVersion};
 
 use super::gits::with_each_git;
@@ -55,7 +56,7 @@ fn a_bare_repository_stays_bare_and_its_worktrees_work() {
         let config = fs::read_to_string(world.root.join("remote/config")).expect("it exists");
         fs::create_dir(admin.join("config.worktree")).expect("a directory in its place");
         hooks
-            .install(&world.binary(), PreCommit::Absent)
+            .install(&world.binary(), OnViolation::Report)
             .expect_err("it cannot be written");
         let undone = fs::read_to_string(world.root.join("remote/config")).expect("it exists");
         assert_eq!(undone, config, "a failed install undoes what it did");
@@ -63,7 +64,7 @@ fn a_bare_repository_stays_bare_and_its_worktrees_work() {
         assert!(!admin.join("agentwt").exists());
         fs::remove_dir(admin.join("config.worktree")).expect("it is empty");
         hooks
-            .install(&world.binary(), PreCommit::Absent)
+            .install(&world.binary(), OnViolation::Report)
             .expect("hooks are installed");
         for name in ["one", "two"] {
             world.git(name, &["commit", "-q", "--allow-empty", "-m", "x"]);
@@ -95,7 +96,7 @@ fn uninstall_leaves_everything_as_it_was() {
                 fs::write(&file, text).expect("it is written");
             }
             world.install();
-            world.install_asking(PreCommit::Blocks);
+            world.install_asking(OnViolation::Block);
             world.install();
             world.hooks().uninstall().expect("hooks are removed");
             world
@@ -104,7 +105,7 @@ fn uninstall_leaves_everything_as_it_was() {
                 .expect("hooks are removed already");
             assert_eq!(fs::read_to_string(&file).ok().as_deref(), before);
             assert!(!world.admin().join("agentwt").exists());
-            assert_eq!(world.status().installed, Installed::No);
+            assert_eq!(world.status().method, None);
         }
         world.install();
         world.git(
@@ -132,7 +133,7 @@ fn installing_again_repairs_and_switches_the_method() {
                 .version()
                 .expect("it says which"),
         );
-        assert_eq!(world.status().installed, Installed::Complete(method));
+        assert_eq!(complete(&world), Some(method));
         // What the other method leaves behind, as far as git would obey it.
         let hooks = world.admin().join("agentwt/hooks");
         let config = fs::read_to_string(hooks.join("config")).expect("it exists");
@@ -141,14 +142,14 @@ fn installing_again_repairs_and_switches_the_method() {
             Method::HooksPath => "[hook \"agentwt-post-commit\"]\n\tcommand = false\n",
         };
         fs::write(hooks.join("config"), other).expect("it is written");
-        assert!(!matches!(world.status().installed, Installed::Complete(_)));
+        assert_eq!(complete(&world), None);
         fs::remove_file(hooks.join("agentwt.d/post-merge")).expect("it was there");
         world.install();
         assert_eq!(
             fs::read_to_string(hooks.join("config")).expect("it exists"),
             config
         );
-        assert_eq!(world.status().installed, Installed::Complete(method));
+        assert_eq!(complete(&world), Some(method));
         world.git("wt", &["commit", "-q", "--allow-empty", "-m", "x"]);
         assert_eq!(world.log("ours"), "hook post-commit\n");
     });
@@ -164,31 +165,27 @@ fn status_names_what_is_wrong() {
             .version()
             .expect("it says which");
         let method = Method::of(version);
-        let partly = |fault| Installed::Partly {
-            method,
-            faults: vec![fault],
-        };
         assert_eq!(
             world.status().user_directory,
             world.root.join("main/.git/hooks")
         );
         world.git("main", &["config", "extensions.worktreeConfig", "false"]);
-        assert_eq!(world.status().installed, partly(Fault::ExtensionOff));
+        assert_eq!(world.status().faults, ["extensions.worktreeConfig is off"]);
         world.git("main", &["config", "extensions.worktreeConfig", "true"]);
         let script = world.admin().join("agentwt/hooks/agentwt.d/post-commit");
         fs::write(&script, "").expect("it is written");
-        assert_eq!(world.status().installed, partly(Fault::File(script)));
+        assert_eq!(
+            world.status().faults,
+            [format!("{script} is missing or altered")]
+        );
         world.install();
         world.git("wt", &["config", "--worktree", "core.hooksPath", "/mine"]);
         if version < GitVersion::CONFIGURED_HOOKS {
             let (scope, path) = ("worktree".to_owned(), "/mine".into());
-            assert_eq!(
-                world.status().installed,
-                Installed::Overridden { scope, path }
-            );
+            assert_eq!(world.status().overridden, Some((scope, path)));
             world.install();
         }
-        assert_eq!(world.status().installed, Installed::Complete(method));
+        assert_eq!(complete(&world), Some(method));
         assert_eq!(world.status().user_directory, "/mine");
         world.git(
             "wt",
@@ -200,9 +197,15 @@ fn status_names_what_is_wrong() {
             ],
         );
         let expected = match method {
-            Method::Configured => partly(Fault::Disabled("post-commit")),
-            Method::HooksPath => Installed::Complete(method),
+            Method::Configured => vec!["our post-commit hook is disabled by a setting".to_owned()],
+            Method::HooksPath => Vec::new(),
         };
-        assert_eq!(world.status().installed, expected);
+        assert_eq!(world.status().faults, expected);
     });
+}
+
+/// The method, if all is as installed.
+fn complete(world: &World) -> Option<Method> {
+    let status = world.status();
+    status.method.filter(|_| status.is_complete())
 }

@@ -1,7 +1,7 @@
 //! The user's hooks: the same operations with and without ours must leave the same log.
 
 use git_agentwt::git::Git;
-use git_agentwt::git::hooks::{Fault, Installed, Method};
+use git_agentwt::git::hooks::Method;
 
 use super::gits::with_each_git;
 use super::world::{Length, World, write_script};
@@ -26,8 +26,8 @@ fn assert_same_for_the_user(length: Length, set_up: fn(&World)) {
     let [before, after] = [without.log("user"), with.log("user")];
     assert!(before == after, "{}", first_difference(&before, &after));
     assert!(with.log("ours").contains("hook post-commit"), "ours ran");
-    let installed = with.status().installed;
-    assert!(matches!(installed, Installed::Complete(_)), "{installed:?}");
+    let status = with.status();
+    assert!(status.is_complete(), "{status:?}");
 }
 
 fn first_difference(before: &str, after: &str) -> String {
@@ -153,14 +153,16 @@ fn hooks_that_change_what_git_does_are_chained_only_where_the_user_has_them() {
             &hook,
             "#!/bin/sh\necho \"$@\" >>\"$LOGS/user\"; cat >>\"$LOGS/user\"\n",
         );
-        let late = world.status().installed;
-        let faults = vec![Fault::NotChained("reference-transaction")];
+        let late = world.status().faults;
         match method {
-            Method::Configured => assert_eq!(late, Installed::Complete(method)),
-            Method::HooksPath => assert_eq!(late, Installed::Partly { method, faults }),
+            Method::Configured => assert!(late.is_empty(), "{late:?}"),
+            Method::HooksPath => {
+                assert_eq!(late, ["your reference-transaction hook is newer than ours"]);
+            }
         }
         world.install();
-        assert_eq!(world.status().installed, Installed::Complete(method));
+        assert!(world.status().is_complete());
+        assert_eq!(world.status().method, Some(method));
         world.git("wt", &["commit", "-q", "--allow-empty", "-m", "x"]);
         let log = world.log("user");
         assert!(

@@ -7,8 +7,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Output};
 
 use camino::{Utf8Path, Utf8PathBuf};
+use git_agentwt::config::OnViolation;
 use git_agentwt::git::Git;
-use git_agentwt::git::hooks::{Hooks, HooksStatus, PreCommit};
+use git_agentwt::git::hooks::{Hooks, HooksStatus};
 
 const USER_HOOK: &str = include_str!("user-hook.sh");
 const OPERATIONS: &str = include_str!("operations.sh");
@@ -92,11 +93,11 @@ impl World {
 
     #[track_caller]
     pub fn install(&self) {
-        self.install_asking(PreCommit::Absent);
+        self.install_asking(OnViolation::Report);
     }
 
     #[track_caller]
-    pub fn install_asking(&self, ask: PreCommit) {
+    pub fn install_asking(&self, ask: OnViolation) {
         self.hooks()
             .install(&self.binary(), ask)
             .expect("hooks are installed");

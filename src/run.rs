@@ -22,7 +22,7 @@ use crate::error::{Error, ErrorDocument, Stopped};
 use crate::exit::ExitCode;
 use crate::git::{Family, Git, GitError, SharedRunner, Stoppable, Trace, TraceEvent};
 use crate::log::Log;
-use crate::output::{self, Shown, progress, render, render_error};
+use crate::output::{self, progress, render, render_error};
 use crate::plan::refusal::Refusal;
 use crate::process::{Process, family, is_any_alive, send_to};
 use crate::worktree::git_error;
@@ -331,25 +331,8 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
             let outcome = commands::scope::run(session, options)?;
             print(cli, &outcome)
         }
-        Command::Changed(options) => {
-            let shown = Shown {
-                absolute: options.absolute,
-                name_only: options.name_only,
-            };
-            let outcome = commands::changed::run(session, options)?;
-            let outcome = outcome.map(|answer| output::ChangedAnswers((answer, shown)));
-            print(cli, &outcome)
-        }
-        Command::Verify(options) => match &options.range {
-            Some(range) => {
-                let outcome = commands::verify::range::run(session, options, range)?;
-                print(cli, &outcome.map(output::RangeAnswer))
-            }
-            None => {
-                let outcome = commands::verify::run(session, options)?;
-                print(cli, &outcome.map(output::Verifications))
-            }
-        },
+        Command::Changed(options) => print(cli, &commands::changed::run(session, options)?),
+        Command::Verify(options) => print(cli, &commands::verify::run(session, options)?),
         Command::Reapply(options) => print(cli, &commands::reapply::run(session, options)?),
         Command::Restore(options) => {
             let outcome = commands::restore::run(session, options)?;
@@ -380,10 +363,7 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
             let outcome = commands::doctor::run(session, options)?;
             print(cli, &outcome.map(output::DoctorAnswer))
         }
-        Command::Hook(options) => {
-            let outcome = commands::hook::run(session, options)?;
-            print(cli, &outcome.map(output::HookAnswers))
-        }
+        Command::Hook(options) => print(cli, &commands::hook::run(session, options)?),
         Command::EmptyTrash(options) => commands::empty_trash::run(options)?.exit,
         Command::Clients(_) => print(cli, &Outcome::done(commands::clients::run())),
         Command::Completions(options) => {

@@ -10,14 +10,14 @@ mod paint;
 pub mod shapes;
 mod table;
 mod text;
+mod verdict;
 
 use serde::Serialize;
 
 pub use paint::Paint;
 pub use table::{Cell, Form, Row, records};
 pub use text::{Text, age, count, one_line, seconds_since};
-
-use crate::verify::Report;
+pub use verdict::{VerdictField, kind_paint};
 
 /// Represents what a command answers.
 pub trait Answer: Serialize {
@@ -37,18 +37,7 @@ pub trait Answer: Serialize {
     }
 
     /// The verdicts of verification, for SARIF and GitHub.
-    fn verdicts(&self) -> Vec<Verdict<'_>> {
+    fn verdicts(&self) -> Vec<&VerdictField> {
         Vec::new()
     }
-}
-
-/// Holds one verdict: what was verified, by which scope profile, and the report.
-#[derive(Clone, Copy, Debug)]
-pub struct Verdict<'a> {
-    /// The name of the worktree, or the range.
-    pub name: &'a str,
-    /// The scope profile of a range.
-    pub profile: Option<&'a str>,
-    /// What was found.
-    pub report: &'a Report,
 }

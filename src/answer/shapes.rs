@@ -186,6 +186,9 @@ pub struct ChangeField {
     /// What else is known of the change, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// Where the change was seen, for people.
+    #[serde(skip)]
+    pub seen_in: Vec<String>,
 }
 
 impl ChangeField {
@@ -210,6 +213,17 @@ impl ChangeField {
                 .cloned()
                 .collect(),
             detail: change.detail.clone(),
+            seen_in: change.seen.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    /// Where the change is, as in TSV: a path that begins with `@` is written `\100…`.
+    #[must_use]
+    pub fn tsv(&self) -> String {
+        let text = escape_for_tsv(self.bytes());
+        match text.strip_prefix('@') {
+            Some(rest) if self.path.is_some() => format!("\\100{rest}"),
+            Some(_) | None => text,
         }
     }
 

@@ -3,7 +3,10 @@
 
 use std::sync::atomic::Ordering;
 
+use serde::Serialize;
+
 use super::{Outcome, Session};
+use crate::answer::{Answer, Text, VerdictField};
 use crate::apply::{outcome, rewritten, write_bits};
 use crate::change::{Extent, Seen};
 use crate::disk::files;
@@ -19,13 +22,44 @@ use crate::truth::{IndexFile, heads};
 use crate::verify::{Reason, Report, VerifyOptions, verify};
 use crate::worktree::{by_path, hooks_of};
 
-/// Holds what a hook has to say: nothing, or violations.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The number of violations that a hook shows: an agent reads the first lines.
+const SHOWN: usize = 5;
+
+/// What a hook has to say: nothing, or violations.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HookAnswer {
-    /// The worktree's name and the report with violations.
-    pub report: Option<(String, Report)>,
-    /// Whether a commit is refused because of it.
+    /// The verdict, if there are violations.
+    #[serde(skip)]
+    pub verdict: Option<VerdictField>,
+    /// Whether a commit is refused.
     pub refused: bool,
+}
+
+impl Answer for HookAnswer {
+    const DOCUMENT: &'static str = "hook";
+    const IGNORES_QUIET: bool = true;
+
+    fn print(&self, text: &mut Text) {
+        let Some(verdict) = &self.verdict else {
+            return;
+        };
+        let name = verdict.verified();
+        text.stderr += &format!("agentwt: {}", verdict.line(text.paint));
+        text.stderr += &verdict.first(SHOWN, text.paint);
+        if let Some(more @ 1..) = verdict.violations.len().checked_sub(SHOWN) {
+            text.tell(format!("  … and {more} more: git agentwt verify {name}"));
+        }
+        let has_path = verdict
+            .violations
+            .iter()
+            .any(|one| one.change.path.is_some());
+        if self.refused && has_path {
+            text.tell("agentwt: the commit is refused; to save and restore these paths:");
+            text.tell(format!("  git agentwt restore {name}"));
+        } else if self.refused {
+            text.tell("agentwt: the commit is refused");
+        }
+    }
 }
 
 /// Acts on an event of githooks(5).
@@ -33,12 +67,7 @@ pub struct HookAnswer {
 /// # Errors
 /// Fails when the facts cannot be read; the script that calls makes nothing of it.
 pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAnswer>, Error> {
-    let nothing = || {
-        Outcome::done(HookAnswer {
-            report: None,
-            refused: false,
-        })
-    };
+    let nothing = || Outcome::done(HookAnswer::default());
     let repository = session.repository()?;
     let known = match &repository.inside {
         Some(name) => Worktree::load(&repository, name).ok(),
@@ -83,12 +112,16 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
     };
     let report = verify(&known.scope, changes, VerifyOptions::default());
     outcome::store(&known, &report, &Session::now())?;
-    let name = known.record.name.to_string();
-    let report = (!report.valid()).then_some((name, report));
     Ok(Outcome::done(HookAnswer {
-        report,
+        verdict: violated(&known, &report),
         refused: false,
     }))
+}
+
+fn violated(known: &Worktree, report: &Report) -> Option<VerdictField> {
+    let record = &known.record;
+    let verdict = || VerdictField::worktree(record.name.as_str(), record.path.clone(), report);
+    (!report.valid()).then(verdict)
 }
 
 /// How large an index may be, in bytes, whose files are all looked at by a hook: some 2,000 files.
@@ -143,24 +176,18 @@ fn before_commit(
             finding.change.seen.contains(&Seen::Index)
         }
     });
-    Ok(asked(known, report))
+    Ok(asked(known, &report))
 }
 
 /// What a commit is refused for, and its status.
-fn asked(known: &Worktree, report: Report) -> Outcome<HookAnswer> {
+fn asked(known: &Worktree, report: &Report) -> Outcome<HookAnswer> {
     let refused = !report.valid();
-    let name = known.record.name.to_string();
-    let report = refused.then_some((name, report));
-    let exit = if refused {
-        ExitCode::Violations
-    } else {
-        ExitCode::Success
-    };
-    Outcome {
-        answer: HookAnswer { report, refused },
-        notes: Vec::new(),
-        exit,
+    let verdict = violated(known, report);
+    let mut outcome = Outcome::done(HookAnswer { verdict, refused });
+    if refused {
+        outcome.exit = ExitCode::Violations;
     }
+    outcome
 }
 
 /// A commit that pre-commit was not asked about (`--no-verify`, a merge) is asked about when git
@@ -174,10 +201,7 @@ fn before_ref_update(
     let own = known.record.branch.full_ref();
     let moved = Journal::parse(&session.input);
     let Some(commit) = moved.places(own.as_bytes()).last() else {
-        return Ok(Outcome::done(HookAnswer {
-            report: None,
-            refused: false,
-        }));
+        return Ok(Outcome::done(HookAnswer::default()));
     };
     let changes = proposed::changes(repository, known, commit)?;
     let report = verify(
@@ -188,5 +212,5 @@ fn before_ref_update(
             strict: false,
         },
     );
-    Ok(asked(known, report))
+    Ok(asked(known, &report))
 }

@@ -6,18 +6,14 @@ use bstr::ByteSlice;
 use serde_json::{Map, Value, json};
 
 use super::sync;
-use crate::change::{Change, Place, Seen};
 use crate::client::ContextFile;
 use crate::commands::add::{Added, Done};
 use crate::commands::remove::Removed;
-use crate::commands::verify::Verified;
-use crate::commands::verify::range::RangeVerdict;
 use crate::config::{Choice, Client};
 use crate::path::RepoPath;
 use crate::plan::add::PlannedBranch;
 use crate::plan::remove::{BranchFate, Merged};
-use crate::scope::{RuleList, ScopeRule};
-use crate::verify::{Finding, Report};
+use crate::scope::RuleList;
 
 pub(super) fn put_path(object: &mut Map<String, Value>, bytes: &[u8]) {
     match bytes.to_str() {
@@ -101,82 +97,6 @@ pub(super) fn add(added: &Added) -> Value {
         body.insert("context".to_owned(), json!(files));
     }
     body
-}
-
-pub(super) fn change(change: &Change, root: Option<&camino::Utf8PathBuf>) -> Map<String, Value> {
-    let mut object = Map::new();
-    match (&change.place, root) {
-        (Place::Path(path), Some(root)) => {
-            let bytes = [root.as_str().as_bytes(), b"/", path.as_bstr().as_bytes()].concat();
-            put_path(&mut object, &bytes);
-        }
-        (Place::Path(path), None) => put_path(&mut object, path.as_bstr()),
-        (other, _) => {
-            object.insert("place".to_owned(), json!(other.to_string()));
-        }
-    }
-    object.insert("kind".to_owned(), json!(change.kind.as_str()));
-    let mut seen: Vec<&str> = change.seen.iter().map(Seen::as_str).collect();
-    seen.dedup();
-    object.insert("seen".to_owned(), json!(seen));
-    let commits: Vec<_> = change.seen.iter().filter_map(Seen::commit).collect();
-    if !commits.is_empty() {
-        object.insert("commits".to_owned(), json!(commits));
-    }
-    if let Some(detail) = &change.detail {
-        object.insert("detail".to_owned(), json!(detail));
-    }
-    object
-}
-
-fn rule(rule: &ScopeRule) -> Value {
-    json!({
-        "list": rule.list.to_string(),
-        "pattern": rule.pattern,
-        "origin": rule.origin.to_string(),
-    })
-}
-
-fn finding(finding: &Finding) -> Value {
-    let mut object = change(&finding.change, None);
-    object.insert("reason".to_owned(), json!(finding.reason.as_str()));
-    object.insert("layer".to_owned(), json!(finding.layer().as_str()));
-    if let Some(decided) = &finding.rule {
-        object.insert("rule".to_owned(), rule(decided));
-    }
-    Value::Object(object)
-}
-
-pub(super) fn verified(one: &Verified) -> Value {
-    let mut object = verdict(&one.report);
-    object.insert("name".to_owned(), json!(one.name));
-    object.insert("path".to_owned(), json!(one.path));
-    Value::Object(object)
-}
-
-pub(super) fn range(one: &RangeVerdict) -> Value {
-    let mut object = verdict(&one.report);
-    object.insert("range".to_owned(), json!(one.range));
-    if let Some(profile) = &one.profile {
-        object.insert("scope".to_owned(), json!(profile));
-    }
-    Value::Object(object)
-}
-
-fn verdict(report: &Report) -> Map<String, Value> {
-    let changed = report.changes.counted();
-    let value = json!({
-        "base": Some(&report.changes.base).filter(|base| base.is_known()),
-        "head": Some(&report.changes.head).filter(|head| head.is_known()),
-        "valid": report.valid(),
-        "violations": report.violations().map(finding).collect::<Vec<_>>(),
-        "notices": report.notices().map(finding).collect::<Vec<_>>(),
-        "changed": changed.map(|c| Value::Object(change(c, None))).collect::<Vec<_>>(),
-    });
-    match value {
-        Value::Object(object) => object,
-        _no_object => Map::new(),
-    }
 }
 
 pub(super) fn removed(one: &Removed) -> Value {

@@ -3,29 +3,16 @@
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
-use super::human::{changed as human_changed, findings, making};
-use super::porcelain::{self, Records};
-use super::{changed, doctor, json_legacy as json, prune, sync, trash};
-use crate::answer::{Answer, Cell, Row, Text, Verdict};
+use super::human::making;
+use super::porcelain::Records;
+use super::{doctor, json_legacy as json, prune, sync, trash};
+use crate::answer::{Answer, Row, Text};
 use crate::commands::add::Added;
-use crate::commands::changed::ChangedAnswer;
 use crate::commands::doctor::Doctored;
-use crate::commands::hook::HookAnswer;
 use crate::commands::prune::Pruned;
 use crate::commands::remove::Removed;
 use crate::commands::revive::Revived;
 use crate::commands::sync::Synced;
-use crate::commands::verify::Verified;
-use crate::commands::verify::range::RangeVerdict;
-
-/// Says how the paths of changes are shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shown {
-    /// From the root of the file system (`--absolute`).
-    pub absolute: bool,
-    /// Without what happened (`--name-only`).
-    pub name_only: bool,
-}
 
 /// Holds what goes where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,12 +34,6 @@ fn collected(collect: impl FnOnce(&mut Records)) -> Vec<Row> {
     records.rows
 }
 
-fn tsv(lines: Vec<String>) -> impl Iterator<Item = Row> {
-    lines
-        .into_iter()
-        .map(|line| Row::new(vec![Cell::tsv(line)]))
-}
-
 macro_rules! legacy {
     ($name:ident($inner:ty), $document:literal, $json:expr, $human:expr, $rows:expr) => {
         #[expect(missing_docs, reason = "gone soon")]
@@ -67,7 +48,6 @@ macro_rules! legacy {
 
         impl Answer for $name {
             const DOCUMENT: &'static str = $document;
-            const IGNORES_QUIET: bool = matches!($document.as_bytes(), b"hook");
             fn print(&self, text: &mut Text) {
                 let human: fn(&$inner, crate::answer::Paint) -> Printed = $human;
                 put(text, human(&self.0, text.paint));
@@ -76,86 +56,11 @@ macro_rules! legacy {
                 let rows: fn(&$inner) -> Vec<Row> = $rows;
                 rows(&self.0)
             }
-            fn verdicts(&self) -> Vec<Verdict<'_>> {
-                self.0.legacy_verdicts()
-            }
         }
     };
 }
 
-trait LegacyVerdicts {
-    fn legacy_verdicts(&self) -> Vec<Verdict<'_>> {
-        Vec::new()
-    }
-}
-
-macro_rules! no_verdicts { ($($inner:ty),*) => { $(impl LegacyVerdicts for $inner {})* } }
-no_verdicts!(
-    Added,
-    (ChangedAnswer, Shown),
-    Vec<Removed>,
-    Vec<Revived>,
-    Vec<Synced>,
-    Doctored,
-    Pruned,
-    HookAnswer
-);
-
-impl LegacyVerdicts for Vec<Verified> {
-    fn legacy_verdicts(&self) -> Vec<Verdict<'_>> {
-        let verdicts = self.iter().map(|one| Verdict {
-            name: &one.name,
-            profile: None,
-            report: &one.report,
-        });
-        verdicts.collect()
-    }
-}
-
-impl LegacyVerdicts for RangeVerdict {
-    fn legacy_verdicts(&self) -> Vec<Verdict<'_>> {
-        vec![Verdict {
-            name: &self.range,
-            profile: self.profile.as_deref(),
-            report: &self.report,
-        }]
-    }
-}
-
 legacy!(AddAnswer(Added), "add", json::add, making::add, |_| vec![]);
-legacy!(
-    ChangedAnswers((ChangedAnswer, Shown)),
-    "changed",
-    |(answer, shown)| changed::json(answer, *shown),
-    |(answer, shown), paint| human_changed::changed(answer, *shown, paint),
-    |(answer, shown)| {
-        let mut rows = collected(|records| changed::porcelain(records, answer, *shown));
-        if changed::patch_alone(answer).is_none() {
-            rows.extend(tsv(changed::tsv(answer, *shown)));
-        }
-        rows
-    }
-);
-legacy!(
-    Verifications(Vec<Verified>),
-    "verify",
-    |all| json!({
-        "valid": all.iter().all(|one| one.report.valid()),
-        "worktrees": all.iter().map(json::verified).collect::<Vec<_>>(),
-    }),
-    |all, paint| findings::verify(all, paint),
-    |all| all
-        .iter()
-        .flat_map(|one| verdict_rows(&one.name, &one.report))
-        .collect()
-);
-legacy!(
-    RangeAnswer(RangeVerdict),
-    "verify",
-    json::range,
-    findings::range,
-    |one| { verdict_rows(&one.range, &one.report) }
-);
 legacy!(
     Removals(Vec<Removed>),
     "remove",
@@ -191,25 +96,3 @@ legacy!(
     prune::human,
     |one| { collected(|records| prune::porcelain(records, one)) }
 );
-legacy!(
-    HookAnswers(HookAnswer),
-    "hook",
-    |one| json!({ "refused": one.refused }),
-    findings::hook,
-    |_| vec![]
-);
-
-fn verdict_rows(name: &str, report: &crate::verify::Report) -> Vec<Row> {
-    let mut rows = collected(|records| porcelain::verify(records, name, report));
-    let lines = report.findings.iter().map(|finding| {
-        format!(
-            "{}\t{}\t{}\t{}",
-            finding.change.place.to_tsv(),
-            finding.change.kind.as_str(),
-            finding.reason.as_str(),
-            finding.level.as_str()
-        )
-    });
-    rows.extend(tsv(lines.collect()));
-    rows
-}

@@ -3,10 +3,9 @@
 //! stdout carries the answer, stderr the conversation. JSON is the answer serialized, in an
 //! envelope with a version (`"schema": "agentwt.<document>/1"`).
 
-mod changed;
 mod doctor;
 mod errors;
-mod github;
+mod findings;
 mod human;
 #[path = "json.rs"]
 mod json_legacy;
@@ -14,10 +13,8 @@ mod legacy;
 mod porcelain;
 pub mod progress;
 mod prune;
-mod sarif;
 pub mod schema;
 mod sync;
-mod table;
 mod trash;
 
 pub use errors::render as render_error;
@@ -42,8 +39,8 @@ pub fn render<A: Answer>(
         Format::Json => text.put(document(answer, notes)),
         Format::Porcelain => text.put(records(&answer.rows(), Form::Porcelain, nul)),
         Format::Tsv => text.put(records(&answer.rows(), Form::Tsv, nul)),
-        Format::Sarif => text.put(sarif::render(&answer.verdicts())),
-        Format::Github => github::render(&answer.verdicts(), &mut text),
+        Format::Sarif => text.put(findings::render_sarif(&answer.verdicts())),
+        Format::Github => findings::render_github(&answer.verdicts(), &mut text),
     }
     text
 }

@@ -11,6 +11,7 @@ use crate::error::ErrorDocument;
 #[must_use]
 pub fn schemas() -> Vec<(&'static str, Value)> {
     vec![
+        of::<commands::changed::ChangedAnswer>(),
         of::<commands::clients::ClientsAnswer>(),
         of::<commands::hooks::HooksAnswer>(),
         of::<commands::init::InitAnswer>(),
@@ -21,6 +22,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         of::<commands::restore::RestoreAnswer>(),
         of::<commands::scope::ScopeAnswer>(),
         of::<commands::status::StatusAnswer>(),
+        of::<commands::verify::VerifyAnswer>(),
         ("error", schema_for!(ErrorDocument).to_value()),
     ]
 }

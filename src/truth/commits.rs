@@ -157,7 +157,7 @@ impl History {
                     .any(|(_, e)| e.is_some_and(|e| e.mode.is_directory()));
                 let commits = foreign.iter().filter_map(Seen::commit);
                 let brought = commits.clone().count() > 0 && !commits.clone().any(is_own);
-                let said = "by commits that were not made here, and put back";
+                let said = "by commits that were not created here, and reset";
                 changes.push(Change {
                     place: Place::Path(path.clone()),
                     kind: Kind::Modified,

@@ -346,7 +346,7 @@ fn what_block_says_is_this() {
     --- stderr
     agentwt: NO task: 1 violation, 1 path changed
       !  created  docs/it's new  index, disk  read-only: read ** (default)
-    agentwt: the commit is refused; to put these paths back, saving them first:
+    agentwt: the commit is refused; to save and restore these paths:
       git agentwt restore task
     --- status 1
     ");

@@ -191,7 +191,7 @@ fn a_reader_that_goes_away_ends_it_quietly() {
             .output()
             .expect("bash");
         let said = repo.said(&output);
-        let hint = "to put these paths back: git agentwt restore task\n";
+        let hint = "to restore these paths: git agentwt restore task\n";
         assert!(["", hint].contains(&&*said.stderr), "{line}: {said}");
         assert_eq!(said.stdout.lines().last(), Some(status), "{line}: {said}");
     }

@@ -109,9 +109,9 @@ fn json_of_a_range_has_its_ends_its_profile_and_its_findings() {
     assert_eq!(json["schema"], "agentwt.verify/1");
     assert_eq!(json["valid"], false);
     assert_eq!(json["range"], "main..work");
-    assert_eq!(json["base"], id("main").as_str());
+    assert_eq!(json["base"]["commit"], id("main").as_str());
     assert_eq!(json["head"], id("work").as_str());
-    assert_eq!(json["scope"], "docs");
+    assert_eq!(json["scope"]["profile"], "docs");
     assert_eq!(json["notices"], serde_json::json!([]));
     assert_eq!(json["changed"].as_array().map(Vec::len), Some(3));
     assert_eq!(json["violations"][0]["path"], "README.md");
@@ -207,7 +207,7 @@ fn what_commits_touched_and_put_back_is_a_notice() {
     sh(&repo, script);
     assert_snapshot!(verify(&repo, "main..work"), @"
     ok main..work: in scope (docs), 0 paths changed, 1 notice
-      -  modified  README.md  commit 5f584da82e  touched and put back: read ** (default)
+      -  modified  README.md  commit 5f584da82e  changed and reset: read ** (default)
     --- status 0
     ");
     let range = ["verify", "--range=main..work", "--scope=docs"];

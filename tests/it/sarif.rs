@@ -261,7 +261,7 @@ fn sarif_of_a_worktree_is_valid() {
     error integrity @head
         @head ref (task): it is on commit 249d57bf9d, not on agentwt/task
     warning history README.md
-        README.md modified (task): touched and put back: read ** (default)
+        README.md modified (task): changed and reset: read ** (default)
     "#);
 }
 
@@ -336,12 +336,12 @@ fn sarif_of_a_finding_stays_the_same() {
         "level": "error"
       },
       "fullDescription": {
-        "text": "The scope lets this path be read, and no rule lets it be edited."
+        "text": "A read pattern of the scope matches this path, and no write pattern."
       },
       "id": "read-only",
       "name": "ReadOnlyPathChanged",
       "shortDescription": {
-        "text": "A path that may only be read was changed."
+        "text": "A read-only path was changed."
       }
     }
     "#);
@@ -356,7 +356,7 @@ fn github_gets_one_annotation_a_finding_and_nothing_else() {
     ::error file=docs/guide.md,title=git agentwt%3A read-only::docs/guide.md modified (task): read-only: read ** (default)
     ::error file=secrets/\377,title=git agentwt%3A excluded::secrets/\377 created (task): excluded: exclude **/secrets/** (--exclude)
     ::error title=git agentwt%3A integrity::@head ref (task): it is on commit 249d57bf9d, not on agentwt/task
-    ::warning file=README.md,title=git agentwt%3A history::README.md modified (task): touched and put back: read ** (default)
+    ::warning file=README.md,title=git agentwt%3A history::README.md modified (task): changed and reset: read ** (default)
     --- stderr
     NO task: 4 violations, 1 notice, 3 paths changed
     --- status 1

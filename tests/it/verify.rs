@@ -135,7 +135,7 @@ fn each_violation_names_path_what_where_and_the_rule() {
       !  created   secrets/k    untracked                       excluded: exclude **/secrets/** (--exclude)
       -  perm      docs/api.md  disk                            read-only: read ** (default)
     --- stderr
-    to put these paths back: git agentwt restore task
+    to restore these paths: git agentwt restore task
     --- status 1
     ");
 }
@@ -155,10 +155,10 @@ fn a_rule_of_the_config_is_named_by_file_and_line() {
     NO task: 4 violations, 4 paths changed
       !  modified  docs/api.md  disk       read-only: read docs/** (.agentwt/config.toml:5)
       !  created   new.pem      untracked  excluded: exclude *.pem (.agentwt/config.toml:11)
-      !  created   nowhere      untracked  excluded: no rule lets it be seen
+      !  created   nowhere      untracked  not in scope: no read or write pattern matches
       !  created   secrets/x    untracked  excluded: exclude secrets/** (.agentwt/config.toml:10)
     --- stderr
-    to put these paths back: git agentwt restore task
+    to restore these paths: git agentwt restore task
     --- status 1
     ");
 }
@@ -197,7 +197,9 @@ fn json_has_an_envelope_and_facts() {
       "valid": false,
       "worktrees": [
         {
-          "base": "af82e40edf386d673bb6f4292ab3a4faea3c91e5",
+          "base": {
+            "commit": "af82e40edf386d673bb6f4292ab3a4faea3c91e5"
+          },
           "changed": [
             {
               "commits": [
@@ -251,6 +253,7 @@ fn json_has_an_envelope_and_facts() {
             {
               "kind": "perm",
               "layer": "net",
+              "level": "notice",
               "path": "docs/api.md",
               "reason": "read-only",
               "rule": {
@@ -272,6 +275,7 @@ fn json_has_an_envelope_and_facts() {
               ],
               "kind": "modified",
               "layer": "net",
+              "level": "violation",
               "path": "README.md",
               "reason": "read-only",
               "rule": {
@@ -288,6 +292,7 @@ fn json_has_an_envelope_and_facts() {
             {
               "kind": "created",
               "layer": "net",
+              "level": "violation",
               "path": "docs/new.md",
               "reason": "read-only",
               "rule": {
@@ -302,6 +307,7 @@ fn json_has_an_envelope_and_facts() {
             {
               "kind": "created",
               "layer": "net",
+              "level": "violation",
               "path": "secrets/k",
               "reason": "excluded",
               "rule": {
@@ -347,7 +353,7 @@ fn strict_counts_notices() {
     NO task: 1 violation, 1 path changed
       !  perm  README.md  disk  read-only: read ** (default)
     --- stderr
-    to put these paths back: git agentwt restore task
+    to restore these paths: git agentwt restore task
     --- status 1
     ");
 }
@@ -362,7 +368,7 @@ fn several_worktrees_are_told_apart_and_one_violation_is_enough() {
     NO task: 1 violation, 1 path changed
       !  created  docs/new.md  untracked  read-only: read ** (default)
     --- stderr
-    to put these paths back: git agentwt restore task
+    to restore these paths: git agentwt restore task
     --- status 1
     ");
     assert_snapshot!(repo.agentwt(&["verify", "--all"]), @"
@@ -370,7 +376,7 @@ fn several_worktrees_are_told_apart_and_one_violation_is_enough() {
     NO task: 1 violation, 1 path changed
       !  created  docs/new.md  untracked  read-only: read ** (default)
     --- stderr
-    to put these paths back: git agentwt restore task
+    to restore these paths: git agentwt restore task
     --- status 1
     ");
     repo.agentwt(&["verify", "clean"]).ok();
@@ -460,7 +466,9 @@ fn changed_gives_absolute_paths_in_every_form() {
     ");
     assert_snapshot!(repo.agentwt(&["changed", "task", "--absolute", "--json"]), @r#"
     {
-      "base": "af82e40edf386d673bb6f4292ab3a4faea3c91e5",
+      "base": {
+        "commit": "af82e40edf386d673bb6f4292ab3a4faea3c91e5"
+      },
       "changed": [
         {
           "kind": "created",

@@ -1,11 +1,14 @@
 //! `git agentwt changed`: the ground truth.
 
+mod answer;
 pub mod patch;
 pub mod roots;
 
 use std::path::{Path, PathBuf};
 
 use camino::Utf8PathBuf;
+
+pub use answer::ChangedAnswer;
 
 use crate::change::{Change, ChangeSet, Place};
 use crate::commands::changed::patch::{Patch, Patches};
@@ -69,15 +72,6 @@ pub struct Outside {
     pub changes: Vec<Change>,
 }
 
-/// Holds the answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChangedAnswer {
-    /// What was collected.
-    pub collected: Collected,
-    /// What of it lies outside the roots, if any were named.
-    pub outside: Option<Outside>,
-}
-
 /// Collects what changed, and holds it against write roots if there are any.
 ///
 /// # Errors
@@ -109,7 +103,7 @@ pub fn run(
     }
     Ok(Outcome {
         notes: notes(&collected),
-        answer: ChangedAnswer { collected, outside },
+        answer: ChangedAnswer::new(&collected, outside.as_ref(), options),
         exit,
     })
 }

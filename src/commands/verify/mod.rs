@@ -2,8 +2,11 @@
 
 pub mod range;
 
-use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::answer::shapes::FindingField;
+use crate::answer::{Answer, Row, Text, VerdictField};
 use crate::apply::outcome;
 use crate::apply::register::accept_shared;
 use crate::change::ChangeSet;
@@ -13,18 +16,47 @@ use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::plan::refusal::Refusal;
 use crate::truth::{IndexFile, Survey, Terms, collect_with, integrity};
-use crate::verify::{Report, verify, without_scope};
+use crate::verify::{verify, without_scope};
 use crate::worktree::{Lost, RecordState, Repository, Worktree, WorktreeError, lost, names};
 
-/// Holds the verdict over one worktree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verified {
-    /// The worktree's name.
-    pub name: String,
-    /// Its directory.
-    pub path: Utf8PathBuf,
-    /// The report.
-    pub report: Report,
+/// The answer of `verify`: with `--range` one verdict, else one for each worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct VerifyAnswer {
+    /// The verdict over a range.
+    #[serde(flatten)]
+    pub range: Option<VerdictField>,
+    /// Whether there is no violation.
+    pub valid: bool,
+    /// The verdicts over worktrees; absent for a range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktrees: Option<Vec<VerdictField>>,
+}
+
+impl Answer for VerifyAnswer {
+    const DOCUMENT: &'static str = "verify";
+
+    fn print(&self, text: &mut Text) {
+        self.verdicts().iter().for_each(|one| one.print(text));
+        for one in self.worktrees.iter().flatten() {
+            let is_path =
+                |finding: &FindingField| matches!(finding.reason, "read-only" | "excluded");
+            if one.violations.iter().any(is_path) {
+                let name = one.verified();
+                text.tell(format!(
+                    "to restore these paths: git agentwt restore {name}"
+                ));
+            }
+        }
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        self.verdicts().iter().flat_map(|one| one.rows()).collect()
+    }
+
+    fn verdicts(&self) -> Vec<&VerdictField> {
+        let worktrees = self.worktrees.iter().flatten();
+        self.range.iter().chain(worktrees).collect()
+    }
 }
 
 /// Verifies one, several or all worktrees. Violations in any of them end with 1.
@@ -34,14 +66,21 @@ pub struct Verified {
 pub fn run(
     session: &Session,
     options: &crate::cli::Verify,
-) -> Result<Outcome<Vec<Verified>>, Error> {
+) -> Result<Outcome<VerifyAnswer>, Error> {
+    if let Some(range) = &options.range {
+        let verdict = range::run(session, options, range)?;
+        return Ok(outcome_of(Some(verdict), None));
+    }
     let repository = session.repository()?;
-    let mut outcome = Outcome::done(Vec::new());
+    let (mut verdicts, mut notes) = (Vec::new(), Vec::new());
     let mut chosen = chosen(&repository, options)?;
     for lost in chosen.lost {
         let report = without_scope(integrity::without_record(&lost));
-        let (name, path) = (lost.name.to_string(), lost.path);
-        outcome.answer.push(Verified { name, path, report });
+        verdicts.push(VerdictField::worktree(
+            lost.name.as_str(),
+            lost.path,
+            &report,
+        ));
     }
     if options.accept_shared {
         if let Some(inside) = &repository.inside {
@@ -62,18 +101,33 @@ pub fn run(
         changes.integrity.extend(integrity::lock(&known.record));
         let report = verify(&known.scope, changes, options.verify_options());
         if let Err(error) = outcome::store(known, &report, &Session::now()) {
-            let note = format!("the outcome is not kept for `list`: {error}");
-            outcome.notes.push(note);
+            notes.push(format!("the outcome is not kept for `list`: {error}"));
         }
-        let (name, path) = (known.record.name.to_string(), known.record.path.clone());
-        outcome.answer.push(Verified { name, path, report });
+        let (name, path) = (known.record.name.as_str(), known.record.path.clone());
+        verdicts.push(VerdictField::worktree(name, path, &report));
     }
-    let by_request = |a: &Verified, b: &Verified| position(options, a).cmp(&position(options, b));
-    outcome.answer.sort_by(by_request);
-    if outcome.answer.iter().any(|one| !one.report.valid()) {
+    verdicts.sort_by(|a, b| position(options, a).cmp(&position(options, b)));
+    Ok(Outcome {
+        notes,
+        ..outcome_of(None, Some(verdicts))
+    })
+}
+
+fn outcome_of(
+    range: Option<VerdictField>,
+    worktrees: Option<Vec<VerdictField>>,
+) -> Outcome<VerifyAnswer> {
+    let mut all = range.iter().chain(worktrees.iter().flatten());
+    let valid = all.all(|verdict| verdict.valid);
+    let mut outcome = Outcome::done(VerifyAnswer {
+        range,
+        valid,
+        worktrees,
+    });
+    if !valid {
         outcome.exit = ExitCode::Violations;
     }
-    Ok(outcome)
+    outcome
 }
 
 /// What changed in a worktree. A git that works there meanwhile makes one moment be held against
@@ -109,9 +163,9 @@ const LARGE: u64 = 64 << 20;
 const LOOKS: u64 = 4;
 
 /// Answers come in the order in which they were asked for, all of them by name.
-fn position<'a>(options: &crate::cli::Verify, one: &'a Verified) -> (Option<usize>, &'a str) {
-    let at = options.names.iter().position(|name| *name == one.name);
-    (at, &one.name)
+fn position<'a>(options: &crate::cli::Verify, one: &'a VerdictField) -> (Option<usize>, &'a str) {
+    let name = one.verified();
+    (options.names.iter().position(|asked| asked == name), name)
 }
 
 /// Holds what is to be verified.

@@ -11,8 +11,9 @@ use bstr::ByteSlice;
 use camino::Utf8Path;
 use miette::Diagnostic;
 
+use crate::answer::VerdictField;
 use crate::change::{ChangeSet, Extent, Seen};
-use crate::commands::{Outcome, Session};
+use crate::commands::Session;
 use crate::compare::{Delta, State, compare, entry_in, same};
 use crate::config::{CONFIG_PATH, SettingFlags};
 use crate::disk::files;
@@ -31,22 +32,11 @@ use crate::scope::Scope;
 use crate::truth::commits::History;
 use crate::truth::ground::Trees;
 use crate::truth::leaks::{contents, leaks};
-use crate::verify::{Report, verify};
+use crate::verify::verify;
 use crate::worktree::repository::{CONFIG, Repository};
 use crate::worktree::{RecordState, WorktreeError};
 
-/// Holds the verdict over a range.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RangeVerdict {
-    /// The range as it was given, fit for a terminal.
-    pub range: String,
-    /// The scope profile; none where only lists were given.
-    pub profile: Option<String>,
-    /// The report.
-    pub report: Report,
-}
-
-/// Verifies a range. Violations end with 1.
+/// Verifies a range.
 ///
 /// # Errors
 /// Fails when the range, the scope or the commits cannot be read: there is then no verdict.
@@ -54,26 +44,13 @@ pub fn run(
     session: &Session,
     options: &crate::cli::Verify,
     range: &str,
-) -> Result<Outcome<RangeVerdict>, Error> {
+) -> Result<VerdictField, Error> {
     let range = Range::parse(range)?;
     let span = Span::find(session.repository()?, &range, session.quarantine.as_deref())?;
     let (scope, profile) = scope(session, options, &range, &span)?;
     let report = verify(&scope, span.changes(&scope)?, options.verify_options());
-    let exit = if report.valid() {
-        ExitCode::Success
-    } else {
-        ExitCode::Violations
-    };
-    let range = range.text;
-    let answer = RangeVerdict {
-        range,
-        profile,
-        report,
-    };
-    Ok(Outcome {
-        exit,
-        ..Outcome::done(answer)
-    })
+    drop(span);
+    Ok(VerdictField::range(range.text, profile.as_deref(), &report))
 }
 
 /// The scope of the base side, and the profile that it is.

@@ -438,7 +438,7 @@ fn commits_of_others_that_were_brought_in_and_put_back_are_told_as_such() {
     let said = case.repo.agentwt(&["verify", "task"]).stdout;
     assert!(
         said.contains("docs/t")
-            && said.contains("by commits that were not made here, and put back"),
+            && said.contains("by commits that were not created here, and reset"),
         "{said}"
     );
     let net = case.repo.agentwt(&["verify", "task", "--net"]).stdout;

@@ -19,7 +19,10 @@ fn another_base_is_the_reference_instead_of_the_recorded_one() {
     assert_eq!(said.ok(), "");
     let said = repo.agentwt(&["changed", "task", "--name-only", "--base", "main"]);
     assert_eq!(said.ok(), "src/main.rs\ntests/t.rs");
-    assert_eq!(json(&repo, &["--base", &first])["base"], first.as_str());
+    assert_eq!(
+        json(&repo, &["--base", &first])["base"]["commit"],
+        first.as_str()
+    );
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn the_patch_makes_the_base_what_is_on_disk() {
     }
     let all = json(&repo, &["--patch"]);
     assert_eq!(all["patch"].as_str().map(str::as_bytes), Some(&*without));
-    assert_eq!(all["patch_base"], all["base"]);
+    assert_eq!(all["patch_base"], all["base"]["commit"]);
     assert!(all["changed"].as_array().is_some_and(|all| all.len() > 10));
 }
 

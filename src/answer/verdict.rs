@@ -1,0 +1,209 @@
+//! The verdict of a verification: [`VerdictField`], for `verify` and the hooks.
+
+use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::shapes::{BaseField, ChangeField, FindingField, ScopeField};
+use super::table::table;
+use super::{Cell, Paint, Row, Text, count};
+use crate::name::CommitId;
+use crate::scope::escape_for_rule;
+use crate::verify::Report;
+
+/// The verdict over a worktree or a range.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct VerdictField {
+    /// The name of the worktree; absent for a range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The directory of the worktree; absent for a range.
+    #[schemars(with = "Option<String>")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<Utf8PathBuf>,
+    /// The range as it was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<String>,
+    /// The scope profile of a range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<ScopeField>,
+    /// What was compared with.
+    pub base: BaseField,
+    /// The commit that was verified; null if it is unknown.
+    pub head: Option<CommitId>,
+    /// Whether there is no violation.
+    pub valid: bool,
+    /// What breaks the scope or the integrity of the worktree.
+    pub violations: Vec<FindingField>,
+    /// What does not affect the verdict.
+    pub notices: Vec<FindingField>,
+    /// What changed, in scope or not.
+    pub changed: Vec<ChangeField>,
+}
+
+impl VerdictField {
+    fn new(report: &Report) -> Self {
+        let head = Some(&report.changes.head).filter(|head| head.is_known());
+        Self {
+            name: None,
+            path: None,
+            range: None,
+            scope: None,
+            base: BaseField::commit(&report.changes.base),
+            head: head.cloned(),
+            valid: report.valid(),
+            violations: report.violations().map(FindingField::from).collect(),
+            notices: report.notices().map(FindingField::from).collect(),
+            changed: ChangeField::all(report.changes.counted()),
+        }
+    }
+
+    /// Creates the verdict over a worktree.
+    #[must_use]
+    pub fn worktree(name: &str, path: Utf8PathBuf, report: &Report) -> Self {
+        Self {
+            name: Some(name.to_owned()),
+            path: Some(path),
+            ..Self::new(report)
+        }
+    }
+
+    /// Creates the verdict over a range.
+    #[must_use]
+    pub fn range(range: String, profile: Option<&str>, report: &Report) -> Self {
+        Self {
+            range: Some(range),
+            scope: Some(ScopeField::profile(profile)),
+            ..Self::new(report)
+        }
+    }
+
+    /// The name of the worktree, or the range.
+    #[must_use]
+    pub fn verified(&self) -> &str {
+        let verified = self.name.as_deref().or(self.range.as_deref());
+        verified.unwrap_or_default()
+    }
+
+    /// The violations, then the notices.
+    pub fn findings(&self) -> impl Iterator<Item = &FindingField> {
+        self.violations.iter().chain(&self.notices)
+    }
+
+    /// The result in one line.
+    #[must_use]
+    pub fn line(&self, paint: Paint) -> String {
+        let name = paint.name(self.verified());
+        let profile = self.scope.as_ref().and_then(|scope| scope.profile.as_ref());
+        let profile = profile.map_or_else(String::new, |profile| format!(" ({profile})"));
+        let changed = count(self.changed.len(), "path changed", "paths changed");
+        let notices = match self.notices.len() {
+            0 => String::new(),
+            number => format!(", {}", count(number, "notice", "notices")),
+        };
+        if self.valid {
+            let ok = paint.good("ok");
+            return format!("{ok} {name}: in scope{profile}, {changed}{notices}\n");
+        }
+        let violations = count(self.violations.len(), "violation", "violations");
+        let (no, violations) = (paint.bad("NO"), paint.bad(&violations));
+        format!("{no} {name}: {violations}{profile}{notices}, {changed}\n")
+    }
+
+    /// The first violations, aligned for people.
+    #[must_use]
+    pub fn first(&self, number: usize, paint: Paint) -> String {
+        let rows = self.violations.iter().take(number).map(|one| self.row(one));
+        table(&rows.collect::<Vec<_>>(), "  ", paint)
+    }
+
+    /// Prints the result, and a line for each finding.
+    pub fn print(&self, text: &mut Text) {
+        text.put(self.line(text.paint));
+        text.table(&self.rows(), "  ");
+    }
+
+    /// One row a finding.
+    #[must_use]
+    pub fn rows(&self) -> Vec<Row> {
+        self.findings().map(|one| self.row(one)).collect()
+    }
+
+    fn row(&self, finding: &FindingField) -> Row {
+        let change = &finding.change;
+        let (sign, paint): (&str, fn(Paint, &str) -> String) = match finding.level {
+            "violation" => ("!", Paint::bad),
+            _notice => ("-", Paint::warning),
+        };
+        let rule = finding.rule.as_ref();
+        let mut cells = vec![
+            Cell::people(sign).paint(paint),
+            Cell::people(change.kind).paint(kind_paint(change.kind)),
+            Cell::people(change.shown()),
+            Cell::people(change.seen_in.join(", ")).paint(Paint::faint),
+            Cell::people(finding.why()).paint(Paint::faint),
+        ];
+        let record: [&[u8]; 9] = [
+            self.verified().as_bytes(),
+            finding.level.as_bytes(),
+            change.kind.as_bytes(),
+            finding.reason.as_bytes(),
+            finding.layer.as_bytes(),
+            &change.seen_in.join(",").into_bytes(),
+            rule.map_or(b"", |rule| rule.origin.as_bytes()),
+            rule.map_or(b"", |rule| rule.pattern.as_bytes()),
+            change.bytes(),
+        ];
+        cells.extend(record.map(Cell::porcelain));
+        cells.push(Cell::tsv(change.tsv()));
+        cells.extend([change.kind, finding.reason, finding.level].map(Cell::tsv));
+        Row::new(cells)
+    }
+}
+
+/// The colour of a kind of change.
+#[must_use]
+pub fn kind_paint(kind: &str) -> fn(Paint, &str) -> String {
+    match kind {
+        "created" => Paint::good,
+        "deleted" | "integrity" | "present" | "leak" | "hook" => Paint::bad,
+        _other => Paint::warning,
+    }
+}
+
+impl FindingField {
+    /// What the scope or the record says.
+    #[must_use]
+    pub fn why(&self) -> String {
+        let detail = self.change.detail.as_deref();
+        let said = match (self.reason, self.change.kind) {
+            ("integrity" | "shared", _) => {
+                return detail.unwrap_or("not as `add` left it").to_owned();
+            }
+            ("excluded", "leak") | ("outside", _) if detail.is_some() => {
+                return detail.unwrap_or_default().to_owned();
+            }
+            ("history", _) => detail.unwrap_or("changed and reset"),
+            ("excluded", _) if self.rule.is_none() => "not in scope",
+            (reason, _) => reason,
+        };
+        let said = match detail {
+            Some(detail) if self.change.seen.contains(&"synced") => format!("{detail}; {said}"),
+            Some(_) | None => said.to_owned(),
+        };
+        match &self.rule {
+            Some(rule) => {
+                let pattern = escape_for_rule(&rule.pattern);
+                format!("{said}: {} {pattern} ({})", rule.list, rule.origin)
+            }
+            None => format!("{said}: no read or write pattern matches"),
+        }
+    }
+
+    /// The finding in one line: where, what and why.
+    #[must_use]
+    pub fn message(&self, verified: &str) -> String {
+        let (place, kind) = (self.change.shown(), self.change.kind);
+        format!("{place} {kind} ({verified}): {}", self.why())
+    }
+}

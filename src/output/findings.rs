@@ -1,0 +1,197 @@
+//! Prints findings for other programs: SARIF and workflow commands of GitHub Actions.
+//!
+//! SARIF is version 2.1.0 (OASIS, "Static Analysis Results Interchange Format"), for code scanning:
+//! one run, a rule for each reason, a result for each finding. A finding concerns a file as a
+//! whole, so that no result has a region (section 3.29.4). A place that is not a path of the
+//! repository has a logical location.
+//!
+//! Of GitHub ("Workflow commands for GitHub Actions") there is one annotation for each finding;
+//! what is escaped, and how, is what `@actions/core` does.
+
+use serde_json::{Value, json};
+
+use crate::answer::shapes::{ChangeField, FindingField, PathField};
+use crate::answer::{Paint, Text, VerdictField};
+use crate::path::escape_for_tsv;
+use crate::verify::Reason;
+
+const SCHEMA: &str =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+
+/// Renders one log with one run.
+pub fn render_sarif(verdicts: &[&VerdictField]) -> Vec<u8> {
+    let results = verdicts.iter().flat_map(|verdict| {
+        let findings = verdict.findings();
+        findings.map(|finding| result(verdict.verified(), finding))
+    });
+    let results: Vec<Value> = results.collect();
+    let log = json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "git-agentwt",
+                "version": env!("CARGO_PKG_VERSION"),
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": Reason::ALL.map(rule),
+            } },
+            "invocations": [{ "executionSuccessful": true }],
+            "results": results,
+        }],
+    });
+    super::json(&log)
+}
+
+fn rule(reason: Reason) -> Value {
+    let (name, short, full) = match reason {
+        Reason::ReadOnly => (
+            "ReadOnlyPathChanged",
+            "A read-only path was changed.",
+            "A read pattern of the scope matches this path, and no write pattern.",
+        ),
+        Reason::Excluded => (
+            "ExcludedPathTouched",
+            "An excluded path was changed.",
+            "The scope excludes this path, or no read or write pattern matches.",
+        ),
+        Reason::Outside => (
+            "LinkLeadsOutside",
+            "A link leads out of the scope.",
+            "A write through this link would change a file that is not in scope.",
+        ),
+        Reason::Integrity => (
+            "WorktreeDamaged",
+            "The worktree is not as it was created.",
+            "The worktree, its index, its branch or its private git directory was changed in a \
+             way that could hide what happened in it.",
+        ),
+        Reason::Shared => (
+            "SharedStateChanged",
+            "Something that the worktrees share was changed.",
+            "A ref, the configuration or a hook of the repository is not as it was recorded.",
+        ),
+        Reason::History => (
+            "TouchedAndPutBack",
+            "A commit changed a path that is not in scope, and the change was reset.",
+            "A merge would not change the path, but the content stays in the history.",
+        ),
+    };
+    let level = match reason {
+        Reason::ReadOnly | Reason::Excluded | Reason::Outside | Reason::Integrity => "error",
+        Reason::Shared | Reason::History => "warning",
+    };
+    json!({
+        "id": reason.as_str(),
+        "name": name,
+        "shortDescription": { "text": short },
+        "fullDescription": { "text": full },
+        "defaultConfiguration": { "level": level },
+    })
+}
+
+fn result(verified: &str, finding: &FindingField) -> Value {
+    let reason = finding.reason;
+    let fingerprint = format!("{reason} {}", finding.change.tsv());
+    json!({
+        "ruleId": reason,
+        "ruleIndex": Reason::ALL.iter().position(|one| one.as_str() == reason),
+        "level": if finding.level == "violation" { "error" } else { "warning" },
+        "message": { "text": finding.message(verified) },
+        "locations": [location(&finding.change)],
+        "partialFingerprints": { "agentwtFinding/v1": fingerprint },
+        "properties": { "verified": verified, "kind": finding.change.kind, "layer": finding.layer },
+    })
+}
+
+fn location(change: &ChangeField) -> Value {
+    if change.path.is_none() {
+        return json!({ "logicalLocations": [{ "fullyQualifiedName": change.tsv() }] });
+    }
+    let uri = relative_uri(change.bytes());
+    let artifact = json!({ "uri": uri, "uriBaseId": "%SRCROOT%" });
+    json!({ "physicalLocation": { "artifactLocation": artifact } })
+}
+
+/// A relative reference (RFC 3986, 4.2): every byte but the unreserved ones is encoded, so that a
+/// colon in the first segment makes no scheme of it.
+fn relative_uri(path: &[u8]) -> String {
+    let mut uri = String::with_capacity(path.len());
+    for byte in path {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                uri.push(char::from(*byte));
+            }
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
+}
+
+/// Renders the findings; the verdict goes to stderr, where the log of the step shows it.
+pub fn render_github(verdicts: &[&VerdictField], text: &mut Text) {
+    for verdict in verdicts {
+        text.stderr += &verdict.line(Paint::Plain);
+        for finding in verdict.findings() {
+            text.line(command(verdict.verified(), finding));
+        }
+    }
+}
+
+fn command(verified: &str, finding: &FindingField) -> String {
+    let word = match finding.level {
+        "violation" => "error",
+        _notice => "warning",
+    };
+    let file = finding.change.path.as_ref().map(file);
+    let file = file.map_or_else(String::new, |file| format!("file={},", property(&file)));
+    let title = property(&format!("git agentwt: {}", finding.reason));
+    let message = data(&finding.message(verified));
+    format!("::{word} {file}title={title}::{message}")
+}
+
+/// The path as GitHub looks it up; escaped where it could not be shown.
+fn file(path: &PathField) -> String {
+    let odd = |c: char| c.is_control() && c != '\n' && c != '\r';
+    if path.path_bytes.is_some() || !path.path.contains(odd) {
+        path.path.clone()
+    } else {
+        escape_for_tsv(path.bytes())
+    }
+}
+
+fn data(text: &str) -> String {
+    let text = text.replace('%', "%25");
+    text.replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_a_relative_reference_whatever_is_in_it() {
+        assert_eq!(relative_uri(b"src/a-b_c.~1"), "src/a-b_c.~1");
+        assert_eq!(
+            relative_uri(b"a:b/c d%?#\n\xff"),
+            "a%3Ab/c%20d%25%3F%23%0A%FF"
+        );
+    }
+
+    #[test]
+    fn what_would_end_a_command_early_is_escaped() {
+        assert_eq!(data("100%\r\na:b,c"), "100%25%0D%0Aa:b,c");
+        assert_eq!(property("100%\r\na:b,c"), "100%25%0D%0Aa%3Ab%2Cc");
+    }
+
+    #[test]
+    fn a_path_that_cannot_be_shown_is_escaped() {
+        let of = |bytes: &[u8]| file(&PathField::from(bytes));
+        assert_eq!(of("d/\u{e9} ,".as_bytes()), "d/\u{e9} ,");
+        assert_eq!(of(b"d/\xff\x1b[31m"), "d/\\377\\033[31m");
+        assert_eq!(of(b"d/\x1b[31m"), "d/\\033[31m");
+    }
+}

@@ -8,16 +8,14 @@ use crate::disk::copy::CopyError;
 use crate::error::{Error, Fault};
 use crate::exit::ExitCode;
 use crate::facts::prompt::PromptError;
-use crate::facts::scope::ProfileError;
-use crate::facts::{LoadError, WorktreeError};
 use crate::git::GitError;
 use crate::git::checkout::CheckoutFailure;
 use crate::git::hooks::HooksError;
 use crate::plan::refusal::Refusal;
 use crate::scope::{ScopeError, ScopeErrors};
 use crate::sync::PatternError;
+use crate::worktree::WorktreeError;
 use crate::worktree::placing::PlacingError;
-use crate::worktree::selection::SelectionError;
 
 impl Fault for ConfigError {
     fn exit_code(&self) -> ExitCode {
@@ -86,31 +84,11 @@ impl From<Vec<ScopeError>> for Error {
     }
 }
 
-impl From<ProfileError> for Error {
-    fn from(error: ProfileError) -> Self {
-        match error {
-            ProfileError::Scope(errors) => Self::from(errors),
-            ProfileError::Facts(error) => error.into(),
-        }
-    }
-}
-
 impl From<PromptError> for Error {
     fn from(error: PromptError) -> Self {
         match error {
             PromptError::Refused(refusal) => refusal.into(),
             PromptError::Disk(error) => error.into(),
-        }
-    }
-}
-
-impl From<SelectionError> for Error {
-    fn from(error: SelectionError) -> Self {
-        match error {
-            SelectionError::Git(error) => error.into(),
-            SelectionError::Disk(error) => error.into(),
-            SelectionError::Pattern(error) => error.into(),
-            SelectionError::Refused(refusal) => Refusal::from(refusal).into(),
         }
     }
 }
@@ -126,23 +104,18 @@ impl From<PlacingError> for Error {
     }
 }
 
-impl From<LoadError> for Error {
-    fn from(error: LoadError) -> Self {
-        match error {
-            LoadError::Config(error) => error.into(),
-            LoadError::Facts(error) => error.into(),
-        }
-    }
-}
-
 impl Fault for WorktreeError {
     fn exit_code(&self) -> ExitCode {
         match self {
             Self::Git(error) => error.exit_code(),
+            Self::Lock(error) => error.exit_code(),
+            Self::Checkout(failure) => failure.exit_code(),
+            Self::Sync(refusal) => refusal.exit_code(),
             Self::Disk(_) | Self::Damaged { .. } | Self::NoDirectory { .. } => ExitCode::Disk,
             Self::UnknownWorktree { .. } => ExitCode::UnknownWorktree,
-            Self::NotInWorktree { .. } => ExitCode::Usage,
+            Self::NotInWorktree { .. } | Self::BadPath { .. } => ExitCode::Usage,
             Self::Incomplete { .. } => ExitCode::Refused,
+            Self::Config(_) | Self::Pattern(_) | Self::NoWriteList { .. } => ExitCode::Config,
         }
     }
 }

@@ -316,7 +316,7 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         Command::Init(options) => print(cli, &commands::init::run(session, options)?),
         Command::Add(options) => {
             let outcome = commands::add::run(session, options)?;
-            print(cli, &outcome.map(output::AddAnswer))
+            print(cli, &outcome)
         }
         Command::List(options) => {
             let outcome = commands::list::run(session, options)?;

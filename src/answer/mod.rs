@@ -5,6 +5,7 @@
 //! one table that is rendered for people, as porcelain and as TSV; whatever else people read is
 //! printed by [`Answer::print`].
 
+pub mod copies;
 pub mod hooks;
 mod paint;
 pub mod shapes;

@@ -309,13 +309,13 @@ pub struct OwnerField {
 impl OwnerField {
     /// Creates the field.
     #[must_use]
-    pub fn new(owner: &Owner, alive: Alive) -> Self {
+    pub fn new(owner: &Owner) -> Self {
         Self {
             id: owner.id.clone(),
             host: owner.host.clone(),
             pid: owner.process.as_ref().map(|process| process.pid),
             since: owner.since.clone(),
-            alive: match alive {
+            alive: match owner.alive() {
                 Alive::Yes => Some(true),
                 Alive::No => Some(false),
                 Alive::Unknown => None,

@@ -1,7 +1,6 @@
 //! Removes one worktree as `remove` and `prune` both do: looks, decides by `remove`'s own rules, saves
 //! what would be lost, and takes it away.
 
-use super::bring::{self, Brought};
 use super::remove;
 use super::trash::{self, Since};
 use crate::disk::files;
@@ -12,6 +11,7 @@ use crate::name::BranchName;
 use crate::plan::remove::refusal::RemoveRefusal;
 use crate::plan::remove::{BranchFate, RemoveFacts, RemoveOptions, RemovePlan, plan};
 use crate::truth::Survey;
+use crate::worktree::bring::{Brought, bring};
 use crate::worktree::claims;
 use crate::worktree::saved::Rescue;
 use crate::worktree::{Removal, VERSION};
@@ -176,7 +176,7 @@ impl Leaving {
                     saved.rescue
                 });
                 // what only a clone has, saved work too, comes to us first
-                let brought = bring::bring(repository, known, rescue.as_ref())?;
+                let brought = bring(repository, known, rescue.as_ref())?;
                 notes.extend(come_in(known, &brought));
                 let removal = self.removal(rescue.as_ref(), time);
                 (rescue, removal)

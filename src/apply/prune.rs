@@ -2,7 +2,6 @@
 
 use camino::Utf8Path;
 
-use super::made;
 use crate::disk::error::DiskError;
 use crate::disk::files::{self, Lock};
 use crate::disk::lock::LockFile;
@@ -12,13 +11,14 @@ use crate::name::WorktreeName;
 use crate::plan::prune::OLD;
 use crate::plan::trash::Trashed;
 use crate::worktree::Intent;
+use crate::worktree::unfinished::remove_unfinished;
 
 /// Clears what a killed `add` left, as the next `add` of the name does.
 ///
 /// # Errors
 /// Fails when something of it is still there.
 pub fn clear(repository: &Repository, name: &WorktreeName, intent: &Intent) -> Result<(), Error> {
-    made::clear(repository, name, intent)?;
+    remove_unfinished(repository, intent)?;
     if files::exists(&repository.record_dir(name)) {
         let name = name.to_string();
         return Err(WorktreeError::Incomplete { name }.into());

@@ -1,7 +1,6 @@
 //! Takes a worktree away, step by step, so that whoever is killed in between can be followed by
 //! another: what is left of it says that its removal has begun, and how far it was decided.
 
-use super::take_back::end_locks;
 use crate::config::Strategy;
 use crate::disk::DiskError;
 use crate::disk::files::{self, Lock};
@@ -10,6 +9,7 @@ use crate::error::Error;
 use crate::facts::remove::REMOVING;
 use crate::facts::{Repository, Worktree};
 use crate::plan::remove::BranchFate;
+use crate::worktree::unfinished::end_locks;
 use crate::worktree::{Removal, to_text};
 
 /// Takes away the directory, git's entry, the branch, and the record last; what became of the

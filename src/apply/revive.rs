@@ -10,7 +10,6 @@ mod record;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::made;
 use crate::config::Strategy;
 use crate::disk::files::{self as disk, Lock};
 use crate::disk::inventory::{files_below, rename};
@@ -30,6 +29,7 @@ use crate::scope::{Case, Scope};
 use crate::truth::integrity::fingerprint;
 use crate::worktree::excluding::EXCLUDE;
 use crate::worktree::ignore_rules::{self, WrittenIgnoreRules};
+use crate::worktree::unfinished::remove_unfinished;
 use crate::worktree::{Intent, Record, VERSION, WatchedFile, from_text, to_text};
 
 /// Holds what a worktree is brought back from.
@@ -74,19 +74,21 @@ impl Reviving<'_> {
         Intent {
             version: VERSION,
             process: std::process::id(),
-            began: self.time.clone(),
-            path: self.plan.path.clone(),
-            branch: trash.branch.clone(),
             branch_at: made.map(|(_, at)| at.clone()),
-            strategy: recorded.strategy,
-            owner: None,
+            record: Record {
+                created: self.time.clone(),
+                path: self.plan.path.clone(),
+                branch: trash.branch.clone(),
+                owner: None,
+                ..recorded.clone()
+            },
         }
     }
 
     /// What could not be undone; the intent stays with that.
     fn undo(&self, intent: &Intent, rules: WrittenIgnoreRules) -> Vec<String> {
         let repository = self.repository;
-        let cleared = made::clear(repository, &self.saved.trash.name, intent);
+        let cleared = remove_unfinished(repository, intent);
         for (name, at) in &self.plan.make {
             let _ = repository.git.delete_ref(name, at);
         }

@@ -3,7 +3,6 @@
 use camino::Utf8PathBuf;
 
 use super::{Outcome, Session};
-use crate::apply::register::renew_hook_files;
 use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::exit::ExitCode;
@@ -15,7 +14,7 @@ use crate::name::WorktreeName;
 use crate::plan::doctor::{
     Diagnosis, Facts, Found, Level, Repair, RepositoryFacts, Unknown, diagnose,
 };
-use crate::worktree::ignore_rules;
+use crate::worktree::{WatchedFile, ignore_rules};
 
 /// Holds what was found, and what was done about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,5 +160,9 @@ fn reinstall(session: &Session, repository: &Repository, name: &WorktreeName) ->
         let hooks = Hooks::of(&repository.git, &record.admin_dir, &record.path)?;
         hooks.install(&session.binary, on_violation)?;
     }
-    renew_hook_files(repository, &known)
+    // what else came into `config.worktree` is still found
+    let is_hook_file =
+        |file: WatchedFile| file.is_of_our_hooks() && file != WatchedFile::ConfigWorktree;
+    known.renew_digests(repository, is_hook_file)?;
+    Ok(())
 }

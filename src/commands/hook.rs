@@ -1,13 +1,14 @@
 //! `git-agentwt hook <event>`: what the installed hooks call. It warns early and puts write bits
 //! back; the truth is `verify`.
 
+mod rewritten;
+
 use std::sync::atomic::Ordering;
 
 use serde::Serialize;
 
 use super::{Outcome, Session};
 use crate::answer::{Answer, Text, VerdictField};
-use crate::apply::{outcome, rewritten, write_bits};
 use crate::change::{Extent, Seen};
 use crate::disk::files;
 use crate::disk::mode::Doing;
@@ -20,6 +21,7 @@ use crate::truth::collect;
 use crate::truth::commits::committed;
 use crate::truth::{IndexFile, heads};
 use crate::verify::{Reason, Report, VerifyOptions, verify};
+use crate::worktree::scope_edit::set_bits_of_placed;
 use crate::worktree::{by_path, hooks_of};
 
 /// The number of violations that a hook shows: an agent reads the first lines.
@@ -105,13 +107,13 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
     let changes = match looked(session, &known) {
         Extent::Everything => {
             let survey = collect(&repository, &known, &IndexFile::Own)?;
-            outcome::keep(&known, survey.walked.as_ref());
+            known.write_walked(survey.walked.as_ref());
             survey.changes
         }
         Extent::Commits => committed(&repository, &known)?,
     };
     let report = verify(&known.scope, changes, VerifyOptions::default());
-    outcome::store(&known, &report, &Session::now())?;
+    known.write_verification(&report, &Session::now())?;
     Ok(Outcome::done(HookAnswer {
         verdict: violated(&known, &report),
         refused: false,
@@ -151,7 +153,7 @@ fn put_bits_back(
     put_back?;
     let placed = known.placed()?;
     let placed = placed.files().iter();
-    write_bits::apply_to_placed(&known.record.path, &known.scope, placed, Doing::Change)?;
+    set_bits_of_placed(&known.record.path, &known.scope, placed, Doing::Change)?;
     Ok(())
 }
 

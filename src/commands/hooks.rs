@@ -1,5 +1,7 @@
 //! `git agentwt hooks`: installs, removes and shows the hooks of one worktree.
 
+mod adopt;
+
 use std::ffi::OsStr;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -10,18 +12,16 @@ use serde::Serialize;
 use super::{Outcome, Session};
 use crate::answer::hooks::{HooksField, method_word};
 use crate::answer::{Answer, Row, Text};
-use crate::apply::register::{Fresh, Registration, renew_fingerprints};
 use crate::cli::HooksCommand;
 use crate::disk::files::{self, Lock};
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::facts::add::Listing;
-use crate::facts::adopt;
-use crate::facts::{Repository, load_config};
 use crate::git::hooks::{Hooks, Method};
 use crate::name::WorktreeName;
 use crate::plan::refusal::Refusal;
-use crate::worktree::{Worktree, by_path};
+use crate::worktree::listing::Listing;
+use crate::worktree::register::Registration;
+use crate::worktree::{Repository, WatchedFile, Worktree, by_path, load_config};
 
 /// The answer of `hooks`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -242,29 +242,26 @@ fn install(
     };
     if let Some(known) = &target.known {
         let method = install()?;
-        renew_fingerprints(&known.repository(repository), known)?;
+        known.renew_digests(&known.repository(repository), WatchedFile::is_of_our_hooks)?;
         return Ok((method, known.record.name.to_string(), false));
     }
-    let now = Session::now();
-    let flags = &session.environment;
-    let (record, head) = adopt::record(repository, &target.path, &target.admin_dir, flags, now)?;
+    let record = adopt::plan_record(session, repository, &target.path, &target.admin_dir)?;
     let dir = repository.record_dir(&record.name);
     let _one_at_a_time = Lock::wait(&repository.name_lock(&record.name))?;
     let name = record.name.to_string();
     let method = install()?;
     let written = Registration {
         repository,
-        dir: dir.clone(),
+        head: &Listing::read(repository, &record.checked_out)?,
         record,
-        head: &Listing::of(repository, &head)?,
         placed: crate::placed::Placed::default(),
-        fresh: Fresh::No,
+        disk: None,
     }
     .write();
     if let Err(error) = written {
         let _ = hooks.uninstall();
         let _ = files::remove_directory(&dir);
-        return Err(error);
+        return Err(error.into());
     }
     Ok((method, name, true))
 }
@@ -279,7 +276,11 @@ fn uninstall(repository: &Repository, target: &Target, hooks: &Hooks) -> Result<
         Some(known) if known.record.made_by == crate::worktree::MadeBy::Git => {
             Ok(files::remove_directory(&known.dir)?)
         }
-        Some(known) => renew_fingerprints(&known.repository(repository), known),
+        Some(known) => {
+            let own = known.repository(repository);
+            known.renew_digests(&own, WatchedFile::is_of_our_hooks)?;
+            Ok(())
+        }
         None => Ok(()),
     }
 }

@@ -7,11 +7,12 @@ use serde::Serialize;
 use super::{Outcome, Session};
 use crate::answer::shapes::{PathField, paths};
 use crate::answer::{Answer, Text, count};
-use crate::apply::{sparse, write_bits};
 use crate::disk::mode::{Applied, Doing};
 use crate::error::Error;
-use crate::facts::Worktree;
+
 use crate::git::index::{IndexEntry, read_index};
+use crate::worktree::Worktree;
+use crate::worktree::scope_edit::{set_bits_of_index, set_bits_of_placed, sparse_patterns};
 
 /// The answer of `reapply`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -93,15 +94,15 @@ pub fn run(
     let git = known.hardened_git(&repository);
     let index_file = record.admin_dir.join("index");
     let index = read_index(&index_file, repository.format)?;
-    let patterns = sparse::patterns(&known, &index);
-    let other_patterns = !sparse::is_on(&repository, &known, &patterns)?;
-    let before = sparse::present(&known, &index);
+    let patterns = sparse_patterns(&known.scope, &index);
+    let other_patterns = !known.is_sparse_by(&repository, &patterns)?;
+    let before = known.excluded_on_disk(&index);
     // looked for first: our own hook puts them back as soon as git has moved a file
     let placed = known.placed()?;
     let set_bits = |index: &[IndexEntry], doing| -> Result<Applied, Error> {
-        let mut bits = write_bits::apply(&record.path, &known.scope, index, doing)?;
+        let mut bits = set_bits_of_index(&record.path, &known.scope, index, doing)?;
         let files = placed.files().iter();
-        let more = write_bits::apply_to_placed(&record.path, &known.scope, files, doing)?;
+        let more = set_bits_of_placed(&record.path, &known.scope, files, doing)?;
         bits.changed.extend(more.changed);
         bits.refused.extend(more.refused);
         bits.refused.dedup();
@@ -109,11 +110,7 @@ pub fn run(
     };
     let mut bits = set_bits(&index, Doing::Look)?;
     if !options.dry_run {
-        if other_patterns {
-            sparse::put_back(&repository, &known, &patterns)?;
-        } else {
-            sparse::reapply(&repository, &known)?;
-        }
+        known.set_sparse(&repository, other_patterns.then_some(&*patterns))?;
         let index = read_index(&index_file, repository.format)?;
         let now = set_bits(&index, Doing::Change)?;
         bits.changed.extend(now.changed);
@@ -125,7 +122,7 @@ pub fn run(
     let left = if options.dry_run {
         Vec::new()
     } else {
-        sparse::present(&known, &index)
+        known.excluded_on_disk(&index)
     };
     let mut outcome = Outcome::done(ReapplyAnswer {
         name: record.name.to_string(),

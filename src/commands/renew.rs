@@ -10,12 +10,12 @@ use crate::claim::{Lease, Who};
 use crate::disk::files::{self, Lock};
 use crate::disk::lock::{LockError, LockFile, Patience};
 use crate::error::Error;
-use crate::facts::{Repository, Worktree, owner};
 use crate::path::escape_for_terminal;
 use crate::process;
 use crate::worktree::claims::{Claims, Renewal, started};
 use crate::worktree::error::ClaimError;
 use crate::worktree::{Alive, HeldClaim, Owner, OwnerProcess, to_text};
+use crate::worktree::{Repository, Worktree};
 
 /// The answer of `renew`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -96,7 +96,7 @@ pub fn run(session: &Session, options: &crate::cli::Renew) -> Result<Outcome<Ren
         name: known.record.name.to_string(),
         dry_run: options.dry_run,
         claim,
-        owner: owner.map(|owner| OwnerField::new(&owner, owner::alive(&owner))),
+        owner: owner.map(|owner| OwnerField::new(&owner)),
     }))
 }
 
@@ -154,7 +154,7 @@ fn renew_owner(
     let before = record.owner.take();
     let id = match (&options.owner, &before) {
         (None, None) => return Err(ClaimError::NothingToRenew { name }.into()),
-        (Some(asked), Some(there)) if *asked != there.id && owner::alive(there) != Alive::No => {
+        (Some(asked), Some(there)) if *asked != there.id && there.alive() != Alive::No => {
             return Err(Error::from(ClaimError::AnotherOwner {
                 name,
                 asked: asked.clone(),

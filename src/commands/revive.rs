@@ -3,7 +3,6 @@
 use camino::Utf8PathBuf;
 
 use super::{Outcome, Session};
-use crate::apply::made;
 use crate::apply::revive::Reviving;
 use crate::disk::files::Lock;
 use crate::error::Error;
@@ -14,6 +13,7 @@ use crate::plan::refusal::Refusal;
 use crate::plan::trash::refusal::TrashRefusal;
 use crate::plan::trash::{RevivePlan, Trashed, chosen, plan};
 use crate::worktree::RecordState;
+use crate::worktree::unfinished::remove_unfinished;
 
 /// Holds one worktree that came back, or would.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ fn revive(
             let name = name.to_string();
             return Err(WorktreeError::Incomplete { name }.into());
         }
-        made::clear(repository, name, &intent)?;
+        remove_unfinished(repository, &intent)?;
     }
     let facts = facts::read_revive(repository, &saved, one)?;
     let plan = plan(&facts).map_err(Refusal::from)?;

@@ -15,7 +15,6 @@ use camino::Utf8Path;
 use miette::Diagnostic;
 
 use super::WorktreeError;
-use super::config::{Environment, load_config};
 use crate::config::SettingFlags;
 use crate::exit::ExitCode;
 use crate::git::GitError;
@@ -23,6 +22,7 @@ use crate::name::WorktreeName;
 use crate::plan::doctor::leftovers::Leftovers;
 use crate::plan::doctor::{Looked, RepositoryFacts, Topic, Unknown};
 use crate::worktree::repository::{Main, Repository, joined};
+use crate::worktree::{Environment, load_config};
 use crate::worktree::{RecordState, Worktree, names};
 
 pub use versions::versions;
@@ -159,12 +159,7 @@ fn looked<T>(topic: Topic, facts: Result<T, WorktreeError>) -> Looked<T> {
 fn status(error: &WorktreeError) -> ExitCode {
     match error {
         WorktreeError::Git(_) => ExitCode::Git,
-        WorktreeError::Disk(_)
-        | WorktreeError::Damaged { .. }
-        | WorktreeError::NoDirectory { .. }
-        | WorktreeError::UnknownWorktree { .. }
-        | WorktreeError::NotInWorktree { .. }
-        | WorktreeError::Incomplete { .. } => ExitCode::Disk,
+        _others => ExitCode::Disk,
     }
 }
 

@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::owner::alive;
 use crate::answer::shapes::{ClaimField, OwnerField};
 use crate::config::{Choice, Strategy};
 use crate::disk::files;
@@ -45,7 +44,7 @@ impl Held {
         let owner = record.owner.as_ref();
         Self {
             strategy: record.strategy.as_str(),
-            owner: owner.map(|owner| OwnerField::new(owner, alive(owner))),
+            owner: owner.map(OwnerField::new),
             claim: record.claim.as_ref().map(ClaimField::from),
             locked: (!is_clone).then_some(lock.is_some()),
             lock_reason: reason.filter(|why| !why.is_empty()).map(Into::into),

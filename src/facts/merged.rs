@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::apart::Apart;
 use crate::disk::files;
 use crate::git::objects::Objects;
 use crate::git::{Git, GitError, GitMode};
@@ -14,6 +13,7 @@ use crate::path::RepoPath;
 use crate::plan::remove::Merged;
 use crate::truth::commits::touched;
 use crate::worktree::WorktreeError;
+use crate::worktree::apart::Apart;
 use crate::worktree::repository::Repository;
 
 /// How many commits of the base branch are compared one by one.

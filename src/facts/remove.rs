@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::kept;
 use super::merged::{self, Target};
 use crate::change::Seen;
 use crate::disk::files::Opened;
@@ -26,8 +25,9 @@ use crate::truth::index::IndexFile;
 use crate::truth::{Survey, collect};
 use crate::worktree::Worktree;
 use crate::worktree::WorktreeError;
+use crate::worktree::private_refs::read_put_aside;
 use crate::worktree::repository::{Repository, joined};
-use crate::worktree::{Alive, Removal, from_text};
+use crate::worktree::{Alive, Owner, Removal, from_text};
 
 /// The file of the record that says that a removal has begun.
 pub const REMOVING: &str = "removing";
@@ -186,7 +186,7 @@ pub fn read(
         },
         mounted: mounts::below(&record.path)?,
         running: running(repository, known, there),
-        owner: record.owner.as_ref().map_or(Alive::No, super::owner::alive),
+        owner: record.owner.as_ref().map_or(Alive::No, Owner::alive),
         moved_to: moved_to(known)?,
         held: around.worktrees.iter().any(|e| others(&e)),
         submodules: submodules(repository, known, survey)?,
@@ -251,7 +251,7 @@ impl Commits {
         others.dedup();
         let branch = nowhere_else(repository, tip.as_slice(), &others)?;
         let mut left = survey.heads.detached();
-        left.extend(kept::of(repository, known)?);
+        left.extend(read_put_aside(repository, known)?);
         left.sort_unstable();
         left.dedup();
         let left: Vec<&CommitId> = left.iter().filter(|id| Some(*id) != tip).collect();

@@ -7,7 +7,7 @@ use crate::claim::Lease;
 use crate::cli::{
     Add, ClaimOptions, ContextOptions, ProgramOptions, Remove, ScopeLists, SyncOptions,
 };
-use crate::commands::add::{Added, Done};
+use crate::commands::add::{AddAnswer, Done};
 use crate::commands::remove::Removed;
 use crate::commands::{self, Session};
 use crate::config::{Client, Strategy};
@@ -194,15 +194,16 @@ impl Provision {
 }
 
 impl Provisioned {
-    fn of(added: Added) -> Self {
+    fn of(answer: AddAnswer) -> Self {
+        let record = answer.record;
         Self {
-            path: added.plan.path,
-            done: added.done,
-            branch: added.plan.branch.name().clone(),
-            base: added.plan.base,
-            attempts: added.attempts,
-            owner: added.owner,
-            claim: added.claim,
+            path: record.path,
+            done: answer.done,
+            branch: record.branch,
+            base: record.base.commit,
+            attempts: answer.attempts,
+            owner: record.owner,
+            claim: record.claim,
         }
     }
 }

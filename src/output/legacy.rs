@@ -7,7 +7,6 @@ use super::human::making;
 use super::porcelain::Records;
 use super::{doctor, json_legacy as json, prune, sync, trash};
 use crate::answer::{Answer, Row, Text};
-use crate::commands::add::Added;
 use crate::commands::doctor::Doctored;
 use crate::commands::prune::Pruned;
 use crate::commands::remove::Removed;
@@ -60,7 +59,6 @@ macro_rules! legacy {
     };
 }
 
-legacy!(AddAnswer(Added), "add", json::add, making::add, |_| vec![]);
 legacy!(
     Removals(Vec<Removed>),
     "remove",

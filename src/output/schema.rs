@@ -11,6 +11,7 @@ use crate::error::ErrorDocument;
 #[must_use]
 pub fn schemas() -> Vec<(&'static str, Value)> {
     vec![
+        of::<commands::add::AddAnswer>(),
         of::<commands::changed::ChangedAnswer>(),
         of::<commands::clients::ClientsAnswer>(),
         of::<commands::hooks::HooksAnswer>(),

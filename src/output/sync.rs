@@ -7,14 +7,11 @@ use super::human::count;
 use super::json_legacy::{paths, put_path};
 use super::porcelain::Records;
 use crate::answer::Paint;
+use crate::answer::copies::CopiesField;
 use crate::commands::sync::{PlacedState, SyncDone, Synced};
 use crate::path::RepoPath;
 use crate::placed::Origin;
-use crate::size::Size;
 use crate::sync::SyncPlan;
-
-/// How many paths of one kind people are shown.
-const SHOWN: usize = 20;
 
 /// The answer for people.
 pub fn human(all: &[Synced], paint: Paint) -> Printed {
@@ -61,35 +58,8 @@ pub fn human(all: &[Synced], paint: Paint) -> Printed {
     }
 }
 
-/// `copied 3 files (2.5 MB) into task-5`.
-pub fn summary(name: &str, plan: &SyncPlan, dry_run: bool, paint: Paint) -> String {
-    let verb = if dry_run { "would copy" } else { "copied" };
-    let files = count(plan.files().count(), "file", "files");
-    let size = Size(plan.bytes());
-    format!("{verb} {files} ({size}) into {}\n", paint.name(name))
-}
-
-/// What was selected and is not copied, a line each.
-pub fn left_out(name: &str, plan: &SyncPlan) -> String {
-    let mut text = String::new();
-    let mut excluded = plan.excluded.iter();
-    for (path, rule) in excluded.by_ref().take(SHOWN) {
-        text.push_str(&format!("  {path} is not copied: {rule}\n"));
-    }
-    if excluded.len() > 0 {
-        let rest = count(excluded.len(), "file", "files");
-        text.push_str(&format!("  and {rest} more that the scope excludes\n"));
-    }
-    let tracked = plan.tracked.iter().take(SHOWN);
-    for path in tracked {
-        text.push_str(&format!(
-            "  {path} is not copied: it is tracked in {name}\n"
-        ));
-    }
-    text
-}
-
 fn copied(one: &Synced, plan: &SyncPlan, paint: Paint) -> String {
+    let copies = CopiesField::from(plan);
     let mut text = match (plan.files().count(), plan.kept) {
         (0, 0) => format!("{}: there is nothing to copy\n", paint.name(&one.name)),
         (0, kept) => format!(
@@ -97,9 +67,11 @@ fn copied(one: &Synced, plan: &SyncPlan, paint: Paint) -> String {
             paint.name(&one.name),
             count(kept, "file is", "files are")
         ),
-        _ => summary(&one.name, plan, one.dry_run, paint),
+        _ => format!("{}\n", copies.summary(&one.name, one.dry_run, paint)),
     };
-    text.push_str(&left_out(&one.name, plan));
+    for line in copies.left_out(&one.name) {
+        text.push_str(&format!("{line}\n"));
+    }
     if one.dry_run {
         let files: Vec<RepoPath> = plan.files().map(|copy| copy.path.clone()).collect();
         text.push_str(&listed("  ", &files));
@@ -211,7 +183,7 @@ pub fn json(one: &Synced) -> Value {
     match &one.done {
         SyncDone::Copied(plan) => {
             put("done", json!("copied"));
-            let Value::Object(plan) = plan_json(plan) else {
+            let Value::Object(plan) = json!(CopiesField::from(plan)) else {
                 return Value::Object(object);
             };
             object.extend(plan);
@@ -244,28 +216,6 @@ pub fn json(one: &Synced) -> Value {
 }
 
 /// What is copied, in JSON; sizes in bytes.
-pub fn plan_json(plan: &SyncPlan) -> Value {
-    let with = |path: &RepoPath, key: &str, value: Value| {
-        let mut object = Map::new();
-        put_path(&mut object, path.as_bstr());
-        object.insert(key.to_owned(), value);
-        Value::Object(object)
-    };
-    let files = plan
-        .files()
-        .map(|one| with(&one.path, "bytes", json!(one.stat.size)));
-    let excluded = plan.excluded.iter();
-    let excluded = excluded.map(|(path, rule)| with(path, "rule", json!(rule)));
-    json!({
-        "files": plan.files().count(),
-        "bytes": plan.bytes(),
-        "copied": files.collect::<Vec<_>>(),
-        "kept": plan.kept,
-        "excluded": excluded.collect::<Vec<_>>(),
-        "tracked": paths(&plan.tracked),
-    })
-}
-
 fn state(one: &PlacedState) -> Value {
     let mut object = Map::new();
     put_path(&mut object, one.path.as_bstr());

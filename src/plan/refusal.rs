@@ -10,7 +10,6 @@ use miette::Diagnostic;
 use super::remove::refusal::RemoveRefusal;
 use super::trash::refusal::TrashRefusal;
 use crate::client::ClientRefusal;
-use crate::config::CONFIG_PATH;
 use crate::exit::ExitCode;
 use crate::sync::SyncRefusal;
 use crate::worktree::{Alive, Owner};
@@ -27,16 +26,6 @@ pub enum Refusal {
         )
     )]
     AcceptInside { name: String, root: String },
-
-    #[error("nothing says what `{name}` may edit")]
-    #[diagnostic(
-        code(agentwt::add::no_write_list),
-        help(
-            "{}, or give one here: git agentwt add {name} --write 'src/**' (--write '' for a task that only reads)",
-            write_list(*config_found)
-        )
-    )]
-    NoWriteList { name: String, config_found: bool },
 
     #[error("a prompt was given for `{name}`, and no client that reads it{}", set_by.as_ref().map(|by| format!(": it is `none` ({by})")).unwrap_or_default())]
     #[diagnostic(
@@ -240,13 +229,6 @@ pub enum Refusal {
     #[diagnostic(code(agentwt::name::bad), help("for example: git agentwt add task-1"))]
     BadName { text: String, why: String },
 
-    #[error("cannot use {text} as a path: {why}")]
-    #[diagnostic(
-        code(agentwt::scope::bad_path),
-        help("paths are relative to where you stand: git agentwt scope -- src/main.rs")
-    )]
-    BadPath { text: String, why: String },
-
     #[error("cannot clone here: {dir} is in no git repository that could keep its record")]
     #[diagnostic(
         code(agentwt::add::no_parent_dir),
@@ -416,16 +398,6 @@ diagnostic!(
     TrashRefusal: Self::code_name
 );
 
-fn write_list(config_found: bool) -> String {
-    if config_found {
-        format!("give the scope in {CONFIG_PATH} a list `write = [\"src/**\"]`")
-    } else {
-        format!(
-            "run `git agentwt init`, which writes {CONFIG_PATH} with a list for this repository"
-        )
-    }
-}
-
 const fn running(alive: Alive) -> &'static str {
     match alive {
         Alive::Yes => ", and that agent is still running",
@@ -446,13 +418,11 @@ impl Refusal {
         match self {
             Self::Sync(refusal) => refusal.exit_code(),
             Self::Trash(refusal) => refusal.exit_code(),
-            Self::NoWriteList { .. } => ExitCode::Config,
             Self::NoDefaultBase { .. }
             | Self::UnknownBase { .. }
             | Self::InvalidBranch { .. }
             | Self::NoSuchProcess { .. }
             | Self::BadName { .. }
-            | Self::BadPath { .. }
             | Self::NoDirectory { .. }
             | Self::NoParentDir { .. }
             | Self::NeedsRepo { .. }

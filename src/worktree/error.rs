@@ -7,13 +7,16 @@
 use std::fmt;
 
 use crate::claim::{Claim, Lease, REFS};
+use crate::config::{CONFIG_PATH, ConfigError};
 use crate::disk::DiskError;
 use crate::disk::lock::LockError;
 use crate::error::{Error, Fault};
 use crate::exit::ExitCode;
 use crate::git::GitError;
+use crate::git::checkout::CheckoutFailure;
 use crate::name::{CommitId, WorktreeName};
 use crate::path::escape_for_terminal;
+use crate::sync::{PatternError, SyncRefusal};
 
 /// Says why a worktree of ours cannot be read.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -26,6 +29,53 @@ pub enum WorktreeError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Disk(#[from] DiskError),
+    /// The config is wrong.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Config(#[from] ConfigError),
+    /// A pattern of the file sync is wrong.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Pattern(#[from] PatternError),
+    /// The file sync is refused.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Sync(#[from] Box<SyncRefusal>),
+    /// There is no lock.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Lock(#[from] LockError),
+    /// The files of a worktree cannot be checked out.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Checkout(#[from] CheckoutFailure),
+    /// Neither the config nor an option has a list of what may be edited.
+    #[error("nothing says what `{name}` may edit")]
+    #[diagnostic(
+        code(agentwt::add::no_write_list),
+        help(
+            "{}, or give one here: git agentwt add {name} --write 'src/**' (--write '' for a task that only reads)",
+            write_list(*config_found)
+        )
+    )]
+    NoWriteList {
+        /// The worktree.
+        name: String,
+        /// Whether there is a config.
+        config_found: bool,
+    },
+    /// A path is not a path of the repository.
+    #[error("cannot use {text} as a path: {why}")]
+    #[diagnostic(
+        code(agentwt::scope::bad_path),
+        help("paths are relative to where you stand: git agentwt scope -- src/main.rs")
+    )]
+    BadPath {
+        /// The path.
+        text: String,
+        /// What is wrong.
+        why: String,
+    },
     /// There is no worktree of ours with this name.
     #[error("there is no worktree named `{name}`")]
     #[diagnostic(code(agentwt::facts::unknown_worktree), help("{}", names_help(known)))]
@@ -243,5 +293,21 @@ impl ClaimError {
     #[must_use]
     pub fn is_lost(&self) -> bool {
         self.exit_code() == ExitCode::OwnershipLost
+    }
+}
+
+fn write_list(config_found: bool) -> String {
+    if config_found {
+        format!("give the scope in {CONFIG_PATH} a list `write = [\"src/**\"]`")
+    } else {
+        format!(
+            "run `git agentwt init`, which writes {CONFIG_PATH} with a list for this repository"
+        )
+    }
+}
+
+impl From<SyncRefusal> for WorktreeError {
+    fn from(refusal: SyncRefusal) -> Self {
+        Self::Sync(Box::new(refusal))
     }
 }

@@ -8,6 +8,7 @@ use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::placing::PlacingError;
+use crate::disk::DiskError;
 use crate::disk::files;
 use crate::git::{Git, GitError};
 use crate::path::RepoPath;
@@ -50,7 +51,8 @@ pub fn write_exclude(
     if lines.is_empty() && written.before.is_none() {
         return Ok(written);
     }
-    let mut text = read_users_rules(git)?.unwrap_or_default();
+    let users: Result<_, PlacingError> = read_users_rules(git);
+    let mut text = users?.unwrap_or_default();
     if !text.is_empty() && !text.ends_with(b"\n") {
         text.push(b'\n');
     }
@@ -97,7 +99,10 @@ impl ExcludeFile {
 ///
 /// # Errors
 /// Fails when git does, or the file cannot be read.
-pub fn read_users_rules(git: &Git) -> Result<Option<Vec<u8>>, PlacingError> {
+pub fn read_users_rules<E>(git: &Git) -> Result<Option<Vec<u8>>, E>
+where
+    E: From<GitError> + From<DiskError>,
+{
     let file = git.config_get_path("core.excludesFile")?;
     let file = file.or_else(Git::default_excludes_file);
     let text = file.map(|file| files::read(&file)).transpose()?;

@@ -40,8 +40,55 @@ pub struct IgnoreRules {
 #[derive(Debug, Default)]
 #[must_use]
 pub struct WrittenIgnoreRules {
-    exclude: Option<(Utf8PathBuf, Option<Vec<u8>>, Vec<u8>)>,
+    exclude: Option<SharedFile>,
     gitignore: Option<Utf8PathBuf>,
+}
+
+/// Holds a file that others write too, before and after a change of ours.
+#[derive(Debug)]
+pub struct SharedFile {
+    file: Utf8PathBuf,
+    before: Option<Vec<u8>>,
+    after: Option<Vec<u8>>,
+}
+
+impl SharedFile {
+    /// Reads the file before it changes.
+    ///
+    /// # Errors
+    /// Fails when it cannot be read.
+    pub fn read(file: Utf8PathBuf) -> Result<Self, DiskError> {
+        let before = files::read(&file)?;
+        let after = before.clone();
+        Ok(Self {
+            file,
+            before,
+            after,
+        })
+    }
+
+    /// Reads the file as it was changed.
+    ///
+    /// # Errors
+    /// Fails when it cannot be read.
+    pub fn read_again(&mut self) -> Result<(), DiskError> {
+        self.after = files::read(&self.file)?;
+        Ok(())
+    }
+
+    /// Restores the file, unless another process has written it since; returns what failed.
+    #[must_use]
+    pub fn undo(self) -> Option<String> {
+        if self.before == self.after {
+            return None;
+        }
+        let undone = files::read(&self.file).and_then(|now| match self.before {
+            _ if now != self.after => Ok(()),
+            Some(before) => files::write(&self.file, &before),
+            None => files::remove_file(&self.file),
+        });
+        undone.err().map(|error| error.to_string())
+    }
 }
 
 /// Reads which rules exist.
@@ -78,17 +125,17 @@ fn write(repository: &Repository) -> Result<WrittenIgnoreRules, DiskError> {
     let mut written = WrittenIgnoreRules::default();
     let rules = read(repository)?;
     if !rules.exclude_rule {
-        let file = exclude_file(repository);
-        let before = files::read(&file)?;
-        let mut after = before.clone().unwrap_or_default();
-        if !after.is_empty() && !after.ends_with(b"\n") {
-            after.push(b'\n');
+        let mut shared = SharedFile::read(exclude_file(repository))?;
+        let mut text = shared.before.clone().unwrap_or_default();
+        if !text.is_empty() && !text.ends_with(b"\n") {
+            text.push(b'\n');
         }
-        after.extend_from_slice(EXCLUDE_RULE.as_bytes());
-        after.push(b'\n');
-        files::write(&file, &after)
-            .inspect_err(|_| file.parent().into_iter().for_each(files::remove_if_empty))?;
-        written.exclude = Some((file, before, after));
+        text.extend_from_slice(format!("{EXCLUDE_RULE}\n").as_bytes());
+        let directory = shared.file.parent();
+        files::write(&shared.file, &text)
+            .inspect_err(|_| directory.into_iter().for_each(files::remove_if_empty))?;
+        shared.after = Some(text);
+        written.exclude = Some(shared);
     }
     if !rules.gitignore {
         let file = gitignore_file(repository);
@@ -108,26 +155,22 @@ impl WrittenIgnoreRules {
     pub fn undo(self) -> Vec<String> {
         let mut left = Vec::new();
         // first what frees space: on a full disk the other can only be written then
-        if let Some(file) = self.gitignore {
-            let directory = file.parent().map(ToOwned::to_owned);
-            let is_alone = directory
-                .as_ref()
-                .is_some_and(|d| files::names(d).is_ok_and(|names| names == [".gitignore"]));
-            if is_alone {
-                left.extend(files::remove_file(&file).err());
+        if let Some(file) = self.gitignore
+            && let Some(directory) = file.parent()
+        {
+            if files::names(directory).is_ok_and(|names| names == [".gitignore"]) {
+                left.extend(
+                    files::remove_file(&file)
+                        .err()
+                        .map(|error| error.to_string()),
+                );
             }
-            for directory in directory.iter().flat_map(|d| d.ancestors().take(2)) {
-                files::remove_if_empty(directory);
-            }
+            directory
+                .ancestors()
+                .take(2)
+                .for_each(files::remove_if_empty);
         }
-        if let Some((file, before, after)) = self.exclude {
-            let undone = files::read(&file).and_then(|now| match before {
-                _ if now != Some(after) => Ok(()),
-                Some(before) => files::write(&file, &before),
-                None => files::remove_file(&file),
-            });
-            left.extend(undone.err());
-        }
-        left.iter().map(ToString::to_string).collect()
+        left.extend(self.exclude.and_then(SharedFile::undo));
+        left
     }
 }

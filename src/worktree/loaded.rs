@@ -23,6 +23,7 @@ use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::name::{CommitId, WorktreeName};
 use crate::path::RepoPath;
 use crate::placed::{Origin, Placed, PlacedFile};
+use crate::scope::overlap::WorktreeScope;
 use crate::scope::{Access, Case, EntryKind, Scope};
 use crate::walked::Walked;
 
@@ -549,6 +550,26 @@ pub fn by_path(
         }
     }
     Ok(None)
+}
+
+/// Lists the scopes of the worktrees that an agent may be working in: those whose record is complete
+/// and whose directory exists, except this one.
+///
+/// # Errors
+/// Fails when the records cannot be listed. A damaged record has no scope to compare.
+pub fn worktree_scopes(
+    repository: &Repository,
+    except: Option<&WorktreeName>,
+) -> Result<Vec<WorktreeScope>, WorktreeError> {
+    let others = names(repository)?
+        .into_iter()
+        .filter(|name| except != Some(name));
+    let scope = |name: WorktreeName| {
+        let known = Worktree::load(repository, &name).ok()?;
+        let (name, scope) = (name.to_string(), known.scope);
+        files::is_directory(&known.record.path).then_some(WorktreeScope { name, scope })
+    };
+    Ok(others.filter_map(scope).collect())
 }
 
 fn read_text<T: serde::de::DeserializeOwned>(

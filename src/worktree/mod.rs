@@ -1,17 +1,26 @@
 //! Holds what one worktree of ours is, for every verb: its record, intent, manifest, placed files,
 //! owner and lock; what is saved when something of it is replaced or removed, and what remains of it.
 
+pub mod apart;
+pub mod arguments;
+pub mod bring;
 pub mod claims;
 pub mod error;
 pub mod ignore_rules;
+pub mod listing;
 pub mod loaded;
 mod owner;
+pub mod private_refs;
 pub mod record;
+pub mod register;
 mod removal;
 pub mod repository;
 pub mod saved;
+pub mod scope_edit;
+pub mod settings;
 mod shared;
 mod trash;
+pub mod unfinished;
 
 pub use error::{WorktreeError, git_error};
 pub use loaded::*;
@@ -20,6 +29,7 @@ pub use record::*;
 pub use removal::Removal;
 pub(crate) use repository::joined;
 pub use repository::{Main, Repository};
+pub use settings::{Environment, Loaded, load_config, load_config_of, rules_of};
 pub use shared::{HookFile, Setting, Shared};
 pub use trash::{Trash, Usual};
 pub mod excluding;

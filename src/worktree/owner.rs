@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::claim::Lease;
 use crate::name::CommitId;
+use crate::process;
 
 /// Names who works in a worktree: what `add --owner` said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,5 +65,40 @@ impl fmt::Display for Owner {
             write!(f, "process {} ", process.pid)?;
         }
         write!(f, "on {}, since {})", escape(&self.host), self.since)
+    }
+}
+
+impl Owner {
+    /// Creates an owner with the process that was named; none when that process does not run.
+    #[must_use]
+    pub fn new(id: &str, pid: Option<u32>, since: String) -> Option<Self> {
+        let process = match pid {
+            Some(pid) => {
+                let started = process::started(pid)?;
+                Some(OwnerProcess { pid, started })
+            }
+            None => None,
+        };
+        Some(Self {
+            id: id.to_owned(),
+            host: process::host(),
+            process,
+            since,
+        })
+    }
+
+    /// Whether the owner is alive: only a process of this host can be looked at.
+    #[must_use]
+    pub fn alive(&self) -> Alive {
+        match &self.process {
+            Some(known) if self.host == process::host() => {
+                if process::is_alive(known.pid, &known.started) {
+                    Alive::Yes
+                } else {
+                    Alive::No
+                }
+            }
+            Some(_) | None => Alive::Unknown,
+        }
     }
 }

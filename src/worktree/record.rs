@@ -70,6 +70,40 @@ pub struct Record {
     pub scope: Vec<ScopeRule>,
 }
 
+impl Record {
+    /// Creates the record of a new worktree of which nothing else is known.
+    #[must_use]
+    pub fn new(name: WorktreeName, path: Utf8PathBuf, created: String) -> Self {
+        Self {
+            version: VERSION,
+            branch: BranchName::from_git(name.as_str()),
+            name,
+            created,
+            made_by: MadeBy::Add,
+            strategy: crate::config::Strategy::default(),
+            owner: None,
+            claim: None,
+            path,
+            admin_dir: Utf8PathBuf::new(),
+            dot_git: String::new(),
+            branch_made: false,
+            base: Base {
+                commit: CommitId::unknown(),
+                revision: String::new(),
+                tips: Vec::new(),
+            },
+            checked_out: CommitId::unknown(),
+            ignore_case: false,
+            file_mode: true,
+            conversions: false,
+            profile: None,
+            on_violation: crate::config::OnViolation::default(),
+            integrity: Vec::new(),
+            scope: Vec::new(),
+        }
+    }
+}
+
 /// Says who made a worktree: only what `add` made may be removed by `remove`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -140,28 +174,18 @@ pub enum WatchedFile {
     Alternates,
 }
 
-/// Holds what `add` is about to make, for whoever finds its remains.
+/// Holds what `add` is about to create, for the command that finds an incomplete worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Intent {
     /// [`VERSION`].
     pub version: u32,
-    /// The process that makes it.
+    /// The process that creates it.
     pub process: u32,
-    /// When it began, RFC 3339 in UTC.
-    pub began: String,
-    /// Who will work there, if anybody said.
-    #[serde(default)]
-    pub owner: Option<Owner>,
-    /// The directory.
-    pub path: Utf8PathBuf,
-    /// The branch.
-    pub branch: BranchName,
-    /// What kind of directory it is.
-    #[serde(default)]
-    pub strategy: crate::config::Strategy,
-    /// The commit at which the branch is made in this repository; none when it is not.
+    /// The commit at which the branch is created in this repository; none when it is not.
     pub branch_at: Option<CommitId>,
+    /// The record as far as it is known.
+    pub record: Record,
 }
 
 /// Holds the last verification, as the hooks and `verify` leave it for `list`.
@@ -221,29 +245,19 @@ impl WatchedFile {
     /// Whether other worktrees share it.
     #[must_use]
     pub const fn is_shared(self) -> bool {
-        match self {
-            Self::InfoExclude | Self::InfoAttributes | Self::InfoGrafts | Self::Alternates => true,
-            Self::SparseCheckout
-            | Self::ConfigWorktree
-            | Self::HooksConfig
-            | Self::HooksBinary
-            | Self::HooksScripts => false,
-        }
+        matches!(
+            self,
+            Self::InfoExclude | Self::InfoAttributes | Self::InfoGrafts | Self::Alternates
+        )
     }
 
     /// Whether installing or removing our hooks changes it.
     #[must_use]
     pub const fn is_of_our_hooks(self) -> bool {
-        match self {
-            Self::ConfigWorktree | Self::HooksConfig | Self::HooksBinary | Self::HooksScripts => {
-                true
-            }
-            Self::SparseCheckout
-            | Self::InfoExclude
-            | Self::InfoAttributes
-            | Self::InfoGrafts
-            | Self::Alternates => false,
-        }
+        matches!(
+            self,
+            Self::ConfigWorktree | Self::HooksConfig | Self::HooksBinary | Self::HooksScripts
+        )
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use bstr::BStr;
 use camino::Utf8Path;
 
+use super::WorktreeError;
 use crate::config::FileSyncConfig;
 use crate::disk::candidates::{MainPaths, find_candidates};
 use crate::disk::drift::{digest_below, drift_of, is_proven};
@@ -22,23 +23,6 @@ use crate::sync::{Candidates, Matcher, Pattern, PatternError, PatternOrigin, Syn
 
 /// The file whose rules select among ignored files, at the root.
 const WORKTREE_INCLUDE: &str = ".worktreeinclude";
-
-/// Reports why nothing can be selected.
-#[derive(Debug, thiserror::Error)]
-pub enum SelectionError {
-    /// Git failed.
-    #[error(transparent)]
-    Git(#[from] GitError),
-    /// The disk failed.
-    #[error(transparent)]
-    Disk(#[from] DiskError),
-    /// A pattern is not one.
-    #[error(transparent)]
-    Pattern(#[from] PatternError),
-    /// A pattern goes through a link.
-    #[error(transparent)]
-    Refused(#[from] SyncRefusal),
-}
 
 /// Names the main worktree.
 #[derive(Clone, Copy)]
@@ -97,7 +81,7 @@ impl MainWorktree<'_> {
         &self,
         patterns: &[Pattern],
         include: bool,
-    ) -> Result<Candidates, SelectionError> {
+    ) -> Result<Candidates, WorktreeError> {
         let exists = |name: &str| files::exists(&self.root.join(name));
         let is_built_in = |pattern: &Pattern| *pattern.origin() == PatternOrigin::BuiltIn;
         let mut rules = None;
@@ -119,7 +103,7 @@ impl MainWorktree<'_> {
         for (link, at) in found.links {
             let pattern = &patterns[at];
             if !is_built_in(pattern) {
-                return Err(SelectionError::Refused(SyncRefusal::ThroughLink {
+                return Err(WorktreeError::from(SyncRefusal::ThroughLink {
                     pattern: crate::sync::shown_pattern(pattern.text()),
                     origin: pattern.origin().clone(),
                     link,
@@ -185,7 +169,7 @@ pub fn read_worktree_files(
     tracked: impl FnOnce() -> Result<Vec<RepoPath>, GitError>,
     placed: Placed,
     candidates: &Candidates,
-) -> Result<WorktreeFiles, SelectionError> {
+) -> Result<WorktreeFiles, WorktreeError> {
     let mut found = WorktreeFiles {
         placed,
         ..WorktreeFiles::default()

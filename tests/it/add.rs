@@ -95,6 +95,7 @@ mod what_is_made {
           "branch": "agentwt/task-5",
           "branch_made": true,
           "done": "made",
+          "dry_run": false,
           "files": {
             "excluded": 2,
             "read": 8,
@@ -103,12 +104,12 @@ mod what_is_made {
           "name": "task-5",
           "on_violation": "report",
           "path": "$TMP/repo/.agentwt/worktrees/task-5",
-          "profile": null,
           "schema": "agentwt.add/1",
           "scope": {
             "exclude": [
               "**/secrets/**"
             ],
+            "profile": null,
             "read": [
               "**"
             ],

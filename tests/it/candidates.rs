@@ -8,7 +8,7 @@ use git_agentwt::error::Error;
 use git_agentwt::facts::Repository;
 use git_agentwt::git::{SharedRunner, Trace};
 use git_agentwt::sync::{CandidateKind, Candidates, Pattern, PatternOrigin};
-use git_agentwt::worktree::selection::SelectionError;
+use git_agentwt::worktree::WorktreeError;
 
 use crate::support::{TestRepo, chmod, is_root, write};
 
@@ -22,12 +22,12 @@ fn patterns(globs: &[&str]) -> Vec<Pattern> {
 }
 
 #[track_caller]
-fn find_in(dir: &Path, globs: &[&str]) -> Result<Candidates, SelectionError> {
+fn find_in(dir: &Path, globs: &[&str]) -> Result<Candidates, WorktreeError> {
     find(dir, &patterns(globs))
 }
 
 #[track_caller]
-fn find(dir: &Path, patterns: &[Pattern]) -> Result<Candidates, SelectionError> {
+fn find(dir: &Path, patterns: &[Pattern]) -> Result<Candidates, WorktreeError> {
     let dir = Utf8Path::from_path(dir).expect("it is UTF-8");
     let repository = Repository::find(dir, SharedRunner::default(), Trace::default());
     let repository = repository.expect("a repository");

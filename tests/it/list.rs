@@ -49,12 +49,7 @@ fn every_state() -> TestRepo {
         "git -c core.hooksPath=/dev/null commit -q --allow-empty -m n",
     )
     .ok();
-    let intent = format!(
-        "version = 2\nprocess = 1\nbegan = \"2999-01-02T03:04:05Z\"\npath = \"{}\"\nbranch = \"agentwt/f\"\n",
-        repo.worktree("f-incomplete").display()
-    );
-    std::fs::create_dir(records.join("f-incomplete")).expect("a new directory");
-    std::fs::write(records.join("f-incomplete/intent.toml"), intent).expect("written");
+    repo.write_intent("f-incomplete", "agentwt/f", 1, "2999-01-02T03:04:05Z");
     repo
 }
 

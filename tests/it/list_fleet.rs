@@ -336,11 +336,7 @@ fn with_everything() -> TestRepo {
     let records = repo.main().join(".git/agentwt/worktrees");
     std::fs::write(records.join("damaged/record.toml"), "x").expect("written");
     std::fs::remove_file(records.join("begun/record.toml")).expect("it is there");
-    let intent = format!(
-        "version = 2\nprocess = 1\nbegan = \"2999-01-02T03:04:05Z\"\npath = \"{}\"\nbranch = \"b\"\n",
-        repo.worktree("begun").display()
-    );
-    std::fs::write(records.join("begun/intent.toml"), intent).expect("written");
+    repo.write_intent("begun", "b", 1, "2999-01-02T03:04:05Z");
     repo
 }
 

@@ -4,13 +4,15 @@ use bstr::ByteSlice;
 use camino::Utf8Path;
 
 use super::Reviving;
-use crate::apply::clone::again;
 use crate::disk::files;
 use crate::entry::{Entry, ObjectId};
 use crate::error::Error;
 use crate::facts::Repository;
+use crate::git::clone::carried;
 use crate::git::objects::Objects;
 use crate::path::RepoPath;
+use crate::worktree::Trash;
+use crate::worktree::bring::KEPT;
 
 /// Directories without which git takes a directory for no repository (gitrepository-layout(5)),
 /// also where all refs are packed.
@@ -114,4 +116,39 @@ impl Refs {
         };
         Ok(self.gone.into_iter().map(away).collect())
     }
+}
+
+/// Makes the repository of a clone that was removed again, without any file.
+fn again(
+    home: &Repository,
+    path: &camino::Utf8Path,
+    trash: &Trash,
+    reference: &str,
+) -> Result<Repository, Error> {
+    let from = &home.common_dir;
+    let git = home.git.at(&home.root);
+    if trash.whole {
+        git.init_worktree(path, home.format)?;
+    } else {
+        git.clone_no_checkout(from.as_str(), path)?;
+    }
+    let own = home.clone_at(path, home.format);
+    if trash.whole {
+        let kept = format!("{KEPT}{}/", trash.name);
+        let saved = format!("+{reference}:{reference}");
+        own.git
+            .fetch_shallow(from, &[&saved, &format!("+{kept}*:{kept}*")])?;
+    } else {
+        let config = own.common_dir.join("config");
+        let mut text = crate::disk::files::read(&config)?.unwrap_or_default();
+        text.extend(carried(&home.git.config_list()?, &home.root));
+        crate::disk::files::write(&config, &text)?;
+        for name in ["info/exclude", "info/attributes"] {
+            if let Some(rules) = crate::disk::files::read(&home.common_dir.join(name))? {
+                crate::disk::files::write(&own.common_dir.join(name), &rules)?;
+            }
+        }
+    }
+    own.git.begin_at(&trash.head)?;
+    Ok(own)
 }

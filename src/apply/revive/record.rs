@@ -6,7 +6,6 @@ use camino::Utf8Path;
 
 use super::files::Laid;
 use super::{Reviving, put_file};
-use crate::apply::register::dot_git;
 use crate::config::Strategy;
 use crate::disk::files as disk;
 use crate::error::Error;
@@ -20,6 +19,7 @@ use crate::plan::trash::list::{Listed, Stood};
 use crate::scope::Scope;
 use crate::truth::integrity;
 use crate::worktree::PLACED;
+use crate::worktree::register::read_dot_git;
 use crate::worktree::{Record, WatchedFile, to_text};
 
 /// Writes everything; the record itself last.
@@ -42,7 +42,7 @@ pub(super) fn write(
     admin.clone_into(&mut record.admin_dir);
     record.path.clone_from(&reviving.plan.path);
     record.dot_git = match record.strategy {
-        Strategy::Worktree => dot_git(&record.path)?,
+        Strategy::Worktree => read_dot_git(&record.path)?,
         // a directory
         Strategy::Clone => String::new(),
     };

@@ -1,13 +1,12 @@
 //! Compares the scope of a new worktree with those of the existing ones.
 
 use crate::error::Error;
-use crate::facts::Repository;
-use crate::facts::add::Classified;
-use crate::facts::overlap::worktree_scopes;
 use crate::name::WorktreeName;
 use crate::plan::refusal::Refusal;
 use crate::scope::Scope;
 use crate::scope::overlap::{Overlap, overlaps_of, some};
+use crate::worktree::listing::Classified;
+use crate::worktree::{Repository, worktree_scopes};
 
 /// How many names a note holds.
 const SHOWN: usize = 3;

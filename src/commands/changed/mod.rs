@@ -180,11 +180,7 @@ fn find(
                 WorktreeError::UnknownWorktree { name, .. } => !WorktreeName::parse(name)
                     .is_ok_and(|name| files::exists(&repository.worktree_path(&name))),
                 WorktreeError::NotInWorktree { .. } => true,
-                WorktreeError::Git(_)
-                | WorktreeError::Disk(_)
-                | WorktreeError::Damaged { .. }
-                | WorktreeError::NoDirectory { .. }
-                | WorktreeError::Incomplete { .. } => false,
+                _others => false,
             };
             if wrong_name {
                 return Err(error.into());

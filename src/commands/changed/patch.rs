@@ -11,7 +11,6 @@ use crate::disk::below::open_below;
 use crate::disk::files::Opened;
 use crate::disk::{DiskError, files};
 use crate::entry::{Entry, Mode, ObjectId};
-use crate::facts::apart::{Apart, quoted};
 use crate::git::objects::ObjectFormat;
 use crate::git::{Git, GitMode};
 use crate::name::CommitId;
@@ -19,6 +18,7 @@ use crate::path::RepoPath;
 use crate::scope::{Access, EntryKind};
 use crate::truth::Survey;
 use crate::truth::commits::OwnCommit;
+use crate::worktree::apart::{Apart, quoted};
 use crate::worktree::repository::Repository;
 use crate::worktree::{Worktree, WorktreeError};
 

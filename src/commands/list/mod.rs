@@ -16,15 +16,15 @@ use crate::disk::files;
 use crate::disk::usage::usage;
 use crate::error::Error;
 use crate::facts::Repository;
-use crate::facts::add::Listing;
 use crate::facts::held::Held;
-use crate::facts::overlap::{tracked, worktree_scopes};
 use crate::git::index::read_index;
 use crate::name::{CommitId, WorktreeName};
 use crate::placed::{DriftCounts, Here};
 use crate::scope::overlap::{Overlap, overlaps_among};
 use crate::truth::position::{Position, positions};
 use crate::truth::shared::main_changed;
+use crate::worktree::listing::Listing;
+use crate::worktree::worktree_scopes;
 use crate::worktree::{Intent, RecordState, Worktree, lost, names};
 
 /// Lists all worktrees of ours, sorted by name, or what they may both write.
@@ -85,9 +85,9 @@ fn overlaps(repository: &Repository) -> Result<Vec<Overlap>, Error> {
     let live = worktree_scopes(repository, None)?;
     let head = repository.git.rev_parse_commit("HEAD")?;
     let listing = head
-        .map(|head| Listing::of(repository, &head))
+        .map(|head| Listing::read(repository, &head))
         .transpose()?;
-    let tracked = listing.map(|listing| tracked(&listing));
+    let tracked = listing.map(|listing| listing.kinds());
     Ok(overlaps_among(&live, &tracked.unwrap_or_default()))
 }
 
@@ -156,10 +156,10 @@ fn placed(repository: &Repository, known: &Worktree) -> Option<DriftCounts> {
 fn incomplete(name: &str, intent: &Intent) -> ListedWorktree {
     ListedWorktree {
         name: name.to_owned(),
-        path: intent.path.clone(),
+        path: intent.record.path.clone(),
         state: "incomplete",
-        branch: Some(intent.branch.to_string()),
-        began: Some(intent.began.clone()),
+        branch: Some(intent.record.branch.to_string()),
+        began: Some(intent.record.created.clone()),
         process: Some(intent.process),
         detail: None,
         details: None,

@@ -11,8 +11,6 @@ use bstr::BStr;
 use super::facts;
 use super::plan::{PathNow, RestorePlan, UndoPlan, Violation};
 use super::rewrite::{Rewritten, rewrite};
-use crate::apply::register::{config_is_as_recorded, renew_config};
-use crate::apply::{sparse, write_bits};
 use crate::commands::Session;
 use crate::disk::copy::{Item, Source};
 use crate::disk::directory_modes::DirectoryModes;
@@ -31,7 +29,8 @@ use crate::placed::{Origin, PlacedFile, PlacedKind};
 use crate::truth::Survey;
 use crate::worktree::placing::{Destination, Placing};
 use crate::worktree::saved::{Rescue, SavedPath, SavedRestore, Saving};
-use crate::worktree::{Repository, Worktree};
+use crate::worktree::scope_edit::{set_bits_of_index, set_bits_of_placed, sparse_patterns};
+use crate::worktree::{Repository, WatchedFile, Worktree};
 
 /// Holds what was done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -299,7 +298,8 @@ impl Restoring<'_> {
         change(repository, known, branch, &self.targets(), &[], || {
             if plan.sparse {
                 let index = facts::read_own_index(repository, known)?;
-                sparse::put_back(repository, known, &sparse::patterns(known, &index))?;
+                let patterns = sparse_patterns(&known.scope, &index);
+                known.set_sparse(repository, Some(&patterns))?;
             }
             self.write_files()?;
             self.put_placed_back()
@@ -309,11 +309,11 @@ impl Restoring<'_> {
         let mut index = facts::read_own_index(repository, known)?;
         index.retain(|entry| restored(&entry.path) || drifted(&entry.path));
         let (root, scope) = (&known.record.path, &known.scope);
-        write_bits::apply(root, scope, &index, Doing::Change)?;
+        set_bits_of_index(root, scope, &index, Doing::Change)?;
         if !plan.permissions.is_empty() {
             let placed = known.placed()?;
             let placed = placed.files().iter().filter(|file| drifted(&file.path));
-            write_bits::apply_to_placed(root, scope, placed, Doing::Change)?;
+            set_bits_of_placed(root, scope, placed, Doing::Change)?;
         }
         Ok(known.hardened_git(repository).update_index_refresh()?)
     }
@@ -411,10 +411,10 @@ impl Restoring<'_> {
         };
         let stop = || false;
         let to = Destination::new(repository, known, &self.session.progress, &stop);
-        let renew = config_is_as_recorded(repository, &known.record)?;
+        let renew = known.config_is_as_recorded(repository)?;
         let placed = to.place(&placing)?;
         if placed.changed_config && renew {
-            renew_config(repository, known)?;
+            known.renew_digests(repository, |file| file == WatchedFile::ConfigWorktree)?;
         }
         let _ = placed.keep();
         Ok(())

@@ -17,19 +17,16 @@ pub use self::rewrite::Rewritten;
 use super::{Outcome, Session};
 use crate::answer::shapes::{PathField, SavedField, paths};
 use crate::answer::{Answer, Cell, Paint, Row, Text, count};
-use crate::apply::outcome;
 use crate::disk::files::Lock;
 use crate::entry::Mode;
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::facts::given;
 use crate::name::CommitId;
 use crate::path::RepoPath;
-use crate::plan::refusal::Refusal;
 use crate::truth::{IndexFile, Survey, collect};
 use crate::verify::{VerifyOptions, verify};
 use crate::worktree::saved::find_restore;
-use crate::worktree::{Repository, Worktree};
+use crate::worktree::{Repository, Worktree, WorktreeError, arguments};
 
 /// The answer of `restore`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -192,7 +189,7 @@ pub fn run(
 ) -> Result<Outcome<RestoreAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let mut words: Vec<OsString> = options.args.clone();
-    let named = given::take_name(&repository, &mut words)?;
+    let named = arguments::load_named(&repository, &mut words)?;
     words.extend(options.paths.iter().cloned());
     let _lock = Lock::wait(&repository.name_lock(&named.record.name))?;
     // it may have changed while we waited
@@ -239,10 +236,10 @@ fn asked_paths(
     words: Vec<OsString>,
 ) -> Result<Vec<RepoPath>, Error> {
     let root = &known.record.path;
-    let below = given::prefix(repository, Some(root));
+    let below = arguments::prefix(repository, Some(root));
     let roots = [root, &repository.root];
-    let parse = |word| given::parse(&below, &roots, &given::bytes_of(word));
-    let paths: Result<Vec<_>, Refusal> = words.into_iter().map(parse).collect();
+    let parse = |word| arguments::parse(&below, &roots, &arguments::bytes_of(word));
+    let paths: Result<Vec<_>, WorktreeError> = words.into_iter().map(parse).collect();
     Ok(paths?.into_iter().map(|(path, _)| path).collect())
 }
 
@@ -312,7 +309,7 @@ fn verify_again(
 ) -> Result<(), Error> {
     let changes = collect(repository, known, &IndexFile::Own)?.changes;
     let report = verify(&known.scope, changes, VerifyOptions::default());
-    if let Err(error) = outcome::store(known, &report, &Session::now()) {
+    if let Err(error) = known.write_verification(&report, &Session::now()) {
         let note = format!("the outcome is not kept for `list`: {error}");
         outcome.notes.push(note);
     }

@@ -14,88 +14,153 @@ use super::{Outcome, Session};
 use crate::answer::shapes::{AccessCounts, RuleField};
 use crate::cli::ScopeLists;
 use crate::config::SettingFlags;
+use crate::disk::{DiskError, files};
 use crate::error::Error;
-use crate::facts::scope::{Subject, counted, of_profile};
-use crate::facts::{Repository, given, load_config};
+use crate::name::CommitId;
+use crate::path::RepoPath;
+use crate::scope::{EntryKind, Scope, Verdict};
+use crate::worktree::listing::Listing;
+use crate::worktree::{Repository, WorktreeError, arguments, load_config, rules_of};
+
+/// Holds the scope that is shown.
+struct Shown {
+    /// The name of the worktree, or of the profile.
+    name: String,
+    /// The directory of the worktree; none for a profile.
+    path: Option<Utf8PathBuf>,
+    scope: Scope,
+    /// The commit whose files are counted; none when there is no commit yet.
+    commit: Option<CommitId>,
+}
 
 /// Shows a scope, or decides about paths.
 ///
 /// # Errors
-/// Fails when the scope cannot be had, or a path is none of the repository.
+/// Fails when the scope cannot be loaded, or a path is not in the repository.
 pub fn run(session: &Session, options: &crate::cli::Scope) -> Result<Outcome<ScopeAnswer>, Error> {
     let repository = session.repository()?;
     let mut words: Vec<OsString> = options.args.clone();
-    let subject = match &options.profile {
-        Some(profile) => profile_subject(session, &repository, profile)?,
-        None => Subject::of(given::take_name(&repository, &mut words)?),
+    let shown = match &options.profile {
+        Some(profile) => load_profile(session, &repository, profile)?,
+        None => {
+            let known = arguments::load_named(&repository, &mut words)?;
+            Shown {
+                name: known.record.name.to_string(),
+                path: Some(known.record.path),
+                scope: known.scope,
+                commit: Some(known.record.base.commit),
+            }
+        }
     };
     words.extend(options.paths.iter().cloned());
-    let mut paths: Vec<BString> = words.into_iter().map(given::bytes_of).collect();
+    let mut paths: Vec<BString> = words.into_iter().map(arguments::bytes_of).collect();
     if options.stdin {
-        paths.extend(from_stdin(options.output.form().1)?);
+        paths.extend(read_stdin(options.output.form().1)?);
     }
-    if paths.is_empty() && !options.stdin {
-        let counted = counted(&repository, subject)?;
-        let rules = counted.rules.iter().map(|(rule, matches)| CountedRule {
-            rule: RuleField::from(rule),
-            matches: *matches,
-        });
-        return Ok(Outcome::done(ScopeAnswer {
-            whole: Some(WholeScope {
-                name: counted.name,
-                rules: rules.collect(),
-                files: AccessCounts {
-                    write: counted.files.write,
-                    read: counted.files.read,
-                    excluded: counted.files.excluded,
-                },
-                advice: counted.advice,
-            }),
-            paths: None,
-        }));
-    }
-    let below = given::prefix(&repository, subject.path.as_ref());
-    let mut roots: Vec<&Utf8PathBuf> = subject.path.iter().chain(&repository.toplevel).collect();
-    roots.push(&repository.root);
-    let mut decided = Vec::new();
-    for given in paths {
-        let (path, kind) = given::parse(&below, &roots, &given)?;
-        let verdict = subject.verdict(&repository, &path, kind)?;
-        decided.push(PathDecision::new(&given, verdict.access, verdict.rule));
-    }
-    Ok(Outcome::done(ScopeAnswer {
+    let mut answer = ScopeAnswer {
         whole: None,
-        paths: Some(decided),
-    }))
+        paths: None,
+    };
+    if paths.is_empty() && !options.stdin {
+        answer.whole = Some(count(&repository, &shown)?);
+        return Ok(Outcome::done(answer));
+    }
+    let below = arguments::prefix(&repository, shown.path.as_ref());
+    let mut roots: Vec<&Utf8PathBuf> = shown.path.iter().chain(&repository.toplevel).collect();
+    roots.push(&repository.root);
+    let decide = |given: &BString| -> Result<PathDecision, WorktreeError> {
+        let (path, kind) = arguments::parse(&below, &roots, given)?;
+        let verdict = shown.verdict(&repository, &path, kind)?;
+        Ok(PathDecision::new(given, verdict.access, verdict.rule))
+    };
+    answer.paths = Some(paths.iter().map(decide).collect::<Result<_, _>>()?);
+    Ok(Outcome::done(answer))
 }
 
-fn profile_subject(
-    session: &Session,
-    repository: &Repository,
-    profile: &str,
-) -> Result<Subject, Error> {
+/// Counts what each rule matches.
+fn count(repository: &Repository, shown: &Shown) -> Result<WholeScope, WorktreeError> {
+    let rules = shown.scope.rules();
+    let (mut matches, mut advice) = (vec![0; rules.len()], Vec::new());
+    let mut files = AccessCounts::default();
+    if let Some(commit) = &shown.commit {
+        let listing = Listing::read(repository, commit)?;
+        (matches, advice) = listing.coverage(&shown.scope);
+        files = listing.classify(&shown.scope).counts();
+    }
+    let rules = rules
+        .iter()
+        .zip(matches)
+        .map(|(rule, matches)| CountedRule {
+            rule: RuleField::from(rule),
+            matches,
+        });
+    Ok(WholeScope {
+        name: shown.name.clone(),
+        rules: rules.collect(),
+        files,
+        advice,
+    })
+}
+
+fn load_profile(session: &Session, repository: &Repository, profile: &str) -> Result<Shown, Error> {
     let flags = SettingFlags {
         scope: Some(profile.to_owned()),
         ..SettingFlags::default()
     };
     let loaded = load_config(repository, &flags, &session.environment)?;
-    let found = loaded
-        .settings
-        .profile(&loaded.config)?
-        .cloned()
-        .unwrap_or_default();
-    let rules = crate::plan::rules::rules_of(profile, Some(&found), &ScopeLists::default(), true)?;
-    of_profile(repository, profile, rules).map_err(Error::from)
+    let found = loaded.settings.profile(&loaded.config)?;
+    let rules = rules_of(profile, found, &ScopeLists::default(), true)?;
+    Ok(Shown {
+        name: profile.to_owned(),
+        path: None,
+        scope: Scope::compile(rules, repository.case()?).map_err(Error::from)?,
+        commit: repository.git.rev_parse_commit("HEAD")?,
+    })
 }
 
-fn from_stdin(nul: bool) -> Result<Vec<BString>, Error> {
+impl Shown {
+    /// The access of a path, and the rule that decides. A path that was given like that of a file is
+    /// that of a directory where a directory or submodule is (`git check-ignore` asks the index and
+    /// the disk); only where that makes a difference is it looked at.
+    fn verdict(
+        &self,
+        repository: &Repository,
+        path: &RepoPath,
+        given: EntryKind,
+    ) -> Result<Verdict<'_>, WorktreeError> {
+        let verdict = self.scope.verdict(path, given);
+        let as_directory = self.scope.verdict(path, EntryKind::Directory);
+        if verdict == as_directory || !self.is_directory(repository, path)? {
+            return Ok(verdict);
+        }
+        Ok(as_directory)
+    }
+
+    /// Whether the commit has a directory at a path, else the disk.
+    fn is_directory(
+        &self,
+        repository: &Repository,
+        path: &RepoPath,
+    ) -> Result<bool, WorktreeError> {
+        if let Some(commit) = &self.commit {
+            let objects = repository.objects()?;
+            let tree = objects.commit(commit)?.tree;
+            if let Some((mode, _)) = objects.held_at(&tree, path)? {
+                return Ok(mode.is_none_or(|mode| EntryKind::of(mode) == EntryKind::Directory));
+            }
+        }
+        let root = self.path.as_ref().unwrap_or(&repository.root);
+        let path = path.to_os_path().map(|path| root.as_std_path().join(path));
+        Ok(path.is_ok_and(|path| files::stands_directory(&path)))
+    }
+}
+
+fn read_stdin(nul: bool) -> Result<Vec<BString>, Error> {
     let mut bytes = Vec::new();
-    std::io::stdin()
-        .read_to_end(&mut bytes)
-        .map_err(|error| crate::disk::DiskError::new("read standard input", error))?;
+    let read = std::io::stdin().read_to_end(&mut bytes);
+    read.map_err(|error| DiskError::new("read standard input", error))?;
     let end = if nul { 0 } else { b'\n' };
-    let words = bytes
-        .split(|byte| *byte == end)
-        .filter(|word| !word.is_empty());
+    let words = bytes.split(|byte| *byte == end);
+    let words = words.filter(|word| !word.is_empty());
     Ok(words.map(BString::from).collect())
 }

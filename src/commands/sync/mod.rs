@@ -11,14 +11,12 @@ use std::collections::BTreeMap;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{Outcome, Session};
-use crate::apply::register::{config_is_as_recorded, renew_config};
 use crate::config::SettingFlags;
 use crate::disk::drift::drift;
 use crate::disk::files::{self, Lock};
 use crate::disk::standing::standing;
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::facts::{Main, Repository, Worktree, WorktreeError, given, load_config};
 use crate::git::index::{read_index, read_paths};
 use crate::name::WorktreeName;
 use crate::path::RepoPath;
@@ -31,6 +29,9 @@ use crate::worktree::names;
 use crate::worktree::placing::{Destination, Placing};
 use crate::worktree::saved::{Rescue, Saving};
 use crate::worktree::selection::{patterns, read_worktree_files};
+use crate::worktree::{
+    Main, Repository, WatchedFile, Worktree, WorktreeError, arguments, load_config,
+};
 
 pub use plan::PullPlan;
 
@@ -227,12 +228,12 @@ impl Run<'_> {
             });
         }
         let own = known.repository(self.repository);
-        let renew = config_is_as_recorded(&own, &known.record)?;
+        let renew = known.config_is_as_recorded(&own)?;
         let stop = || false;
         let to = Destination::new(self.repository, known, &self.session.progress, &stop);
         let (cleaned, changed_config) = apply::apply_clean(&to, placed, plan)?;
         if changed_config && renew {
-            renew_config(&own, known)?;
+            known.renew_digests(&own, is_config)?;
         }
         Ok(cleaned)
     }
@@ -260,15 +261,15 @@ impl Run<'_> {
         }
         let rescue = self.save(known, &record.path, &plan.save)?;
         let own = known.repository(self.repository);
-        let renew = config_is_as_recorded(&own, record)?;
+        let renew = known.config_is_as_recorded(&own)?;
         session.tell_copies(&plan);
         let placed = to.place(&Placing::new(&plan, placed));
         let placed = self.unless_stopped(placed)?;
         if placed.changed_config
             && renew
-            && let Err(error) = renew_config(&own, known)
+            && let Err(error) = known.renew_digests(&own, is_config)
         {
-            return Err(error.leaving(placed.take_back()));
+            return Err(Error::from(error).leaving(placed.take_back()));
         }
         let left = placed.keep();
         let paths: Vec<&RepoPath> = plan.files().map(|copy| &copy.path).collect();
@@ -312,11 +313,11 @@ impl Run<'_> {
     fn pull(&mut self, known: &Worktree, placed: &Placed) -> Result<Done, Error> {
         let (repository, options) = (self.repository, self.options);
         let path = &known.record.path;
-        let below = given::prefix(repository, Some(path));
+        let below = arguments::prefix(repository, Some(path));
         let mut asked = Vec::new();
         for word in &options.pull {
-            let given = given::bytes_of(word.clone());
-            asked.push(given::parse(&below, &[path, &repository.root], &given)?.0);
+            let given = arguments::bytes_of(word.clone());
+            asked.push(arguments::parse(&below, &[path, &repository.root], &given)?.0);
         }
         let home = repository.home();
         // of a sparse index only git knows; what is in it as a directory is not on disk
@@ -405,4 +406,8 @@ impl Run<'_> {
             .push((without_config, globs.clone(), selection));
         Ok(self.selections.len() - 1)
     }
+}
+
+fn is_config(file: WatchedFile) -> bool {
+    file == WatchedFile::ConfigWorktree
 }

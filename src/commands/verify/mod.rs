@@ -7,8 +7,6 @@ use serde::Serialize;
 
 use crate::answer::shapes::FindingField;
 use crate::answer::{Answer, Row, Text, VerdictField};
-use crate::apply::outcome;
-use crate::apply::register::accept_shared;
 use crate::change::ChangeSet;
 use crate::commands::{Outcome, Session};
 use crate::disk::files::Lock;
@@ -89,7 +87,7 @@ pub fn run(
         }
         for known in &mut chosen.known {
             let _one_at_a_time = Lock::wait(&repository.name_lock(&known.record.name))?;
-            *known = accept_shared(&known.repository(&repository), known)?;
+            *known = known.accept_shared(&known.repository(&repository))?;
         }
     }
     for known in &chosen.known {
@@ -100,7 +98,7 @@ pub fn run(
         let mut changes = known.unless_gone(&repository, changes)?;
         changes.integrity.extend(integrity::lock(&known.record));
         let report = verify(&known.scope, changes, options.verify_options());
-        if let Err(error) = outcome::store(known, &report, &Session::now()) {
+        if let Err(error) = known.write_verification(&report, &Session::now()) {
             notes.push(format!("the outcome is not kept for `list`: {error}"));
         }
         let (name, path) = (known.record.name.as_str(), known.record.path.clone());
@@ -145,7 +143,7 @@ fn settled(repository: &Repository, known: &Worktree) -> Result<ChangeSet, Workt
         let Survey {
             changes, walked, ..
         } = collect_with(repository, known, &IndexFile::Own, &terms)?;
-        outcome::keep(known, walked.as_ref());
+        known.write_walked(walked.as_ref());
         let after = known.activity(repository);
         if after == before && !after.locked || looks == LOOKS {
             return Ok(changes);

@@ -27,13 +27,13 @@ use crate::git::{Git, GitMode};
 use crate::manifest::{Item, Manifest};
 use crate::name::CommitId;
 use crate::path::{RepoPath, escape_for_terminal};
-use crate::plan::rules::rules_of;
 use crate::scope::Scope;
 use crate::truth::commits::History;
 use crate::truth::ground::Trees;
 use crate::truth::leaks::{contents, leaks};
 use crate::verify::verify;
 use crate::worktree::repository::{CONFIG, Repository};
+use crate::worktree::rules_of;
 use crate::worktree::{RecordState, WorktreeError};
 
 /// Verifies a range.

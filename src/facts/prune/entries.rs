@@ -7,7 +7,6 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::age;
 use crate::disk::files;
 use crate::entry::Entry;
-use crate::facts::kept;
 use crate::facts::remove::Around;
 use crate::git::GitMode;
 use crate::git::index::{Stage, read_index};
@@ -18,6 +17,7 @@ use crate::plan::prune::{EntryFacts, LockFacts, OLD, Work};
 use crate::process;
 use crate::worktree::Worktree;
 use crate::worktree::WorktreeError;
+use crate::worktree::private_refs::read_put_aside_in;
 use crate::worktree::repository::{Repository, WORKTREES};
 
 /// The private git directory that belongs to a worktree's directory, there or not.
@@ -130,7 +130,7 @@ fn work(repository: &Repository, around: &Around, admin: &Utf8Path) -> Result<Wo
     if alone || was_detached {
         return Ok(Work::Some);
     }
-    for kept in kept::in_directory(&git, admin)? {
+    for kept in read_put_aside_in(&git, admin)? {
         if !around.nowhere(repository, &kept)?.is_empty() {
             return Ok(Work::Some);
         }

@@ -15,7 +15,7 @@ use crate::worktree::repository::Repository;
 #[must_use]
 pub fn owner(known: &Worktree) -> Option<(String, Alive)> {
     let owner = known.record.owner.as_ref()?;
-    Some((owner.id.clone(), crate::facts::owner::alive(owner)))
+    Some((owner.id.clone(), owner.alive()))
 }
 
 /// For how many seconds nothing happened: since it was made, since git wrote its index, moved its

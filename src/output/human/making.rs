@@ -2,97 +2,10 @@
 
 use super::count;
 use crate::answer::Paint;
-use crate::commands::add::{Added, Done};
 use crate::commands::remove::Removed;
-use crate::config::{Choice, Client};
-use crate::output::{Printed, sync};
-use crate::plan::add::PlannedBranch;
+use crate::output::Printed;
 use crate::plan::remove::BranchFate;
-use crate::scope::RuleList;
 use crate::size::Size;
-
-/// The path on stdout, and only that; the rest on stderr. `-n` prints the plan instead.
-pub fn add(added: &Added, paint: Paint) -> Printed {
-    let plan = &added.plan;
-    let branch = match &plan.branch {
-        PlannedBranch::Make(name) => format!("new branch {}", paint.name(name.as_str())),
-        PlannedBranch::Existing(name, _) => format!("branch {}", paint.name(name.as_str())),
-    };
-    let base = match &plan.branch {
-        // an existing branch counts from its own tip unless --base was given
-        PlannedBranch::Existing(_, tip) if *tip == plan.base => plan.base.short().to_owned(),
-        PlannedBranch::Existing(..) | PlannedBranch::Make(_) => {
-            format!("{} ({})", plan.base.short(), plan.revision)
-        }
-    };
-    let files = added.files;
-    let files = format!(
-        "{} to edit, {} to read, {} excluded",
-        count(files.write, "file", "files"),
-        files.read,
-        files.excluded
-    );
-    let path = format!("{}\n", plan.path).into_bytes();
-    match added.done {
-        Done::Made => {
-            let name = paint.name(plan.name.as_str());
-            let mut stderr = format!("{name}: {branch} at {base}; {files}\n");
-            if let Some(plan) = &added.synced {
-                if plan.files().count() > 0 {
-                    stderr.push_str(&sync::summary(added.plan.name.as_str(), plan, false, paint));
-                }
-                stderr.push_str(&sync::left_out(added.plan.name.as_str(), plan));
-            }
-            Printed {
-                stdout: path,
-                stderr,
-            }
-        }
-        Done::Kept => {
-            let stderr = format!("{} is there already\n", paint.name(plan.name.as_str()));
-            Printed {
-                stdout: path,
-                stderr,
-            }
-        }
-        Done::Planned => {
-            let list = |list: RuleList| {
-                let rules = plan.rules.iter().filter(|rule| rule.list == list);
-                let patterns: Vec<&str> = rules.map(|rule| rule.pattern.as_str()).collect();
-                if patterns.is_empty() {
-                    "nothing".to_owned()
-                } else {
-                    patterns.join("  ")
-                }
-            };
-            let mut stdout = format!(
-                "would make {}\n  branch   {branch}\n  base     {base}\n  write    {}\n  read     {}\n  exclude  {}\n  files    {files}\n",
-                paint.name(plan.path.as_str()),
-                list(RuleList::Write),
-                list(RuleList::Read),
-                list(RuleList::Exclude),
-            );
-            if let Some(synced) = added
-                .synced
-                .as_ref()
-                .filter(|plan| plan.files().count() > 0)
-            {
-                let files = count(synced.files().count(), "file", "files");
-                let size = crate::size::Size(synced.bytes());
-                stdout.push_str(&format!("  sync     {files} ({size})\n"));
-            }
-            if plan.client != Client::None {
-                let files: Vec<_> = plan.context.iter().map(|f| f.path.to_string()).collect();
-                let (files, client) = (files.join("  "), plan.client.as_str());
-                stdout.push_str(&format!("  context  {files} (for {client})\n"));
-            }
-            Printed {
-                stdout: stdout.into_bytes(),
-                stderr: String::new(),
-            }
-        }
-    }
-}
 
 /// The rescue ref on stdout, where there is one; what was done on stderr.
 pub fn remove(all: &[Removed], paint: Paint) -> Printed {

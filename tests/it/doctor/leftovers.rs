@@ -55,14 +55,7 @@ fn what_is_advised_for_a_directory_that_is_gone_works() {
 fn an_add_that_was_killed_is_told_from_one_that_runs() {
     let repo = well();
     let intent = |process: u32| {
-        let record = repo.main().join(".git/agentwt/worktrees/half");
-        std::fs::create_dir_all(&record).expect("a directory");
-        let path = repo.worktree("half");
-        let text = format!(
-            "version = 2\nprocess = {process}\nbegan = \"2026-01-02T03:04:05Z\"\npath = \"{}\"\nbranch = \"agentwt/half\"\n",
-            path.display()
-        );
-        std::fs::write(record.join("intent.toml"), text).expect("an intent");
+        repo.write_intent("half", "agentwt/half", process, "2026-01-02T03:04:05Z");
         doctor(&repo, &[])
     };
     let killed = intent(u32::MAX - 1);

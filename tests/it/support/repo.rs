@@ -6,6 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use git_agentwt::name::{BranchName, WorktreeName};
+use git_agentwt::worktree::{Intent, Record, VERSION, to_text};
+
 use super::{Said, binary, hermetic, template};
 
 /// Represents a repository in a temporary directory of its own, which is removed at the end.
@@ -153,6 +156,25 @@ impl TestRepo {
     #[must_use]
     pub fn worktree(&self, name: &str) -> PathBuf {
         self.main.join(".agentwt/worktrees").join(name)
+    }
+
+    /// Writes the intent of an `add` that was killed, or runs in this process.
+    pub fn write_intent(&self, name: &str, branch: &str, process: u32, began: &str) {
+        let name = WorktreeName::parse(name).expect("a name");
+        let path = self.worktree(name.as_str());
+        let path = path.to_str().expect("UTF-8").into();
+        let dir = self.main.join(".git/agentwt/worktrees").join(name.as_str());
+        let intent = Intent {
+            version: VERSION,
+            process,
+            branch_at: None,
+            record: Record {
+                branch: BranchName::from_git(branch),
+                ..Record::new(name, path, began.to_owned())
+            },
+        };
+        std::fs::create_dir_all(&dir).expect("a directory");
+        std::fs::write(dir.join("intent.toml"), to_text(&intent)).expect("written");
     }
 
     /// Keeps the directory for looking at it after a failure.

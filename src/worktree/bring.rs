@@ -8,16 +8,16 @@
 use std::collections::BTreeSet;
 
 use crate::entry::ObjectId;
-use crate::error::Error;
-use crate::facts::{Repository, Worktree, kept};
 use crate::git::GitMode;
 use crate::git::objects::Named;
 use crate::git::refs::Ref;
 use crate::name::CommitId;
+use crate::worktree::private_refs::read_put_aside;
 use crate::worktree::saved::Rescue;
+use crate::worktree::{Repository, Worktree, WorktreeError};
 
 /// Where commits and tags are kept that only a clone had, below its name.
-pub(super) const KEPT: &str = "refs/agentwt/kept/";
+pub const KEPT: &str = "refs/agentwt/kept/";
 
 /// Holds what a clone had that its home did not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub fn bring(
     repository: &Repository,
     known: &Worktree,
     trash: Option<&Rescue>,
-) -> Result<Brought, Error> {
+) -> Result<Brought, WorktreeError> {
     let own = known.repository(repository);
     if !own.is_clone() {
         return Ok(Brought::default());
@@ -93,7 +93,7 @@ fn point(
     incoming: &str,
     tip: &CommitId,
     kept: &dyn Fn(&CommitId) -> String,
-) -> Result<(), Error> {
+) -> Result<(), WorktreeError> {
     let git = home.git.with_mode(GitMode::Hardened);
     let before = git.rev_parse_commit(incoming)?;
     if let Some(before) = &before
@@ -118,7 +118,11 @@ struct Fresh {
 
 /// Finds it. What the clone had from the beginning is nobody's work of there, and what was saved
 /// before its removal holds its work only for a while.
-fn fresh(own: &Repository, known: &Worktree, trash: Option<&Rescue>) -> Result<Fresh, Error> {
+fn fresh(
+    own: &Repository,
+    known: &Worktree,
+    trash: Option<&Rescue>,
+) -> Result<Fresh, WorktreeError> {
     let incoming = "refs/agentwt/incoming/";
     let prefixes = ["refs/heads/", "refs/remotes/", "refs/tags/", incoming, KEPT];
     let home = own.home().git.with_mode(GitMode::Hardened);
@@ -131,7 +135,7 @@ fn fresh(own: &Repository, known: &Worktree, trash: Option<&Rescue>) -> Result<F
     has.insert(known.record.base.commit.clone());
     let git = own.git.with_mode(GitMode::Hardened);
     // what git has put aside is in no ref
-    let aside = kept::of(own, known)?;
+    let aside = read_put_aside(own, known)?;
     let mut lines = git.rev_list_everything(&has, &aside)?;
     let objects = own.objects()?;
     if let Some(trash) = trash {
@@ -163,7 +167,11 @@ fn fresh(own: &Repository, known: &Worktree, trash: Option<&Rescue>) -> Result<F
 
 /// What `restore` and this removal saved in the clone and is not at home. Where home has something
 /// else under that name, it is kept by its commit.
-fn saved(own: &Repository, known: &Worktree, trash: Option<&Rescue>) -> Result<Vec<Ref>, Error> {
+fn saved(
+    own: &Repository,
+    known: &Worktree,
+    trash: Option<&Rescue>,
+) -> Result<Vec<Ref>, WorktreeError> {
     let name = &known.record.name;
     let mut below = vec![format!("refs/agentwt/rescue/{name}/")];
     below.extend(trash.map(|trash| trash.name.clone()));

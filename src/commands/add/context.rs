@@ -1,16 +1,16 @@
 //! Decides which files tell the client about its task, before anything is made; pure.
 
-use super::add::AddPlan;
-use super::refusal::Refusal;
+use super::plan::AddPlan;
 use crate::client::{Context, Layout, PathState, Root};
 use crate::config::Choice;
 use crate::entry::Entry;
 use crate::path::RepoPath;
+use crate::plan::refusal::Refusal;
 use crate::scope::{Access, Case, EntryKind, Scope, escape_for_rule};
 
 /// Holds what stands in the worktree before we write there.
 #[derive(Clone, Copy, Debug)]
-pub struct Around<'a> {
+pub(super) struct Around<'a> {
     /// The scope.
     pub scope: &'a Scope,
     /// Every entry of the commit that is checked out.
@@ -21,21 +21,26 @@ pub struct Around<'a> {
     pub root: Root<'a>,
 }
 
-/// Lays the context of a worktree out that is to be made; nothing where it has no client.
+/// Plans the context files of a new worktree; none where it has no client.
 ///
 /// # Errors
 /// Refuses when every file that the client reads by itself is held or excluded.
-pub fn plan(plan: &AddPlan, prompt: &[u8], around: &Around<'_>) -> Result<Layout, Refusal> {
+pub(super) fn plan_context(
+    plan: &AddPlan,
+    prompt: &[u8],
+    around: &Around<'_>,
+) -> Result<Layout, Refusal> {
     let Some(client) = crate::client::named(Choice::as_str(plan.client)) else {
         return Ok(Layout::default());
     };
+    let record = &plan.record;
     let context = Context {
         prompt,
-        name: &plan.name,
-        branch: plan.branch.name(),
-        base: &plan.base,
-        revision: &plan.revision,
-        rules: &plan.rules,
+        name: &record.name,
+        branch: &record.branch,
+        base: &record.base.commit,
+        revision: &record.base.revision,
+        rules: &record.scope,
         root: around.root,
     };
     Ok(client.layout(&context, &|path| around.state(path))?)
@@ -53,10 +58,8 @@ impl Around<'_> {
             });
             return PathState::Excluded(rule);
         }
-        let tracked = self
-            .tracked
-            .iter()
-            .map(|(path, _)| (path, PathState::Tracked));
+        let tracked = self.tracked.iter();
+        let tracked = tracked.map(|(path, _)| (path, PathState::Tracked));
         let synced = self.synced.iter().map(|path| (path, PathState::Synced));
         let held = tracked
             .chain(synced)

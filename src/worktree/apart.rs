@@ -5,12 +5,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::files::{self, Temporary};
 use crate::git::objects::{ObjectFormat, Objects};
-use crate::worktree::WorktreeError;
-use crate::worktree::repository::Repository;
+use crate::worktree::{Repository, WorktreeError};
 
 /// Represents a temporary git directory with the objects of a repository as alternates
 /// (gitrepository-layout(5)); it is removed with this.
-pub(crate) struct Apart {
+pub struct Apart {
     /// The git directory.
     pub git_dir: Utf8PathBuf,
     /// Its objects, and through it the repository's.
@@ -20,6 +19,9 @@ pub(crate) struct Apart {
 
 impl Apart {
     /// Makes one; `settings` are added to a configuration that says the format and no more.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
     pub fn new(repository: &Repository, settings: &str) -> Result<Self, WorktreeError> {
         let dir = Temporary::new()?;
         let git_dir = dir.path().join("git");
@@ -57,7 +59,8 @@ impl Apart {
 
 /// A path as `objects/info/alternates` and a configuration take it, whatever is in it
 /// (gitrepository-layout(5), git-config(1)).
-pub(crate) fn quoted(path: &Utf8Path) -> String {
+#[must_use]
+pub fn quoted(path: &Utf8Path) -> String {
     let text = path.as_str();
     let text = text.replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{}\"", text.replace('\n', "\\n"))

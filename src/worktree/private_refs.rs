@@ -10,9 +10,7 @@ use camino::Utf8Path;
 use crate::disk::files;
 use crate::git::{Git, GitMode};
 use crate::name::CommitId;
-use crate::worktree::Worktree;
-use crate::worktree::WorktreeError;
-use crate::worktree::repository::Repository;
+use crate::worktree::{Repository, Worktree, WorktreeError};
 
 /// Where these refs are.
 const REFS: [&str; 3] = ["refs/bisect/", "refs/rewritten/", "refs/worktree/"];
@@ -27,19 +25,22 @@ const ASIDE: [&str; 3] = [
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn of(repository: &Repository, known: &Worktree) -> Result<Vec<CommitId>, WorktreeError> {
+pub fn read_put_aside(
+    repository: &Repository,
+    known: &Worktree,
+) -> Result<Vec<CommitId>, WorktreeError> {
     let admin = &known.record.admin_dir;
     if !files::is_directory(admin) || known.is_without(repository) {
         return Ok(Vec::new());
     }
-    in_directory(&known.git(repository), admin)
+    read_put_aside_in(&known.git(repository), admin)
 }
 
 /// The same of whatever private git directory this is, which this git is on.
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn in_directory(git: &Git, admin: &Utf8Path) -> Result<Vec<CommitId>, WorktreeError> {
+pub fn read_put_aside_in(git: &Git, admin: &Utf8Path) -> Result<Vec<CommitId>, WorktreeError> {
     let git = git.with_mode(GitMode::Hardened);
     let mut commits = Vec::new();
     for one in git.for_each_ref(&REFS)? {

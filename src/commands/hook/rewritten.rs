@@ -8,17 +8,17 @@
 
 use camino::Utf8Path;
 
-use super::write_bits;
 use crate::disk::DiskError;
 use crate::disk::files::{self, Durable};
 use crate::disk::locked_file::LockedFile;
 use crate::disk::mode::{Applied, Doing, Seen, WriteBits, set_write_bits};
 use crate::error::Error;
-use crate::facts::{Repository, Worktree};
 use crate::git::index::{RawIndex, read_index};
 use crate::manifest::{IndexStat, Stat};
 use crate::path::RepoPath;
-use crate::scope::{Access, EntryKind};
+use crate::scope::EntryKind;
+use crate::worktree::scope_edit::{set_bits_of_index, write_bits};
+use crate::worktree::{Repository, Worktree};
 
 /// The file in the record that holds when the index was written that was last gone through.
 const GONE_THROUGH: &str = "bits";
@@ -117,7 +117,7 @@ fn raw(repository: &Repository, file: &Utf8Path) -> Result<Option<RawIndex>, Err
 /// Goes through every file.
 fn all(repository: &Repository, known: &Worktree) -> Result<(), Error> {
     let index = read_index(&known.record.admin_dir.join("index"), repository.format)?;
-    let applied = write_bits::apply(&known.record.path, &known.scope, &index, Doing::Change)?;
+    let applied = set_bits_of_index(&known.record.path, &known.scope, &index, Doing::Change)?;
     if !applied.changed.is_empty() {
         // if the index is locked, git is not done with it; it is no event for the user's hooks
         let _ = known.hardened_git(repository).update_index_refresh();
@@ -172,14 +172,11 @@ fn some(
 
 fn bits_of(known: &Worktree, rewritten: &[Rewritten]) -> Vec<(RepoPath, WriteBits)> {
     let mut classifier = known.scope.classifier();
-    let bits = rewritten.iter().filter_map(|one| {
-        match classifier.verdict(&one.path, EntryKind::File).access {
-            Access::Excluded => None,
-            Access::Read => Some((one.path.clone(), WriteBits::Cleared)),
-            Access::Write => Some((one.path.clone(), WriteBits::Owner)),
-        }
-    });
-    bits.collect()
+    let mut bits = |one: &Rewritten| {
+        let access = classifier.verdict(&one.path, EntryKind::File).access;
+        write_bits(access).map(|bits| (one.path.clone(), bits))
+    };
+    rewritten.iter().filter_map(&mut bits).collect()
 }
 
 /// The lock of the index; none where git has it, or has written it meanwhile: it stays then, and git

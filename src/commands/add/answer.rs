@@ -1,0 +1,195 @@
+//! The answer of `add`.
+
+use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::plan::AddPlan;
+use crate::answer::copies::CopiesField;
+use crate::answer::shapes::{
+    AccessCounts, BaseField, ClaimField, OwnerField, PathField, ScopeField,
+};
+use crate::answer::{Answer, Text, count};
+use crate::client::ContextFile;
+use crate::config::{Choice, Client};
+use crate::worktree::Record;
+
+/// The answer of `add`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AddAnswer {
+    /// `made`, `kept` (the worktree existed as asked for) or `planned` (`-n`).
+    pub done: Done,
+    /// Whether nothing was done (`-n`).
+    pub dry_run: bool,
+    /// The name of the worktree.
+    pub name: String,
+    /// The directory of the worktree.
+    #[schemars(with = "String")]
+    pub path: Utf8PathBuf,
+    /// The branch.
+    pub branch: String,
+    /// Whether the branch was created.
+    pub branch_made: bool,
+    /// Where the worktree started.
+    pub base: BaseField,
+    /// `worktree` or `clone`.
+    pub strategy: &'static str,
+    /// The number of attempts.
+    pub attempts: u32,
+    /// What the hooks do about a violation: `report` or `block`.
+    pub on_violation: &'static str,
+    /// The scope.
+    pub scope: ScopeField,
+    /// The number of tracked files by access.
+    pub files: AccessCounts,
+    /// The owner; absent if none was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<OwnerField>,
+    /// What was copied from the main worktree; absent if the worktree existed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub synced: Option<CopiesField>,
+    /// The claim on a server; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: Option<ClaimField>,
+    /// The agent program that the context is for; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<&'static str>,
+    /// The files that tell the agent program its task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Vec<ContextField>>,
+    /// What is recorded.
+    #[serde(skip)]
+    pub record: Record,
+}
+
+/// What was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Done {
+    /// The worktree was created.
+    Made,
+    /// The worktree existed.
+    Kept,
+    /// The worktree would be created (`-n`).
+    Planned,
+}
+
+/// A file that tells the agent program its task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ContextField {
+    /// The path.
+    #[serde(flatten)]
+    pub path: PathField,
+    /// The size.
+    pub size: usize,
+}
+
+impl AddAnswer {
+    /// Creates the answer for a recorded worktree.
+    #[must_use]
+    pub fn new(done: Done, record: Record, files: AccessCounts) -> Self {
+        Self {
+            done,
+            dry_run: done == Done::Planned,
+            name: record.name.to_string(),
+            path: record.path.clone(),
+            branch: record.branch.to_string(),
+            branch_made: record.branch_made,
+            base: BaseField::named(&record.base.commit, &record.base.revision),
+            strategy: record.strategy.as_str(),
+            attempts: 1,
+            on_violation: record.on_violation.as_str(),
+            scope: ScopeField::whole(record.profile.as_deref(), &record.scope),
+            files,
+            owner: record.owner.as_ref().map(OwnerField::new),
+            synced: None,
+            claim: record.claim.as_ref().map(ClaimField::from),
+            client: None,
+            context: None,
+            record,
+        }
+    }
+
+    /// Creates the answer for a new worktree.
+    #[must_use]
+    pub fn planned(done: Done, plan: AddPlan, files: AccessCounts, synced: CopiesField) -> Self {
+        let field = |file: &ContextFile| ContextField {
+            path: PathField::from(&file.path),
+            size: file.content.len(),
+        };
+        let has_client = plan.client != Client::None;
+        Self {
+            synced: Some(synced),
+            client: has_client.then(|| plan.client.as_str()),
+            context: has_client.then(|| plan.context.iter().map(field).collect()),
+            ..Self::new(done, plan.record, files)
+        }
+    }
+
+    fn print_plan(&self, text: &mut Text, branch: &str, base: &str, files: &str) {
+        let path = text.paint.name(self.path.as_str());
+        let list = |patterns: &Option<Vec<String>>| match patterns.as_deref() {
+            None | Some([]) => "nothing".to_owned(),
+            Some(patterns) => patterns.join("  "),
+        };
+        text.line(format!("would make {path}"));
+        for (key, value) in [
+            ("branch", branch),
+            ("base", base),
+            ("write", &list(&self.scope.write)),
+            ("read", &list(&self.scope.read)),
+            ("exclude", &list(&self.scope.exclude)),
+            ("files", files),
+        ] {
+            text.line(format!("  {key:<8} {value}"));
+        }
+        if let Some(synced) = self.synced.as_ref().filter(|synced| synced.files > 0) {
+            text.line(format!("  sync     {}", synced.size()));
+        }
+        if let (Some(client), Some(context)) = (self.client, &self.context) {
+            let files: Vec<String> = context.iter().map(|file| file.path.shown()).collect();
+            text.line(format!("  context  {} (for {client})", files.join("  ")));
+        }
+    }
+}
+
+impl Answer for AddAnswer {
+    const DOCUMENT: &'static str = "add";
+
+    /// The path on stdout, and only that; the rest on stderr. `-n` prints the plan instead.
+    fn print(&self, text: &mut Text) {
+        let name = text.paint.name(&self.name);
+        if self.done == Done::Kept {
+            text.line(self.path.as_str());
+            return text.tell(format!("{name} is there already"));
+        }
+        let (record, branch) = (&self.record, text.paint.name(&self.branch));
+        let new = if self.branch_made { "new " } else { "" };
+        let branch = format!("{new}branch {branch}");
+        let mut base = record.base.commit.short().to_owned();
+        // an existing branch counts from its own tip unless --base was given
+        if self.branch_made || record.checked_out != record.base.commit {
+            base.push_str(&format!(" ({})", record.base.revision));
+        }
+        let AccessCounts {
+            write,
+            read,
+            excluded,
+        } = self.files;
+        let write = count(write, "file", "files");
+        let files = format!("{write} to edit, {read} to read, {excluded} excluded");
+        if self.done == Done::Planned {
+            return self.print_plan(text, &branch, &base, &files);
+        }
+        text.line(self.path.as_str());
+        text.tell(format!("{name}: {branch} at {base}; {files}"));
+        if let Some(synced) = &self.synced {
+            if synced.files > 0 {
+                text.tell(synced.summary(&self.name, false, text.paint));
+            }
+            for line in synced.left_out(&self.name) {
+                text.tell(line);
+            }
+        }
+    }
+}

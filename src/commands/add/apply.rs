@@ -1,0 +1,344 @@
+//! Creates a worktree as it was planned, or removes everything that was created.
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::checkout::Checkout;
+use super::clone::{self, FetchedClone};
+use super::plan::AddPlan;
+use super::plan_sync;
+use crate::cli::Add;
+use crate::commands::Session;
+use crate::config::Strategy;
+use crate::disk::copy::CopyError;
+use crate::disk::files::{self, Lock};
+use crate::disk::mode::Doing;
+use crate::entry::Mode;
+use crate::error::Error;
+use crate::git::GitError;
+use crate::git::index::read_index;
+use crate::git::worktree::NewWorktreeBranch;
+use crate::git::worktree::{admin_dir_of, sparse_files};
+use crate::path::RepoPath;
+use crate::placed::Placed;
+use crate::scope::{Case, Scope};
+use crate::sync::plan::WorktreeFiles;
+use crate::sync::{Selection, SyncPlan, SyncRefusal};
+use crate::truth::tips;
+use crate::worktree::excluding::read_shown_note;
+use crate::worktree::git_error;
+use crate::worktree::ignore_rules::{self, SharedFile, WrittenIgnoreRules};
+use crate::worktree::listing::{Classified, Listing};
+use crate::worktree::placing::{Destination, Placing, PlacingError};
+use crate::worktree::register::{Registration, read_dot_git};
+use crate::worktree::scope_edit::set_bits_of_index;
+use crate::worktree::selection::read_worktree_files;
+use crate::worktree::unfinished::{Unfinished, intent_file};
+use crate::worktree::{Intent, Record, Repository, VERSION, WorktreeError, hooks_of, to_text};
+
+/// Holds what a worktree is created from.
+pub(super) struct Creation<'a> {
+    pub session: &'a Session,
+    pub options: &'a Add,
+    /// The repository that keeps the record.
+    pub home: &'a Repository,
+    /// The clone of a URL, if one is to become the worktree.
+    pub fetched: Option<&'a FetchedClone>,
+    pub plan: &'a AddPlan,
+    pub scope: &'a Scope,
+    pub selection: &'a Selection,
+}
+
+impl Creation<'_> {
+    /// Creates what the plan says; undoes all of it when a step fails. Returns the record, and what
+    /// was copied.
+    pub fn apply(
+        &self,
+        classified: &Classified<'_>,
+        notes: &mut Vec<String>,
+    ) -> Result<(Record, SyncPlan), Error> {
+        let mut created = Created::new(self.home, &self.plan.record);
+        self.steps(classified, &mut created, notes)
+            .map_err(|error| {
+                let left = created.undo(&error);
+                // a signal that reached git first looks like git's own failure
+                let error = self.session.check().err().unwrap_or(error);
+                error.leaving(left)
+            })
+    }
+
+    fn steps(
+        &self,
+        classified: &Classified<'_>,
+        created: &mut Created<'_>,
+        notes: &mut Vec<String>,
+    ) -> Result<(Record, SyncPlan), Error> {
+        let (session, home, wanted) = (self.session, self.home, &self.plan.record);
+        let listing = classified.listing;
+        created.write_intent()?;
+        created.rules = Some(ignore_rules::ensure(home)?);
+        session.check()?;
+        let patterns = &self.patterns(listing);
+        let (own, admin_dir) = match wanted.strategy {
+            Strategy::Worktree => (home.clone(), created.register(patterns)?),
+            Strategy::Clone => {
+                created.in_git = true;
+                let own = match self.fetched {
+                    Some(fetched) => fetched.move_in(home, wanted)?,
+                    None => clone::create(home, wanted)?,
+                };
+                own.git.sparse_checkout_set(patterns)?;
+                let admin_dir = own.common_dir.clone();
+                (own, admin_dir)
+            }
+        };
+        session.check()?;
+        let git = own.git.on(&admin_dir, Some(&wanted.path));
+        let checkout = Checkout {
+            session,
+            own: &own,
+            git: &git,
+            admin_dir: &admin_dir,
+            path: &wanted.path,
+            classified,
+        };
+        let (disk, has_hook) = checkout.apply(notes)?;
+        session.check()?;
+        if has_hook {
+            // by the directory alone, as git starts it after `worktree add`
+            let in_worktree = home.git.at(&wanted.path);
+            in_worktree.hook_run_post_checkout(&listing.commit)?;
+            session.check()?;
+        }
+        let (synced, placed) = self.place(&own, &admin_dir, listing, notes)?;
+        if has_hook {
+            let index = read_index(&admin_dir.join("index"), own.format)?;
+            set_bits_of_index(&wanted.path, self.scope, &index, Doing::Change)?;
+            git.update_index_refresh()?;
+        }
+        let record = self.record(&own, admin_dir)?;
+        self.install_hooks(&record)?;
+        session.check()?;
+        let registration = Registration {
+            repository: &own,
+            record,
+            head: listing,
+            placed,
+            disk: (!has_hook).then_some(disk),
+        };
+        let record = registration.write()?;
+        session.check()?;
+        Ok((record, synced))
+    }
+
+    /// The sparse patterns of the scope.
+    fn patterns(&self, listing: &Listing) -> Vec<u8> {
+        let entries = listing.entries.iter();
+        let gitlinks = entries.filter(|(_, entry)| entry.mode == Mode::Gitlink);
+        let gitlinks = gitlinks.map(|(path, _)| path);
+        self.scope
+            .sparse_patterns_with_gitlinks(gitlinks)
+            .to_bytes()
+    }
+
+    /// The record with what is known of the worktree by now.
+    fn record(&self, own: &Repository, admin_dir: Utf8PathBuf) -> Result<Record, Error> {
+        let mut record = self.plan.record.clone();
+        record.path = files::canonical(&record.path)?;
+        if record.strategy == Strategy::Worktree {
+            record.dot_git = read_dot_git(&record.path)?;
+        }
+        let base = &record.base;
+        record.base.tips = tips::followed_by(&own.git, &base.revision, &base.commit)?;
+        record.ignore_case = self.scope.case() == Case::Insensitive;
+        record.file_mode = own.git.config_get_bool("core.fileMode")? != Some(false);
+        Ok(Record {
+            admin_dir,
+            ..record
+        })
+    }
+
+    /// Installs the hooks, if they are wanted.
+    fn install_hooks(&self, record: &Record) -> Result<(), Error> {
+        if self.options.no_hooks {
+            return Ok(());
+        }
+        let _shared = Lock::wait(&self.home.shared_lock())?;
+        let hooks = hooks_of(&self.home.git, record)?;
+        hooks.install(&self.session.binary, record.on_violation)?;
+        Ok(())
+    }
+
+    /// Copies files and writes the context. What a hook of the user's has put there meanwhile is
+    /// looked at first: nothing else can have edited a worktree that is being created.
+    fn place(
+        &self,
+        own: &Repository,
+        admin_dir: &Utf8Path,
+        listing: &Listing,
+        notes: &mut Vec<String>,
+    ) -> Result<(SyncPlan, Placed), Error> {
+        let (home, record) = (self.home, &self.plan.record);
+        let (root, path) = (&home.root, &record.path);
+        let sync = &self.options.sync;
+        let without_config = sync.no_sync || self.options.repo.is_some();
+        let before = Placed::nothing(sync.globs.clone(), without_config);
+        let made_by_hook = |paths: Vec<RepoPath>| {
+            let name = record.name.to_string();
+            WorktreeError::from(SyncRefusal::MadeByHook { name, paths })
+        };
+        let tracked = || {
+            let paths = listing.entries.iter().map(|(path, _)| path);
+            Ok(WorktreeFiles::tracking(paths).tracked)
+        };
+        let candidates = &self.selection.candidates;
+        let there = read_worktree_files(path, root, tracked, before.clone(), candidates)?;
+        let synced = plan_sync(home, record, self.scope, self.selection, &there);
+        let synced = synced.map_err(|refusal| match refusal {
+            SyncRefusal::Edited { paths, .. } => made_by_hook(paths),
+            other => other.into(),
+        })?;
+        let mut placing = Placing::new(&synced, before);
+        placing.add_context(&self.plan.context, self.scope);
+        if placing.is_empty() {
+            return Ok((synced, Placed::default()));
+        }
+        self.session.tell_copies(&synced);
+        let to = Destination {
+            main: root,
+            git: &home.home().git,
+            path,
+            admin_dir,
+            record_dir: &home.record_dir(&record.name),
+            progress: &self.session.progress,
+            stop: &|| self.session.check().is_err(),
+        };
+        let done = to.place(&placing).map_err(|error| match error {
+            PlacingError::Copy(CopyError::Appeared { path }) => made_by_hook(vec![path]).into(),
+            other => Error::from(other),
+        })?;
+        let placed = done.placed.clone();
+        notes.extend(done.keep());
+        let mut paths: Vec<&RepoPath> = synced.files().map(|copy| &copy.path).collect();
+        paths.extend(self.plan.context.iter().map(|file| &file.path));
+        let git = own.git.on(admin_dir, Some(path));
+        notes.extend(read_shown_note(&git, path, &paths)?);
+        Ok((synced, placed))
+    }
+}
+
+/// Holds what was created so far, so that all of it can be removed.
+struct Created<'a> {
+    home: &'a Repository,
+    intent: Intent,
+    is_begun: bool,
+    rules: Option<WrittenIgnoreRules>,
+    in_git: bool,
+    config: Vec<SharedFile>,
+}
+
+impl<'a> Created<'a> {
+    fn new(home: &'a Repository, record: &Record) -> Self {
+        let makes_branch = record.strategy == Strategy::Worktree && record.branch_made;
+        let intent = Intent {
+            version: VERSION,
+            process: std::process::id(),
+            branch_at: makes_branch.then(|| record.base.commit.clone()),
+            record: record.clone(),
+        };
+        Self {
+            home,
+            intent,
+            is_begun: false,
+            rules: None,
+            in_git: false,
+            config: Vec::new(),
+        }
+    }
+
+    /// Writes down what is about to be created.
+    fn write_intent(&mut self) -> Result<(), Error> {
+        let name = &self.intent.record.name;
+        self.is_begun = true;
+        // without an intent in it, it is what a call left that was killed before the first step, or
+        // after the last one that it undid
+        files::remove_directory(&self.home.record_dir(name))?;
+        let file = intent_file(self.home, name);
+        Ok(files::write(&file, to_text(&self.intent).as_bytes())?)
+    }
+
+    /// The steps in which git writes shared files, under the shared lock: the worktree and its
+    /// branch, and the sparse patterns, which may switch `extensions.worktreeConfig` on.
+    fn register(&mut self, patterns: &[u8]) -> Result<Utf8PathBuf, Error> {
+        let _shared = Lock::wait(&self.home.shared_lock())?;
+        for name in ["config", "config.worktree"] {
+            self.config
+                .push(SharedFile::read(self.home.common_dir.join(name))?);
+        }
+        self.in_git = true;
+        let registered = register(self.home, &self.intent.record, patterns);
+        // also when it failed: git may have switched the extension on by then
+        for shared in &mut self.config {
+            shared.read_again()?;
+        }
+        registered
+    }
+
+    /// Removes everything, in reverse order; returns what could not be. The intent stays with that,
+    /// so that the name is known to be incomplete.
+    fn undo(self, why: &Error) -> Vec<String> {
+        // where not even a lock can be written, there is all the more to remove
+        let _shared = Lock::wait_to_undo(&self.home.shared_lock()).ok();
+        let (mut left, mut shared) = (Vec::new(), Vec::new());
+        if self.in_git {
+            // another process has created the branch since the plan, perhaps at the same commit
+            let is_anothers = matches!(git_error(why), Some(GitError::Failed { words, .. })
+                if words.contains("a branch named") && words.contains("already exists"));
+            let unfinished = Unfinished {
+                repository: self.home,
+                intent: &self.intent,
+                branch_at: self.intent.branch_at.as_ref().filter(|_| !is_anothers),
+                git_was_killed: git_error(why).is_some_and(GitError::was_killed),
+            };
+            left = unfinished.remove();
+            shared.extend(self.config.into_iter().filter_map(SharedFile::undo));
+        }
+        shared.extend(self.rules.into_iter().flat_map(WrittenIgnoreRules::undo));
+        if self.is_begun && left.is_empty() {
+            let record_dir = self.home.record_dir(&self.intent.record.name);
+            let removed = files::remove_directory(&record_dir);
+            left.extend(removed.err().map(|error| error.to_string()));
+        }
+        files::remove_if_empty(&self.home.records_dir());
+        // what is left of these is not part of a worktree, and harms none: it is only reported
+        left.extend(shared);
+        left
+    }
+}
+
+fn register(home: &Repository, record: &Record, patterns: &[u8]) -> Result<Utf8PathBuf, Error> {
+    let (path, branch) = (&record.path, &record.branch);
+    let branch = if record.branch_made {
+        NewWorktreeBranch::Make(branch, &record.base.commit)
+    } else {
+        NewWorktreeBranch::Existing(branch)
+    };
+    home.git.worktree_add_no_checkout(path, branch)?;
+    let git = home.git.at(path);
+    let admin_dir = match admin_dir_of(read_dot_git(path)?.as_bytes()) {
+        Some(named) => files::canonical(&named)?,
+        None => git.absolute_git_dir()?,
+    };
+    // without git, where git would write nothing else
+    let shared = files::read(&home.common_dir.join("config"))?.unwrap_or_default();
+    match sparse_files(&admin_dir, &shared, patterns) {
+        Some(new) if !new.iter().any(|new| files::exists(&new.file)) => {
+            for new in new {
+                files::create_directories(new.file.parent().unwrap_or(&admin_dir))?;
+                files::append(&new.file, &new.bytes)?;
+            }
+        }
+        // git copies the caller's own patterns into a new worktree: ours replace them
+        _ => git.sparse_checkout_set(patterns)?,
+    }
+    Ok(admin_dir)
+}

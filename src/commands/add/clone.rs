@@ -1,0 +1,217 @@
+//! Creates the private repository of a worktree with strategy `clone`.
+//!
+//! Git clones the repository on this machine, so that a `gc` there removes nothing here. What a
+//! linked worktree would share is then created alike: branches, tags and remote-tracking refs under
+//! the same names, the same remotes, and the settings that decide what is in a file
+//! (`docs/decisions/0017-clones.md`). With `--repo` the clone is of a URL, and comes before
+//! anything is planned: what is to be created can only be read from it.
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::cli::Add;
+use crate::commands::Session;
+use crate::disk::files;
+use crate::error::Error;
+use crate::git::clone::carried;
+use crate::git::refs::Ref;
+use crate::git::{Git, GitError};
+use crate::name::WorktreeName;
+use crate::plan::refusal::Refusal;
+use crate::worktree::git_error;
+use crate::worktree::repository::{PARENT_HOME, WORKTREES};
+use crate::worktree::{Record, Repository, WorktreeError};
+
+/// The refs that a clone has.
+const SHARED: [&str; 3] = ["refs/heads/", "refs/remotes/", "refs/tags/"];
+
+/// The name that git gives to where it cloned from.
+const ORIGIN: &str = "remote.origin";
+
+/// Finds the repository that keeps the record: with `--repo` the one around, or one in `--parent`
+/// that only keeps records.
+pub(super) fn find_home(
+    session: &Session,
+    name: &WorktreeName,
+    options: &Add,
+) -> Result<Repository, Error> {
+    let Some(url) = &options.repo else {
+        let found = session.repository_to_change()?;
+        if found.common_dir == found.root.join(PARENT_HOME) {
+            let (name, dir) = (name.to_string(), found.root);
+            return Err(Refusal::NeedsRepo { name, dir }.into());
+        }
+        return session.repository_with_checkout();
+    };
+    let parent = match &options.parent {
+        Some(parent) => parent,
+        None => {
+            let found = session.repository_to_change();
+            match (
+                found.as_ref().err().and_then(git_error),
+                &session.parent_dir,
+            ) {
+                (Some(GitError::NoRepository { .. }), Some(parent)) => parent,
+                (Some(GitError::NoRepository { dir }), None) => {
+                    return Err(Refusal::NoParentDir { dir: dir.clone() }.into());
+                }
+                _other => return found,
+            }
+        }
+    };
+    let path = session.resolve(parent);
+    if !files::is_directory(&path) {
+        let (name, url) = (name.to_string(), url.clone());
+        return Err(Refusal::NoParent { path, name, url }.into());
+    }
+    let dir = files::canonical(&path)?;
+    let find = || session.repository_at(&dir);
+    let found = match find() {
+        Err(WorktreeError::Git(GitError::NoRepository { .. })) => {
+            let git = Git::unchecked(&dir, session.runner.clone()).checked()?;
+            git.init_bare(&dir.join(PARENT_HOME))?;
+            find()?
+        }
+        found => found?,
+    };
+    if found.common_dir == dir.join(PARENT_HOME) {
+        return Ok(found);
+    }
+    let root = found.root;
+    Err(Refusal::ParentInRepository { dir, root }.into())
+}
+
+/// Holds a clone of a URL that is beside the worktrees until it becomes a worktree, and is removed
+/// if it does not.
+pub(super) struct FetchedClone {
+    /// The clone, seen from the repository around.
+    pub repository: Repository,
+    directory: Utf8PathBuf,
+}
+
+impl Drop for FetchedClone {
+    fn drop(&mut self) {
+        remove_staged(&self.directory);
+    }
+}
+
+fn remove_staged(directory: &Utf8Path) {
+    let _ = files::remove_directory(directory);
+    directory
+        .ancestors()
+        .skip(1)
+        .take(2)
+        .for_each(files::remove_if_empty);
+}
+
+impl FetchedClone {
+    /// Clones; whatever fails, nothing is left behind.
+    pub fn create(
+        session: &Session,
+        home: &Repository,
+        name: &WorktreeName,
+        url: &str,
+    ) -> Result<Self, Error> {
+        let directory = home.root.join(WORKTREES).join(format!(".cloning-{name}"));
+        // we hold the lock of the name: what is there was left by a killed one
+        files::remove_directory(&directory)?;
+        // a relative path is relative to where the command started
+        let git = home.git.at(&session.start);
+        let cloned = git.clone_no_checkout(url, &directory);
+        let clone = Self {
+            repository: home.clone_at(&directory, home.format),
+            directory,
+        };
+        session.check()?;
+        cloned?;
+        let layout = git.at(&clone.directory).layout()?;
+        if layout.is_some_and(|layout| layout.format != home.format) {
+            let (name, url) = (name.to_string(), url.to_owned());
+            return Err(Refusal::OtherFormat { name, url }.into());
+        }
+        Ok(clone)
+    }
+
+    /// Moves the clone to the place of the worktree, and begins its branch; the refs stay as git
+    /// made them.
+    pub fn move_in(&self, home: &Repository, record: &Record) -> Result<Repository, Error> {
+        files::rename(&self.directory, &record.path)?;
+        let own = home.clone_at(&record.path, home.format);
+        let new = Vec::from_iter(new_branch(record));
+        own.git.replace_refs(&[], &new, "clone: from its URL")?;
+        own.git.begin_on(&record.branch.full_ref())?;
+        Ok(own)
+    }
+}
+
+/// Clones the repository without any file; returns the clone, seen from the repository.
+///
+/// # Errors
+/// Fails when git or the disk does; the caller removes what is there by then.
+pub(super) fn create(home: &Repository, record: &Record) -> Result<Repository, Error> {
+    let (from, path) = (&home.common_dir, &record.path);
+    // by the directory alone: git would take GIT_WORK_TREE for that of the clone
+    home.git
+        .at(&home.root)
+        .clone_no_checkout(from.as_str(), path)?;
+    let own = home.clone_at(path, home.format);
+    let settings = home.git.config_list()?;
+    let is_origin =
+        |(scope, key, _): &(String, String, _)| scope == "local" && key == "remote.origin.url";
+    let has_origin = settings.iter().any(is_origin);
+    // git wrote what its branch would track
+    let head = own.git.symbolic_ref_head()?.filter(|_| has_origin);
+    let track = head.and_then(|name| Some(format!("branch.{}", name.strip_prefix("refs/heads/")?)));
+    let mut there = own.git.for_each_ref(&[])?;
+    if !has_origin {
+        // then the repository itself is the origin of the clone
+        there.retain(|one| !one.name.starts_with(b"refs/remotes/origin/"));
+    }
+    let reason = format!("clone: from {from}");
+    let mut wanted = Vec::new();
+    if files::exists(&own.common_dir.join("shallow")) {
+        // the clone of a shallow repository has only what was sent: all refs, and the base
+        own.git.replace_refs(&there, &[], &reason)?;
+        there.clear();
+        let same = SHARED.map(|prefix| format!("+{prefix}*:{prefix}*"));
+        let mut refspecs: Vec<&str> = same.iter().map(String::as_str).collect();
+        refspecs.push(record.base.commit.as_str());
+        own.git.fetch_shallow(from, &refspecs)?;
+    } else {
+        wanted = home.git.plain_refs(&SHARED)?;
+    }
+    wanted.extend(new_branch(record));
+    own.git.replace_refs(&there, &wanted, &reason)?;
+    own.git.begin_on(&record.branch.full_ref())?;
+    let mut gone: Vec<&str> = track.iter().map(String::as_str).collect();
+    gone.extend(has_origin.then_some(ORIGIN));
+    let config = own.common_dir.join("config");
+    for section in gone {
+        let key = format!("{section}.remote");
+        if section == ORIGIN || !own.git.config_file_get_all(&config, &key)?.is_empty() {
+            own.git.config_file_remove_section(&config, section)?;
+        }
+    }
+    copy_settings(home, &own)?;
+    Ok(own)
+}
+
+fn new_branch(record: &Record) -> Option<Ref> {
+    record.branch_made.then(|| Ref {
+        name: record.branch.full_ref().into(),
+        id: record.base.commit.clone(),
+    })
+}
+
+/// Gives a clone the settings and the rules beside the tree that a linked worktree would share.
+fn copy_settings(home: &Repository, own: &Repository) -> Result<(), Error> {
+    let config = own.common_dir.join("config");
+    let mut text = files::read(&config)?.unwrap_or_default();
+    text.extend(carried(&home.git.config_list()?, &home.root));
+    files::write(&config, &text)?;
+    for name in ["info/exclude", "info/attributes"] {
+        if let Some(rules) = files::read(&home.common_dir.join(name))? {
+            files::write(&own.common_dir.join(name), &rules)?;
+        }
+    }
+    Ok(())
+}

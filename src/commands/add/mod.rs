@@ -1,0 +1,296 @@
+//! `git agentwt add`: creates a scoped worktree, or nothing.
+
+mod answer;
+mod apply;
+mod checkout;
+mod clone;
+mod context;
+mod facts;
+mod overlap;
+mod plan;
+mod retry;
+
+pub use self::answer::{AddAnswer, Done};
+use self::apply::Creation;
+use self::clone::FetchedClone;
+use self::context::Around;
+use self::retry::Attempts;
+use super::{Outcome, Session};
+use crate::answer::copies::CopiesField;
+use crate::cli::Add;
+use crate::client::Root;
+use crate::config::{Choice as _, Strategy};
+use crate::disk::files::{self, Lock};
+use crate::error::Error;
+use crate::facts::prompt;
+use crate::git::TraceEvent;
+use crate::name::WorktreeName;
+use crate::path::{RepoPath, escape_for_terminal};
+use crate::plan::refusal::Refusal;
+use crate::scope::Scope;
+use crate::sync::plan::{SyncFacts, WorktreeFiles, plan as plan_copies};
+use crate::sync::{Candidates, PatternOrigin, Selection, SyncPlan, SyncRefusal};
+use crate::worktree::listing::{Classified, Listing};
+use crate::worktree::repository::joined;
+use crate::worktree::selection::patterns;
+use crate::worktree::unfinished::remove_unfinished;
+use crate::worktree::{
+    Loaded, Main, Owner, Record, RecordState, Repository, Worktree, WorktreeError,
+};
+
+const AS_ROOT: &str = "you are root: read-only bits have no effect; \
+    `git agentwt verify` sees every change all the same";
+
+/// Creates the worktree, in as many attempts as are asked for.
+///
+/// # Errors
+/// Fails when the plan refuses, or a step fails: everything that was created is then removed. Fails
+/// when ownership is lost between two attempts.
+pub fn run(session: &Session, options: &Add) -> Result<Outcome<AddAnswer>, Error> {
+    let name = WorktreeName::parse(&options.name).map_err(|error| Refusal::BadName {
+        text: escape_for_terminal(options.name.as_bytes()),
+        why: error.to_string(),
+    })?;
+    if options.repo.is_some() && options.strategy.as_deref() == Some(Strategy::Worktree.as_str()) {
+        let name = name.to_string();
+        return Err(Refusal::RepoIsClone { name }.into());
+    }
+    // once: it may come from a pipe
+    let prompt =
+        session.waiting(|| prompt::read(&options.context, &session.start, &session.input))?;
+    retry::run(session, &name, options, |attempts| {
+        attempt(session, options, &name, prompt.as_deref(), attempts)
+    })
+}
+
+/// Creates the worktree, with facts of its own: what an earlier attempt saw may have changed.
+fn attempt(
+    session: &Session,
+    options: &Add,
+    name: &WorktreeName,
+    prompt: Option<&[u8]>,
+    attempts: &mut Attempts<'_>,
+) -> Result<Outcome<AddAnswer>, Error> {
+    let home = clone::find_home(session, name, options)?;
+    let _one_at_a_time = Lock::wait(&home.name_lock(name))?;
+    let (known, left) = existing(&home, name, options)?;
+    let fetched = match (&options.repo, &known) {
+        (Some(url), None) => Some(FetchedClone::create(session, &home, name, url)?),
+        (Some(_) | None, _) => None,
+    };
+    let ground = match (&fetched, &known) {
+        (Some(fetched), _) => fetched.repository.clone(),
+        (None, Some(known)) if options.repo.is_some() => known.readable_repository(&home),
+        (None, _) => home.clone(),
+    };
+    let loaded = facts::load_settings(session, &ground, options)?;
+    let facts = facts::read(
+        &ground,
+        &loaded,
+        options,
+        name,
+        known.as_ref(),
+        prompt.is_some(),
+    )?;
+    if let Some(known) = &known {
+        let owner = plan::keep(&facts, &known.record)?;
+        return keep(&home, known, owner, options, prompt, attempts);
+    }
+    let mut plan = plan::create(&facts)?;
+    let scope = Scope::compile(plan.record.scope.clone(), ground.case()?).map_err(Error::from)?;
+    let listing = Listing::read(&ground, &plan.record.checked_out)?;
+    // another repository's files are not those of the worktrees here
+    let around = fetched.is_none().then_some(&home);
+    let (classified, mut notes, overlaps) = classify(around, name, &scope, &listing, options);
+    notes.extend(left);
+    notes.extend(overlaps?);
+    let selection = select(session, &home, &loaded, options, &mut notes)?;
+    let there = WorktreeFiles::tracking(listing.entries.iter().map(|(path, _)| path));
+    let synced = plan_sync(&home, &plan.record, &scope, &selection, &there);
+    let mut synced = synced.map_err(WorktreeError::from)?;
+    let copied: Vec<RepoPath> = synced.copy.iter().map(|one| one.path.clone()).collect();
+    let around = Around {
+        scope: &scope,
+        tracked: &listing.entries,
+        synced: &copied,
+        root: match home.main {
+            Main::Worktree => Root::MainWorktree(&home.root),
+            Main::Bare => Root::Bare(&home.root),
+        },
+    };
+    let layout = context::plan_context(&plan, prompt.unwrap_or_default(), &around)?;
+    plan.context = layout.files;
+    notes.extend(layout.notes);
+    notes.extend(facts::behind_upstream(&ground, &plan.record)?);
+    notes.extend(session.is_root.then(|| AS_ROOT.to_owned()));
+    if let Some((claim, note)) = attempts.take_claim(&home)? {
+        plan.record.claim = Some(claim);
+        notes.push(note);
+    }
+    let mut done = Done::Planned;
+    if !options.dry_run {
+        let creation = Creation {
+            session,
+            options,
+            home: &home,
+            fetched: fetched.as_ref(),
+            plan: &plan,
+            scope: &scope,
+            selection: &selection,
+        };
+        (plan.record, synced) = creation.apply(&classified, &mut notes)?;
+        done = Done::Made;
+    }
+    let (files, synced) = (classified.counts(), CopiesField::from(&synced));
+    Ok(Outcome {
+        notes,
+        ..Outcome::done(AddAnswer::planned(done, plan, files, synced))
+    })
+}
+
+/// Loads the worktree of this name, if it exists. What a killed `add` left is removed; it may have
+/// been the undo of a removal, and that is noted.
+fn existing(
+    home: &Repository,
+    name: &WorktreeName,
+    options: &Add,
+) -> Result<(Option<Worktree>, Option<String>), Error> {
+    let intent = match RecordState::read(home, name)? {
+        RecordState::Complete(known) => return Ok((Some(*known), None)),
+        RecordState::Missing => return Ok((None, None)),
+        RecordState::Incomplete(intent) => intent,
+    };
+    // we hold the lock of the name, so the process that wrote the intent is gone
+    if options.dry_run {
+        let name = name.to_string();
+        return Err(WorktreeError::Incomplete { name }.into());
+    }
+    remove_unfinished(home, &intent)?;
+    let all = crate::facts::trash::all(home)?;
+    let is_kept = all.iter().any(|one| one.name == *name);
+    let note = is_kept.then(|| {
+        format!(
+            "a removed worktree of this name is kept; to have it instead of the new one: git agentwt remove {name} && git agentwt remove --undo {name}"
+        )
+    });
+    Ok((None, note))
+}
+
+/// The access to each file, advice for the author of the scope, and what other worktrees of the
+/// repository around may write as well.
+fn classify<'l>(
+    around: Option<&Repository>,
+    name: &WorktreeName,
+    scope: &Scope,
+    listing: &'l Listing,
+    options: &Add,
+) -> (Classified<'l>, Vec<String>, Result<Vec<String>, Error>) {
+    std::thread::scope(|threads| {
+        let covered = threads.spawn(|| listing.coverage(scope));
+        let classified = listing.classify(scope);
+        let check = |around| overlap::check(around, name, scope, &classified, options);
+        let overlaps = around.map_or_else(|| Ok(Vec::new()), check);
+        let (_, advice) = joined(covered);
+        (classified, advice, overlaps)
+    })
+}
+
+/// Selects the untracked files of the main worktree that a new worktree gets. Those of the main
+/// worktree belong to another repository than a clone of a URL.
+fn select(
+    session: &Session,
+    home: &Repository,
+    loaded: &Loaded,
+    options: &Add,
+    notes: &mut Vec<String>,
+) -> Result<Selection, Error> {
+    let limits = loaded.config.file_sync.clone();
+    let without_config = options.sync.no_sync || options.repo.is_some();
+    let origin = PatternOrigin::Flag("--sync");
+    let mut patterns = patterns(&limits, without_config, &options.sync.globs, &origin)?;
+    let mut candidates = Candidates::default();
+    if home.main == Main::Bare {
+        if patterns.len() > 1 {
+            let note = "the repository is bare: there is no main worktree to sync files from";
+            notes.push(note.to_owned());
+        }
+        patterns.clear();
+    } else {
+        let include = limits.enabled && !without_config;
+        candidates = home.main_worktree().candidates(&patterns, include)?;
+    }
+    session.tell_not_entered(&candidates);
+    if candidates.entries.is_empty() && patterns.len() <= 1 {
+        let step = TraceEvent::Step("no file is to be synced");
+        session.trace.report(&step);
+    }
+    Ok(Selection {
+        patterns,
+        limits,
+        candidates,
+    })
+}
+
+fn plan_sync(
+    home: &Repository,
+    record: &Record,
+    scope: &Scope,
+    selection: &Selection,
+    there: &WorktreeFiles,
+) -> Result<SyncPlan, SyncRefusal> {
+    plan_copies(&SyncFacts {
+        name: record.name.as_str(),
+        path: &record.path,
+        scope,
+        there,
+        root: &home.root,
+        selection,
+        force: false,
+    })
+}
+
+/// Keeps the worktree that exists, and records a new owner or claim.
+fn keep(
+    home: &Repository,
+    known: &Worktree,
+    owner: Option<Owner>,
+    options: &Add,
+    prompt: Option<&[u8]>,
+    attempts: &mut Attempts<'_>,
+) -> Result<Outcome<AddAnswer>, Error> {
+    let mut record = known.record.clone();
+    let (name, path) = (&record.name, &record.path);
+    if !files::is_directory(path) {
+        let (name, path) = (name.to_string(), path.clone());
+        return Err(WorktreeError::NoDirectory { name, path }.into());
+    }
+    let mut notes = Vec::new();
+    notes.extend(prompt::of_kept(known, &options.context, prompt)?);
+    if !options.sync.globs.is_empty() {
+        notes.push(format!("--sync only counts when a worktree is made; to have what this one was made with: git agentwt sync {name}"));
+    }
+    match (&owner, &record.owner) {
+        (Some(new), Some(other)) if other.id != new.id => {
+            notes.push(format!("it belonged to {other} until now"));
+        }
+        (None, Some(other)) if options.programs.owner.is_none() => {
+            notes.push(format!("it belongs to {other}"));
+        }
+        _ => {}
+    }
+    let own = known.readable_repository(home);
+    let listing = Listing::read(&own, &record.checked_out)?;
+    let files = listing.classify(&known.scope).counts();
+    if let Some((claim, note)) = attempts.claim_existing(home, &record)? {
+        record.claim = Some(claim);
+        notes.push(note);
+    }
+    record.owner = owner.or(record.owner);
+    if !options.dry_run && record != known.record {
+        known.write_record(&record)?;
+    }
+    Ok(Outcome {
+        notes,
+        ..Outcome::done(AddAnswer::new(Done::Kept, record, files))
+    })
+}

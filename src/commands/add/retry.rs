@@ -1,0 +1,319 @@
+//! Makes attempts until one succeeds, as long as the name and its claim on a server are still ours.
+
+use std::time::{Duration, Instant};
+
+use super::answer::AddAnswer;
+use crate::claim::Lease;
+use crate::cli::Add;
+use crate::commands::{Outcome, Session};
+use crate::error::{Error, Fault};
+use crate::exit::ExitCode;
+use crate::git::GitError;
+use crate::name::WorktreeName;
+use crate::path::escape_for_terminal;
+use crate::plan::refusal::Refusal;
+use crate::process::{CommandProber, Ownership, Prober, Question, SharedProber};
+use crate::worktree::claims::{Claims, TakenClaim, holder};
+use crate::worktree::error::ClaimError;
+use crate::worktree::{HeldClaim, Record, Repository, git_error};
+
+/// How often a signal is looked for during a pause.
+const TICK: Duration = Duration::from_millis(20);
+
+/// What git says of what is in the way of a worktree and may be gone later.
+const PASSING_WORDS: [&str; 3] = [
+    "already checked out",
+    "already used by worktree",
+    "already exists",
+];
+
+/// Holds what attempts share: one claim for all of them.
+pub(super) struct Attempts<'a> {
+    session: &'a Session,
+    name: &'a WorktreeName,
+    options: &'a Add,
+    claim: Option<(Claims, TakenClaim)>,
+}
+
+/// Makes attempts until one succeeds, fails for good, or was the last one; gives the claim back when
+/// all have failed.
+///
+/// # Errors
+/// The error of the last attempt; that ownership is lost, or the signal that came meanwhile.
+pub(super) fn run(
+    session: &Session,
+    name: &WorktreeName,
+    options: &Add,
+    attempt: impl Fn(&mut Attempts<'_>) -> Result<Outcome<AddAnswer>, Error>,
+) -> Result<Outcome<AddAnswer>, Error> {
+    let claim = None;
+    let mut attempts = Attempts {
+        session,
+        name,
+        options,
+        claim,
+    };
+    let error = match attempts.repeat(attempt) {
+        Ok(outcome) => return Ok(outcome),
+        Err(error) => error,
+    };
+    let left = attempts
+        .claim
+        .and_then(|(claims, TakenClaim { held, .. })| {
+            let why = claims.release(&held).err()?;
+            let HeldClaim { remote, lease, .. } = held;
+            Some(format!(
+                "the claim at {remote}, which ends after {lease} ({why})"
+            ))
+        });
+    Err(error.leaving(left.into_iter().collect()))
+}
+
+impl Attempts<'_> {
+    fn repeat(
+        &mut self,
+        attempt: impl Fn(&mut Self) -> Result<Outcome<AddAnswer>, Error>,
+    ) -> Result<Outcome<AddAnswer>, Error> {
+        let programs = &self.options.programs;
+        let count = programs.attempts(self.options.claims.claim.is_some());
+        let delay = programs.retry_delay();
+        let mut number = 1;
+        loop {
+            let error = match attempt(self) {
+                Ok(mut outcome) => {
+                    outcome.answer.attempts = number;
+                    return Ok(outcome);
+                }
+                Err(error) => error,
+            };
+            if number >= count || !passes(&error) {
+                return Err(error);
+            }
+            self.session.log.tell(&format!(
+                "attempt {number} of {count} failed: {error}; the next one in {delay:?}"
+            ));
+            let began = Instant::now();
+            while began.elapsed() < delay {
+                self.session.check()?;
+                std::thread::sleep(TICK.min(delay.saturating_sub(began.elapsed())));
+            }
+            number += 1;
+            self.ask(number)?;
+        }
+    }
+
+    /// Asks everyone who knows, right before an attempt: what is lost during the pause must not be
+    /// touched again.
+    fn ask(&self, attempt: u32) -> Result<(), Error> {
+        let (session, programs) = (self.session, &self.options.programs);
+        let name = self.name.to_string();
+        let unknown = |who: &str, why: &str| {
+            session.log.tell(&format!(
+                "{who} cannot say whether `{name}` is still ours ({why}); it is tried on"
+            ));
+        };
+        let owner = programs.owner.clone();
+        let question = Question {
+            name: name.clone(),
+            owner,
+            attempt,
+        };
+        let command = programs.owner_probe.as_ref().map(|command| {
+            SharedProber::new(CommandProber {
+                command: command.clone(),
+                directory: session.start.clone(),
+                timeout: programs.probe_timeout(),
+                signal: session.signal.clone(),
+            })
+        });
+        for prober in session.prober.iter().chain(&command) {
+            let (answer, by) = (prober.ask(&question), prober.title());
+            session.check()?;
+            match answer {
+                Ownership::Ours => {}
+                Ownership::Lost => return Err(LostOwnership { name, by }.into()),
+                Ownership::Unknown(why) => unknown(&by, &why),
+            }
+        }
+        if let Some((claims, taken)) = &self.claim
+            && let Err(error) = claims.check_ours(&taken.held)
+        {
+            if error.is_lost() {
+                return Err(error.into());
+            }
+            unknown("the claim", &error.to_string());
+        }
+        session.check()
+    }
+
+    /// Takes the claim that was asked for, unless an earlier attempt has; with `-n` only looks.
+    /// Returns what is recorded, and what the user should know.
+    ///
+    /// # Errors
+    /// Fails when somebody else has the claim.
+    pub fn take_claim(
+        &mut self,
+        repository: &Repository,
+    ) -> Result<Option<(HeldClaim, String)>, Error> {
+        let (session, programs) = (self.session, &self.options.programs);
+        let Some(remote) = &self.options.claims.claim else {
+            return Ok(None);
+        };
+        if self.claim.is_none() {
+            let claims = Claims::at(repository, self.name, remote, &session.environment)?;
+            let who = holder(repository, programs.owner.as_deref(), programs.owner_pid)?;
+            if self.options.dry_run {
+                claims.check_free(&who)?;
+                return Ok(None);
+            }
+            let lease = self.options.claims.lease.unwrap_or(Lease::DEFAULT);
+            let taken = claims.take(&who, lease)?;
+            self.claim = Some((claims, taken));
+            session.check()?;
+        }
+        let taken = self.claim.as_ref().map(|(_, taken)| taken);
+        Ok(taken.map(|taken| (taken.held.clone(), note(self.name, taken))))
+    }
+
+    /// Takes or renews the claim of a worktree that exists.
+    ///
+    /// # Errors
+    /// Fails when the claim is at another remote, or somebody else has it.
+    pub fn claim_existing(
+        &mut self,
+        repository: &Repository,
+        record: &Record,
+    ) -> Result<Option<(HeldClaim, String)>, Error> {
+        let asked = self.options.claims.claim.as_ref();
+        if let (Some(remote), Some(held)) = (asked, &record.claim)
+            && held.remote != *remote
+        {
+            return Err(Error::from(ClaimError::Elsewhere {
+                name: self.name.clone(),
+                remote: remote.clone(),
+                held_at: held.remote.clone(),
+            }));
+        }
+        self.take_claim(repository)
+    }
+}
+
+fn note(name: &WorktreeName, TakenClaim { held, taken_from }: &TakenClaim) -> String {
+    let from = taken_from.as_ref().map_or_else(String::new, |who| {
+        format!(
+            "; it was taken over from `{}`, whose claim had not changed for its lease",
+            escape_for_terminal(who.owner.as_bytes())
+        )
+    });
+    let HeldClaim { remote, lease, .. } = held;
+    format!("claimed at {remote} for {lease}{from}; renew it in time: git agentwt renew {name}")
+}
+
+/// The owner lost the worktree while it was created.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+#[error("ownership of `{name}` is lost, says {by}")]
+#[diagnostic(
+    code(agentwt::add::lost_ownership),
+    help("nothing is left behind; to see the owner: git agentwt status {name}")
+)]
+pub struct LostOwnership {
+    /// The name of the worktree.
+    name: String,
+    /// The prober that reported the loss.
+    by: String,
+}
+
+impl Fault for LostOwnership {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::OwnershipLost
+    }
+}
+
+/// Whether a later attempt may succeed: the branch is in use, something is where the worktree goes,
+/// or an agent still runs there. That a worktree of ours has another scope or base does not pass.
+fn passes(error: &Error) -> bool {
+    if let Some(refusal) = error.find() {
+        return matches!(
+            refusal,
+            Refusal::BranchHeld { .. }
+                | Refusal::BranchExists { .. }
+                | Refusal::PathTaken { .. }
+                | Refusal::ForeignWorktree { .. }
+                | Refusal::OwnedByAnother { .. }
+                | Refusal::StillRunning { .. }
+        );
+    }
+    matches!(git_error(error), Some(GitError::Failed { words, .. })
+        if PASSING_WORDS.iter().any(|text| words.contains(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_in_the_way_may_pass_and_what_is_wrong_does_not() {
+        let (name, path) = ("task-5".to_owned(), camino::Utf8PathBuf::from("/r/x"));
+        let branch = "fix".to_owned();
+        for refusal in [
+            Refusal::BranchHeld {
+                branch: branch.clone(),
+                path: path.clone(),
+            },
+            Refusal::BranchExists {
+                name: name.clone(),
+                branch: branch.clone(),
+            },
+            Refusal::PathTaken {
+                name: name.clone(),
+                path: path.clone(),
+            },
+            Refusal::ForeignWorktree {
+                name: name.clone(),
+                path: path.clone(),
+            },
+            Refusal::StillRunning {
+                name: name.clone(),
+                path,
+                pids: vec![17],
+            },
+        ] {
+            let error = Error::from(refusal);
+            assert!(passes(&error), "{error}");
+        }
+        for refusal in [
+            Refusal::InvalidBranch { branch },
+            Refusal::Bare,
+            Refusal::AnotherScope {
+                name: name.clone(),
+                difference: Vec::new(),
+            },
+            Refusal::NoSuchProcess { pid: 17 },
+            Refusal::Unborn { name },
+        ] {
+            let error = Error::from(refusal);
+            assert!(!passes(&error), "{error}");
+        }
+    }
+
+    #[test]
+    fn gits_own_words_pass_too() {
+        let fails = |words: &str| {
+            passes(&Error::from(GitError::Failed {
+                what: String::new(),
+                argv: Vec::new(),
+                status: Some(128),
+                words: words.to_owned(),
+            }))
+        };
+        for words in [
+            "fatal: 'fix' is already checked out at '/r/x'",
+            "fatal: 'fix' is already used by worktree at '/r/x'",
+            "fatal: a branch named 'fix' already exists",
+            "fatal: '/r/x' already exists",
+        ] {
+            assert!(fails(words), "{words}");
+        }
+        assert!(!fails("fatal: invalid reference: fix"));
+    }
+}

@@ -1,0 +1,262 @@
+//! Writes what is known of a worktree: manifest, refs, ignore rules, and at last the record.
+
+use std::collections::BTreeSet;
+
+use camino::Utf8Path;
+
+use super::excluding::read_users_rules;
+use super::listing::Listing;
+use super::repository::joined;
+use super::{KeptFinding, LastVerification, VERSION};
+use super::{Record, Repository, WALKED, WatchedFile, Worktree, WorktreeError, to_text};
+use crate::change::by_kind;
+use crate::disk::DiskError;
+use crate::disk::drift::Proof;
+use crate::disk::files::{self, Durable};
+use crate::disk::scan::{Believe, Walk, scan};
+use crate::entry::Entry;
+use crate::git::checkout::read_conversions;
+use crate::manifest::{Item, Manifest, OnDisk};
+use crate::path::RepoPath;
+use crate::placed::Placed;
+use crate::truth::{integrity, shared};
+use crate::verify::{Finding, Report};
+use crate::walked::Walked;
+
+/// How many findings of a verification are kept.
+const KEPT: usize = 100;
+
+/// Holds what is to be registered.
+pub struct Registration<'a> {
+    /// The repository.
+    pub repository: &'a Repository,
+    /// The record; its digests and `conversions` are filled in here.
+    pub record: Record,
+    /// The commit that is checked out.
+    pub head: &'a Listing,
+    /// What was placed, which has a list of its own.
+    pub placed: Placed,
+    /// What is on disk for each entry of the commit, where nothing else is there; none where the
+    /// disk has to be read.
+    pub disk: Option<Vec<Option<OnDisk>>>,
+}
+
+impl Registration<'_> {
+    /// Takes the manifest and writes everything; the record comes last, so that a worktree is known
+    /// only when all else is there.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does; the caller removes the directory.
+    pub fn write(mut self) -> Result<Record, WorktreeError> {
+        let (repository, record) = (self.repository, &self.record);
+        let dir = repository.record_dir(&record.name);
+        let conversions = self.conversions()?;
+        std::thread::scope(|threads| {
+            // the disk takes the manifest together with the rest
+            let manifest = threads.spawn(|| {
+                let manifest = self.manifest()?.to_bytes();
+                Ok::<_, WorktreeError>(files::write(&dir.join("manifest"), &manifest)?)
+            });
+            let rest = self.write_rest(&dir);
+            joined(manifest)?;
+            rest
+        })?;
+        let (common_dir, admin_dir) = (&repository.common_dir, &self.record.admin_dir);
+        let integrity = integrity::fingerprints(common_dir, admin_dir, repository.format)?;
+        (self.record.conversions, self.record.integrity) = (conversions, integrity);
+        write_record(&dir, &self.record)?;
+        files::remove_file(&dir.join("intent.toml"))?;
+        Ok(self.record)
+    }
+
+    /// Writes all refs, for telling later what was there; the ignore rules that are outside of the
+    /// tree, as the worktree could change them; hooks and settings.
+    fn write_rest(&self, dir: &Utf8Path) -> Result<(), WorktreeError> {
+        let mut refs = Vec::new();
+        for found in self.repository.git.for_each_ref(&[])? {
+            refs.extend([found.id.as_str().as_bytes(), b" ", &found.name, b"\n"].concat());
+        }
+        files::write(&dir.join("refs"), &refs)?;
+        let ignore = dir.join("ignore");
+        if let Some(rules) = files::read(&self.repository.common_dir.join("info/exclude"))? {
+            files::write(&ignore.join("info-exclude"), &rules)?;
+        }
+        let users: Result<_, WorktreeError> = read_users_rules(&self.repository.home().git);
+        if let Some(rules) = users? {
+            files::write(&ignore.join("excludes-file"), &rules)?;
+        }
+        write_shared(self.repository, dir)
+    }
+
+    /// Whether a file on disk may differ from what git stores, by whatever says so now: what is put
+    /// into the shared configuration later must hide no edit. A replaced object is such a difference
+    /// (git-replace(1)).
+    fn conversions(&self) -> Result<bool, WorktreeError> {
+        let replaced = self.repository.git.for_each_ref(&["refs/replace/"])?;
+        let attributes = self.head.attributes(self.repository)?;
+        let conversions = read_conversions(&self.record.admin_dir, attributes)?;
+        Ok(!replaced.is_empty() || conversions.possible)
+    }
+
+    fn manifest(&self) -> Result<Manifest, WorktreeError> {
+        let item = |(path, entry): &(RepoPath, Entry)| Item {
+            path: path.clone(),
+            base: Some(*entry),
+            disk: None,
+        };
+        let mut items: Vec<Item> = self.head.entries.iter().map(item).collect();
+        match &self.disk {
+            Some(disk) => {
+                for (item, disk) in items.iter_mut().zip(disk) {
+                    item.disk = *disk;
+                }
+            }
+            None => self.walk(&mut items)?,
+        }
+        let times = items.iter().filter_map(|item| Some(item.disk?.stat.ctime));
+        let settled = files::settled_time(&self.record.path, times.max().unwrap_or(0))?;
+        Ok(Manifest::new(items, settled))
+    }
+
+    /// Reads the disk, where somebody may have worked.
+    fn walk(&self, items: &mut Vec<Item>) -> Result<(), WorktreeError> {
+        let expected = Manifest::new(items.clone(), 0);
+        let (expected, placed) = self.placed.clone().laid_over(expected, &|_| false);
+        let format = self.repository.format;
+        let hash = |size, content: &mut dyn std::io::Read| format.hash_blob(size, content);
+        let scan = scan(&Walk {
+            root: &self.record.path,
+            manifest: &expected,
+            placed: Some(Proof {
+                placed: &placed,
+                source: Some(&self.repository.root),
+            }),
+            submodules: Some(&BTreeSet::new()),
+            believe: Believe::Nothing,
+            names: None,
+            unread_above: None,
+            hash: &hash,
+        })?;
+        let tracked = items.len();
+        for found in scan.found {
+            if placed.get(&found.path).is_some() {
+                continue;
+            }
+            let (entry, stat) = (found.entry, found.stat);
+            let disk = Some(OnDisk { entry, stat });
+            match items[..tracked].binary_search_by(|item| item.path.cmp(&found.path)) {
+                Ok(at) => items[at].disk = disk,
+                Err(_) => items.push(Item {
+                    path: found.path,
+                    base: None,
+                    disk,
+                }),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the text of a worktree's `.git` file.
+///
+/// # Errors
+/// Fails when it cannot be read.
+pub fn read_dot_git(worktree: &Utf8Path) -> Result<String, DiskError> {
+    let bytes = files::read(&worktree.join(".git"))?.unwrap_or_default();
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn write_record(dir: &Utf8Path, record: &Record) -> Result<(), DiskError> {
+    files::write(&dir.join("record.toml"), to_text(record).as_bytes())
+}
+
+fn write_shared(repository: &Repository, dir: &Utf8Path) -> Result<(), WorktreeError> {
+    let text = to_text(&shared::take(repository)?);
+    Ok(files::write(&dir.join("shared.toml"), text.as_bytes())?)
+}
+
+impl Worktree {
+    /// Writes another record in place of this one.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn write_record(&self, record: &Record) -> Result<(), DiskError> {
+        write_record(&self.dir, record)
+    }
+
+    /// Records hooks, settings and git's files that all worktrees share anew, after a change of the
+    /// user's own.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does.
+    pub fn accept_shared(&self, repository: &Repository) -> Result<Self, WorktreeError> {
+        write_shared(repository, &self.dir)?;
+        self.renew_digests(repository, WatchedFile::is_shared)
+    }
+
+    /// Takes the digests of these watched files anew, after a change that we made ourselves.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn renew_digests(
+        &self,
+        repository: &Repository,
+        which: fn(WatchedFile) -> bool,
+    ) -> Result<Self, WorktreeError> {
+        let mut known = self.clone();
+        let integrity = &mut known.record.integrity;
+        for file in WatchedFile::ALL.into_iter().filter(|file| which(*file)) {
+            let (common_dir, admin_dir) = (&repository.common_dir, &self.record.admin_dir);
+            let now = integrity::fingerprint(file, common_dir, admin_dir, repository.format)?;
+            integrity.retain(|recorded| recorded.file != now.file);
+            integrity.push(now);
+        }
+        known.write_record(&known.record)?;
+        Ok(known)
+    }
+
+    /// Whether `config.worktree` is as it was recorded: only then may its digest be taken anew.
+    ///
+    /// # Errors
+    /// Fails when it cannot be read.
+    pub fn config_is_as_recorded(&self, repository: &Repository) -> Result<bool, WorktreeError> {
+        let (file, common_dir) = (WatchedFile::ConfigWorktree, &repository.common_dir);
+        let admin_dir = &self.record.admin_dir;
+        let now = integrity::fingerprint(file, common_dir, admin_dir, repository.format)?;
+        Ok(self.record.integrity.contains(&now))
+    }
+
+    /// Writes the outcome of a verification, for `list` and `status`.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn write_verification(&self, report: &Report, now: &str) -> Result<(), DiskError> {
+        let kept = |finding: &Finding| KeptFinding {
+            place: finding.change.place.to_tsv(),
+            kind: finding.change.kind.as_str().to_owned(),
+            reason: finding.reason.as_str().to_owned(),
+            level: finding.level.as_str().to_owned(),
+        };
+        let last = LastVerification {
+            version: VERSION,
+            at: now.to_owned(),
+            head: report.changes.head.clone(),
+            looked: report.changes.looked,
+            changed: report.changes.counted().count() as u64,
+            kinds: by_kind(report.changes.counted()),
+            violations: report.violations().count() as u64,
+            notices: report.notices().count() as u64,
+            findings: report.findings.iter().take(KEPT).map(kept).collect(),
+        };
+        let file = self.dir.join("verification.toml");
+        files::write_beside(&file, to_text(&last).as_bytes(), Durable::No)
+    }
+
+    /// Writes which directories need not be read again. A failure costs only time.
+    pub fn write_walked(&self, walked: Option<&Walked>) {
+        if let Some(walked) = walked {
+            let file = self.dir.join(WALKED);
+            let _ = files::write_beside(&file, &walked.to_bytes(), Durable::No);
+        }
+    }
+}

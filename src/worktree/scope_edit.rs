@@ -1,0 +1,135 @@
+//! Gives a worktree the sparse patterns and the write bits that its scope says.
+
+use camino::Utf8Path;
+
+use super::{Repository, Worktree, WorktreeError};
+use crate::disk::DiskError;
+use crate::disk::files::{self, Lock};
+use crate::disk::mode::{Applied, Doing, WriteBits, set_write_bits};
+use crate::entry::Mode;
+use crate::git::index::IndexEntry;
+use crate::path::RepoPath;
+use crate::placed::{PlacedFile, PlacedKind};
+use crate::scope::{Access, EntryKind, Scope};
+
+/// The sparse patterns of a scope, for a worktree with this index.
+#[must_use]
+pub fn sparse_patterns(scope: &Scope, index: &[IndexEntry]) -> Vec<u8> {
+    let is_gitlink = |entry: &&IndexEntry| entry.entry.mode == Mode::Gitlink;
+    let gitlinks = index.iter().filter(is_gitlink).map(|entry| &entry.path);
+    scope.sparse_patterns_with_gitlinks(gitlinks).to_bytes()
+}
+
+/// The write bits that an access asks for; none for what is absent.
+#[must_use]
+pub const fn write_bits(access: Access) -> Option<WriteBits> {
+    match access {
+        Access::Excluded => None,
+        Access::Read => Some(WriteBits::Cleared),
+        Access::Write => Some(WriteBits::Owner),
+    }
+}
+
+/// Sets (or only looks for) the write bits of the tracked files: none on what is only to be read,
+/// the owner's on what may be edited. Directories, links and submodules are left alone.
+///
+/// # Errors
+/// Fails when the worktree cannot be opened.
+pub fn set_bits_of_index(
+    worktree: &Utf8Path,
+    scope: &Scope,
+    index: &[IndexEntry],
+    doing: Doing,
+) -> Result<Applied, DiskError> {
+    let mut classifier = scope.classifier();
+    let regular = index.iter().filter(|entry| entry.entry.mode.is_regular());
+    let mut files: Vec<(RepoPath, WriteBits)> = Vec::with_capacity(index.len());
+    for IndexEntry { path, .. } in regular {
+        // a conflict has up to three entries of a path
+        if files.last().is_none_or(|(last, _)| last != path) {
+            let bits = write_bits(classifier.verdict(path, EntryKind::File).access);
+            files.extend(bits.map(|bits| (path.clone(), bits)));
+        }
+    }
+    set_write_bits(worktree, &files, doing)
+}
+
+/// Clears (or only looks for) the write bits of placed files outside of the write scope. Those
+/// inside keep what they were placed with.
+///
+/// # Errors
+/// Fails when the worktree cannot be opened.
+pub fn set_bits_of_placed<'f>(
+    worktree: &Utf8Path,
+    scope: &Scope,
+    placed: impl Iterator<Item = &'f PlacedFile>,
+    doing: Doing,
+) -> Result<Applied, DiskError> {
+    let mut classifier = scope.classifier();
+    let mut is_closed = |file: &&PlacedFile| {
+        let access = classifier.verdict(&file.path, EntryKind::File).access;
+        file.kind == PlacedKind::File && access != Access::Write
+    };
+    let closed = placed.filter(&mut is_closed);
+    let files: Vec<_> = closed
+        .map(|file| (file.path.clone(), WriteBits::Cleared))
+        .collect();
+    if files.is_empty() {
+        return Ok(Applied::default());
+    }
+    set_write_bits(worktree, &files, doing)
+}
+
+impl Worktree {
+    /// Whether sparse-checkout is on, with exactly these patterns.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does.
+    pub fn is_sparse_by(
+        &self,
+        repository: &Repository,
+        patterns: &[u8],
+    ) -> Result<bool, WorktreeError> {
+        let file = self.record.admin_dir.join("info/sparse-checkout");
+        let git = self.hardened_git(repository);
+        let on = git.config_get_bool("core.sparseCheckout")? == Some(true);
+        Ok(on && files::read(&file)?.as_deref() == Some(patterns))
+    }
+
+    /// Lists the excluded tracked files that are on disk.
+    #[must_use]
+    pub fn excluded_on_disk(&self, index: &[IndexEntry]) -> Vec<RepoPath> {
+        let mut classifier = self.scope.classifier();
+        let root = self.record.path.as_std_path();
+        let mut stands = |entry: &&IndexEntry| {
+            let is_excluded = entry.entry.mode != Mode::Gitlink
+                && classifier.verdict(&entry.path, EntryKind::File).access == Access::Excluded;
+            let path = entry.path.to_os_path();
+            is_excluded && path.is_ok_and(|path| files::stands(&root.join(path)))
+        };
+        let there = index.iter().filter(&mut stands);
+        there.map(|entry| entry.path.clone()).collect()
+    }
+
+    /// Sets the sparse patterns, and removes what else switches them off; without patterns, lets git
+    /// apply those that are set. Git removes excluded files without changes, and brings others back.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does.
+    pub fn set_sparse(
+        &self,
+        repository: &Repository,
+        patterns: Option<&[u8]>,
+    ) -> Result<(), WorktreeError> {
+        // hooks and file watchers could have been planted in the shared configuration
+        let git = self.hardened_git(repository);
+        let _shared = Lock::wait(&repository.shared_lock())?;
+        let Some(patterns) = patterns else {
+            return Ok(git.sparse_checkout_reapply()?);
+        };
+        git.sparse_checkout_set(patterns)?;
+        // `git sparse-checkout disable` leaves it behind
+        let config = self.record.admin_dir.join("config.worktree");
+        Ok(git.config_file_unset(&config, "index.sparse")?)
+    }
+}

@@ -1,0 +1,137 @@
+//! Loads the config with the settings, and joins the lists of a scope.
+
+use super::WorktreeError;
+use super::repository::{CONFIG, Main, Repository};
+use crate::cli::ScopeLists;
+use crate::config::{CONFIG_PATH, Config, Located, ScopeProfile, SettingFlags, Settings};
+use crate::disk::files;
+use crate::scope::{Origin, RuleList, ScopeRule};
+
+/// Holds the environment variables that settings may come from.
+pub type Environment = Vec<(String, String)>;
+
+/// Holds the config and the settings.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The config; empty when there is no file.
+    pub config: Config,
+    /// Whether there is a file.
+    pub found: bool,
+    /// The settings.
+    pub settings: Settings,
+}
+
+/// Loads the config of the main worktree. A bare repository has no main worktree: there the config
+/// is that of the worktree in which the command started, unless that is an agent's.
+///
+/// # Errors
+/// Fails when the config cannot be read, or says something that is not allowed.
+pub fn load_config(
+    repository: &Repository,
+    flags: &SettingFlags,
+    environment: &Environment,
+) -> Result<Loaded, WorktreeError> {
+    let mut bytes = files::read(&repository.root.join(CONFIG))?;
+    let is_bare = repository.main == Main::Bare && repository.inside.is_none();
+    if let (None, true, Some(here)) = (&bytes, is_bare, &repository.toplevel) {
+        bytes = files::read(&here.join(CONFIG))?;
+    }
+    load_config_of(repository, flags, environment, CONFIG, bytes.as_deref())
+}
+
+/// Parses the text of a config from somewhere else; none when there is no file. `name` says where
+/// the text is from.
+///
+/// # Errors
+/// Fails when the config says something that is not allowed, or git fails.
+pub fn load_config_of(
+    repository: &Repository,
+    flags: &SettingFlags,
+    environment: &Environment,
+    name: &str,
+    bytes: Option<&[u8]>,
+) -> Result<Loaded, WorktreeError> {
+    let config = bytes.map(|bytes| Config::parse_bytes(name, bytes));
+    let config = config.transpose()?;
+    let git_config = repository.git.config_get_section("agentwt")?;
+    let found = config.is_some();
+    let config = config.unwrap_or_default();
+    let settings = Settings::resolve(flags, environment, &git_config, &config)?;
+    Ok(Loaded {
+        config,
+        found,
+        settings,
+    })
+}
+
+/// Joins the lists of a profile with those of the options: `--write` replaces, `--add-write` adds.
+/// `name` is for the message.
+///
+/// # Errors
+/// Fails when nothing says what may be edited.
+pub fn rules_of(
+    name: &str,
+    profile: Option<&ScopeProfile>,
+    lists: &ScopeLists,
+    config_found: bool,
+) -> Result<Vec<ScopeRule>, WorktreeError> {
+    let list = |list: RuleList| {
+        let of_profile = profile.and_then(|profile| match list {
+            RuleList::Read => profile.read.as_deref(),
+            RuleList::Write => profile.write.as_deref(),
+            RuleList::Exclude => profile.exclude.as_deref(),
+        });
+        let (flag, added) = match list {
+            RuleList::Read => (&lists.read, &lists.add_read),
+            RuleList::Write => (&lists.write, &lists.add_write),
+            RuleList::Exclude => (&lists.exclude, &lists.add_exclude),
+        };
+        rules_of_list(list, of_profile, flag.as_deref(), added.as_deref())
+    };
+    let Some(write) = list(RuleList::Write) else {
+        return Err(WorktreeError::NoWriteList {
+            name: name.to_owned(),
+            config_found,
+        });
+    };
+    let mut rules = list(RuleList::Read).unwrap_or_else(everything);
+    rules.extend(write);
+    rules.extend(list(RuleList::Exclude).unwrap_or_default());
+    Ok(rules)
+}
+
+fn everything() -> Vec<ScopeRule> {
+    vec![ScopeRule::new(RuleList::Read, "**", Origin::Default)]
+}
+
+/// The rules of one list; none when neither the profile nor an option names the list.
+fn rules_of_list(
+    list: RuleList,
+    profile: Option<&[Located<String>]>,
+    flag: Option<&[String]>,
+    added: Option<&[String]>,
+) -> Option<Vec<ScopeRule>> {
+    if profile.is_none() && flag.is_none() && added.is_none() {
+        return None;
+    }
+    let of_option = |patterns: &[String], option: String| -> Vec<ScopeRule> {
+        let patterns = patterns.iter().filter(|pattern| !pattern.is_empty());
+        let rule = |pattern| ScopeRule::new(list, pattern, Origin::Flag(option.clone()));
+        patterns.map(rule).collect()
+    };
+    let in_config = |pattern: &Located<String>| {
+        let (path, line) = (CONFIG_PATH.to_owned(), pattern.line);
+        ScopeRule::new(list, pattern.value.as_str(), Origin::File { path, line })
+    };
+    let mut rules = match (flag, profile) {
+        (Some(patterns), _) => of_option(patterns, format!("--{list}")),
+        (None, Some(patterns)) => patterns.iter().map(in_config).collect(),
+        (None, None) if list == RuleList::Read => everything(),
+        (None, None) => Vec::new(),
+    };
+    rules.extend(of_option(
+        added.unwrap_or_default(),
+        format!("--add-{list}"),
+    ));
+    Some(rules)
+}

@@ -1,0 +1,213 @@
+//! Removes what an `add` had git create and did not finish: the directory, git's entry of it, and
+//! the branch.
+//!
+//! The intent of that `add` says what is ours, and is kept until all of it is gone. Git itself is
+//! asked only for the branch: it never forgets an entry that it was killed in the middle of making,
+//! and its `worktree prune` would forget those of the user's that are merely not mounted.
+
+use std::time::Duration;
+
+use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
+
+use super::placing::staging;
+use super::repository::WORKTREES;
+use super::{Intent, Repository, WorktreeError};
+use crate::config::Strategy;
+use crate::disk::DiskError;
+use crate::disk::files::{self, Lock};
+use crate::disk::remains::{Suspect, is_newer, remove_busy_directory, remove_dead_locks, sweep};
+use crate::name::{BranchName, CommitId, WorktreeName};
+use crate::process::wait_for_gits;
+
+/// How long a lock is watched that only a git for this very branch takes.
+const OWN_LOCK: Duration = Duration::from_millis(200);
+/// How long a lock is watched that any git takes, and holds for milliseconds.
+const SHARED_LOCK: Duration = Duration::from_secs(2);
+
+/// Holds what an `add` was about to create.
+pub struct Unfinished<'a> {
+    /// The repository.
+    pub repository: &'a Repository,
+    /// What was to be created.
+    pub intent: &'a Intent,
+    /// Where the branch was created; none when it was there before.
+    pub branch_at: Option<&'a CommitId>,
+    /// Whether a git of ours may have left locks behind.
+    pub git_was_killed: bool,
+}
+
+/// The file of an intent: older than everything that its `add` created.
+#[must_use]
+pub fn intent_file(repository: &Repository, name: &WorktreeName) -> Utf8PathBuf {
+    repository.record_dir(name).join("intent.toml")
+}
+
+/// Removes what a killed `add` left: its intent says what is ours.
+///
+/// # Errors
+/// Fails when something of it cannot be removed; the intent then stays.
+pub fn remove_unfinished(repository: &Repository, intent: &Intent) -> Result<(), WorktreeError> {
+    let (name, path) = (&intent.record.name, &intent.record.path);
+    let unfinished = Unfinished {
+        repository,
+        intent,
+        branch_at: intent.branch_at.as_ref(),
+        git_was_killed: true,
+    };
+    // a git that we had started may go on for a moment after we were killed
+    wait_for_gits(path);
+    let left = {
+        let _shared = Lock::wait_to_undo(&repository.shared_lock())?;
+        unfinished.remove()
+    };
+    if left.is_empty() {
+        return Ok(files::remove_directory(&repository.record_dir(name))?);
+    }
+    let attempt = format!("clear what a killed `add` of `{name}` left");
+    Err(DiskError::new(attempt, std::io::Error::other(left.join("; "))).into())
+}
+
+impl Unfinished<'_> {
+    /// Removes a worktree that nobody has worked in yet, and its branch if that is where we created
+    /// it; returns what could not be removed. The shared lock is held.
+    #[must_use]
+    pub fn remove(&self) -> Vec<String> {
+        let Repository {
+            common_dir, root, ..
+        } = self.repository;
+        let (path, worktrees) = (&self.intent.record.path, root.join(WORKTREES));
+        if self.git_was_killed {
+            self.end_locks();
+        }
+        let mut left = Vec::new();
+        let info = common_dir.join("info");
+        [common_dir, &info, &worktrees]
+            .into_iter()
+            .for_each(|one| sweep(one));
+        if path.starts_with(&worktrees) {
+            let mut ours = self.admin_dirs();
+            ours.splice(0..0, [staging(path), path.clone()]);
+            let removed = ours
+                .iter()
+                .map(|directory| remove_busy_directory(directory));
+            left.extend(removed.filter_map(|removed| Some(removed.err()?.to_string())));
+            files::remove_if_empty(&common_dir.join("worktrees"));
+        }
+        left.extend(self.delete_branch());
+        // a git that could not take its own lock away again has said so, and ended well
+        let own = self
+            .own_branch()
+            .map(|branch| lock_of(self.repository, branch));
+        remove_dead_locks(own.as_slice(), &self.intent_file());
+        left
+    }
+
+    fn intent_file(&self) -> Utf8PathBuf {
+        intent_file(self.repository, &self.intent.record.name)
+    }
+
+    fn end_locks(&self) {
+        end_locks(self.repository, self.own_branch(), &self.intent_file());
+    }
+
+    /// The branch, if that is ours.
+    fn own_branch(&self) -> Option<&BranchName> {
+        self.branch_at.map(|_| &self.intent.record.branch)
+    }
+
+    /// The private git directories that git has created for this path, or was half-way through
+    /// creating: first the directory, then the file that names the path.
+    fn admin_dirs(&self) -> Vec<Utf8PathBuf> {
+        let record = &self.intent.record;
+        if record.strategy == Strategy::Clone {
+            return Vec::new();
+        }
+        let (all, intent) = (
+            self.repository.common_dir.join("worktrees"),
+            self.intent_file(),
+        );
+        let dot_git = record.path.join(".git");
+        let name = record.path.file_name().unwrap_or_default();
+        // git takes the name of the directory, and a number after it when that is taken
+        let may_be_id = |id: &str| {
+            let number = id.strip_prefix(name);
+            number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        let mut ours = Vec::new();
+        for id in files::names(&all).unwrap_or_default() {
+            let admin_dir = all.join(&id);
+            let mut named = read_gitdir(&admin_dir);
+            if named.is_none() && may_be_id(&id) && is_newer(&admin_dir, &intent) {
+                // a living git writes it at once
+                std::thread::sleep(OWN_LOCK);
+                named = read_gitdir(&admin_dir).or_else(|| Some(dot_git.clone()));
+            }
+            if named.as_ref() == Some(&dot_git) && files::is_directory(&admin_dir) {
+                ours.push(admin_dir);
+            }
+        }
+        ours
+    }
+
+    /// Deletes the branch where it is as we created it. A branch that moved has somebody's work.
+    fn delete_branch(&self) -> Option<String> {
+        let at = self.branch_at?;
+        let branch = &self.intent.record.branch;
+        let (git, name) = (&self.repository.git, branch.full_ref());
+        let is_at = || git.rev_parse_commit(&name).ok().flatten().as_ref() == Some(at);
+        if is_at()
+            && let Err(error) = git.delete_ref(&name, at)
+        {
+            if error.was_killed() {
+                self.end_locks();
+            }
+            if is_at() {
+                return Some(format!("branch {branch}: {error}"));
+            }
+        }
+        // a lock that git could not write, or took for a branch that is not there, leaves them
+        let file = Utf8PathBuf::from(name);
+        let above = file.ancestors().skip(1);
+        for directory in above.take_while(|directory| *directory != "refs/heads") {
+            files::remove_if_empty(&self.repository.common_dir.join(directory));
+        }
+        None
+    }
+}
+
+/// Removes the locks that a killed git of ours left on files that all worktrees share, and on this
+/// branch: created after the file `since` was, and untouched for as long as each is watched.
+pub fn end_locks(repository: &Repository, own: Option<&BranchName>, since: &Utf8Path) {
+    let shared = |file: &str| Suspect {
+        file: repository.common_dir.join(format!("{file}.lock")),
+        patience: SHARED_LOCK,
+    };
+    let mut suspects = vec![shared("config"), shared("packed-refs")];
+    suspects.extend(own.map(|branch| lock_of(repository, branch)));
+    remove_dead_locks(&suspects, since);
+}
+
+/// The lock of a branch of ours.
+fn lock_of(repository: &Repository, branch: &BranchName) -> Suspect {
+    let file = format!("{}.lock", branch.full_ref());
+    Suspect {
+        file: repository.common_dir.join(file),
+        patience: OWN_LOCK,
+    }
+}
+
+/// Reads the `.git` file that a private git directory names (gitrepository-layout(5)), which newer
+/// gits write relative to it; none when it names nothing yet.
+fn read_gitdir(admin_dir: &Utf8Path) -> Option<Utf8PathBuf> {
+    let bytes = files::read(&admin_dir.join("gitdir")).ok()??;
+    let text = String::from_utf8_lossy(bytes.trim_ascii_end()).into_owned();
+    let mut path = Utf8PathBuf::new();
+    for part in admin_dir.join(&text).components() {
+        match part {
+            Utf8Component::ParentDir => drop(path.pop()),
+            Utf8Component::CurDir => {}
+            part => path.push(part),
+        }
+    }
+    (!text.is_empty()).then_some(path)
+}

@@ -141,7 +141,6 @@ impl Fault for GitError {
             | Self::NoDirectory { .. }
             | Self::TooOld { .. }
             | Self::Failed { .. }
-            | Self::Output { .. }
             | Self::Hook { .. }
             | Self::TimedOut { .. }
             | Self::Read { .. }

@@ -20,11 +20,11 @@ use crate::disk::lock::Patience;
 use crate::disk::scan::Walking;
 use crate::error::{Error, ErrorDocument, Stopped};
 use crate::exit::ExitCode;
-use crate::git::{Family, Git, GitError, SharedRunner, Stoppable, Trace, TraceEvent};
+use crate::git::{Git, GitError, SharedRunner, Stoppable, Trace, TraceEvent};
 use crate::log::Log;
 use crate::output::{self, progress, render, render_error};
 use crate::plan::refusal::Refusal;
-use crate::process::{Process, family, is_any_alive, send_to};
+use crate::process::{family, send_to};
 use crate::worktree::git_error;
 
 /// Runs a command line, the program's name first, and returns the status to end with.
@@ -85,19 +85,6 @@ fn asks_for_json(arguments: &[OsString]) -> bool {
         .iter()
         .any(|word| *word == "--json" || *word == "--format=json")
         || words.windows(2).any(is_long)
-}
-
-/// Represents a git that we started, with all that it has started.
-struct Started(Vec<Process>);
-
-impl Family for Started {
-    fn send(&self, signal: usize) {
-        send_to(&self.0, signal);
-    }
-
-    fn is_alive(&self) -> bool {
-        is_any_alive(&self.0)
-    }
 }
 
 /// The error of a git that was stopped by the signal that we handed on to it.
@@ -237,7 +224,10 @@ fn session(cli: &Cli) -> Result<Session, Error> {
         binary,
         runner: SharedRunner::new(Stoppable {
             signal: Arc::clone(&signal),
-            family: |pid| Box::new(Started(family(pid))),
+            family: |pid| {
+                let started = family(pid);
+                Box::new(move |signal| send_to(&started, signal))
+            },
         }),
         trace: trace(cli.common.verbose),
         progress: Arc::default(),

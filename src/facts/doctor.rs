@@ -133,7 +133,7 @@ fn here<'a>(
     });
     let index = repository.common_dir.join("index");
     let index = match repository.main {
-        Main::Worktree => crate::git::index::read_sizes(&index, repository.format),
+        Main::Worktree => crate::git::index::read_paths(&index, repository.format),
         Main::Bare => Ok(None),
     };
     Ok(Here {
@@ -191,8 +191,7 @@ pub fn refusal(error: &WorktreeError, start: &Utf8Path) -> Option<(String, Optio
             let advice = format!("if you trust its owner: {command}");
             Some((shown, dubious.then_some(advice)))
         }
-        GitError::Output { .. }
-        | GitError::Read { .. }
+        GitError::Read { .. }
         | GitError::Write { .. }
         | GitError::Hook { .. }
         | GitError::TimedOut { .. } => Some((error.to_string(), None)),

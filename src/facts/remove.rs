@@ -54,7 +54,7 @@ impl Around {
         let mut refs = refs?;
         let is_stash = |one: &Ref| one.name == "refs/stash";
         let stashes = if refs.iter().any(is_stash) {
-            git.stashes()?
+            git.reflog("refs/stash")?
         } else {
             Vec::new()
         };

@@ -120,7 +120,7 @@ impl Git {
             let (id, found) = line.split_once_str("\t")?;
             (found == name.as_bytes()).then_some(id)
         });
-        exact.next().map(|id| one_id(what, &args, id)).transpose()
+        exact.next().map(|id| one_id(&args, id)).transpose()
     }
 
     /// Fetches what a ref of a server names, without any trace here but the objects.

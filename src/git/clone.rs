@@ -129,11 +129,7 @@ impl Git {
         let also = also.into_iter().map(|id| format!("{id}\n"));
         let input: String = also.chain(known).collect();
         let output = self.output_with_input(what, &args, Some(input.as_bytes()))?;
-        let ids = |line: &[u8]| {
-            line.split_str(" ")
-                .map(|id| one_id(what, &args, id))
-                .collect()
-        };
+        let ids = |line: &[u8]| line.split_str(" ").map(|id| one_id(&args, id)).collect();
         output.lines().map(ids).collect()
     }
 

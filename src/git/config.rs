@@ -5,11 +5,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 use gix::config::file::init::Options;
 use gix::config::file::{Metadata, SectionRef};
 use gix::config::path::interpolate;
-use gix::config::{Boolean, File, Integer, Source};
+use gix::config::{File, Source};
 
 use super::error::{GitError, unreadable};
 use super::process::{Git, odd_output, words};
-use super::repo::{Setting, read_file};
+use super::repo::{Setting, causes, read_file};
 
 /// What a worktree's `config.worktree` says anyway where its sparse-checkout is as we set it:
 /// git writes these in different orders and at different times.
@@ -43,10 +43,9 @@ pub fn meaning(bytes: &[u8]) -> Vec<u8> {
     lines
 }
 
-fn parse(bytes: &[u8], source: Source) -> Result<File, String> {
+fn parse(bytes: &[u8], source: Source) -> Result<File, gix::Error> {
     let meta = Metadata::from(source);
-    let file = File::from_bytes_no_includes(bytes, meta, Options::default());
-    file.map_err(|error| error.to_string())
+    File::from_bytes_no_includes(bytes, meta, Options::default())
 }
 
 /// The keys of a section as git lists them, each with its values in order; a key alone has none.
@@ -74,26 +73,9 @@ pub(super) fn pairs(section: &SectionRef<'_>) -> Vec<(String, Option<BString>)> 
     all
 }
 
-/// Whether a value is true, as git reads a boolean; numbers are true but for 0.
-fn boolean(key: &str, value: Option<&BString>) -> Result<bool, GitError> {
-    let Some(value) = value else {
-        return Ok(true);
-    };
-    let number = || Integer::try_from(value.as_bstr()).ok()?.to_decimal();
-    match Boolean::try_from(value.as_bstr()) {
-        Ok(boolean) => Ok(boolean.is_true()),
-        Err(_) => number().map(|number| number != 0).ok_or_else(|| {
-            let detail = format!("`{value}` is not a boolean");
-            unreadable(&format_args!("the setting {key}"), &detail)
-        }),
-    }
-}
-
-/// A value as text; a key alone is empty.
-fn text(key: &str, value: Option<&BString>) -> Result<String, GitError> {
-    let text = value.map_or(Ok(""), |value| value.to_str());
-    let text = text.map_err(|_| unreadable(&format_args!("the setting {key}"), &NOT_UTF8))?;
-    Ok(text.to_owned())
+fn text(key: &str, value: BString) -> Result<String, GitError> {
+    let text = String::from_utf8(value.into());
+    text.map_err(|_| unreadable(&format_args!("the setting {key}"), NOT_UTF8))
 }
 
 /// A value as a path: `~` is the home of the user.
@@ -115,18 +97,6 @@ fn path(key: &str, value: Option<&BString>) -> Result<Utf8PathBuf, GitError> {
 
 const NOT_UTF8: &str = "it is not UTF-8";
 
-/// The key as git lists it: the section and the last part in lower case.
-fn canonical(key: &str) -> String {
-    let (section, rest) = key.split_once('.').unwrap_or((key, ""));
-    let section = section.to_ascii_lowercase();
-    match rest.rsplit_once('.') {
-        Some((subsection, last)) => {
-            format!("{section}.{subsection}.{}", last.to_ascii_lowercase())
-        }
-        None => format!("{section}.{}", rest.to_ascii_lowercase()),
-    }
-}
-
 impl Git {
     /// Returns the moment that a setting such as `30.days` or `never` names, seconds since the epoch
     /// (`--type=expiry-date`, git-config(1)); none when it is not set. Never is 0.
@@ -143,7 +113,7 @@ impl Git {
         // "all" and "now" are the last moment of all
         let moment = text.trim().parse::<u64>();
         let moment = moment.map(|moment| i64::try_from(moment).unwrap_or(i64::MAX));
-        let odd = |_| odd_output(&what, &args, "it is not a number");
+        let odd = |_| odd_output(&args, "it is not a number");
         moment.map(Some).map_err(odd)
     }
 
@@ -152,18 +122,17 @@ impl Git {
     /// # Errors
     /// Fails when the settings cannot be read.
     pub fn config_get(&self, key: &str) -> Result<Option<String>, GitError> {
-        let value = self.values(key)?.pop();
-        value.map(|one| text(key, one.value.as_ref())).transpose()
+        let value = self.repo()?.local().config_snapshot().string(key);
+        value.map(|value| text(key, value)).transpose()
     }
 
     /// Returns a boolean key (`--type=bool`), none when it is not set.
     ///
     /// # Errors
-    /// Fails when the settings cannot be read or a value is not a boolean.
+    /// Fails when the settings cannot be read or the value is not a boolean.
     pub fn config_get_bool(&self, key: &str) -> Result<Option<bool>, GitError> {
-        let values = self.values(key)?;
-        let values = values.iter().map(|one| boolean(key, one.value.as_ref()));
-        Ok(values.collect::<Result<Vec<_>, _>>()?.pop())
+        let value = self.repo()?.local().config_snapshot().try_boolean(key);
+        value.map_err(|error| unreadable(&format_args!("the setting {key}"), &causes(&error)))
     }
 
     /// Returns every setting as (scope, key, value), in git's order (`git config --show-scope`).
@@ -189,14 +158,9 @@ impl Git {
             let rest = one.key.strip_prefix(section);
             rest.is_some_and(|rest| rest.starts_with('.'))
         };
-        let pair = |one: &Setting| {
-            // a key alone is a switch that is on
-            let value = match &one.value {
-                Some(value) => text(&one.key, Some(value))?,
-                None => "true".to_owned(),
-            };
-            Ok((one.key.clone(), value))
-        };
+        // a key alone is a switch that is on
+        let value = |one: &Setting| one.value.clone().unwrap_or_else(|| "true".into());
+        let pair = |one: &Setting| Ok((one.key.clone(), text(&one.key, value(one))?));
         repo.settings().iter().filter(is_in).map(pair).collect()
     }
 
@@ -205,11 +169,8 @@ impl Git {
     /// # Errors
     /// Fails when the file cannot be read.
     pub fn config_file_get_all(&self, file: &Utf8Path, key: &str) -> Result<Vec<String>, GitError> {
-        let values = values_in(file, key)?;
-        values
-            .iter()
-            .map(|value| text(key, value.as_ref()))
-            .collect()
+        let values = read_config(file)?.strings(key).unwrap_or_default();
+        values.into_iter().map(|value| text(key, value)).collect()
     }
 
     /// Returns a boolean key of one configuration file, none when the file does not set it.
@@ -221,9 +182,8 @@ impl Git {
         file: &Utf8Path,
         key: &str,
     ) -> Result<Option<bool>, GitError> {
-        let values = values_in(file, key)?;
-        let values = values.iter().map(|value| boolean(key, value.as_ref()));
-        Ok(values.collect::<Result<Vec<_>, _>>()?.pop())
+        let value = read_config(file)?.boolean(key);
+        value.map_err(|error| unreadable(file, &causes(&error)))
     }
 
     /// Returns every value of a key that is a path, as this directory sees it: the scope as
@@ -232,9 +192,11 @@ impl Git {
     /// # Errors
     /// Fails when the settings cannot be read or a value is not a path.
     pub fn config_get_all_paths(&self, key: &str) -> Result<Vec<(String, Utf8PathBuf)>, GitError> {
-        let values = self.values(key)?;
+        let repo = self.repo()?;
+        let all = repo.settings().iter();
+        let values = all.filter(|one| one.key.eq_ignore_ascii_case(key));
         let scoped = |one: &Setting| Ok((one.scope.to_owned(), path(key, one.value.as_ref())?));
-        values.iter().map(scoped).collect()
+        values.map(scoped).collect()
     }
 
     /// Returns a path (`--type=path`: `~` is the home), none when it is not set.
@@ -243,13 +205,6 @@ impl Git {
     /// Fails when the settings cannot be read or a value is not a path.
     pub fn config_get_path(&self, key: &str) -> Result<Option<Utf8PathBuf>, GitError> {
         Ok(self.config_get_all_paths(key)?.pop().map(|(_, path)| path))
-    }
-
-    fn values(&self, key: &str) -> Result<Vec<Setting>, GitError> {
-        let key = canonical(key);
-        let repo = self.repo()?;
-        let all = repo.settings().iter().filter(|one| one.key == key);
-        Ok(all.cloned().collect())
     }
 
     /// Sets a key in one configuration file to one value.
@@ -294,17 +249,10 @@ impl Git {
     }
 }
 
-/// Every value of a key in one file, whose includes do not count (`git config --file`).
-fn values_in(file: &Utf8Path, key: &str) -> Result<Vec<Option<BString>>, GitError> {
-    let failed = |detail: &dyn std::fmt::Display| unreadable(&file, detail);
+/// One file, whose includes do not count (`git config --file`).
+fn read_config(file: &Utf8Path) -> Result<File, GitError> {
     let bytes = read_file(file)?.unwrap_or_default();
-    let key = canonical(key);
-    let parsed = parse(&bytes, Source::Local).map_err(|error| failed(&error))?;
-    let all = parsed.sections().flat_map(|section| pairs(&section));
-    Ok(all
-        .filter(|(name, _)| *name == key)
-        .map(|(_, value)| value)
-        .collect())
+    parse(&bytes, Source::Local).map_err(|error| unreadable(file, &causes(&error)))
 }
 
 #[cfg(test)]

@@ -9,11 +9,13 @@
     reason = "looks at .git before anything of the repository is read"
 )]
 
-use std::fs::{Metadata, symlink_metadata};
+use std::fs::symlink_metadata;
 use std::os::unix::fs::MetadataExt as _;
 
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
+use gix::config::Source;
+use gix::config::file::Metadata;
 
 use super::error::GitError;
 use super::objects::ObjectFormat;
@@ -69,16 +71,18 @@ impl Git {
         let args = words(command, &[]);
         let text = match self.line(what, &args) {
             Ok(text) => text,
-            Err(error) if error.mentions("not a git repository") => return Ok(None),
+            Err(GitError::Failed { words, .. }) if words.contains("not a git repository") => {
+                return Ok(None);
+            }
             Err(error) => return Err(error),
         };
         // a path may have several lines
         let lines: Vec<&str> = text.splitn(4, '\n').collect();
         let [format, inside, shallow, common_dir] = lines[..] else {
-            return Err(odd_output(what, &args, "it has not four lines"));
+            return Err(odd_output(&args, "it has not four lines"));
         };
         let format = ObjectFormat::parse(format)
-            .ok_or_else(|| odd_output(what, &args, "an unknown object format"))?;
+            .ok_or_else(|| odd_output(&args, "an unknown object format"))?;
         let toplevel = match inside {
             "true" => {
                 let args = ["rev-parse", "--path-format=absolute", "--show-toplevel"];
@@ -125,17 +129,11 @@ impl Repo {
     }
 
     fn says_bare(&self) -> bool {
-        let own = self
-            .settings()
-            .iter()
-            .rev()
-            .filter(|one| one.scope != "global");
-        let mut own = own.filter(|one| one.key == "core.bare");
-        let word = |value: &[u8]| matches!(value, b"true" | b"yes" | b"on" | b"1");
-        own.next().is_some_and(|one| {
-            let value = one.value.as_ref().map(|value| value.to_ascii_lowercase());
-            value.is_none_or(|value| word(&value))
-        })
+        let local = self.local();
+        let config = local.config_snapshot();
+        let is_own = |meta: &Metadata| !matches!(meta.source, Source::Git | Source::User);
+        let bare = config.plumbing().boolean_filter("core.bare", is_own);
+        matches!(bare, Ok(Some(true)))
     }
 
     /// Whether its work tree is where its `.git` is: it sets no `core.worktree`, and no linked
@@ -163,7 +161,7 @@ fn discover(directory: &Utf8Path) -> Result<Option<Discovered>, GitError> {
     for level in directory.ancestors() {
         let entry = level.join(".git");
         require_file(&entry)?;
-        // git stops where another file system begins
+        // git stops where another file system begins, and takes a bare repository as well
         if look(level).map(|meta| meta.dev()) != device {
             return Ok(None);
         }
@@ -171,39 +169,22 @@ fn discover(directory: &Utf8Path) -> Result<Option<Discovered>, GitError> {
             None if look(&level.join("HEAD")).is_some() => return Ok(None),
             None => continue,
             Some(meta) if meta.is_dir() => Some(entry.clone()),
-            Some(meta) if meta.is_file() => read_line(&entry, b"gitdir: "),
-            Some(_) => None,
+            Some(_) => read_line(&entry, b"gitdir: "),
         };
         let git_dir = named.and_then(|named| level.join(named).canonicalize_utf8().ok());
         let Some(git_dir) = git_dir else {
             return Ok(None);
         };
         let is_ours = |path: &Utf8Path| look(path).is_some_and(|meta| meta.uid() == us);
-        let ours = [level, &entry, &git_dir].into_iter().all(is_ours);
         require_files(&git_dir)?;
-        let found = Discovered {
+        let is_usual = [level, &entry, &git_dir].into_iter().all(is_ours)
+            && gix::discover::is_git(git_dir.as_std_path()).is_ok();
+        return Ok(is_usual.then(|| Discovered {
             toplevel: level.to_owned(),
             git_dir,
-        };
-        return Ok(Some(found).filter(|found| ours && is_git_directory(&found.git_dir)));
+        }));
     }
     Ok(None)
-}
-
-/// Whether git takes it for a git directory (`is_git_directory`, setup.c).
-fn is_git_directory(git_dir: &Utf8Path) -> bool {
-    let Some(common_dir) = common_dir(git_dir) else {
-        return false;
-    };
-    let head = git_dir.join("HEAD");
-    let is_file = symlink_metadata(&head)
-        .as_ref()
-        .is_ok_and(Metadata::is_file);
-    let content = std::fs::read(&head).unwrap_or_default();
-    let id = content.strip_suffix(b"\n").unwrap_or(&content);
-    let is_id = matches!(id.len(), 40 | 64) && id.iter().all(u8::is_ascii_hexdigit);
-    let is_there = |part: &str| common_dir.join(part).is_dir();
-    is_file && (is_id || id.starts_with(b"ref: refs/")) && is_there("objects") && is_there("refs")
 }
 
 /// The common git directory of a private one: what its `commondir` says (gitrepository-layout(5)).

@@ -4,31 +4,46 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use miette::Diagnostic;
-
 use super::contention;
 use super::process::GitVersion;
 
 /// Says why git gave no usable answer.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+#[allow(
+    unused_assignments,
+    reason = "zkat/miette#458: the derive assigns every field"
+)]
 pub enum GitError {
     /// There is no `git` on the search path.
     #[error("cannot start `git`: {0}")]
+    #[diagnostic(
+        code(agentwt::git::missing),
+        help("install git, or put it on PATH, then try `git --version`")
+    )]
     Missing(std::io::Error),
     /// The directory in which it was to run is not there.
     #[error("cannot run git in {dir}: there is no such directory any more")]
+    #[diagnostic(
+        code(agentwt::git::no_directory),
+        help("see what is there with `git agentwt list`")
+    )]
     NoDirectory {
         /// The directory.
         dir: String,
     },
     /// The git found is older than [`GitVersion::OLDEST`].
     #[error("git {found} is too old: git-agentwt needs {oldest} or newer", oldest = GitVersion::OLDEST)]
+    #[diagnostic(
+        code(agentwt::git::too_old),
+        help("upgrade git, then check with `git --version`")
+    )]
     TooOld {
         /// The version that was found.
         found: GitVersion,
     },
     /// Git ended with an unexpected status.
     #[error("cannot {what}: {words}")]
+    #[diagnostic(code(agentwt::git::failed), help("{}", advice(argv, *status, words)))]
     Failed {
         /// What was attempted, as a verb phrase.
         what: String,
@@ -39,18 +54,9 @@ pub enum GitError {
         /// Git's own words, never empty.
         words: String,
     },
-    /// Git succeeded but said something that this program does not understand.
-    #[error("cannot {what}: unexpected output from `git {argv}`: {detail}")]
-    Output {
-        /// What was attempted, as a verb phrase.
-        what: String,
-        /// The argument list, joined.
-        argv: String,
-        /// What is wrong with it.
-        detail: String,
-    },
-    /// An object or a file of git's could not be read.
+    /// An object, a file of git's or what git printed could not be read.
     #[error("cannot read {what}: {detail}")]
+    #[diagnostic(code(agentwt::git::read), help("check the repository with `git fsck`"))]
     Read {
         /// The object or file.
         what: String,
@@ -59,6 +65,10 @@ pub enum GitError {
     },
     /// An object could not be written.
     #[error("cannot write {what}: {detail}")]
+    #[diagnostic(
+        code(agentwt::git::write),
+        help("check the repository with `git fsck`, and the space on the disk with `df -h .`")
+    )]
     Write {
         /// The object.
         what: String,
@@ -67,22 +77,29 @@ pub enum GitError {
         /// The system's error, if it is one.
         kind: Option<ErrorKind>,
     },
-    /// A hook of the user's ended with a status that means no.
-    #[error("your {hook} hook failed in the new worktree: {words}")]
+    /// The user's post-checkout hook ended with a status that means no.
+    #[error("your post-checkout hook failed in the new worktree: {words}")]
+    #[diagnostic(
+        code(agentwt::git::hook),
+        help("mend it, or add without your hooks: git -c core.hooksPath=/dev/null agentwt add …")
+    )]
     Hook {
-        /// Which hook (githooks(5)).
-        hook: &'static str,
         /// What it said, never empty.
         words: String,
     },
     /// A call that asks a server took too long, and was ended.
-    #[error("git gave no answer within {}", in_seconds(*limit))]
+    #[error("git gave no answer within {} s", limit.as_secs_f64())]
+    #[diagnostic(code(agentwt::git::timed_out))]
     TimedOut {
         /// How long it was given.
         limit: Duration,
     },
     /// The directory is in no repository.
     #[error("not in a git repository: {dir}")]
+    #[diagnostic(
+        code(agentwt::git::no_repository),
+        help("run it inside a repository, or name one with `git agentwt -C <dir> …`")
+    )]
     NoRepository {
         /// Where was looked.
         dir: String,
@@ -90,92 +107,12 @@ pub enum GitError {
 }
 
 impl GitError {
-    /// Whether git's words contain a text: only for errors that git reports in no other way.
-    #[must_use]
-    pub fn mentions(&self, text: &str) -> bool {
-        match self {
-            Self::Failed { words, .. } => words.contains(text),
-            Self::Missing(_)
-            | Self::NoDirectory { .. }
-            | Self::TooOld { .. }
-            | Self::Output { .. }
-            | Self::Read { .. }
-            | Self::Write { .. }
-            | Self::Hook { .. }
-            | Self::TimedOut { .. }
-            | Self::NoRepository { .. } => false,
-        }
-    }
-
-    const fn name(&self) -> &'static str {
-        match self {
-            Self::Missing(_) => "agentwt::git::missing",
-            Self::NoDirectory { .. } => "agentwt::git::no_directory",
-            Self::TooOld { .. } => "agentwt::git::too_old",
-            Self::Failed { .. } => "agentwt::git::failed",
-            Self::Output { .. } => "agentwt::git::output",
-            Self::Read { .. } => "agentwt::git::read",
-            Self::Write { .. } => "agentwt::git::write",
-            Self::Hook { .. } => "agentwt::git::hook",
-            Self::TimedOut { .. } => "agentwt::git::timed_out",
-            Self::NoRepository { .. } => "agentwt::git::no_repository",
-        }
-    }
-
-    fn advice(&self) -> Option<String> {
-        match self {
-            Self::Missing(_) => {
-                Some("install git, or put it on PATH, then try `git --version`".to_owned())
-            }
-            Self::NoDirectory { .. } => {
-                Some("see what is there with `git agentwt list`".to_owned())
-            }
-            Self::TooOld { .. } => Some("upgrade git, then check with `git --version`".to_owned()),
-            Self::Failed { words, .. } if holder(words).is_some() => holder(words),
-            Self::Failed { argv, status, .. } => {
-                let status =
-                    status.map_or_else(|| "a signal".to_owned(), |s| format!("status {s}"));
-                let words: Vec<String> = argv.iter().map(|word| shell_word(word)).collect();
-                Some(format!(
-                    "git ended with {status}; to see it again: git {}",
-                    words.join(" ")
-                ))
-            }
-            Self::Output { .. } | Self::TimedOut { .. } => None,
-            Self::Write { kind, .. } if is_full(*kind) => {
-                Some("free some space (`df -h .`), then try again".to_owned())
-            }
-            Self::Read { .. } | Self::Write { .. } => {
-                Some("check the repository with `git fsck`".to_owned())
-            }
-            Self::Hook { .. } => Some(
-                "mend it, or add without your hooks: git -c core.hooksPath=/dev/null agentwt add …"
-                    .to_owned(),
-            ),
-            Self::NoRepository { .. } => Some(
-                "run it inside a repository, or name one with `git agentwt -C <dir> …`".to_owned(),
-            ),
-        }
-    }
-
     /// Whether a git was killed, which leaves its locks behind: the one that we started, or one
     /// that it started itself.
     #[must_use]
     pub fn was_killed(&self) -> bool {
-        match self {
-            Self::Failed { status, words, .. } => {
-                status.is_none() || words.contains("died of signal")
-            }
-            Self::Missing(_)
-            | Self::NoDirectory { .. }
-            | Self::TooOld { .. }
-            | Self::NoRepository { .. }
-            | Self::Output { .. }
-            | Self::Hook { .. }
-            | Self::Read { .. }
-            | Self::Write { .. }
-            | Self::TimedOut { .. } => false,
-        }
+        matches!(self, Self::Failed { status, words, .. }
+            if status.is_none() || words.contains("died of signal"))
     }
 
     /// Whether a lock file stopped git, and stayed for as long as it was waited for.
@@ -185,25 +122,18 @@ impl GitError {
     }
 }
 
-const fn is_full(kind: Option<ErrorKind>) -> bool {
-    matches!(
-        kind,
-        Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
-    )
-}
-
-/// How to find who holds the lock that git named; none when it named none.
-fn holder(words: &str) -> Option<String> {
-    let file = contention::lock_file(words)?;
-    let word = shell_word(&file);
-    Some(format!(
-        "another git holds {file}: see which with `fuser -v {word}`, then try again; if none does, one was killed and left it, and it may go once no git runs here: rm {word}"
-    ))
-}
-
-/// A time for people: `60 s`, `0.5 s`.
-fn in_seconds(time: Duration) -> String {
-    format!("{} s", time.as_secs_f64())
+/// How to find who holds the lock that git named, or else how to see the failure again.
+fn advice(argv: &[String], status: Option<i32>, words: &str) -> String {
+    if let Some(file) = contention::lock_file(words) {
+        let word = shell_word(&file);
+        return format!(
+            "another git holds {file}: see which with `fuser -v {word}`, then try again; if none does, one was killed and left it, and it may go once no git runs here: rm {word}"
+        );
+    }
+    let status = status.map_or_else(|| "a signal".to_owned(), |s| format!("status {s}"));
+    let argv: Vec<String> = argv.iter().map(|word| shell_word(word)).collect();
+    let argv = argv.join(" ");
+    format!("git ended with {status}; to see it again: git {argv}")
 }
 
 /// A word as a shell reads it.
@@ -213,17 +143,6 @@ fn shell_word(word: &str) -> String {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-impl Diagnostic for GitError {
-    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(self.name()))
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.advice()
-            .map(|text| Box::new(text) as Box<dyn fmt::Display>)
     }
 }
 

@@ -3,18 +3,17 @@
 //! Only names, modes, ids and flags are taken: its stat data can be forged and decide nothing.
 
 mod raw;
-mod split;
 
 use camino::Utf8Path;
 use gix::index::decode::Options;
-use gix::index::entry::{Flags, Mode as IndexMode, Stage as IndexStage};
+use gix::index::entry::{Flags, Stage as IndexStage};
 use gix::index::{File, State};
 
 use super::error::GitError;
 use super::objects::ObjectFormat;
 use super::process::Git;
-use super::repo::require_file;
-use crate::entry::{Entry, Mode, ObjectId};
+use super::repo::read_file;
+use crate::entry::{Entry, ObjectId};
 use crate::manifest::IndexStat;
 use crate::path::RepoPath;
 
@@ -76,14 +75,30 @@ pub fn read_index(file: &Utf8Path, format: ObjectFormat) -> Result<Vec<IndexEntr
     entries_of(&index).map_err(unreadable(file))
 }
 
-fn open(file: &Utf8Path, format: ObjectFormat) -> Result<File, GitError> {
-    require_file(file)?;
-    if let Some(index) = split::without_base(file, format).map_err(unreadable(file))? {
-        return Ok(index);
-    }
+/// Reads the index as git does: a split index whose base is named by zeros (`index.skipHash`) has
+/// none, whatever file has that name.
+fn open(file: &Utf8Path, format: ObjectFormat) -> Result<State, GitError> {
     let options = Options::default();
-    File::at_or_default(file.as_std_path(), kind_of(format), false, options)
-        .map_err(|error| unreadable(file)(error.to_string()))
+    let Some(bytes) = read_file(file)? else {
+        return Ok(State::new(format.kind()));
+    };
+    if !raw::is_whole(&bytes, format) {
+        return Err(unreadable(file)(
+            "its checksum is not that of its bytes".to_owned(),
+        ));
+    }
+    let failed = |error: gix::Error| unreadable(file)(error.to_string());
+    let epoch = std::time::UNIX_EPOCH.into();
+    let (state, _) = State::from_bytes(&bytes, epoch, format.kind(), options).map_err(failed)?;
+    let base = state.link().map(|link| link.shared_index_checksum);
+    if base.is_none_or(|base| base.is_null()) {
+        return Ok(state);
+    }
+    let whole = File::at(file.as_std_path(), format.kind(), false, options);
+    whole
+        .map(File::into_parts)
+        .map(|(state, _)| state)
+        .map_err(failed)
 }
 
 fn unreadable(file: &Utf8Path) -> impl Fn(String) -> GitError {
@@ -94,32 +109,13 @@ fn unreadable(file: &Utf8Path) -> impl Fn(String) -> GitError {
     }
 }
 
-/// Reads the paths of an index file; none when whole directories stand in it as one entry
-/// (`index.sparse`, git-config(1)), so that only git knows them.
+/// Reads the paths of an index file with the sizes that the files had when git last looked, which
+/// can be forged; none when whole directories stand in it as one entry (`index.sparse`,
+/// git-config(1)), so that only git knows them.
 ///
 /// # Errors
 /// Fails as [`read_index`] does.
 pub fn read_paths(
-    file: &Utf8Path,
-    format: ObjectFormat,
-) -> Result<Option<Vec<RepoPath>>, GitError> {
-    let index = open(file, format)?;
-    if index.is_sparse() {
-        return Ok(None);
-    }
-    let path = |entry: &gix::index::Entry| RepoPath::parse(entry.path(&index));
-    let paths: Result<Vec<_>, _> = index.entries().iter().map(path).collect();
-    paths
-        .map(Some)
-        .map_err(|error| unreadable(file)(error.to_string()))
-}
-
-/// Reads the paths of an index file with the sizes that the files had when git last looked; none
-/// where [`read_paths`] gives none. For an estimate: the sizes can be forged.
-///
-/// # Errors
-/// Fails as [`read_index`] does.
-pub fn read_sizes(
     file: &Utf8Path,
     format: ObjectFormat,
 ) -> Result<Option<Vec<(RepoPath, u32)>>, GitError> {
@@ -128,43 +124,24 @@ pub fn read_sizes(
         return Ok(None);
     }
     let sized = |entry: &gix::index::Entry| {
-        RepoPath::parse(entry.path(&index)).map(|path| (path, entry.stat.size))
+        let path = RepoPath::parse(entry.path(&index));
+        let path = path.map_err(|error| unreadable(file)(error.to_string()))?;
+        Ok((path, entry.stat.size))
     };
-    let paths: Result<Vec<_>, _> = index.entries().iter().map(sized).collect();
-    paths
+    index
+        .entries()
+        .iter()
+        .map(sized)
+        .collect::<Result<_, _>>()
         .map(Some)
-        .map_err(|error| unreadable(file)(error.to_string()))
-}
-
-/// Parses the bytes of an index file, without the file that a split one names.
-///
-/// # Errors
-/// Says what is wrong when [`read_index`] would fail; the checksum is not looked at.
-pub fn parse_index(bytes: &[u8], format: ObjectFormat) -> Result<Vec<IndexEntry>, String> {
-    let state = State::from_bytes(
-        bytes,
-        std::time::UNIX_EPOCH.into(),
-        kind_of(format),
-        Options::default(),
-    );
-    let (state, _) = state.map_err(|error| error.to_string())?;
-    entries_of(&state)
-}
-
-const fn kind_of(format: ObjectFormat) -> gix::hash::Kind {
-    match format {
-        ObjectFormat::Sha1 => gix::hash::Kind::Sha1,
-        ObjectFormat::Sha256 => gix::hash::Kind::Sha256,
-    }
 }
 
 fn entries_of(index: &State) -> Result<Vec<IndexEntry>, String> {
     let mut entries = Vec::with_capacity(index.entries().len());
     for entry in index.entries() {
         let path = RepoPath::parse(entry.path(index)).map_err(|error| error.to_string())?;
-        let Some(mode) = mode_of(entry.mode) else {
-            return Err(format!("{path} has mode {:o}", entry.mode.bits()));
-        };
+        let bits = entry.mode.bits();
+        let mode = raw::mode_of(bits).map_err(|_| format!("{path} has mode {bits:o}"))?;
         let id = ObjectId::from_bytes(entry.id.as_bytes())
             .expect("because gix knows no other ids than these two");
         entries.push(IndexEntry {
@@ -185,20 +162,6 @@ fn stage_of(stage: IndexStage) -> Stage {
         IndexStage::Base => Stage::Ancestor,
         IndexStage::Ours => Stage::Ours,
         IndexStage::Theirs => Stage::Theirs,
-    }
-}
-
-fn mode_of(mode: IndexMode) -> Option<Mode> {
-    if mode == IndexMode::FILE {
-        Some(Mode::File)
-    } else if mode == IndexMode::FILE_EXECUTABLE {
-        Some(Mode::Executable)
-    } else if mode == IndexMode::SYMLINK {
-        Some(Mode::Link)
-    } else if mode == IndexMode::COMMIT {
-        Some(Mode::Gitlink)
-    } else {
-        None
     }
 }
 

@@ -146,7 +146,7 @@ impl Git {
             }
             let (answer, after) = rest
                 .split_once_str(&end)
-                .ok_or_else(|| odd_output(what, &args, "it ends early"))?;
+                .ok_or_else(|| odd_output(&args, "it ends early"))?;
             rest = after;
             // an object that git does not have is answered by the one line
             let content = answer.split_once_str("\n");
@@ -172,7 +172,7 @@ impl Git {
         let args = words("commit-tree --no-gpg-sign", &[&[tree], &*parents].concat());
         let git = self.with_fallback_identity()?;
         let output = git.output_with_input(what, &args, Some(message.as_bytes()))?;
-        one_id(what, &args, &output)
+        one_id(&args, &output)
     }
 
     /// Makes a tree of another one and these differences ([`index_info`]); the index is left with it.
@@ -242,7 +242,7 @@ impl Git {
         let args = words("rev-list --cherry-mark --no-merges --topo-order", &ranges);
         let output = self.output(what, &args)?;
         let alike = output.lines().filter_map(|line| line.strip_prefix(b"="));
-        alike.map(|id| one_id(what, &args, id)).collect()
+        alike.map(|id| one_id(&args, id)).collect()
     }
 
     /// Returns what each of these commits changes, in a form that is equal for equal changes only:

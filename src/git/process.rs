@@ -11,6 +11,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::io::ErrorKind;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,7 @@ use super::contention;
 use super::environment::{
     ALWAYS, CONFIG_VARIABLES, HARDENED, HARDENED_VARIABLES, LOCAL_VARIABLES, OWN_IDENTITY,
 };
-use super::error::GitError;
+use super::error::{GitError, unreadable};
 use super::repo::{OpenRepos, require_files};
 use super::runner::{Call, Output, Runner, SharedRunner};
 use super::scratch::Quarantine;
@@ -35,35 +36,28 @@ pub enum Mode {
     Hardened,
 }
 
-/// Represents git for one directory; cheap to clone.
+impl Mode {
+    /// The settings that count whatever is configured.
+    pub(super) const fn settings(self) -> &'static [&'static str] {
+        match self {
+            Self::User => ALWAYS,
+            Self::Hardened => HARDENED,
+        }
+    }
+}
+
+/// Represents git for one directory, from which git finds the repository, or for a git directory
+/// named outright, which nothing in the worktree can redirect. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Git {
-    place: Place,
-    mode: Mode,
-    call: CallOptions,
-    starter: Starter,
-}
-
-/// Says how git finds the repository: by discovery from the directory, or a git directory named
-/// outright, which nothing in the worktree can redirect.
-#[derive(Clone, Debug, Default)]
-struct Place {
     dir: Utf8PathBuf,
-    git_dir: Option<Utf8PathBuf>,
+    /// The git directory, where it is named outright.
+    named: Option<Utf8PathBuf>,
     work_tree: Option<Utf8PathBuf>,
-}
-
-/// Holds what is special about the calls of one [`Git`].
-#[derive(Clone, Debug, Default)]
-struct CallOptions {
+    mode: Mode,
     variables: Vec<(&'static str, String)>,
     quarantine: Option<Quarantine>,
     limit: Option<Duration>,
-}
-
-/// Holds what all clones of a [`Git`] share.
-#[derive(Clone, Debug)]
-struct Starter {
     runner: SharedRunner,
     trace: Trace,
     repos: Arc<OpenRepos>,
@@ -108,118 +102,100 @@ impl Git {
     /// # Errors
     /// Fails when git cannot be started, or is older than [`GitVersion::OLDEST`].
     pub fn find(dir: &Utf8Path) -> Result<Self, GitError> {
-        Self::unchecked(dir, SharedRunner::default()).checked()
+        let git = Self::unchecked(dir, SharedRunner::default());
+        git.version().map(|_| git)
     }
 
     /// Git whose version is checked at the first start: many commands only read files.
     #[must_use]
     pub fn unchecked(dir: &Utf8Path, runner: SharedRunner) -> Self {
         Self {
-            place: Place {
-                dir: dir.to_owned(),
-                ..Place::default()
-            },
+            dir: dir.to_owned(),
+            named: None,
+            work_tree: None,
             mode: Mode::User,
-            call: CallOptions::default(),
-            starter: Starter {
-                runner,
-                trace: Trace::default(),
-                repos: Arc::default(),
-            },
+            variables: Vec::new(),
+            quarantine: None,
+            limit: None,
+            runner,
+            trace: Trace::default(),
+            repos: Arc::default(),
         }
-    }
-
-    /// The same git once its version is checked.
-    ///
-    /// # Errors
-    /// As [`Git::find`].
-    pub fn checked(self) -> Result<Self, GitError> {
-        self.version()?;
-        Ok(self)
     }
 
     /// The same git in another directory, from which git finds the repository.
     #[must_use]
     pub fn at(&self, dir: &Utf8Path) -> Self {
-        let mut git = self.clone();
-        git.place = Place {
+        Self {
             dir: dir.to_owned(),
-            ..Place::default()
-        };
-        git
+            named: None,
+            work_tree: None,
+            ..self.clone()
+        }
     }
 
     /// The same git on exactly this git directory and work tree, whatever the work tree says.
     #[must_use]
     pub fn on(&self, git_dir: &Utf8Path, work_tree: Option<&Utf8Path>) -> Self {
-        let mut git = self.clone();
-        git.place = Place {
+        Self {
             dir: work_tree.unwrap_or(git_dir).to_owned(),
-            git_dir: Some(git_dir.to_owned()),
+            named: Some(git_dir.to_owned()),
             work_tree: work_tree.map(ToOwned::to_owned),
-        };
-        git
+            ..self.clone()
+        }
     }
 
     /// The same git in another mode.
     #[must_use]
     pub fn with_mode(&self, mode: Mode) -> Self {
-        Self {
-            mode,
-            ..self.clone()
-        }
+        let git = self.clone();
+        Self { mode, ..git }
     }
 
     /// The same git, which reports every call to this trace.
     #[must_use]
-    pub fn with_trace(mut self, trace: Trace) -> Self {
-        self.starter.trace = trace;
-        self
+    pub fn with_trace(self, trace: Trace) -> Self {
+        Self { trace, ..self }
+    }
+
+    fn with(&self, variables: impl IntoIterator<Item = (&'static str, String)>) -> Self {
+        let mut git = self.clone();
+        git.variables.extend(variables);
+        git
     }
 
     /// The same git with another index file (`GIT_INDEX_FILE`, git(1)).
     #[must_use]
     pub fn with_index(&self, file: &Utf8Path) -> Self {
-        let mut git = self.clone();
-        let index = ("GIT_INDEX_FILE", file.to_string());
-        git.call.variables.push(index);
-        git
+        self.with([("GIT_INDEX_FILE", file.to_string())])
     }
 
     /// The same git, which also finds the objects that a push has brought before they are accepted.
     #[must_use]
     pub fn with_quarantine(&self, quarantine: &Quarantine) -> Self {
-        let mut git = self.clone();
-        git.call.variables.extend(quarantine.variables());
-        git.call.quarantine = Some(quarantine.clone());
-        git
+        let git = self.with(quarantine.variables());
+        let quarantine = Some(quarantine.clone());
+        Self { quarantine, ..git }
     }
 
     /// The same git for calls to a server: each may take this long, and none prompts the user.
     #[must_use]
     pub fn with_limit(&self, limit: Duration) -> Self {
-        let mut git = self.clone();
-        git.call.limit = Some(limit);
-        let no_prompt = ("GIT_TERMINAL_PROMPT", "0".to_owned());
-        git.call.variables.push(no_prompt);
-        git
+        let git = self.with([("GIT_TERMINAL_PROMPT", "0".to_owned())]);
+        let limit = Some(limit);
+        Self { limit, ..git }
     }
 
     /// The same git with an identity of our own where the user has configured none.
     pub(super) fn with_fallback_identity(&self) -> Result<Self, GitError> {
-        let mut git = self.clone();
-        if self.run(&["var", "GIT_COMMITTER_IDENT"], None)?.status != Some(0) {
-            let identity = OWN_IDENTITY
-                .iter()
-                .map(|(name, value)| (*name, (*value).to_owned()));
-            git.call.variables.extend(identity);
-        }
-        Ok(git)
+        let has_one = self.run(&["var", "GIT_COMMITTER_IDENT"], None)?.status == Some(0);
+        let own = OWN_IDENTITY.iter().filter(|_| !has_one);
+        Ok(self.with(own.map(|(name, value)| (*name, (*value).to_owned()))))
     }
 
     /// The git directory named outright, none where git has to find one.
     pub(super) fn named_git_dir(&self) -> Option<&Utf8Path> {
-        self.place.git_dir.as_deref()
+        self.named.as_deref()
     }
 
     /// Which settings count.
@@ -229,18 +205,18 @@ impl Git {
 
     /// The quarantine whose objects are found as well.
     pub(super) const fn quarantine(&self) -> Option<&Quarantine> {
-        self.call.quarantine.as_ref()
+        self.quarantine.as_ref()
     }
 
     /// The repositories that this run has open.
     pub(super) fn repos(&self) -> &OpenRepos {
-        &self.starter.repos
+        &self.repos
     }
 
     /// The directory in which it runs.
     #[must_use]
     pub fn dir(&self) -> &Utf8Path {
-        &self.place.dir
+        &self.dir
     }
 
     /// Opens a manual page as `git <command> --help` does; whether that worked.
@@ -277,12 +253,8 @@ impl Git {
     /// Fails when git cannot be started, or is older than [`GitVersion::OLDEST`].
     pub fn version(&self) -> Result<GitVersion, GitError> {
         // a second caller waits for the answer of the first
-        let mut known = self
-            .starter
-            .runner
-            .version
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let known = self.runner.version.lock();
+        let mut known = known.unwrap_or_else(PoisonError::into_inner);
         let found = match *known {
             Some(found) => found,
             None => {
@@ -311,7 +283,7 @@ impl Git {
         args: &[&str],
         input: Option<&[u8]>,
     ) -> Result<Vec<u8>, GitError> {
-        self.starter.trace.report(&TraceEvent::Step(what));
+        self.trace.report(&TraceEvent::Step(what));
         let answer = self.run(args, input)?;
         if answer.status == Some(0) {
             Ok(answer.stdout)
@@ -343,7 +315,7 @@ impl Git {
         if bytes.last() == Some(&b'\n') {
             bytes.pop();
         }
-        String::from_utf8(bytes).map_err(|_| odd_output(what, args, "it is not UTF-8"))
+        String::from_utf8(bytes).map_err(|_| odd_output(args, "it is not UTF-8"))
     }
 
     /// Runs a command whose status 1 means "no"; its standard output, or none.
@@ -367,46 +339,35 @@ impl Git {
     }
 
     fn start(&self, args: &[&str], input: Option<&[u8]>) -> Result<Output, GitError> {
-        if let Some(git_dir) = &self.place.git_dir {
+        if let Some(git_dir) = &self.named {
             // git would wait for ever for the other end of a FIFO
             require_files(git_dir)?;
         }
-        let settings = match self.mode {
-            Mode::User => ALWAYS,
-            Mode::Hardened => HARDENED,
-        };
-        let settings = settings.iter().flat_map(|setting| ["-c", setting]);
-        let words: Vec<OsString> = settings
-            .chain(args.iter().copied())
-            .map(Into::into)
-            .collect();
+        let settings = self.mode.settings().iter();
+        let settings = settings.flat_map(|setting| ["-c", setting]);
+        let words = settings.chain(args.iter().copied()).map(Into::into);
+        let words: Vec<OsString> = words.collect();
         let call = Call {
             args: &words,
-            dir: &self.place.dir,
+            dir: &self.dir,
             environment: &self.environment(),
             input,
-            timeout: self.call.limit,
+            timeout: self.limit,
         };
         let began = Instant::now();
-        let output = self.starter.runner.run(&call);
-        let output = output.map_err(|error| self.not_started(error))?;
-        self.starter.trace.report(&TraceEvent::Command(
-            &words[words.len() - args.len()..],
-            began.elapsed(),
-        ));
-        Ok(output)
-    }
-
-    fn not_started(&self, error: std::io::Error) -> GitError {
-        match (self.call.limit, error.kind()) {
-            (Some(limit), std::io::ErrorKind::TimedOut) => GitError::TimedOut { limit },
+        let output = self.runner.run(&call);
+        let output = output.map_err(|error| match (self.limit, error.kind()) {
+            (Some(limit), ErrorKind::TimedOut) => GitError::TimedOut { limit },
             // a missing directory looks like a missing program
-            (_, std::io::ErrorKind::NotFound) if !self.place.dir.is_dir() => {
-                let dir = self.place.dir.to_string();
-                GitError::NoDirectory { dir }
-            }
+            (_, ErrorKind::NotFound) if !self.dir.is_dir() => GitError::NoDirectory {
+                dir: self.dir.to_string(),
+            },
             (_, _) => GitError::Missing(error),
-        }
+        })?;
+        let words = &words[words.len() - args.len()..];
+        let event = TraceEvent::Command(words, began.elapsed());
+        self.trace.report(&event);
+        Ok(output)
     }
 
     /// The error of a call that ended with an unexpected status.
@@ -427,7 +388,7 @@ impl Git {
             all => all.join("\n  "),
         };
         // with the directory: typed elsewhere, `git reset --hard` would throw work away
-        let mut command = vec!["-C".to_owned(), self.place.dir.to_string()];
+        let mut command = vec!["-C".to_owned(), self.dir.to_string()];
         command.extend(args.iter().map(|arg| (*arg).to_owned()));
         GitError::Failed {
             what: what.to_owned(),
@@ -451,16 +412,14 @@ impl Git {
         set("GIT_OPTIONAL_LOCKS", "0");
         let variables = HARDENED_VARIABLES.iter().filter(|_| hardened);
         variables.for_each(|(name, value)| set(name, value));
-        if let Some(git_dir) = &self.place.git_dir {
+        if let Some(git_dir) = &self.named {
             set("GIT_DIR", git_dir.as_str());
         }
-        if let Some(work_tree) = &self.place.work_tree {
+        if let Some(work_tree) = &self.work_tree {
             set("GIT_WORK_TREE", work_tree.as_str());
         }
-        self.call
-            .variables
-            .iter()
-            .for_each(|(name, value)| set(name, value));
+        let variables = self.variables.iter();
+        variables.for_each(|(name, value)| set(name, value));
         all
     }
 }
@@ -475,12 +434,8 @@ pub(super) fn words<'a>(command: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 const VERSION: &[&str] = &["version"];
 
 /// The error of a call whose output is not what git documents.
-pub(super) fn odd_output(what: &str, args: &[&str], detail: &str) -> GitError {
-    GitError::Output {
-        what: what.to_owned(),
-        argv: args.join(" "),
-        detail: detail.to_owned(),
-    }
+pub(super) fn odd_output(args: &[&str], detail: &str) -> GitError {
+    unreadable(&format!("what `git {}` printed", args.join(" ")), detail)
 }
 
 #[cfg(test)]

@@ -25,6 +25,8 @@ pub struct Ref {
     pub name: BString,
     /// The object: for an annotated tag the tag, not the commit.
     pub id: CommitId,
+    /// Whether it names another ref.
+    pub is_symbolic: bool,
 }
 
 /// Holds an entry of a reflog.
@@ -47,9 +49,7 @@ impl ReflogEntry {
             && !went.iter().any(|start| reason.starts_with(start))
             && !passed.iter().any(|part| reason.contains(part))
     }
-}
 
-impl ReflogEntry {
     /// Judges a move by what the command that made it wrote into the log (`git update-ref` writes
     /// nothing, `git branch -f` "branch: Reset to …").
     #[must_use]
@@ -95,20 +95,6 @@ impl ReflogEntry {
     }
 }
 
-/// Holds a ref as it is listed.
-pub(super) struct ListedRef {
-    pub name: BString,
-    pub id: CommitId,
-    /// Whether it names another ref.
-    pub is_symbolic: bool,
-}
-
-/// Says where a symbolic ref leads in the end: the last name, and the object if there is one.
-pub(super) struct Resolved {
-    pub name: BString,
-    pub id: Option<CommitId>,
-}
-
 /// Parses the file of a reflog, the newest entry first. As git does, it passes over a line that is
 /// damaged, and over an entry that went to nothing.
 #[must_use]
@@ -128,15 +114,12 @@ pub fn parse_reflog_file(bytes: &[u8]) -> Vec<ReflogEntry> {
 /// Whether a ref is what a pattern of git-for-each-ref(1) names: itself, what is below it, and `*`
 /// for one part of a name.
 fn matches(pattern: &str, name: &BStr) -> bool {
-    if !pattern.contains('*') {
-        let rest = name.strip_prefix(pattern.as_bytes());
-        return rest
-            .is_some_and(|rest| rest.is_empty() || rest[0] == b'/' || pattern.ends_with('/'));
+    if pattern.contains('*') {
+        let mode = gix_glob::wildmatch::Mode::NO_MATCH_SLASH_LITERAL;
+        return gix_glob::wildmatch(pattern.into(), name, mode);
     }
-    let (parts, names) = (pattern.split('/'), name.split_str("/"));
-    let count = parts.clone().count() == names.clone().count();
-    let mut pairs = parts.zip(names);
-    count && pairs.all(|(part, name)| part == "*" || part.as_bytes() == name)
+    let rest = name.strip_prefix(pattern.as_bytes());
+    rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/' || pattern.ends_with('/'))
 }
 
 impl Repo {
@@ -157,20 +140,17 @@ impl Repo {
             .map(|found| found.target))
     }
 
-    /// Follows a ref to the object.
+    /// Follows a ref to the last name, and the object if there is one.
     pub(super) fn resolve(
         &self,
         local: &gix::Repository,
         name: &BStr,
-    ) -> Result<Resolved, GitError> {
+    ) -> Result<(BString, Option<CommitId>), GitError> {
         let mut name = name.to_owned();
         for _ in 0..DEPTH {
             match self.read_ref(local, name.as_bstr())? {
-                None => return Ok(Resolved { name, id: None }),
-                Some(Target::Object(id)) => {
-                    let id = Some(commit_id_of(&id));
-                    return Ok(Resolved { name, id });
-                }
+                None => return Ok((name, None)),
+                Some(Target::Object(id)) => return Ok((name, Some(commit_id_of(&id)))),
                 Some(Target::Symbolic(next)) => name = next.into_inner(),
             }
         }
@@ -180,7 +160,7 @@ impl Repo {
         ))
     }
 
-    fn list_refs(&self, patterns: &[&str]) -> Result<Vec<ListedRef>, GitError> {
+    fn list_refs(&self, patterns: &[&str]) -> Result<Vec<Ref>, GitError> {
         let failed = |error: &dyn std::fmt::Display| unreadable("the refs", error);
         let local = self.local();
         let refs = local
@@ -218,10 +198,10 @@ impl Repo {
                 Target::Object(id) => (Some(commit_id_of(&id)), false),
                 Target::Symbolic(next) => {
                     let next = self.resolve(&local, next.as_bstr());
-                    (next.ok().and_then(|next| next.id), true)
+                    (next.ok().and_then(|(_, id)| id), true)
                 }
             };
-            listed.extend(id.map(|id| ListedRef {
+            listed.extend(id.map(|id| Ref {
                 name,
                 id,
                 is_symbolic,
@@ -274,7 +254,7 @@ impl Git {
         if !is_name || !is_valid || repo.is_reftable {
             return self.commit_by_git(revision);
         }
-        match repo.resolve(&repo.local(), revision.into())?.id {
+        match repo.resolve(&repo.local(), revision.into())?.1 {
             Some(id) => self.history()?.peel(&id),
             None => Ok(None),
         }
@@ -293,7 +273,7 @@ impl Git {
         if repo.read_ref(&local, "HEAD".into())?.is_none() {
             return Err(unreadable("HEAD", "there is none"));
         }
-        let name = repo.resolve(&local, "HEAD".into())?.name;
+        let (name, _) = repo.resolve(&local, "HEAD".into())?;
         Ok((name != "HEAD").then(|| name.to_str_lossy().into_owned()))
     }
 
@@ -302,27 +282,6 @@ impl Git {
     /// # Errors
     /// Fails when the refs cannot be read.
     pub fn for_each_ref(&self, prefixes: &[&str]) -> Result<Vec<Ref>, GitError> {
-        let all = self.listed(prefixes)?.into_iter();
-        Ok(all
-            .map(|ListedRef { name, id, .. }| Ref { name, id })
-            .collect())
-    }
-
-    /// Returns the refs below these prefixes that name an object by themselves.
-    ///
-    /// # Errors
-    /// Fails when the refs cannot be read.
-    pub fn plain_refs(&self, prefixes: &[&str]) -> Result<Vec<Ref>, GitError> {
-        let all = self
-            .listed(prefixes)?
-            .into_iter()
-            .filter(|one| !one.is_symbolic);
-        Ok(all
-            .map(|ListedRef { name, id, .. }| Ref { name, id })
-            .collect())
-    }
-
-    fn listed(&self, prefixes: &[&str]) -> Result<Vec<ListedRef>, GitError> {
         let repo = self.repo()?;
         let prefixes = if prefixes.is_empty() {
             &["refs/"]
@@ -401,37 +360,16 @@ impl Git {
     pub fn reflog(&self, name: &str) -> Result<Vec<ReflogEntry>, GitError> {
         let mut entries = self.log(name)?.unwrap_or_default();
         let history = self.history()?;
-        let mut known: BTreeMap<CommitId, bool> = BTreeMap::new();
+        let mut failed = Ok(());
         // as `git log -g`, which passes over what was collected
-        let mut is_there = |id: &CommitId| -> Result<bool, GitError> {
-            if let Some(is_there) = known.get(id) {
-                return Ok(*is_there);
+        entries.retain(|entry| match history.peel(&entry.id) {
+            Ok(found) => found.is_some(),
+            Err(error) => {
+                failed = Err(error);
+                true
             }
-            let is_there = history.peel(id)?.is_some();
-            known.insert(id.clone(), is_there);
-            Ok(is_there)
-        };
-        let kept = entries.iter().map(|entry| is_there(&entry.id));
-        let kept = kept.collect::<Result<Vec<bool>, GitError>>()?;
-        let mut kept = kept.into_iter();
-        entries.retain(|_| kept.next() == Some(true));
-        Ok(entries)
-    }
-
-    /// Returns HEAD's reflog, the newest entry first; none when it has no reflog.
-    ///
-    /// # Errors
-    /// Fails when the log cannot be read.
-    pub fn reflog_head(&self) -> Result<Vec<ReflogEntry>, GitError> {
-        self.reflog("HEAD")
-    }
-
-    /// Returns the stashes, the newest first, each with its message (git-stash(1)).
-    ///
-    /// # Errors
-    /// Fails when the log cannot be read.
-    pub fn stashes(&self) -> Result<Vec<ReflogEntry>, GitError> {
-        self.reflog("refs/stash")
+        });
+        failed.map(|()| entries)
     }
 
     fn log(&self, name: &str) -> Result<Option<Vec<ReflogEntry>>, GitError> {
@@ -470,9 +408,9 @@ impl Git {
     }
 }
 
-pub(super) fn one_id(what: &str, args: &[&str], text: &[u8]) -> Result<CommitId, GitError> {
+pub(super) fn one_id(args: &[&str], text: &[u8]) -> Result<CommitId, GitError> {
     let text = text.to_str_lossy();
-    CommitId::parse(text.trim()).map_err(|error| odd_output(what, args, &error.to_string()))
+    CommitId::parse(text.trim()).map_err(|error| odd_output(args, &error.to_string()))
 }
 
 impl Git {

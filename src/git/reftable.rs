@@ -7,7 +7,7 @@ use bstr::ByteSlice;
 
 use super::error::GitError;
 use super::process::{Git, odd_output, words};
-use super::refs::{ListedRef, ReflogEntry, one_id};
+use super::refs::{Ref, ReflogEntry, one_id};
 use super::worktree::WorktreeEntry;
 use crate::name::CommitId;
 
@@ -40,16 +40,16 @@ impl Git {
     }
 
     /// The refs below these prefixes, sorted by name.
-    pub(super) fn refs_by_git(&self, prefixes: &[&str]) -> Result<Vec<ListedRef>, GitError> {
+    pub(super) fn refs_by_git(&self, prefixes: &[&str]) -> Result<Vec<Ref>, GitError> {
         let what = "list the refs";
         let format = "--format=%(objectname) %(refname) %(symref)";
         let args = [&["for-each-ref", format], prefixes].concat();
         let listed = |line: &[u8]| {
             let mut fields = line.split(|byte| *byte == b' ');
-            let id = one_id(what, &args, fields.next().unwrap_or_default())?;
+            let id = one_id(&args, fields.next().unwrap_or_default())?;
             let name = fields.next().unwrap_or_default().into();
             let is_symbolic = fields.next().is_some_and(|target| !target.is_empty());
-            Ok(ListedRef {
+            Ok(Ref {
                 name,
                 id,
                 is_symbolic,
@@ -107,7 +107,7 @@ impl Git {
                 "bare" => entry.bare = true,
                 "HEAD" => {
                     let id = CommitId::parse(value);
-                    let id = id.map_err(|error| odd_output(what, &args, &error.to_string()))?;
+                    let id = id.map_err(|error| odd_output(&args, &error.to_string()))?;
                     entry.head = Some(id).filter(CommitId::is_known);
                 }
                 "branch" => entry.branch = Some(value.to_owned()),

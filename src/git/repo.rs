@@ -22,7 +22,7 @@ use gix::config::Source;
 
 use super::config;
 use super::discover::common_dir;
-use super::environment::{self, ALWAYS, HARDENED};
+use super::environment;
 use super::error::{GitError, unreadable};
 use super::objects::ObjectFormat;
 use super::process::{Git, Mode};
@@ -134,11 +134,7 @@ impl Repo {
             unreadable(&format_args!("the repository {git_dir}"), error)
         };
         let parameters = environment::parameters(mode).map_err(|detail| failed(&detail))?;
-        let overrides = match mode {
-            Mode::User => ALWAYS,
-            Mode::Hardened => HARDENED,
-        };
-        let overrides = overrides.iter().map(|one| (*one).to_owned());
+        let overrides = mode.settings().iter().map(|one| (*one).to_owned());
         let options = gix::open::Options::default()
             .permissions(permissions(mode))
             .with(gix::sec::Trust::Full)

@@ -77,18 +77,13 @@ pub struct Duct;
 pub struct Stoppable {
     /// The signal that asks to stop; 0 for none.
     pub signal: Arc<AtomicUsize>,
-    /// Finds a child of ours with all that it has started, to be told of the signal.
-    pub family: fn(pid: u32) -> Box<dyn Family>,
+    /// Finds a child of ours with all that it has started.
+    pub family: fn(pid: u32) -> Family,
 }
 
-/// Represents a git with its hooks and all that they have started.
-pub trait Family {
-    /// Sends a signal to all that still run.
-    fn send(&self, signal: usize);
-
-    /// Whether any of them still runs.
-    fn is_alive(&self) -> bool;
-}
+/// Sends a signal (none where it is 0) to all of a git, its hooks and what they have started that
+/// still run; whether there were any.
+pub type Family = Box<dyn Fn(usize) -> bool>;
 
 /// Represents a [`Runner`] that many share; the default is [`Duct`].
 #[derive(Clone)]
@@ -128,15 +123,11 @@ impl fmt::Debug for SharedRunner {
 
 impl Runner for Duct {
     fn run(&self, call: &Call<'_>) -> std::io::Result<Output> {
-        let git = command(call).start()?;
-        let ended = match call.timeout {
-            None => Some(git.wait()?),
-            Some(timeout) => git.wait_timeout(timeout)?,
+        let nothing = Stoppable {
+            signal: Arc::default(),
+            family: |_| Box::new(|_| false),
         };
-        match ended {
-            Some(ended) => Ok(output(ended)),
-            None => Err(too_long(&git)),
-        }
+        nothing.run(call)
     }
 }
 
@@ -151,7 +142,9 @@ impl Runner for Stoppable {
             }
             let signal = self.signal.load(Ordering::SeqCst);
             if call.timeout.is_some_and(|most| began.elapsed() > most) {
-                return Err(too_long(&git));
+                // what it has started ends with its pipes; nobody waits for those
+                git.kill()?;
+                return Err(std::io::ErrorKind::TimedOut.into());
             }
             if signal != 0 && signal != before {
                 return self.stop(&git, signal);
@@ -165,33 +158,23 @@ impl Stoppable {
     /// whoever has not ended after a moment is killed.
     fn stop(&self, git: &duct::Handle, signal: usize) -> std::io::Result<Output> {
         let families: Vec<_> = git.pids().iter().map(|pid| (self.family)(*pid)).collect();
-        families.iter().for_each(|family| family.send(signal));
+        let send = |signal| families.iter().fold(false, |any, send| send(signal) | any);
+        send(signal);
         let told = Instant::now();
         let mut ended = None;
-        while told.elapsed() < PATIENCE {
+        while told.elapsed() < PATIENCE && (ended.is_none() || send(0)) {
             ended = git.wait_timeout(LOOK_UP)?.map(output);
-            if ended.is_some() && !families.iter().any(|family| family.is_alive()) {
-                break;
-            }
-            if ended.is_some() {
+            if ended.is_some() && send(0) {
                 std::thread::sleep(LOOK_UP);
             }
         }
-        families.iter().for_each(|family| family.send(KILL));
+        send(KILL);
         if ended.is_none() {
             git.kill()?;
             ended = git.wait_timeout(PATIENCE)?.map(output);
         }
         // it has ended, and somebody that nobody knows of keeps its standard error
         Ok(ended.unwrap_or_default())
-    }
-}
-
-/// Ends a git that takes too long. What it has started ends with its pipes; nobody waits for those.
-fn too_long(git: &duct::Handle) -> std::io::Error {
-    match git.kill() {
-        Ok(()) => std::io::ErrorKind::TimedOut.into(),
-        Err(error) => error,
     }
 }
 

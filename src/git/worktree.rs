@@ -171,10 +171,7 @@ impl Git {
         let command = "hook run --ignore-missing post-checkout --";
         let arguments = [zero.as_str(), head.as_str(), "1"];
         match self.perform("run the post-checkout hook", command, &arguments) {
-            Err(GitError::Failed { words, .. }) => Err(GitError::Hook {
-                hook: "post-checkout",
-                words,
-            }),
+            Err(GitError::Failed { words, .. }) => Err(GitError::Hook { words }),
             other => other,
         }
     }
@@ -211,8 +208,8 @@ impl Repo {
         let line = bytes.trim();
         let (branch, head) = match line.strip_prefix(b"ref: ") {
             Some(name) => {
-                let resolved = self.resolve(local, name.trim().as_bstr())?;
-                (Some(resolved.name.to_str_lossy().into_owned()), resolved.id)
+                let (name, id) = self.resolve(local, name.trim().as_bstr())?;
+                (Some(name.to_str_lossy().into_owned()), id)
             }
             None => (None, CommitId::parse(&line.to_str_lossy()).ok()),
         };

@@ -19,11 +19,12 @@ impl Process {
         Some(Self { pid, started })
     }
 
-    fn send(&self, signal: Signal) -> bool {
+    fn send(&self, signal: Option<Signal>) -> bool {
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
         let alive = is_alive(self.pid, &self.started);
         // it may end by itself at any moment
-        alive && pid.is_some_and(|pid| kill_process(pid, signal).is_ok())
+        let send = |pid| signal.is_none_or(|signal| kill_process(pid, signal).is_ok());
+        alive && pid.is_some_and(send)
     }
 }
 
@@ -52,24 +53,12 @@ pub fn family(pid: u32) -> Vec<Process> {
     numbers.into_iter().filter_map(Process::of).collect()
 }
 
-/// Sends a signal to those that still run; whether there was any.
+/// Sends a signal to those that still run, none where it is 0; whether there were any.
 pub fn send_to(processes: &[Process], signal: usize) -> bool {
     let number = i32::try_from(signal).ok();
-    let Some(signal) = number.and_then(Signal::from_named_raw) else {
-        return false;
-    };
-    let mut any = false;
-    for process in processes {
-        any |= process.send(signal);
-    }
-    any
-}
-
-/// Whether any of them still runs.
-#[must_use]
-pub fn is_any_alive(processes: &[Process]) -> bool {
-    let alive = |process: &Process| is_alive(process.pid, &process.started);
-    processes.iter().any(alive)
+    let signal = number.and_then(Signal::from_named_raw);
+    let sent = processes.iter().map(|process| process.send(signal));
+    sent.fold(false, |any, sent| any | sent)
 }
 
 /// Every process with its parent; nothing where the system does not tell.
@@ -130,10 +119,10 @@ mod tests {
         while all.len() < 4 && began.elapsed() < Duration::from_secs(20) {
             all = family(pid);
         }
-        assert!(is_any_alive(&all) && all.len() >= 4, "{all:?}");
+        assert!(send_to(&all, 0) && all.len() >= 4, "{all:?}");
         assert!(send_to(&all, 9));
         child.wait().expect("it ended");
-        while is_any_alive(&all) {
+        while send_to(&all, 0) {
             assert!(began.elapsed() < Duration::from_secs(40), "{all:?}");
         }
         assert!(!send_to(&all, 9));

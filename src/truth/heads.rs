@@ -69,7 +69,7 @@ impl Heads {
         let rebasing = || effort.or(rebasing(record), || false);
         let moved = !(on_branch || symbolic.is_none() && rebasing()?);
         let reflog = if head.is_some() {
-            effort.or(git.reflog_head(), Vec::new)?
+            effort.or(git.reflog("HEAD"), Vec::new)?
         } else {
             effort.or(reflog_file(&record.admin_dir), Vec::new)?
         };
@@ -233,7 +233,7 @@ pub fn has_steps_to_come(record: &Record) -> Result<bool, WorktreeError> {
 pub fn starts_rebase(repository: &Repository, known: &Worktree) -> Result<bool, WorktreeError> {
     let newest = known
         .hardened_git(repository)
-        .reflog_head()?
+        .reflog("HEAD")?
         .into_iter()
         .next();
     Ok(newest.is_some_and(|entry| entry.reason.contains(" (start): checkout ")))

@@ -197,7 +197,7 @@ impl<'a> Witness<'a> {
             let entry = all.find(|e| !e.bare && e.branch.as_deref() == Some(tip.name.as_str()));
             if let Some(entry) = entry {
                 let admin = git.at(&entry.path).absolute_git_dir()?;
-                holder = Some(git.on(&admin, Some(&entry.path)).reflog_head()?);
+                holder = Some(git.on(&admin, Some(&entry.path)).reflog("HEAD")?);
             }
         }
         Ok(Self {

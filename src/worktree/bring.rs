@@ -57,7 +57,12 @@ pub fn bring(
     for id in fresh.tips.iter().chain(&tip).chain(&fresh.others) {
         if !is_saved(&wanted, id) {
             let (name, id) = (kept(id).into(), id.clone());
-            wanted.push(Ref { name, id });
+            let is_symbolic = false;
+            wanted.push(Ref {
+                name,
+                id,
+                is_symbolic,
+            });
         }
     }
     let git = home.git.with_mode(GitMode::Hardened);

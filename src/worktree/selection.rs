@@ -119,7 +119,7 @@ impl MainWorktree<'_> {
     fn tracked(&self) -> Result<Vec<RepoPath>, GitError> {
         let index = self.common_dir.join("index");
         match crate::git::index::read_paths(&index, self.format)? {
-            Some(paths) => Ok(paths),
+            Some(paths) => Ok(paths.into_iter().map(|(path, _)| path).collect()),
             None => self.git.ls_files(),
         }
     }

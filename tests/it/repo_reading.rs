@@ -62,15 +62,15 @@ fn answers(git: &Git) -> Vec<(&'static str, String)> {
             "some refs",
             text(git.for_each_ref(&["refs/heads/", "refs/remotes/*/topic/a"])),
         ),
-        ("plain refs", text(git.plain_refs(&["refs/remotes/"]))),
+        ("remote refs", text(git.for_each_ref(&["refs/remotes/"]))),
         ("branches", text(git.branches())),
         ("upstream", text(git.upstream("refs/heads/topic/a"))),
         ("tag", text(git.rev_parse_commit("refs/tags/heavy"))),
         ("nothing", text(git.rev_parse_commit("refs/heads/nothing"))),
         ("revision", text(git.rev_parse_commit("topic/a~1"))),
-        ("log", text(git.reflog_head())),
+        ("log", text(git.reflog("HEAD"))),
         ("no log", text(git.reflog("refs/tags/light"))),
-        ("stashes", text(git.stashes())),
+        ("stashes", text(git.reflog("refs/stash"))),
         ("containing", text(git.refs_containing(&topic, &["refs/"]))),
         (
             "base",
@@ -129,7 +129,7 @@ fn refs_logs_history_and_settings_are_those_of_git() {
             "{pack}"
         );
     }
-    let log = ours.reflog_head().expect("it can be read");
+    let log = ours.reflog("HEAD").expect("it can be read");
     let log: Vec<String> = log
         .iter()
         .map(|one| format!("{} {}", one.id, one.reason))

@@ -67,7 +67,8 @@ pub(super) fn find_home(
     let find = || session.repository_at(&dir);
     let found = match find() {
         Err(WorktreeError::Git(GitError::NoRepository { .. })) => {
-            let git = Git::unchecked(&dir, session.runner.clone()).checked()?;
+            let git = Git::unchecked(&dir, session.runner.clone());
+            git.version()?;
             git.init_bare(&dir.join(PARENT_HOME))?;
             find()?
         }
@@ -177,7 +178,8 @@ pub(super) fn create(home: &Repository, record: &Record) -> Result<Repository, E
         refspecs.push(record.base.commit.as_str());
         own.git.fetch_shallow(from, &refspecs)?;
     } else {
-        wanted = home.git.plain_refs(&SHARED)?;
+        wanted = home.git.for_each_ref(&SHARED)?;
+        wanted.retain(|one| !one.is_symbolic);
     }
     wanted.extend(new_branch(record));
     own.git.replace_refs(&there, &wanted, &reason)?;
@@ -199,6 +201,7 @@ fn new_branch(record: &Record) -> Option<Ref> {
     record.branch_made.then(|| Ref {
         name: record.branch.full_ref().into(),
         id: record.base.commit.clone(),
+        is_symbolic: false,
     })
 }
 

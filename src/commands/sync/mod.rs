@@ -322,6 +322,8 @@ impl Run<'_> {
         let home = repository.home();
         // of a sparse index only git knows; what is in it as a directory is not on disk
         let tracked = read_paths(&home.common_dir.join("index"), home.format)?;
+        let tracked = tracked.unwrap_or_default().into_iter();
+        let tracked: Vec<_> = tracked.map(|(path, _)| path).collect();
         let stands = standing(path, placed.files().iter().map(|file| &file.path))?;
         let stands = stands.entries.into_iter();
         let kinds: BTreeMap<_, _> = stands
@@ -333,7 +335,7 @@ impl Run<'_> {
             placed,
             drift: &self.drift(known, placed)?,
             kinds: &kinds,
-            tracked_there: &tracked.unwrap_or_default(),
+            tracked_there: &tracked,
             force: options.force,
         });
         let plan = plan.map_err(Refusal::from)?;

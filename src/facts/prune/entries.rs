@@ -112,7 +112,7 @@ fn work(repository: &Repository, around: &Around, admin: &Utf8Path) -> Result<Wo
     let head = git.rev_parse_commit("HEAD")?;
     let is_on_branch = git.symbolic_ref_head()?.is_some();
     let reflog = match &head {
-        Some(_) => git.reflog_head()?,
+        Some(_) => git.reflog("HEAD")?,
         None => crate::truth::heads::reflog_file(admin)?,
     };
     if let (None, Some(newest)) = (&head, reflog.first())

@@ -406,7 +406,7 @@ impl Hooks {
             return Ok(());
         }
         let mut text = String::new();
-        for entry in self.git.reflog_head()? {
+        for entry in self.git.reflog("HEAD")? {
             let zero = "0".repeat(entry.id.as_str().len());
             text.push_str(&format!("{zero} {} HEAD\n", entry.id));
         }

@@ -287,7 +287,7 @@ fn stage_of(flags: u16) -> (Stage, u8) {
     }
 }
 
-fn mode_of(bits: u32) -> Result<Mode, NotRaw> {
+pub(super) fn mode_of(bits: u32) -> Result<Mode, NotRaw> {
     match bits {
         0o100_644 => Ok(Mode::File),
         0o100_755 => Ok(Mode::Executable),

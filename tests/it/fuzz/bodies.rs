@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use git_agentwt::claim::Claim;
 use git_agentwt::config::Config;
 use git_agentwt::git::config::meaning;
-use git_agentwt::git::index::parse_index;
+use git_agentwt::git::index::RawIndex;
 use git_agentwt::git::objects::ObjectFormat;
 use git_agentwt::git::refs::parse_reflog_file;
 use git_agentwt::manifest::Manifest;
@@ -158,8 +158,13 @@ pub fn settings_file(bytes: &[u8]) {
 /// An index: no path twice in one stage, and none that a tree could not have.
 pub fn index(bytes: &[u8]) {
     for format in [ObjectFormat::Sha1, ObjectFormat::Sha256] {
-        for entry in parse_index(bytes, format).unwrap_or_default() {
-            assert!(!entry.path.as_bstr().is_empty(), "it has a name");
+        if let Ok(index) = RawIndex::new(bytes.to_vec(), format.length()) {
+            let mut before = None;
+            let _ = index.each(|entry| {
+                let next = Some((entry.path, entry.stage as u8));
+                assert!(!entry.path.is_empty() && next > before, "named and sorted");
+                before = next;
+            });
         }
     }
 }

@@ -191,7 +191,7 @@ fn every_git_process_of_every_command_is_started_by_the_runner() {
 fn a_runner_that_fails_is_an_error_with_its_words() {
     let repo = TestRepo::project();
     // what a revision means is for git to say
-    let words = ["add", "task", "--base=HEAD~0"];
+    let words = ["add", "task", "--base=HEAD~0", "--write=/src/"];
     let error = run(&session(repo.main(), Failing), &words).expect_err("it fails");
     let text = error.to_string();
     assert!(

@@ -343,7 +343,7 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         }
         Command::Sync(options) => {
             let outcome = commands::sync::run(session, options)?;
-            print(cli, &outcome.map(output::Syncs))
+            print(cli, &outcome)
         }
         Command::Hooks(options) => {
             let outcome = commands::hooks::run(session, &options.command)?;

@@ -275,7 +275,7 @@ pub(super) fn sync_pattern(text: &str) -> Result<(), Fault> {
     Err(Fault::new(
         subject,
         fault.to_string(),
-        fault.help().to_owned(),
+        fault.help.to_owned(),
         ".env*",
     ))
 }

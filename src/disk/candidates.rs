@@ -88,13 +88,9 @@ fn folded(path: &BStr, case: Case) -> BString {
     }
 }
 
-/// Holds what a walk found.
 #[derive(Default)]
-pub struct Found {
-    /// What is selected.
-    pub candidates: Candidates,
-    /// Links that a pattern names as a directory on its way, with the place of the pattern.
-    pub links: BTreeSet<(RepoPath, usize)>,
+struct Found {
+    candidates: Candidates,
     failed: Option<(PathBuf, io::Error)>,
 }
 
@@ -107,7 +103,7 @@ pub fn find_candidates(
     matcher: &Matcher,
     patterns: usize,
     paths: &MainPaths,
-) -> Result<Found, DiskError> {
+) -> Result<Candidates, DiskError> {
     let found = Mutex::new(Found::default());
     let walk = Walk {
         root: root.as_std_path(),
@@ -136,18 +132,18 @@ pub fn find_candidates(
             }
         })
     });
-    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some((path, error)) = found.failed {
         let path = crate::path::escape_for_terminal(path.as_os_str().as_encoded_bytes());
         let attempt = format!("look for files to sync in {path}");
         return Err(DiskError::new(attempt, error));
     }
-    let candidates = &mut found.candidates;
+    let mut candidates = found.candidates;
     candidates
         .entries
         .sort_unstable_by(|a, b| a.path.cmp(&b.path));
     candidates.not_entered.sort_unstable();
-    Ok(found)
+    Ok(candidates)
 }
 
 /// The path that an error of the walk is about.
@@ -217,10 +213,8 @@ impl Walk<'_> {
     }
 
     fn file(&self, entry: &DirEntry, path: RepoPath, kind: FileType) -> io::Result<()> {
-        if kind.is_symlink()
-            && let Some(pattern) = self.matcher.names_as_directory(&path)
-        {
-            self.lock().links.insert((path, pattern));
+        if kind.is_symlink() && self.matcher.names_as_directory(&path) {
+            self.lock().candidates.not_entered.push(path);
             return Ok(());
         }
         let selected = self.matcher.selected(&path, false);

@@ -5,13 +5,12 @@ use serde_json::json;
 
 use super::human::making;
 use super::porcelain::Records;
-use super::{doctor, json_legacy as json, prune, sync, trash};
+use super::{doctor, json_legacy as json, prune, trash};
 use crate::answer::{Answer, Row, Text};
 use crate::commands::doctor::Doctored;
 use crate::commands::prune::Pruned;
 use crate::commands::remove::Removed;
 use crate::commands::revive::Revived;
-use crate::commands::sync::Synced;
 
 /// Holds what goes where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,13 +71,6 @@ legacy!(
     |all| json!({ "worktrees": all.iter().map(trash::json).collect::<Vec<_>>() }),
     |all, paint| trash::human(all, paint),
     |_| vec![]
-);
-legacy!(
-    Syncs(Vec<Synced>),
-    "sync",
-    |all| json!({ "worktrees": all.iter().map(sync::json).collect::<Vec<_>>() }),
-    |all, paint| sync::human(all, paint),
-    |all| collected(|records| all.iter().for_each(|one| sync::porcelain(records, one)))
 );
 legacy!(
     DoctorAnswer(Doctored),

@@ -14,7 +14,6 @@ mod porcelain;
 pub mod progress;
 mod prune;
 pub mod schema;
-mod sync;
 mod trash;
 
 pub use errors::render as render_error;

@@ -23,6 +23,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         of::<commands::restore::RestoreAnswer>(),
         of::<commands::scope::ScopeAnswer>(),
         of::<commands::status::StatusAnswer>(),
+        of::<commands::sync::SyncAnswer>(),
         of::<commands::verify::VerifyAnswer>(),
         ("error", schema_for!(ErrorDocument).to_value()),
     ]

@@ -18,9 +18,8 @@ pub struct Matcher {
     include: Option<Gitignore>,
     /// The directories on the way to what can match.
     ways: GlobSet,
-    /// The directories that a pattern names outright, each with the place of the pattern.
+    /// Those of them that a pattern names without `*` and `?`.
     named: GlobSet,
-    named_by: Vec<usize>,
 }
 
 /// Says what selects a path.
@@ -56,7 +55,7 @@ impl Matcher {
             PatternError {
                 text: texts.join(", "),
                 origin: first.map_or(PatternOrigin::BuiltIn, |first| first.origin().clone()),
-                fault: PatternFault::Glob(error.kind().to_string()),
+                fault: PatternFault::glob(&error.kind().to_string()),
             }
         })
     }
@@ -67,8 +66,7 @@ impl Matcher {
         case: Case,
     ) -> Result<Self, globset::Error> {
         let [mut globs, mut ways, mut named] = [(); 3].map(|()| GlobSetBuilder::new());
-        let mut named_by = Vec::new();
-        for (at, pattern) in patterns.iter().enumerate() {
+        for pattern in patterns {
             let text = pattern.text();
             globs.add(build(text.trim_end_matches('/'), case)?);
             globs.add(build(&below(text), case)?);
@@ -76,14 +74,17 @@ impl Matcher {
                 let glob = build(&way, case)?;
                 if !way.contains(['*', '?']) {
                     named.add(glob.clone());
-                    named_by.push(at);
                 }
                 ways.add(glob);
             }
         }
         if let Some(include) = include {
             for way in include.lines().flat_map(ways_of_rule) {
-                ways.add(build(&way, case)?);
+                let glob = build(&way, case)?;
+                if !way.contains(['*', '?']) {
+                    named.add(glob.clone());
+                }
+                ways.add(glob);
             }
         }
         Ok(Self {
@@ -92,7 +93,6 @@ impl Matcher {
             include: include.and_then(|include| rules(include, case)),
             ways: ways.build()?,
             named: named.build()?,
-            named_by,
         })
     }
 
@@ -124,11 +124,10 @@ impl Matcher {
             || self.is_included(directory, true)
     }
 
-    /// The first pattern that names a path as a directory on the way to what it selects.
+    /// Whether a pattern names a path as a directory on the way to what the pattern selects.
     #[must_use]
-    pub fn names_as_directory(&self, path: &RepoPath) -> Option<usize> {
-        let named = self.named.matches_candidate(&candidate(path));
-        named.first().map(|at| self.named_by[*at])
+    pub fn names_as_directory(&self, path: &RepoPath) -> bool {
+        self.named.is_match_candidate(&candidate(path))
     }
 
     /// As gitignore(5) ignores: what is below an ignored directory cannot be taken out again.

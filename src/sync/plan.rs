@@ -7,13 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
 
-use super::refusal::SyncRefusal;
+use super::refusal::{SHOWN, SyncRefusal, list, named, optional};
 use super::{Candidate, CandidateKind, Candidates, Pattern};
-use crate::config::FileSyncConfig;
+use crate::config::{BYTES_PER_MB, CONFIG_PATH, FileSyncConfig};
 use crate::manifest::Stat;
 use crate::path::RepoPath;
 use crate::placed::{Placed, PlacedKind};
 use crate::scope::{Access, EntryKind, Scope, ScopeRule, escape_for_rule};
+use crate::size::Size;
 
 /// Holds the patterns that count, and what they select in the main worktree.
 #[derive(Clone, Debug, Default)]
@@ -192,15 +193,33 @@ pub fn plan(facts: &SyncFacts<'_>) -> Result<SyncPlan, SyncRefusal> {
             over,
         });
     }
-    if edited.is_empty() {
-        return Ok(plan);
+    match edited.first() {
+        Some(first) => Err(refuse_edited(facts, first, &edited)),
+        None => Ok(plan),
     }
-    Err(SyncRefusal::Edited {
-        name: facts.name.to_owned(),
-        paths: edited,
-        here: facts.path.to_owned(),
-        there: facts.root.to_owned(),
-    })
+}
+
+fn refuse_edited(facts: &SyncFacts<'_>, first: &RepoPath, paths: &[RepoPath]) -> SyncRefusal {
+    let (name, here, there) = (facts.name, facts.path, facts.root);
+    let edited = match paths.len() {
+        1 => "a file was edited there and is".to_owned(),
+        count => format!("{count} files were edited there and are"),
+    };
+    let line = |path: &RepoPath| format!("\n  {here}/{path} and {there}/{path}");
+    let files: String = paths.iter().take(SHOWN).map(line).collect();
+    let more = match paths.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!("\n  and {more} more"),
+    };
+    SyncRefusal::Edited {
+        message: format!(
+            "cannot sync into `{name}`: {edited} not as in the main worktree:{files}{more}"
+        ),
+        help: format!(
+            "to keep what is in the worktree: git agentwt sync {name} --pull {first}; to replace it, saved first: git agentwt sync {name} --force"
+        ),
+        paths: paths.to_vec(),
+    }
 }
 
 /// Leaves out what the scope excludes and what the worktree's branch tracks, and notes it.
@@ -241,8 +260,11 @@ fn allowed<'a>(
             CandidateKind::Link => PlacedKind::Link,
             CandidateKind::Directory => PlacedKind::Directory,
             CandidateKind::Special(kind) => {
-                let path = candidate.path.clone();
-                return Err(SyncRefusal::Special { path, kind });
+                return Err(SyncRefusal::blocked(
+                    format!("cannot sync {}: it is {kind}", candidate.path),
+                    "a FIFO, socket or device has no content: take a pattern that leaves it out"
+                        .to_owned(),
+                ));
             }
         };
         allowed.push(Allowed {
@@ -270,19 +292,18 @@ fn require_not_all_excluded(
         if pattern.is_optional() || shown.contains(&at) {
             continue;
         }
-        let mut candidates = selection.candidates.entries.iter();
-        let of_pattern = candidates.find_map(|candidate| {
-            let is_its_own = candidate.patterns.contains(&at);
+        let candidates = selection.candidates.entries.iter();
+        let mut own = candidates.filter(|candidate| candidate.patterns.contains(&at));
+        let of_pattern = own.find_map(|candidate| {
             let at = excluded.binary_search_by(|(path, _)| path.cmp(&candidate.path));
-            at.ok().filter(|_| is_its_own).map(|at| &excluded[at])
+            at.ok().map(|at| &excluded[at])
         });
         if let Some((path, rule)) = of_pattern {
-            return Err(SyncRefusal::AllExcluded {
-                pattern: super::shown_pattern(pattern.text()),
-                origin: pattern.origin().clone(),
-                path: path.clone(),
-                rule: rule.clone(),
-            });
+            let (pattern, help) = (named(pattern), optional(pattern));
+            return Err(SyncRefusal::config(
+                format!("the scope excludes everything that {pattern} matches, as {path}: {rule}"),
+                format!("take one of the two out, or {help}"),
+            ));
         }
     }
     Ok(())
@@ -291,54 +312,68 @@ fn require_not_all_excluded(
 /// A typo must not pass silently.
 fn require_matches(selection: &Selection) -> Result<(), SyncRefusal> {
     let candidates = &selection.candidates;
-    let matched: BTreeSet<usize> = candidates
-        .entries
-        .iter()
-        .flat_map(|candidate| candidate.patterns.iter().copied())
-        .collect();
-    for (at, pattern) in selection.patterns.iter().enumerate() {
-        if pattern.is_optional() || matched.contains(&at) {
-            continue;
-        }
-        let origin = pattern.origin().clone();
-        let pattern = super::shown_pattern(pattern.text());
-        return Err(match candidates.tracked.get(at) {
-            None | Some(0) => SyncRefusal::NoMatch {
-                pattern,
-                origin,
-                not_entered: candidates.not_entered.clone(),
-            },
-            Some(tracked) => SyncRefusal::OnlyTracked {
-                pattern,
-                origin,
-                tracked: *tracked,
-            },
-        });
-    }
-    Ok(())
+    let matched = |at| {
+        let mut entries = candidates.entries.iter();
+        entries.any(|candidate| candidate.patterns.contains(&at))
+    };
+    let mut patterns = selection.patterns.iter().enumerate();
+    let Some((at, pattern)) = patterns.find(|(at, one)| !one.is_optional() && !matched(*at)) else {
+        return Ok(());
+    };
+    let (pattern, optional) = (named(pattern), optional(pattern));
+    let closed = match candidates.not_entered.as_slice() {
+        [] => String::new(),
+        closed => format!(
+            "; not entered, as a link, or another repository or worktree is there, or git has something else: {}",
+            list(closed)
+        ),
+    };
+    Err(match candidates.tracked.get(at) {
+        None | Some(0) => SyncRefusal::config(
+            format!("{pattern} matches nothing"),
+            format!("correct it, or {optional}{closed}"),
+        ),
+        Some(tracked) => SyncRefusal::config(
+            format!("{pattern} matches only tracked files ({tracked}), which are never copied"),
+            format!("a worktree has them from its branch: take the pattern out, or {optional}"),
+        ),
+    })
 }
 
 /// Compares the sizes with the limits, before anything is copied.
 fn require_limits(limits: &FileSyncConfig, allowed: &[Allowed<'_>]) -> Result<(), SyncRefusal> {
     let files = allowed.iter().filter(|one| one.kind == PlacedKind::File);
     let files: Vec<&Candidate> = files.map(|one| one.candidate).collect();
+    let help = |patterns: &str, key: &str, bytes: u64| {
+        let limit = bytes.div_ceil(BYTES_PER_MB);
+        format!(
+            "take {patterns}, or set `{key} = {limit}` in [worktree.file_sync] of {CONFIG_PATH}"
+        )
+    };
     let too_large = |file: &&&Candidate| file.stat.size > limits.max_file_bytes();
     if let Some(file) = files.iter().find(too_large) {
-        return Err(SyncRefusal::TooLarge {
-            path: file.path.clone(),
-            size: file.stat.size,
-            limit: limits.max_file_size_mb,
-        });
+        let (path, size, limit) = (&file.path, file.stat.size, limits.max_file_size_mb);
+        return Err(SyncRefusal::config(
+            format!(
+                "cannot sync {path}: it has {} ({size} bytes), and a file may have {limit} MB",
+                Size(size)
+            ),
+            help("a pattern that leaves it out", "max_file_size_mb", size),
+        ));
     }
     let sizes = files.iter().map(|file| file.stat.size);
     let total = sizes.fold(0, u64::saturating_add);
     match files.iter().rev().max_by_key(|file| file.stat.size) {
-        Some(largest) if total > limits.max_total_bytes() => Err(SyncRefusal::TotalTooLarge {
-            total,
-            limit: limits.max_total_size_mb,
-            largest: largest.path.clone(),
-            size: largest.stat.size,
-        }),
+        Some(largest) if total > limits.max_total_bytes() => {
+            let (path, size) = (&largest.path, Size(largest.stat.size));
+            let (together, limit) = (Size(total), limits.max_total_size_mb);
+            Err(SyncRefusal::config(
+                format!(
+                    "cannot sync: the files have {together} ({total} bytes) together, and may have {limit} MB; the largest is {path} with {size}"
+                ),
+                help("patterns that select less", "max_total_size_mb", total),
+            ))
+        }
         Some(_) | None => Ok(()),
     }
 }
@@ -356,12 +391,7 @@ fn next(
     kind: PlacedKind,
 ) -> Result<Next, SyncRefusal> {
     let there = facts.there;
-    let refused = |path: &RepoPath, found, wanted| SyncRefusal::InTheWay {
-        name: facts.name.to_owned(),
-        path: path.clone(),
-        found,
-        wanted,
-    };
+    let refused = |path, found, wanted| SyncRefusal::in_the_way(facts.name, path, found, wanted);
     let mut in_the_way = there.in_the_way.iter();
     if let Some(above) = in_the_way.find(|above| candidate.path.is_below(above.as_bstr())) {
         return Err(refused(above, "a file or a link", "a directory"));

@@ -40,10 +40,9 @@ fn selects(glob: &str, path: &str) -> bool {
 
 #[test]
 fn what_could_leave_the_repository_is_refused() {
-    use PatternFault as F;
     for (fault, globs) in [
         (
-            F::Parent,
+            "`..` component",
             &[
                 "../x",
                 "..",
@@ -55,11 +54,11 @@ fn what_could_leave_the_repository_is_refused() {
             ][..],
         ),
         (
-            F::Parent,
+            "`..` component",
             &["a/{b,..}/c", "\\.\\./x", "[.][.]/x", "**/../x"],
         ),
         (
-            F::Outside('/'),
+            "begins with `/`",
             &[
                 "/etc/passwd",
                 "\\/etc/passwd",
@@ -70,19 +69,19 @@ fn what_could_leave_the_repository_is_refused() {
             ],
         ),
         (
-            F::Outside('~'),
+            "begins with `~`",
             &["~/.ssh/id_rsa", "~", "~root/x", "\\~/x", "[~]/x", "{a,~}/x"],
         ),
-        (F::Empty, &["", "{"]),
-        (F::NoPath("a NUL byte"), &["a\0b", "\0"]),
+        ("is empty", &["", "{"]),
+        ("NUL", &["a\0b", "\0"]),
         (
-            F::NoPath("a `.` component"),
+            "`.` component",
             &["./x", ".", "a/./b", "a/.", "{.,a}/b", "[.]/x"],
         ),
-        (F::NoPath("an empty component (`//`)"), &["a//b", "a//"]),
-        (F::Negation, &["!.env"]),
+        ("empty component", &["a//b", "a//"]),
+        ("begins with `!`", &["!.env"]),
         (
-            F::Git,
+            "names `.git`",
             &[
                 ".git",
                 ".git/config",
@@ -92,17 +91,18 @@ fn what_could_leave_the_repository_is_refused() {
                 "{.git,x}/**",
             ],
         ),
-        (F::Git, &["sub/.git/config"]),
+        ("names `.git`", &["sub/.git/config"]),
         (
-            F::Agentwt,
+            "only `memory`",
             &[".agentwt/config.toml", ".agentwt/worktrees/**"],
         ),
     ] {
         for glob in globs {
-            assert_eq!(parse(glob).map(|_| ()), Err(fault.clone()), "{glob:?}");
+            let found = parse(glob).expect_err(glob).to_string();
+            assert!(found.contains(fault), "{glob:?}: {found}");
         }
     }
-    assert!(matches!(parse(&"a".repeat(4097)), Err(F::Glob(_))));
+    assert!(parse(&"a".repeat(4097)).is_err());
     assert!(parse(&"a".repeat(4096)).is_ok());
 }
 

@@ -19,7 +19,7 @@ use crate::path::RepoPath;
 use crate::placed::{Here, Placed};
 use crate::scope::Case;
 use crate::sync::plan::{Compared, Standing, WorktreeFiles};
-use crate::sync::{Candidates, Matcher, Pattern, PatternError, PatternOrigin, SyncRefusal};
+use crate::sync::{Candidates, Matcher, Pattern, PatternError, PatternOrigin};
 
 /// The file whose rules select among ignored files, at the root.
 const WORKTREE_INCLUDE: &str = ".worktreeinclude";
@@ -98,20 +98,7 @@ impl MainWorktree<'_> {
         };
         let matcher = Matcher::new(patterns, rules.as_deref(), case)?;
         let paths = MainPaths::new(self.tracked()?, self.worktrees()?, case);
-        let found = find_candidates(self.root, &matcher, patterns.len(), &paths)?;
-        let mut candidates = found.candidates;
-        for (link, at) in found.links {
-            let pattern = &patterns[at];
-            if !is_built_in(pattern) {
-                return Err(WorktreeError::from(SyncRefusal::ThroughLink {
-                    pattern: crate::sync::shown_pattern(pattern.text()),
-                    origin: pattern.origin().clone(),
-                    link,
-                }));
-            }
-            candidates.not_entered.push(link);
-        }
-        candidates.not_entered.sort_unstable();
+        let mut candidates = find_candidates(self.root, &matcher, patterns.len(), &paths)?;
         self.keep_ignored(&mut candidates)?;
         Ok(candidates)
     }

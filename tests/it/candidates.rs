@@ -203,7 +203,7 @@ fn links_are_selected_and_never_followed() {
 }
 
 #[test]
-fn a_pattern_through_a_link_is_refused_with_both_names() {
+fn nothing_behind_a_link_is_selected_and_the_link_is_named() {
     let repo = TestRepo::project();
     write(repo.root(), b"outside/in/.env", b"secret");
     std::fs::create_dir_all(repo.main().join("conf")).expect("a directory");
@@ -216,33 +216,21 @@ fn a_pattern_through_a_link_is_refused_with_both_names() {
         symlink(to, repo.main().join(at)).expect("a link");
     }
     for (glob, link) in [
-        ("out/in/.env", "out"),
-        ("out/**", "out"),
-        ("out/*/.env", "out"),
-        ("out/../.env", ""),
-        ("{src,out}/in/.env", "out"),
-        ("conf/out/in/*", "conf/out"),
-        ("conf/out/**/.env", "conf/out"),
-        ("etc/passwd", "etc"),
-        ("here/.env", "here"),
-        ("\\out/in", "out"),
-        ("[o]ut/in", "out"),
+        ("out/in/.env", "!out"),
+        ("out/**", "!out"),
+        ("out/*/.env", "!out"),
+        ("{src,out}/in/.env", "!out"),
+        ("conf/out/in/*", "!conf/out"),
+        ("conf/out/**/.env", "!conf/out"),
+        ("etc/passwd", "!etc"),
+        ("here/.env", "!here"),
+        ("\\out/in", "!out"),
+        ("[o]ut/in", "!out"),
     ] {
-        let parsed = Pattern::parse(glob, PatternOrigin::File(3));
-        let Ok(pattern) = parsed else {
-            assert_eq!(link, "", "{glob} is refused before");
-            continue;
-        };
-        let found = find(repo.main(), &[pattern]);
-        let error = Error::from(found.expect_err(glob));
-        assert_eq!(error.exit_code().code(), 3);
-        let expected = format!(
-            "cannot sync `{}` (.agentwt/config.toml:3): {link} is a symbolic link, and links are not followed",
-            glob.replace('\\', "\\134")
-        );
-        assert_eq!(error.to_string(), expected);
+        let pattern = Pattern::parse(glob, PatternOrigin::File(3)).expect(glob);
+        let found = find(repo.main(), &[pattern]).expect("found");
+        assert_eq!(shown(&found), link, "{glob}");
     }
-    // a memory bank that is a link is nobody's mistake
     symlink("../outside", repo.main().join(".agentwt")).expect("a link");
     let found = find(repo.main(), &[Pattern::memory_bank()]);
     assert_eq!(shown(&found.expect("found")), "!.agentwt");
@@ -439,11 +427,7 @@ fn case_is_that_of_the_repository() {
     assert_eq!(selected(&repo, &["local/.env"]), "Local/.ENV");
     assert_eq!(selected(&repo, &["*.md"]), "");
     symlink("Local", repo.main().join("Link")).expect("a link");
-    let error = find_in(repo.main(), &["link/.env"]).expect_err("through a link");
-    assert!(
-        error.to_string().contains(": Link is a symbolic link"),
-        "{error}"
-    );
+    assert_eq!(selected(&repo, &["link/.env"]), "!Link !link");
 }
 
 #[test]

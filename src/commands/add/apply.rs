@@ -182,9 +182,8 @@ impl Creation<'_> {
         let sync = &self.options.sync;
         let without_config = sync.no_sync || self.options.repo.is_some();
         let before = Placed::nothing(sync.globs.clone(), without_config);
-        let made_by_hook = |paths: Vec<RepoPath>| {
-            let name = record.name.to_string();
-            WorktreeError::from(SyncRefusal::MadeByHook { name, paths })
+        let made_by_hook = |paths: &[RepoPath]| {
+            WorktreeError::from(SyncRefusal::made_by_hook(record.name.as_str(), paths))
         };
         let tracked = || {
             let paths = listing.entries.iter().map(|(path, _)| path);
@@ -194,7 +193,7 @@ impl Creation<'_> {
         let there = read_worktree_files(path, root, tracked, before.clone(), candidates)?;
         let synced = plan_sync(home, record, self.scope, self.selection, &there);
         let synced = synced.map_err(|refusal| match refusal {
-            SyncRefusal::Edited { paths, .. } => made_by_hook(paths),
+            SyncRefusal::Edited { paths, .. } => made_by_hook(&paths),
             other => other.into(),
         })?;
         let mut placing = Placing::new(&synced, before);
@@ -213,7 +212,7 @@ impl Creation<'_> {
             stop: &|| self.session.check().is_err(),
         };
         let done = to.place(&placing).map_err(|error| match error {
-            PlacingError::Copy(CopyError::Appeared { path }) => made_by_hook(vec![path]).into(),
+            PlacingError::Copy(CopyError::Appeared { path }) => made_by_hook(&[path]).into(),
             other => Error::from(other),
         })?;
         let placed = done.placed.clone();

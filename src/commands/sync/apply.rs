@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Cleaned;
 use super::plan::CleanPlan;
+use super::{CleanedFiles, StayedFile};
+use crate::answer::shapes::{PathField, paths};
 use crate::disk::copy::{Expected, Item, Source, Staged, Staging, remove_placed, settle, stage};
 use crate::disk::standing::standing;
 use crate::disk::{DiskError, files};
@@ -105,7 +106,7 @@ pub fn apply_clean(
     to: &Destination<'_>,
     placed: &Placed,
     plan: CleanPlan<'_>,
-) -> Result<(Cleaned, bool), PlacingError> {
+) -> Result<(CleanedFiles, bool), PlacingError> {
     // touched since it was placed and with the same content, its stat data are others
     let stands = standing(to.path, plan.remove.iter().map(|file| &file.path))?;
     let expected = plan.remove.iter().filter_map(|file| {
@@ -131,11 +132,15 @@ pub fn apply_clean(
     // a directory that holds something else simply stays
     let mut stayed = done.stayed;
     stayed.retain(|(path, _)| is_file(path));
-    let cleaned = Cleaned {
-        removed,
-        stayed,
-        last: plan.last,
-        edited: plan.edited,
+    let stayed = stayed.into_iter().map(|(path, detail)| StayedFile {
+        path: PathField::from(path),
+        detail,
+    });
+    let cleaned = CleanedFiles {
+        removed: paths(removed),
+        stayed: stayed.collect(),
+        last: paths(plan.last),
+        edited: paths(plan.edited),
     };
     Ok((cleaned, excluded.changed_config()))
 }

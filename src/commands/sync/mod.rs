@@ -3,14 +3,18 @@
 //! What is selected and what stands in the worktree is read by `worktree/selection.rs` and decided
 //! on by [`crate::sync::plan`], as `add` does; `worktree/placing.rs` puts it there.
 
+mod answer;
 mod apply;
 mod plan;
 
 use std::collections::BTreeMap;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 
+use self::plan::PullPlan;
 use super::{Outcome, Session};
+use crate::answer::copies::CopiesField;
+use crate::answer::shapes::{PlacedField, SavedField, paths};
 use crate::config::SettingFlags;
 use crate::disk::drift::drift;
 use crate::disk::files::{self, Lock};
@@ -20,7 +24,7 @@ use crate::exit::ExitCode;
 use crate::git::index::{read_index, read_paths};
 use crate::name::WorktreeName;
 use crate::path::RepoPath;
-use crate::placed::{Drift, Origin, Placed, PlacedFile, PlacedKind};
+use crate::placed::{Drift, Placed, PlacedKind};
 use crate::plan::refusal::Refusal;
 use crate::sync::plan::{SyncFacts, plan as plan_copies};
 use crate::sync::{PatternOrigin, Selection, SyncPlan, SyncRefusal};
@@ -33,66 +37,14 @@ use crate::worktree::{
     Main, Repository, WatchedFile, Worktree, WorktreeError, arguments, load_config,
 };
 
-pub use plan::PullPlan;
-
-/// Holds what became of one worktree.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Synced {
-    /// Its name.
-    pub name: String,
-    /// Its directory.
-    pub path: Utf8PathBuf,
-    /// What was done, or would be.
-    pub done: SyncDone,
-    /// Whether nothing was changed (`-n`).
-    pub dry_run: bool,
-    /// Where what was replaced was saved.
-    pub rescue: Option<Rescue>,
-}
-
-/// Says what was done.
-#[derive(Clone, Debug, PartialEq)]
-pub enum SyncDone {
-    /// Files were copied in.
-    Copied(SyncPlan),
-    /// The state of the placed files was read.
-    Status(Vec<PlacedState>),
-    /// Edited files were brought back.
-    Pulled(PullPlan),
-    /// Untouched copies were removed.
-    Cleaned(Cleaned),
-}
-
-/// Holds how one placed file is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlacedState {
-    /// Its path.
-    pub path: RepoPath,
-    /// Why it was placed.
-    pub origin: Origin,
-    /// How it is.
-    pub drift: Drift,
-}
-
-/// Holds what was removed, or would be, and what stays.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cleaned {
-    /// Files and links that were removed.
-    pub removed: Vec<RepoPath>,
-    /// Files that the main worktree does not have any more: these are the last copies.
-    pub last: Vec<RepoPath>,
-    /// Files that were edited in the worktree.
-    pub edited: Vec<RepoPath>,
-    /// What could not be removed, and why.
-    pub stayed: Vec<(RepoPath, String)>,
-}
+pub use self::answer::{CleanedFiles, StayedFile, SyncAnswer, SyncedWorktree};
 
 /// Syncs, or does what else was asked for, in every worktree that was named.
 ///
 /// # Errors
 /// Fails when it is refused, or git or the disk fails; of several worktrees the others are done,
 /// and the first failure gives the status.
-pub fn run(session: &Session, options: &crate::cli::Sync) -> Result<Outcome<Vec<Synced>>, Error> {
+pub fn run(session: &Session, options: &crate::cli::Sync) -> Result<Outcome<SyncAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let chosen = chosen(&repository, options)?;
     if let (false, [first, _, ..]) = (options.pull.is_empty(), chosen.as_slice()) {
@@ -106,12 +58,12 @@ pub fn run(session: &Session, options: &crate::cli::Sync) -> Result<Outcome<Vec<
         selections: Vec::new(),
         notes: Vec::new(),
     };
-    let mut outcome = Outcome::done(Vec::new());
+    let mut outcome = Outcome::done(SyncAnswer::default());
     let alone = chosen.len() == 1;
     for name in chosen {
         session.check()?;
         match run.worktree(&name) {
-            Ok(synced) => outcome.answer.push(synced),
+            Ok(synced) => outcome.answer.worktrees.push(synced),
             Err(error) if alone || matches!(error.exit_code(), ExitCode::Signal(_)) => {
                 return Err(error);
             }
@@ -162,50 +114,53 @@ struct Run<'a> {
     notes: Vec<String>,
 }
 
-type Done = (SyncDone, Option<Rescue>);
-
 impl Run<'_> {
-    fn worktree(&mut self, name: &WorktreeName) -> Result<Synced, Error> {
+    fn worktree(&mut self, name: &WorktreeName) -> Result<SyncedWorktree, Error> {
         let (repository, options) = (self.repository, self.options);
         let _one_at_a_time = Lock::wait(&repository.name_lock(name))?;
         let known = Worktree::load(repository, name)?;
         let path = known.record.path.clone();
         if !files::is_directory(&path) {
-            let name = name.to_string();
-            return Err(Refusal::from(SyncRefusal::DirectoryGone { name, path }).into());
+            return Err(blocked(
+                format!("cannot sync worktree `{name}`: {path} is gone"),
+                format!("to forget it (its branch stays unless merged): git agentwt remove {name}"),
+            ));
         }
-        let placed = known.placed()?;
-        let (done, rescue) = if options.status {
-            (SyncDone::Status(self.status(&known, &placed)?), None)
-        } else if options.clean {
-            (SyncDone::Cleaned(self.clean(&known, &placed)?), None)
-        } else if repository.main == Main::Bare {
-            let name = name.to_string();
-            return Err(Refusal::from(SyncRefusal::NoMain { name }).into());
-        } else if options.pull.is_empty() {
-            self.copy(&known, placed)?
-        } else {
-            self.pull(&known, &placed)?
-        };
-        Ok(Synced {
+        let mut synced = SyncedWorktree {
             name: name.to_string(),
             path,
-            done,
             dry_run: options.dry_run,
-            rescue,
-        })
-    }
-
-    fn status(&self, known: &Worktree, placed: &Placed) -> Result<Vec<PlacedState>, Error> {
-        let drift = self.drift(known, placed)?;
-        let files = placed.files().iter().zip(drift);
-        let files = files.filter(|(file, _)| file.kind != PlacedKind::Directory);
-        let state = |(file, drift): (&PlacedFile, Drift)| PlacedState {
-            path: file.path.clone(),
-            origin: file.origin,
-            drift,
+            ..SyncedWorktree::default()
         };
-        Ok(files.map(state).collect())
+        let placed = known.placed()?;
+        if options.status {
+            synced.done = "status";
+            let drift = self.drift(&known, &placed)?;
+            let files = placed.files().iter().zip(drift);
+            let files = files.filter(|(file, _)| file.kind != PlacedKind::Directory);
+            let files = files.map(|(file, drift)| PlacedField::new(file, drift));
+            synced.placed = Some(files.collect());
+        } else if options.clean {
+            synced.done = "cleaned";
+            synced.cleaned = Some(self.clean(&known, &placed)?);
+        } else if repository.main == Main::Bare {
+            return Err(blocked(
+                format!("the repository is bare: there is no main worktree to sync `{name}` with"),
+                "copy the files by hand".to_owned(),
+            ));
+        } else if options.pull.is_empty() {
+            synced.done = "copied";
+            let (plan, rescue) = self.copy(&known, placed)?;
+            synced.copies = Some(CopiesField::from(&plan));
+            synced.rescue = rescue.as_ref().map(SavedField::from);
+        } else {
+            synced.done = "pulled";
+            let (plan, rescue) = self.pull(&known, &placed)?;
+            synced.pulled = Some(paths(&plan.pull));
+            synced.unchanged = Some(plan.unchanged);
+            synced.rescue = rescue.as_ref().map(SavedField::from);
+        }
+        Ok(synced)
     }
 
     fn drift(&self, known: &Worktree, placed: &Placed) -> Result<Vec<Drift>, Error> {
@@ -214,16 +169,16 @@ impl Run<'_> {
         Ok(drift(&known.record.path, main, placed)?)
     }
 
-    fn clean(&self, known: &Worktree, placed: &Placed) -> Result<Cleaned, Error> {
+    fn clean(&self, known: &Worktree, placed: &Placed) -> Result<CleanedFiles, Error> {
         let drift = drift(&known.record.path, Some(&self.repository.root), placed)?;
         let plan = plan::plan_clean(placed, &drift);
         if self.options.dry_run {
             let files = plan.remove.iter();
             let files = files.filter(|file| file.kind != PlacedKind::Directory);
-            return Ok(Cleaned {
-                removed: files.map(|file| file.path.clone()).collect(),
-                last: plan.last,
-                edited: plan.edited,
+            return Ok(CleanedFiles {
+                removed: paths(files.map(|file| &file.path)),
+                last: paths(plan.last),
+                edited: paths(plan.edited),
                 stayed: Vec::new(),
             });
         }
@@ -238,7 +193,11 @@ impl Run<'_> {
         Ok(cleaned)
     }
 
-    fn copy(&mut self, known: &Worktree, placed: Placed) -> Result<Done, Error> {
+    fn copy(
+        &mut self,
+        known: &Worktree,
+        placed: Placed,
+    ) -> Result<(SyncPlan, Option<Rescue>), Error> {
         let (session, options, record) = (self.session, self.options, &known.record);
         let at = self.selection(&placed)?;
         let selection = &self.selections[at].2;
@@ -257,7 +216,7 @@ impl Run<'_> {
         let stop = || session.check().is_err();
         let to = Destination::new(self.repository, known, &self.session.progress, &stop);
         if options.dry_run || plan.copy.is_empty() && !to.is_unfinished() {
-            return Ok((SyncDone::Copied(plan), None));
+            return Ok((plan, None));
         }
         let rescue = self.save(known, &record.path, &plan.save)?;
         let own = known.repository(self.repository);
@@ -276,7 +235,7 @@ impl Run<'_> {
         let git = own.git.on(&record.admin_dir, Some(&record.path));
         let note = read_shown_note(&git, &record.path, &paths)?;
         self.notes.extend(left.into_iter().chain(note));
-        Ok((SyncDone::Copied(plan), rescue))
+        Ok((plan, rescue))
     }
 
     /// Decides what is copied; returns what was placed before, too.
@@ -310,7 +269,11 @@ impl Run<'_> {
         Ok((plan, there.placed))
     }
 
-    fn pull(&mut self, known: &Worktree, placed: &Placed) -> Result<Done, Error> {
+    fn pull(
+        &mut self,
+        known: &Worktree,
+        placed: &Placed,
+    ) -> Result<(PullPlan, Option<Rescue>), Error> {
         let (repository, options) = (self.repository, self.options);
         let path = &known.record.path;
         let below = arguments::prefix(repository, Some(path));
@@ -340,7 +303,7 @@ impl Run<'_> {
         });
         let plan = plan.map_err(Refusal::from)?;
         if options.dry_run || plan.pull.is_empty() {
-            return Ok((SyncDone::Pulled(plan), None));
+            return Ok((plan, None));
         }
         let rescue = self.save(known, &repository.root, &plan.save)?;
         let stop = || self.session.check().is_err();
@@ -348,7 +311,7 @@ impl Run<'_> {
         let pulled = apply::apply_pull(&from, placed, &plan.pull);
         let left = self.unless_stopped(pulled)?;
         self.notes.extend(left);
-        Ok((SyncDone::Pulled(plan), rescue))
+        Ok((plan, rescue))
     }
 
     /// A signal is why a copy stopped.
@@ -412,4 +375,8 @@ impl Run<'_> {
 
 fn is_config(file: WatchedFile) -> bool {
     file == WatchedFile::ConfigWorktree
+}
+
+fn blocked(message: String, help: String) -> Error {
+    Refusal::from(SyncRefusal::blocked(message, help)).into()
 }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::path::RepoPath;
 use crate::placed::{Drift, Here, Origin, Placed, PlacedFile, PlacedKind, There};
 use crate::sync::SyncRefusal;
+use crate::sync::refusal::list;
 
 /// Holds what pulling is decided on.
 pub struct PullFacts<'a> {
@@ -64,11 +65,17 @@ pub fn plan_pull(facts: &PullFacts<'_>) -> Result<PullPlan, SyncRefusal> {
             }
         }
     }
-    if newer.is_empty() {
+    let (name, Some(first)) = (facts.name, newer.first()) else {
         return Ok(plan);
-    }
-    Err(SyncRefusal::NewerThere {
-        name: facts.name.to_owned(),
+    };
+    let files = list(&newer);
+    Err(SyncRefusal::Edited {
+        message: format!(
+            "cannot pull {files} from worktree `{name}`: the main worktree has changed it as well"
+        ),
+        help: format!(
+            "compare {first} with \"$(git agentwt path {name})/{first}\"; to replace the main worktree's, saved first: git agentwt sync {name} --force --pull {first}"
+        ),
         paths: newer,
     })
 }
@@ -93,30 +100,39 @@ fn chosen(facts: &PullFacts<'_>) -> Result<BTreeSet<usize>, SyncRefusal> {
     Ok(chosen)
 }
 
-fn nothing_to_pull(facts: &PullFacts<'_>, path: &RepoPath, reason: &'static str) -> SyncRefusal {
-    SyncRefusal::NothingToPull {
-        name: facts.name.to_owned(),
-        path: path.clone(),
-        reason,
-    }
+fn nothing_to_pull(facts: &PullFacts<'_>, path: &RepoPath, reason: &str) -> SyncRefusal {
+    let name = facts.name;
+    SyncRefusal::blocked(
+        format!("cannot pull {path} from worktree `{name}`: {reason}"),
+        format!(
+            "see what was synced: git agentwt sync {name} --status; to copy it in again: git agentwt sync {name}"
+        ),
+    )
 }
 
 /// A tracked file is git's to change, and a link where a file was is not an edit of that file.
 fn require_replaceable(facts: &PullFacts<'_>, file: &PlacedFile) -> Result<(), SyncRefusal> {
-    let (name, path) = (facts.name.to_owned(), file.path.clone());
-    if facts.tracked_there.binary_search(&path).is_ok() {
-        return Err(SyncRefusal::TrackedThere { name, path });
+    let (name, path) = (facts.name, &file.path);
+    let refused = |why: &str, help| {
+        let message = format!("cannot pull {path} from worktree `{name}`: {why}");
+        Err(SyncRefusal::blocked(message, help))
+    };
+    if facts.tracked_there.binary_search(path).is_ok() {
+        let help = format!(
+            "compare them: git diff --no-index {path} \"$(git agentwt path {name})/{path}\""
+        );
+        return refused("the main worktree tracks it by now", help);
     }
-    let found = facts.kinds.get(&path).copied();
+    let found = facts.kinds.get(path).copied();
     if found == Some(file.kind) || found == Some(PlacedKind::Link) && facts.force {
         return Ok(());
     }
-    Err(SyncRefusal::KindChanged {
-        name,
-        path,
-        found: found.map_or("nothing", in_words),
-        placed: in_words(file.kind),
-    })
+    let (found, placed) = (found.map_or("nothing", in_words), in_words(file.kind));
+    let why = format!("it is {found} there, and was placed as {placed}");
+    let help = format!(
+        "look at it: ls -ld \"$(git agentwt path {name})/{path}\"; to pull it all the same: git agentwt sync {name} --force --pull {path}"
+    );
+    refused(&why, help)
 }
 
 const fn in_words(kind: PlacedKind) -> &'static str {

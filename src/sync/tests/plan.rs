@@ -109,6 +109,12 @@ fn help(refusal: &SyncRefusal) -> String {
     help.expect("there is help").to_string()
 }
 
+#[track_caller]
+fn assert_config(refusal: &SyncRefusal, why: &str) {
+    let is_config = matches!(refusal, SyncRefusal::Config { .. });
+    assert!(is_config && refusal.to_string().contains(why), "{refusal}");
+}
+
 fn env() -> World {
     World::new(&[".env"], vec![candidate(".env", 3)])
 }
@@ -136,13 +142,13 @@ fn what_may_only_be_read_is_copied_without_write_bits() {
 #[test]
 fn a_pattern_that_selects_nothing_is_a_mistake_unless_it_is_optional() {
     let world = World::new(&[".env"], Vec::new());
-    assert!(matches!(world.refusal(), SyncRefusal::NoMatch { .. }));
+    assert_config(
+        &world.refusal(),
+        "`.env` (.agentwt/config.toml:1) matches nothing",
+    );
     let mut world = World::new(&[".env"], Vec::new());
     world.selection.candidates.tracked[0] = 1;
-    assert!(matches!(
-        world.refusal(),
-        SyncRefusal::OnlyTracked { tracked: 1, .. }
-    ));
+    assert_config(&world.refusal(), "matches only tracked files (1)");
     let world = World::new(&["?.env"], Vec::new());
     assert_eq!(world.plan(), Ok(SyncPlan::default()));
 }
@@ -159,10 +165,8 @@ fn what_the_scope_excludes_is_left_out_and_a_pattern_of_only_that_contradicts_it
     assert_eq!(plan.files().count(), 1);
     // its only file was selected by an earlier pattern first
     let world = World::new(&["a.*", "*.pem"], both.clone());
-    let SyncRefusal::AllExcluded { pattern, rule, .. } = world.refusal() else {
-        panic!("another refusal");
-    };
-    assert_eq!((pattern.as_str(), rule.contains("*.pem")), ("*.pem", true));
+    let why = "that the sync pattern `*.pem` (.agentwt/config.toml:2) matches, as a.pem: exclude";
+    assert_config(&world.refusal(), why);
     let world = World::new(&["a.txt", "a.*"], both);
     assert_eq!(world.plan().map(|plan| plan.files().count()), Ok(1));
 }
@@ -250,9 +254,10 @@ fn nothing_is_written_through_a_link_or_over_a_directory_not_even_with_force() {
         },
     );
     for world in [world, over] {
-        assert!(matches!(world.refusal(), SyncRefusal::InTheWay { .. }));
-        let refusal = world.forced().refusal();
-        assert!(matches!(refusal, SyncRefusal::InTheWay { .. }));
+        for refusal in [world.refusal(), world.forced().refusal()] {
+            assert!(matches!(refusal, SyncRefusal::Blocked { .. }));
+            assert!(refusal.to_string().contains("has to be a"), "{refusal}");
+        }
     }
 }
 

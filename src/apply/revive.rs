@@ -116,14 +116,14 @@ impl Reviving<'_> {
         disk::write(&dir.join("intent.toml"), to_text(intent).as_bytes())?;
         let head = objects.list(&objects.commit(&saved.trash.head)?.tree)?;
         let gitlinks = head.iter().filter(|(_, e)| e.mode == Mode::Gitlink);
-        let patterns = scope.sparse_patterns_with_gitlinks(gitlinks.map(|(path, _)| path));
+        let patterns = scope.sparse_patterns(gitlinks.map(|(path, _)| path));
         let (own, admin) = match recorded.strategy {
             Strategy::Worktree => {
-                let admin = self.register(&patterns.to_bytes(), &recorded)?;
+                let admin = self.register(&patterns, &recorded)?;
                 (repository.clone(), admin)
             }
             Strategy::Clone => {
-                let own = clone::make(self, &patterns.to_bytes())?;
+                let own = clone::make(self, &patterns)?;
                 let admin = own.common_dir.clone();
                 (own, admin)
             }

@@ -161,59 +161,47 @@ pub fn run(session: &Session, command: &HooksCommand) -> Result<Outcome<HooksAns
     })
 }
 
-/// A name of ours, or else the path of a worktree; without a word where we are.
+/// Finds the worktree of a name of ours, or else of a path; without a word, the worktree around us.
 fn target(
     session: &Session,
     repository: &Repository,
     word: Option<&OsStr>,
 ) -> Result<Target, Error> {
-    let Some(word) = word else {
-        if let Ok(known) = Worktree::of(repository, None) {
-            return Ok(of_known(known));
+    let shown = word.map(OsStr::to_string_lossy).unwrap_or_default();
+    let (known, path) = match word {
+        Some(_) => {
+            let name = WorktreeName::parse(&shown).ok();
+            let known = name.and_then(|name| Worktree::load(repository, &name).ok());
+            (known, session.resolve(Utf8Path::new(&*shown)))
         }
-        let path = repository
-            .toplevel
-            .clone()
-            .unwrap_or_else(|| repository.start.clone());
-        return of_path(repository, &path);
+        None => {
+            let here = repository.toplevel.as_ref().unwrap_or(&repository.start);
+            (Worktree::of(repository, None).ok(), here.clone())
+        }
     };
-    let named = word
-        .to_str()
-        .and_then(|text| WorktreeName::parse(text).ok());
-    if let Some(Ok(known)) = named.map(|name| Worktree::load(repository, &name)) {
-        return Ok(of_known(known));
-    }
-    let not_linked = || Refusal::NotLinked {
-        path: word.to_string_lossy().into_owned(),
+    let path = files::canonical(&path).unwrap_or(path);
+    let known = match known {
+        None => by_path(repository, &path)?,
+        known => known,
     };
-    let path = Utf8Path::from_path(word.as_ref()).ok_or_else(not_linked)?;
-    let path = files::canonical(&session.resolve(path)).map_err(|_| not_linked())?;
-    of_path(repository, &path)
-}
-
-fn of_known(known: Worktree) -> Target {
-    Target {
-        path: known.record.path.clone(),
-        admin_dir: known.record.admin_dir.clone(),
-        known: Some(known),
+    if let Some(known) = known {
+        return Ok(Target {
+            path: known.record.path.clone(),
+            admin_dir: known.record.admin_dir.clone(),
+            known: Some(known),
+        });
     }
-}
-
-fn of_path(repository: &Repository, path: &Utf8Path) -> Result<Target, Error> {
-    if let Some(known) = by_path(repository, path)? {
-        return Ok(of_known(known));
+    let linked = repository.worktrees()?;
+    if !linked.iter().any(|entry| entry.path == path) {
+        let path = match word {
+            Some(_) => shown.into_owned(),
+            None => path.into_string(),
+        };
+        return Err(Refusal::NotLinked { path }.into());
     }
-    let entry = repository
-        .worktrees()?
-        .into_iter()
-        .find(|entry| entry.path == path);
-    let entry = entry.ok_or_else(|| Refusal::NotLinked {
-        path: path.to_string(),
-    })?;
-    let admin_dir = repository.git.at(&entry.path).absolute_git_dir()?;
     Ok(Target {
-        path: entry.path,
-        admin_dir,
+        admin_dir: repository.git.at(&path).absolute_git_dir()?,
+        path,
         known: None,
     })
 }

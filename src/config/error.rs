@@ -13,38 +13,23 @@ use crate::path::escape_for_terminal;
 
 /// Holds all mistakes of one file, or of the settings around it, in the order of the file.
 #[derive(Clone, Debug, Error, Diagnostic)]
-pub enum ConfigError {
-    /// There is one.
-    #[error("{attempt}: {message}")]
-    #[diagnostic(code(agentwt::config::mistake))]
-    One {
-        /// What was attempted.
-        attempt: String,
-        /// The fact.
-        message: String,
-        /// The file; none for variables and flags.
-        #[source_code]
-        source_text: Option<Arc<NamedSource<String>>>,
-        /// The place in the file.
-        #[label]
-        span: Option<SourceSpan>,
-        /// What to write.
-        #[help]
-        help: String,
-    },
-    /// There are more; each follows with its own lines, underline and help.
-    #[error("{attempt}: {} mistakes", mistakes.len())]
-    #[diagnostic(code(agentwt::config::several))]
-    Several {
-        /// What was attempted.
-        attempt: String,
-        /// The file; none for variables and flags.
-        #[source_code]
-        source_text: Option<Arc<NamedSource<String>>>,
-        /// The mistakes.
-        #[related]
-        mistakes: Vec<Mistake>,
-    },
+#[error("{message}")]
+#[diagnostic(code(agentwt::config::mistake))]
+pub struct ConfigError {
+    /// What was attempted, and the mistake, or how many there are.
+    pub message: String,
+    /// The file; none for variables and flags.
+    #[source_code]
+    source_text: Option<Arc<NamedSource<String>>>,
+    /// The place in the file, if there is one mistake.
+    #[label]
+    pub span: Option<SourceSpan>,
+    /// What to write, if there is one mistake.
+    #[help]
+    pub help: Option<String>,
+    /// The mistakes, if there are several; each with its own lines, underline and help.
+    #[related]
+    pub mistakes: Vec<Mistake>,
 }
 
 /// Holds one mistake: what it is, where it is, and what to write in its place.
@@ -70,7 +55,7 @@ impl ConfigError {
         let name = escape_for_terminal(name.as_bytes());
         let source = NamedSource::new(&name, printable(text));
         Self::collect(
-            format!("cannot read {name}"),
+            &format!("cannot read {name}"),
             Some(Arc::new(source)),
             mistakes,
         )
@@ -78,30 +63,30 @@ impl ConfigError {
 
     /// Collects the mistakes of variables and flags.
     pub(super) fn in_settings(mistakes: Vec<Mistake>) -> Self {
-        Self::collect("cannot use the settings".into(), None, mistakes)
+        Self::collect("cannot use the settings", None, mistakes)
     }
 
     fn collect(
-        attempt: String,
+        attempt: &str,
         source_text: Option<Arc<NamedSource<String>>>,
         mut mistakes: Vec<Mistake>,
     ) -> Self {
-        match mistakes.pop() {
-            Some(mistake) if mistakes.is_empty() => Self::One {
-                attempt,
-                source_text,
-                message: mistake.message,
-                span: mistake.span,
-                help: mistake.help,
-            },
-            last => {
-                mistakes.extend(last);
-                Self::Several {
-                    attempt,
-                    source_text,
-                    mistakes,
-                }
-            }
+        let one = if mistakes.len() == 1 {
+            mistakes.pop()
+        } else {
+            None
+        };
+        let several = format!("{} mistakes", mistakes.len());
+        let (message, span, help) = match one {
+            Some(one) => (one.message, one.span, Some(one.help)),
+            None => (several, None, None),
+        };
+        Self {
+            message: format!("{attempt}: {message}"),
+            source_text,
+            span,
+            help,
+            mistakes,
         }
     }
 }

@@ -27,38 +27,40 @@ struct Document {
     scope: BTreeMap<String, ScopeProfile>,
 }
 
-/// For each key its table, and a line that is right.
-const EXAMPLES: [(&str, &str, &str); 17] = [
-    ("", "schema_version", "schema_version = \"1.0\""),
-    ("", "worktree", "[worktree]"),
-    ("", "scope", "[scope.default]"),
-    ("worktree", "base", "base = \"main\""),
-    ("worktree", "branch_prefix", "branch_prefix = \"agentwt/\""),
-    ("worktree", "strategy", "strategy = \"worktree\""),
-    ("worktree", "client", "client = \"claude-code\""),
-    ("worktree", "on_violation", "on_violation = \"report\""),
-    ("worktree", "file_sync", "[worktree.file_sync]"),
-    ("worktree.file_sync", "enabled", "enabled = true"),
-    ("worktree.file_sync", "patterns", "patterns = [\".env*\"]"),
-    (
-        "worktree.file_sync",
-        "optional_patterns",
-        "optional_patterns = [\".env.local\"]",
-    ),
-    (
-        "worktree.file_sync",
-        "max_file_size_mb",
-        "max_file_size_mb = 100",
-    ),
-    (
-        "worktree.file_sync",
-        "max_total_size_mb",
-        "max_total_size_mb = 500",
-    ),
-    ("scope.<profile>", "read", "read = [\"**\"]"),
-    ("scope.<profile>", "write", "write = [\"/src/**\"]"),
-    ("scope.<profile>", "exclude", "exclude = [\"**/*.pem\"]"),
-];
+/// A line that is right for each key, in its table.
+const EXAMPLE: &str = r#"schema_version = "1.0"
+[worktree]
+base = "main"
+branch_prefix = "agentwt/"
+strategy = "worktree"
+client = "claude-code"
+on_violation = "report"
+[worktree.file_sync]
+enabled = true
+patterns = [".env*"]
+optional_patterns = [".env.local"]
+max_file_size_mb = 100
+max_total_size_mb = 500
+[scope.default]
+read = ["**"]
+write = ["/src/**"]
+exclude = ["**/*.pem"]"#;
+
+/// The table of a key, and a line that is right.
+fn example(key: &str) -> Option<(&'static str, &'static str)> {
+    let mut home = "";
+    for line in EXAMPLE.lines() {
+        home = match (line, key) {
+            ("[worktree]", "worktree") | ("[scope.default]", "scope") => return Some(("", line)),
+            ("[worktree.file_sync]", "file_sync") => return Some(("worktree", line)),
+            ("[scope.default]", _) => "scope.<profile>",
+            _ if line.starts_with('[') => line.trim_matches(['[', ']']),
+            _ if line.split(' ').next() == Some(key) => return Some((home, line)),
+            _ => home,
+        };
+    }
+    None
+}
 
 impl Config {
     /// Parses the text of a config file; the name is only shown. CRLF line ends and a byte order
@@ -206,10 +208,9 @@ fn serde_mistake(error: &Error, span: Range<usize>, entry: Option<&(String, Stri
             .step_by(2)
             .collect();
         let near = value::nearest(key, known.iter().copied());
-        let home = EXAMPLES.iter().find(|(_, other, _)| *other == key);
-        let hint = match (near, home) {
+        let hint = match (near, example(key)) {
             (Some(near), _) => format!("did you mean `{near}`? "),
-            (None, Some((home, ..))) => format!("`{key}` belongs {}; ", self::place(home)),
+            (None, Some((home, _))) => format!("`{key}` belongs {}; ", self::place(home)),
             (None, None) => String::new(),
         };
         let help = format!(
@@ -224,12 +225,11 @@ fn serde_mistake(error: &Error, span: Range<usize>, entry: Option<&(String, Stri
         Some((before, _)) => format!("{before}expected a table"),
         None => text,
     };
-    let example = EXAMPLES.iter().find(|(_, known, _)| *known == key);
-    let help = match example {
-        Some((home, ..)) if table == "scope" && home.starts_with("scope") => {
+    let help = match example(key) {
+        Some((home, _)) if table == "scope" && home.starts_with("scope") => {
             format!("`{key}` belongs in a profile: write `[scope.default]` above it")
         }
-        Some((.., example)) => format!("write for example `{example}`"),
+        Some((_, example)) => format!("write for example `{example}`"),
         None => format!(
             "write `{}` and its lists below it",
             value::profile_header(key)
@@ -287,24 +287,22 @@ fn check_values(config: &Config, mistakes: &mut Vec<Mistake>) {
     type Check = fn(&str) -> Result<(), Fault>;
     let worktree = &config.worktree;
     let values: [(_, Check); 5] = [
-        (&worktree.base, |text| value::base(text).map(drop)),
-        (&worktree.branch_prefix, |text| {
-            value::branch_prefix(text).map(drop)
+        (&worktree.base, |v| value::base(v).map(drop)),
+        (&worktree.branch_prefix, |v| {
+            value::branch_prefix(v).map(drop)
         }),
-        (&worktree.strategy, |text| {
-            value::choice::<Strategy>(text).map(drop)
+        (&worktree.strategy, |v| {
+            value::choice::<Strategy>(v).map(drop)
         }),
-        (&worktree.client, |text| {
-            value::choice::<Client>(text).map(drop)
-        }),
-        (&worktree.on_violation, |text| {
-            value::choice::<OnViolation>(text).map(drop)
+        (&worktree.client, |v| value::choice::<Client>(v).map(drop)),
+        (&worktree.on_violation, |v| {
+            value::choice::<OnViolation>(v).map(drop)
         }),
     ];
-    for (value, check_value) in values {
+    for (value, is_valid) in values {
         if let Some(value) = value {
             check(
-                check_value(&value.value),
+                is_valid(&value.value),
                 "in [worktree]",
                 &value.span,
                 mistakes,

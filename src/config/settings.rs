@@ -103,26 +103,26 @@ impl Settings {
             git_config,
             mistakes: Vec::new(),
         };
-        let (base, prefix) = (flags.base.as_deref(), flags.branch_prefix.as_deref());
         let strategy = flags.strategy.map(Choice::as_str);
         let client = flags.client.map(Choice::as_str);
-        let on_violation = flags.on_violation.map(Choice::as_str);
-        let base = layers.find(&BASE, base, value::base, file.base.as_ref());
+        let violation = flags.on_violation.map(Choice::as_str);
+        let prefix = flags.branch_prefix.as_deref();
+        let base = layers.find(BASE, flags.base.as_deref(), value::base, file.base.as_ref());
         let branch_prefix = layers.find(
-            &BRANCH_PREFIX,
+            PREFIX,
             prefix,
             value::branch_prefix,
             file.branch_prefix.as_ref(),
         );
-        let strategy = layers.find(&STRATEGY, strategy, value::choice, file.strategy.as_ref());
-        let client = layers.find(&CLIENT, client, value::choice, file.client.as_ref());
+        let strategy = layers.find(STRATEGY, strategy, value::choice, file.strategy.as_ref());
+        let client = layers.find(CLIENT, client, value::choice, file.client.as_ref());
         let on_violation = layers.find(
-            &ON_VIOLATION,
-            on_violation,
+            VIOLATION,
+            violation,
             value::choice,
             file.on_violation.as_ref(),
         );
-        let scope = layers.find(&SCOPE, flags.scope.as_deref(), value::scope, None);
+        let scope = layers.find(SCOPE, flags.scope.as_deref(), value::scope, None);
         if !layers.mistakes.is_empty() {
             return Err(ConfigError::in_settings(layers.mistakes));
         }
@@ -161,22 +161,22 @@ impl Settings {
 }
 
 /// The names of one setting in the layers that have names: flag, environment, git's config.
-struct Names(&'static str, &'static str, &'static str);
+type Names = [&'static str; 3];
 
-const BASE: Names = Names("--base", "AGENTWT_BASE", "agentwt.base");
-const BRANCH_PREFIX: Names = Names(
+const BASE: Names = ["--base", "AGENTWT_BASE", "agentwt.base"];
+const PREFIX: Names = [
     "--branch-prefix",
     "AGENTWT_BRANCH_PREFIX",
     "agentwt.branchPrefix",
-);
-const STRATEGY: Names = Names("--strategy", "AGENTWT_STRATEGY", "agentwt.strategy");
-const CLIENT: Names = Names("--client", "AGENTWT_CLIENT", "agentwt.client");
-const ON_VIOLATION: Names = Names(
+];
+const STRATEGY: Names = ["--strategy", "AGENTWT_STRATEGY", "agentwt.strategy"];
+const CLIENT: Names = ["--client", "AGENTWT_CLIENT", "agentwt.client"];
+const VIOLATION: Names = [
     "--on-violation",
     "AGENTWT_ON_VIOLATION",
     "agentwt.onViolation",
-);
-const SCOPE: Names = Names("--scope", "AGENTWT_SCOPE", "agentwt.scope");
+];
+const SCOPE: Names = ["--scope", "AGENTWT_SCOPE", "agentwt.scope"];
 
 /// The layers between the flags and the default, and what was found wrong in them.
 struct Layers<'l> {
@@ -189,7 +189,7 @@ impl Layers<'_> {
     /// The value of the highest layer that has one.
     fn find<T>(
         &mut self,
-        Names(flag_name, environment_name, git_name): &Names,
+        [flag_name, environment_name, git_name]: Names,
         flag: Option<&str>,
         check: fn(&str) -> Result<T, Fault>,
         file: Option<&Located<String>>,

@@ -32,19 +32,18 @@ fn mistakes(text: &str) -> Vec<String> {
         let underlined = &text[span.offset()..span.offset() + span.len()];
         format!("{underlined} | {message} | {help}")
     };
-    match &error_of(text) {
-        ConfigError::One {
-            span,
-            message,
+    let error = error_of(text);
+    if let Some(help) = &error.help {
+        let attempt = format!("cannot read {CONFIG_PATH}: ");
+        return vec![shown(
+            &error.span,
+            error.message.trim_start_matches(&attempt),
             help,
-            ..
-        } => vec![shown(span, message, help)],
-        ConfigError::Several { mistakes, .. } => {
-            let all = mistakes.iter();
-            all.map(|one| shown(&one.span, &one.message, &one.help))
-                .collect()
-        }
+        )];
     }
+    let all = error.mistakes.iter();
+    all.map(|one| shown(&one.span, &one.message, &one.help))
+        .collect()
 }
 
 const PRODUCT_PAGE: &str = r#"
@@ -120,7 +119,7 @@ fn each_mistake_is_underlined_and_says_what_to_write() {
         ("[worktree]\nstrategy = \"Clone\"", "\"Clone\" | unknown strategy `Clone` in [worktree] | did you mean `clone`? write `worktree` or `clone`".into()),
         ("[worktree]\non_violation = \"explode\"", "\"explode\" | unknown `on_violation` `explode` in [worktree] | write `report` or `block`".into()),
         ("[worktree]\nbase = \"\"", "\"\" | empty base in [worktree] | write a branch, tag or commit".into()),
-        ("[worktree]\nbranch_prefix = \"my agents/\"", "\"my agents/\" | bad branch prefix `my agents/` in [worktree]: a branch name has no spaces or control characters | write a prefix like `agentwt/`, or an empty one".into()),
+        ("[worktree]\nbranch_prefix = \"my agents/\"", "\"my agents/\" | bad branch prefix `my agents/` in [worktree]: git allows no such branch name | write a prefix like `agentwt/`, or an empty one".into()),
         ("[scope.\"\"]\nwrite = []", "\"\" | bad profile name `` in [scope]: a scope profile needs a name | write for example `[scope.docs]`".into()),
         ("[worktree.file_sync]\npatterns = [\"a[b\"]", "\"a[b\" | bad sync pattern `a[b` in [worktree.file_sync]: it is not a glob: unclosed character class; missing ']' | `\\` before `*`, `?`, `[`, `{` or `\\` makes it stand for itself".into()),
         ("[scope.default]\nwrite = [src/**]\nnonsense = 1", "src/** | not TOML: string values must be quoted | write \"src/**\" if it is a text".into()),
@@ -264,7 +263,7 @@ fn a_mistake_is_shown_with_its_line() {
     let text =
         "schema_version = \"1.0\"\n[worktree]\nstrategy = \"clon\"\n\n[scope.default]\nwrit = []";
     assert_snapshot!(rendered(&error_of(text)), @r#"
-    agentwt::config::several
+    agentwt::config::mistake
 
       × cannot read .agentwt/config.toml: 2 mistakes
 

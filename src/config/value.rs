@@ -257,12 +257,28 @@ pub(super) fn profile_name(text: &str) -> Result<(), Fault> {
 
 /// Reads a branch prefix: `<prefix><name>` must be a branch for every worktree name.
 pub(super) fn branch_prefix(text: &str) -> Result<String, Fault> {
-    let Some(reason) = refused_prefix(text) else {
+    if is_branch_prefix(text) {
         return Ok(text.into());
-    };
+    }
     let subject = format!("bad branch prefix {}", quoted(text));
     let help = "write a prefix like `agentwt/`, or an empty one";
+    let reason = "git allows no such branch name";
     Err(Fault::new(subject, reason, help, "agentwt/"))
+}
+
+/// Checks the rules of git-check-ref-format(1) (and of its `--branch`, for the leading `-`), as far
+/// as a worktree's name behind the prefix cannot change the answer.
+fn is_branch_prefix(text: &str) -> bool {
+    let bad = |c: char| c.is_ascii_control() || " ~^:?*[\\".contains(c);
+    // git refuses `.lock`; on a file system that ignores case `.LOCK` is the same file
+    let is_part = |part: &str| !part.is_empty() && !part.to_ascii_lowercase().ends_with(".lock");
+    let closed = text.rsplit_once('/').map(|(closed, _)| closed);
+    let mut closed = closed.into_iter().flat_map(|parts| parts.split('/'));
+    !text.contains(bad)
+        && !text.starts_with('-')
+        && !["..", "@{", "/."].iter().any(|no| text.contains(no))
+        && !text.starts_with('.')
+        && closed.all(is_part)
 }
 
 /// Checks a glob of `[worktree.file_sync]`.
@@ -278,36 +294,6 @@ pub(super) fn sync_pattern(text: &str) -> Result<(), Fault> {
         fault.help.to_owned(),
         ".env*",
     ))
-}
-
-/// Git refuses `.lock`; on a filesystem that ignores case `.LOCK` is the same file.
-fn is_lock(part: &str) -> bool {
-    part.rsplit_once('.')
-        .is_some_and(|(_, end)| end.eq_ignore_ascii_case("lock"))
-}
-
-/// The rules of git-check-ref-format(1) (and of its `--branch`, for the leading `-`), as far as
-/// a worktree's name behind the prefix cannot change the answer.
-fn refused_prefix(text: &str) -> Option<&'static str> {
-    let parts: Vec<_> = text.split('/').collect();
-    let (_, closed) = parts.split_last()?;
-    if text.contains(|c: char| c.is_ascii_control() || c == ' ') {
-        Some("a branch name has no spaces or control characters")
-    } else if text.contains(['~', '^', ':', '?', '*', '[', '\\']) {
-        Some("a branch name has none of `~^:?*[\\`")
-    } else if text.starts_with('-') {
-        Some("a branch name does not start with `-`")
-    } else if text.contains("..") || text.contains("@{") {
-        Some("a branch name has no `..` or `@{`")
-    } else if closed.iter().any(|part| part.is_empty()) {
-        Some("a branch name does not start with `/` and has no `//`")
-    } else if parts.iter().any(|part| part.starts_with('.')) {
-        Some("no part of a branch name starts with `.`")
-    } else if closed.iter().any(|part| is_lock(part)) {
-        Some("no part of a branch name ends with `.lock`")
-    } else {
-        None
-    }
 }
 
 /// Finds the known word nearest to what was typed, if one is near enough to be worth a question.

@@ -120,36 +120,20 @@ fn advice(rule: &ScopeRule, pattern: &Pattern, tally: &Tally) -> Option<String> 
             && !pattern.is_everything();
         let example = tally.below.as_ref().filter(|_| is_meant_for_root)?;
         format!("also matches below the root (`{example}`); write `/{text}` for the root only")
-    } else if let Some(instead) = braces(&pattern.line) {
-        let quoted = instead
-            .iter()
-            .map(|one| format!("`{}`", escape_for_rule(one)));
-        let instead = quoted.collect::<Vec<_>>().join(", ");
-        format!("matches no tracked file: there are no braces in these patterns; write {instead}")
-    } else if names_git(&pattern.line) {
+    } else if pattern.line.contains('{') && pattern.line.contains(',') {
+        "matches no tracked file: there are no braces in these patterns; write one for each".into()
+    } else if pattern
+        .line
+        .trim_start_matches(['*', '/'])
+        .starts_with(".git/")
+    {
+        // git tracks no such path, and it means nothing in any list
         return None;
     } else {
         "matches no tracked file".to_owned()
     };
     let (origin, list) = (&rule.origin, rule.list);
     Some(format!("{origin}: the {list} pattern `{text}` {what}"))
-}
-
-/// `.git/**` and its like are accepted in any list and mean nothing: git tracks no such path.
-fn names_git(line: &str) -> bool {
-    let line = line.trim_start_matches("**/").trim_start_matches('/');
-    line == ".git" || line.starts_with(".git/")
-}
-
-/// The patterns that the first `{a,b}` was meant for, or none if there is none.
-fn braces(line: &str) -> Option<Vec<String>> {
-    let (before, rest) = line.split_once('{')?;
-    let (inside, after) = rest.split_once('}')?;
-    let meant = inside.contains(',') && !before.ends_with('\\');
-    meant.then(|| {
-        let one = |part| format!("{before}{part}{after}");
-        inside.split(',').map(one).collect()
-    })
 }
 
 #[cfg(test)]
@@ -210,7 +194,7 @@ mod tests {
             scope.coverage(tracked()).advice,
             [
                 "--write: the write pattern `*.{rs,toml}` matches no tracked file: there are no \
-                 braces in these patterns; write `*.rs`, `*.toml`",
+                 braces in these patterns; write one for each",
                 "--write: the write pattern `package.json` also matches below the root \
                  (`a/x/package.json`); write `/package.json` for the root only",
                 "--exclude: the exclude pattern `secret/` matches no tracked file",

@@ -33,7 +33,6 @@ pub use classifier::Classifier;
 use classifier::Names;
 pub use coverage::Coverage;
 pub use rule::{Fault, Origin, RuleList, ScopeError, ScopeErrors, ScopeRule};
-pub use sparse::SparsePatterns;
 
 use crate::entry::Mode;
 use crate::path::RepoPath;

@@ -15,7 +15,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::path::{escape_for_rule, escape_for_terminal};
+use crate::path::escape_for_rule;
 
 /// Names one of a scope's three lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -93,9 +93,10 @@ impl ScopeRule {
     }
 }
 
-/// Says which rule is refused and why; whoever knows the file can underline the rule.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// Says which rule is refused and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[error("cannot use `{}` as {} pattern ({}): {fault}", escape_for_rule(&rule.pattern), article(rule), rule.origin)]
+#[diagnostic(forward(fault))]
 pub struct ScopeError {
     /// The rule as it was written.
     pub rule: ScopeRule,
@@ -105,104 +106,74 @@ pub struct ScopeError {
 
 /// Says what is wrong with a pattern. Except for the first, git takes each in silence and it
 /// matches nothing, or something else than its author thinks.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 pub enum Fault {
     /// It begins with `!`.
     #[error("it begins with `!`, and the list decides here, not the order")]
+    #[diagnostic(
+        code(agentwt::scope::negation),
+        help(
+            "put it without the `!` into the list that says what you mean (exclude beats write beats read), or write `\\!` if the name begins with `!`"
+        )
+    )]
     Negation,
     /// It begins with `#`.
     #[error("it begins with `#`, which makes it a comment")]
+    #[diagnostic(
+        code(agentwt::scope::comment),
+        help("write `\\#` if the name begins with `#`")
+    )]
     Comment,
-    /// Nothing is left of it without its trailing spaces.
-    #[error("it is empty")]
+    /// Nothing is left of it without its trailing spaces, or only `/`.
+    #[error("it is empty, white space or the root, which no pattern matches")]
+    #[diagnostic(
+        code(agentwt::scope::empty),
+        help("write `**` for everything, or `\\ ` for a name that is a space")
+    )]
     Empty,
-    /// It is only white space.
-    #[error("it is only white space")]
-    Blank,
-    /// It is `/`.
-    #[error("it names the root itself, which no pattern matches")]
-    Root,
     /// It has a NUL or newline somewhere, or a carriage return at its end.
     #[error("it has a NUL or a newline, or ends with a carriage return")]
+    #[diagnostic(
+        code(agentwt::scope::line_end),
+        help("write one pattern a line; `?` stands for any one character")
+    )]
     LineEnd,
-    /// One of its components is `.` or `..`.
-    #[error("it has a `.` or `..` component, which no path in git has")]
+    /// One of its components is empty, `.` or `..`.
+    #[error("it has a `.`, `..` or empty component, which no path in git has")]
+    #[diagnostic(
+        code(agentwt::scope::dots),
+        help("write the path from the repository's root, with one `/` between directories")
+    )]
     Dots,
-    /// One of its components is empty.
-    #[error("it has an empty component, which no path in git has")]
-    EmptyComponent,
     /// It ends with a backslash that escapes nothing.
     #[error("it ends with a backslash that escapes nothing")]
+    #[diagnostic(
+        code(agentwt::scope::lone_backslash),
+        help("write `/` between directories; `\\\\` is a backslash in a name")
+    )]
     LoneBackslash,
     /// A bracket is never closed.
     #[error("its `[` is never closed")]
+    #[diagnostic(
+        code(agentwt::scope::open_class),
+        help("close it with `]`, or write `\\[` for a bracket in a name")
+    )]
     OpenClass,
-    /// A bracket has an unknown `[:name:]`.
-    #[error("there is no character class `[:{}:]`", escape_for_terminal(.0.as_bytes()))]
-    UnknownClass(String),
-    /// A bracket that matches nothing, as `[/]`.
-    #[error("no character is in one of its `[…]`")]
-    EmptyClass,
-}
-
-impl Fault {
-    /// The code of the diagnostic.
-    #[must_use]
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::Negation => "agentwt::scope::negation",
-            Self::Comment => "agentwt::scope::comment",
-            Self::Empty => "agentwt::scope::empty",
-            Self::Blank => "agentwt::scope::blank",
-            Self::Root => "agentwt::scope::root",
-            Self::LineEnd => "agentwt::scope::line_end",
-            Self::Dots => "agentwt::scope::dots",
-            Self::EmptyComponent => "agentwt::scope::empty_component",
-            Self::LoneBackslash => "agentwt::scope::lone_backslash",
-            Self::OpenClass => "agentwt::scope::open_class",
-            Self::UnknownClass(_) => "agentwt::scope::unknown_class",
-            Self::EmptyClass => "agentwt::scope::empty_class",
-        }
-    }
-
-    /// What to write instead of this pattern.
-    #[must_use]
-    pub fn help(&self, pattern: &str) -> String {
-        let pattern = &escape_for_help(pattern);
-        match self {
-            Self::Negation => format!(
-                "put `{}` into the list that says what you mean (exclude beats write beats read), \
-                 or write `\\{pattern}` if the name begins with `!`",
-                pattern.trim_start_matches('!')
-            ),
-            Self::Comment => format!("write `\\{pattern}` if the name begins with `#`"),
-            Self::Empty | Self::Root => "write `**` for everything, or remove it".into(),
-            Self::Blank => "write `\\ ` for a name that is a space, or remove it".into(),
-            Self::LineEnd => "write one pattern a line; `?` stands for any one character".into(),
-            Self::Dots => match without_single_dots(pattern) {
-                Some(better) => format!("write `{better}`"),
-                None => "write the path from the repository's root".into(),
-            },
-            Self::EmptyComponent => {
-                format!("write `{}`", single_slashes(&pattern.replace("\\/", "/")))
-            }
-            Self::LoneBackslash => format!(
-                "write `/` between directories; `\\\\` is a backslash in a name: `{}\\\\`",
-                pattern.trim_end_matches('/').trim_end_matches('\\')
-            ),
-            Self::OpenClass => "close it with `]`, or write `\\[` for a bracket in a name".into(),
-            Self::UnknownClass(_) => "the classes are alnum, alpha, blank, cntrl, digit, graph, \
-                                      lower, print, punct, space, upper and xdigit"
-                .into(),
-            Self::EmptyClass => "no `[…]` matches `/`: write it outside".into(),
-        }
-    }
+    /// A bracket has an unknown `[:name:]`, or matches nothing, as `[/]`.
+    #[error("one of its `[…]` has an unknown class, or no character at all")]
+    #[diagnostic(
+        code(agentwt::scope::bad_class),
+        help(
+            "the classes are alnum, alpha, blank, cntrl, digit, graph, lower, print, punct, space, upper and xdigit; `/` stands outside of brackets"
+        )
+    )]
+    BadClass,
 }
 
 /// Holds the refusals of the rules of a scope.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[error("{first}")]
-#[diagnostic(code(agentwt::scope::invalid), help("{}", first.fault.help(&first.rule.pattern)))]
+#[diagnostic(code(agentwt::scope::invalid), help("{}", help(first)))]
 pub struct ScopeErrors {
     /// The first.
     pub first: Box<ScopeError>,
@@ -221,14 +192,9 @@ impl From<Vec<ScopeError>> for ScopeErrors {
     }
 }
 
-impl miette::Diagnostic for ScopeError {
-    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(self.fault.code()))
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(self.fault.help(&self.rule.pattern)))
-    }
+fn help(error: &ScopeError) -> String {
+    let help = miette::Diagnostic::help(error);
+    help.map(|help| help.to_string()).unwrap_or_default()
 }
 
 fn article(rule: &ScopeRule) -> String {
@@ -236,32 +202,6 @@ fn article(rule: &ScopeRule) -> String {
         RuleList::Exclude => format!("an {}", rule.list),
         RuleList::Read | RuleList::Write => format!("a {}", rule.list),
     }
-}
-
-/// Control characters become `?`, which also matches them; a backslash stays, it is syntax.
-fn escape_for_help(pattern: &str) -> String {
-    pattern.replace(|c: char| c.is_control(), "?")
-}
-
-/// The pattern without its `.` components, anchored as they meant it; none if it has a `..`.
-fn without_single_dots(pattern: &str) -> Option<String> {
-    let parts: Vec<&str> = pattern.split('/').filter(|part| *part != ".").collect();
-    if parts.contains(&"..") || parts.iter().all(|part| part.is_empty()) {
-        return None;
-    }
-    let joined = single_slashes(&parts.join("/"));
-    let anchored = pattern.starts_with("./") && !joined.starts_with('/');
-    Some(format!("{}{joined}", if anchored { "/" } else { "" }))
-}
-
-fn single_slashes(pattern: &str) -> String {
-    let mut out = String::with_capacity(pattern.len());
-    for c in pattern.chars() {
-        if c != '/' || !out.ends_with('/') {
-            out.push(c);
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Holds [`SparsePatterns`]: a scope as the lines of a sparse-checkout file (non-cone mode).
+//! Renders a scope as a sparse-checkout file (non-cone mode).
 //!
 //! Git asks the file for the path first, then for its parents, and the first level at which any
 //! line matches decides by its last matching line. So a positive that matches a file beats an
@@ -17,7 +17,6 @@
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
-use std::fmt;
 
 use bstr::BString;
 
@@ -25,50 +24,15 @@ use super::pattern::{Anchor, Pattern, Target};
 use super::{Access, EntryKind, RuleList, Scope, glob};
 use crate::path::RepoPath;
 
-/// Holds the lines of a sparse-checkout file in the order that counts. Its `Display` is the file,
-/// for people; bytes that are not UTF-8 are only right in [`SparsePatterns::to_bytes`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SparsePatterns(Vec<BString>);
-
-impl SparsePatterns {
-    /// The lines, without their ends.
-    #[must_use]
-    pub fn lines(&self) -> &[BString] {
-        &self.0
-    }
-
-    /// The file.
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        self.0.iter().fold(Vec::new(), |mut file, line| {
-            file.extend_from_slice(line);
-            file.push(b'\n');
-            file
-        })
-    }
-}
-
-impl fmt::Display for SparsePatterns {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|line| writeln!(f, "{line}"))
-    }
-}
-
 impl Scope {
-    /// Renders the scope: exactly the paths that are not [`Excluded`](Access::Excluded) are in the
-    /// sparse checkout, in a repository without gitlinks.
+    /// Renders the scope for a tree with these gitlinks (entries of mode 160000): exactly the paths
+    /// that are not [`Excluded`](Access::Excluded) are in the sparse checkout. A gitlink gets a line
+    /// where git's answer would depend on whether the submodule's directory is on disk.
     #[must_use]
-    pub fn sparse_patterns(&self) -> SparsePatterns {
-        self.sparse_patterns_with_gitlinks(std::iter::empty::<RepoPath>())
-    }
-
-    /// Renders the scope for a tree with these gitlinks (entries of mode 160000): as
-    /// [`Scope::sparse_patterns`], with a line for each of which git's answer would depend on
-    /// whether the submodule's directory is on disk.
-    pub fn sparse_patterns_with_gitlinks<P: Borrow<RepoPath>>(
+    pub fn sparse_patterns<P: Borrow<RepoPath>>(
         &self,
         gitlinks: impl IntoIterator<Item = P>,
-    ) -> SparsePatterns {
+    ) -> Vec<u8> {
         let mut lines: Vec<BString> = Vec::new();
         let positives = || self.list(RuleList::Read).chain(self.list(RuleList::Write));
         if positives().any(|(_, pattern)| pattern.is_everything()) {
@@ -99,7 +63,8 @@ impl Scope {
             lines.retain(|earlier| earlier != line);
             lines.push(line.into());
         }
-        SparsePatterns(lines)
+        lines.push(BString::default());
+        bstr::join("\n", lines)
     }
 }
 
@@ -196,6 +161,8 @@ fn stars(line: &[u8], at: usize, run: usize, anchor: Anchor) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use bstr::{BStr, ByteSlice as _};
+
     use super::*;
     use crate::scope::{Case, Origin, RuleList, ScopeRule};
 
@@ -205,8 +172,9 @@ mod tests {
             .iter()
             .map(|(list, pattern)| ScopeRule::new(*list, *pattern, Origin::Default));
         let scope = Scope::compile(rules.collect(), Case::Sensitive).expect("the rules are valid");
-        let patterns = scope.sparse_patterns();
-        let (lines, memory) = patterns.lines().split_at(patterns.lines().len() - 3);
+        let file = scope.sparse_patterns(std::iter::empty::<RepoPath>());
+        let lines: Vec<&BStr> = file.lines().map(BStr::new).collect();
+        let (lines, memory) = lines.split_at(lines.len() - 3);
         assert_eq!(lines, expected);
         let last = ["!/.agentwt", "!/.agentwt/**", "/.agentwt/memory/**"];
         assert_eq!(memory, last, "the memory bank comes last");
@@ -264,9 +232,10 @@ mod tests {
         let scope = Scope::compile(rules.into(), Case::Sensitive).expect("the rules are valid");
         let links = ["sub", "a/sub", "lib", "x[", "sub/in"]
             .map(|path| RepoPath::parse(path).expect("it is normal"));
-        let patterns = scope.sparse_patterns_with_gitlinks(&links);
-        assert_eq!(patterns.lines()[5..7], ["!/sub", "!/a/sub"]);
-        assert_eq!(patterns.lines().len(), 10, "the others need none");
+        let file = scope.sparse_patterns(&links);
+        let rendered: Vec<&BStr> = file.lines().map(BStr::new).collect();
+        assert_eq!(rendered[5..7], ["!/sub", "!/a/sub"]);
+        assert_eq!(rendered.len(), 10, "the others need none");
         let odd = RepoPath::parse(b"a*\xff\n[ ".as_slice()).expect("it is normal");
         assert_eq!(literal(&odd), b"/a\\*\xff?\\[\\ ".as_slice());
     }

@@ -140,14 +140,16 @@ fn all_mistakes_are_reported_at_once_with_help() {
     assert_eq!(
         said,
         [
-            "agentwt::scope::dots\ncannot use `./src` as a write pattern (config:1): it has a `.` \
-             or `..` component, which no path in git has\nwrite `/src`",
+            "agentwt::scope::dots\ncannot use `./src` as a write pattern (config:1): it has a `.`, \
+             `..` or empty component, which no path in git has\nwrite the path from the \
+             repository's root, with one `/` between directories",
             "agentwt::scope::negation\ncannot use `!a\\033` as an exclude pattern (config:3): it \
-             begins with `!`, and the list decides here, not the order\nput `a?` into the list \
-             that says what you mean (exclude beats write beats read), or write `\\!a?` if the \
-             name begins with `!`",
-            "agentwt::scope::empty_component\ncannot use `a//b` as a read pattern (config:4): it \
-             has an empty component, which no path in git has\nwrite `a/b`",
+             begins with `!`, and the list decides here, not the order\nput it without the `!` \
+             into the list that says what you mean (exclude beats write beats read), or write \
+             `\\!` if the name begins with `!`",
+            "agentwt::scope::dots\ncannot use `a//b` as a read pattern (config:4): it has a `.`, \
+             `..` or empty component, which no path in git has\nwrite the path from the \
+             repository's root, with one `/` between directories",
         ]
     );
 }

@@ -17,7 +17,7 @@ use crate::scope::{Access, EntryKind, Scope};
 pub fn sparse_patterns(scope: &Scope, index: &[IndexEntry]) -> Vec<u8> {
     let is_gitlink = |entry: &&IndexEntry| entry.entry.mode == Mode::Gitlink;
     let gitlinks = index.iter().filter(is_gitlink).map(|entry| &entry.path);
-    scope.sparse_patterns_with_gitlinks(gitlinks).to_bytes()
+    scope.sparse_patterns(gitlinks)
 }
 
 /// The write bits that an access asks for; none for what is absent.

@@ -642,7 +642,7 @@ mod config {
         repo.write(".agentwt/config.toml", &text);
         insta::assert_snapshot!(repo.agentwt(&["add", "task-5"]), @r#"
         --- stderr
-        agentwt::config::several
+        agentwt::config::mistake
 
           × cannot read .agentwt/config.toml: 2 mistakes
 
@@ -748,8 +748,8 @@ mod patterns {
         let repo = TestRepo::project();
         insta::assert_snapshot!(refused(&repo, &["add", "t", "--write", "./src"]), @"
         --- stderr
-        error: cannot use `./src` as a write pattern (--write): it has a `.` or `..` component, which no path in git has
-        help: write `/src`
+        error: cannot use `./src` as a write pattern (--write): it has a `.`, `..` or empty component, which no path in git has
+        help: write the path from the repository's root, with one `/` between directories
         --- status 3
         ");
     }
@@ -763,7 +763,7 @@ mod patterns {
         insta::assert_snapshot!(refused(&repo, &["add", "t"]), @r"
         --- stderr
         error: cannot use `!lib` as a write pattern (.agentwt/config.toml:5): it begins with `!`, and the list decides here, not the order
-        help: put `lib` into the list that says what you mean (exclude beats write beats read), or write `\!lib` if the name begins with `!`
+        help: put it without the `!` into the list that says what you mean (exclude beats write beats read), or write `\!` if the name begins with `!`
         --- status 3
         ");
     }

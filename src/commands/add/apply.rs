@@ -134,10 +134,7 @@ impl Creation<'_> {
     fn patterns(&self, listing: &Listing) -> Vec<u8> {
         let entries = listing.entries.iter();
         let gitlinks = entries.filter(|(_, entry)| entry.mode == Mode::Gitlink);
-        let gitlinks = gitlinks.map(|(path, _)| path);
-        self.scope
-            .sparse_patterns_with_gitlinks(gitlinks)
-            .to_bytes()
+        self.scope.sparse_patterns(gitlinks.map(|(path, _)| path))
     }
 
     /// The record with what is known of the worktree by now.

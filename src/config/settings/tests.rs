@@ -82,16 +82,16 @@ fn every_layer_beats_the_ones_below_it() {
 fn every_setting_has_a_variable_in_every_layer() {
     let config = Config::default();
     let values = ["b", "p/", "clone", "codex", "block", "docs"];
-    let names = [BASE, BRANCH_PREFIX, STRATEGY, CLIENT, ON_VIOLATION, SCOPE];
+    let names = [BASE, PREFIX, STRATEGY, CLIENT, VIOLATION, SCOPE];
     let env: Pairs = names
         .iter()
         .zip(values)
-        .map(|(n, v)| (n.1.into(), v.into()))
+        .map(|(n, v)| (n[1].into(), v.into()))
         .collect();
     let git: Pairs = names
         .iter()
         .zip(values)
-        .map(|(n, v)| (n.2.to_lowercase(), v.into()))
+        .map(|(n, v)| (n[2].to_lowercase(), v.into()))
         .collect();
     for (env, git) in [(env.as_slice(), [].as_slice()), (&[], git.as_slice())] {
         let s = Settings::resolve(&flags(), env, git, &config).expect("all are valid");
@@ -148,7 +148,7 @@ fn invalid_values_name_their_variables_all_at_once() {
     ]);
     let error = Settings::resolve(&flags, &env, &git, &Config::default());
     assert_snapshot!(rendered(&error.expect_err("all are invalid")), @r#"
-    agentwt::config::several
+    agentwt::config::mistake
 
       × cannot use the settings: 5 mistakes
 
@@ -159,8 +159,8 @@ fn invalid_values_name_their_variables_all_at_once() {
 
     Error: agentwt::config::mistake
 
-      × bad branch prefix `a..b` in git config agentwt.branchPrefix: a branch name
-      │ has no `..` or `@{`
+      × bad branch prefix `a..b` in git config agentwt.branchPrefix: git allows no
+      │ such branch name
       help: write a prefix like `agentwt/`, or an empty one; for example `git
             config agentwt.branchPrefix agentwt/`
 

@@ -330,7 +330,7 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         }
         Command::Renew(options) => print(cli, &commands::renew::run(session, options)?),
         Command::Remove(options) if options.undo => {
-            let outcome = commands::revive::run(session, options)?;
+            let outcome = commands::remove::undo::run(session, options)?;
             print(cli, &outcome.map(output::Revivals))
         }
         Command::Remove(options) => {
@@ -354,7 +354,7 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
             print(cli, &outcome.map(output::DoctorAnswer))
         }
         Command::Hook(options) => print(cli, &commands::hook::run(session, options)?),
-        Command::EmptyTrash(options) => commands::empty_trash::run(options)?.exit,
+        Command::EmptyTrash(options) => commands::empty_trash::run(session, options)?.exit,
         Command::Clients(_) => print(cli, &Outcome::done(commands::clients::run())),
         Command::Completions(options) => {
             let text = crate::cli::completions::completions(options.shell);

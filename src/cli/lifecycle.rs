@@ -58,11 +58,11 @@ pub struct Remove {
     /// The worktrees
     #[arg(value_name = "name", required = true)]
     pub names: Vec<String>,
-    /// Remove it with its work, after saving that; twice, also while it is in use
+    /// Remove it with its work, which is kept in the trash; twice, also while it is in use
     ///
-    /// The whole worktree, untracked and edited synced files included, is first committed under
-    /// `refs/agentwt/trash/<name>/<time>`, and that name is printed. `--undo` brings it back. Twice (`-ff`), a lock, a
-    /// process that works inside and a live owner do not stop it either.
+    /// The whole worktree is renamed to `.agentwt/worktrees/.trash/<name>-<time>`, and that directory is
+    /// printed. `--undo` brings it back as it was; only ignored files are deleted, in the background.
+    /// Twice (`-ff`), a lock, a process that works inside and a live owner do not stop it either.
     #[arg(short, long, action = ArgAction::Count)]
     pub force: u8,
     /// Your owner id: your live process does not stop the removal
@@ -85,12 +85,13 @@ pub struct Remove {
     ///
     /// Worktree, branch, index, and untracked and synced files come back as they were, and its
     /// path is printed. Refused (exit 4) when something of that name is there, or when its branch
-    /// is somewhere else by now. The ref stays. With -n, what would come back is shown.
+    /// is somewhere else by now. With -n, what would come back is shown.
     #[arg(long, conflicts_with_all = ["force", "delete_branch", "keep_branch"])]
     pub undo: bool,
     /// With --undo, the removal to undo [default: the newest]
     ///
-    /// It is named by the last part of its ref (the time), by the ref, or by the commit.
+    /// It is named by its directory in the trash, by the time in its name, or by the ref or commit that
+    /// keeps its commits.
     #[arg(long, value_name = "removal", requires = "undo")]
     pub from: Option<String>,
     /// Print what would be removed, and change nothing
@@ -141,7 +142,7 @@ Examples:
       cd \"$(git agentwt remove --undo task-6)\"
 
   What can be brought back:
-      git for-each-ref refs/agentwt/trash";
+      git agentwt list --trash";
 
 /// Revert out-of-scope changes, after saving them
 ///
@@ -301,7 +302,7 @@ Examples:
 ///
 /// Without a selecting option, only leftovers are removed: remains of killed commands, records and
 /// private git directories without a worktree, stale locks, directories that wait for deletion, and
-/// expired saved work. A worktree that `git agentwt remove` would refuse is kept, with the reason; so
+/// expired trash. A worktree that `git agentwt remove` would refuse is kept, with the reason; so
 /// is every file whose origin is unknown.
 #[derive(Args, Debug, Default)]
 #[command(after_long_help = PRUNE_EXAMPLES)]
@@ -325,7 +326,7 @@ pub struct Prune {
     /// it narrows their selection.
     #[arg(long, value_name = "age", value_parser = age)]
     pub older_than: Option<u64>,
-    /// Remove selected worktrees with unsaved work, after saving the work; twice, even while in use
+    /// Remove selected worktrees with their work, which is kept in the trash; twice, even while in use
     ///
     /// As `git agentwt remove --force`: `git agentwt remove --undo <name>` brings one back.
     #[arg(short, long, action = ArgAction::Count)]
@@ -365,7 +366,7 @@ Examples:
   Remove merged worktrees without activity for a week:
       git agentwt prune --merged --older-than 7d
 
-  Remove the worktrees of a dead scheduler, after saving their work:
+  Remove the worktrees of a dead scheduler, and keep their work in the trash:
       git agentwt prune --dead-owners --force
 
   Undo that:

@@ -33,6 +33,12 @@ pub struct List {
     /// the patterns, which could let two worktrees create the same new file.
     #[arg(long, conflicts_with = "size")]
     pub overlap: bool,
+    /// List removed worktrees that can come back, with their size and when they go
+    ///
+    /// `git agentwt remove --undo <name>` brings one back; `git agentwt prune` deletes what is older
+    /// than `agentwt.trashExpire`, by default 30 days.
+    #[arg(long, conflicts_with_all = ["size", "overlap"])]
+    pub trash: bool,
     /// How to print the answer.
     #[command(flatten)]
     pub output: ListOutput,

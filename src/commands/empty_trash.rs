@@ -1,17 +1,18 @@
-//! `git agentwt empty-trash`: what `remove` leaves to the background.
+//! `git agentwt empty-trash`: what `remove` and `prune` leave to the background.
 
-use crate::apply::trash_bin;
-use crate::disk::trash_bin::Patience;
+use super::{Outcome, Session};
 use crate::error::Error;
 use crate::process;
+use crate::worktree::emptying;
 
-/// Leaves the terminal and deletes what is in the trash of a root.
+/// Leaves the terminal, and deletes what waits to be deleted below a root.
 ///
 /// # Errors
-/// Fails when the trash cannot be opened.
-pub fn run(options: &crate::cli::EmptyTrash) -> Result<super::Outcome<()>, Error> {
+/// Fails when the directory of worktrees cannot be opened.
+pub fn run(session: &Session, options: &crate::cli::EmptyTrash) -> Result<Outcome<()>, Error> {
     process::leave_session();
-    // nobody listens: what cannot be deleted is told by whoever empties it next
-    trash_bin::empty(&options.root, Patience::Endless)?;
-    Ok(super::Outcome::done(()))
+    // nobody listens: the next removal reports what cannot be deleted
+    let repository = session.repository_at(&options.root)?;
+    emptying::empty_now(&repository)?;
+    Ok(Outcome::done(()))
 }

@@ -15,7 +15,6 @@ pub mod reapply;
 pub mod remove;
 pub mod renew;
 pub mod restore;
-pub mod revive;
 pub mod scope;
 pub mod status;
 pub mod sync;

@@ -14,7 +14,7 @@ pub use super::lock::Lock;
 use super::whole;
 
 /// How the names of the files begin that [`write`] renames when they are whole.
-pub(super) const TEMPORARY: &str = ".agentwt-";
+pub const TEMPORARY: &str = ".agentwt-";
 /// So often a directory may vanish under one who writes into it.
 const MOST_REMOVALS: u32 = 1_000;
 
@@ -273,6 +273,22 @@ pub fn names(directory: &Utf8Path) -> Result<Vec<String>, DiskError> {
     }
     names.sort_unstable();
     Ok(names)
+}
+
+/// Lists the entries of a directory, whatever their names are; a link is not a directory.
+///
+/// # Errors
+/// Fails when the directory cannot be read.
+pub fn entries(directory: &std::path::Path) -> Result<Vec<(std::ffi::OsString, bool)>, DiskError> {
+    let read = || -> std::io::Result<Vec<_>> {
+        let entry = |entry: std::io::Result<std::fs::DirEntry>| {
+            let entry = entry?;
+            Ok((entry.file_name(), entry.file_type()?.is_dir()))
+        };
+        std::fs::read_dir(directory)?.map(entry).collect()
+    };
+    let path = directory.display();
+    read().map_err(|error| DiskError::new(format!("read the directory {path}"), error))
 }
 
 /// Whether anything stands at a path, a dangling link too.

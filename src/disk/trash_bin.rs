@@ -1,4 +1,5 @@
-//! Takes worktrees off the disk: moved into `.agentwt/worktrees/.trash` at once, deleted there later.
+//! Takes worktrees off the disk: renamed into `.agentwt/worktrees/.trash`, where they are kept, or
+//! into `.agentwt/worktrees/.deleted`, where they are deleted later.
 //!
 //! Everything is reached from one open directory, `.agentwt/worktrees` of a root, each step
 //! without following a link: whatever is swapped meanwhile, nothing outside is touched
@@ -19,8 +20,10 @@ use rustix::io::Errno;
 use super::error::DiskError;
 use delete::{Deletion, open_directory};
 
-/// The name of the bin among the worktrees: none of a worktree begins with a dot.
-pub const TRASH: &str = ".trash";
+/// Where removed worktrees are kept, among the worktrees: no name of a worktree begins with a dot.
+pub const KEPT: &str = ".trash";
+/// Where they wait to be deleted.
+pub const DELETED: &str = ".deleted";
 
 const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
@@ -89,12 +92,12 @@ impl TrashBin {
         }))
     }
 
-    /// Moves the directory of this name into the bin, which is made for it.
+    /// Moves the directory of this name into the bin, which is created for it.
     ///
     /// # Errors
     /// Fails when the bin is a link or no directory, or the disk refuses.
     pub fn put(&self, name: &str) -> Result<Put, DiskError> {
-        let failed = |error: Errno| DiskError::new(format!("move {name} into {TRASH}"), error);
+        let failed = |error: Errno| DiskError::new(format!("move {name} into {DELETED}"), error);
         // whoever empties the bin removes it at the end, at any moment until something is in it
         for _ in 0..100 {
             let stat = match statat(&self.worktrees, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -105,17 +108,13 @@ impl TrashBin {
                 unlinkat(&self.worktrees, name, AtFlags::empty()).map_err(failed)?;
                 return Ok(Put::Unlinked);
             }
-            match mkdirat(&self.worktrees, TRASH, Mode::RWXU) {
-                Ok(()) | Err(Errno::EXIST) => {}
-                Err(error) => return Err(failed(error)),
-            }
-            let Some(trash) = self.trash()? else {
+            let Some(bin) = self.create(DELETED)? else {
                 continue;
             };
-            match self.rename(name, &trash) {
+            match rename(&self.worktrees, name, &bin, &unused(name)) {
                 Ok(()) => return Ok(Put::Moved),
                 Err(Errno::XDEV | Errno::BUSY) => {
-                    let _ = unlinkat(&self.worktrees, TRASH, AtFlags::REMOVEDIR);
+                    let _ = unlinkat(&self.worktrees, DELETED, AtFlags::REMOVEDIR);
                     return Ok(Put::Stands);
                 }
                 // of the name, or of the bin: the next round sees which
@@ -126,28 +125,74 @@ impl TrashBin {
         Err(failed(Errno::BUSY))
     }
 
-    fn rename(&self, name: &str, trash: &OwnedFd) -> Result<(), Errno> {
-        let there = unused(name);
-        let rename = || match renameat_with(
-            &self.worktrees,
-            name,
-            trash,
-            &*there,
-            RenameFlags::NOREPLACE,
-        ) {
-            // a file system that does not know it; the name is new all the same
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-                renameat(&self.worktrees, name, trash, &*there)
+    /// Renames what stands under this name into the trash; nothing there is fine.
+    ///
+    /// # Errors
+    /// Fails when the trash is a link or not a directory, or the disk refuses.
+    pub fn keep(&self, name: &str, id: &str) -> Result<(), DiskError> {
+        let failed = |error: Errno| DiskError::new(format!("move {name} into {KEPT}"), error);
+        if is_absent(&self.worktrees, name) {
+            return Ok(());
+        }
+        for _ in 0..100 {
+            // an undo removes it at its end, when it is empty
+            let Some(trash) = self.create(KEPT)? else {
+                continue;
+            };
+            match rename(&self.worktrees, name, &trash, id) {
+                Err(Errno::NOENT) => {}
+                other => return other.map_err(failed),
             }
-            other => other,
+        }
+        Err(failed(Errno::BUSY))
+    }
+
+    /// Renames what is in the trash back among the worktrees; nothing there is fine.
+    ///
+    /// # Errors
+    /// Fails when something stands there, or the disk refuses.
+    pub fn bring_back(&self, id: &str, name: &str) -> Result<(), DiskError> {
+        let failed = |error: Errno| DiskError::new(format!("move {name} out of {KEPT}"), error);
+        let Some(trash) = self.directory(KEPT)? else {
+            return Ok(());
         };
-        match rename() {
-            // a directory changes its `..` when it is moved: its owner must be able to write to it
-            Err(Errno::ACCESS | Errno::PERM) => {
-                drop(open_directory(&self.worktrees, name.as_bytes())?);
-                rename()
+        match rename(&trash, id, &self.worktrees, name) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(failed(error)),
+        }
+        let _ = unlinkat(&self.worktrees, KEPT, AtFlags::REMOVEDIR);
+        Ok(())
+    }
+
+    /// Moves what is in the trash into the bin, to be deleted; nothing there is fine.
+    ///
+    /// # Errors
+    /// As [`TrashBin::put`].
+    pub fn discard(&self, id: &str) -> Result<(), DiskError> {
+        if let Some(trash) = self.directory(KEPT)? {
+            let of_trash = Self { worktrees: trash };
+            let failed = |error: Errno| DiskError::new(format!("delete {id}"), error);
+            for _ in 0..100 {
+                let Some(bin) = self.create(DELETED)? else {
+                    continue;
+                };
+                match rename(&of_trash.worktrees, id, &bin, &unused(id)) {
+                    Ok(()) => break,
+                    Err(Errno::NOENT) if is_absent(&of_trash.worktrees, id) => break,
+                    Err(Errno::NOENT) => {}
+                    Err(error) => return Err(failed(error)),
+                }
             }
-            other => other,
+            let _ = unlinkat(&self.worktrees, KEPT, AtFlags::REMOVEDIR);
+        }
+        Ok(())
+    }
+
+    /// Creates and opens a directory of ours; none when another has removed it in between.
+    fn create(&self, name: &str) -> Result<Option<OwnedFd>, DiskError> {
+        match mkdirat(&self.worktrees, name, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => self.directory(name),
+            Err(error) => Err(DiskError::new(format!("create {name}"), error)),
         }
     }
 
@@ -184,14 +229,14 @@ impl TrashBin {
     /// # Errors
     /// Fails when the bin is a link or no directory, or cannot be opened.
     pub fn empty(&self, patience: Patience) -> Result<Emptied, DiskError> {
-        let failed = |error: Errno| DiskError::new(format!("empty {TRASH}"), error);
+        let failed = |error: Errno| DiskError::new(format!("empty {DELETED}"), error);
         let (operation, until) = match patience {
             Patience::Endless => (FlockOperation::LockExclusive, None),
             Patience::Until(time) => (FlockOperation::NonBlockingLockExclusive, Some(time)),
         };
         let mut before: Option<Vec<(String, String)>> = None;
         loop {
-            let Some(trash) = self.trash()? else {
+            let Some(trash) = self.directory(DELETED)? else {
                 return Ok(Emptied::Gone);
             };
             match flock(&trash, operation) {
@@ -204,7 +249,7 @@ impl TrashBin {
                 return Ok(Emptied::Working);
             }
             // still locked: what was moved in since keeps the directory
-            match unlinkat(&self.worktrees, TRASH, AtFlags::REMOVEDIR) {
+            match unlinkat(&self.worktrees, DELETED, AtFlags::REMOVEDIR) {
                 Ok(()) | Err(Errno::NOENT) => return Ok(Emptied::Gone),
                 Err(Errno::NOTEMPTY | Errno::EXIST) => {}
                 Err(error) => return Err(failed(error)),
@@ -217,22 +262,22 @@ impl TrashBin {
         }
     }
 
-    /// Opens the bin; none when there is none.
-    fn trash(&self) -> Result<Option<OwnedFd>, DiskError> {
+    /// Opens a directory of ours; none when there is none.
+    fn directory(&self, name: &str) -> Result<Option<OwnedFd>, DiskError> {
         loop {
-            let trash = match openat(&self.worktrees, TRASH, DIRECTORY, Mode::empty()) {
+            let opened = match openat(&self.worktrees, name, DIRECTORY, Mode::empty()) {
                 Err(Errno::NOENT) => return Ok(None),
-                other => other.map_err(|error| refused(Utf8Path::new(TRASH), error))?,
+                other => other.map_err(|error| refused(Utf8Path::new(name), error))?,
             };
-            let failed = |error: Errno| DiskError::new(format!("look at {TRASH}"), error);
+            let failed = |error: Errno| DiskError::new(format!("look at {name}"), error);
             // one that was removed since it was opened is another's
-            match statat(&self.worktrees, TRASH, AtFlags::SYMLINK_NOFOLLOW) {
+            match statat(&self.worktrees, name, AtFlags::SYMLINK_NOFOLLOW) {
                 Err(Errno::NOENT) => return Ok(None),
                 Err(error) => return Err(failed(error)),
                 Ok(there) => {
-                    let ours = fstat(&trash).map_err(failed)?;
+                    let ours = fstat(&opened).map_err(failed)?;
                     if (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino) {
-                        return Ok(Some(trash));
+                        return Ok(Some(opened));
                     }
                 }
             }
@@ -240,11 +285,35 @@ impl TrashBin {
     }
 }
 
+fn is_absent(directory: &OwnedFd, name: &str) -> bool {
+    let stat = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
+    matches!(stat, Err(Errno::NOENT))
+}
+
+/// Renames, and replaces nothing. A directory that its owner may not write to is made writable: its
+/// `..` changes.
+fn rename(from: &OwnedFd, name: &str, to: &OwnedFd, there: &str) -> Result<(), Errno> {
+    let attempt = || match renameat_with(from, name, to, there, RenameFlags::NOREPLACE) {
+        // a file system that does not know the flag
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if is_absent(to, there) => {
+            renameat(from, name, to, there)
+        }
+        other => other,
+    };
+    match attempt() {
+        Err(Errno::ACCESS | Errno::PERM) => {
+            drop(open_directory(from, name.as_bytes())?);
+            attempt()
+        }
+        other => other,
+    }
+}
+
 /// Says why a directory of ours is not used.
 fn refused(path: &Utf8Path, error: Errno) -> DiskError {
     let error = match error {
         Errno::LOOP | Errno::NOTDIR => {
-            std::io::Error::other("it is a link or no directory, and nothing behind it is ours")
+            std::io::Error::other("it is a link or not a directory, and nothing behind it is ours")
         }
         error => error.into(),
     };

@@ -5,10 +5,10 @@
 
 use std::time::{Duration, Instant};
 
-use super::remove::begun;
 use crate::disk::files;
 use crate::worktree::WorktreeError;
 use crate::worktree::repository::Repository;
+use crate::worktree::trash::begun;
 use crate::worktree::{Record, from_text};
 use crate::worktree::{Worktree, names};
 

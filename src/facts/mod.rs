@@ -3,12 +3,8 @@
 pub mod doctor;
 mod gone;
 pub mod held;
-mod merged;
 pub mod prompt;
 pub mod proposed;
-pub mod prune;
-pub mod remove;
-pub mod trash;
 
 pub(crate) use crate::worktree::joined;
 pub use crate::worktree::{

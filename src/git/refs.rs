@@ -398,6 +398,18 @@ impl Git {
         self.perform(&format!("write {name}"), "update-ref", &args)
     }
 
+    /// Sets HEAD to what its file would hold (gitrepository-layout(5)): `ref: <name>` or a commit.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn set_head(&self, head: &str) -> Result<(), GitError> {
+        let args = match head.strip_prefix("ref: ") {
+            Some(name) => ["symbolic-ref", "HEAD", name].to_vec(),
+            None => ["update-ref", "--no-deref", "HEAD", head].to_vec(),
+        };
+        self.output("set HEAD", &args).map(drop)
+    }
+
     /// Deletes a ref, if it still names this object.
     ///
     /// # Errors
@@ -422,6 +434,14 @@ impl Git {
     pub fn has_own_work(&self) -> Result<bool, GitError> {
         let status = ["status", "--porcelain", "-z", "--untracked-files=all"];
         if !self.output("look at a submodule", &status)?.is_empty() {
+            return Ok(true);
+        }
+        // what a flag hides from status may be edited (git-update-index(1))
+        let flags = self.output("look at a submodule", &["ls-files", "-v", "-z"])?;
+        let mut flags = flags
+            .split(|byte| *byte == 0)
+            .filter_map(|line| line.first());
+        if flags.any(|flag| flag.is_ascii_lowercase() || *flag == b'S') {
             return Ok(true);
         }
         let args = words(

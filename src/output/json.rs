@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::commands::remove::Removed;
 use crate::path::RepoPath;
-use crate::plan::remove::{BranchFate, Merged};
+use crate::worktree::removal::plan::{BranchFate, Merged};
 
 pub(super) fn put_path(object: &mut Map<String, Value>, bytes: &[u8]) {
     match bytes.to_str() {
@@ -36,24 +36,21 @@ pub(super) fn removed(one: &Removed) -> Value {
         "path": one.path,
         "branch": one.branch,
         "dry_run": one.dry_run,
-        "branch_fate": match &one.plan.branch {
+        "branch_fate": match &one.branch_fate {
             BranchFate::Stays => "stays",
             BranchFate::Deleted(_) => "deleted",
             BranchFate::Gone => "gone",
             BranchFate::Private => "private",
         },
-        "saved": paths(&one.plan.save),
-        "trash": one.trash.as_ref().map(|trash| json!({
-            "ref": trash.name,
-            "commit": trash.commit,
-        })),
+        "saved": one.uncommitted.as_ref().map(paths),
+        "trash": one.trash.as_ref().map(super::trash::entry),
         "ignored": one.ignored,
         "ignored_places": one
             .ignored_places
             .iter()
             .map(|(path, bytes)| json!({ "path": path, "bytes": bytes }))
             .collect::<Vec<_>>(),
-        "merged": one.plan.merged.as_ref().map(|merged| match merged {
+        "merged": one.merged.as_ref().map(|merged| match merged {
             Merged::Picked(commit) => json!({ "how": "picked", "commit": commit }),
             Merged::Squashed(commit) => json!({ "how": "squashed", "commit": commit }),
             Merged::Contained(name) => json!({ "how": "contained", "ref": name }),

@@ -10,7 +10,7 @@ use crate::answer::{Answer, Row, Text};
 use crate::commands::doctor::Doctored;
 use crate::commands::prune::Pruned;
 use crate::commands::remove::Removed;
-use crate::commands::revive::Revived;
+use crate::commands::remove::undo::Undone;
 
 /// Holds what goes where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -66,7 +66,7 @@ legacy!(
     |_| vec![]
 );
 legacy!(
-    Revivals(Vec<Revived>),
+    Revivals(Vec<Undone>),
     "remove",
     |all| json!({ "worktrees": all.iter().map(trash::json).collect::<Vec<_>>() }),
     |all, paint| trash::human(all, paint),

@@ -5,18 +5,19 @@ use serde_json::{Value, json};
 use super::Printed;
 use super::porcelain::Records;
 use crate::answer::Paint;
-use crate::commands::prune::{Done, Line, Pruned, Went};
+use crate::commands::prune::{PruneLine, PruneResult, Pruned};
 use crate::path::escape_for_terminal;
-use crate::plan::remove::BranchFate;
+use crate::worktree::removal::plan::BranchFate;
+use crate::worktree::trash::Trashed;
 
 /// Two groups, each line with its reason; and a sum on stderr.
 pub fn human(answer: &Pruned, paint: Paint) -> Printed {
-    let goes = |line: &&Line| match line.done {
-        Done::Removed | Done::WouldRemove => true,
-        Done::Kept | Done::Failed => false,
+    let goes = |line: &&PruneLine| match line.done {
+        PruneResult::Removed | PruneResult::WouldRemove => true,
+        PruneResult::Kept | PruneResult::Failed => false,
     };
-    let gone: Vec<&Line> = answer.lines.iter().filter(goes).collect();
-    let kept: Vec<&Line> = answer.lines.iter().filter(|line| !goes(line)).collect();
+    let gone: Vec<&PruneLine> = answer.lines.iter().filter(goes).collect();
+    let kept: Vec<&PruneLine> = answer.lines.iter().filter(|line| !goes(line)).collect();
     let heading = if answer.dry_run {
         "would remove"
     } else {
@@ -42,15 +43,15 @@ pub fn human(answer: &Pruned, paint: Paint) -> Printed {
     }
 }
 
-fn row(line: &Line, paint: Paint) -> String {
+fn row(line: &PruneLine, paint: Paint) -> String {
     let kind = line.kind.as_str();
     let what = paint.name(&escape_for_terminal(line.what.as_bytes()));
     let why = shown(&line.why);
     let why = match line.done {
-        Done::Removed | Done::WouldRemove | Done::Kept => why,
-        Done::Failed => paint.bad(&format!("could not be removed: {why}")),
+        PruneResult::Removed | PruneResult::WouldRemove | PruneResult::Kept => why,
+        PruneResult::Failed => paint.bad(&format!("could not be removed: {why}")),
     };
-    let went = line.worktree.as_ref().map(went).unwrap_or_default();
+    let went = went(line);
     let mut text = format!("  {kind} {what}: {why}{went}\n");
     if let Some(help) = &line.help {
         let label = paint.faint("to go on:");
@@ -59,16 +60,18 @@ fn row(line: &Line, paint: Paint) -> String {
     text
 }
 
-fn went(went: &Went) -> String {
-    let branch = match &went.fate {
-        BranchFate::Stays => format!("; branch {} stays", went.branch),
-        BranchFate::Deleted(tip) => format!("; branch {} (was {})", went.branch, tip.short()),
-        BranchFate::Private => format!("; branch {} went with its clone", went.branch),
-        BranchFate::Gone => String::new(),
+fn went(line: &PruneLine) -> String {
+    let branch = match &line.branch {
+        Some((branch, BranchFate::Stays)) => format!("; branch {branch} stays"),
+        Some((branch, BranchFate::Deleted(tip))) => {
+            format!("; branch {branch} (was {})", tip.short())
+        }
+        Some((branch, BranchFate::Private)) => format!("; branch {branch} went with its clone"),
+        Some((_, BranchFate::Gone)) | None => String::new(),
     };
-    let saved = went.trash.as_ref();
-    let saved = saved.map(|saved| format!("; saved in {}", saved.name));
-    format!("{branch}{}", saved.unwrap_or_default())
+    let kept = line.trash.as_ref();
+    let kept = kept.map(|trash| format!("; kept in {}", trash.shown()));
+    format!("{branch}{}", kept.unwrap_or_default())
 }
 
 /// A line stays a line, whatever a name or an error has in it.
@@ -80,12 +83,12 @@ fn shown(text: &str) -> String {
     lines.join("; ")
 }
 
-const fn word(done: Done) -> &'static str {
+const fn word(done: PruneResult) -> &'static str {
     match done {
-        Done::Removed => "removed",
-        Done::WouldRemove => "would-remove",
-        Done::Kept => "kept",
-        Done::Failed => "failed",
+        PruneResult::Removed => "removed",
+        PruneResult::WouldRemove => "would-remove",
+        PruneResult::Kept => "kept",
+        PruneResult::Failed => "failed",
     }
 }
 
@@ -93,10 +96,9 @@ const fn word(done: Done) -> &'static str {
 pub fn porcelain(records: &mut Records, answer: &Pruned) {
     for line in &answer.lines {
         let help = line.help.as_deref().unwrap_or_default();
-        let saved = line.worktree.as_ref().and_then(|went| went.trash.as_ref());
-        let saved = saved.map_or("", |saved| saved.name.as_str());
+        let saved = line.trash.as_ref().map(Trashed::shown).unwrap_or_default();
         let kind = line.kind.as_str();
-        let fields = [word(line.done), kind, &line.what, &line.why, help, saved];
+        let fields = [word(line.done), kind, &line.what, &line.why, help, &saved];
         records.push(&fields.map(str::as_bytes));
     }
 }
@@ -109,7 +111,7 @@ pub fn json(answer: &Pruned) -> Value {
     })
 }
 
-fn candidate(line: &Line) -> Value {
+fn candidate(line: &PruneLine) -> Value {
     let mut object = json!({
         "done": word(line.done),
         "kind": line.kind.as_str(),
@@ -122,17 +124,16 @@ fn candidate(line: &Line) -> Value {
     if let Some(help) = &line.help {
         map.insert("help".to_owned(), json!(help));
     }
-    if let Some(went) = &line.worktree {
-        map.insert("branch".to_owned(), json!(went.branch));
-        let deleted = match &went.fate {
+    if let Some((branch, fate)) = &line.branch {
+        map.insert("branch".to_owned(), json!(branch));
+        let deleted = match fate {
             BranchFate::Deleted(_) | BranchFate::Private => true,
             BranchFate::Stays | BranchFate::Gone => false,
         };
         map.insert("branch_deleted".to_owned(), json!(deleted));
-        if let Some(saved) = &went.trash {
-            let saved = json!({ "ref": saved.name, "commit": saved.commit });
-            map.insert("trash".to_owned(), saved);
-        }
+    }
+    if let Some(trash) = &line.trash {
+        map.insert("trash".to_owned(), super::trash::entry(trash));
     }
     object
 }

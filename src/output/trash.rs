@@ -4,28 +4,31 @@ use serde_json::{Value, json};
 
 use super::Printed;
 use crate::answer::Paint;
-use crate::commands::revive::Revived;
+use crate::commands::remove::undo::Undone;
+use crate::worktree::trash::Trashed;
 
 /// The path on stdout, as `add` has it; what was done on stderr.
-pub fn human(all: &[Revived], paint: Paint) -> Printed {
+pub fn human(all: &[Undone], paint: Paint) -> Printed {
     let mut printed = Printed::default();
     for one in all {
         let name = paint.name(&one.name);
-        let (at, reference) = (place(one), &one.plan.reference);
+        let (at, from) = (place(one), &one.from);
         if !one.dry_run {
-            let text = format!("brought back {name} {at}, from {reference}\n");
+            let text = format!("brought back {name} {at}, from {from}\n");
             printed.stderr.push_str(&text);
-            printed
-                .stdout
-                .extend_from_slice(format!("{}\n", one.path).as_bytes());
+            let path = format!("{}\n", one.path);
+            printed.stdout.extend_from_slice(path.as_bytes());
             continue;
         }
-        let text = format!("would bring back {name} {at}, from {reference}\n");
+        let text = format!("would bring back {name} {at}, from {from}\n");
         printed.stderr.push_str(&text);
-        let others = one.all.iter().rev();
-        for other in others.filter(|other| other.reference != one.plan.reference) {
-            let reference = &other.reference;
-            let text = format!("  another removal of this name: {reference}\n");
+        for other in one
+            .all
+            .iter()
+            .map(Trashed::shown)
+            .filter(|other| other != from)
+        {
+            let text = format!("  another removal of this name: {other}\n");
             printed.stderr.push_str(&text);
         }
     }
@@ -33,29 +36,35 @@ pub fn human(all: &[Revived], paint: Paint) -> Printed {
 }
 
 /// What HEAD is on.
-fn place(one: &Revived) -> String {
-    let trash = &one.plan.trash;
+fn place(one: &Undone) -> String {
     let short = |name: &str| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned();
-    match trash.on.as_deref().map(short) {
-        Some(branch) if trash.unborn => format!("on branch {branch}, which has no commit yet"),
-        Some(branch) => format!("at {}, branch {branch}", trash.head.short()),
-        None => format!("at {}, on no branch", trash.head.short()),
+    match (one.stamp.on.as_deref().map(short), &one.stamp.head) {
+        (Some(branch), None) => format!("on branch {branch}, which has no commit yet"),
+        (Some(branch), Some(head)) => format!("at {}, branch {branch}", head.short()),
+        (None, Some(head)) => format!("at {}, on no branch", head.short()),
+        (None, None) => "with a HEAD that cannot be read".to_owned(),
     }
 }
 
 /// One worktree that came back.
-pub fn json(one: &Revived) -> Value {
-    let all = one.all.iter().rev();
+pub fn json(one: &Undone) -> Value {
     json!({
         "name": one.name,
         "path": one.path,
         "branch": one.branch,
-        "head": (!one.plan.trash.unborn).then_some(&one.plan.trash.head),
+        "head": one.stamp.head,
         "dry_run": one.dry_run,
-        "undone": one.plan.reference,
-        "removals": all.map(|other| json!({
-            "ref": other.reference,
-            "commit": other.commit,
-        })).collect::<Vec<_>>(),
+        "undone": one.from,
+        "removals": one.all.iter().map(entry).collect::<Vec<_>>(),
+    })
+}
+
+/// One removal that is kept.
+pub fn entry(one: &Trashed) -> Value {
+    json!({
+        "directory": one.removal.is_some().then(|| one.shown()),
+        "time": one.time,
+        "ref": one.commits.as_ref().map(|kept| &kept.name),
+        "commit": one.commits.as_ref().map(|kept| &kept.commit),
     })
 }

@@ -7,11 +7,11 @@
 use camino::Utf8PathBuf;
 use miette::Diagnostic;
 
-use super::remove::refusal::RemoveRefusal;
-use super::trash::refusal::TrashRefusal;
 use crate::client::ClientRefusal;
 use crate::exit::ExitCode;
 use crate::sync::SyncRefusal;
+use crate::worktree::removal::refusal::RemoveRefusal;
+use crate::worktree::removal::undo_refusal::UndoRefusal;
 use crate::worktree::{Alive, Owner};
 
 /// Says why nothing is done.
@@ -351,11 +351,11 @@ pub enum Refusal {
 
     #[error(transparent)]
     #[diagnostic(transparent)]
-    Trash(Box<TrashRefusal>),
+    Trash(Box<UndoRefusal>),
 }
 
-impl From<TrashRefusal> for Refusal {
-    fn from(refusal: TrashRefusal) -> Self {
+impl From<UndoRefusal> for Refusal {
+    fn from(refusal: UndoRefusal) -> Self {
         Self::Trash(Box::new(refusal))
     }
 }
@@ -378,25 +378,15 @@ impl From<RemoveRefusal> for Refusal {
     }
 }
 
-/// The diagnostics of the refusals of single verbs, until they derive them.
-macro_rules! diagnostic {
-    ($($refusal:ty: $code:expr),*) => {
-        $(impl Diagnostic for $refusal {
-            fn code<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
-                let code: fn(&Self) -> &'static str = $code;
-                Some(Box::new(code(self)))
-            }
+impl Diagnostic for RemoveRefusal {
+    fn code<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
+        Some(Box::new(self.code_name()))
+    }
 
-            fn help<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
-                Some(Box::new(self.advice()))
-            }
-        })*
-    };
+    fn help<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
+        Some(Box::new(self.advice()))
+    }
 }
-diagnostic!(
-    RemoveRefusal: Self::code_name,
-    TrashRefusal: Self::code_name
-);
 
 const fn running(alive: Alive) -> &'static str {
     match alive {

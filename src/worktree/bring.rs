@@ -13,7 +13,6 @@ use crate::git::objects::Named;
 use crate::git::refs::Ref;
 use crate::name::CommitId;
 use crate::worktree::private_refs::read_put_aside;
-use crate::worktree::saved::Rescue;
 use crate::worktree::{Repository, Worktree, WorktreeError};
 
 /// Where commits and tags are kept that only a clone had, below its name.
@@ -28,24 +27,19 @@ pub struct Brought {
     pub kept: Vec<String>,
 }
 
-/// Fetches; nothing for a worktree that is no clone. `trash` is where it was saved in the clone, if
-/// it was: no other ref there is believed to be such a one.
+/// Fetches; nothing for a worktree that is not a clone.
 ///
 /// # Errors
 /// Fails when git does: then nothing may be removed.
-pub fn bring(
-    repository: &Repository,
-    known: &Worktree,
-    trash: Option<&Rescue>,
-) -> Result<Brought, WorktreeError> {
+pub fn bring(repository: &Repository, known: &Worktree) -> Result<Brought, WorktreeError> {
     let own = known.repository(repository);
     if !own.is_clone() {
         return Ok(Brought::default());
     }
     let home = own.home();
     let name = &known.record.name;
-    let fresh = fresh(&own, known, trash)?;
-    let saved = saved(&own, known, trash)?;
+    let fresh = fresh(&own, known)?;
+    let saved = saved(&own, known)?;
     let tip = own
         .git
         .with_mode(GitMode::Hardened)
@@ -85,8 +79,6 @@ pub fn bring(
         git.delete_ref(&temporary, &id)?;
         brought.incoming = Some((incoming, tip));
     }
-    // of that one its removal tells
-    wanted.retain(|one| trash.is_none_or(|trash| one.name != trash.name));
     brought.kept = wanted.iter().map(|one| one.name.to_string()).collect();
     Ok(brought)
 }
@@ -121,13 +113,8 @@ struct Fresh {
     others: Vec<CommitId>,
 }
 
-/// Finds it. What the clone had from the beginning is nobody's work of there, and what was saved
-/// before its removal holds its work only for a while.
-fn fresh(
-    own: &Repository,
-    known: &Worktree,
-    trash: Option<&Rescue>,
-) -> Result<Fresh, WorktreeError> {
+/// Finds it. What the clone had from the beginning is not its work.
+fn fresh(own: &Repository, known: &Worktree) -> Result<Fresh, WorktreeError> {
     let incoming = "refs/agentwt/incoming/";
     let prefixes = ["refs/heads/", "refs/remotes/", "refs/tags/", incoming, KEPT];
     let home = own.home().git.with_mode(GitMode::Hardened);
@@ -141,13 +128,8 @@ fn fresh(
     let git = own.git.with_mode(GitMode::Hardened);
     // what git has put aside is in no ref
     let aside = read_put_aside(own, known)?;
-    let mut lines = git.rev_list_everything(&has, &aside)?;
+    let lines = git.rev_list_everything(&has, &aside)?;
     let objects = own.objects()?;
-    if let Some(trash) = trash {
-        let state = objects.commit(&trash.commit)?.parents.pop();
-        let is_of_trash = |id: &CommitId| *id == trash.commit || Some(id) == state.as_ref();
-        lines.retain(|line| !line.first().is_some_and(is_of_trash));
-    }
     let parents: BTreeSet<&CommitId> = lines.iter().flat_map(|line| &line[1..]).collect();
     let commits = || lines.iter().filter_map(|line| line.first());
     let is_commit = |id: &CommitId| {
@@ -170,20 +152,14 @@ fn fresh(
     })
 }
 
-/// What `restore` and this removal saved in the clone and is not at home. Where home has something
+/// What `restore` saved in the clone and is not at home. Where home has something
 /// else under that name, it is kept by its commit.
-fn saved(
-    own: &Repository,
-    known: &Worktree,
-    trash: Option<&Rescue>,
-) -> Result<Vec<Ref>, WorktreeError> {
+fn saved(own: &Repository, known: &Worktree) -> Result<Vec<Ref>, WorktreeError> {
     let name = &known.record.name;
-    let mut below = vec![format!("refs/agentwt/rescue/{name}/")];
-    below.extend(trash.map(|trash| trash.name.clone()));
-    let below: Vec<&str> = below.iter().map(String::as_str).collect();
+    let below = format!("refs/agentwt/rescue/{name}/");
     let of = |repository: &Repository| {
         let git = repository.git.with_mode(GitMode::Hardened);
-        git.for_each_ref(&below)
+        git.for_each_ref(&[&below])
     };
     let home = of(own.home())?;
     let mut saved = of(own)?;

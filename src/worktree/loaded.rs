@@ -13,6 +13,7 @@ use crate::config::Strategy;
 use crate::disk::drift::is_unchanged;
 use crate::disk::files;
 use crate::disk::scan::Walking;
+use crate::disk::trash_bin::KEPT;
 use crate::entry::Entry;
 use crate::git::GitMode as Mode;
 use crate::git::hooks::journal::{self, Journal};
@@ -71,30 +72,45 @@ impl RecordState {
     /// Fails when a file is damaged or cannot be read.
     pub fn read(repository: &Repository, name: &WorktreeName) -> Result<Self, WorktreeError> {
         let dir = repository.record_dir(name);
-        if let Some(record) = read_text::<Record>(name, &dir.join("record.toml"))? {
-            let case = if record.ignore_case {
-                Case::Insensitive
-            } else {
-                Case::Sensitive
-            };
-            let scope = Scope::compile(record.scope.clone(), case).map_err(|errors| {
-                let detail = errors.first().map(ToString::to_string).unwrap_or_default();
-                WorktreeError::Damaged {
-                    name: name.to_string(),
-                    file: "the record".into(),
-                    detail,
-                }
-            })?;
-            return Ok(Self::Complete(Box::new(Worktree {
-                record,
-                scope,
-                dir,
-                walking: repository.walking,
-            })));
+        if let Some(known) = load_record(repository, name, &dir)? {
+            return Ok(Self::Complete(Box::new(known)));
         }
         let intent = read_text::<Intent>(name, &dir.join("intent.toml"))?;
         Ok(intent.map_or(Self::Missing, |intent| Self::Incomplete(Box::new(intent))))
     }
+}
+
+/// Loads the record of a worktree from a directory; none where there is none.
+///
+/// # Errors
+/// Fails when it is damaged or cannot be read.
+pub fn load_record(
+    repository: &Repository,
+    name: &WorktreeName,
+    dir: &Utf8Path,
+) -> Result<Option<Worktree>, WorktreeError> {
+    let Some(record) = read_text::<Record>(name, &dir.join("record.toml"))? else {
+        return Ok(None);
+    };
+    let case = if record.ignore_case {
+        Case::Insensitive
+    } else {
+        Case::Sensitive
+    };
+    let scope = Scope::compile(record.scope.clone(), case).map_err(|errors| {
+        let detail = errors.first().map(ToString::to_string).unwrap_or_default();
+        WorktreeError::Damaged {
+            name: name.to_string(),
+            file: "the record".into(),
+            detail,
+        }
+    })?;
+    Ok(Some(Worktree {
+        record,
+        scope,
+        dir: dir.to_owned(),
+        walking: repository.walking,
+    }))
 }
 
 impl Worktree {
@@ -423,9 +439,11 @@ pub fn lost(repository: &Repository) -> Result<Vec<Lost>, WorktreeError> {
         let dot_git = files::read(&admin.join("gitdir"))?.unwrap_or_default();
         let text = String::from_utf8_lossy(dot_git.trim_ascii_end()).into_owned();
         let dot_git = admin.join(text);
+        // what is in the trash is recorded there
+        let trash = repository.root.join(WORKTREES).join(KEPT);
         let Some(path) = dot_git
             .parent()
-            .filter(|_| dot_git.file_name() == Some(".git"))
+            .filter(|path| dot_git.file_name() == Some(".git") && path.parent() != Some(&*trash))
         else {
             continue;
         };

@@ -1,72 +1,670 @@
-//! Holds [`Trash`]: what is known of a worktree that was removed, beside what is saved of it.
+//! Keeps removed worktrees whole until they expire (`docs/decisions/0029-trash-by-rename.md`).
+//!
+//! The directory is renamed to `.agentwt/worktrees/.trash/<name>-<time>`, the record to
+//! `<common git dir>/agentwt/trash/<name>-<time>`. The private git directory stays where it is, locked
+//! and with a detached HEAD, so that `git gc` keeps the index and the reflogs; its files that changed
+//! wait in the record's `admin/`. The file `removing` of the record says what is being done: with it,
+//! a removal and an undo are one state, which either can finish.
 
-use camino::Utf8PathBuf;
-use serde::{Deserialize, Serialize};
+use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::change::Seen;
 use crate::config::Strategy;
-use crate::name::{BranchName, CommitId, WorktreeName};
+use crate::disk::DiskError;
+use crate::disk::files::{self, Lock};
+use crate::disk::put;
+use crate::disk::remains::sweep;
+use crate::disk::trash_bin::{KEPT, TrashBin};
+use crate::error::Error;
+use crate::facts::{Repository, Worktree, WorktreeError};
+use crate::git::Git;
+use crate::git::objects::Objects;
+use crate::name::{CommitId, WorktreeName};
+use crate::path::RepoPath;
+use crate::truth::{IndexFile, collect};
+use crate::worktree::load_record;
+use crate::worktree::repository::WORKTREES;
+use crate::worktree::{Removal, TrashStamp, from_text, to_text};
 
-/// Represents a worktree as it was when it was removed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Trash {
-    /// [`super::record::VERSION`].
-    pub version: u32,
+/// Where commits of removed worktrees are kept, by name and time; version 0.1 kept whole worktrees here.
+pub const REFS: &str = "refs/agentwt/trash/";
+/// The file of a record that says that a removal has begun.
+pub const REMOVING: &str = "removing";
+/// The file of a record in the trash that says that the ignored files are deleted.
+const TRIMMED: &str = "trimmed";
+/// The directory of a record for files of the private git directory.
+const ADMIN: &str = "admin";
+/// Why the private git directory is locked.
+const LOCKED: &str = "git-agentwt: removed; git agentwt remove --undo brings it back\n";
+/// What makes git count a branch as checked out (git-worktree(1)), beside HEAD.
+const OPERATIONS: [&str; 3] = ["rebase-merge", "rebase-apply", "BISECT_LOG"];
+/// How long trash is kept by default, in seconds.
+const DAYS_30: i64 = 30 * 24 * 60 * 60;
+/// How many ignored files are deleted under one lock.
+const AT_ONCE: usize = 500;
+
+/// Represents a removed worktree, or commits of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trashed {
     /// Its name.
     pub name: WorktreeName,
-    /// When it was removed, RFC 3339 in UTC.
-    pub removed: String,
-    /// The commit whose files the list is a difference from.
-    pub head: CommitId,
-    /// The ref that HEAD named; none when it named a commit by itself.
-    pub on: Option<String>,
-    /// Whether that ref had no commit yet.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub unborn: bool,
-    /// Its branch.
-    pub branch: BranchName,
-    /// Where the branch was; none when it was gone.
-    pub tip: Option<CommitId>,
-    /// Its directory.
-    pub path: Utf8PathBuf,
-    /// What it was.
-    #[serde(default)]
-    pub strategy: Strategy,
-    /// Whether what is saved has its whole history: that of a clone of another repository.
-    #[serde(default)]
-    pub whole: bool,
-    /// Files of the private git directory that only their owner may read.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub private: Vec<String>,
-    /// The permissions of what the list does not name.
-    pub usual: Usual,
+    /// The time of its removal, as the names in the trash have it.
+    pub time: String,
+    /// The same in seconds since the epoch; none when the time cannot be read.
+    pub removed: Option<i64>,
+    /// What its removal wrote down; none where only commits are kept.
+    pub removal: Option<Removal>,
+    /// Its directory in the trash, if there is one.
+    pub path: Option<Utf8PathBuf>,
+    /// The ref that keeps commits of it, if one does.
+    pub commits: Option<KeptCommits>,
 }
 
-/// Holds the permission bits that most files and directories had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Usual {
-    /// Of files that may be edited.
-    pub write: u32,
-    /// Of files that may only be read.
-    pub read: u32,
-    /// Of executable files that may be edited.
-    pub write_executable: u32,
-    /// Of executable files that may only be read.
-    pub read_executable: u32,
-    /// Of directories.
-    pub directory: u32,
+/// Names a ref that keeps commits.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct KeptCommits {
+    /// The ref.
+    #[serde(rename = "ref")]
+    pub name: String,
+    /// The commit it names.
+    pub commit: CommitId,
 }
 
-impl Usual {
-    /// Those of a file.
+impl Trashed {
+    /// Its name in the trash.
     #[must_use]
-    pub const fn of(&self, may_edit: bool, executable: bool) -> u32 {
-        match (may_edit, executable) {
-            (true, false) => self.write,
-            (false, false) => self.read,
-            (true, true) => self.write_executable,
-            (false, true) => self.read_executable,
+    pub fn id(&self) -> String {
+        format!("{}-{}", self.name, self.time)
+    }
+
+    /// What the user sees of it: the directory below the root, or the ref.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        match (&self.removal, &self.commits) {
+            (None, Some(commits)) => commits.name.clone(),
+            (Some(_), _) | (None, None) => format!("{WORKTREES}/{KEPT}/{}", self.id()),
         }
+    }
+
+    /// Whether a user means this one: by directory, time, ref, or abbreviated commit.
+    fn is_named(&self, text: &str) -> bool {
+        let ends = |full: &str| full == text || full.ends_with(&format!("/{text}"));
+        let commits = self.commits.as_ref();
+        self.time == text
+            || ends(&self.shown())
+            || text
+                .trim_end_matches('/')
+                .ends_with(&format!("{KEPT}/{}", self.id()))
+            || commits.is_some_and(|kept| {
+                ends(&kept.name) || text.len() >= 7 && kept.commit.as_str().starts_with(text)
+            })
+    }
+}
+
+/// The newest, or the one that is named.
+#[must_use]
+pub fn chosen<'t>(all: &'t [Trashed], named: Option<&str>) -> Option<&'t Trashed> {
+    let meant = all
+        .iter()
+        .filter(|one| named.is_none_or(|text| one.is_named(text)));
+    meant.max_by_key(|one| (one.removed, number(&one.time), one.removal.is_some()))
+}
+
+/// Which one of the same second it is, from 1.
+fn number(time: &str) -> u32 {
+    let number = time.split_once('-').and_then(|(_, n)| n.parse().ok());
+    number.unwrap_or(1)
+}
+
+/// Lists all that is in the trash, by name, the oldest first.
+///
+/// # Errors
+/// Fails when git or the disk does; an entry that cannot be read is left out.
+pub fn list(repository: &Repository) -> Result<Vec<Trashed>, WorktreeError> {
+    let mut all = Vec::new();
+    for id in files::names(&records(repository))? {
+        all.extend(entry(repository, &id)?);
+    }
+    for found in repository.git.for_each_ref(&[REFS])? {
+        let reference = found.name.to_string();
+        let Some((name, time)) = reference.strip_prefix(REFS).and_then(|n| n.split_once('/'))
+        else {
+            continue;
+        };
+        let kept = KeptCommits {
+            name: reference.clone(),
+            commit: found.id,
+        };
+        let of_entry = |one: &&mut Trashed| one.name.as_str() == name && one.time == time;
+        if let Some(one) = all.iter_mut().find(of_entry) {
+            one.commits = Some(kept);
+        } else if let Ok(name) = WorktreeName::parse(name) {
+            all.push(Trashed {
+                name,
+                time: time.to_owned(),
+                removed: seconds(time),
+                removal: None,
+                path: None,
+                commits: Some(kept),
+            });
+        }
+    }
+    all.sort_by_key(|one| (one.name.clone(), one.removed, number(&one.time)));
+    Ok(all)
+}
+
+fn entry(repository: &Repository, id: &str) -> Result<Option<Trashed>, WorktreeError> {
+    let bytes = files::read(&records(repository).join(id).join(REMOVING))?.unwrap_or_default();
+    let removal = String::from_utf8(bytes).ok();
+    let removal: Option<Removal> = removal.and_then(|text| from_text(&text).ok());
+    let time = removal.as_ref().and_then(|removal| removal.trash.as_ref());
+    let time = time.map(|stamp| stamp.time.clone());
+    let name = time
+        .as_ref()
+        .and_then(|time| id.strip_suffix(time)?.strip_suffix('-'));
+    let (Some(Ok(name)), Some(time)) = (name.map(WorktreeName::parse), time) else {
+        return Ok(None);
+    };
+    let path = repository.root.join(WORKTREES).join(KEPT).join(id);
+    Ok(Some(Trashed {
+        name,
+        removed: seconds(&time),
+        time,
+        removal,
+        path: files::exists(&path).then_some(path),
+        commits: None,
+    }))
+}
+
+/// The time in a name (`20261122T083457Z`, `…Z-2`), seconds since the epoch.
+fn seconds(text: &str) -> Option<i64> {
+    let text = text.split_once('-').map_or(text, |(time, _)| time);
+    let time = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%SZ", text).ok()?;
+    let zoned = time.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+    Some(zoned.timestamp().as_second())
+}
+
+/// The moment before which what was removed expires (`git config agentwt.trashExpire`, by default
+/// 30 days ago), seconds since the epoch; 0 for never.
+///
+/// # Errors
+/// Fails when the setting is not a time, or git fails.
+pub fn expiry(repository: &Repository) -> Result<i64, WorktreeError> {
+    let set = repository.git.config_get_expiry("agentwt.trashExpire")?;
+    Ok(set.unwrap_or_else(|| jiff::Timestamp::now().as_second() - DAYS_30))
+}
+
+fn records(repository: &Repository) -> Utf8PathBuf {
+    repository.home().common_dir.join("agentwt/trash")
+}
+
+/// Returns a time that nothing in the trash has for this name; `now` is RFC 3339 in UTC.
+///
+/// # Errors
+/// Fails when git does.
+pub fn free_time(
+    repository: &Repository,
+    name: &WorktreeName,
+    now: &str,
+) -> Result<String, WorktreeError> {
+    let now = now.replace([':', '-'], "");
+    let mut time = now.clone();
+    for number in 2_u32.. {
+        let id = format!("{name}-{time}");
+        let is_free = !files::exists(&records(repository).join(&id))
+            && !files::exists(&repository.root.join(WORKTREES).join(KEPT).join(&id))
+            && repository
+                .git
+                .rev_parse_commit(&format!("{REFS}{name}/{time}"))?
+                .is_none();
+        if is_free {
+            break;
+        }
+        time = format!("{now}-{number}");
+    }
+    Ok(time)
+}
+
+/// Writes the ref that keeps these commits; none where there are none.
+///
+/// # Errors
+/// Fails when git does.
+pub fn keep_commits(
+    repository: &Repository,
+    name: &WorktreeName,
+    time: &str,
+    commits: &[CommitId],
+) -> Result<Option<KeptCommits>, Error> {
+    let git = &repository.git;
+    let commit = match commits {
+        [] => return Ok(None),
+        [only] => only.clone(),
+        [first, ..] => {
+            let tree = repository.objects()?.commit(first)?.tree.to_string();
+            let message = format!("git-agentwt: commits of {name} when it was removed\n");
+            git.commit_tree(&tree, &message, &commits.iter().collect::<Vec<_>>())?
+        }
+    };
+    let reference = format!("{REFS}{name}/{time}");
+    git.update_ref(&reference, &commit, None, "agentwt: kept by a removal")?;
+    Ok(Some(KeptCommits {
+        name: reference,
+        commit,
+    }))
+}
+
+/// What a removal of exactly this worktree has decided that did not come to its end; none when
+/// there was none, or it cannot be read: then all is looked at again.
+#[must_use]
+pub fn begun(known: &Worktree) -> Option<Removal> {
+    let bytes = files::read(&known.dir.join(REMOVING)).ok()??;
+    let removal: Removal = from_text(std::str::from_utf8(&bytes).ok()?).ok()?;
+    (removal.created == known.record.created).then_some(removal)
+}
+
+/// Whether the private git directory is locked by us, not by the user.
+#[must_use]
+pub fn is_locked_by_us(admin: &Utf8Path) -> bool {
+    let text = files::read(&admin.join("locked")).ok().flatten();
+    text.is_some_and(|text| text == LOCKED.as_bytes())
+}
+
+/// Moves directory and private git directory of a worktree into the trash; what is there already
+/// stays. The record follows by [`move_record`].
+///
+/// # Errors
+/// Fails when the disk or git does: the next call goes on.
+pub fn enter(repository: &Repository, known: &Worktree, stamp: &TrashStamp) -> Result<(), Error> {
+    let name = &known.record.name;
+    let id = format!("{name}-{}", stamp.time);
+    let admin = linked_admin(known);
+    let lock = admin.map(|admin| admin.join("locked"));
+    if let Some(lock) = lock.filter(|lock| !files::exists(lock)) {
+        files::write(&lock, LOCKED.as_bytes())?;
+    }
+    if let Some(bin) = TrashBin::open(&repository.root)? {
+        bin.keep(name.as_str(), &id)?;
+    }
+    let Some(admin) = admin else { return Ok(()) };
+    let aside = known.dir.join(ADMIN);
+    sweep(admin);
+    let branch_log = branch_log(repository, known);
+    copy_once(&branch_log, &aside.join("branch-log"))?;
+    copy_once(&admin.join("logs/HEAD"), &aside.join("head-log"))?;
+    for file in ["gitdir", "HEAD"] {
+        copy_once(&admin.join(file), &aside.join(file))?;
+    }
+    for operation in OPERATIONS {
+        let from = admin.join(operation);
+        if files::exists(&from) {
+            files::rename(&from, &aside.join(operation))?;
+        }
+    }
+    let place = repository.root.join(WORKTREES).join(KEPT).join(id);
+    files::write(&admin.join("gitdir"), format!("{place}/.git\n").as_bytes())?;
+    let detached = stamp.head.as_ref().unwrap_or(&known.record.checked_out);
+    set_head(&known.git(repository), admin, &format!("{detached}\n"))
+}
+
+/// Brings directory and private git directory back, and ends the removal; the record is at its
+/// place. What is back already stays.
+///
+/// # Errors
+/// Fails when the disk or git does: the next call goes on.
+pub fn leave(repository: &Repository, known: &Worktree, stamp: &TrashStamp) -> Result<(), Error> {
+    let record = &known.record;
+    let aside = known.dir.join(ADMIN);
+    let admin = linked_admin(known);
+    sweep(&known.dir);
+    if let Some(admin) = admin {
+        sweep(admin);
+        for operation in OPERATIONS {
+            if files::exists(&aside.join(operation)) {
+                files::rename(&aside.join(operation), &admin.join(operation))?;
+            }
+        }
+        if let Some(head) = files::read(&aside.join("HEAD"))? {
+            let head = String::from_utf8_lossy(&head).into_owned();
+            let on = stamp.on.as_ref().map(|on| format!("ref: {on}\n"));
+            let commit = stamp.head.as_ref().map(|head| format!("{head}\n"));
+            let reftable = on.or(commit).unwrap_or_default();
+            let head = if is_reftable(&head) { reftable } else { head };
+            set_head(&known.git(repository), admin, &head)?;
+        }
+        for (from, to) in [
+            ("gitdir", admin.join("gitdir")),
+            ("head-log", admin.join("logs/HEAD")),
+            ("branch-log", branch_log(repository, known)),
+        ] {
+            // git writes no log of a branch that it does not log
+            if let Some(bytes) = files::read(&aside.join(from))?
+                && (from == "gitdir" || files::exists(&to))
+            {
+                files::write(&to, &bytes)?;
+            }
+        }
+    }
+    if let Some(bin) = TrashBin::open(&repository.root)? {
+        bin.bring_back(
+            &format!("{}-{}", record.name, stamp.time),
+            record.name.as_str(),
+        )?;
+    }
+    if let Some(admin) = admin {
+        if !files::exists(&record.path) {
+            // the directory was gone before the removal: what only the index has can be had again
+            files::write(&record.path.join(".git"), record.dot_git.as_bytes())?;
+        }
+        if is_locked_by_us(admin) {
+            files::remove_file(&admin.join("locked"))?;
+        }
+    }
+    files::remove_file(&known.dir.join(TRIMMED))?;
+    files::remove_file(&known.dir.join(REMOVING))?;
+    Ok(files::remove_directory(&aside)?)
+}
+
+/// Moves the record of a worktree into the trash.
+///
+/// # Errors
+/// Fails when the disk does.
+pub fn move_record(repository: &Repository, known: &Worktree, time: &str) -> Result<(), DiskError> {
+    let all = records(repository);
+    files::create_directories(&all)?;
+    files::rename(
+        &known.dir,
+        &all.join(format!("{}-{time}", known.record.name)),
+    )
+}
+
+/// Moves the record of a worktree out of the trash; the removal then counts as begun.
+///
+/// # Errors
+/// Fails when the disk does.
+pub fn move_record_back(repository: &Repository, one: &Trashed) -> Result<(), DiskError> {
+    files::create_directories(&repository.records_dir())?;
+    let live = repository.record_dir(&one.name);
+    files::rename(&records(repository).join(one.id()), &live)?;
+    files::remove_if_empty(&records(repository));
+    Ok(())
+}
+
+/// The record of a worktree in the trash; none where there is none, as for commits and for what a
+/// killed `add` left.
+///
+/// # Errors
+/// Fails when it is damaged or cannot be read.
+pub fn load(repository: &Repository, one: &Trashed) -> Result<Option<Worktree>, WorktreeError> {
+    load_record(repository, &one.name, &records(repository).join(one.id()))
+}
+
+/// Whether an interrupted removal or undo accounts for a directory in the trash.
+#[must_use]
+pub fn is_of_live_record(repository: &Repository, id: &str) -> bool {
+    let names = crate::worktree::names(repository).unwrap_or_default();
+    let mut names = names.iter().filter(|name| id.starts_with(name.as_str()));
+    names.any(|name| {
+        let file = repository.record_dir(name).join(REMOVING);
+        let text = files::read(&file).ok().flatten().unwrap_or_default();
+        let removal = std::str::from_utf8(&text).ok().map(from_text::<Removal>);
+        let stamp = removal
+            .and_then(Result::ok)
+            .and_then(|removal| removal.trash);
+        stamp.is_some_and(|stamp| format!("{name}-{}", stamp.time) == id)
+    })
+}
+
+/// Keeps what a killed `add` left and somebody has worked in: as a directory without a record.
+///
+/// # Errors
+/// Fails when the disk does.
+pub fn keep_incomplete(
+    repository: &Repository,
+    name: &WorktreeName,
+    admin: Option<&Utf8Path>,
+    now: &str,
+) -> Result<Utf8PathBuf, Error> {
+    let time = free_time(repository, name, now)?;
+    let id = format!("{name}-{time}");
+    let head = admin.map(|admin| repository.git.on(admin, None).rev_parse_commit("HEAD"));
+    let head = head.transpose().ok().flatten().flatten();
+    let removal = Removal {
+        version: crate::worktree::VERSION,
+        began: now.to_owned(),
+        created: now.to_owned(),
+        branch_at: None,
+        saved: None,
+        trash: Some(TrashStamp {
+            time,
+            head: head.clone(),
+            on: None,
+            tip: None,
+        }),
+    };
+    let record = records(repository).join(&id);
+    files::write(&record.join(REMOVING), to_text(&removal).as_bytes())?;
+    let place = repository.root.join(WORKTREES).join(KEPT).join(&id);
+    if let Some(admin) = admin {
+        files::write(&admin.join("locked"), LOCKED.as_bytes())?;
+        files::write(&record.join("admin-dir"), admin.as_str().as_bytes())?;
+        files::write(&admin.join("gitdir"), format!("{place}/.git\n").as_bytes())?;
+        if let Some(head) = head {
+            set_head(&repository.git.on(admin, None), admin, &format!("{head}\n"))?;
+        }
+    }
+    if let Some(bin) = TrashBin::open(&repository.root)? {
+        bin.keep(name.as_str(), &id)?;
+    }
+    Ok(place)
+}
+
+/// Deletes an expired one: the directory in the background, git's entry, the record, the ref.
+///
+/// # Errors
+/// Fails when the disk or git does: the next call goes on.
+pub fn expire(repository: &Repository, one: &Trashed) -> Result<(), Error> {
+    if let Some(bin) = TrashBin::open(&repository.root)? {
+        bin.discard(&one.id())?;
+    }
+    let record = records(repository).join(one.id());
+    if one.removal.is_some() {
+        let known = load(repository, one).ok().flatten();
+        let incomplete = files::read(&record.join("admin-dir"))?;
+        let incomplete = incomplete.and_then(|bytes| String::from_utf8(bytes).ok());
+        let admin = known
+            .as_ref()
+            .and_then(linked_admin)
+            .map(Utf8Path::to_owned);
+        if let Some(admin) = admin.or(incomplete.map(Utf8PathBuf::from)) {
+            let _shared = Lock::wait(&repository.shared_lock())?;
+            // what is there of it by now is another worktree's where that is not ours
+            if is_of_trash(repository, &admin, &one.id())? {
+                files::remove_directory(&admin)?;
+                files::remove_if_empty(&repository.common_dir.join("worktrees"));
+            }
+        }
+    }
+    if let Some(commits) = &one.commits {
+        repository.git.delete_ref(&commits.name, &commits.commit)?;
+    }
+    files::remove_directory_in_order(&record, &[REMOVING])?;
+    files::remove_if_empty(&records(repository));
+    Ok(())
+}
+
+fn is_of_trash(repository: &Repository, admin: &Utf8Path, id: &str) -> Result<bool, DiskError> {
+    let place = repository.root.join(WORKTREES).join(KEPT).join(id);
+    let text = files::read(&admin.join("gitdir"))?.unwrap_or_default();
+    Ok(text == format!("{place}/.git\n").as_bytes())
+}
+
+/// Deletes the ignored files of what is in the trash; what was placed stays. An undo may come in
+/// between: it brings back what is there by then.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub fn trim(repository: &Repository) -> Result<(), Error> {
+    for one in list(repository)? {
+        let done = records(repository).join(one.id()).join(TRIMMED);
+        let (Some(path), false) = (&one.path, files::exists(&done)) else {
+            continue;
+        };
+        let Some(mut known) = load(repository, &one)? else {
+            continue;
+        };
+        known.record.path.clone_from(path);
+        let Ok(survey) = collect(repository, &known, &IndexFile::Own) else {
+            continue;
+        };
+        let ignored = survey.states.untracked.iter();
+        let ignored = ignored.filter(|(_, seen)| **seen == Seen::Ignored);
+        let ignored: Vec<&RepoPath> = ignored.map(|(path, _)| path).collect();
+        for some in ignored.chunks(AT_ONCE) {
+            let _one_at_a_time = Lock::wait(&repository.name_lock(&one.name))?;
+            for file in some.iter().filter(|_| files::exists(path)) {
+                let _ = put::remove_entry(path, file);
+            }
+        }
+        let _one_at_a_time = Lock::wait(&repository.name_lock(&one.name))?;
+        if files::exists(path) {
+            files::write_beside(&done, b"", files::Durable::No)?;
+        }
+    }
+    Ok(())
+}
+
+/// The private git directory of a linked worktree, if it is there.
+fn linked_admin(known: &Worktree) -> Option<&Utf8Path> {
+    let record = &known.record;
+    let is_linked = record.strategy == Strategy::Worktree && files::is_directory(&record.admin_dir);
+    is_linked.then_some(&*record.admin_dir)
+}
+
+fn branch_log(repository: &Repository, known: &Worktree) -> Utf8PathBuf {
+    let logs = repository.home().common_dir.join("logs");
+    logs.join(known.record.branch.full_ref())
+}
+
+fn copy_once(from: &Utf8Path, to: &Utf8Path) -> Result<(), DiskError> {
+    match files::read(from)? {
+        Some(bytes) if !files::exists(to) => files::write(to, &bytes),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Whether a HEAD file stands in for one in a reftable (gitformat-reftable(5)).
+fn is_reftable(head: &str) -> bool {
+    head.starts_with("ref: refs/heads/.invalid")
+}
+
+/// Sets HEAD to what its file would hold, without an entry in its log.
+fn set_head(git: &Git, admin: &Utf8Path, head: &str) -> Result<(), Error> {
+    let file = admin.join("HEAD");
+    let now = files::read(&file)?.unwrap_or_default();
+    if is_reftable(&String::from_utf8_lossy(&now)) {
+        return Ok(git.set_head(head.trim_end())?);
+    }
+    Ok(files::write(&file, head.as_bytes())?)
+}
+
+/// Whether a repository of a submodule below `modules/` has something of its own, other than what a
+/// clone brings: a clone leaves one pack, no loose object, and no trace of `git gc`.
+///
+/// # Errors
+/// Fails when a directory cannot be read.
+pub fn has_own_modules(git_dir: &Utf8Path) -> Result<bool, DiskError> {
+    let mut left = vec![git_dir.join("modules")];
+    while let Some(directory) = left.pop() {
+        let names = files::names(&directory)?;
+        if !names.iter().any(|name| name == "objects") {
+            let below = names.iter().map(|name| directory.join(name));
+            left.extend(below.filter(|path| files::is_directory(path)));
+            continue;
+        }
+        let objects = directory.join("objects");
+        let is_loose = |name: &String| !matches!(name.as_str(), "info" | "pack");
+        let packs = files::names(&objects.join("pack"))?;
+        let packs = packs
+            .iter()
+            .filter(|name| Utf8Path::new(name).extension() == Some("pack"))
+            .count();
+        let is_as_cloned = packs <= 1
+            && !files::names(&objects)?.iter().any(is_loose)
+            && files::names(&objects.join("info"))?.is_empty()
+            && files::names(&directory.join("worktrees"))?.is_empty();
+        if !is_as_cloned {
+            return Ok(true);
+        }
+        left.push(directory.join("modules"));
+    }
+    Ok(false)
+}
+
+/// How version 0.1 kept a whole worktree: the last parent has its list.
+///
+/// # Errors
+/// Fails when an object cannot be read.
+pub fn is_of_version_0_1(objects: &Objects, commit: &CommitId) -> Result<bool, WorktreeError> {
+    let Some(last) = objects.commit(commit)?.parents.pop() else {
+        return Ok(false);
+    };
+    let tree = objects.commit(&last)?.tree;
+    Ok(objects.names(&tree)?.contains_key("trash.toml"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trashed(time: &str, is_entry: bool) -> Trashed {
+        let name = WorktreeName::parse("task").expect("a name");
+        let digit = number(time) % 10;
+        Trashed {
+            removed: seconds(time),
+            removal: is_entry.then(|| Removal {
+                version: crate::worktree::VERSION,
+                began: String::new(),
+                created: String::new(),
+                branch_at: None,
+                saved: None,
+                trash: None,
+            }),
+            path: None,
+            commits: Some(KeptCommits {
+                name: format!("{REFS}task/{time}"),
+                commit: CommitId::parse(&digit.to_string().repeat(40)).expect("40 digits"),
+            }),
+            name,
+            time: time.to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_time_in_a_name_is_read() {
+        assert_eq!(seconds("19700102T000001Z"), Some(86_401));
+        assert_eq!(seconds("19700102T000001Z-7"), Some(86_401));
+        for odd in ["", "Z", "19700102", "19700102T000001", "nonsense"] {
+            assert_eq!(seconds(odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn the_newest_is_chosen_unless_one_is_named() {
+        let [a, b, c] = [
+            "20261122T080000Z-2",
+            "20261122T080000Z-10",
+            "20261121T080000Z-3",
+        ];
+        let all = [trashed(a, true), trashed(b, true), trashed(c, false)];
+        let time = |named: &str| chosen(&all, Some(named)).map(|one| one.time.as_str());
+        assert_eq!(chosen(&all, None).map(|one| one.time.as_str()), Some(b));
+        assert_eq!(time(c), Some(c));
+        assert_eq!(
+            time(&format!("/r/.agentwt/worktrees/.trash/task-{a}")),
+            Some(a)
+        );
+        assert_eq!(time(&format!("{REFS}task/{a}")), Some(a));
+        assert_eq!(time("3333333"), Some(c));
+        assert_eq!(time("333"), None);
     }
 }

@@ -9,13 +9,16 @@ use std::time::Duration;
 
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 
+use super::leftover::{entry_of, has_incomplete_work};
 use super::placing::staging;
 use super::repository::WORKTREES;
-use super::{Intent, Repository, WorktreeError};
+use super::trash::keep_incomplete;
+use super::{Intent, Repository};
 use crate::config::Strategy;
 use crate::disk::DiskError;
 use crate::disk::files::{self, Lock};
 use crate::disk::remains::{Suspect, is_newer, remove_busy_directory, remove_dead_locks, sweep};
+use crate::error::Error;
 use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::process::wait_for_gits;
 
@@ -46,7 +49,7 @@ pub fn intent_file(repository: &Repository, name: &WorktreeName) -> Utf8PathBuf 
 ///
 /// # Errors
 /// Fails when something of it cannot be removed; the intent then stays.
-pub fn remove_unfinished(repository: &Repository, intent: &Intent) -> Result<(), WorktreeError> {
+pub fn remove_unfinished(repository: &Repository, intent: &Intent) -> Result<(), Error> {
     let (name, path) = (&intent.record.name, &intent.record.path);
     let unfinished = Unfinished {
         repository,
@@ -58,6 +61,7 @@ pub fn remove_unfinished(repository: &Repository, intent: &Intent) -> Result<(),
     wait_for_gits(path);
     let left = {
         let _shared = Lock::wait_to_undo(&repository.shared_lock())?;
+        keep_work(repository, intent)?;
         unfinished.remove()
     };
     if left.is_empty() {
@@ -65,6 +69,23 @@ pub fn remove_unfinished(repository: &Repository, intent: &Intent) -> Result<(),
     }
     let attempt = format!("clear what a killed `add` of `{name}` left");
     Err(DiskError::new(attempt, std::io::Error::other(left.join("; "))).into())
+}
+
+/// Moves an incomplete worktree in which somebody has worked into the trash.
+fn keep_work(repository: &Repository, intent: &Intent) -> Result<(), Error> {
+    let (name, path) = (&intent.record.name, &intent.record.path);
+    if *path != repository.worktree_path(name) || !files::is_directory(path) {
+        return Ok(());
+    }
+    let admin = match intent.record.strategy {
+        Strategy::Worktree => entry_of(repository, path)?,
+        Strategy::Clone => None,
+    };
+    if has_incomplete_work(repository, intent, admin.as_deref())? {
+        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ");
+        keep_incomplete(repository, name, admin.as_deref(), &now.to_string())?;
+    }
+    Ok(())
 }
 
 impl Unfinished<'_> {
@@ -198,7 +219,8 @@ fn lock_of(repository: &Repository, branch: &BranchName) -> Suspect {
 
 /// Reads the `.git` file that a private git directory names (gitrepository-layout(5)), which newer
 /// gits write relative to it; none when it names nothing yet.
-fn read_gitdir(admin_dir: &Utf8Path) -> Option<Utf8PathBuf> {
+#[must_use]
+pub fn read_gitdir(admin_dir: &Utf8Path) -> Option<Utf8PathBuf> {
     let bytes = files::read(&admin_dir.join("gitdir")).ok()??;
     let text = String::from_utf8_lossy(bytes.trim_ascii_end()).into_owned();
     let mut path = Utf8PathBuf::new();

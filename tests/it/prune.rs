@@ -89,19 +89,19 @@ fn every_remain_goes_with_its_reason_and_the_healthy_stays() {
         ),
         (
             "mkdir -p .agentwt/worktrees/.placing-task/a; echo x > .agentwt/worktrees/.placing-task/a/b; chmod 500 .agentwt/worktrees/.placing-task/a",
-            "copies | .agentwt/worktrees/.placing-task | whoever copied into it was killed",
+            "copies | .agentwt/worktrees/.placing-task | the process that copied into it was killed",
         ),
         (
             "git clone -q . .agentwt/worktrees/.cloning-new",
-            "copies | .agentwt/worktrees/.cloning-new | whoever copied into it was killed",
+            "copies | .agentwt/worktrees/.cloning-new | the process that copied into it was killed",
         ),
         (
-            "mkdir -p .agentwt/worktrees/.trash/x; echo y > .agentwt/worktrees/.trash/x/y",
-            "deleted | .agentwt/worktrees/.trash | it waited to be deleted",
+            "mkdir -p .agentwt/worktrees/.deleted/x; echo y > .agentwt/worktrees/.deleted/x/y",
+            "deleted | .agentwt/worktrees/.deleted | it waited to be deleted",
         ),
         (
             "mkdir -p .git/agentwt/locks; echo 1 > .git/agentwt/locks/other",
-            "lock | @git/agentwt/locks/other | nobody holds it",
+            "lock | @git/agentwt/locks/other | no process holds it",
         ),
         (
             "touch .git/worktrees/task/index.lock; old .git/worktrees/task/index.lock",
@@ -121,7 +121,7 @@ fn every_remain_goes_with_its_reason_and_the_healthy_stays() {
         ),
         (
             "touch .git/agentwt/worktrees/task/.agentwt-x; old .git/agentwt/worktrees/task/.agentwt-x",
-            "temporary | @git/agentwt/worktrees/task/.agentwt-x | whoever wrote it was killed",
+            "temporary | @git/agentwt/worktrees/task/.agentwt-x | the process that wrote it was killed",
         ),
         (
             "rm -rf .agentwt/worktrees/task2 .git/agentwt/worktrees/task2; git branch -q keep agentwt/task2",
@@ -209,7 +209,7 @@ fn whatever_may_be_work_or_anothers_stays_with_its_reason() {
         ),
         (
             "mkdir -p .git/agentwt/claims; echo x > .git/agentwt/claims/nobody.toml",
-            "claim | agentwt/claims/nobody.toml | somebody may wait for the claim",
+            "claim | agentwt/claims/nobody.toml | another process may wait for the claim",
         ),
     ];
     for (script, expected) in all {
@@ -223,8 +223,7 @@ fn whatever_may_be_work_or_anothers_stays_with_its_reason() {
                 line.starts_with("removed | worktree | task"),
                 "{script}: {done:?}"
             );
-            let saved = repo.git(&["for-each-ref", "refs/agentwt/trash"]);
-            assert!(saved.contains("refs/agentwt/trash/task/"), "{saved}");
+            repo.agentwt(&["remove", "--undo", "task", "-n"]).ok();
             let repo = after(script);
             let done = prune(&repo, &[]);
             assert_eq!(done, [format!("kept | {expected}")], "{script}");
@@ -292,7 +291,7 @@ fn a_name_that_somebody_works_on_is_left_alone() {
     assert_eq!(
         done,
         [
-            "removed | lock | @git/agentwt/locks/task | nobody holds it",
+            "removed | lock | @git/agentwt/locks/task | no process holds it",
             "removed | worktree | task | its directory is gone",
         ]
     );
@@ -431,7 +430,7 @@ fn dead_owners_and_age_select_and_narrow() {
         done,
         [
             "removed | worktree | dead | its owner `dead` has ended",
-            "kept | worktree | free | nobody owns it",
+            "kept | worktree | free | it has no owner",
             "kept | worktree | owned | its owner `owned` is alive",
         ]
     );
@@ -471,7 +470,7 @@ fn people_and_programs_are_told_the_same() {
     would remove
       directory .agentwt/worktrees/stray: it is empty, and nothing is recorded of it
     kept
-      directory .agentwt/worktrees/full: nothing is recorded of it, so nobody can say whose it is
+      directory .agentwt/worktrees/full: nothing is recorded of it
         to go on: look at it (ls -A .agentwt/worktrees/full), then move it away or rm -r .agentwt/worktrees/full
     --- status 0
     ");

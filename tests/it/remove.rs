@@ -56,6 +56,15 @@ fn trash(said: &Said) -> String {
     name
 }
 
+/// The directory in the trash that a `remove` printed.
+#[track_caller]
+fn kept(repo: &TestRepo, said: &Said) -> PathBuf {
+    let name = said.ok();
+    assert!(name.starts_with(".agentwt/worktrees/.trash/"), "{said}");
+    assert!(!name.contains('\n'), "{said}");
+    repo.main().join(name)
+}
+
 /// That nothing of a worktree is left but what its branch and trash refs keep.
 #[track_caller]
 fn assert_gone(repo: &TestRepo, name: &str) {
@@ -102,7 +111,7 @@ fn uncommitted_work_is_refused_with_a_list() {
       src/main.rs
       src/new.rs
       tests/t.rs
-    help: commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/trash/task/ first
+    help: commit and merge it, or keep all of it in the trash: git agentwt remove --force task
     --- status 4
     ");
 }
@@ -125,7 +134,7 @@ fn an_untracked_file_is_refused() {
     --- stderr
     error: cannot remove worktree `task`: 1 file is untracked
       notes
-    help: commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/trash/task/ first
+    help: commit and merge it, or keep all of it in the trash: git agentwt remove --force task
     --- status 4
     ");
 }
@@ -146,7 +155,7 @@ fn a_staged_change_that_is_not_on_disk_is_refused() {
     --- stderr
     error: cannot remove worktree `task`: 1 file has uncommitted changes
       src/main.rs
-    help: commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/trash/task/ first
+    help: commit and merge it, or keep all of it in the trash: git agentwt remove --force task
     --- status 4
     ");
 }
@@ -160,7 +169,7 @@ fn commits_that_are_on_no_other_branch_are_refused() {
     error: cannot remove worktree `task`: 2 commits are on no other branch
       0e8f8383f4 y
       7d790cc5ac x
-    help: commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/trash/task/ first
+    help: commit and merge it, or keep all of it in the trash: git agentwt remove --force task
     --- status 4
     ");
 }
@@ -172,7 +181,7 @@ fn commits_on_a_detached_head_are_refused() {
     --- stderr
     error: cannot remove worktree `task`: 1 commit is on no other branch
       7d790cc5ac x
-    help: commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/trash/task/ first
+    help: commit and merge it, or keep all of it in the trash: git agentwt remove --force task
     --- status 4
     ");
     let _ = refused(&repo, &["remove", "task", "-D"]);
@@ -180,15 +189,16 @@ fn commits_on_a_detached_head_are_refused() {
 }
 
 #[test]
-fn a_nested_repository_is_refused_even_with_force() {
+fn a_nested_repository_is_refused_and_force_keeps_it() {
     let (repo, _) = after("git init -q src/inner; git -C src/inner commit -q --allow-empty -m x");
     assert_snapshot!(refused(&repo, &["remove", "task"]), @"
     --- stderr
     error: cannot remove worktree `task`: a repository is inside it: src/inner
-    help: no commit can save its history: move it out of $TMP/repo/.agentwt/worktrees/task first
+    help: move it out of $TMP/repo/.agentwt/worktrees/task, or keep all of it in the trash: git agentwt remove --force task
     --- status 4
     ");
-    let _ = refused(&repo, &["remove", "task", "--force"]);
+    let kept = kept(&repo, &repo.agentwt(&["remove", "task", "--force"]));
+    repo.git_in(&kept.join("src/inner"), &["rev-parse", "HEAD"]);
 }
 
 #[track_caller]
@@ -213,7 +223,12 @@ fn a_submodule_with_work_of_its_own_is_refused() {
         sh(&repo, &worktree.join("vendor/lib"), work);
         let said = refused(&repo, &["remove", "task"]);
         assert!(said.stderr.contains("vendor/lib"), "{work}: {said}");
-        let _ = refused(&repo, &["remove", "task", "--force"]);
+        let before = repo.git_in(&worktree.join("vendor/lib"), &["status", "--porcelain"]);
+        let kept = kept(&repo, &repo.agentwt(&["remove", "task", "--force"]));
+        assert!(kept.join("vendor/lib/lib.c").exists());
+        repo.agentwt(&["remove", "--undo", "task"]).ok();
+        let after = repo.git_in(&worktree.join("vendor/lib"), &["status", "--porcelain"]);
+        assert_eq!(after, before);
     }
 }
 
@@ -330,7 +345,7 @@ fn a_deleted_branch_that_is_not_merged_is_kept_under_the_trash_ref() {
     refs/agentwt/trash/task/TIME
     --- stderr
     removed task: $TMP/repo/.agentwt/worktrees/task, branch agentwt/task (was 7d790cc5ac)
-    saved what was not committed or merged; to see it: git show --stat refs/agentwt/trash/task/TIME
+    kept its commits; to see them: git log refs/agentwt/trash/task/TIME
     --- status 0
     ");
     assert_eq!(repo.git(&["rev-parse", &trash(&said)]), tip);
@@ -441,10 +456,16 @@ fn detached_commits_are_not_lost_when_the_directory_is_gone_already() {
     let tip = repo.git_in(&worktree, &["rev-parse", "HEAD"]);
     std::fs::remove_dir_all(&worktree).expect("it is there");
     let _ = refused(&repo, &["remove", "task"]);
-    let said = repo.agentwt(&["remove", "task", "--force"]);
-    let head = format!("{}^", trash(&said));
-    assert_eq!(repo.git(&["rev-parse", &head]), tip);
+    repo.agentwt(&["remove", "task", "--force"]).ok();
     assert_gone(&repo, "task");
+    let kept = repo.git(&[
+        "for-each-ref",
+        "--format=%(objectname)",
+        "refs/agentwt/trash",
+    ]);
+    assert_eq!(kept, tip);
+    repo.agentwt(&["remove", "--undo", "task"]).ok();
+    assert_eq!(repo.git_in(&worktree, &["rev-parse", "HEAD"]), tip);
 }
 
 #[test]
@@ -480,20 +501,18 @@ fn a_worktree_whose_private_git_directory_was_removed_goes_too() {
     std::fs::remove_dir_all(repo.main().join(".git/worktrees/task")).expect("it is there");
     let _ = refused(&repo, &["remove", "task"]);
     let said = repo.agentwt(&["remove", "task", "--force"]);
-    assert_eq!(
-        repo.git(&["show", &format!("{}:src/new.rs", trash(&said))]),
-        "n"
-    );
+    let new = std::fs::read_to_string(kept(&repo, &said).join("src/new.rs"));
+    assert_eq!(new.expect("it is kept"), "n\n");
     assert_gone(&repo, "task");
 }
 
 #[test]
 fn a_repository_in_place_of_the_git_file_is_refused() {
     let (repo, worktree) = after("rm .git; git init -q .; git commit -q --allow-empty -m mine");
-    assert_snapshot!(refused(&repo, &["remove", "task", "--force"]), @"
+    assert_snapshot!(refused(&repo, &["remove", "task"]), @"
     --- stderr
     error: cannot remove worktree `task`: a repository is inside it: .git
-    help: no commit can save its history: move it out of $TMP/repo/.agentwt/worktrees/task first
+    help: move it out of $TMP/repo/.agentwt/worktrees/task, or keep all of it in the trash: git agentwt remove --force task
     --- status 4
     ");
     repo.git_in(&worktree, &["rev-parse", "HEAD"]);
@@ -523,11 +542,11 @@ fn a_link_in_place_of_the_worktree_is_refused_and_not_followed() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_even_with_force() {
-    let (repo, worktree) = after(
+fn what_cannot_be_read_is_refused_and_force_keeps_it() {
+    let (repo, _) = after(
         "echo work >src/main.rs; chmod 000 src/main.rs; mkdir src/closed; echo x >src/closed/f; chmod 000 src/closed",
     );
-    let arguments = ["remove", "task", "--force"];
+    let arguments = ["remove", "task"];
     let Some(said) = crate::verify::as_ordinary_user(&repo, repo.main(), &arguments) else {
         return;
     };
@@ -536,10 +555,12 @@ fn what_cannot_be_read_is_refused_even_with_force() {
     error: cannot remove worktree `task`: it cannot be read whether work would be lost
       src/closed
       src/main.rs
-    help: chmod -R u+rX $TMP/repo/.agentwt/worktrees/task
+    help: chmod -R u+rX $TMP/repo/.agentwt/worktrees/task, or keep all of it in the trash: git agentwt remove --force task
     --- status 4
     ");
-    assert!(worktree.join("src/main.rs").exists());
+    let arguments = ["remove", "task", "--force"];
+    let said = crate::verify::as_ordinary_user(&repo, repo.main(), &arguments).expect("a user");
+    assert!(kept(&repo, &said).join("src/main.rs").exists());
 }
 
 #[test]
@@ -549,7 +570,7 @@ fn a_dry_run_says_what_would_be_and_touches_nothing() {
     assert_snapshot!(repo.agentwt(&["remove", "task", "--force", "-n"]), @"
     --- stderr
     would remove task: $TMP/repo/.agentwt/worktrees/task, branch agentwt/task (was af82e40edf), 1 ignored file (b.log 2 bytes)
-      would first save 1 file under refs/agentwt/trash/task/
+      would keep it in the trash, with 1 uncommitted file
     --- status 0
     ");
     assert_eq!(repo.fingerprint(), before);
@@ -563,177 +584,159 @@ fn a_dry_run_says_what_would_be_and_touches_nothing() {
 }
 
 #[test]
-fn json_names_what_was_saved() {
+fn json_names_what_is_kept() {
     let (repo, _) = after("echo n >src/new.rs; git commit -q --allow-empty -m x");
     let said = repo.agentwt(&["remove", "task", "--force", "-D", "--json"]);
     let value: serde_json::Value = serde_json::from_str(&said.ok()).expect("it is JSON");
     assert_eq!(value["schema"], "agentwt.remove/1");
     let one = &value["worktrees"][0];
     assert_eq!(one["branch_fate"], "deleted");
-    assert_eq!(one["saved"], serde_json::json!([{"path": "src/new.rs"}]));
+    assert_eq!(one["saved"], serde_json::Value::Null);
     let name = one["trash"]["ref"].as_str().expect("a ref");
     assert_eq!(one["trash"]["commit"], repo.git(&["rev-parse", name]));
+    let directory = one["trash"]["directory"].as_str().expect("a directory");
+    assert!(repo.main().join(directory).join("src/new.rs").exists());
 }
 
-// ---- what is saved ---------------------------------------------------------------------------
+// ---- what is kept ----------------------------------------------------------------------------
 
 #[test]
-fn force_saves_byte_for_byte_what_was_on_disk() {
+fn force_keeps_byte_for_byte_what_was_on_disk() {
     let (repo, worktree) = with_worktree();
     repo.git(&["config", "core.autocrlf", "input"]);
     let script = "printf 'crlf\\r\\n\\0\\377' >src/main.rs; rm tests/t.rs; chmod +x package.json
         echo new >src/new.rs; printf '#!/bin/sh\\n' >src/tool; chmod +x src/tool; ln -s /etc/passwd src/out
         mkdir -p 'src/a b'; printf x >\"$(printf 'src/a b/caf\\351\\n\\t\"q\"')\"; printf x >./-n
-        rm -f docs/api.md; mkdir docs/api.md; echo f >docs/api.md/f; echo x >trace.log; mkfifo src/pipe
-        mkdir -p secrets; echo mine >secrets/mine; chmod u+w README.md; echo more >>README.md";
+        rm -f docs/api.md; mkdir docs/api.md; echo f >docs/api.md/f; mkfifo src/pipe
+        mkdir -p secrets; echo mine >secrets/mine; chmod u+w README.md; echo more >>README.md
+        ls -laR --time-style=full-iso . | grep -v ' \\.\\.$' >../../../../before";
     sh(&repo, &worktree, script);
-    let saved = repo.root().join("saved");
-    repo.sh(
-        repo.root(),
-        &format!(
-            "cp -a '{}' saved; rm -r saved/.git saved/trace.log saved/src/pipe saved/tests",
-            worktree.display()
-        ),
-    )
-    .ok();
-    let said = repo.agentwt(&["remove", "task", "--force"]);
-    let name = trash(&said);
-    assert_gone(&repo, "task");
-    let back = repo.root().join("back");
-    std::fs::create_dir(&back).expect("a new directory");
-    // git archive would convert line endings: the plumbing does not
-    let script = format!(
-        "git -C ../repo ls-tree -r -z --full-tree {name} >../tree; cd ../back
-        perl -0ne 'chomp; my ($m, $t, $i, $p) = /^(\\S+) (\\S+) (\\S+)\\t(.*)$/s; my $d = $p; if ($d =~ s|/[^/]*$||s) {{ system \"mkdir\", \"-p\", \"--\", $d }}
-            my $b = `git -C ../repo cat-file blob $i`; if ($m eq \"120000\") {{ symlink $b, $p }} else {{ open my $f, \">\", $p or die; print $f $b; close $f; chmod(($m eq \"100755\" ? 0755 : 0644), $p) }}' ../tree"
+    let kept = kept(
+        &repo,
+        &repo.agentwt(&["remove", "task", "--force", "--wait"]),
     );
-    sh(&repo, &back, &script);
-    // excluded files are in the commit as HEAD has them, and never were on disk
-    let script = "cmp back/secrets/key.pem repo/secrets/key.pem; rm -r back/secrets/key.pem back/app
-        diff -r --no-dereference saved back; cd saved; find . -type f -perm -100 | sort >../one; cd ../back; find . -type f -perm -100 | sort >../two; cmp ../one ../two";
-    sh(&repo, repo.root(), script);
-    assert!(saved.join("src/tool").exists());
+    assert_gone(&repo, "task");
+    let script =
+        "ls -laR --time-style=full-iso . | grep -v ' \\.\\.$' | diff ../../../../../before -";
+    sh(&repo, &kept, script);
 }
 
 #[test]
-fn force_saves_a_link_to_a_directory_and_nothing_that_is_behind_it() {
-    // the directory was moved out, so the same names stand behind the link, and one more
+fn force_keeps_a_link_to_a_directory_and_leaves_what_is_behind_it() {
     let (repo, worktree) = after(
-        "mv docs ../../../../moved; chmod u+w ../../../../moved/api.md; ln -s ../../../../moved docs; echo ours >../../../../moved/api.md
-        mv tests ../../../../kept; ln -s ../../../../kept tests; echo n >src/new.rs; echo t >../../../../kept/u.rs",
+        "mv docs ../../../../moved; ln -s ../../../../moved docs; echo ours >../../../../moved/new.md",
     );
-    let name = trash(&repo.agentwt(&["remove", "task", "--force"]));
-    let head = format!("{name}^");
-    let said = repo.git(&["diff", "--name-status", "--no-renames", &head, &name]);
-    assert_snapshot!(said, @"
-    A\tdocs
-    D\tdocs/api.md
-    D\tdocs/guide.md
-    A\tsrc/new.rs
-    A\ttests
-    D\ttests/t.rs
-    ");
-    assert_eq!(
-        repo.git(&["cat-file", "blob", &format!("{name}:docs")]),
-        "../../../../moved"
+    let kept = kept(
+        &repo,
+        &repo.agentwt(&["remove", "task", "--force", "--wait"]),
     );
-    let moved = repo.root().join("moved/api.md");
+    assert!(kept.join("docs").is_symlink());
+    let moved = repo.root().join("moved/new.md");
     assert_eq!(std::fs::read(moved).expect("a file"), b"ours\n");
     assert!(!worktree.exists());
 }
 
 #[test]
-fn the_saved_commit_stands_on_the_head() {
-    let (repo, worktree) = after("git commit -q --allow-empty -m x; echo n >src/new.rs");
-    let head = repo.git_in(&worktree, &["rev-parse", "HEAD"]);
-    let name = trash(&repo.agentwt(&["remove", "task", "--force"]));
-    assert_eq!(repo.git(&["rev-parse", &format!("{name}^1")]), head);
-    assert_snapshot!(repo.git(&["log", "-1", "--format=%B", &name]), @"
-    git-agentwt: what was not committed in task when it was removed
-
-    To bring the worktree back: git agentwt remove --undo task
-    ");
-    assert_eq!(
-        repo.git(&["diff", "--name-status", &format!("{name}^"), &name]),
-        "A\tsrc/new.rs"
-    );
-}
-
-#[test]
-fn what_was_only_staged_is_in_the_last_parent() {
-    let (repo, _) = after("echo staged >src/main.rs; git add src/main.rs; echo disk >src/main.rs");
-    let name = trash(&repo.agentwt(&["remove", "task", "--force"]));
-    assert_eq!(repo.git(&["show", &format!("{name}:src/main.rs")]), "disk");
-    assert_eq!(
-        repo.git(&["show", &format!("{name}^2:index/0/src/main.rs")]),
-        "staged"
-    );
-}
-
-#[test]
-fn detached_commits_and_a_deleted_branch_are_parents_of_what_is_saved() {
+fn detached_commits_and_a_deleted_branch_are_parents_of_what_is_kept() {
     let (repo, worktree) = after(
         "git commit -q --allow-empty -m branch; git checkout -q --detach HEAD~
         git commit -q --allow-empty -m detached; echo n >src/new.rs",
     );
     let branch = repo.git(&["rev-parse", "agentwt/task"]);
     let detached = repo.git_in(&worktree, &["rev-parse", "HEAD"]);
-    let name = trash(&repo.agentwt(&["remove", "task", "--force", "-D"]));
-    assert_eq!(
-        repo.git(&["rev-parse", &format!("{name}^1"), &format!("{name}^2")]),
-        format!("{detached}\n{branch}")
+    repo.agentwt(&["remove", "task", "--force", "-D"]).ok();
+    let parents = repo.git(&["log", "--format=%P", "-1", "--glob=refs/agentwt/trash"]);
+    assert!(
+        parents.contains(&detached) && parents.contains(&branch),
+        "{parents}"
     );
-    assert_eq!(repo.git(&["show", &format!("{name}:src/new.rs")]), "n");
 }
 
 #[test]
-fn what_was_saved_before_is_not_overwritten_within_the_same_second() {
+fn what_was_kept_before_is_not_overwritten_within_the_same_second() {
     let repo = TestRepo::project();
-    let mut names = Vec::new();
+    let mut all = Vec::new();
     for round in 0..3 {
         let worktree = repo.add("task");
-        crate::support::write(&worktree, b"src/new.rs", format!("{round}\n").as_bytes());
-        names.push(trash(&repo.agentwt(&["remove", "task", "--force"])));
+        crate::support::write(&worktree, b"src/new.rs", format!("{round}").as_bytes());
+        all.push(kept(&repo, &repo.agentwt(&["remove", "task", "--force"])));
     }
-    for (round, name) in names.iter().enumerate() {
-        assert_eq!(
-            repo.git(&["show", &format!("{name}:src/new.rs")]),
-            round.to_string()
-        );
+    for (round, kept) in all.iter().enumerate() {
+        let text = std::fs::read_to_string(kept.join("src/new.rs")).expect("it is kept");
+        assert_eq!(text, round.to_string());
     }
+    let listed = repo.git(&["worktree", "list"]);
+    assert_eq!(listed.lines().count(), 4, "{listed}");
 }
 
 #[test]
-fn a_conflict_is_saved_as_it_is_on_disk() {
-    let (repo, worktree) = after(
+fn a_branch_in_a_rebase_in_the_trash_is_free() {
+    let (repo, _) = after(
         "echo ours >src/main.rs; git commit -q -a -m ours
-        (cd $MAIN; echo theirs >src/main.rs; git commit -q -a -m theirs); ! git merge -q main",
+        (cd $MAIN; echo theirs >src/main.rs; git commit -q -a -m theirs); ! git rebase -q main",
     );
-    let disk = std::fs::read_to_string(worktree.join("src/main.rs")).expect("it is there");
-    assert!(disk.contains("<<<<<<<"));
-    let name = trash(&repo.agentwt(&["remove", "task", "--force"]));
-    assert_eq!(
-        repo.git(&["show", &format!("{name}:src/main.rs")]),
-        disk.trim_end()
-    );
+    let kept = kept(&repo, &repo.agentwt(&["remove", "task", "--force", "-D"]));
+    assert!(kept.join("src/main.rs").exists());
+    repo.add("task");
+    repo.agentwt(&["remove", "task"]).ok();
+    repo.agentwt(&["remove", "--undo", "task"]).ok();
+    let status = repo.git_in(&repo.worktree("task"), &["status"]);
+    assert!(status.contains("rebase in progress"), "{status}");
 }
 
 #[test]
-fn a_sha_256_repository_is_saved_too() {
-    let repo = TestRepo::empty_with(&["--object-format=sha256"]);
-    repo.fill();
-    let worktree = repo.add("task");
+fn a_lock_of_the_users_comes_back() {
+    let (repo, worktree) = with_worktree();
+    let path = worktree.display().to_string();
+    repo.git(&["worktree", "lock", "--reason=mine", &path]);
+    repo.agentwt(&["remove", "-ff", "task"]).ok();
+    repo.agentwt(&["remove", "--undo", "task"]).ok();
+    let listed = repo.git(&["worktree", "list", "--porcelain"]);
+    assert!(listed.contains("locked mine"), "{listed}");
+}
+
+#[test]
+fn replaced_objects_do_not_change_what_comes_back() {
+    let (repo, worktree) =
+        after("echo one >src/main.rs; git commit -qam one; echo two >src/main.rs");
+    repo.agentwt(&["remove", "--force", "task"]).ok();
+    repo.git(&["replace", "agentwt/task", "main"]);
+    repo.agentwt(&["remove", "--undo", "task"]).ok();
+    let text = std::fs::read_to_string(worktree.join("src/main.rs")).expect("it is back");
+    assert_eq!(text, "two\n");
+}
+
+#[test]
+fn sockets_and_stat_data_come_back() {
+    let (repo, worktree) = with_worktree();
+    let socket =
+        std::os::unix::net::UnixListener::bind(worktree.join("src/sock")).expect("a socket");
+    let stat = "stat -c '%n %i %Y %Z %a' src/* .git; git ls-files --debug";
+    let before = repo.sh(&worktree, stat).ok();
+    repo.agentwt(&["remove", "--force", "task"]).ok();
+    repo.agentwt(&["remove", "--undo", "task"]).ok();
+    assert_eq!(repo.sh(&worktree, stat).ok(), before);
+    drop(socket);
+}
+
+#[test]
+fn ignored_files_are_deleted_in_the_background_and_placed_files_stay() {
+    let repo = TestRepo::project();
+    repo.write("certs/a.log", "cert\n");
+    repo.agentwt(&["add", "task", "--write", "src/**", "--sync", "certs/**"])
+        .ok();
+    let worktree = repo.worktree("task");
     sh(
         &repo,
         &worktree,
-        "echo n >src/new.rs; rm tests/t.rs; echo s >package.json; git add -A; echo d >package.json",
+        "mkdir target; echo x >target/a; echo x >b.log; echo n >src/new.rs",
     );
-    let name = trash(&repo.agentwt(&["remove", "task", "--force"]));
-    assert_eq!(
-        repo.git(&["diff", "--name-status", "main", &name]),
-        "M\tpackage.json\nA\tsrc/new.rs\nD\ttests/t.rs"
+    let kept = kept(
+        &repo,
+        &repo.agentwt(&["remove", "--force", "task", "--wait"]),
     );
-    assert_gone(&repo, "task");
+    assert!(!kept.join("target").exists() && !kept.join("b.log").exists());
+    assert!(kept.join("certs/a.log").exists() && kept.join("src/new.rs").exists());
 }
 
 #[test]
@@ -776,8 +779,8 @@ fn commits_that_a_detached_head_was_left_on_are_refused_and_saved() {
         said.stderr.contains("1 commit is on no other branch"),
         "{said}"
     );
-    let said = repo.agentwt(&["remove", "--force", "task"]);
-    let saved = repo.git(&["log", "--format=%s", &trash(&said)]);
+    repo.agentwt(&["remove", "--force", "task"]).ok();
+    let saved = repo.git(&["log", "--format=%s", "--glob=refs/agentwt/trash"]);
     assert!(saved.lines().any(|line| line == "p"), "{saved}");
 }
 
@@ -805,10 +808,12 @@ fn a_worktree_that_was_moved_is_refused() {
 }
 
 #[test]
-fn what_is_below_a_directory_named_like_gits_is_refused_even_with_force() {
+fn what_is_below_a_directory_named_like_gits_is_refused_and_force_keeps_it() {
     let (repo, worktree) = after("mkdir src/.git; echo precious >src/.git/e");
-    repo.agentwt(&["remove", "--force", "task"]).fails(4);
+    repo.agentwt(&["remove", "task"]).fails(4);
     assert!(worktree.join("src/.git/e").exists());
+    let kept = kept(&repo, &repo.agentwt(&["remove", "--force", "task"]));
+    assert!(kept.join("src/.git/e").exists());
 }
 
 #[test]
@@ -817,10 +822,8 @@ fn what_was_staged_is_not_lost_with_a_directory_that_is_gone() {
     std::fs::remove_dir_all(&worktree).expect("it is ours");
     let said = refused(&repo, &["remove", "task"]);
     assert!(said.stderr.contains("src/p"), "{said}");
-    let said = repo.agentwt(&["remove", "--force", "task"]);
-    let saved = trash(&said);
-    assert_eq!(
-        repo.git(&["show", &format!("{saved}^2:index/0/src/p")]),
-        "precious"
-    );
+    repo.agentwt(&["remove", "--force", "task"]).ok();
+    repo.git(&["gc", "-q", "--prune=now"]);
+    repo.agentwt(&["remove", "--undo", "task"]).ok();
+    assert_eq!(repo.git_in(&worktree, &["show", ":src/p"]), "precious");
 }

@@ -166,7 +166,7 @@ fn existing(
         return Err(WorktreeError::Incomplete { name }.into());
     }
     remove_unfinished(home, &intent)?;
-    let all = crate::facts::trash::all(home)?;
+    let all = crate::worktree::trash::list(home)?;
     let is_kept = all.iter().any(|one| one.name == *name);
     let note = is_kept.then(|| {
         format!(

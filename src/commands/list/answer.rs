@@ -27,9 +27,46 @@ pub struct ListAnswer {
     /// With `--overlap`: each pair of worktrees that may write the same files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlaps: Option<Vec<ListedOverlap>>,
+    /// With `--trash`: removed worktrees that can come back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trash: Option<Vec<ListedTrash>>,
     /// The overlaps, by groups of worktrees.
     #[serde(skip)]
     pub groups: Vec<Overlap>,
+}
+
+/// A removed worktree, or commits of one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ListedTrash {
+    /// The name.
+    pub name: String,
+    /// The directory below the root, or the ref that keeps commits.
+    pub kept: String,
+    /// The time of the removal, as `--from` takes it.
+    pub time: String,
+    /// The bytes on disk; null if they cannot be read.
+    pub bytes: Option<u64>,
+    /// When `prune` may delete it; null for never.
+    pub expires: Option<String>,
+}
+
+impl ListedTrash {
+    fn row(&self) -> Row {
+        let size = self.bytes.map(|bytes| Size(bytes).to_string());
+        let expires = self.expires.as_deref();
+        Row::new(vec![
+            Cell::both(&self.name).paint(Paint::name),
+            Cell::people(size.as_deref().unwrap_or("unknown")),
+            Cell::people(expires.unwrap_or("never")),
+            Cell::porcelain(
+                self.bytes
+                    .map(|bytes| bytes.to_string())
+                    .unwrap_or_default(),
+            ),
+            Cell::porcelain(expires.unwrap_or_default()),
+            Cell::both(&self.kept),
+        ])
+    }
 }
 
 /// A worktree.
@@ -115,6 +152,7 @@ impl ListAnswer {
     pub fn overlaps(groups: Vec<Overlap>) -> Self {
         Self {
             worktrees: None,
+            trash: None,
             overlaps: Some(groups.iter().flat_map(listed_overlaps).collect()),
             groups,
         }
@@ -140,6 +178,16 @@ impl Answer for ListAnswer {
     const DOCUMENT: &'static str = "list";
 
     fn print(&self, text: &mut Text) {
+        if let Some(all) = &self.trash {
+            if all.is_empty() {
+                return text.tell("nothing is in the trash");
+            }
+            let head = ["NAME", "SIZE", "EXPIRES", "KEPT IN"].map(Cell::people);
+            let head = head.map(|cell| cell.paint(Paint::heading));
+            let mut rows = vec![Row::new(head.into())];
+            rows.extend(all.iter().map(ListedTrash::row));
+            return text.table(&rows, "");
+        }
         match &self.worktrees {
             None if self.groups.is_empty() => {
                 text.tell("no two worktrees may write the same files");
@@ -162,7 +210,8 @@ impl Answer for ListAnswer {
     fn rows(&self) -> Vec<Row> {
         let overlaps = self.overlaps.iter().flatten().flat_map(overlap_rows);
         let worktrees = self.worktrees.iter().flatten().map(row);
-        worktrees.chain(overlaps).collect()
+        let trash = self.trash.iter().flatten().map(ListedTrash::row);
+        worktrees.chain(overlaps).chain(trash).collect()
     }
 }
 

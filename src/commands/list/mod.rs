@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use camino::{Utf8Path, Utf8PathBuf};
 
 pub use self::answer::ListAnswer;
+use self::answer::ListedTrash;
 use self::answer::{ListedDetails, ListedWorktree};
 use super::{Outcome, Session};
 use crate::answer::shapes::{ScopeField, VerificationField};
@@ -24,6 +25,7 @@ use crate::scope::overlap::{Overlap, overlaps_among};
 use crate::truth::position::{Position, positions};
 use crate::truth::shared::main_changed;
 use crate::worktree::listing::Listing;
+use crate::worktree::trash::{self, Trashed};
 use crate::worktree::worktree_scopes;
 use crate::worktree::{Intent, RecordState, Worktree, lost, names};
 
@@ -33,16 +35,47 @@ use crate::worktree::{Intent, RecordState, Worktree, lost, names};
 /// Fails when the records cannot be listed; a damaged one is a row.
 pub fn run(session: &Session, options: &crate::cli::List) -> Result<Outcome<ListAnswer>, Error> {
     let repository = session.repository()?;
-    let listed = if options.overlap {
+    let listed = if options.trash {
+        ListAnswer {
+            worktrees: None,
+            overlaps: None,
+            trash: Some(list_trash(&repository)?),
+            groups: Vec::new(),
+        }
+    } else if options.overlap {
         ListAnswer::overlaps(overlaps(&repository)?)
     } else {
         ListAnswer {
             worktrees: Some(rows(&repository, options)?),
             overlaps: None,
+            trash: None,
             groups: Vec::new(),
         }
     };
     Ok(Outcome::done(listed))
+}
+
+fn list_trash(repository: &Repository) -> Result<Vec<ListedTrash>, Error> {
+    let all = trash::list(repository)?;
+    let moment = trash::expiry(repository)?;
+    let kept = jiff::Timestamp::now().as_second().saturating_sub(moment);
+    let nowhere = Utf8PathBuf::new();
+    let paths: Vec<&Utf8Path> = all
+        .iter()
+        .map(|one| one.path.as_deref().unwrap_or(&nowhere))
+        .collect();
+    let row = |(one, bytes): (&Trashed, Option<u64>)| {
+        let removed = one.removed.filter(|_| moment > 0);
+        let at = removed.map(|removed| jiff::Timestamp::from_second(removed.saturating_add(kept)));
+        ListedTrash {
+            name: one.name.to_string(),
+            kept: one.shown(),
+            time: one.time.clone(),
+            bytes,
+            expires: at.and_then(Result::ok).map(|at| at.to_string()),
+        }
+    };
+    Ok(all.iter().zip(usage(&paths)).map(row).collect())
 }
 
 fn rows(repository: &Repository, options: &crate::cli::List) -> Result<Vec<ListedWorktree>, Error> {

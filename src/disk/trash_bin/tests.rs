@@ -61,7 +61,7 @@ fn a_worktree_is_moved_and_then_deleted_with_the_bin() {
     let world = World::new();
     assert_eq!(world.bin().put("task").expect("it moves"), Put::Moved);
     assert!(!world.worktrees().join("task").exists());
-    assert!(world.worktrees().join(TRASH).exists());
+    assert!(world.worktrees().join(DELETED).exists());
     let left = world.bin().empty(Patience::Endless).expect("it is emptied");
     assert_eq!(left, Emptied::Gone);
     assert_eq!(world.all(), format!(".agentwt .agentwt/worktrees {OUT}"));
@@ -88,10 +88,10 @@ fn links_are_unlinked_and_never_followed() {
 #[test]
 fn a_bin_or_a_parent_that_is_a_link_is_refused() {
     let world = World::new();
-    symlink(world.root.join("out"), world.worktrees().join(TRASH)).expect("a link");
+    symlink(world.root.join("out"), world.worktrees().join(DELETED)).expect("a link");
     let refused = |error: DiskError| error.to_string();
     let said = refused(world.bin().put("task").expect_err("it is a link"));
-    assert!(said.contains("it is a link or no directory"), "{said}");
+    assert!(said.contains("it is a link or not a directory"), "{said}");
     world
         .bin()
         .empty(Patience::Endless)
@@ -148,7 +148,10 @@ fn one_empties_at_a_time() {
     let world = World::new();
     let bin = world.bin();
     bin.put("task").expect("it moves");
-    let held = bin.trash().expect("it opens").expect("it is there");
+    let held = bin
+        .directory(DELETED)
+        .expect("it opens")
+        .expect("it is there");
     flock(&held, FlockOperation::LockExclusive).expect("a lock");
     let soon = Patience::Until(Instant::now() + Duration::from_secs(60));
     let left = world.bin().empty(soon).expect("it is looked at");

@@ -85,7 +85,7 @@ fn directories(here: &Here<'_>, all: &mut Leftovers) -> Result<(), WorktreeError
         let path = worktrees.join(&name);
         if name.starts_with(".placing-") || name.starts_with(".cloning-") {
             all.placing.push(format!("{WORKTREES}/{name}"));
-        } else if name == ".trash" {
+        } else if name == ".deleted" {
             all.trash = files::names(&path)?.len();
         } else if !name.starts_with('.') && !is_recorded(&name) && !all.lost.contains(&name) {
             let stray = if is_worktree(here.repository, &path) {

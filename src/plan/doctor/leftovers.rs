@@ -4,7 +4,7 @@
 //! with what they began, and a lock of git's is the user's to remove.
 
 use super::{Diagnosis, Level, Topic, some, word, words};
-use crate::plan::prune::OLD;
+use crate::worktree::leftover::OLD;
 
 /// Holds what was left behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Leftovers {
     pub unrecorded: Vec<(String, Stray)>,
     /// Directories in which files waited to be moved in.
     pub placing: Vec<String>,
-    /// How many entries wait in `.agentwt/worktrees/.trash` to be deleted.
+    /// How many entries wait in `.agentwt/worktrees/.deleted` to be deleted.
     pub trash: usize,
     /// Private git directories that lead nowhere.
     pub admin: Vec<(String, AdminFault)>,
@@ -176,7 +176,7 @@ fn directories(all: &Leftovers) -> Vec<Diagnosis> {
     }
     if all.trash > 0 {
         let found = format!(
-            ".agentwt/worktrees/.trash holds {} removed, not yet deleted",
+            ".agentwt/worktrees/.deleted holds {} removed, not yet deleted",
             all.trash
         );
         lines.push(line("trash", Level::Note, found).fixed_by("git agentwt prune"));

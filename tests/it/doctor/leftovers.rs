@@ -135,8 +135,9 @@ fn branches_and_saved_work_are_notes() {
     let repo = well();
     repo.git(&["branch", "agentwt/free"]);
     repo.git(&["branch", "agentwt/not/ours"]);
-    repo.sh(&repo.worktree("task"), "echo x > src/new.rs").ok();
-    repo.agentwt(&["remove", "--force", "task"]).ok();
+    let commit = "echo x > src/new.rs; git add src; git commit -qm x";
+    repo.sh(&repo.worktree("task"), commit).ok();
+    repo.agentwt(&["remove", "--force", "-D", "task"]).ok();
     let said = doctor(&repo, &[]);
     said.ok();
     assert_snapshot!(lines_of(&said, "branch"), @"note leftovers: no worktree is recorded for agentwt/free | to go on there: git agentwt add free -b agentwt/free; or git branch -d agentwt/free");

@@ -91,9 +91,10 @@ fn what_stands_in_the_place_of_one_is_untracked_work_and_no_edited_file() {
     --- stderr
     error: cannot remove worktree `task`: 1 file is untracked
       certs
-    help: commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/trash/task/ first
+    help: commit and merge it, or keep all of it in the trash: git agentwt remove --force task
     --- status 4
     ");
-    let saved = world.agentwt(&["remove", "task", "--force"]).ok();
-    assert_eq!(world.repo.git(&["show", &format!("{saved}:certs")]), "work");
+    let kept = world.agentwt(&["remove", "task", "--force"]).ok();
+    let kept = world.repo.main().join(kept).join("certs");
+    assert_eq!(std::fs::read_to_string(kept).expect("a file"), "work\n");
 }

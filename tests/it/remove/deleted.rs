@@ -21,7 +21,7 @@ fn fill(worktree: &Path) {
 }
 
 fn trash(repo: &TestRepo) -> std::path::PathBuf {
-    repo.main().join(".agentwt/worktrees/.trash")
+    repo.main().join(".agentwt/worktrees/.deleted")
 }
 
 fn is_gone_soon(path: &Path) -> bool {
@@ -131,23 +131,20 @@ fn killed_at_any_call(remove: &[&str], script: &str, kept: &[&str]) {
         );
         let left = repo.sh(
             repo.main(),
-            "ls -A .agentwt/worktrees .git/agentwt/worktrees .git/worktrees 2>/dev/null; true",
+            "ls -A .agentwt/worktrees .git/agentwt/worktrees 2>/dev/null; true",
         );
         assert!(
-            !left.stdout.contains("task") && !left.stdout.contains("trash"),
+            !left.stdout.contains("task") && !left.stdout.contains("deleted"),
             "{at}, git {call}: {left}"
         );
+        if !kept.is_empty() {
+            repo.git(&["gc", "-q", "--prune=now"]);
+            let undone = repo.agentwt(&["remove", "--undo", "task"]);
+            assert_eq!(undone.status, 0, "killed at {at}, git {call}: {undone}");
+        }
         for what in kept {
-            let refs = repo.git(&["for-each-ref", "--format=%(refname)", "refs/agentwt"]);
-            let has = |name: &str| {
-                repo.try_git(repo.main(), &["cat-file", "-e", &format!("{name}:{what}")])
-                    .status
-                    == 0
-            };
-            assert!(
-                refs.lines().any(has),
-                "killed at {at}, git {call}: {what} is lost"
-            );
+            let path = repo.worktree("task").join(what);
+            assert!(path.exists(), "killed at {at}, git {call}: {what} is lost");
         }
     }
 }
@@ -162,7 +159,7 @@ fn killed_at_any_call_nothing_is_lost_that_was_forced() {
     killed_at_any_call(
         &["remove", "task", "-f", "-D"],
         "echo 1 >src/one; git add .; git commit -qm one; echo 2 >src/two; rm docs/guide.md",
-        &["src/two"],
+        &["src/one", "src/two"],
     );
 }
 
@@ -188,7 +185,7 @@ fn a_removal_that_was_interrupted_after_it_was_decided_is_finished() {
     assert_eq!(said.status, 0, "{said}");
     assert!(
         said.stderr.contains(
-            "its removal was interrupted; what was saved then is refs/agentwt/rescue/task/t"
+            "finished a removal that was interrupted; its commits are in refs/agentwt/rescue/task/t"
         ),
         "{said}"
     );

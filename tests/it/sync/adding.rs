@@ -358,7 +358,7 @@ fn remove_takes_untouched_copies_and_refuses_over_edited_ones() {
     --- stderr
     error: cannot remove worktree `task`: 1 placed file is edited
       .env
-    help: git agentwt sync task --pull .env, to keep what was synced; commit and merge it, or let `git agentwt remove --force task` save it under refs/agentwt/trash/task/ first
+    help: git agentwt sync task --pull .env, to keep what was synced; commit and merge it, or keep all of it in the trash: git agentwt remove --force task
     --- status 4
     ");
     let said = repo.agentwt(&["remove", "--force", "task"]).ok();

@@ -8,6 +8,7 @@ use crate::support::Said;
 /// That nothing was changed, and what was said; the time is left out.
 #[track_caller]
 fn refused(world: &World, arguments: &[&str]) -> String {
+    world.wait_for_the_background();
     let before = world.repo.fingerprint();
     let said = world.agentwt(&[&["remove", "--undo"], arguments].concat());
     assert_eq!(said.status, 4, "{said}");
@@ -23,6 +24,7 @@ fn refused(world: &World, arguments: &[&str]) -> String {
 fn without_time(said: &Said) -> String {
     let text = said.to_string();
     let start = "refs/agentwt/trash/task/";
+    let text = text.replace(".agentwt/worktrees/.trash/task-", start);
     let mut parts = text.split(start);
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -102,7 +104,7 @@ fn only_commits() {
     let said = refused(&world, &["task"]);
     assert_snapshot!(said, @"
     --- stderr
-    error: of the removed worktree `task` only commits were saved
+    error: of the removed worktree `task` only commits are kept
     help: to have them on a branch again: git branch agentwt/task refs/agentwt/trash/task/TIME
     --- status 4
     ");
@@ -132,7 +134,7 @@ fn an_older_one_is_named_and_shown() {
         .ok();
     assert_eq!(world.sh("cat src/new.rs"), "first");
     world.remove(&[]);
-    let time = second.rsplit('/').next().expect("a time");
+    let time = second.rsplit('/').next().expect("a name");
     let said = world.agentwt(&["remove", "--undo", "task", "--from", time, "--json"]);
     let value: serde_json::Value = serde_json::from_str(&said.ok()).expect("it is JSON");
     assert_eq!(value["worktrees"][0]["undone"], second.as_str());
@@ -158,7 +160,7 @@ fn its_private_directory_has_another_name_when_that_is_taken() {
 }
 
 #[test]
-fn a_large_synced_file_comes_from_the_main_worktree() {
+fn a_large_synced_file_comes_back_whatever_the_main_worktree_has() {
     let repo = crate::support::TestRepo::project();
     repo.sh(repo.main(), "head -c 3000000 /dev/zero >big.log")
         .ok();
@@ -169,11 +171,23 @@ fn a_large_synced_file_comes_from_the_main_worktree() {
     let _ = world.goes_and_comes_back(&[]);
     world.remove(&[]);
     world.repo.write("big.log", "other\n");
-    let said = world.agentwt(&["remove", "--undo", "task"]);
-    assert!(
-        said.stderr
-            .contains("note: big.log is not in the main worktree"),
-        "{said}"
-    );
-    assert!(!world.worktree.join("big.log").exists());
+    world.agentwt(&["remove", "--undo", "task"]).ok();
+    let size = std::fs::metadata(world.worktree.join("big.log")).expect("it is back");
+    assert_eq!(size.len(), 3_000_000);
+}
+
+#[test]
+fn what_version_0_1_kept_is_told_by_commands_of_git() {
+    let world = World::new();
+    let script = "id=$(git commit-tree -m x HEAD^{tree})
+        blob=$(echo 'version = 2' | git hash-object -w --stdin)
+        state=$(git commit-tree -m s $(printf '100644 blob %s\\ttrash.toml\\n' $blob | git mktree))
+        git update-ref refs/agentwt/trash/old/20261101T000000Z $(git commit-tree -m t -p $id -p $state HEAD^{tree})";
+    world.repo.sh(world.repo.main(), script).ok();
+    let said = world.agentwt(&["remove", "--undo", "old"]);
+    assert_eq!(said.status, 4, "{said}");
+    assert!(said.stderr.contains("was removed by version 0.1"), "{said}");
+    let back = "git worktree add -b old-back ../old-back refs/agentwt/trash/old/20261101T000000Z^1 && git -C ../old-back restore --source refs/agentwt/trash/old/20261101T000000Z .";
+    assert!(said.stderr.contains(back), "{said}");
+    world.repo.sh(world.repo.main(), back).ok();
 }

@@ -20,7 +20,7 @@ fn an_unborn_branch_comes_back_unborn() {
         assert_eq!(value["worktrees"][0]["head"], serde_json::Value::Null);
         let said = world.agentwt(&["remove", "--undo", "task"]);
         said.ok();
-        let place = "brought back task on branch orph, which has no commit yet, from refs/";
+        let place = "brought back task on branch orph, which has no commit yet, from .agentwt/";
         assert!(said.stderr.contains(place), "{said}");
         assert_eq!(world.sh(STATE), before, "{strategy}");
         assert_eq!(world.repo.findings(&world.worktree), findings, "{strategy}");

@@ -115,8 +115,22 @@ impl World {
         let said = self.agentwt(&[&["remove", "task", "--force"], more].concat());
         let saved = said.ok();
         assert!(!self.worktree.exists(), "it is gone");
-        assert!(!self.repo.main().join(".git/worktrees/task").exists());
+        let record = self.repo.main().join(".git/agentwt/worktrees/task");
+        assert!(!record.exists(), "the record is gone");
         saved
+    }
+
+    /// Waits until the ignored files of all that is in the trash are deleted.
+    pub fn wait_for_the_background(&self) {
+        let is_busy = "for one in .git/agentwt/trash/*/; do
+            [ ! -e \"$one/record.toml\" ] || [ -e \"$one/trimmed\" ] || echo \"$one\"; done
+            ls .git/agentwt/locks 2>/dev/null; true";
+        for _ in 0..200 {
+            if self.repo.sh(self.repo.main(), is_busy).stdout.is_empty() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
     }
 
     /// That it goes, and comes back with everything; what the undoing said.

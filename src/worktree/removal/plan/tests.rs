@@ -53,7 +53,9 @@ fn clean() -> RemoveFacts {
         running: Some(Vec::new()),
         owner: Alive::No,
         held: false,
-        submodules: Vec::new(),
+        linked: Vec::new(),
+        modules: false,
+        is_left: true,
         branch_tip: Some(commit("2")),
         detached: Vec::new(),
         moved_to: None,
@@ -102,13 +104,15 @@ fn each_reason_needs_its_own_force() {
         ("a link", None, |f| f.barred = Some("a link".into())),
         ("you are inside it", None, |f| f.start = f.place.join("src")),
         ("it was moved", None, |f| f.moved_to = Some("/x".into())),
-        ("a repository is inside", None, |f| {
+        ("a repository is inside", Some(1), |f| {
             f.nested.extend(RepoPath::parse("in").ok());
         }),
         ("is mounted inside", None, |f| {
             f.mounted.push("target".into());
         }),
-        ("cannot be read", None, |f| f.unreadable.push("src".into())),
+        ("cannot be read", Some(1), |f| {
+            f.unreadable.push("src".into());
+        }),
         ("uncommitted changes", Some(1), |f| {
             f.uncommitted.extend(RepoPath::parse("src/a").ok());
         }),

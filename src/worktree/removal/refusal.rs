@@ -4,7 +4,7 @@ use std::fmt;
 
 use camino::Utf8PathBuf;
 
-use super::Running;
+use super::plan::Running;
 use crate::name::CommitId;
 use crate::path::RepoPath;
 
@@ -38,7 +38,9 @@ pub enum Reason {
     Inside { root: Utf8PathBuf },
     /// Somebody moved the worktree.
     Moved { to: Utf8PathBuf },
-    /// A repository inside the worktree would be lost, which no commit can save.
+    /// A clone has worktrees elsewhere, of which nothing would be left but their files.
+    Linked { items: Vec<String> },
+    /// A repository inside the worktree would be lost.
     Nested { items: Vec<String> },
     /// A file system is mounted inside.
     Mounted { items: Vec<String> },
@@ -150,7 +152,7 @@ impl Reason {
     #[must_use]
     pub const fn force_needed(&self) -> Option<u8> {
         match self {
-            Self::WouldLose(_) => Some(1),
+            Self::WouldLose(_) | Self::Nested { .. } | Self::Unreadable { .. } => Some(1),
             Self::Locked | Self::Running { .. } | Self::Owned { .. } => Some(2),
             Self::NotOurs
             | Self::Elsewhere { .. }
@@ -158,9 +160,8 @@ impl Reason {
             | Self::Link { .. }
             | Self::Inside { .. }
             | Self::Moved { .. }
-            | Self::Nested { .. }
-            | Self::Mounted { .. }
-            | Self::Unreadable { .. } => None,
+            | Self::Linked { .. }
+            | Self::Mounted { .. } => None,
         }
     }
 
@@ -174,6 +175,9 @@ impl Reason {
             }
             Self::Inside { .. } => "you are inside it".to_owned(),
             Self::Moved { to } => format!("it was moved to {to}"),
+            Self::Linked { items } => {
+                format!("its repository has other worktrees: {}", items.join(", "))
+            }
             Self::Nested { items } => format!("a repository is inside it: {}", items.join(", ")),
             Self::Mounted { items } => {
                 format!("a file system is mounted inside it: {}", items.join(", "))
@@ -211,6 +215,7 @@ impl Reason {
             | Self::Link { .. }
             | Self::Inside { .. }
             | Self::Moved { .. }
+            | Self::Linked { .. }
             | Self::Nested { .. }
             | Self::Mounted { .. }
             | Self::Locked
@@ -227,6 +232,7 @@ impl Reason {
             Self::Link { .. } => "agentwt::remove::link",
             Self::Inside { .. } => "agentwt::remove::inside",
             Self::Moved { .. } => "agentwt::remove::moved",
+            Self::Linked { .. } => "agentwt::remove::linked",
             Self::Nested { .. } => "agentwt::remove::nested_repository",
             Self::Mounted { .. } => "agentwt::remove::mounted",
             Self::Unreadable { .. } => "agentwt::remove::unreadable",
@@ -280,18 +286,23 @@ impl RemoveRefusal {
             }
             Reason::Inside { root } => format!("cd {root} && git agentwt remove {name}"),
             Reason::Moved { to } => format!("move it back first: git worktree move {to} {path}"),
-            Reason::Nested { .. } => {
-                format!("no commit can save its history: move it out of {path} first")
-            }
+            Reason::Linked { .. } => format!(
+                "remove these first: git -C {path} worktree list; git -C {path} worktree remove <path>"
+            ),
+            Reason::Nested { .. } => format!(
+                "move it out of {path}, or keep all of it in the trash: git agentwt remove --force {name}"
+            ),
             Reason::Mounted { items } => {
                 let all: Vec<String> = items.iter().map(|item| format!("{path}/{item}")).collect();
                 format!("umount {}", all.join(" "))
             }
-            Reason::Unreadable { .. } => format!("chmod -R u+rX {path}"),
+            Reason::Unreadable { .. } => format!(
+                "chmod -R u+rX {path}, or keep all of it in the trash: git agentwt remove --force {name}"
+            ),
             Reason::WouldLose(lost) => {
                 let keep = pull(name, &lost.synced);
                 format!(
-                    "{keep}commit and merge it, or let `git agentwt remove --force {name}` save it under refs/agentwt/trash/{name}/ first"
+                    "{keep}commit and merge it, or keep all of it in the trash: git agentwt remove --force {name}"
                 )
             }
             Reason::Locked => format!("git worktree unlock {path}"),

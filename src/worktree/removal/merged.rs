@@ -5,12 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::plan::Merged;
 use crate::disk::files;
 use crate::git::objects::Objects;
 use crate::git::{Git, GitError, GitMode};
 use crate::name::CommitId;
 use crate::path::RepoPath;
-use crate::plan::remove::Merged;
 use crate::truth::commits::touched;
 use crate::worktree::WorktreeError;
 use crate::worktree::apart::Apart;
@@ -33,6 +33,7 @@ pub struct Target {
 
 /// How the content of `tip` came into one of these; none when it did not, or that cannot be told.
 /// `own` are the commits that are nowhere else, the newest first.
+#[must_use]
 pub fn find(
     repository: &Repository,
     tip: &CommitId,

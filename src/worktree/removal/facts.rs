@@ -6,12 +6,14 @@ use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::merged::{self, Target};
+use super::plan::{Merged, RemoveFacts, Running, Unmerged};
 use crate::change::Seen;
 use crate::disk::files::Opened;
 use crate::disk::scan::Unreadable;
 use crate::disk::trash_bin::TrashBin;
 use crate::disk::{files, mounts};
 use crate::entry::Mode;
+
 use crate::git::GitMode;
 use crate::git::objects::Objects;
 use crate::git::refs::{Ref, ReflogEntry};
@@ -19,18 +21,16 @@ use crate::git::worktree::WorktreeEntry;
 use crate::name::{BranchName, CommitId};
 use crate::path::RepoPath;
 use crate::placed::PlacedKind;
-use crate::plan::remove::{Merged, RemoveFacts, Running, Unmerged};
 use crate::process;
-use crate::truth::index::IndexFile;
-use crate::truth::{Survey, collect};
+use crate::truth::Survey;
+use crate::truth::heads::Heads;
+use crate::worktree::Alive;
+use crate::worktree::Owner;
 use crate::worktree::Worktree;
 use crate::worktree::WorktreeError;
 use crate::worktree::private_refs::read_put_aside;
 use crate::worktree::repository::{Repository, joined};
-use crate::worktree::{Alive, Owner, Removal, from_text};
-
-/// The file of the record that says that a removal has begun.
-pub const REMOVING: &str = "removing";
+use crate::worktree::trash::{begun, has_own_modules, is_locked_by_us};
 
 /// Holds what is the same for all worktrees that one command removes.
 pub struct Around {
@@ -68,7 +68,7 @@ impl Around {
 
     /// Whether git knows a worktree at this path.
     #[must_use]
-    pub fn lists(&self, path: &camino::Utf8Path) -> bool {
+    pub fn lists(&self, path: &Utf8Path) -> bool {
         self.worktrees.iter().any(|entry| entry.path == *path)
     }
 
@@ -102,25 +102,9 @@ impl Around {
     }
 }
 
-/// Surveys a worktree. Where its directory is gone, what was staged is still in its index.
-///
-/// # Errors
-/// Fails when the facts cannot be read.
-pub fn survey(repository: &Repository, known: &Worktree) -> Result<Survey, WorktreeError> {
-    collect(repository, known, &IndexFile::Own)
-}
-
-/// What a removal of exactly this worktree has decided that did not come to its end; none when
-/// there was none, or it cannot be read: then all is looked at again.
-#[must_use]
-pub fn begun(known: &Worktree) -> Option<Removal> {
-    let bytes = files::read(&known.dir.join(REMOVING)).ok()??;
-    let removal: Removal = from_text(std::str::from_utf8(&bytes).ok()?).ok()?;
-    (removal.created == known.record.created).then_some(removal)
-}
-
-/// Reads everything else. `leaving` are the branches that may go in the same command: what only
-/// they hold is on no other branch.
+/// Reads what decides. Without a `survey` the worktree goes into the trash whatever it holds.
+/// `leaving` are the branches that may go in the same command: what only they hold is on no other
+/// branch.
 ///
 /// # Errors
 /// Fails when git or the disk does.
@@ -128,24 +112,83 @@ pub fn read(
     repository: &Repository,
     around: &Around,
     known: &Worktree,
-    survey: &Survey,
+    survey: Option<&Survey>,
+    heads: &Heads,
     leaving: &[BranchName],
 ) -> Result<RemoveFacts, WorktreeError> {
     let record = &known.record;
     let repository = &known.readable_repository(repository);
     let there = files::is_directory(&record.path);
+    let own = record.branch.full_ref();
+    let entry = around.worktrees.iter().find(|e| e.path == record.path);
+    let others = |e: &&WorktreeEntry| e.path != record.path && e.branch.as_ref() == Some(&own);
+    let commits = if repository.is_clone() {
+        // all that only a clone has is fetched before it goes
+        Commits::default()
+    } else {
+        Commits::read(
+            repository,
+            around,
+            known,
+            (survey.is_none(), heads),
+            leaving,
+        )?
+    };
+    let facts = RemoveFacts {
+        record: Box::new(record.clone()),
+        start: repository.start.clone(),
+        root: repository.root.clone(),
+        place: repository.worktree_path(&record.name),
+        barred: TrashBin::open(&repository.root)
+            .err()
+            .map(|error| error.to_string()),
+        link: link(&record.path),
+        locked: entry.is_some_and(|entry| entry.locked) && !is_locked_by_us(&record.admin_dir),
+        uncommitted: Vec::new(),
+        untracked: Vec::new(),
+        placed: Vec::new(),
+        nested: Vec::new(),
+        unreadable: Vec::new(),
+        linked: linked(repository),
+        modules: has_own_modules(&record.admin_dir)?,
+        is_left: there || files::is_directory(&record.admin_dir),
+        mounted: mounts::below(&record.path)?,
+        running: running(repository, known, there),
+        owner: record.owner.as_ref().map_or(Alive::No, Owner::alive),
+        moved_to: moved_to(known)?,
+        held: around.worktrees.iter().any(|e| others(&e)),
+        branch_tip: around.tip_of(&record.branch).cloned(),
+        detached: commits.detached,
+        unmerged: commits.unmerged,
+        merged: commits.merged,
+        stashes: around.stashes_on(&record.branch),
+    };
+    match survey {
+        Some(survey) => with_files(facts, repository, known, survey, there),
+        None => Ok(facts),
+    }
+}
+
+/// Adds what is in the worktree.
+fn with_files(
+    facts: RemoveFacts,
+    repository: &Repository,
+    known: &Worktree,
+    survey: &Survey,
+    there: bool,
+) -> Result<RemoveFacts, WorktreeError> {
+    let staged = survey.staged_only();
     let mut uncommitted = if there {
         survey.uncommitted(known)
     } else {
-        survey.staged_only()
+        staged.clone()
     };
     if begun(known).is_some() {
         // what is missing is what was deleted already
-        let staged = survey.staged_only();
         let stands = |path: &RepoPath| matches!(survey.states.disk.get(path), Some(Some(_)));
         uncommitted.retain(|path| stands(path) || staged.binary_search(path).is_ok());
     }
-    // what stands in the place of a directory that we made is nobody's placed file
+    // what stands in the place of a directory that we created is nobody's placed file
     let placed = |path: &RepoPath| {
         let file = survey.states.placed.get(path)?;
         (file.kind != PlacedKind::Directory).then(|| (file.path.clone(), file.origin))
@@ -155,47 +198,35 @@ pub fn read(
         Some(Seen::Synced) => placed(path).is_none(),
         Some(_) | None => false,
     };
-    let own = record.branch.full_ref();
-    let entry = around.worktrees.iter().find(|e| e.path == record.path);
-    let others = |e: &&WorktreeEntry| e.path != record.path && e.branch.as_ref() == Some(&own);
-    let branch_tip = around.tip_of(&record.branch).cloned();
-    // all that only a clone has is fetched before it goes
-    let commits = if repository.is_clone() {
-        Commits::default()
-    } else {
-        Commits::read(repository, around, known, survey, leaving)?
-    };
+    let mut nested = nested(repository, known, survey);
+    nested.extend(submodules(repository, known, survey)?);
+    nested.sort_unstable();
+    nested.dedup();
     Ok(RemoveFacts {
-        record: Box::new(record.clone()),
-        start: repository.start.clone(),
-        root: repository.root.clone(),
-        place: repository.worktree_path(&record.name),
-        barred: TrashBin::open(&repository.root)
-            .err()
-            .map(|error| error.to_string()),
-        link: link(&record.path),
-        locked: entry.is_some_and(|entry| entry.locked),
         untracked: uncommitted.iter().filter(is_untracked).cloned().collect(),
         placed: uncommitted.iter().filter_map(placed).collect(),
         uncommitted,
-        nested: nested(repository, known, survey),
+        nested,
         unreadable: if there {
             unreadable(known, survey)
         } else {
             Vec::new()
         },
-        mounted: mounts::below(&record.path)?,
-        running: running(repository, known, there),
-        owner: record.owner.as_ref().map_or(Alive::No, Owner::alive),
-        moved_to: moved_to(known)?,
-        held: around.worktrees.iter().any(|e| others(&e)),
-        submodules: submodules(repository, known, survey)?,
-        branch_tip,
-        detached: commits.detached,
-        unmerged: commits.unmerged,
-        merged: commits.merged,
-        stashes: around.stashes_on(&record.branch),
+        ..facts
     })
+}
+
+/// The worktrees that were added elsewhere to a clone's own repository.
+fn linked(repository: &Repository) -> Vec<String> {
+    let all = repository.common_dir.join("worktrees");
+    let ids = files::names(&all).unwrap_or_default();
+    let ids = ids.iter().filter(|_| repository.is_clone());
+    let of = |id: &String| {
+        let text = files::read(&all.join(id).join("gitdir")).ok().flatten()?;
+        let path = Utf8PathBuf::from(String::from_utf8_lossy(text.trim_ascii_end()).into_owned());
+        Some(path.parent()?.to_string())
+    };
+    ids.map(|id| of(id).unwrap_or_else(|| id.clone())).collect()
 }
 
 /// The directory behind a link that stands in the place of a worktree.
@@ -237,7 +268,7 @@ impl Commits {
         repository: &Repository,
         around: &Around,
         known: &Worktree,
-        survey: &Survey,
+        (is_kept, heads): (bool, &Heads),
         leaving: &[BranchName],
     ) -> Result<Self, WorktreeError> {
         let record = &known.record;
@@ -250,7 +281,7 @@ impl Commits {
         others.sort_unstable();
         others.dedup();
         let branch = nowhere_else(repository, tip.as_slice(), &others)?;
-        let mut left = survey.heads.detached();
+        let mut left = heads.detached();
         left.extend(read_put_aside(repository, known)?);
         left.sort_unstable();
         left.dedup();
@@ -259,7 +290,21 @@ impl Commits {
         let alone = nowhere_else(repository, &left, &others)?;
         let is_alone: BTreeSet<&CommitId> = alone.iter().collect();
         let detached = left.into_iter().filter(|id| is_alone.contains(id));
-        let detached: Vec<CommitId> = detached.cloned().collect();
+        let mut detached: Vec<CommitId> = detached.cloned().collect();
+        if is_kept {
+            // in the trash the reflog comes back, so nothing that it names may be collected
+            let objects = repository.objects()?;
+            let there = |id: &&CommitId| objects.commit(id).is_ok();
+            let logged: BTreeSet<&CommitId> = heads.reflog.iter().map(|entry| &entry.id).collect();
+            let logged: Vec<&CommitId> = logged.into_iter().filter(there).collect();
+            let alone = nowhere_else(repository, &logged, &others)?;
+            let alone: BTreeSet<&CommitId> = alone.iter().collect();
+            let more = logged
+                .into_iter()
+                .filter(|id| alone.contains(id) && !detached.contains(id));
+            let more: Vec<CommitId> = more.cloned().collect();
+            detached.extend(more);
+        }
         if branch.is_empty() && alone.is_empty() {
             let unmerged = Unmerged::default();
             let merged = None;
@@ -342,20 +387,14 @@ fn with_subjects(objects: &Objects, commits: Vec<CommitId>) -> Vec<(CommitId, St
 fn nested(repository: &Repository, known: &Worktree, survey: &Survey) -> Vec<RepoPath> {
     let mut nested = survey.nested();
     let own = known.record.path.join(".git");
-    if repository.is_clone() {
-        // of worktrees that were added to it elsewhere nothing would be left but their files
-        let added = files::names(&own.join("worktrees"));
-        if added.is_ok_and(|names| !names.is_empty()) {
-            nested.push(RepoPath::child(None, b".git"));
-        }
-    } else if files::names(&own).is_ok_and(|names| !names.is_empty()) {
+    if !repository.is_clone() && files::names(&own).is_ok_and(|names| !names.is_empty()) {
         nested.push(RepoPath::child(None, b".git"));
     }
     nested
 }
 
 /// Where git has the worktree, if that is another place (`git worktree move`).
-fn moved_to(known: &Worktree) -> Result<Option<camino::Utf8PathBuf>, WorktreeError> {
+fn moved_to(known: &Worktree) -> Result<Option<Utf8PathBuf>, WorktreeError> {
     let record = &known.record;
     let Some(bytes) = files::read(&record.admin_dir.join("gitdir"))? else {
         return Ok(None);

@@ -4,9 +4,7 @@ use std::fmt;
 
 use camino::Utf8PathBuf;
 
-pub mod refusal;
-
-use self::refusal::{Lost, Reason, RemoveRefusal};
+use super::refusal::{Lost, Reason, RemoveRefusal};
 use crate::config::Strategy;
 use crate::name::CommitId;
 use crate::path::RepoPath;
@@ -36,10 +34,17 @@ pub struct RemoveFacts {
     pub untracked: Vec<RepoPath>,
     /// Which of these were placed, and are edited.
     pub placed: Vec<(RepoPath, Origin)>,
-    /// Directories with a repository of their own inside.
+    /// Directories with a repository of their own inside, submodules with work of their own among
+    /// them.
     pub nested: Vec<RepoPath>,
     /// What could not be read, and may hold work.
     pub unreadable: Vec<String>,
+    /// Of a clone: the worktrees that were added to its repository elsewhere.
+    pub linked: Vec<String>,
+    /// Whether a submodule's repository in the private git directory has something of its own.
+    pub modules: bool,
+    /// Whether the directory, or the private git directory, is there.
+    pub is_left: bool,
     /// Where other file systems are mounted inside.
     pub mounted: Vec<String>,
     /// Processes that work inside; none where the system does not tell.
@@ -48,8 +53,6 @@ pub struct RemoveFacts {
     pub owner: Alive,
     /// Whether another worktree has the branch checked out by now.
     pub held: bool,
-    /// Submodules with work of their own.
-    pub submodules: Vec<RepoPath>,
     /// Where the branch is; none when it is gone.
     pub branch_tip: Option<CommitId>,
     /// Where HEAD is, if not at the branch, where it was when it left a commit that it named by
@@ -126,11 +129,13 @@ pub struct RemoveOptions {
 }
 
 /// Holds what `remove` will do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemovePlan {
-    /// Whether uncommitted work is saved as a commit first.
-    pub save: Vec<RepoPath>,
-    /// Commits that a rescue ref must keep: they are on no branch when this is done.
+    /// Uncommitted work, as far as it was read.
+    pub uncommitted: Vec<RepoPath>,
+    /// Whether the worktree is kept in the trash.
+    pub trash: bool,
+    /// Commits that a ref must keep: they are on no branch when this is done.
     pub keep: Vec<CommitId>,
     /// What becomes of the branch.
     pub branch: BranchFate,
@@ -139,9 +144,10 @@ pub struct RemovePlan {
 }
 
 /// Says what becomes of the branch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum BranchFate {
     /// It stays.
+    #[default]
     Stays,
     /// It is deleted, if it is still at this commit.
     Deleted(CommitId),
@@ -183,7 +189,8 @@ pub fn plan(facts: &RemoveFacts, options: &RemoveOptions) -> Result<RemovePlan, 
         Some(_) => BranchFate::Stays,
     };
     Ok(RemovePlan {
-        save: facts.uncommitted.clone(),
+        uncommitted: facts.uncommitted.clone(),
+        trash: facts.is_left && (options.force > 0 || facts.modules),
         keep,
         branch,
         merged: facts.merged.clone(),
@@ -222,10 +229,12 @@ fn reasons(facts: &RemoveFacts, options: &RemoveOptions) -> Vec<Reason> {
     if let Some(to) = &facts.moved_to {
         all.push(Reason::Moved { to: to.clone() });
     }
-    let mut nested: Vec<&RepoPath> = facts.nested.iter().chain(&facts.submodules).collect();
-    nested.sort_unstable();
-    if !nested.is_empty() {
-        let items = nested.iter().map(ToString::to_string).collect();
+    if !facts.linked.is_empty() {
+        let items = facts.linked.clone();
+        all.push(Reason::Linked { items });
+    }
+    if !facts.nested.is_empty() {
+        let items = facts.nested.iter().map(ToString::to_string).collect();
         all.push(Reason::Nested { items });
     }
     if !facts.mounted.is_empty() {
@@ -298,6 +307,11 @@ pub fn notes(facts: &RemoveFacts, options: &RemoveOptions) -> Vec<String> {
         notes.push(format!(
             "{name}: nobody can tell from here whether its owner `{}` on {} is alive",
             owner.id, owner.host
+        ));
+    }
+    if facts.modules && options.force == 0 {
+        notes.push(format!(
+            "{name}: a submodule's repository has something of its own, so the worktree is kept in the trash"
         ));
     }
     if facts.running.is_none() {

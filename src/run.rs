@@ -351,7 +351,7 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         }
         Command::Doctor(options) => {
             let outcome = commands::doctor::run(session, options)?;
-            print(cli, &outcome.map(output::DoctorAnswer))
+            print(cli, &outcome)
         }
         Command::Hook(options) => print(cli, &commands::hook::run(session, options)?),
         Command::EmptyTrash(options) => commands::empty_trash::run(session, options)?.exit,

@@ -1,6 +1,5 @@
 //! Reads what commands decide on: the read half of every command. Nothing here changes anything.
 
-pub mod doctor;
 mod gone;
 pub mod held;
 pub mod prompt;

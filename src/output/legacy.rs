@@ -5,9 +5,8 @@ use serde_json::json;
 
 use super::human::making;
 use super::porcelain::Records;
-use super::{doctor, json_legacy as json, prune, trash};
+use super::{json_legacy as json, prune, trash};
 use crate::answer::{Answer, Row, Text};
-use crate::commands::doctor::Doctored;
 use crate::commands::prune::Pruned;
 use crate::commands::remove::Removed;
 use crate::commands::remove::undo::Undone;
@@ -71,13 +70,6 @@ legacy!(
     |all| json!({ "worktrees": all.iter().map(trash::json).collect::<Vec<_>>() }),
     |all, paint| trash::human(all, paint),
     |_| vec![]
-);
-legacy!(
-    DoctorAnswer(Doctored),
-    "doctor",
-    doctor::json,
-    doctor::human,
-    |one| { collected(|records| doctor::porcelain(records, one)) }
 );
 legacy!(
     PruneAnswer(Pruned),

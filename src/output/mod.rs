@@ -3,7 +3,6 @@
 //! stdout carries the answer, stderr the conversation. JSON is the answer serialized, in an
 //! envelope with a version (`"schema": "agentwt.<document>/1"`).
 
-mod doctor;
 mod errors;
 mod findings;
 mod human;

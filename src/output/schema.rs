@@ -14,6 +14,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         of::<commands::add::AddAnswer>(),
         of::<commands::changed::ChangedAnswer>(),
         of::<commands::clients::ClientsAnswer>(),
+        of::<commands::doctor::DoctorAnswer>(),
         of::<commands::hooks::HooksAnswer>(),
         of::<commands::init::InitAnswer>(),
         of::<commands::list::ListAnswer>(),

@@ -1,4 +1,3 @@
 //! Holds the planners: each takes facts and gives one plan, and touches nothing.
 
-pub mod doctor;
 pub mod refusal;

@@ -74,7 +74,7 @@ fn what_add_and_init_make_is_well() {
     said.ok();
     assert_snapshot!(lines_of(&said, "ignored"), @"ok ignore-rules: git ignores .agentwt/worktrees |");
     assert_snapshot!(lines_of(&said, "hooks"), @"ok hooks: installed, and git runs them: task |");
-    assert_snapshot!(lines_of(&said, "leftovers"), @"ok leftovers: nothing was left behind |");
+    assert_snapshot!(lines_of(&said, "leftovers"), @"ok leftovers: nothing is left over |");
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn it_works_outside_of_a_repository() {
         lines_of(&said, "git").starts_with("ok versions: git "),
         "{said}"
     );
-    assert_snapshot!(lines_of(&said, "repository"), @"note settings: $TMP/home is in no repository: only what holds everywhere was looked at |");
+    assert_snapshot!(lines_of(&said, "repository"), @"note settings: $TMP/home is in no repository: everything else was not checked |");
 }
 
 #[test]

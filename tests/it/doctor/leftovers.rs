@@ -24,19 +24,19 @@ fn records_and_directories_that_miss_each_other_are_told() {
     let said = doctor(&repo, &["--fix"]);
     said.fails(1);
     assert_eq!(repo.fingerprint(), before, "nothing of it is removed");
-    assert_snapshot!(lines_of(&said, "unrecorded"), @r"
-    note leftovers: .agentwt/worktrees/plain is a worktree that `git agentwt add` did not make | to verify it: git agentwt hooks install .agentwt/worktrees/plain; or git worktree remove .agentwt/worktrees/plain
-    warning leftovers: .agentwt/worktrees/stray is empty, and nothing is recorded of it | git agentwt prune
+    assert_snapshot!(lines_of(&said, "directory"), @r"
+    warning leftovers: .agentwt/worktrees/lost: it is a worktree without a record | look at its work (git -C .agentwt/worktrees/lost status), then git worktree remove .agentwt/worktrees/lost; to verify it: git agentwt hooks install .agentwt/worktrees/lost
+    warning leftovers: .agentwt/worktrees/plain: it is a worktree without a record | look at its work (git -C .agentwt/worktrees/plain status), then git worktree remove .agentwt/worktrees/plain; to verify it: git agentwt hooks install .agentwt/worktrees/plain
+    warning leftovers: .agentwt/worktrees/stray: it is empty, and nothing is recorded of it | git agentwt prune
     ");
-    assert_snapshot!(lines_of(&said, "missing"), @"warning leftovers: the directory is gone of gone | git agentwt remove gone");
-    assert_snapshot!(lines_of(&said, "lost"), @"problem leftovers: the record was removed of lost: nothing can be verified | look at its work first (git -C .agentwt/worktrees/lost status), then git worktree remove .agentwt/worktrees/lost; where the directory is gone: git agentwt prune");
+    assert_snapshot!(lines_of(&said, "worktree"), @"warning leftovers: gone: its directory is gone | git agentwt prune");
     assert!(
-        lines_of(&said, "damaged")
-            .starts_with("problem leftovers: the record of broken cannot be read")
+        lines_of(&said, "record").starts_with("warning leftovers: broken: "),
+        "{said}"
     );
-    assert_snapshot!(lines_of(&said, "placing"), @"warning leftovers: files that were being copied were left in .agentwt/worktrees/.placing-task | git agentwt prune");
+    assert_snapshot!(lines_of(&said, "copies"), @"warning leftovers: .agentwt/worktrees/.placing-task: the process that copied into it was killed | git agentwt prune");
     assert_eq!(
-        lines_of(&said, "git-worktree"),
+        lines_of(&said, "entry"),
         "",
         "the record that is told accounts for it"
     );
@@ -47,23 +47,24 @@ fn what_is_advised_for_a_directory_that_is_gone_works() {
     let repo = well();
     repo.sh(repo.main(), "rm -rf .agentwt/worktrees/task").ok();
     doctor(&repo, &[]).fails(1);
-    repo.agentwt(&["remove", "task"]).ok();
+    repo.agentwt(&["prune"]).ok();
     assert_eq!(wrong(&doctor(&repo, &[])), "");
 }
 
 #[test]
 fn an_add_that_was_killed_is_told_from_one_that_runs() {
     let repo = well();
-    let intent = |process: u32| {
-        repo.write_intent("half", "agentwt/half", process, "2026-01-02T03:04:05Z");
-        doctor(&repo, &[])
-    };
-    let killed = intent(u32::MAX - 1);
+    repo.write_intent("half", "agentwt/half", u32::MAX - 1, "2026-01-02T03:04:05Z");
+    let killed = doctor(&repo, &[]);
     killed.fails(1);
-    assert_snapshot!(lines_of(&killed, "incomplete"), @"warning leftovers: `add` of half was killed | git agentwt add half, with the options it had; or to clear it: git agentwt prune");
-    let runs = intent(std::process::id());
+    assert_snapshot!(lines_of(&killed, "incomplete"), @"warning leftovers: half: `add` was killed | git agentwt prune");
+    let locks = repo.main().join(".git/agentwt/locks");
+    std::fs::create_dir_all(&locks).expect("a directory");
+    let lock = std::fs::File::create(locks.join("half")).expect("a lock");
+    lock.lock().expect("it is held");
+    let runs = doctor(&repo, &[]);
     runs.ok();
-    assert_snapshot!(lines_of(&runs, "incomplete"), @"note leftovers: `add` of half is running |");
+    assert_snapshot!(lines_of(&runs, "in-use"), @"note leftovers: a command works on half |");
 }
 
 #[test]
@@ -74,11 +75,12 @@ fn only_an_old_lock_is_to_be_removed() {
     doctor(&repo, &[]).ok();
     let old = SystemTime::now() - Duration::from_secs(3 * 3600);
     file.set_modified(old).expect("a time");
+    drop(file);
     let said = doctor(&repo, &["--fix"]);
     said.fails(1);
-    let line = lines_of(&said, "lock");
+    let line = lines_of(&said, "git-lock");
     assert!(
-        line.starts_with("warning leftovers: $TMP/repo/.git/refs/heads/topic.lock is 3 h old"),
+        line.starts_with("warning leftovers: $TMP/repo/.git/refs/heads/topic.lock: it is 3 h old"),
         "{line}"
     );
     assert!(
@@ -95,6 +97,7 @@ fn the_git_that_starts_us_does_not_hold_an_old_lock() {
     let file = std::fs::File::create(&lock).expect("a lock");
     let old = SystemTime::now() - Duration::from_secs(3 * 3600);
     file.set_modified(old).expect("a time");
+    drop(file);
     let bin = binary()
         .parent()
         .expect("a directory")
@@ -102,8 +105,8 @@ fn the_git_that_starts_us_does_not_hold_an_old_lock() {
         .to_string();
     let script = format!("PATH='{bin}':$PATH git agentwt doctor --porcelain");
     let said = repo.sh(repo.main(), &script);
-    let line = lines_of(&said, "lock");
-    assert!(line.contains("is 3 h old, and no git runs here"), "{said}");
+    let line = lines_of(&said, "git-lock");
+    assert!(line.contains("is 3 h old, and not only ours"), "{said}");
 }
 
 #[test]
@@ -113,13 +116,13 @@ fn a_worktree_add_of_git_that_was_killed_is_told() {
         "mkdir -p .git/worktrees/x .git/worktrees/y && echo initializing > .git/worktrees/x/locked";
     repo.sh(repo.main(), script).ok();
     let said = doctor(&repo, &[]);
-    let lines = lines_of(&said, "git-worktree");
+    let lines = lines_of(&said, "entry");
     assert!(
-        lines.contains(".git/worktrees/x is locked as \"initializing\""),
+        lines.contains(".git/worktrees/x: `git worktree add` was killed"),
         "{lines}"
     );
     assert!(
-        lines.contains(".git/worktrees/y names no worktree"),
+        lines.contains(".git/worktrees/y: it names no worktree"),
         "{lines}"
     );
     repo.sh(
@@ -140,12 +143,8 @@ fn branches_and_saved_work_are_notes() {
     repo.agentwt(&["remove", "--force", "-D", "task"]).ok();
     let said = doctor(&repo, &[]);
     said.ok();
-    assert_snapshot!(lines_of(&said, "branch"), @"note leftovers: no worktree is recorded for agentwt/free | to go on there: git agentwt add free -b agentwt/free; or git branch -d agentwt/free");
-    let saved = lines_of(&said, "saved");
-    assert!(
-        saved.starts_with("note leftovers: 1 below refs/agentwt/trash"),
-        "{saved}"
-    );
+    assert_snapshot!(lines_of(&said, "branch"), @"note leftovers: no worktree has the branches: agentwt/free | to continue there: git agentwt add free -b agentwt/free; or git branch -d agentwt/free");
+    assert_snapshot!(lines_of(&said, "saved"), @"note leftovers: removed worktrees that can come back: 1 | git agentwt list --trash");
     let adopted = ["add", "free", "-b", "agentwt/free", "--write", "src/**"];
     repo.agentwt(&adopted).ok();
     assert_eq!(

@@ -10,7 +10,7 @@ fn ignore_rules_that_are_gone_are_written() {
     let repo = well();
     let script = "sed -i /agentwt/d .git/info/exclude; rm .agentwt/worktrees/.gitignore";
     repo.sh(repo.main(), script).ok();
-    assert_snapshot!(lines_of(&doctor(&repo, &[]), "ignored"), @"problem ignore-rules: /.agentwt/worktrees/ is not in info/exclude, and there is no .agentwt/worktrees/.gitignore: `git add -A` would take worktrees in | git agentwt doctor --fix");
+    assert_snapshot!(lines_of(&doctor(&repo, &[]), "ignored"), @"problem ignore-rules: /.agentwt/worktrees/ is not in info/exclude, and there is no .agentwt/worktrees/.gitignore: `git add -A` would add worktrees | git agentwt doctor --fix");
     let planned = doctor(&repo, &["-n"]);
     assert!(
         lines_of(&planned, "ignored").ends_with("| planned\n"),

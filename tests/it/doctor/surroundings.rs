@@ -24,7 +24,7 @@ fn a_common_core_bare_beside_the_extension_is_moved_by_the_advice() {
     let said = doctor(&repo, &[]);
     said.fails(1);
     let line = lines_of(&said, "worktree-config");
-    assert_snapshot!(line, @"problem settings: core.bare stands in the common configuration beside extensions.worktreeConfig: it breaks every linked worktree | git config --file $TMP/repo/config.worktree core.bare true && git config --file $TMP/repo/config --unset-all core.bare");
+    assert_snapshot!(line, @"problem settings: core.bare stands in the common configuration beside extensions.worktreeConfig: it breaks every linked worktree | git config --file '$TMP/repo/config.worktree' core.bare 'true' && git config --file '$TMP/repo/config' --unset-all core.bare");
     let root = repo.root().to_string_lossy().into_owned();
     let fix = line.rsplit(" | ").next().unwrap_or_default();
     let fix = fix.replace("$TMP", &root);

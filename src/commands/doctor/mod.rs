@@ -1,0 +1,230 @@
+//! `git agentwt doctor`: reports problems of the set-up, and how to fix them.
+//!
+//! Each topic is a function that reads what it needs and returns its checks. A topic that cannot be
+//! read does not keep the others from being checked.
+
+mod answer;
+mod hooks;
+mod leftovers;
+mod repository;
+mod surroundings;
+mod tools;
+
+use bstr::BString;
+use miette::Diagnostic as _;
+
+use super::{Outcome, Session};
+use crate::config::SettingFlags;
+use crate::disk::files::Lock;
+use crate::error::Error;
+use crate::exit::ExitCode;
+use crate::git::GitError;
+use crate::git::index::read_paths;
+use crate::name::WorktreeName;
+use crate::path::RepoPath;
+use crate::worktree::{
+    Main, RecordState, Repository, WatchedFile, Worktree, WorktreeError, hooks_of, ignore_rules,
+    load_config, names,
+};
+pub use answer::{DoctorAnswer, DoctorCheck, Repair, UnknownTopic};
+
+/// Holds what several topics read.
+struct Context<'a> {
+    session: &'a Session,
+    repository: &'a Repository,
+    /// Every setting of git as (scope, key, value).
+    settings: Vec<(String, String, BString)>,
+    /// The worktrees that have a whole record.
+    known: Vec<Worktree>,
+    /// The paths of the main worktree's index, with sizes; none if it cannot be read.
+    index: Option<Vec<(RepoPath, u32)>>,
+    /// The branch prefix of the config, or what is wrong with the config.
+    prefix: Result<String, String>,
+}
+
+/// Checks everything; `--fix` fixes what is ours. It works outside of a repository, too.
+///
+/// # Errors
+/// Fails when the directory does not exist, or cannot be read.
+pub fn run(
+    session: &Session,
+    options: &crate::cli::Doctor,
+) -> Result<Outcome<DoctorAnswer>, Error> {
+    let mut answer = DoctorAnswer::default();
+    let mut exit = None;
+    let mut add = |topic, found: Result<Vec<DoctorCheck>, Error>| match found {
+        Ok(checks) => {
+            let checks = checks.into_iter();
+            answer
+                .checks
+                .extend(checks.map(|check| DoctorCheck { topic, ..check }));
+        }
+        Err(error) => {
+            exit = exit.or(Some(error.exit_code()));
+            answer.unknown.push(UnknownTopic {
+                topic,
+                why: error.to_string(),
+                help: error.help().map(|help| help.to_string()),
+            });
+        }
+    };
+    add("versions", Ok(surroundings::versions(session)));
+    let (repository, unusable) = find(session)?;
+    add("settings", Ok(unusable));
+    let context = repository
+        .as_ref()
+        .map(|repository| Context::read(session, repository));
+    match context {
+        None => {}
+        Some(Err(error)) => add("settings", Err(error)),
+        Some(Ok(context)) => {
+            add("settings", Ok(repository::settings(&context)));
+            add("hooks", Ok(hooks::hooks(&context)));
+            if context.repository.main == Main::Worktree {
+                add("ignore-rules", repository::ignore_rules(&context));
+                add("tools", tools::tools(&context.repository.root));
+            }
+            add("leftovers", leftovers::leftovers(&context));
+            add("file-system", surroundings::file_system(&context));
+        }
+    }
+    if let Some(repository) = &repository {
+        for check in &mut answer.checks {
+            treat(session, options, repository, check);
+        }
+    }
+    let is_wrong = answer.checks.iter().any(DoctorCheck::is_wrong);
+    answer.healthy = !is_wrong && answer.unknown.is_empty();
+    answer.root = repository.map(|repository| repository.root);
+    Ok(Outcome {
+        exit: match exit {
+            // what is known to be wrong counts first
+            _ if is_wrong => ExitCode::Violations,
+            Some(exit) => exit,
+            None => ExitCode::Success,
+        },
+        answer,
+        notes: Vec::new(),
+    })
+}
+
+/// Finds the repository. That there is none, or that git refuses it, is a check.
+fn find(session: &Session) -> Result<(Option<Repository>, Vec<DoctorCheck>), Error> {
+    let error = match session.repository() {
+        Ok(repository) => return Ok((Some(repository), Vec::new())),
+        Err(error) => error,
+    };
+    let git = match error.find::<WorktreeError>() {
+        Some(WorktreeError::Git(git)) => Some(git),
+        Some(_) | None => error.find::<GitError>(),
+    };
+    let check = match git {
+        None | Some(GitError::NoDirectory { .. }) => return Err(error),
+        // the topic `versions` has that
+        Some(GitError::Missing(_) | GitError::TooOld { .. }) => None,
+        Some(GitError::NoRepository { dir }) => {
+            let found = format!("{dir} is in no repository: everything else was not checked");
+            Some(DoctorCheck::note("repository", found, ""))
+        }
+        Some(refused) => {
+            let words = refused.to_string();
+            let mut lines = words.lines().map(str::trim);
+            let found = lines.next().unwrap_or_default();
+            let trust = lines.find(|line| line.contains("safe.directory"));
+            let fix = trust.map(|command| format!("if you trust its owner: {command}"));
+            let found = format!("git refuses this repository: {found}");
+            let fix = fix.unwrap_or_default();
+            Some(DoctorCheck::problem("repository", found, fix))
+        }
+    };
+    Ok((None, check.into_iter().collect()))
+}
+
+impl<'a> Context<'a> {
+    fn read(session: &'a Session, repository: &'a Repository) -> Result<Self, Error> {
+        let flags = SettingFlags::default();
+        let loaded = load_config(repository, &flags, &session.environment);
+        let index = match repository.main {
+            Main::Worktree => {
+                read_paths(&repository.common_dir.join("index"), repository.format).ok()
+            }
+            Main::Bare => None,
+        };
+        let mut known = Vec::new();
+        for name in names(repository)? {
+            if let Ok(RecordState::Complete(worktree)) = RecordState::read(repository, &name) {
+                known.push(*worktree);
+            }
+        }
+        Ok(Self {
+            session,
+            repository,
+            settings: repository.git.config_list()?,
+            known,
+            index: index.flatten(),
+            prefix: loaded
+                .map(|loaded| loaded.settings.branch_prefix.value)
+                .map_err(|error| error.to_string()),
+        })
+    }
+
+    /// The value of a setting that counts, with its scope. Ours for this call are not settings.
+    fn setting(&self, key: &str) -> Option<(&str, String)> {
+        let mut all = self.settings.iter().rev();
+        let (scope, _, value) = all.find(|(scope, found, _)| found == key && scope != "command")?;
+        Some((scope, value.to_string()))
+    }
+}
+
+/// Does what `--fix` does about a check, or `-n` would do.
+fn treat(
+    session: &Session,
+    options: &crate::cli::Doctor,
+    repository: &Repository,
+    check: &mut DoctorCheck,
+) {
+    let Some(repair) = &check.repair else {
+        return;
+    };
+    if options.dry_run {
+        check.done = Some("planned");
+    } else if options.fix {
+        let fixed = match repair {
+            Repair::IgnoreRules => ignore_rules::ensure(repository)
+                .map(drop)
+                .map_err(Error::from),
+            Repair::Hooks(name) => reinstall(session, repository, name),
+        };
+        check.failure = fixed.err().map(|error| error.to_string());
+        check.done = Some(match check.failure {
+            Some(_) => "failed",
+            None => "repaired",
+        });
+    }
+}
+
+/// Installs the hooks of a worktree as they were.
+fn reinstall(session: &Session, repository: &Repository, name: &WorktreeName) -> Result<(), Error> {
+    let _one_at_a_time = Lock::wait(&repository.name_lock(name))?;
+    let known = Worktree::load(repository, name)?;
+    {
+        let _shared = Lock::wait(&repository.shared_lock())?;
+        let hooks = hooks_of(&repository.git, &known.record)?;
+        hooks.install(&session.binary, known.record.on_violation)?;
+    }
+    // what else came into `config.worktree` is still found
+    let is_hook_file =
+        |file: WatchedFile| file.is_of_our_hooks() && file != WatchedFile::ConfigWorktree;
+    known.renew_digests(repository, is_hook_file)?;
+    Ok(())
+}
+
+/// Names some of many: the first few, and how many more.
+fn some(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let shown = names[..names.len().min(SHOWN)].join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}

@@ -1,0 +1,161 @@
+//! Checks the settings of the repository, and what git ignores and tracks below `.agentwt`.
+
+use super::{Context, DoctorCheck, Repair, some};
+use crate::disk::files;
+use crate::error::Error;
+use crate::path::RepoPath;
+use crate::worktree::ignore_rules::{self, EXCLUDE_RULE, WORKTREES_GITIGNORE_PATH};
+use crate::worktree::repository::{CONFIG, WORKTREES};
+
+/// Checks settings of git that break worktrees, and our config.
+pub(super) fn settings(context: &Context<'_>) -> Vec<DoctorCheck> {
+    let mut checks = worktree_config(context);
+    checks.push(match &context.prefix {
+        Ok(_) => DoctorCheck::ok("config", ".agentwt/config.toml and agentwt.* are valid"),
+        Err(fault) => {
+            let fix = "correct it; with the line shown: git agentwt scope";
+            DoctorCheck::problem("config", fault, fix)
+        }
+    });
+    checks
+}
+
+/// With the extension, keys that are meant for one worktree must not be common (git-worktree(1),
+/// "CONFIGURATION FILE"): each linked one would be bare, or work on the files of another.
+fn worktree_config(context: &Context<'_>) -> Vec<DoctorCheck> {
+    let common = |key: &str| {
+        let mut all = context.settings.iter().rev();
+        // what stands in the common file has this scope (git-config(1), `--show-scope`)
+        let found = all.find(|(scope, found, _)| scope == "local" && found == key);
+        found.map(|(_, _, value)| value.to_string())
+    };
+    let is_true = |value: &String| {
+        let off = ["false", "no", "off", "0"];
+        !off.contains(&value.to_ascii_lowercase().as_str())
+    };
+    if !common("extensions.worktreeconfig").is_some_and(|value| is_true(&value)) {
+        let found =
+            "extensions.worktreeConfig is off; `git agentwt add` turns it on when it needs it";
+        return vec![DoctorCheck::ok("worktree-config", found)];
+    }
+    let file = context.repository.common_dir.join("config");
+    let misplaced = [
+        ("core.bare", common("core.bare").filter(is_true)),
+        ("core.worktree", common("core.worktree")),
+    ];
+    let misplaced = misplaced.into_iter().filter_map(|(key, value)| {
+        let value = value?;
+        let found = format!(
+            "{key} stands in the common configuration beside extensions.worktreeConfig: it breaks every linked worktree"
+        );
+        let fix = format!(
+            "git config --file '{file}.worktree' {key} '{value}' && git config --file '{file}' --unset-all {key}"
+        );
+        Some(DoctorCheck::problem("worktree-config", found, fix))
+    });
+    let mut checks: Vec<DoctorCheck> = misplaced.collect();
+    if checks.is_empty() {
+        let found = "extensions.worktreeConfig is on, and no key of one worktree is common";
+        checks.push(DoctorCheck::ok("worktree-config", found));
+    }
+    checks
+}
+
+/// Checks what git ignores and tracks below `.agentwt`.
+pub(super) fn ignore_rules(context: &Context<'_>) -> Result<Vec<DoctorCheck>, Error> {
+    let repository = context.repository;
+    // any name will do: the file need not exist
+    let inside = RepoPath::parse(format!("{WORKTREES}/task/file").as_str()).ok();
+    let config = RepoPath::parse(CONFIG).ok();
+    let asked: Vec<&RepoPath> = inside.iter().chain(&config).collect();
+    let ignored = repository.git.at(&repository.root).check_ignore(&asked)?;
+    let is_ignored = |path: &Option<RepoPath>| path.as_ref().is_some_and(|p| ignored.contains(p));
+    let mut checks = vec![worktrees(
+        ignore_rules::read(repository)?,
+        files::exists(&repository.root.join(WORKTREES)),
+        is_ignored(&inside),
+    )];
+    let index = context.index.as_deref().unwrap_or_default();
+    let below = format!("{WORKTREES}/");
+    let tracked = index.iter().map(|(path, _)| path.to_string());
+    let tracked: Vec<String> = tracked.filter(|path| path.starts_with(&below)).collect();
+    if !tracked.is_empty() {
+        let found = format!("git tracks what is in {WORKTREES}: {}", some(&tracked));
+        let fix = "git rm -r --cached --ignore-unmatch .agentwt/worktrees && git commit";
+        checks.push(DoctorCheck::problem("tracked", found, fix));
+    }
+    let note = |found, fix| DoctorCheck::note("config-file", found, fix);
+    let is_tracked = index.iter().any(|(path, _)| path.as_bstr() == CONFIG);
+    checks.push(match files::exists(&repository.root.join(CONFIG)) {
+        _ if is_tracked => DoctorCheck::ok("config-file", ".agentwt/config.toml is committed"),
+        false => note("there is no .agentwt/config.toml", "git agentwt init"),
+        true if is_ignored(&config) => DoctorCheck::warning(
+            "config-file",
+            ".agentwt/config.toml is ignored, so it does not reach other clones",
+            "remove the rule that `git check-ignore -v .agentwt/config.toml` names, or git add --force .agentwt/config.toml",
+        ),
+        true => note(
+            ".agentwt/config.toml is not committed",
+            "git add .agentwt/config.toml && git commit -m 'agentwt: config' .agentwt/config.toml",
+        ),
+    });
+    Ok(checks)
+}
+
+/// One rule alone does not last: a branch can hide the file, `git clean -ffd` passes over what the
+/// other covers.
+fn worktrees(
+    rules: ignore_rules::IgnoreRules,
+    has_worktrees: bool,
+    is_ignored: bool,
+) -> DoctorCheck {
+    if !has_worktrees && !is_ignored {
+        let found =
+            "there is no .agentwt/worktrees yet; init and add write the rules that ignore it";
+        return DoctorCheck::ok("ignored", found);
+    }
+    let rule = (!rules.exclude_rule).then(|| format!("{EXCLUDE_RULE} is not in info/exclude"));
+    let file = (!rules.gitignore).then(|| format!("there is no {WORKTREES_GITIGNORE_PATH}"));
+    let missing: Vec<String> = rule.into_iter().chain(file).collect();
+    let fix = "git agentwt doctor --fix";
+    let missing = missing.join(", and ");
+    match (is_ignored, missing.is_empty()) {
+        (true, true) => DoctorCheck::ok("ignored", "git ignores .agentwt/worktrees"),
+        (false, true) => DoctorCheck::problem(
+            "ignored",
+            "both rules are there, and git does not ignore .agentwt/worktrees",
+            "remove the rule that `git check-ignore -v .agentwt/worktrees/x` names: it begins with '!'",
+        ),
+        (true, false) => {
+            let found = format!("{missing}: another rule still ignores .agentwt/worktrees");
+            DoctorCheck::warning("ignored", found, fix).fixed_by(Repair::IgnoreRules)
+        }
+        (false, false) => {
+            let found = format!("{missing}: `git add -A` would add worktrees");
+            DoctorCheck::problem("ignored", found, fix).fixed_by(Repair::IgnoreRules)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_rule_that_is_missing_is_repaired() {
+        for (exclude_rule, gitignore, is_ignored, level, fixable) in [
+            (true, true, true, "ok", false),
+            (false, true, true, "warning", true),
+            (true, false, true, "warning", true),
+            (false, false, false, "problem", true),
+            (true, true, false, "problem", false),
+        ] {
+            let rules = ignore_rules::IgnoreRules {
+                exclude_rule,
+                gitignore,
+            };
+            let check = worktrees(rules, true, is_ignored);
+            assert_eq!((check.level, check.fixable), (level, fixable));
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Checks git, this program, its manual, and the file system.
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::{Context, DoctorCheck, Session};
+use crate::disk::DiskError;
+use crate::disk::file_system::{Tried, free_space, kind, try_out};
+use crate::disk::files;
+use crate::error::Error;
+use crate::git::{Git, GitError, GitVersion};
+use crate::process;
+use crate::size::Size;
+
+/// File systems whose files are on another host, or served by a program.
+const SERVED: [&str; 9] = [
+    "nfs", "cifs", "smb2", "smb", "9p", "fuse", "ceph", "vboxsf", "afs",
+];
+
+/// Checks git, this program and its manual.
+pub(super) fn versions(session: &Session) -> Vec<DoctorCheck> {
+    let manual = |found, fix| DoctorCheck::note("manual", found, fix);
+    vec![
+        git(session),
+        program(&session.binary, process::on_path("git-agentwt").first()),
+        match process::shows_page("git-agentwt") {
+            Some(true) => DoctorCheck::ok("manual", "`git agentwt --help` opens the manual"),
+            Some(false) => manual(
+                "`git agentwt --help` finds no page",
+                "install the pages: ./install.sh in the sources puts them below ~/.local",
+            ),
+            None => manual(
+                "man is not installed",
+                "install man-db, or use `git agentwt <command> -h`",
+            ),
+        },
+    ]
+}
+
+fn git(session: &Session) -> DoctorCheck {
+    let git = Git::unchecked(&session.start, session.runner.clone());
+    let problem = |found: String, fix: String| DoctorCheck::problem("git", found, fix);
+    match git.version() {
+        Ok(version) => {
+            let hooks = if version >= GitVersion::CONFIGURED_HOOKS {
+                "our hooks are configured beside yours"
+            } else {
+                "our hooks chain to yours by a core.hooksPath of each worktree"
+            };
+            DoctorCheck::ok("git", format!("git {version}: {hooks}"))
+        }
+        Err(GitError::TooOld { found }) => problem(
+            format!("git {found} is too old"),
+            format!(
+                "install git {} or newer, and put it first on PATH",
+                GitVersion::OLDEST
+            ),
+        ),
+        Err(GitError::Missing(error)) => problem(
+            format!("git cannot be started: {error}"),
+            "install git".to_owned(),
+        ),
+        Err(other) => problem(other.to_string(), "install git".to_owned()),
+    }
+}
+
+fn program(binary: &Utf8Path, on_path: Option<&Utf8PathBuf>) -> DoctorCheck {
+    let real = |path: &Utf8Path| files::canonical(path).unwrap_or_else(|_| path.to_owned());
+    let binary = real(binary);
+    let path = binary.parent().unwrap_or(&binary);
+    match on_path {
+        None => {
+            let found = "git-agentwt is not on PATH, so git does not find `git agentwt`";
+            DoctorCheck::warning("program", found, format!("PATH='{path}':$PATH"))
+        }
+        Some(first) if real(first) == binary => {
+            let version = env!("CARGO_PKG_VERSION");
+            DoctorCheck::ok("program", format!("git-agentwt {version} at {binary}"))
+        }
+        Some(first) => {
+            let found = format!("PATH has {first}, and this is {binary}");
+            let fix = format!("remove one of them, or PATH='{path}':$PATH");
+            DoctorCheck::warning("program", found, fix)
+        }
+    }
+}
+
+/// Checks the file system, and the user on it.
+pub(super) fn file_system(context: &Context<'_>) -> Result<Vec<DoctorCheck>, Error> {
+    let repository = context.repository;
+    let mut checks = vec![served(kind(&repository.root))];
+    checks.extend(kept(try_out(&repository.common_dir)));
+    let index = context.index.as_ref();
+    let sizes = index.map(|index| index.iter().map(|(_, size)| u64::from(*size)).sum());
+    checks.push(space(free_space(&repository.root)?, sizes));
+    if context.session.is_root {
+        checks.push(DoctorCheck::note(
+            "root",
+            "you are root: read-only bits have no effect",
+            "start agents as an ordinary user; verify finds every change all the same",
+        ));
+    }
+    Ok(checks)
+}
+
+const ELSEWHERE: &str = "clone the repository onto a disk of this host";
+
+fn served(kind: Option<&str>) -> DoctorCheck {
+    match kind {
+        Some(name) if SERVED.contains(&name) => {
+            let found = format!(
+                "{name}: another host or a program serves it, which makes git slow, and locks and times less certain"
+            );
+            DoctorCheck::warning("file-system", found, ELSEWHERE)
+        }
+        Some(name) => DoctorCheck::ok("file-system", format!("{name}, on this host")),
+        None => DoctorCheck::ok("file-system", "a file system of an unknown kind"),
+    }
+}
+
+fn kept(tried: Result<Tried, DiskError>) -> Option<DoctorCheck> {
+    match tried {
+        Err(error) => {
+            let found = format!("could not be tried: {error}");
+            let fix = "let this user write there";
+            Some(DoctorCheck::warning("locks", found, fix))
+        }
+        Ok(Tried { locks: false, .. }) => {
+            let found = "file locks do not hold here: two `add` at once could break each other";
+            Some(DoctorCheck::problem("locks", found, ELSEWHERE))
+        }
+        Ok(Tried {
+            write_bits: false, ..
+        }) => {
+            let found = "a file cannot be made read-only here: the read list is only verified";
+            let fix = "clone the repository onto a file system with permissions";
+            Some(DoctorCheck::warning("write-bits", found, fix))
+        }
+        Ok(_) => None,
+    }
+}
+
+/// `checkout` is the size of all files, where the index tells.
+fn space(free: u64, checkout: Option<u64>) -> DoctorCheck {
+    let found = format!("{} are free", Size(free));
+    let Some(checkout) = checkout else {
+        return DoctorCheck::ok("space", found);
+    };
+    let found = format!("{found}; a checkout of everything takes {}", Size(checkout));
+    if free < checkout.saturating_mul(2) {
+        let fix =
+            "git agentwt list, and remove what is done; a scope with a short read list takes less";
+        return DoctorCheck::warning("space", found, fix);
+    }
+    DoctorCheck::ok("space", found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_shortcoming_of_the_file_system_has_a_level() {
+        let tried = |locks, write_bits| kept(Ok(Tried { locks, write_bits }));
+        let level = |check: Option<DoctorCheck>| check.map_or("", |check| check.level);
+        assert_eq!(level(tried(true, true)), "");
+        assert_eq!(level(tried(false, true)), "problem");
+        assert_eq!(level(tried(true, false)), "warning");
+        assert_eq!(served(Some("nfs")).level, "warning");
+        assert_eq!(served(Some("ext4")).level, "ok");
+        assert_eq!(served(None).level, "ok");
+        assert_eq!(space(1 << 20, Some(1 << 20)).level, "warning");
+        assert_eq!(space(1 << 21, Some(1 << 20)).level, "ok");
+        assert_eq!(space(1, None).level, "ok");
+    }
+
+    #[test]
+    fn another_program_first_on_the_path_is_a_warning() {
+        let first = |path: &str| program("/opt/x/git-agentwt".into(), Some(&path.into())).level;
+        assert_eq!(first("/opt/x/git-agentwt"), "ok");
+        assert_eq!(first("/opt/y/git-agentwt"), "warning");
+        assert_eq!(program("/x/git-agentwt".into(), None).level, "warning");
+    }
+}

@@ -252,6 +252,12 @@ impl Git {
         let is_name = revision == "HEAD" || revision.starts_with("refs/");
         let is_valid = gix::validate::reference::name(revision.into()).is_ok();
         if !is_name || !is_valid || repo.is_reftable {
+            // git opens the file of a ref, and waits where that is a FIFO
+            let name = revision.split(['^', '~', '@', ':']).next();
+            for prefix in ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"] {
+                let file = format!("{prefix}{}", name.unwrap_or_default());
+                require_file(repo.common_dir.join(file))?;
+            }
             return self.commit_by_git(revision);
         }
         match repo.resolve(&repo.local(), revision.into())?.1 {

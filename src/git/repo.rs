@@ -271,7 +271,10 @@ pub(super) fn require_files(git_dir: &Utf8Path) -> Result<(), GitError> {
         "gitdir",
         "index",
         "logs/HEAD",
+        "objects/info/alternates",
+        "objects/pack/multi-pack-index",
         "packed-refs",
+        "shallow",
     ];
     FILES
         .iter()

@@ -8,7 +8,7 @@ use camino::Utf8Path;
 use git_agentwt::git::{Git, GitError, GitMode};
 use git_agentwt::name::CommitId;
 
-use crate::support::TestRepo;
+use crate::support::{Said, TestRepo};
 
 /// Two branches that were merged once, tags, an upstream, a stash and two worktrees.
 const HISTORY: &str = "set -e
@@ -168,14 +168,64 @@ fn a_fifo_in_the_place_of_a_file_of_git_is_an_error_at_once() {
     let _ = repo.add("task");
     let admin = repo.main().join(".git/worktrees/task");
     repo.keep_as("pristine");
-    for file in ["HEAD", "index", "logs/HEAD", "config.worktree", "commondir"] {
-        let line = format!(
-            "rm -f '{0}/{file}' && mkfifo '{0}/{file}' && timeout 20 git-agentwt verify task",
-            admin.display()
+    let own = ["HEAD", "index", "logs/HEAD", "config.worktree", "commondir"];
+    let own = own.map(|file| admin.join(file));
+    let common = [
+        "shallow",
+        "objects/info/alternates",
+        "objects/pack/multi-pack-index",
+        "refs/heads/main",
+    ];
+    let common = common.map(|file| repo.main().join(".git").join(file));
+    for file in own.iter().chain(&common) {
+        let said = with_a_fifo(&repo, file, "task");
+        // verification of a worktree needs no branch that has not moved
+        let is_needed = !file.ends_with("refs/heads/main");
+        assert!(
+            said.status == 0 && !is_needed || matches!(said.status, 1 | 5 | 6),
+            "{said}"
         );
-        let said = repo.sh(repo.main(), &line);
+        let said = with_a_fifo(&repo, file, "--range main..agentwt/task --write 'src/**'");
+        let is_common = common.contains(file);
+        assert!(
+            said.status != 124 && (said.status == 5) == is_common,
+            "{said}"
+        );
+    }
+}
+
+/// Puts a FIFO in the place of a file, and verifies.
+fn with_a_fifo(repo: &TestRepo, file: &Path, arguments: &str) -> Said {
+    let line = format!(
+        "rm -f '{0}' && mkfifo '{0}' && timeout 20 git-agentwt verify {arguments}",
+        file.display()
+    );
+    let said = repo.sh(repo.main(), &line);
+    repo.bring_back("pristine");
+    said
+}
+
+#[test]
+fn a_fifo_in_the_git_directory_of_a_submodule_is_an_error_at_once() {
+    let repo = TestRepo::project();
+    let line = "git init -q ../lib && git -C ../lib commit -q --allow-empty -m lib
+        git -c protocol.file.allow=always submodule --quiet add ../lib lib && git commit -q -m lib";
+    repo.sh(repo.main(), line).ok();
+    let worktree = repo.add("task");
+    let line = "git -c protocol.file.allow=always submodule --quiet update --init";
+    repo.sh(&worktree, line).ok();
+    let modules = repo.main().join(".git/worktrees/task/modules/lib");
+    assert!(modules.is_dir());
+    repo.keep_as("pristine");
+    for file in [
+        "shallow",
+        "objects/info/alternates",
+        "HEAD",
+        "config",
+        "logs/HEAD",
+    ] {
+        let said = with_a_fifo(&repo, &modules.join(file), "task");
         assert!(matches!(said.status, 1 | 5 | 6), "{file}: {said}");
-        repo.bring_back("pristine");
     }
 }
 

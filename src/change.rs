@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use bstr::{BString, ByteSlice};
+use bstr::BString;
 use serde::{Deserialize, Serialize};
 
 use crate::name::CommitId;
@@ -79,16 +79,9 @@ pub enum Seen {
     Ignored,
     /// On disk, where we placed it: not as it was placed.
     Synced,
-    /// On disk, hidden from git by this flag in the index.
-    Hidden(IndexFlag),
-}
-
-/// Names a flag with which the index hides a path (git-update-index(1)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum IndexFlag {
-    /// `--assume-unchanged`.
+    /// On disk, hidden from git by this flag of the index (git-update-index(1)).
     AssumeUnchanged,
-    /// `--skip-worktree` on a path that the scope does not exclude.
+    /// On disk, hidden from git by this flag, on a path that the scope does not exclude.
     SkipWorktree,
 }
 
@@ -179,20 +172,10 @@ impl Place {
     /// written `\100…`.
     #[must_use]
     pub fn to_tsv(&self) -> String {
-        match self {
-            Self::Path(path) => {
-                let text = escape_for_tsv(path.as_bstr());
-                match text.strip_prefix('@') {
-                    Some(rest) => format!("\\100{rest}"),
-                    None => text,
-                }
-            }
-            Self::Git(name) => format!("@git/{}", escape_for_tsv(name)),
-            Self::Admin(name) => format!("@wt/{}", escape_for_tsv(name)),
-            Self::Head => "@head".to_owned(),
-            Self::Worktree => "@worktree".to_owned(),
-            Self::Main(name) => format!("@main/{}", escape_for_tsv(name)),
-            Self::Outside(name) => format!("@outside{}", escape_for_tsv(name)),
+        let text = self.text(escape_for_tsv);
+        match text.strip_prefix('@') {
+            Some(rest) if self.path().is_some() => format!("\\100{rest}"),
+            _ => text,
         }
     }
 
@@ -201,27 +184,26 @@ impl Place {
     pub const fn path(&self) -> Option<&RepoPath> {
         match self {
             Self::Path(path) => Some(path),
-            Self::Git(_)
-            | Self::Admin(_)
-            | Self::Head
-            | Self::Worktree
-            | Self::Main(_)
-            | Self::Outside(_) => None,
+            _ => None,
+        }
+    }
+
+    fn text(&self, escape: fn(&[u8]) -> String) -> String {
+        match self {
+            Self::Path(path) => escape(path.as_bstr()),
+            Self::Git(name) => format!("@git/{}", escape(name)),
+            Self::Admin(name) => format!("@wt/{}", escape(name)),
+            Self::Head => "@head".to_owned(),
+            Self::Worktree => "@worktree".to_owned(),
+            Self::Main(name) => format!("@main/{}", escape(name)),
+            Self::Outside(name) => format!("@outside{}", escape(name)),
         }
     }
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Path(path) => write!(f, "{path}"),
-            Self::Git(name) => write!(f, "@git/{}", escape_for_terminal(name.as_bytes())),
-            Self::Admin(name) => write!(f, "@wt/{}", escape_for_terminal(name.as_bytes())),
-            Self::Head => f.write_str("@head"),
-            Self::Worktree => f.write_str("@worktree"),
-            Self::Main(name) => write!(f, "@main/{}", escape_for_terminal(name.as_bytes())),
-            Self::Outside(name) => write!(f, "@outside{}", escape_for_terminal(name.as_bytes())),
-        }
+        f.write_str(&self.text(escape_for_terminal))
     }
 }
 
@@ -251,14 +233,8 @@ impl fmt::Display for Seen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Commit(id) => write!(f, "commit {}", id.short()),
-            Self::Committed => f.write_str("committed"),
-            Self::Index => f.write_str("index"),
-            Self::Disk => f.write_str("disk"),
-            Self::Untracked => f.write_str("untracked"),
-            Self::Ignored => f.write_str("ignored"),
-            Self::Synced => f.write_str("synced"),
-            Self::Hidden(IndexFlag::AssumeUnchanged) => f.write_str("hidden by assume-unchanged"),
-            Self::Hidden(IndexFlag::SkipWorktree) => f.write_str("hidden by skip-worktree"),
+            Self::AssumeUnchanged | Self::SkipWorktree => write!(f, "hidden by {}", self.as_str()),
+            _ => f.write_str(self.as_str()),
         }
     }
 }
@@ -275,8 +251,8 @@ impl Seen {
             Self::Untracked => "untracked",
             Self::Ignored => "ignored",
             Self::Synced => "synced",
-            Self::Hidden(IndexFlag::AssumeUnchanged) => "assume-unchanged",
-            Self::Hidden(IndexFlag::SkipWorktree) => "skip-worktree",
+            Self::AssumeUnchanged => "assume-unchanged",
+            Self::SkipWorktree => "skip-worktree",
         }
     }
 
@@ -285,35 +261,29 @@ impl Seen {
     pub const fn commit(&self) -> Option<&CommitId> {
         match self {
             Self::Commit(id) => Some(id),
-            Self::Committed
-            | Self::Index
-            | Self::Disk
-            | Self::Untracked
-            | Self::Ignored
-            | Self::Synced
-            | Self::Hidden(_) => None,
+            _ => None,
         }
     }
 }
 
 /// Counts changes by what happened, by the words of [`Kind::as_str`].
 pub fn by_kind<'c>(changes: impl IntoIterator<Item = &'c Change>) -> BTreeMap<String, u64> {
-    let mut counts = BTreeMap::new();
-    for change in changes {
-        *counts.entry(change.kind.as_str().to_owned()).or_default() += 1;
-    }
-    counts
+    count(changes.into_iter().map(|change| change.kind.as_str()))
 }
 
 /// Counts changes by where they were seen, by the words of [`Seen::as_str`]: one that was seen in
 /// several places counts in each.
 pub fn by_seen<'c>(changes: impl IntoIterator<Item = &'c Change>) -> BTreeMap<String, u64> {
+    let words = |change: &Change| -> BTreeSet<&'static str> {
+        change.seen.iter().map(Seen::as_str).collect()
+    };
+    count(changes.into_iter().flat_map(words))
+}
+
+fn count<'w>(words: impl Iterator<Item = &'w str>) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
-    for change in changes {
-        let words: BTreeSet<&str> = change.seen.iter().map(Seen::as_str).collect();
-        for word in words {
-            *counts.entry(word.to_owned()).or_default() += 1;
-        }
+    for word in words {
+        *counts.entry(word.to_owned()).or_default() += 1;
     }
     counts
 }
@@ -342,9 +312,39 @@ impl ChangeSet {
 }
 
 impl Change {
+    /// Creates the change of something that is not a directory.
+    #[must_use]
+    pub fn new(place: Place, kind: Kind, seen: Seen) -> Self {
+        Self {
+            place,
+            kind,
+            seen: BTreeSet::from([seen]),
+            is_directory: false,
+            detail: None,
+        }
+    }
+
+    /// Creates a change with what there is to say of it.
+    #[must_use]
+    pub fn detailed(place: Place, kind: Kind, detail: impl Into<String>) -> Self {
+        Self {
+            detail: Some(detail.into()),
+            ..Self::new(place, kind, Seen::Disk)
+        }
+    }
+
     /// Whether it is only an artefact that the base's own ignore rules allow for.
     #[must_use]
     pub fn is_ignored(&self) -> bool {
         self.seen.iter().all(|seen| *seen == Seen::Ignored)
+    }
+}
+
+impl SharedChange {
+    /// Creates a change of something that worktrees share.
+    #[must_use]
+    pub fn new(place: Place, kind: Kind, detail: impl Into<String>, cause: Cause) -> Self {
+        let change = Change::detailed(place, kind, detail);
+        Self { change, cause }
     }
 }

@@ -29,16 +29,10 @@ pub struct State<'a> {
     pub silent: &'a dyn Fn(&RepoPath) -> bool,
 }
 
-struct Found {
-    kind: Kind,
-    seen: BTreeSet<Seen>,
-    is_directory: bool,
-}
-
 /// Compares every state with its references and joins what is found, a change a path.
 #[must_use]
 pub fn compare(base: &Manifest, states: &[State<'_>]) -> Vec<Change> {
-    let mut all: BTreeMap<RepoPath, Found> = BTreeMap::new();
+    let mut all: BTreeMap<RepoPath, Change> = BTreeMap::new();
     for state in states {
         let nearest = state.references.first().into_iter().flat_map(Delta::keys);
         let candidates: BTreeSet<&RepoPath> = state.delta.keys().chain(nearest).collect();
@@ -54,38 +48,23 @@ pub fn compare(base: &Manifest, states: &[State<'_>]) -> Vec<Change> {
             if same(nearest, now) || references.any(|reference| same(reference, now)) {
                 continue;
             }
-            let Some(kind) = kind_of(base, path, nearest, now) else {
+            let was_directory = || base.has_directory(path);
+            let seen = (state.seen)(path);
+            let Some(found) = change_between(path, nearest, now, seen, &was_directory) else {
                 continue;
             };
-            let is_directory = [now, nearest]
-                .iter()
-                .flatten()
-                .any(|e| e.mode.is_directory());
-            let found = all.entry(path.clone()).or_insert_with(|| Found {
-                kind,
-                seen: BTreeSet::new(),
-                is_directory,
-            });
-            found.kind = stronger(found.kind, kind);
-            found.seen.insert((state.seen)(path));
+            let Some(change) = all.get_mut(path) else {
+                all.insert(path.clone(), found);
+                continue;
+            };
+            // what would be merged counts first, but content says more than a bit
+            if change.kind == Kind::Mode {
+                change.kind = found.kind;
+            }
+            change.seen.extend(found.seen);
         }
     }
-    let changes = all.into_iter();
-    let change = |(
-        path,
-        Found {
-            kind,
-            seen,
-            is_directory,
-        },
-    )| Change {
-        place: Place::Path(path),
-        kind,
-        seen,
-        is_directory,
-        detail: None,
-    };
-    changes.map(change).collect()
+    all.into_values().collect()
 }
 
 /// Makes of several references what a merge of them would make, path by path: where only some of
@@ -145,46 +124,34 @@ pub fn same(reference: Option<Entry>, now: Option<Entry>) -> bool {
     }
 }
 
-fn kind_of(
-    base: &Manifest,
-    path: &RepoPath,
-    before: Option<Entry>,
-    now: Option<Entry>,
-) -> Option<Kind> {
-    kind_between(before, now, &|| base.has_directory(path))
-}
-
 /// What happened to a path between two trees; `was_directory` says whether the first has
 /// something below it. None when it is in neither.
 #[must_use]
-pub fn kind_between(
+pub fn change_between(
+    path: &RepoPath,
     before: Option<Entry>,
     now: Option<Entry>,
+    seen: Seen,
     was_directory: &dyn Fn() -> bool,
-) -> Option<Kind> {
-    match (before, now) {
-        (None, None) => None,
-        (None, Some(_)) if was_directory() => Some(Kind::Typechange),
-        (None, Some(_)) => Some(Kind::Created),
-        (Some(_), None) => Some(Kind::Deleted),
-        (Some(b), Some(n)) if b.mode.is_regular() && n.mode.is_regular() => Some(if b.id == n.id {
+) -> Option<Change> {
+    let kind = match (before, now) {
+        (None, None) => return None,
+        (None, Some(_)) if was_directory() => Kind::Typechange,
+        (None, Some(_)) => Kind::Created,
+        (Some(_), None) => Kind::Deleted,
+        (Some(b), Some(n)) if b.mode.is_regular() && n.mode.is_regular() && b.id == n.id => {
             Kind::Mode
-        } else {
+        }
+        (Some(b), Some(n)) if b.mode == n.mode || b.mode.is_regular() && n.mode.is_regular() => {
             Kind::Modified
-        }),
-        (Some(b), Some(n)) if b.mode == n.mode => Some(Kind::Modified),
-        (Some(_), Some(_)) => Some(Kind::Typechange),
-    }
-}
-
-/// Joins what two states say of one path: what would be merged counts first (it is compared
-/// first), but a changed content says more than a changed bit.
-fn stronger(first: Kind, other: Kind) -> Kind {
-    if first == Kind::Mode && other != Kind::Mode {
-        other
-    } else {
-        first
-    }
+        }
+        (Some(_), Some(_)) => Kind::Typechange,
+    };
+    let mut both = [before, now].into_iter().flatten();
+    Some(Change {
+        is_directory: both.any(|entry| entry.mode.is_directory()),
+        ..Change::new(Place::Path(path.clone()), kind, seen)
+    })
 }
 
 #[cfg(test)]

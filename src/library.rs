@@ -141,7 +141,6 @@ use crate::facts::{Repository, Worktree};
 use crate::git::{SharedRunner, Trace};
 use crate::log::Log;
 use crate::process::{SharedProber, is_root};
-use crate::truth::IndexFile;
 use crate::truth::collect;
 use crate::verify::{Report, VerifyOptions};
 
@@ -253,7 +252,7 @@ pub fn changed(options: &Options, asked: &Asked) -> Result<Collected, Error> {
 pub fn verify(options: &Options, name: Option<&str>) -> Result<Report, Error> {
     let repository = options.repository()?;
     let known = Worktree::of(&repository, name)?;
-    let changes = collect(&repository, &known, &IndexFile::Own)?.changes;
+    let changes = collect(&repository, &known)?.changes;
     Ok(crate::verify::verify(
         &known.scope,
         changes,

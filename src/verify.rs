@@ -34,19 +34,10 @@ pub enum Level {
     Notice,
 }
 
-/// Names one of the two things that verification looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Layer {
-    /// What would be merged, and whether the worktree is as it was made.
-    Net,
-    /// What commits did on the way, even if it was put back.
-    History,
-}
-
 /// Says how a set of changes is judged; by default both layers count, and notices stay notices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VerifyOptions {
-    /// Whether only [`Layer::Net`] counts (`--net`).
+    /// Whether history does not count (`--net`).
     pub net: bool,
     /// Whether notices are violations (`--strict`).
     pub strict: bool,
@@ -78,50 +69,43 @@ pub struct Report {
 /// Holds a set of changes against a scope.
 #[must_use]
 pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Report {
-    let mut findings = Vec::new();
+    let Report {
+        changes,
+        mut findings,
+    } = without_scope(changes);
     let mut classifier = scope.classifier();
-    for change in &changes.changes {
+    let history = changes.history.iter().filter(|_| !options.net);
+    let net = changes.changes.iter().map(|change| (change, false));
+    for (change, is_history) in net.chain(history.map(|change| (change, true))) {
         let Place::Path(path) = &change.place else {
             continue;
         };
-        let verdict = classifier.verdict(path, entry_kind(change));
-        let reason = match verdict.access {
-            Access::Write => continue,
-            // the base's own ignore rules allow for build output, not for what is excluded
-            Access::Read if change.is_ignored() => continue,
-            Access::Read => Reason::ReadOnly,
-            Access::Excluded => Reason::Excluded,
+        let kind = if change.is_directory {
+            EntryKind::Directory
+        } else {
+            EntryKind::File
         };
-        let level = if change.kind == Kind::Perm {
+        let verdict = classifier.verdict(path, kind);
+        let level = if is_history || change.kind == Kind::Perm {
             Level::Notice
         } else {
             Level::Violation
         };
-        let rule = verdict.rule.cloned();
+        let reason = match verdict.access {
+            Access::Write if !is_history || change.kind != Kind::Leak => continue,
+            _ if is_history => Reason::History,
+            // the base's own ignore rules allow for build output, not for what is excluded
+            Access::Read if change.is_ignored() => continue,
+            Access::Excluded => Reason::Excluded,
+            _ => Reason::ReadOnly,
+        };
         findings.push(Finding {
             change: change.clone(),
             reason,
             level,
-            rule,
+            rule: verdict.rule.cloned(),
         });
     }
-    for change in changes.history.iter().filter(|_| !options.net) {
-        let Place::Path(path) = &change.place else {
-            continue;
-        };
-        let verdict = classifier.verdict(path, entry_kind(change));
-        if verdict.access != Access::Write || change.kind == Kind::Leak {
-            let rule = verdict.rule.cloned();
-            let (reason, level) = (Reason::History, Level::Notice);
-            findings.push(Finding {
-                change: change.clone(),
-                reason,
-                level,
-                rule,
-            });
-        }
-    }
-    findings.extend(beside(&changes));
     if options.strict {
         findings
             .iter_mut()
@@ -131,68 +115,40 @@ pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Repo
     Report { changes, findings }
 }
 
-/// A lock may be held by a git that runs now.
-fn level_of_integrity(place: &Place) -> Level {
-    match place {
-        Place::Admin(name) if name == INDEX_LOCK => Level::Notice,
-        Place::Admin(_)
-        | Place::Head
-        | Place::Worktree
-        | Place::Path(_)
-        | Place::Git(_)
-        | Place::Main(_)
-        | Place::Outside(_) => Level::Violation,
-    }
-}
-
-/// What is found of all but net paths and history, which need no scope.
-fn beside(changes: &ChangeSet) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (changes, reason, level) in [
-        (&changes.leaks, Reason::Excluded, Level::Violation),
-        (&changes.links_out, Reason::Outside, Level::Notice),
-    ] {
-        findings.extend(changes.iter().map(|change| Finding {
-            change: change.clone(),
-            reason,
-            level,
-            rule: None,
-        }));
-    }
-    findings.extend(changes.integrity.iter().map(|change| Finding {
-        change: change.clone(),
-        reason: Reason::Integrity,
-        level: level_of_integrity(&change.place),
-        rule: None,
-    }));
-    findings.extend(changes.shared.iter().map(|one| Finding {
-        change: one.change.clone(),
-        reason: Reason::Shared,
-        level: level_of(one.cause),
-        rule: None,
-    }));
-    findings
-}
-
-/// The report over a worktree of whose scope nothing is known.
+/// The report of all but net paths and history, which need no scope: also over a worktree of whose
+/// scope nothing is known.
 #[must_use]
 pub fn without_scope(changes: ChangeSet) -> Report {
-    let findings = beside(&changes);
-    Report { changes, findings }
-}
-
-const fn level_of(cause: Cause) -> Level {
-    match cause {
-        Cause::MadeHere | Cause::RunsCode | Cause::Hides => Level::Violation,
-        Cause::Unknown => Level::Notice,
-    }
-}
-
-fn entry_kind(change: &Change) -> EntryKind {
-    if change.is_directory {
-        EntryKind::Directory
-    } else {
-        EntryKind::File
+    let (violation, notice) = (Level::Violation, Level::Notice);
+    let lock = Place::Admin(INDEX_LOCK.into());
+    let leaks = changes.leaks.iter();
+    let leaks = leaks.map(|change| (change, Reason::Excluded, violation));
+    let links = changes.links_out.iter();
+    let links = links.map(|change| (change, Reason::Outside, notice));
+    // a lock may be held by a git that runs now
+    let level = |change: &Change| {
+        if change.place == lock {
+            notice
+        } else {
+            violation
+        }
+    };
+    let integrity = changes.integrity.iter();
+    let integrity = integrity.map(|change| (change, Reason::Integrity, level(change)));
+    let shared = changes.shared.iter().map(|one| match one.cause {
+        Cause::Unknown => (&one.change, Reason::Shared, notice),
+        _ => (&one.change, Reason::Shared, violation),
+    });
+    let all = leaks.chain(links).chain(integrity).chain(shared);
+    let findings = all.map(|(change, reason, level)| Finding {
+        change: change.clone(),
+        reason,
+        level,
+        rule: None,
+    });
+    Report {
+        findings: findings.collect(),
+        changes,
     }
 }
 
@@ -244,27 +200,13 @@ impl Reason {
 }
 
 impl Finding {
-    /// The layer in which it was found.
+    /// The word for what it concerns: what would be merged and whether the worktree is as it was
+    /// created (`net`), or what commits did on the way.
     #[must_use]
-    pub const fn layer(&self) -> Layer {
+    pub fn layer(&self) -> &'static str {
         match self.reason {
-            Reason::History => Layer::History,
-            Reason::ReadOnly
-            | Reason::Excluded
-            | Reason::Outside
-            | Reason::Integrity
-            | Reason::Shared => Layer::Net,
-        }
-    }
-}
-
-impl Layer {
-    /// The word in every output format.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Net => "net",
-            Self::History => "history",
+            Reason::History => "history",
+            _ => "net",
         }
     }
 }

@@ -273,7 +273,7 @@ impl From<&Finding> for FindingField {
             change: ChangeField::new(&finding.change, None),
             reason: finding.reason.as_str(),
             level: finding.level.as_str(),
-            layer: finding.layer().as_str(),
+            layer: finding.layer(),
             rule: finding.rule.as_ref().map(RuleField::from),
         }
     }

@@ -17,9 +17,8 @@ use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::{Repository, Worktree, proposed};
 use crate::git::hooks::journal::Journal;
-use crate::truth::collect;
 use crate::truth::commits::committed;
-use crate::truth::{IndexFile, heads};
+use crate::truth::{Terms, collect, collect_with, heads};
 use crate::verify::{Reason, Report, VerifyOptions, verify};
 use crate::worktree::scope_edit::set_bits_of_placed;
 use crate::worktree::{by_path, hooks_of};
@@ -106,7 +105,7 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
     }
     let changes = match looked(session, &known) {
         Extent::Everything => {
-            let survey = collect(&repository, &known, &IndexFile::Own)?;
+            let survey = collect(&repository, &known)?;
             known.write_walked(survey.walked.as_ref());
             survey.changes
         }
@@ -164,11 +163,12 @@ fn before_commit(
     repository: &Repository,
     known: &Worktree,
 ) -> Result<Outcome<HookAnswer>, Error> {
-    let index = match &session.hook_index {
-        Some(path) => IndexFile::Given(session.resolve(path)),
-        None => IndexFile::Own,
+    let index = session.hook_index.as_ref();
+    let terms = Terms {
+        index: index.map(|path| session.resolve(path)),
+        ..Terms::default()
     };
-    let survey = collect(repository, known, &index)?;
+    let survey = collect_with(repository, known, &terms)?;
     let mut report = verify(&known.scope, survey.changes, VerifyOptions::default());
     report.findings.retain(|finding| match finding.reason {
         // what others can change as well is no reason to keep an agent from its work

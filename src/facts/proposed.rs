@@ -30,9 +30,8 @@ pub fn changes(
     let heads = Heads::read(repository, known, &Effort::default())?;
     let journal = known.journal()?.unwrap_or_default();
     let rewired = shared::rewired_remotes(repository, known)?;
-    let leads_elsewhere = |name: &str| tips::tracks_any(&rewired, name);
     let made_here = heads.made_here();
-    let tips = tips::find(repository, record, &made_here, &journal, &leads_elsewhere)?;
+    let tips = tips::find(repository, record, &made_here, &journal, &rewired)?;
     let mut trees = Trees::new(&objects, &record.checked_out)?;
     let base = &record.base.commit;
     let references = References::find(&git, &mut trees, commit, base, &tips.trusted)?;

@@ -50,19 +50,34 @@ pub struct IndexEntry {
     pub intent_to_add: bool,
 }
 
-impl IndexEntry {
-    /// The same, as [`RawIndex`] gives it; without stat data.
-    #[must_use]
-    pub fn raw(&self) -> RawEntry<'_> {
-        RawEntry {
-            at: 0,
-            path: self.path.as_bstr(),
-            entry: self.entry,
-            stage: self.stage,
-            skip_worktree: self.skip_worktree,
-            assume_unchanged: self.assume_unchanged,
-            stat: IndexStat::default(),
-        }
+/// Represents an index that was read, with a checksum that is that of its bytes.
+pub struct OpenIndex(State);
+
+impl OpenIndex {
+    /// Reads an index file; a missing one is an empty index, as it is for git.
+    ///
+    /// # Errors
+    /// Fails when it is damaged or of an unknown version.
+    pub fn read(file: &Utf8Path, format: ObjectFormat) -> Result<Self, GitError> {
+        open(file, format).map(Self)
+    }
+
+    /// The entries, in order of path and stage; none for one that no index may have.
+    pub fn entries(&self) -> impl Iterator<Item = Option<RawEntry<'_>>> {
+        self.0.entries().iter().map(|entry| {
+            Some(RawEntry {
+                at: 0,
+                path: entry.path(&self.0),
+                entry: Entry {
+                    mode: raw::mode_of(entry.mode.bits()).ok()?,
+                    id: ObjectId::from_bytes(entry.id.as_bytes())?,
+                },
+                stage: stage_of(entry.stage()),
+                skip_worktree: entry.flags.contains(Flags::SKIP_WORKTREE),
+                assume_unchanged: entry.flags.contains(Flags::ASSUME_VALID),
+                stat: IndexStat::default(),
+            })
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bstr::BString;
 
 use crate::change::{Change, ChangeSet, Extent, Kind, Place, Seen};
-use crate::compare::{Delta, entry_in, kind_between, same};
+use crate::compare::{Delta, change_between, entry_in, same};
 use crate::entry::Entry;
 use crate::git::objects::Objects;
 use crate::git::{Git, GitMode};
@@ -56,7 +56,7 @@ pub fn committed(repository: &Repository, known: &Worktree) -> Result<ChangeSet,
         looked: Extent::Commits,
         history: put_back,
         leaks: found,
-        ..sources.around(&terms, known, changes)
+        ..sources.changes(&ground, changes)
     })
 }
 
@@ -108,9 +108,10 @@ impl History {
         Ok(history)
     }
 
-    /// The newest commit that touched a path.
-    pub fn newest(&self, path: &RepoPath) -> Option<&CommitId> {
-        self.newest.get(path)
+    /// How a committed path is seen: in the newest commit that touched it.
+    pub fn seen(&self, path: &RepoPath) -> Seen {
+        let newest = self.newest.get(path).cloned();
+        newest.map_or(Seen::Committed, Seen::Commit)
     }
 
     /// Every path that a commit touched.
@@ -142,30 +143,22 @@ impl History {
         is_own: &dyn Fn(&CommitId) -> bool,
     ) -> Vec<Change> {
         let mut changes = Vec::new();
-        for (path, entries) in &self.entries {
-            if net.contains(path) {
+        for (path, entries) in self.entries.iter().filter(|(path, _)| !net.contains(path)) {
+            let foreign = entries.iter().filter(|(_, entry)| !is_known(path, *entry));
+            let commits: Vec<&CommitId> = foreign.map(|(commit, _)| commit).collect();
+            let Some(first) = commits.first() else {
                 continue;
-            }
-            let foreign: BTreeSet<Seen> = entries
-                .iter()
-                .filter(|(_, entry)| !is_known(path, *entry))
-                .map(|(commit, _)| Seen::Commit(commit.clone()))
-                .collect();
-            if !foreign.is_empty() {
-                let is_directory = entries
-                    .iter()
-                    .any(|(_, e)| e.is_some_and(|e| e.mode.is_directory()));
-                let commits = foreign.iter().filter_map(Seen::commit);
-                let brought = commits.clone().count() > 0 && !commits.clone().any(is_own);
-                let said = "by commits that were not created here, and reset";
-                changes.push(Change {
-                    place: Place::Path(path.clone()),
-                    kind: Kind::Modified,
-                    seen: foreign,
-                    is_directory,
-                    detail: brought.then(|| said.to_owned()),
-                });
-            }
+            };
+            let brought = !commits.iter().any(|commit| is_own(commit));
+            let said = "by commits that were not created here, and reset";
+            let seen = Seen::Commit((*first).clone());
+            let mut change = Change::new(Place::Path(path.clone()), Kind::Modified, seen);
+            let all = commits.iter().map(|commit| Seen::Commit((*commit).clone()));
+            change.seen.extend(all);
+            change.detail = brought.then(|| said.to_owned());
+            let mut entries = entries.iter().filter_map(|(_, entry)| *entry);
+            change.is_directory = entries.any(|entry| entry.mode.is_directory());
+            changes.push(change);
         }
         changes
     }
@@ -248,16 +241,10 @@ fn one(objects: &Objects, id: &CommitId, abandoned: bool) -> Result<OwnCommit, W
     // the other way round it gives what the parent had
     let before_all = objects.difference(Some(&commit.tree), parent.as_ref())?;
     let changes = entries.iter().filter_map(|(path, now)| {
-        let before = |path: &RepoPath| before_all.get(path).copied().flatten();
+        let before = before_all.get(path).copied().flatten();
         let was_directory = || has_below(&before_all, path);
-        let kind = kind_between(before(path), *now, &was_directory)?;
-        Some(change(
-            path,
-            kind,
-            before(path),
-            *now,
-            Seen::Commit(id.clone()),
-        ))
+        let seen = Seen::Commit(id.clone());
+        change_between(path, before, *now, seen, &was_directory)
     });
     Ok(OwnCommit {
         changes: changes.collect(),
@@ -275,46 +262,34 @@ fn one(objects: &Objects, id: &CommitId, abandoned: bool) -> Result<OwnCommit, W
 pub fn uncommitted(known: &Worktree, survey: &Survey, with_ignored: bool) -> Vec<Change> {
     let states = &survey.states;
     let manifest = &states.manifest;
-    let mut paths = survey.uncommitted(known);
-    if with_ignored {
-        let ignored = states.untracked.iter();
-        let ignored = ignored.filter(|(_, seen)| **seen == Seen::Ignored);
-        paths.extend(ignored.map(|(path, _)| path.clone()));
-        paths.sort_unstable();
-        paths.dedup();
-    }
-    let placed = survey.placed_changes();
+    let ignored = states.untracked.iter();
+    let ignored = ignored.filter(|(_, seen)| with_ignored && **seen == Seen::Ignored);
+    let mut paths: BTreeSet<RepoPath> = survey.uncommitted(known).into_iter().collect();
+    paths.extend(ignored.map(|(path, _)| path.clone()));
     paths.retain(|path| states.placed.get(path).is_none());
     let changes = paths.iter().filter_map(|path| {
-        let head = entry_in(manifest, &states.head, path);
-        let disk = entry_in(manifest, &states.disk, path);
+        let at = |delta: &Delta| entry_in(manifest, delta, path);
+        let (head, disk) = (at(&states.head), at(&states.disk));
+        let staged = states.index.deltas.first().map_or(head, at);
         let there = matches!(states.disk.get(path), Some(Some(_)));
         let absent =
             !there && known.scope.verdict(path, EntryKind::File).access == Access::Excluded;
-        let staged = states.index.deltas.first();
-        let staged = staged.map_or(head, |delta| entry_in(manifest, delta, path));
-        let was_directory = || manifest.has_directory(path);
         let on_disk = !absent && !same(head, disk);
         let now = if on_disk { disk } else { staged };
-        let kind = kind_between(head, now, &was_directory)?;
-        let mut seen = BTreeSet::new();
+        let seen = states.index.hidden.get(path);
+        let seen = seen.or_else(|| states.untracked.get(path));
+        let seen = seen.filter(|_| on_disk).cloned().unwrap_or(Seen::Disk);
+        let was_directory = || manifest.has_directory(path);
+        let mut change = change_between(path, head, now, seen, &was_directory)?;
         if staged != head {
-            seen.insert(Seen::Index);
+            change.seen.insert(Seen::Index);
         }
-        if on_disk {
-            let hidden = states
-                .index
-                .hidden
-                .get(path)
-                .map(|flag| Seen::Hidden(*flag));
-            let untracked = || states.untracked.get(path).cloned();
-            seen.insert(hidden.or_else(untracked).unwrap_or(Seen::Disk));
+        if !on_disk {
+            change.seen.remove(&Seen::Disk);
         }
-        let mut found = change(path, kind, head, now, Seen::Disk);
-        found.seen = seen;
-        Some(found)
+        Some(change)
     });
-    let mut changes: Vec<Change> = changes.chain(placed.cloned()).collect();
+    let mut changes: Vec<Change> = changes.chain(survey.placed_changes().cloned()).collect();
     changes.sort();
     changes
 }
@@ -322,28 +297,7 @@ pub fn uncommitted(known: &Worktree, survey: &Survey, with_ignored: bool) -> Vec
 /// Whether a tree that is told as a difference has something below a path.
 fn has_below(tree: &Delta, path: &RepoPath) -> bool {
     let first = RepoPath::child(Some(path), b"");
-    let mut below = tree.range(first..);
-    below
-        .by_ref()
-        .take_while(|(other, _)| other.is_below(path.as_bstr()))
-        .any(|(_, entry)| entry.is_some())
-}
-
-/// Makes the change of a path from one tree to another.
-#[must_use]
-pub fn change(
-    path: &RepoPath,
-    kind: Kind,
-    before: Option<Entry>,
-    now: Option<Entry>,
-    seen: Seen,
-) -> Change {
-    let both = [before, now];
-    Change {
-        place: Place::Path(path.clone()),
-        kind,
-        seen: BTreeSet::from([seen]),
-        is_directory: both.iter().flatten().any(|e| e.mode.is_directory()),
-        detail: None,
-    }
+    let below = tree.range(first..);
+    let mut below = below.take_while(|(other, _)| other.is_below(path.as_bstr()));
+    below.any(|(_, entry)| entry.is_some())
 }

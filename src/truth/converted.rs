@@ -13,6 +13,7 @@ use crate::disk::files::Temporary;
 use crate::disk::{DiskError, files};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::git::Git;
+use crate::git::objects::ObjectFormat;
 use crate::manifest::Manifest;
 use crate::path::RepoPath;
 use crate::worktree::repository::Repository;
@@ -143,7 +144,7 @@ impl Converted<'_> {
         delta: &Delta,
         stored: &BTreeSet<RepoPath>,
         settled: &BTreeSet<RepoPath>,
-    ) -> BTreeMap<(RepoPath, ObjectId), Mode> {
+    ) -> Blobs {
         let mut wanted = BTreeMap::new();
         let there = delta.iter().filter_map(|(p, e)| Some((p, (*e)?)));
         let open = there.filter(|(path, e)| e.mode.is_regular() && !settled.contains(*path));
@@ -169,28 +170,41 @@ impl Converted<'_> {
         settled: &mut BTreeSet<RepoPath>,
     ) -> Result<(), WorktreeError> {
         let wanted = self.wanted(delta, stored, settled);
-        if wanted.is_empty() {
-            return Ok(());
-        }
-        let asked: Vec<(String, Vec<u8>)> = wanted
-            .keys()
-            .map(|(path, id)| (id.to_string(), path.as_bstr().to_vec()))
-            .collect();
-        let answers = git.cat_file_filters(&asked)?;
-        for (((path, id), mode), content) in wanted.into_iter().zip(answers) {
-            let Some(content) = content else { continue };
-            let format = self.repository.format;
-            let raw = format.hash_blob(content.len() as u64, &mut content.as_slice());
-            let now = delta.get(&path).copied().flatten();
-            if let (Ok(raw), Some(now)) = (raw, now)
-                && raw == now.id
-            {
-                delta.insert(path.clone(), Some(Entry { mode, id }));
-                settled.insert(path);
-            }
-        }
+        settled.extend(undo_checkout(git, self.repository.format, wanted, delta)?);
         Ok(())
     }
+}
+
+/// Blobs that files on disk may have been written from, with the modes of the files.
+pub(super) type Blobs = BTreeMap<(RepoPath, ObjectId), Mode>;
+
+/// Lets git write these blobs as a checkout does, and gives each file that has the bytes of one the
+/// id of that. Returns their paths.
+pub(super) fn undo_checkout(
+    git: &Git,
+    format: ObjectFormat,
+    blobs: Blobs,
+    delta: &mut Delta,
+) -> Result<Vec<RepoPath>, WorktreeError> {
+    let mut settled = Vec::new();
+    if blobs.is_empty() {
+        return Ok(settled);
+    }
+    let asked = blobs.keys();
+    let asked = asked.map(|(path, id)| (id.to_string(), path.as_bstr().to_vec()));
+    let answers = git.cat_file_filters(&asked.collect::<Vec<_>>())?;
+    for (((path, id), mode), content) in blobs.into_iter().zip(answers) {
+        let Some(content) = content else { continue };
+        let raw = format.hash_blob(content.len() as u64, &mut content.as_slice());
+        let now = delta.get(&path).copied().flatten();
+        if let (Ok(raw), Some(now)) = (raw, now)
+            && raw == now.id
+        {
+            delta.insert(path.clone(), Some(Entry { mode, id }));
+            settled.push(path);
+        }
+    }
+    Ok(settled)
 }
 
 fn changes_attributes(tree: &Delta) -> bool {

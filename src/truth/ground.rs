@@ -5,18 +5,22 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
-use crate::change::{Change, ChangeSet, Kind, Place, SharedChange};
+use camino::Utf8PathBuf;
+
+use crate::change::{Cause, Change, ChangeSet, Kind, Place, SharedChange};
 use crate::compare::{Delta, entry_in, merge_references, same};
 use crate::entry::{Entry, ObjectId};
 use crate::git::Git;
+use crate::git::hooks::journal;
 use crate::git::objects::Objects;
 use crate::manifest::Manifest;
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::truth::commits::History;
 use crate::truth::heads::Heads;
-use crate::truth::integrity::{Surroundings, plain};
-use crate::truth::tips::{Tips, recorded_tips};
+use crate::truth::integrity::{self, broken_links, changed_files, past_the_hooks, pipes};
+use crate::truth::shared;
+use crate::truth::tips::{self, Tips, recorded_tips};
 use crate::worktree::repository::Repository;
 use crate::worktree::{Worktree, WorktreeError};
 
@@ -30,6 +34,9 @@ pub struct Terms {
     /// Files of more bytes are only read where their size does not tell that they are new; none where
     /// all are read, for callers that need the content.
     pub unread_above: Option<u64>,
+    /// Another index than the worktree's own: the one that a hook was given (`GIT_INDEX_FILE`,
+    /// githooks(5)), with what is to be committed.
+    pub index: Option<Utf8PathBuf>,
 }
 
 /// Holds what everything is read from.
@@ -46,10 +53,7 @@ pub struct Ground<'a> {
 pub struct Sources {
     pub heads: Heads,
     pub compared: Compared,
-    pub wrong: Vec<Change>,
-    pub shared: Vec<SharedChange>,
-    /// Where HEAD and the branch have been.
-    pub been_on: Vec<CommitId>,
+    pub around: Surroundings,
     /// The commits of its own, the newest first, and what they touched.
     pub commits: Vec<CommitId>,
     pub history: History,
@@ -67,16 +71,17 @@ impl Sources {
     }
 
     /// Net changes, with what is wrong around the worktree.
-    pub fn around(&mut self, terms: &Terms, known: &Worktree, changes: Vec<Change>) -> ChangeSet {
-        self.wrong.sort();
-        self.wrong.dedup();
-        self.shared.sort();
-        let base = terms.base.as_ref().unwrap_or(&known.record.base.commit);
-        let base = base.clone();
+    pub fn changes(&mut self, ground: &Ground<'_>, changes: Vec<Change>) -> ChangeSet {
+        let around = &mut self.around;
+        around.wrong.sort();
+        around.wrong.dedup();
+        around.shared.sort();
+        let base = ground.terms.base.as_ref();
+        let base = base.unwrap_or(&ground.known.record.base.commit).clone();
         let head = self.heads.head.clone().unwrap_or_else(|| base.clone());
         ChangeSet {
-            integrity: std::mem::take(&mut self.wrong),
-            shared: std::mem::take(&mut self.shared),
+            integrity: std::mem::take(&mut around.wrong),
+            shared: std::mem::take(&mut around.shared),
             ..ChangeSet::new(base, head, changes)
         }
     }
@@ -91,7 +96,8 @@ impl Ground<'_> {
             let mut known = compared.committed.iter().chain(&compared.tip);
             known.any(|reference| same(at(reference), entry))
         };
-        let is_own = |id: &CommitId| sources.been_on.contains(id) || sources.heads.was_on(id);
+        let is_own =
+            |id: &CommitId| sources.around.been_on.contains(id) || sources.heads.was_on(id);
         sources.history.put_back(net, &is_known, &is_own)
     }
 
@@ -100,15 +106,14 @@ impl Ground<'_> {
     /// # Errors
     /// Fails when the base, the record or the common repository cannot be read.
     pub fn sources(&self) -> Result<Sources, WorktreeError> {
-        let (repository, record) = (self.repository, &self.known.record);
-        let effort = &self.terms.effort;
-        let heads = Heads::read(repository, self.known, effort)?;
-        let around = Surroundings::read(repository, self.known, &heads, effort)?;
-        let mut wrong = around.wrong;
+        let (record, effort) = (&self.known.record, &self.terms.effort);
+        let heads = Heads::read(self.repository, self.known, effort)?;
+        let mut around = self.surroundings(&heads)?;
         let compared = self.compared(&heads, &around.tips);
         let compared = effort.or(compared, || Compared::with_nothing_but(self))?;
-        if let Some(detail) = heads.astray(record, compared.base_lost) {
-            wrong.push(plain(Place::Head, Kind::Ref, Some(detail)));
+        if let Some(said) = heads.astray(record, compared.base_lost) {
+            let change = Change::detailed(Place::Head, Kind::Ref, said);
+            around.wrong.push(change);
         }
         let commits = heads.new_commits(&self.git, &compared.tips.trusted, &around.been_on);
         let commits = effort.or(commits, Vec::new)?;
@@ -117,13 +122,76 @@ impl Ground<'_> {
         Ok(Sources {
             heads,
             compared,
-            wrong,
-            shared: around.shared,
-            been_on: around.been_on,
+            around,
             commits,
             history,
         })
     }
+
+    fn surroundings(&self, heads: &Heads) -> Result<Surroundings, WorktreeError> {
+        let (repository, known, effort) = (self.repository, self.known, &self.terms.effort);
+        let record = &known.record;
+        let mut around = Surroundings {
+            wrong: broken_links(repository, record).into_iter().collect(),
+            shared: Vec::new(),
+            tips: recorded_tips(record),
+            been_on: Vec::new(),
+        };
+        if known.is_without(repository) {
+            // nothing of it can be held against what was recorded
+            return Ok(around);
+        }
+        let files = effort.or(changed_files(repository, record), Default::default)?;
+        around.wrong.extend(files.0);
+        around.shared.extend(files.1);
+        let pipes = pipes(record);
+        let journal = if pipes.contains(&journal::FILE) {
+            None
+        } else {
+            effort.or(known.journal(), || None)?
+        };
+        around.wrong.extend(pipes.into_iter().map(|name| {
+            let said = "a pipe stands in its place: git would wait for it";
+            integrity::integrity(Place::Admin(name.into()), said)
+        }));
+        let silent = past_the_hooks(record, journal.as_ref(), heads);
+        around.wrong.extend(silent);
+        let journal = journal.unwrap_or_default();
+        let own = record.branch.full_ref();
+        for name in ["HEAD", &own] {
+            let places = journal.places(name.as_bytes());
+            around.been_on.extend(places.cloned());
+        }
+        let made_here = heads.made_here();
+        let rewired = effort.or(shared::rewired_remotes(repository, known), Vec::new)?;
+        let tips = tips::find(repository, record, &made_here, &journal, &rewired);
+        around.tips = effort.or(tips, || recorded_tips(record))?;
+        let is_made_here = |commit: &CommitId| made_here.contains(commit);
+        let found = shared::changes(repository, known, &journal, &is_made_here);
+        let found = effort.or(found, Vec::new)?;
+        for name in &around.tips.untrusted {
+            let place = Place::Git(name.as_str().into());
+            if !found.iter().any(|one| one.change.place == place) {
+                let said = "it moved, and git's logs do not show by whom";
+                let change = SharedChange::new(place, Kind::Ref, said, Cause::Unknown);
+                around.shared.push(change);
+            }
+        }
+        around.shared.extend(found);
+        Ok(around)
+    }
+}
+
+/// Holds what surrounds a worktree.
+pub struct Surroundings {
+    /// What is wrong with it and its private git directory.
+    pub wrong: Vec<Change>,
+    /// What is not as it was of what it shares.
+    pub shared: Vec<SharedChange>,
+    /// Which commits count as work of others.
+    pub tips: Tips,
+    /// Where HEAD and the branch have been, as the journal says.
+    pub been_on: Vec<CommitId>,
 }
 
 /// Holds the trees of what a worktree is on, and what each may be without anybody's doing.
@@ -366,64 +434,49 @@ impl References {
     }
 }
 
-/// Decides what a failure to read means, and remembers what is missing.
+/// Decides what a failure to read means: the end, or with [`Effort::best`] that it is noted.
 #[derive(Debug, Default)]
-pub struct Effort {
-    missing: Option<RefCell<Vec<String>>>,
-}
+pub struct Effort(Option<RefCell<Vec<String>>>);
 
 impl Effort {
-    /// Every failure ends the reading.
-    #[must_use]
-    pub const fn strict() -> Self {
-        Self { missing: None }
-    }
-
     /// Goes on without what cannot be read (`--best-effort`).
     #[must_use]
-    pub const fn best() -> Self {
-        Self {
-            missing: Some(RefCell::new(Vec::new())),
-        }
+    pub fn best() -> Self {
+        Self(Some(RefCell::default()))
     }
 
     /// Gives what was read; or, if that failed and reading goes on, what stands in for it.
     ///
     /// # Errors
-    /// Fails as the reading did, under [`Effort::strict`].
+    /// Fails as the reading did, unless with the best effort.
     pub fn or<T, E: Into<WorktreeError>>(
         &self,
         read: Result<T, E>,
         instead: impl FnOnce() -> T,
     ) -> Result<T, WorktreeError> {
-        match read {
-            Ok(read) => Ok(read),
-            Err(error) => {
-                let error = error.into();
-                if self.missing.is_none() {
-                    return Err(error);
-                }
+        match (read.map_err(Into::into), &self.0) {
+            (Err(error), Some(_)) => {
                 self.note(&error);
                 Ok(instead())
             }
+            (read, _) => read,
         }
     }
 
     /// Remembers what is missing where nothing failed for it: damage that is part of the answer.
     pub fn note(&self, missing: &dyn fmt::Display) {
-        if let Some(all) = &self.missing {
-            let text = missing.to_string();
-            let mut all = all.borrow_mut();
-            if !all.contains(&text) {
-                all.push(text);
-            }
+        let text = missing.to_string();
+        if let Some(all) = &self.0
+            && !all.borrow().contains(&text)
+        {
+            all.borrow_mut().push(text);
         }
     }
 
     /// What is missing, in the words of the failures; nothing when the answer is whole.
     #[must_use]
     pub fn missing(&self) -> Vec<String> {
-        let all = self.missing.as_ref();
+        let all = self.0.as_ref();
         all.map(|all| all.borrow().clone()).unwrap_or_default()
     }
 }
@@ -442,7 +495,7 @@ mod tests {
 
     #[test]
     fn a_failure_ends_a_strict_reading_and_only_that() {
-        assert!(Effort::strict().or(failure(), || 1).is_err());
+        assert!(Effort::default().or(failure(), || 1).is_err());
         let best = Effort::best();
         assert_eq!(best.or(failure(), || 1).ok(), Some(1));
         assert_eq!(best.or(Ok::<_, GitError>(2), || 1).ok(), Some(2));

@@ -6,28 +6,14 @@ use std::iter::Peekable;
 use std::slice::Iter;
 
 use bstr::BStr;
-use camino::Utf8PathBuf;
 
-use crate::change::IndexFlag;
+use crate::change::Seen;
 use crate::compare::Delta;
-use crate::disk::files;
-use crate::git::index::{NotRaw, RawEntry, RawIndex, Stage, read_index};
-use crate::git::objects::ObjectFormat;
-use crate::git::require_file;
+use crate::git::index::{OpenIndex, RawEntry, Stage};
 use crate::manifest::{Item, Manifest};
 use crate::path::RepoPath;
 use crate::scope::{Access, Classifier, EntryKind};
 use crate::worktree::Worktree;
-use crate::worktree::repository::Repository;
-
-/// Says which index is looked at.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum IndexFile {
-    /// The worktree's own.
-    Own,
-    /// The one that a hook was given (`GIT_INDEX_FILE`, githooks(5)): what is to be committed.
-    Given(Utf8PathBuf),
-}
 
 /// Holds what an index says.
 #[derive(Clone, Debug, Default)]
@@ -35,86 +21,27 @@ pub struct IndexState {
     /// How it differs from the base: one difference, and in a conflict a second one with
     /// "theirs" where the first has "ours".
     pub deltas: Vec<Delta>,
-    /// Paths that a flag hides from git's own eyes.
-    pub hidden: BTreeMap<RepoPath, IndexFlag>,
+    /// Paths that a flag hides from git's own eyes, with how they are seen.
+    pub hidden: BTreeMap<RepoPath, Seen>,
     /// Whether it is missing or cannot be read.
     pub damaged: bool,
 }
 
-/// Holds an index as it stands in its file, not compared with anything yet.
-pub struct LoadedIndex {
-    path: Utf8PathBuf,
-    format: ObjectFormat,
-    /// None when there is none, or it cannot be read.
-    content: Option<Loaded>,
-}
-
-enum Loaded {
-    /// Its bytes, and whether the checksum is theirs.
-    Raw(RawIndex, bool),
-    /// It is not plain: only `gix` can read it.
-    Special,
-}
-
-impl LoadedIndex {
-    /// Reads the file, and checks that it is whole, which takes as long as to read the entries.
-    #[must_use]
-    pub fn read(repository: &Repository, known: &Worktree, file: &IndexFile) -> Self {
-        let format = repository.format;
-        let path = match file {
-            IndexFile::Own => known.record.admin_dir.join("index"),
-            IndexFile::Given(path) => path.clone(),
-        };
-        // a FIFO would be waited for; `read_index` says what stands there
-        let content = require_file(&path).ok();
-        let content = content.and_then(|()| files::read(&path).ok().flatten());
-        let content = content.map(|bytes| match RawIndex::new(bytes, format.length()) {
-            Ok(raw) => {
-                let is_whole = raw.is_whole(format);
-                Loaded::Raw(raw, is_whole)
-            }
-            Err(NotRaw::Special | NotRaw::Damaged) => Loaded::Special,
-        });
-        Self {
-            path,
-            format,
-            content,
-        }
-    }
-}
-
 impl IndexState {
-    /// Compares an index with the base.
+    /// Compares an index with the base; none is damaged.
     #[must_use]
-    pub fn compare(known: &Worktree, manifest: &Manifest, index: &LoadedIndex) -> Self {
-        let damaged = || Self {
+    pub fn compare(known: &Worktree, manifest: &Manifest, index: Option<&OpenIndex>) -> Self {
+        let mut comparing = Comparing::new(known, manifest);
+        let compared = index.and_then(|index| {
+            for entry in index.entries() {
+                comparing.take(entry?);
+            }
+            comparing.end()
+        });
+        compared.unwrap_or(Self {
             damaged: true,
             ..Self::default()
-        };
-        match &index.content {
-            None | Some(Loaded::Raw(_, false)) => return damaged(),
-            Some(Loaded::Raw(raw, true)) => {
-                if let Some(state) = Self::compare_raw(known, manifest, raw) {
-                    return state;
-                }
-            }
-            Some(Loaded::Special) => {}
-        }
-        match read_index(&index.path, index.format) {
-            Ok(entries) if files::exists(&index.path) => {
-                let mut comparing = Comparing::new(known, manifest);
-                entries.iter().for_each(|entry| comparing.take(entry.raw()));
-                comparing.end().unwrap_or_else(damaged)
-            }
-            Ok(_) | Err(_) => damaged(),
-        }
-    }
-
-    /// None where the index is not plain, or not whole.
-    fn compare_raw(known: &Worktree, manifest: &Manifest, index: &RawIndex) -> Option<Self> {
-        let mut comparing = Comparing::new(known, manifest);
-        index.each(|entry| comparing.take(entry)).ok()?;
-        comparing.end()
+        })
     }
 
     /// Whether it has an entry for a path that the base does not have.
@@ -133,7 +60,7 @@ struct Comparing<'a> {
     group: Vec<RawEntry<'a>>,
     ours: Delta,
     theirs: Delta,
-    hidden: BTreeMap<RepoPath, IndexFlag>,
+    hidden: BTreeMap<RepoPath, Seen>,
     is_odd: bool,
 }
 
@@ -229,8 +156,12 @@ impl<'a> Comparing<'a> {
             self.is_odd = true;
             return;
         };
-        if let Some(flag) = flag_of(&mut self.classifier, &path, &first) {
-            self.hidden.insert(path.clone(), flag);
+        let kind = EntryKind::of(first.entry.mode);
+        let mut access = || self.classifier.verdict(&path, kind).access;
+        if first.assume_unchanged {
+            self.hidden.insert(path.clone(), Seen::AssumeUnchanged);
+        } else if first.skip_worktree && access() != Access::Excluded {
+            self.hidden.insert(path.clone(), Seen::SkipWorktree);
         }
         if let Some(theirs) = theirs {
             self.theirs.insert(path.clone(), theirs);
@@ -239,17 +170,4 @@ impl<'a> Comparing<'a> {
             self.ours.insert(path, now);
         }
     }
-}
-
-fn flag_of(
-    classifier: &mut Classifier<'_>,
-    path: &RepoPath,
-    entry: &RawEntry<'_>,
-) -> Option<IndexFlag> {
-    if entry.assume_unchanged {
-        return Some(IndexFlag::AssumeUnchanged);
-    }
-    let kind = EntryKind::of(entry.entry.mode);
-    let mut access = || classifier.verdict(path, kind).access;
-    (entry.skip_worktree && access() != Access::Excluded).then_some(IndexFlag::SkipWorktree)
 }

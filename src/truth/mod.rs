@@ -24,23 +24,22 @@ use std::thread::ScopedJoinHandle;
 
 use crate::change::{Change, ChangeSet, Kind, Place, Seen};
 use crate::compare::{Delta, State, compare};
-use crate::disk::DiskError;
 use crate::disk::drift::Proof;
 use crate::disk::scan::{Begun, HashBlob, Names, Unreadable, Walk};
+use crate::disk::{DiskError, files};
 use crate::git::GitMode;
+use crate::git::index::OpenIndex;
 use crate::path::RepoPath;
 use crate::placed::Placed;
 use crate::scope::{Access, EntryKind};
 use crate::truth::ground::{Ground, Sources};
-use crate::truth::index::{IndexState, LoadedIndex};
-use crate::truth::integrity::plain;
+use crate::truth::index::IndexState;
 use crate::truth::walk::DiskState;
 use crate::walked::Walked;
 use crate::worktree::repository::Repository;
 use crate::worktree::{Worktree, WorktreeError};
 
 pub use ground::{Effort, Terms};
-pub use index::IndexFile;
 pub use survey::{States, Survey};
 
 /// Collects everything.
@@ -48,12 +47,8 @@ pub use survey::{States, Survey};
 /// # Errors
 /// Fails when the base, the record or the common repository cannot be read. Damage inside the
 /// worktree is no error but part of the answer.
-pub fn collect(
-    repository: &Repository,
-    known: &Worktree,
-    index_file: &IndexFile,
-) -> Result<Survey, WorktreeError> {
-    collect_with(repository, known, index_file, &Terms::default())
+pub fn collect(repository: &Repository, known: &Worktree) -> Result<Survey, WorktreeError> {
+    collect_with(repository, known, &Terms::default())
 }
 
 /// Collects everything in these terms.
@@ -63,21 +58,27 @@ pub fn collect(
 pub fn collect_with(
     repository: &Repository,
     known: &Worktree,
-    index_file: &IndexFile,
     terms: &Terms,
 ) -> Result<Survey, WorktreeError> {
     let repository = &known.readable_repository(repository);
     std::thread::scope(|threads| {
-        let index = threads.spawn(|| LoadedIndex::read(repository, known, index_file));
-        survey(repository, known, index, terms)
+        let own = known.record.admin_dir.join("index");
+        let file = terms.index.clone().unwrap_or(own);
+        let there = files::exists(&file);
+        let read = move || {
+            OpenIndex::read(&file, repository.format)
+                .ok()
+                .filter(|_| there)
+        };
+        survey(repository, known, threads.spawn(read), terms)
     })
 }
 
-/// Reads everything but the bytes of the index, which another thread reads.
+/// Reads everything but the index, which another thread reads.
 fn survey(
     repository: &Repository,
     known: &Worktree,
-    index: ScopedJoinHandle<'_, LoadedIndex>,
+    index: ReadIndex<'_>,
     terms: &Terms,
 ) -> Result<Survey, WorktreeError> {
     let effort = &terms.effort;
@@ -114,87 +115,73 @@ fn survey(
         Ok::<_, WorktreeError>((sources, index, disk))
     })?;
     let untracked = ignored::classify(&ground, &sources, &placed, &disk.delta, &index)?;
-    let files = Files {
-        index: &index,
-        disk: &disk,
-        untracked: &untracked,
-    };
-    let mut changes = ground.net(&sources, Some(&files));
-    changes.extend(disk.of_placed());
+    let mut changes = ground.net(&sources, Some((&index, &disk, &untracked)));
+    changes.extend(disk.placed.values().cloned());
     changes.sort();
+    let scope = &known.scope;
     let mut states = vec![&sources.compared.head, &disk.delta];
     states.extend(&index.deltas);
-    let contents = leaks::contents(&changes, &states);
-    let leaks = leaks::leaks(&known.scope, &ground.manifest, &contents);
+    let leaks = leaks::leaks(scope, &ground.manifest, &leaks::contents(&changes, &states));
     let links_out = leaks::links_out(known, &changes, &disk.delta);
     let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
-    let mut put_back = ground.put_back(&sources, &net);
+    let mut history = ground.put_back(&sources, &net);
     let past = sources.history.contents(&net);
-    put_back.extend(leaks::leaks(&known.scope, &ground.manifest, &past));
+    history.extend(leaks::leaks(scope, &ground.manifest, &past));
     let mut more = disk.present(&ground, &sources.compared.working, &net);
     let drifted = disk.permissions.iter().filter(|path| !net.contains(path));
-    more.extend(drifted.map(|path| plain(Place::Path(path.clone()), Kind::Perm, None)));
+    more.extend(drifted.map(|path| Change::new(Place::Path(path.clone()), Kind::Perm, Seen::Disk)));
     changes.extend(more);
     changes.sort();
     let changes = ChangeSet {
-        history: put_back,
+        history,
         leaks,
         links_out,
-        ..sources.around(ground.terms, known, changes)
+        ..sources.changes(&ground, changes)
     };
-    let states = States {
-        manifest: ground.manifest,
-        head: sources.compared.head,
-        reference: sources
-            .compared
-            .committed
-            .into_iter()
-            .next()
-            .unwrap_or_default(),
-        arriving: sources.compared.arriving,
-        index,
-        disk: disk.delta,
-        untracked,
-        placed,
-        unreadable: disk.unreadable,
-        sizes: disk.sizes,
-    };
+    let compared = sources.compared;
     Ok(Survey {
         changes,
-        states,
+        states: States {
+            manifest: ground.manifest,
+            head: compared.head,
+            reference: compared.committed.into_iter().next().unwrap_or_default(),
+            arriving: compared.arriving,
+            index,
+            disk: disk.delta,
+            untracked,
+            placed,
+            unreadable: disk.unreadable,
+            sizes: disk.sizes,
+        },
         heads: sources.heads,
-        nearest: sources.compared.nearest,
+        nearest: compared.nearest,
         commits: sources.commits,
-        trusted: sources.compared.tips.trusted,
+        trusted: compared.tips.trusted,
         walked: (!disk.walked.is_empty()).then(|| walked.with(disk.walked)),
     })
 }
 
-/// Holds what is looked at beside commits: the index and the disk.
-pub struct Files<'a> {
-    index: &'a IndexState,
-    disk: &'a DiskState,
-    untracked: &'a BTreeMap<RepoPath, Seen>,
-}
+/// The index, as another thread reads it; none where it cannot be read.
+type ReadIndex<'t> = ScopedJoinHandle<'t, Option<OpenIndex>>;
+
+/// What is looked at beside commits: the index, the disk, and how what is untracked is seen.
+type Files<'a> = (&'a IndexState, &'a DiskState, &'a BTreeMap<RepoPath, Seen>);
 
 impl Ground<'_> {
     /// Reads everything but the disk.
-    fn read_sources(
-        &self,
-        index: ScopedJoinHandle<'_, LoadedIndex>,
-    ) -> Result<(Sources, IndexState), WorktreeError> {
+    fn read_sources(&self, index: ReadIndex<'_>) -> Result<(Sources, IndexState), WorktreeError> {
         let mut sources = self.sources()?;
-        let loaded = index.join();
-        let loaded = loaded.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        let index = IndexState::compare(self.known, &self.manifest, &loaded);
+        let index = index.join();
+        let index = index.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let index = IndexState::compare(self.known, &self.manifest, index.as_ref());
+        let wrong = &mut sources.around.wrong;
         if index.damaged {
             let effort = &self.terms.effort;
             effort.note(&"cannot read the worktree's index: it is missing or damaged");
-            let detail = Some("it is missing or cannot be read".to_owned());
-            let place = Place::Admin("index".into());
-            sources.wrong.push(plain(place, Kind::Integrity, detail));
+            let said = "it is missing or cannot be read";
+            wrong.push(integrity::integrity(Place::Admin("index".into()), said));
         }
-        sources.wrong.extend(integrity::index_marks(&index));
+        wrong.extend(integrity::index_marks(&index));
         Ok((sources, index))
     }
 
@@ -220,16 +207,11 @@ impl Ground<'_> {
     /// Lays the list of placed files over the manifest; what of it is untracked. What upstream
     /// has and was not merged is in nothing that the worktree answers for.
     fn lay_over(&mut self, placed: Placed, sources: &Sources, index: &IndexState) -> Placed {
-        let mut states: Vec<&Delta> = vec![&sources.compared.head];
-        states.extend(
-            sources
-                .compared
-                .committed
-                .iter()
-                .chain(&sources.compared.working),
-        );
-        states.extend(sources.compared.branch.iter().map(|(branch, _)| branch));
-        states.extend(&index.deltas);
+        let compared = &sources.compared;
+        let references = compared.committed.iter().chain(&compared.working);
+        let branch = compared.branch.iter().map(|(branch, _)| branch);
+        let states = references.chain(branch).chain([&compared.head]);
+        let states: Vec<&Delta> = states.chain(&index.deltas).collect();
         let is_tracked = |path: &RepoPath| {
             let mut states = states.iter();
             states.any(|delta| matches!(delta.get(path), Some(Some(_))))
@@ -246,10 +228,7 @@ impl Ground<'_> {
         sources: &mut Sources,
         placed: &Placed,
     ) -> Result<DiskState, WorktreeError> {
-        let effort = &self.terms.effort;
-        let read = DiskState::read(self, walk, self.proof(placed), sources);
-        let disk = match read {
-            Ok(disk) => disk,
+        let disk = match DiskState::read(self, walk, self.proof(placed), sources) {
             Err(WorktreeError::Disk(error)) => DiskState {
                 unreadable: vec![Unreadable {
                     path: None,
@@ -257,78 +236,46 @@ impl Ground<'_> {
                 }],
                 ..DiskState::default()
             },
-            Err(other) => return Err(other),
+            read => read?,
         };
-        for unreadable in &disk.unreadable {
-            let of = &self.known.record.path;
-            match &unreadable.path {
-                Some(path) => effort.note(&format!("cannot read {path}: {}", unreadable.detail)),
-                None => effort.note(&format!("cannot read {of}: {}", unreadable.detail)),
-            }
+        for Unreadable { path, detail } in &disk.unreadable {
+            let place = path.clone().map_or(Place::Worktree, Place::Path);
+            let shown = path.as_ref().map(ToString::to_string);
+            let shown = shown.unwrap_or_else(|| self.known.record.path.to_string());
+            let effort = &self.terms.effort;
+            effort.note(&format!("cannot read {shown}: {detail}"));
+            let said = format!("it cannot be read: {detail}");
+            let wrong = &mut sources.around.wrong;
+            wrong.push(integrity::integrity(place, said));
         }
-        let unreadable = disk
-            .unreadable
-            .iter()
-            .map(|unreadable| match &unreadable.path {
-                Some(path) => (Place::Path(path.clone()), &unreadable.detail),
-                None => (Place::Worktree, &unreadable.detail),
-            })
-            .map(|(place, why)| {
-                let detail = format!("it cannot be read: {why}");
-                plain(place, Kind::Integrity, Some(detail))
-            });
-        sources.wrong.extend(unreadable);
         Ok(disk)
     }
 
     /// Compares all states with their references: what is committed, and what is in files.
-    pub fn net(&self, sources: &Sources, files: Option<&Files<'_>>) -> Vec<Change> {
-        let committed = |path: &RepoPath| match sources.history.newest(path) {
-            Some(id) => Seen::Commit(id.clone()),
-            None => Seen::Committed,
-        };
+    pub fn net(&self, sources: &Sources, files: Option<Files<'_>>) -> Vec<Change> {
+        let compared = &sources.compared;
+        let with_tip = |all: &[Delta]| [all, compared.tip.as_slice()].concat();
+        let (committed_like, working_like) =
+            (with_tip(&compared.committed), with_tip(&compared.working));
+        let committed = |path: &RepoPath| sources.history.seen(path);
         let never = |_: &RepoPath| false;
-        let committed_like = with_tip(&sources.compared.committed, sources);
-        let mut states = Vec::new();
-        if sources.heads.head.is_some() {
-            let (delta, references) = (&sources.compared.head, committed_like.as_slice());
-            states.push(State {
-                delta,
-                references,
-                seen: &committed,
-                silent: &never,
-            });
-        }
-        if let Some((delta, references)) = &sources.compared.branch {
-            states.push(State {
-                delta,
-                references,
-                seen: &committed,
-                silent: &never,
-            });
-        }
-        match files {
-            Some(files) => self.with_files(sources, files, states),
-            None => compare(&self.manifest, &states),
-        }
-    }
-
-    /// Compares what is committed, and what the index and the disk have.
-    fn with_files(
-        &self,
-        sources: &Sources,
-        files: &Files<'_>,
-        committed: Vec<State<'_>>,
-    ) -> Vec<Change> {
-        let Files {
-            index,
-            disk,
-            untracked,
-        } = files;
-        let in_index = |_: &RepoPath| Seen::Index;
-        let on_disk = |path: &RepoPath| match index.hidden.get(path) {
-            Some(flag) => Seen::Hidden(*flag),
-            None => untracked.get(path).cloned().unwrap_or(Seen::Disk),
+        let head = Some((&compared.head, &committed_like));
+        let head = head.filter(|_| sources.heads.head.is_some());
+        let branch = compared.branch.as_ref().map(|(delta, like)| (delta, like));
+        let commits = head.into_iter().chain(branch);
+        let commits = commits.map(|(delta, references)| State {
+            delta,
+            references,
+            seen: &committed,
+            silent: &never,
+        });
+        let mut states: Vec<State<'_>> = commits.collect();
+        let Some((index, disk, untracked)) = files else {
+            return compare(&self.manifest, &states);
+        };
+        let on_disk = |path: &RepoPath| {
+            let seen = index.hidden.get(path).or_else(|| untracked.get(path));
+            seen.cloned().unwrap_or(Seen::Disk)
         };
         let excluded = |path: &RepoPath| {
             self.known.scope.verdict(path, EntryKind::File).access == Access::Excluded
@@ -337,29 +284,18 @@ impl Ground<'_> {
         // what was placed is not compared with any reference
         let silent =
             |path: &RepoPath| disk.placed.contains_key(path) || !stands(path) && excluded(path);
-        let never = |_: &RepoPath| false;
-        let working_like = with_tip(&sources.compared.working, sources);
-        let mut states = committed;
-        let references = working_like.as_slice();
-        for delta in &index.deltas {
-            states.push(State {
-                delta,
-                references,
-                seen: &in_index,
-                silent: &never,
-            });
-        }
+        states.extend(index.deltas.iter().map(|delta| State {
+            delta,
+            references: &working_like,
+            seen: &|_| Seen::Index,
+            silent: &never,
+        }));
         states.push(State {
             delta: &disk.delta,
-            references,
+            references: &working_like,
             seen: &on_disk,
             silent: &silent,
         });
         compare(&self.manifest, &states)
     }
-}
-
-/// References, and what the newest of upstream has.
-fn with_tip(all: &[Delta], sources: &Sources) -> Vec<Delta> {
-    [all, sources.compared.tip.as_slice()].concat()
 }

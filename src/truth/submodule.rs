@@ -2,7 +2,7 @@
 //! walk, held against the trees of commits. Its git directory is the agent's to write, so no
 //! index, no ignore rule and no setting from there hides what is on disk.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use camino::Utf8PathBuf;
 
@@ -18,7 +18,9 @@ use crate::git::{Git, GitMode};
 use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::name::CommitId;
 use crate::path::RepoPath;
+use crate::truth::converted::{Blobs, undo_checkout};
 use crate::truth::ignored;
+use crate::truth::walk::gitlinks;
 use crate::worktree::repository::Repository;
 use crate::worktree::{Worktree, WorktreeError};
 
@@ -51,16 +53,18 @@ pub fn read(
     path: &RepoPath,
     allowed: &BTreeSet<ObjectId>,
 ) -> Submodule {
-    let seen = OpenSubmodule::open(repository, known, path).and_then(|found| {
-        found.map_or_else(|| Ok(Submodule::default()), |found| found.compare(allowed))
-    });
-    seen.unwrap_or_else(|error| Submodule {
-        unreadable: vec![Unreadable {
-            path: Some(path.clone()),
-            detail: error.to_string(),
-        }],
-        ..Submodule::default()
-    })
+    let found = OpenSubmodule::open(repository, known, path);
+    let seen = found.and_then(|found| found.map(|found| found.compare(allowed)).transpose());
+    match seen {
+        Ok(seen) => seen.unwrap_or_default(),
+        Err(error) => Submodule {
+            unreadable: vec![Unreadable {
+                path: Some(path.clone()),
+                detail: error.to_string(),
+            }],
+            ..Submodule::default()
+        },
+    }
 }
 
 impl<'a> OpenSubmodule<'a> {
@@ -71,8 +75,7 @@ impl<'a> OpenSubmodule<'a> {
         path: &'a RepoPath,
     ) -> Result<Option<Self>, WorktreeError> {
         let relative = path.to_os_path().ok();
-        let relative = relative.and_then(|path| Utf8PathBuf::from_path_buf(path).ok());
-        let Some(relative) = relative else {
+        let Some(relative) = relative.and_then(|path| Utf8PathBuf::from_path_buf(path).ok()) else {
             return Ok(None);
         };
         let directory = known.record.path.join(relative);
@@ -83,25 +86,33 @@ impl<'a> OpenSubmodule<'a> {
         let Some(layout) = own else {
             return Ok(None);
         };
-        let objects = Objects::open(&layout.common_dir, layout.format)?;
         Ok(Some(Self {
+            objects: Objects::open(&layout.common_dir, layout.format)?,
             repository,
             known,
             path,
             directory,
             git,
             layout,
-            objects,
         }))
     }
 
     fn compare(&self, allowed: &BTreeSet<ObjectId>) -> Result<Submodule, WorktreeError> {
+        let mut seen = Submodule::default();
         let Some(head) = self.git.rev_parse_commit("HEAD")? else {
-            return Ok(Submodule::default());
+            return Ok(seen);
         };
         let tree = self.objects.commit(&head)?.tree;
-        let manifest = self.manifest(&tree)?;
-        let mut seen = Submodule::default();
+        // the files of the tree, as though they had been on disk
+        let stat = Stat::default();
+        let item = |(path, entry)| Item {
+            path,
+            base: Some(entry),
+            disk: Some(OnDisk { entry, stat }),
+        };
+        let items = self.objects.list(&tree)?.into_iter().map(item);
+        let manifest = Manifest::new(items.collect(), 0);
+        // what it may be, and last what its HEAD is
         let mut references = Vec::new();
         for id in allowed {
             // one that was never fetched says nothing
@@ -114,20 +125,17 @@ impl<'a> OpenSubmodule<'a> {
         }
         if allowed.is_empty() {
             // a new one: every file of it is, and its git directory
-            references.push(
-                manifest
-                    .items()
-                    .iter()
-                    .map(|i| (i.path.clone(), None))
-                    .collect(),
-            );
-            seen.changes.push(self.own_git());
+            let items = manifest.items().iter();
+            references.push(items.map(|item| (item.path.clone(), None)).collect());
+            let git = Place::Path(self.outer(".git".as_bytes()));
+            let mut change = Change::new(git, Kind::Created, Seen::Disk);
+            change.is_directory = true;
+            seen.changes.push(change);
         }
-        let own = [Delta::new()];
-        let known: Vec<&Delta> = references.iter().chain(&own).collect();
-        let mut delta = self.disk(&manifest, &known, &mut seen)?;
-        self.undo_filters(&manifest, &known, &mut delta)?;
-        self.leave_out_ignored(&manifest, &known, &mut delta)?;
+        references.push(Delta::new());
+        let mut delta = self.disk(&manifest, &references, &mut seen)?;
+        self.undo_filters(&manifest, &references, &mut delta)?;
+        self.leave_out_ignored(&manifest, &references, &mut delta)?;
         let against = |references: &[Delta]| {
             let state = State {
                 delta: &delta,
@@ -137,55 +145,31 @@ impl<'a> OpenSubmodule<'a> {
             };
             compare(&manifest, &[state])
         };
-        if against(&own).is_empty() && seen.unreadable.is_empty() {
-            seen.clean_head = object_id(&head);
+        let (own, allowed) = references.split_last().unzip();
+        let changes = against(allowed.unwrap_or_default()).into_iter();
+        let own = own.map(std::slice::from_ref).unwrap_or_default();
+        if against(own).is_empty() && seen.unreadable.is_empty() {
+            seen.clean_head = ObjectId::from_hex(head.as_str().as_bytes());
         }
-        let changes = against(&references).into_iter();
-        seen.changes.extend(changes.map(|change| Change {
-            place: match change.place {
-                Place::Path(path) => Place::Path(self.outer(&path)),
-                other => other,
-            },
-            ..change
+        seen.changes.extend(changes.map(|change| {
+            let path = change.place.path().map(|path| self.outer(path.as_bstr()));
+            Change {
+                place: path.map_or(Place::Worktree, Place::Path),
+                ..change
+            }
         }));
         Ok(seen)
-    }
-
-    /// The files of a tree, as though they had been on disk.
-    fn manifest(&self, tree: &ObjectId) -> Result<Manifest, WorktreeError> {
-        let stat = Stat {
-            size: 0,
-            mtime: 0,
-            ctime: 0,
-            inode: 0,
-            mode: 0,
-        };
-        let item = |(path, entry)| Item {
-            path,
-            base: Some(entry),
-            disk: Some(OnDisk { entry, stat }),
-        };
-        let items = self.objects.list(tree)?.into_iter().map(item).collect();
-        Ok(Manifest::new(items, 0))
     }
 
     /// Reads every file; how it differs from HEAD's tree.
     fn disk(
         &self,
         manifest: &Manifest,
-        references: &[&Delta],
+        references: &[Delta],
         seen: &mut Submodule,
     ) -> Result<Delta, WorktreeError> {
-        let mut inner: BTreeMap<RepoPath, BTreeSet<ObjectId>> = BTreeMap::new();
-        let of_head = manifest.items().iter().map(|item| (&item.path, item.base));
-        let later = references.iter().copied().flatten();
-        for (path, entry) in of_head.chain(later.map(|(path, entry)| (path, *entry))) {
-            if let Some(entry) = entry.filter(|entry| entry.mode == Mode::Gitlink) {
-                inner.entry(path.clone()).or_default().insert(entry.id);
-            }
-        }
+        let inner = gitlinks(manifest, references);
         let format = self.layout.format;
-        let submodules = inner.keys().cloned().collect();
         let Scan {
             found,
             missing,
@@ -196,51 +180,35 @@ impl<'a> OpenSubmodule<'a> {
             root: &self.directory,
             manifest,
             placed: None,
-            submodules: Some(&submodules),
+            submodules: Some(&inner.keys().cloned().collect()),
             believe: Believe::Nothing,
             names: None,
             unread_above: None,
             hash: &|size, content| format.hash_blob(size, content),
         })?;
-        seen.unreadable
-            .extend(unreadable.into_iter().map(|unreadable| {
-                Unreadable {
-                    path: Some(
-                        unreadable
-                            .path
-                            .map_or_else(|| self.path.clone(), |p| self.outer(&p)),
-                    ),
-                    ..unreadable
-                }
-            }));
+        for Unreadable { path, detail } in unreadable {
+            let path = path.map_or(self.path.clone(), |path| self.outer(path.as_bstr()));
+            let path = Some(path);
+            seen.unreadable.push(Unreadable { path, detail });
+        }
         let mut delta: Delta = missing.into_iter().map(|path| (path, None)).collect();
         for found in found {
             let mut entry = found.entry;
-            let base = manifest
-                .base(&found.path)
-                .filter(|base| base.mode.is_regular());
-            if let Some(base) =
-                base.filter(|_| !self.known.record.file_mode && entry.mode.is_regular())
-            {
+            let base = manifest.base(&found.path);
+            let base = base.filter(|base| base.mode.is_regular() && entry.mode.is_regular());
+            if let Some(base) = base.filter(|_| !self.known.record.file_mode) {
                 entry.mode = base.mode;
             }
             delta.insert(found.path, Some(entry));
         }
         for path in submodules {
-            let below = read(
-                self.repository,
-                self.known,
-                &self.outer(&path),
-                &inner[&path],
-            );
-            let id = below.clean_head.unwrap_or(ObjectId::none());
-            delta.insert(
-                path,
-                Some(Entry {
-                    mode: Mode::Gitlink,
-                    id,
-                }),
-            );
+            let outer = self.outer(path.as_bstr());
+            let below = read(self.repository, self.known, &outer, &inner[&path]);
+            let entry = Entry {
+                mode: Mode::Gitlink,
+                id: below.clean_head.unwrap_or(ObjectId::none()),
+            };
+            delta.insert(path, Some(entry));
             seen.changes.extend(below.changes);
             seen.unreadable.extend(below.unreadable);
         }
@@ -248,73 +216,33 @@ impl<'a> OpenSubmodule<'a> {
         Ok(delta)
     }
 
-    fn own_git(&self) -> Change {
-        Change {
-            place: Place::Path(RepoPath::child(Some(self.path), b".git")),
-            kind: Kind::Created,
-            seen: BTreeSet::from([Seen::Disk]),
-            is_directory: true,
-            detail: None,
-        }
-    }
-
     /// A path in the submodule as one of the repository around it.
-    fn outer(&self, path: &RepoPath) -> RepoPath {
-        RepoPath::child(Some(self.path), path.as_bstr())
+    fn outer(&self, path: &[u8]) -> RepoPath {
+        RepoPath::child(Some(self.path), path)
     }
-}
 
-fn object_id(commit: &CommitId) -> Option<ObjectId> {
-    let digits = commit.as_str().as_bytes().chunks_exact(2);
-    let bytes: Option<Vec<u8>> = digits
-        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
-        .collect();
-    ObjectId::from_bytes(&bytes?)
-}
-
-impl OpenSubmodule<'_> {
     /// A file that is what a checkout would write is what the commit has, if nothing in the
     /// submodule's own git directory says how checkouts write.
     fn undo_filters(
         &self,
         manifest: &Manifest,
-        references: &[&Delta],
+        references: &[Delta],
         delta: &mut Delta,
     ) -> Result<(), WorktreeError> {
         if self.layout.toplevel.as_ref() != Some(&self.directory) || self.sets_conversions()? {
             return Ok(());
         }
-        let mut asked = Vec::new();
-        let regular = |entry: &Option<Entry>| entry.filter(|entry| entry.mode.is_regular());
-        for (path, now) in delta.iter().filter_map(|(p, e)| Some((p, regular(e)?))) {
-            for reference in references {
-                let then = regular(&entry_in(manifest, reference, path));
-                if let Some(then) = then.filter(|then| then.id != now.id) {
-                    asked.push((path.clone(), then.id, now));
-                }
+        let mut blobs = Blobs::new();
+        let regular = |entry: Option<Entry>| entry.filter(|entry| entry.mode.is_regular());
+        let there = delta.iter();
+        for (path, now) in there.filter_map(|(path, entry)| Some((path, regular(*entry)?))) {
+            let at = |reference| regular(entry_in(manifest, reference, path));
+            let others = references.iter().filter_map(at);
+            for then in others.filter(|then| then.id != now.id) {
+                blobs.insert((path.clone(), then.id), now.mode);
             }
         }
-        asked.dedup();
-        if asked.is_empty() {
-            return Ok(());
-        }
-        let blobs: Vec<(String, Vec<u8>)> = asked
-            .iter()
-            .map(|(path, id, _)| (id.to_string(), path.as_bstr().to_vec()))
-            .collect();
-        let answers = self.git.cat_file_filters(&blobs)?;
-        for ((path, id, now), content) in asked.into_iter().zip(answers) {
-            let hash = |content: Vec<u8>| {
-                let size = content.len() as u64;
-                self.layout
-                    .format
-                    .hash_blob(size, &mut content.as_slice())
-                    .ok()
-            };
-            if content.and_then(hash) == Some(now.id) {
-                delta.insert(path, Some(Entry { id, ..now }));
-            }
-        }
+        undo_checkout(&self.git, self.layout.format, blobs, delta)?;
         delta.retain(|path, entry| manifest.base(path) != *entry);
         Ok(())
     }
@@ -340,16 +268,14 @@ impl OpenSubmodule<'_> {
     fn leave_out_ignored(
         &self,
         manifest: &Manifest,
-        references: &[&Delta],
+        references: &[Delta],
         delta: &mut Delta,
     ) -> Result<(), WorktreeError> {
-        let Some(reference) = references.first() else {
-            return Ok(());
-        };
         let recorded = [ignored::EXCLUDES_FILE];
-        let mut rules = ignored::rules(self.known, manifest, &self.objects, reference, &recorded)?;
+        let (known, objects) = (self.known, &self.objects);
+        let mut rules = ignored::rules(known, manifest, objects, &references[0], &recorded)?;
         delta.retain(|path, entry| {
-            let tracked = |reference: &&Delta| entry_in(manifest, reference, path).is_some();
+            let tracked = |reference| entry_in(manifest, reference, path).is_some();
             let unknown = !references.iter().any(tracked);
             !entry.is_some_and(|entry| unknown && ignored::is_ignored(&mut rules, path, entry.mode))
         });

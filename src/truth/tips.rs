@@ -7,7 +7,6 @@
 
 use bstr::ByteSlice;
 
-use crate::disk::files;
 use crate::git::Git;
 use crate::git::GitMode as Mode;
 use crate::git::hooks::journal::Journal;
@@ -27,61 +26,48 @@ pub struct Tips {
     pub untrusted: Vec<String>,
 }
 
-/// Finds the tips for a worktree in which the commits `created_here` were made.
+/// Finds the tips for a worktree in which the commits `created_here` were made. `rewired` are the
+/// remotes that lead elsewhere by now; an empty name stands for all.
 pub fn find(
     repository: &Repository,
     record: &Record,
     created_here: &[CommitId],
     journal: &Journal,
-    rewired: &dyn Fn(&str) -> bool,
+    rewired: &[String],
 ) -> Result<Tips, WorktreeError> {
     let git = repository.git.with_mode(Mode::Hardened);
     let mut tips = Tips::default();
+    let recorded = &record.base.tips;
     tips.trusted.push(record.base.commit.clone());
-    let names: Vec<&str> = record
-        .base
-        .tips
-        .iter()
-        .map(|tip| tip.name.as_str())
-        .collect();
+    let names: Vec<&str> = recorded.iter().map(|tip| tip.name.as_str()).collect();
     let now = if names.is_empty() {
         Vec::new()
     } else {
         git.for_each_ref(&names)?
     };
-    record
-        .base
-        .tips
-        .iter()
-        .for_each(|tip| tips.add(&tip.commit));
+    recorded.iter().for_each(|tip| tips.add(&tip.commit));
     // those that were never moved from here first: they can tell that a move brought nothing else
-    let mut ordered: Vec<&Tip> = record.base.tips.iter().collect();
+    let mut ordered: Vec<&Tip> = recorded.iter().collect();
     ordered.sort_by_key(|tip| journal.places(tip.name.as_bytes()).next().is_some());
     for tip in ordered {
         let Some(current) = now.iter().find(|current| current.name == tip.name) else {
             continue;
         };
-        if current.id == tip.commit {
-            tips.current.push(current.id.clone());
-            continue;
-        }
+        // the user may have taken it over into another of these refs, and pushed it
         if tips.trusted.contains(&current.id) {
             tips.current.push(current.id.clone());
-            // the user took it over into another of these refs, and pushed it
             continue;
         }
-        if files::is_pipe(&repository.common_dir.join("logs").join(&tip.name)) {
+        let Ok(log) = git.reflog(&tip.name) else {
             tips.untrusted.push(tip.name.clone());
             continue;
-        }
-        let log = git.reflog(&tip.name)?;
+        };
         let places = moved_here(tip, &log, journal);
-        if rewired(&tip.name) || tips.lacks_one_that_is_in(&git, &places, &current.id)? {
-            tips.untrusted.push(tip.name.clone());
-            continue;
-        }
         let witness = Witness::read(repository, &git, tip, created_here)?;
-        if !witness.vouches_for_newest(&log, &current.id) {
+        if tracks_any(rewired, &tip.name)
+            || tips.lacks_one_that_is_in(&git, &places, &current.id)?
+            || !witness.vouches_for_newest(&log, &current.id)
+        {
             tips.untrusted.push(tip.name.clone());
             continue;
         }
@@ -89,10 +75,8 @@ pub fn find(
         tips.current.push(current.id.clone());
         // what it passed through counts too: the user may have reworded a commit since that
         // the worktree was rebased on
-        let passed = log
-            .iter()
-            .skip(1)
-            .take_while(|entry| entry.id != tip.commit);
+        let passed = log.iter().skip(1);
+        let passed = passed.take_while(|entry| entry.id != tip.commit);
         for entry in passed.take(PASSED) {
             if witness.vouches_for(entry) {
                 tips.add(&entry.id);
@@ -102,18 +86,13 @@ pub fn find(
     Ok(tips)
 }
 
-/// Whether a ref tracks one of these remotes; an empty name stands for all.
-pub fn tracks_any(remotes: &[String], name: &str) -> bool {
+fn tracks_any(remotes: &[String], name: &str) -> bool {
+    let is_its = |rest: &str, remote: &str| {
+        let below = rest.strip_prefix(remote);
+        remote.is_empty() || below.is_some_and(|below| below.starts_with('/'))
+    };
     let tracked = name.strip_prefix("refs/remotes/");
-    tracked.is_some_and(|rest| {
-        let is_its = |remote: &String| {
-            remote.is_empty()
-                || rest
-                    .strip_prefix(remote.as_str())
-                    .is_some_and(|r| r.starts_with('/'))
-        };
-        remotes.iter().any(is_its)
-    })
+    tracked.is_some_and(|rest| remotes.iter().any(|remote| is_its(rest, remote)))
 }
 
 /// What may be trusted of the tips when nothing is known of now.

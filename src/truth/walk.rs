@@ -10,14 +10,13 @@ use crate::disk::drift::{Difference, Proof};
 use crate::disk::files::Opened;
 use crate::disk::scan::{Begun, Found, Scan, Unreadable};
 use crate::entry::{Entry, Mode, ObjectId};
-use crate::manifest::{Manifest, Stat};
+use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::path::RepoPath;
 use crate::placed::{PlacedFile, PlacedKind};
 use crate::scope::{Access, EntryKind};
 use crate::truth::converted::Converted;
 use crate::truth::ground::{Ground, Sources};
 use crate::truth::submodule;
-use crate::worktree::repository::Repository;
 use crate::worktree::{Worktree, WorktreeError};
 
 /// Holds what the disk says.
@@ -28,7 +27,7 @@ pub struct DiskState {
     /// Read-only files that were made writable, with their content as it was.
     pub permissions: Vec<RepoPath>,
     /// Placed files that are not as they were placed. What stands there now is in `delta`.
-    pub placed: BTreeMap<RepoPath, PlacedChange>,
+    pub placed: BTreeMap<RepoPath, Change>,
     /// What could not be read.
     pub unreadable: Vec<Unreadable>,
     /// What was changed inside submodules.
@@ -39,19 +38,6 @@ pub struct DiskState {
     pub walked: Vec<(RepoPath, Stat)>,
 }
 
-/// Holds what became of a placed file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlacedChange {
-    kind: Kind,
-    detail: Option<&'static str>,
-}
-
-impl From<Kind> for PlacedChange {
-    fn from(kind: Kind) -> Self {
-        Self { kind, detail: None }
-    }
-}
-
 const LINKED: &str = "it is a hard link to the main worktree's file";
 
 /// Whether filters may be started to tell what a checkout would write: not where a setting that runs a
@@ -59,13 +45,11 @@ const LINKED: &str = "it is a hard link to the main worktree's file";
 /// converted file then counts by its raw bytes.
 fn runs_filters(shared: &[SharedChange]) -> bool {
     let ignored = Place::Git("info/exclude".into());
-    let is_planted = |one: &SharedChange| {
-        one.change.kind == Kind::Config
-            && match one.cause {
-                Cause::RunsCode => true,
-                Cause::Hides => one.change.place != ignored,
-                Cause::MadeHere | Cause::Unknown => false,
-            }
+    let is_planted = |one: &SharedChange| match one.cause {
+        _ if one.change.kind != Kind::Config => false,
+        Cause::RunsCode => true,
+        Cause::Hides => one.change.place != ignored,
+        Cause::MadeHere | Cause::Unknown => false,
     };
     !shared.iter().any(is_planted)
 }
@@ -79,17 +63,22 @@ impl DiskState {
         proof: Proof<'_>,
         sources: &Sources,
     ) -> Result<Self, WorktreeError> {
-        let (repository, known, manifest) = (ground.repository, ground.known, &ground.manifest);
+        let (known, manifest) = (ground.known, &ground.manifest);
         let (references, head) = (&sources.compared.working, &sources.compared.head);
         let with_head: Vec<&Delta> = references.iter().chain([head]).collect();
-        let submodules = gitlinks(manifest, &with_head);
+        let mut allowed = gitlinks(manifest, references);
+        for (path, entry) in head {
+            if entry.is_some_and(|entry| entry.mode == Mode::Gitlink) {
+                allowed.entry(path.clone()).or_default();
+            }
+        }
         let Scan {
             found,
             missing,
             submodules,
             unreadable,
             walked,
-        } = walk?.finish(&submodules);
+        } = walk?.finish(&allowed.keys().cloned().collect());
         let mut state = Self {
             unreadable,
             walked,
@@ -99,7 +88,7 @@ impl DiskState {
             if let Some(file) = proof.placed.get(&path) {
                 // git itself takes an empty directory away with what was in it
                 if file.kind != PlacedKind::Directory {
-                    state.placed.insert(path, Kind::Deleted.into());
+                    state.add_placed(path, Kind::Deleted, None, None);
                 }
             } else if manifest.base(&path).is_some() {
                 state.delta.insert(path, None);
@@ -107,67 +96,45 @@ impl DiskState {
         }
         let mut stored = BTreeSet::new();
         for mut found in found {
+            let item = manifest.get(&found.path);
             if let Some(file) = proof.placed.get(&found.path) {
-                state.add_placed(known, manifest, proof, file, found);
+                let recorded = item.and_then(|item| item.disk);
+                state.add_found_placed(known, recorded, proof, file, found);
                 continue;
             }
-            let is_new = manifest.get(&found.path).is_none_or(|i| i.disk.is_none());
-            if is_new && found.entry.mode.is_regular() {
+            if item.is_none_or(|item| item.disk.is_none()) && found.entry.mode.is_regular() {
                 state.sizes.insert(found.path.clone(), found.stat.size);
             }
             if found.is_unread() && ground.may_be_a_blob(&found, &with_head)? {
-                found.entry.id = content_of(repository, known, &found.path)?;
+                found.entry.id = ground.content_of(&found.path)?;
             }
-            if may_be_as_stored(manifest, &found) {
+            if item.is_some_and(|item| may_be_as_stored(item, &found)) {
                 stored.insert(found.path.clone());
             }
-            state.add(known, manifest, found);
+            state.add(known, item, found);
         }
         for path in submodules {
-            state.add_submodule(ground, references, path);
+            state.add_submodule(ground, &allowed[&path], path);
         }
         let converted = Converted {
-            repository,
+            repository: ground.repository,
             known,
             manifest,
             references,
             head,
-            runs_filters: runs_filters(&sources.shared),
+            runs_filters: runs_filters(&sources.around.shared),
         };
-        ground
-            .terms
-            .effort
-            .or(converted.settle(&mut state.delta, &stored), || ())?;
+        let settled = converted.settle(&mut state.delta, &stored);
+        ground.terms.effort.or(settled, || ())?;
         Ok(state)
     }
-}
 
-/// Every path at which the base or a reference has a submodule.
-fn gitlinks(manifest: &Manifest, references: &[&Delta]) -> BTreeSet<RepoPath> {
-    let is_gitlink = |entry: Option<Entry>| entry.is_some_and(|e| e.mode == Mode::Gitlink);
-    let base = manifest
-        .items()
-        .iter()
-        .filter(|item| is_gitlink(item.base))
-        .map(|i| &i.path);
-    let later = references
-        .iter()
-        .copied()
-        .flatten()
-        .filter(|(_, entry)| is_gitlink(**entry));
-    base.chain(later.map(|(path, _)| path)).cloned().collect()
-}
-
-impl DiskState {
-    fn add(&mut self, known: &Worktree, manifest: &Manifest, found: Found) {
-        let item = manifest.get(&found.path);
+    fn add(&mut self, known: &Worktree, item: Option<&Item>, found: Found) {
         let recorded = item.and_then(|item| item.disk);
         let base = item.and_then(|item| item.base);
         let mut entry = found.entry;
+        let are_regular = |other: Entry| entry.mode.is_regular() && other.mode.is_regular();
         if let Some(recorded) = recorded {
-            let same_content = entry.id == recorded.entry.id
-                && (entry.mode == recorded.entry.mode
-                    || entry.mode.is_regular() && recorded.entry.mode.is_regular());
             if entry == recorded.entry {
                 let is_read = || access(known, &found.path) == Access::Read;
                 if was_opened(&recorded.stat, &found.stat) && is_read() {
@@ -175,7 +142,8 @@ impl DiskState {
                 }
                 return;
             }
-            if let (true, Some(base)) = (same_content, base) {
+            let same_kind = entry.mode == recorded.entry.mode || are_regular(recorded.entry);
+            if let Some(base) = base.filter(|_| same_kind && entry.id == recorded.entry.id) {
                 entry.id = base.id;
             }
         }
@@ -188,77 +156,58 @@ impl DiskState {
     }
 
     /// The walk gives what was recorded for a placed file that is as it was placed.
-    fn add_placed(
+    fn add_found_placed(
         &mut self,
         known: &Worktree,
-        manifest: &Manifest,
+        recorded: Option<OnDisk>,
         proof: Proof<'_>,
         file: &PlacedFile,
         found: Found,
     ) {
-        let recorded = manifest.get(&found.path).and_then(|item| item.disk);
-        let path = &found.path;
         let now = found.entry.mode;
         let is_same = recorded.is_some_and(|recorded| recorded.entry == found.entry);
         let change = match file.kind {
             _ if is_same => None,
             PlacedKind::File if now.is_regular() => {
                 match proof.difference(&known.record.path, file) {
-                    Difference::Linked => Some(PlacedChange {
-                        kind: Kind::Modified,
-                        detail: Some(LINKED),
-                    }),
-                    Difference::Mode => known.record.file_mode.then(|| Kind::Mode.into()),
-                    Difference::Content => Some(Kind::Modified.into()),
+                    Difference::Linked => Some((Kind::Modified, Some(LINKED))),
+                    Difference::Mode => known.record.file_mode.then_some((Kind::Mode, None)),
+                    Difference::Content => Some((Kind::Modified, None)),
                 }
             }
-            PlacedKind::Link if now == Mode::Link => Some(Kind::Modified.into()),
+            PlacedKind::Link if now == Mode::Link => Some((Kind::Modified, None)),
             PlacedKind::Directory if now == Mode::EmptyDirectory => return,
-            PlacedKind::File | PlacedKind::Link | PlacedKind::Directory => {
-                Some(Kind::Typechange.into())
-            }
+            _ => Some((Kind::Typechange, None)),
         };
-        let Some(change) = change else {
-            let opened = recorded.is_some_and(|then| was_opened(&then.stat, &found.stat));
-            if opened && access(known, path) != Access::Write {
-                self.permissions.push(found.path);
-            }
-            return;
-        };
-        self.placed.insert(path.clone(), change);
-        self.delta.insert(found.path, Some(found.entry));
+        if let Some((kind, detail)) = change {
+            self.delta.insert(found.path.clone(), Some(found.entry));
+            self.add_placed(found.path, kind, detail, Some(found.entry));
+        } else if recorded.is_some_and(|then| was_opened(&then.stat, &found.stat))
+            && access(known, &found.path) != Access::Write
+        {
+            self.permissions.push(found.path);
+        }
     }
 
-    /// The changes of placed files.
-    pub fn of_placed(&self) -> impl Iterator<Item = Change> {
-        self.placed.iter().map(|(path, change)| {
-            let now = self.delta.get(path).copied().flatten();
-            Change {
-                place: Place::Path(path.clone()),
-                kind: change.kind,
-                seen: BTreeSet::from([Seen::Synced]),
-                is_directory: now.is_some_and(|entry| entry.mode.is_directory()),
-                detail: change.detail.map(str::to_owned),
-            }
-        })
+    fn add_placed(&mut self, path: RepoPath, kind: Kind, detail: Option<&str>, now: Option<Entry>) {
+        let change = Change {
+            is_directory: now.is_some_and(|entry| entry.mode.is_directory()),
+            detail: detail.map(str::to_owned),
+            ..Change::new(Place::Path(path.clone()), kind, Seen::Synced)
+        };
+        self.placed.insert(path, change);
     }
 
     /// A submodule is what its HEAD says, if its files are those of its HEAD.
-    fn add_submodule(&mut self, ground: &Ground<'_>, references: &[Delta], path: RepoPath) {
-        let (repository, known, manifest) = (ground.repository, ground.known, &ground.manifest);
-        let at = references
-            .iter()
-            .map(|reference| entry_in(manifest, reference, &path));
-        let all = at.chain([manifest.base(&path)]).flatten();
-        let allowed = all.filter(|e| e.mode == Mode::Gitlink).map(|e| e.id);
-        let seen = submodule::read(repository, known, &path, &allowed.collect());
+    fn add_submodule(&mut self, ground: &Ground<'_>, allowed: &BTreeSet<ObjectId>, path: RepoPath) {
+        let seen = submodule::read(ground.repository, ground.known, &path, allowed);
         self.inside.extend(seen.changes);
         self.unreadable.extend(seen.unreadable);
         let entry = Entry {
             mode: Mode::Gitlink,
             id: seen.clean_head.unwrap_or(ObjectId::none()),
         };
-        if manifest.base(&path) != Some(entry) {
+        if ground.manifest.base(&path) != Some(entry) {
             self.delta.insert(path, Some(entry));
         }
     }
@@ -273,30 +222,40 @@ impl DiskState {
     ) -> Vec<Change> {
         let (known, manifest) = (ground.known, &ground.manifest);
         let tracked = |path: &RepoPath| {
-            references
-                .iter()
-                .any(|reference| entry_in(manifest, reference, path).is_some())
+            let mut references = references.iter();
+            references.any(|reference| entry_in(manifest, reference, path).is_some())
         };
-        let there = self
-            .delta
-            .iter()
-            .filter_map(|(path, entry)| Some((path, (*entry)?)));
+        let there = self.delta.iter();
+        let there = there.filter_map(|(path, entry)| Some((path, (*entry)?)));
         let present = there.filter(|(path, entry)| {
             let kind = EntryKind::of(entry.mode);
             known.scope.verdict(path, kind).access == Access::Excluded
                 && tracked(path)
                 && !net.contains(path)
         });
-        let change = |(path, entry): (&RepoPath, Entry)| Change {
-            place: Place::Path(path.clone()),
-            kind: Kind::Present,
-            seen: BTreeSet::from([Seen::Disk]),
+        let present = present.map(|(path, entry)| Change {
             is_directory: entry.mode.is_directory(),
-            detail: None,
-        };
-        let inside = self.inside.iter().cloned();
-        present.map(change).chain(inside).collect()
+            ..Change::new(Place::Path(path.clone()), Kind::Present, Seen::Disk)
+        });
+        present.chain(self.inside.iter().cloned()).collect()
     }
+}
+
+/// Every path at which a tree or one of these differences from it has a submodule, with the commits.
+pub fn gitlinks(
+    manifest: &Manifest,
+    references: &[Delta],
+) -> BTreeMap<RepoPath, BTreeSet<ObjectId>> {
+    let base = manifest.items().iter().map(|item| (&item.path, item.base));
+    let later = references.iter().flatten();
+    let later = later.map(|(path, entry)| (path, *entry));
+    let mut all: BTreeMap<RepoPath, BTreeSet<ObjectId>> = BTreeMap::new();
+    for (path, entry) in base.chain(later) {
+        if let Some(entry) = entry.filter(|entry| entry.mode == Mode::Gitlink) {
+            all.entry(path.clone()).or_default().insert(entry.id);
+        }
+    }
+    all
 }
 
 impl Ground<'_> {
@@ -308,9 +267,8 @@ impl Ground<'_> {
         let mut classifier = self.known.scope.classifier();
         let items = self.manifest.items().iter();
         let excluded = items.filter_map(|item| {
-            let base = item.base?;
-            (classifier.verdict(&item.path, EntryKind::File).access == Access::Excluded)
-                .then_some(base)
+            let access = classifier.verdict(&item.path, EntryKind::File).access;
+            item.base.filter(|_| access == Access::Excluded)
         });
         let all = references.iter().filter_map(at).chain(base).chain(excluded);
         for blob in all.filter(|blob| blob.mode.is_regular()) {
@@ -320,23 +278,19 @@ impl Ground<'_> {
         }
         Ok(false)
     }
-}
 
-/// Reads the id of a large file's content.
-fn content_of(
-    repository: &Repository,
-    known: &Worktree,
-    path: &RepoPath,
-) -> Result<ObjectId, WorktreeError> {
-    let failed = |error| DiskError::new(format!("read {path}"), error);
-    match open_below(&known.record.path, path).map_err(failed)? {
-        Opened::File {
-            size, mut content, ..
-        } => {
-            let id = repository.format.hash_blob(size, &mut content);
-            Ok(id.map_err(failed)?)
+    /// Reads the id of a large file's content.
+    fn content_of(&self, path: &RepoPath) -> Result<ObjectId, WorktreeError> {
+        let failed = |error| DiskError::new(format!("read {path}"), error);
+        match open_below(&self.known.record.path, path).map_err(failed)? {
+            Opened::File {
+                size, mut content, ..
+            } => {
+                let id = self.repository.format.hash_blob(size, &mut content);
+                Ok(id.map_err(failed)?)
+            }
+            Opened::Link(_) | Opened::Other => Ok(ObjectId::none()),
         }
-        Opened::Link(_) | Opened::Other => Ok(ObjectId::none()),
     }
 }
 
@@ -348,16 +302,14 @@ fn was_opened(recorded: &Stat, now: &Stat) -> bool {
 }
 
 /// Whether a file was converted at `add` and has other bytes now: those that git stores, perhaps.
-fn may_be_as_stored(manifest: &Manifest, found: &Found) -> bool {
-    let item = manifest.get(&found.path);
-    let both = item.and_then(|item| Some((item.base?, item.disk?.entry)));
-    found.entry.mode.is_regular()
-        && both.is_some_and(|(base, recorded)| {
-            base.mode.is_regular()
-                && recorded.mode.is_regular()
-                && recorded.id != base.id
-                && recorded.id != found.entry.id
-        })
+fn may_be_as_stored(item: &Item, found: &Found) -> bool {
+    let both = item.base.zip(item.disk.map(|disk| disk.entry));
+    both.is_some_and(|(base, recorded)| {
+        let all = [base, recorded, found.entry];
+        all.iter().all(|entry| entry.mode.is_regular())
+            && recorded.id != base.id
+            && recorded.id != found.entry.id
+    })
 }
 
 fn access(known: &Worktree, path: &RepoPath) -> Access {

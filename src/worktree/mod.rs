@@ -32,7 +32,7 @@ pub use record::*;
 pub(crate) use repository::joined;
 pub use repository::{Main, Repository};
 pub use settings::{Environment, Loaded, load_config, load_config_of, rules_of};
-pub use shared::{HookFile, Setting, Shared};
+pub use shared::{Digests, Shared};
 pub mod excluding;
 pub mod placing;
 pub mod selection;

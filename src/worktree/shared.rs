@@ -3,6 +3,8 @@
 //! Hooks and settings are recorded anew by `verify --accept-shared`. Only digests are kept: a
 //! setting can hold a password.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// Represents what was beside a worktree when it was made.
@@ -10,28 +12,12 @@ use serde::{Deserialize, Serialize};
 pub struct Shared {
     /// [`super::record::VERSION`].
     pub version: u32,
-    /// The hooks that git ran in the main worktree, sorted.
-    pub hooks: Vec<HookFile>,
-    /// The settings of the repository, sorted.
-    pub settings: Vec<Setting>,
+    /// The hooks that git ran in the main worktree, by their paths as messages show them
+    /// (`@git/hooks/pre-commit`, `@main/.husky/_/pre-commit`).
+    pub hooks: Digests,
+    /// The settings of the repository, by their keys as git lists them.
+    pub settings: Digests,
 }
 
-/// Holds a hook: a file that git would start.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HookFile {
-    /// Its path, as messages show it (`@git/hooks/pre-commit`, `@main/.husky/_/pre-commit`).
-    pub place: String,
-    /// The object id of its bytes as a blob, of a link of its text.
-    pub digest: String,
-}
-
-/// Holds a setting of the repository.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Setting {
-    /// Its key, as git lists it.
-    pub key: String,
-    /// A digest of all its values in order.
-    pub digest: String,
-}
+/// The object ids of contents as blobs, by name.
+pub type Digests = BTreeMap<String, String>;

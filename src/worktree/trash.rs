@@ -21,7 +21,7 @@ use crate::git::Git;
 use crate::git::objects::Objects;
 use crate::name::{CommitId, WorktreeName};
 use crate::path::RepoPath;
-use crate::truth::{IndexFile, collect};
+use crate::truth::collect;
 use crate::worktree::load_record;
 use crate::worktree::repository::WORKTREES;
 use crate::worktree::{Removal, TrashStamp, from_text, to_text};
@@ -513,7 +513,7 @@ pub fn trim(repository: &Repository) -> Result<(), Error> {
             continue;
         };
         known.record.path.clone_from(path);
-        let Ok(survey) = collect(repository, &known, &IndexFile::Own) else {
+        let Ok(survey) = collect(repository, &known) else {
             continue;
         };
         let ignored = survey.states.untracked.iter();

@@ -21,7 +21,7 @@ use crate::git::{GitError, GitMode};
 use crate::name::{CommitId, WorktreeName};
 use crate::plan::refusal::Refusal;
 use crate::truth::commits::OwnCommit;
-use crate::truth::{Effort, IndexFile, Survey, Terms, collect_with, commits};
+use crate::truth::{Effort, Survey, Terms, collect_with, commits};
 use crate::worktree::{Repository, Worktree, WorktreeError};
 
 /// Says what is to be collected; the default is the net set of the worktree that we are in.
@@ -219,7 +219,7 @@ fn read(
     collected: &mut Collected,
 ) -> Result<(), WorktreeError> {
     let effort = &terms.effort;
-    let survey = collect_with(repository, known, &IndexFile::Own, terms).map(Some);
+    let survey = collect_with(repository, known, terms).map(Some);
     let Some(survey) = effort.or(survey, || None)? else {
         return Ok(());
     };

@@ -15,7 +15,7 @@ use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::There;
 use crate::truth::Survey;
-use crate::verify::{Finding, Layer, Reason, VerifyOptions, verify};
+use crate::verify::{Finding, Reason, VerifyOptions, verify};
 use crate::worktree::saved::{self, SavedRestore};
 use crate::worktree::{Repository, Worktree, WorktreeError};
 
@@ -57,7 +57,7 @@ pub fn read(
                 history.push(path.clone());
             }
             (Place::Path(path), Kind::Perm) if is_of_scope => permissions.push(path.clone()),
-            (Place::Path(path), _) if is_of_scope && finding.layer() == Layer::Net => {
+            (Place::Path(path), _) if is_of_scope && finding.reason != Reason::History => {
                 violations.push(violation(repository, known, survey, finding, path));
             }
             _other => {}

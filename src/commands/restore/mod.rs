@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::name::CommitId;
 use crate::path::RepoPath;
-use crate::truth::{IndexFile, Survey, collect};
+use crate::truth::{Survey, collect};
 use crate::verify::{VerifyOptions, verify};
 use crate::worktree::saved::find_restore;
 use crate::worktree::{Repository, Worktree, WorktreeError, arguments};
@@ -212,7 +212,7 @@ pub fn run(
             &mut outcome,
         )?;
     } else {
-        let survey = collect(&repository, &known, &IndexFile::Own)?;
+        let survey = collect(&repository, &known)?;
         let facts = facts::read(&repository, &known, &survey, None);
         let plan = plan::plan(&facts, &asked, options.rewrite)?;
         session.check()?;
@@ -307,7 +307,7 @@ fn verify_again(
     plan: &RestorePlan,
     outcome: &mut Outcome<RestoreAnswer>,
 ) -> Result<(), Error> {
-    let changes = collect(repository, known, &IndexFile::Own)?.changes;
+    let changes = collect(repository, known)?.changes;
     let report = verify(&known.scope, changes, VerifyOptions::default());
     if let Err(error) = known.write_verification(&report, &Session::now()) {
         let note = format!("the outcome is not kept for `list`: {error}");
@@ -361,7 +361,7 @@ fn undo(
         };
         return Err(refusal.into());
     };
-    let survey = collect(repository, known, &IndexFile::Own)?;
+    let survey = collect(repository, known)?;
     let facts = facts::read(repository, known, &survey, Some(&saved));
     let now = facts::read_paths_now(repository, known, &survey, &saved)?;
     let branch = known.record.branch.full_ref();

@@ -15,7 +15,6 @@ use crate::error::Error;
 use crate::facts::Repository;
 use crate::facts::held::Held;
 use crate::placed::PlacedKind;
-use crate::truth::IndexFile;
 use crate::truth::position::{Position, position};
 use crate::truth::shared::main_changed;
 use crate::truth::{Survey, collect};
@@ -54,7 +53,7 @@ fn of(
 ) -> Result<WorktreeStatus, Error> {
     let home = repository;
     let repository = &known.readable_repository(repository);
-    let survey = collect(repository, known, &IndexFile::Own)?;
+    let survey = collect(repository, known)?;
     let record = &known.record;
     let hooks = known.hooks(repository);
     let hooks = hooks.and_then(|hooks| hooks.status()).ok();

@@ -13,7 +13,7 @@ use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::plan::refusal::Refusal;
-use crate::truth::{IndexFile, Survey, Terms, collect_with, integrity};
+use crate::truth::{Survey, Terms, collect_with, integrity};
 use crate::verify::{verify, without_scope};
 use crate::worktree::{Lost, RecordState, Repository, Worktree, WorktreeError, lost, names};
 
@@ -142,7 +142,7 @@ fn settled(repository: &Repository, known: &Worktree) -> Result<ChangeSet, Workt
     loop {
         let Survey {
             changes, walked, ..
-        } = collect_with(repository, known, &IndexFile::Own, &terms)?;
+        } = collect_with(repository, known, &terms)?;
         known.write_walked(walked.as_ref());
         let after = known.activity(repository);
         if after == before && !after.locked || looks == LOOKS {

@@ -12,7 +12,7 @@ use camino::Utf8Path;
 use miette::Diagnostic;
 
 use crate::answer::VerdictField;
-use crate::change::{ChangeSet, Extent, Seen};
+use crate::change::{ChangeSet, Extent};
 use crate::commands::Session;
 use crate::compare::{Delta, State, compare, entry_in, same};
 use crate::config::{CONFIG_PATH, SettingFlags};
@@ -283,10 +283,7 @@ impl<'a> Span<'a> {
         let commits = git.rev_list(&[&self.head], &[&self.base])?;
         let history = History::read(&self.objects, &commits)?;
         let delta = Trees::new(&self.objects, &self.common[0])?.delta(&self.head)?;
-        let committed = |path: &RepoPath| match history.newest(path) {
-            Some(id) => Seen::Commit(id.clone()),
-            None => Seen::Committed,
-        };
+        let committed = |path: &RepoPath| history.seen(path);
         let state = State {
             delta: &delta,
             references: &self.references,

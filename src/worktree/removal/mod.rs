@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::facts::{Environment, Repository, Worktree};
 use crate::name::{BranchName, CommitId};
 use crate::truth::heads::Heads;
-use crate::truth::{Effort, IndexFile, Survey, collect};
+use crate::truth::{Effort, Survey, collect};
 use crate::worktree::bring::{Brought, bring};
 use crate::worktree::claims;
 use crate::worktree::trash::{self, KeptCommits, REMOVING, Trashed, begun};
@@ -63,7 +63,7 @@ impl Leaving {
             let own = known.readable_repository(repository);
             heads = Heads::read(&own, &known, &Effort::best())?;
         } else if rest.is_none() {
-            let found = collect(repository, &known, &IndexFile::Own)?;
+            let found = collect(repository, &known)?;
             heads = found.heads.clone();
             survey = Some(found);
         }

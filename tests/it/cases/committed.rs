@@ -7,7 +7,6 @@ use camino::Utf8Path;
 use git_agentwt::change::{Change, ChangeSet, Extent, Place, Seen};
 use git_agentwt::facts::{Repository, Worktree};
 use git_agentwt::git::{SharedRunner, Trace};
-use git_agentwt::truth::IndexFile;
 use git_agentwt::truth::collect;
 use git_agentwt::truth::commits::committed;
 
@@ -34,7 +33,7 @@ fn both(worktree: &Path) -> Option<(ChangeSet, ChangeSet)> {
     let repository = Repository::find(start, SharedRunner::default(), Trace::default()).ok()?;
     let known = Worktree::of(&repository, None).ok()?;
     let repository = known.repository(&repository);
-    let all = collect(&repository, &known, &IndexFile::Own).ok()?.changes;
+    let all = collect(&repository, &known).ok()?.changes;
     let few = committed(&repository, &known).expect("everything could be read");
     Some((all, few))
 }

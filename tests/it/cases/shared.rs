@@ -392,7 +392,8 @@ fn a_record_that_was_removed_is_a_violation() {
         .agentwt(&["verify", "task", "other", "--json"])
         .stdout;
     let value: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
-    assert_eq!(value["worktrees"][0]["base"], serde_json::Value::Null);
+    let base = &value["worktrees"][0]["base"]["commit"];
+    assert_eq!(*base, serde_json::Value::Null);
     assert_eq!(value["worktrees"][1]["name"], "other");
     let list = case.repo.agentwt(&["list"]).ok();
     assert!(list.contains("its record was removed"), "{list}");

@@ -331,15 +331,15 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         Command::Renew(options) => print(cli, &commands::renew::run(session, options)?),
         Command::Remove(options) if options.undo => {
             let outcome = commands::remove::undo::run(session, options)?;
-            print(cli, &outcome.map(output::Revivals))
+            print(cli, &outcome)
         }
         Command::Remove(options) => {
             let outcome = commands::remove::run(session, options)?;
-            print(cli, &outcome.map(output::Removals))
+            print(cli, &outcome)
         }
         Command::Prune(options) => {
             let outcome = commands::prune::run(session, options)?;
-            print(cli, &outcome.map(output::PruneAnswer))
+            print(cli, &outcome)
         }
         Command::Sync(options) => {
             let outcome = commands::sync::run(session, options)?;

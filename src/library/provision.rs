@@ -8,7 +8,7 @@ use crate::cli::{
     Add, ClaimOptions, ContextOptions, ProgramOptions, Remove, ScopeLists, SyncOptions,
 };
 use crate::commands::add::{AddAnswer, Done};
-use crate::commands::remove::Removed;
+use crate::commands::remove::RemovedWorktree;
 use crate::commands::{self, Session};
 use crate::config::{Client, Strategy};
 use crate::facts::WorktreeError;
@@ -124,7 +124,7 @@ pub fn provision(options: &Options, asked: &Provision) -> Result<Provisioned, Er
 ///
 /// # Errors
 /// As `git agentwt remove`; [`super::Kind::Refused`] when work would be lost.
-pub fn teardown(options: &Options, name: &str, how: &Teardown) -> Result<Removed, Error> {
+pub fn teardown(options: &Options, name: &str, how: &Teardown) -> Result<RemovedWorktree, Error> {
     let session = options.session(how.no_wait)?.or_in_parent_dir();
     let remove = Remove {
         names: vec![name.to_owned()],
@@ -136,7 +136,7 @@ pub fn teardown(options: &Options, name: &str, how: &Teardown) -> Result<Removed
     };
     let mut outcome = commands::remove::run(&session, &remove)?;
     tell(&session, &outcome.notes);
-    outcome.answer.pop().ok_or_else(|| {
+    outcome.answer.worktrees.pop().ok_or_else(|| {
         let (name, known) = (name.to_owned(), Vec::new());
         WorktreeError::UnknownWorktree { name, known }.into()
     })

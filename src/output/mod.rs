@@ -5,18 +5,10 @@
 
 mod errors;
 mod findings;
-mod human;
-#[path = "json.rs"]
-mod json_legacy;
-mod legacy;
-mod porcelain;
 pub mod progress;
-mod prune;
 pub mod schema;
-mod trash;
 
 pub use errors::render as render_error;
-pub use legacy::*;
 
 use serde::Serialize;
 

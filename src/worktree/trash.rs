@@ -56,18 +56,8 @@ pub struct Trashed {
     pub removal: Option<Removal>,
     /// Its directory in the trash, if there is one.
     pub path: Option<Utf8PathBuf>,
-    /// The ref that keeps commits of it, if one does.
-    pub commits: Option<KeptCommits>,
-}
-
-/// Names a ref that keeps commits.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct KeptCommits {
-    /// The ref.
-    #[serde(rename = "ref")]
-    pub name: String,
-    /// The commit it names.
-    pub commit: CommitId,
+    /// The ref that keeps commits of it, and its commit.
+    pub commits: Option<(String, CommitId)>,
 }
 
 impl Trashed {
@@ -81,7 +71,7 @@ impl Trashed {
     #[must_use]
     pub fn shown(&self) -> String {
         match (&self.removal, &self.commits) {
-            (None, Some(commits)) => commits.name.clone(),
+            (None, Some((name, _))) => name.clone(),
             (Some(_), _) | (None, None) => format!("{WORKTREES}/{KEPT}/{}", self.id()),
         }
     }
@@ -95,8 +85,8 @@ impl Trashed {
             || text
                 .trim_end_matches('/')
                 .ends_with(&format!("{KEPT}/{}", self.id()))
-            || commits.is_some_and(|kept| {
-                ends(&kept.name) || text.len() >= 7 && kept.commit.as_str().starts_with(text)
+            || commits.is_some_and(|(name, commit)| {
+                ends(name) || text.len() >= 7 && commit.as_str().starts_with(text)
             })
     }
 }
@@ -131,10 +121,7 @@ pub fn list(repository: &Repository) -> Result<Vec<Trashed>, WorktreeError> {
         else {
             continue;
         };
-        let kept = KeptCommits {
-            name: reference.clone(),
-            commit: found.id,
-        };
+        let kept = (reference.clone(), found.id);
         let of_entry = |one: &&mut Trashed| one.name.as_str() == name && one.time == time;
         if let Some(one) = all.iter_mut().find(of_entry) {
             one.commits = Some(kept);
@@ -234,7 +221,7 @@ pub fn keep_commits(
     name: &WorktreeName,
     time: &str,
     commits: &[CommitId],
-) -> Result<Option<KeptCommits>, Error> {
+) -> Result<Option<(String, CommitId)>, Error> {
     let git = &repository.git;
     let commit = match commits {
         [] => return Ok(None),
@@ -247,10 +234,7 @@ pub fn keep_commits(
     };
     let reference = format!("{REFS}{name}/{time}");
     git.update_ref(&reference, &commit, None, "agentwt: kept by a removal")?;
-    Ok(Some(KeptCommits {
-        name: reference,
-        commit,
-    }))
+    Ok(Some((reference, commit)))
 }
 
 /// What a removal of exactly this worktree has decided that did not come to its end; none when
@@ -484,8 +468,8 @@ pub fn expire(repository: &Repository, one: &Trashed) -> Result<(), Error> {
             }
         }
     }
-    if let Some(commits) = &one.commits {
-        repository.git.delete_ref(&commits.name, &commits.commit)?;
+    if let Some((name, commit)) = &one.commits {
+        repository.git.delete_ref(name, commit)?;
     }
     files::remove_directory_in_order(&record, &[REMOVING])?;
     files::remove_if_empty(&records(repository));
@@ -630,10 +614,10 @@ mod tests {
                 trash: None,
             }),
             path: None,
-            commits: Some(KeptCommits {
-                name: format!("{REFS}task/{time}"),
-                commit: CommitId::parse(&digit.to_string().repeat(40)).expect("40 digits"),
-            }),
+            commits: Some((
+                format!("{REFS}task/{time}"),
+                CommitId::parse(&digit.to_string().repeat(40)).expect("40 digits"),
+            )),
             name,
             time: time.to_owned(),
         }

@@ -3,78 +3,27 @@
 //!
 //! Names are taken one by one, each under its own lock: what is decided is read under it.
 
+mod answer;
 mod select;
 
 use super::{Outcome, Session};
+use crate::answer::shapes::TrashField;
 use crate::disk::files::{self, Lock};
 use crate::disk::trash_bin::DELETED;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::facts::{Repository, Worktree};
 use crate::name::{BranchName, WorktreeName};
+use crate::worktree::Record;
 use crate::worktree::emptying;
 use crate::worktree::leftover::{self, Leftover, LeftoverKind, NameLeftovers, Remedy};
 use crate::worktree::removal::Leaving;
 use crate::worktree::removal::facts::Around;
 use crate::worktree::removal::plan::{BranchFate, RemoveOptions, notes};
 use crate::worktree::repository::WORKTREES;
-use crate::worktree::trash::Trashed;
+pub use answer::PruneAnswer;
+use answer::PrunedCandidate;
 use select::{Idleness, Selected, Selection, read_commits, read_idle, read_owner, select};
-
-/// Holds what was removed, and what stays.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pruned {
-    /// Whether nothing was done (`-n`).
-    pub dry_run: bool,
-    /// Every candidate.
-    pub lines: Vec<PruneLine>,
-}
-
-/// Holds one candidate, and what became of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PruneLine {
-    /// What kind of thing it is.
-    pub kind: LeftoverKind,
-    /// Its name, or its path.
-    pub what: String,
-    /// What became of it.
-    pub done: PruneResult,
-    /// Why.
-    pub why: String,
-    /// How to go on, if there is more to do.
-    pub help: Option<String>,
-    /// Of a worktree that goes: its branch, and what became of that.
-    pub branch: Option<(String, BranchFate)>,
-    /// Of a worktree that goes: where it, or commits of it, are kept.
-    pub trash: Option<Trashed>,
-}
-
-/// Says what became of a candidate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PruneResult {
-    /// It is gone.
-    Removed,
-    /// It would go (`-n`).
-    WouldRemove,
-    /// It stays.
-    Kept,
-    /// It could not be removed.
-    Failed,
-}
-
-impl PruneLine {
-    fn new(kind: LeftoverKind, what: &str, done: PruneResult, why: String) -> Self {
-        Self {
-            kind,
-            what: what.to_owned(),
-            done,
-            why,
-            help: None,
-            branch: None,
-            trash: None,
-        }
-    }
-}
 
 /// Holds what one call works with.
 struct Pruning<'a> {
@@ -87,7 +36,7 @@ struct Pruning<'a> {
     around: Option<Around>,
     /// The branches that would go (`-n`).
     leaving: Vec<BranchName>,
-    lines: Vec<PruneLine>,
+    lines: Vec<PrunedCandidate>,
     notes: Vec<String>,
     /// The status of the first failure.
     failed: Option<ExitCode>,
@@ -98,7 +47,7 @@ struct Pruning<'a> {
 /// # Errors
 /// Fails when the candidates cannot be found. One that cannot be removed is a line, and gives the
 /// status in the end.
-pub fn run(session: &Session, options: &crate::cli::Prune) -> Result<Outcome<Pruned>, Error> {
+pub fn run(session: &Session, options: &crate::cli::Prune) -> Result<Outcome<PruneAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let mut pruning = Pruning {
         session,
@@ -129,27 +78,35 @@ pub fn run(session: &Session, options: &crate::cli::Prune) -> Result<Outcome<Pru
     Ok(Outcome {
         notes: pruning.notes,
         exit: pruning.failed.unwrap_or(ExitCode::Success),
-        answer: Pruned {
+        answer: PruneAnswer {
             dry_run: options.dry_run,
-            lines: pruning.lines,
+            candidates: pruning.lines,
         },
     })
+}
+
+fn set_branch(line: &mut PrunedCandidate, record: &Record, fate: &BranchFate) {
+    line.branch = Some(record.branch.to_string());
+    line.branch_deleted = Some(matches!(fate, BranchFate::Deleted(_) | BranchFate::Private));
+    if *fate != BranchFate::Gone {
+        line.branch_words = fate.words(&record.branch, None);
+    }
 }
 
 impl Pruning<'_> {
     fn failed(&mut self, kind: LeftoverKind, what: &str, error: &Error) {
         self.failed = self.failed.or(Some(error.exit_code()));
         let help = miette::Diagnostic::help(error).map(|help| help.to_string());
-        let line = PruneLine::new(kind, what, PruneResult::Failed, error.to_string());
-        self.lines.push(PruneLine { help, ..line });
+        let line = PrunedCandidate::new(kind, what, "failed", error.to_string());
+        self.lines.push(PrunedCandidate { help, ..line });
     }
 
     /// What a removal says when it is done: it is gone, or would be.
-    const fn done(&self) -> PruneResult {
+    const fn done(&self) -> &'static str {
         if self.options.dry_run {
-            PruneResult::WouldRemove
+            "would-remove"
         } else {
-            PruneResult::Removed
+            "removed"
         }
     }
 
@@ -161,9 +118,9 @@ impl Pruning<'_> {
         found: Option<&NameLeftovers>,
     ) {
         let (kind, what) = (leftover.kind, leftover.what.clone());
-        let mut line = PruneLine::new(kind, &what, self.done(), leftover.why.clone());
+        let mut line = PrunedCandidate::new(kind, &what, self.done(), leftover.why.clone());
         if leftover.remedy.is_none() {
-            line.done = PruneResult::Kept;
+            line.done = "kept";
             line.help = leftover.help;
         } else if !self.options.dry_run {
             let intent = found.and_then(|found| found.intent.as_ref());
@@ -182,7 +139,7 @@ impl Pruning<'_> {
             let what = lock.path.strip_prefix(&self.repository.common_dir);
             let what = what.map_or_else(|_| lock.path.to_string(), |path| format!("@git/{path}"));
             let why = "no process holds it".to_owned();
-            let line = PruneLine::new(LeftoverKind::Lock, &what, self.done(), why);
+            let line = PrunedCandidate::new(LeftoverKind::Lock, &what, self.done(), why);
             if self.options.dry_run {
                 self.lines.push(line);
                 continue;
@@ -232,7 +189,7 @@ impl Pruning<'_> {
             Some(_) => LeftoverKind::Incomplete,
             None => LeftoverKind::Worktree,
         };
-        let line = PruneLine::new(kind, name.as_str(), PruneResult::Kept, why);
+        let line = PrunedCandidate::new(kind, name.as_str(), "kept", why);
         self.lines.push(line);
     }
 
@@ -264,7 +221,11 @@ impl Pruning<'_> {
         }
     }
 
-    fn try_worktree(&mut self, known: Worktree, why: Option<String>) -> Result<PruneLine, Error> {
+    fn try_worktree(
+        &mut self,
+        known: Worktree,
+        why: Option<String>,
+    ) -> Result<PrunedCandidate, Error> {
         let repository = self.repository;
         let name = known.record.name.to_string();
         let asked = self.selection.older_than;
@@ -277,7 +238,7 @@ impl Pruning<'_> {
             Some(why) => Selected::Yes(why),
             None => select(self.selection, &idleness),
         };
-        let kept = |why| PruneLine::new(LeftoverKind::Worktree, &name, PruneResult::Kept, why);
+        let kept = |why| PrunedCandidate::new(LeftoverKind::Worktree, &name, "kept", why);
         if let Selected::No(why) = selected {
             return Ok(kept(why));
         }
@@ -315,7 +276,7 @@ impl Pruning<'_> {
         leaving: &Leaving,
         around: Around,
         why: String,
-    ) -> Result<PruneLine, Error> {
+    ) -> Result<PrunedCandidate, Error> {
         let allowed = RemoveOptions {
             force: self.options.force,
             ..RemoveOptions::default()
@@ -325,7 +286,7 @@ impl Pruning<'_> {
             .iter()
             .flat_map(|facts| notes(facts, &allowed));
         let record = &leaving.known.record;
-        let mut line = PruneLine::new(
+        let mut line = PrunedCandidate::new(
             LeftoverKind::Worktree,
             record.name.as_str(),
             self.done(),
@@ -337,25 +298,24 @@ impl Pruning<'_> {
                 self.around = Some(around);
                 line.why = format!("{}; {}", refusal.reason(), line.why);
                 line.help = Some(refusal.advice());
-                line.done = PruneResult::Kept;
+                line.done = "kept";
                 return Ok(line);
             }
         };
         self.notes.extend(told);
-        let branch = record.branch.to_string();
         if self.options.dry_run {
             self.around = Some(around);
             if record.branch_made {
                 self.leaving.push(record.branch.clone());
             }
-            line.branch = Some((branch, plan.branch));
+            set_branch(&mut line, record, &plan.branch);
             return Ok(line);
         }
         let environment = &self.session.environment;
         let left = leaving.apply(&plan, self.repository, environment, &Session::now())?;
         self.notes.extend(left.notes);
-        line.branch = Some((branch, left.branch));
-        line.trash = left.trash;
+        set_branch(&mut line, record, &left.branch);
+        line.trash = left.trash.as_ref().map(TrashField::from);
         Ok(line)
     }
 
@@ -363,9 +323,9 @@ impl Pruning<'_> {
     fn bin(&mut self) {
         let kind = LeftoverKind::Deleted;
         let path = format!("{WORKTREES}/{DELETED}");
-        let went = |line: &PruneLine| {
+        let went = |line: &PrunedCandidate| {
             let goes = matches!(line.kind, LeftoverKind::Worktree | LeftoverKind::Trash);
-            goes && line.done == PruneResult::Removed
+            goes && line.done == "removed"
         };
         let has_trash = self.lines.iter().any(|line| line.trash.is_some());
         if !files::exists(&self.repository.root.join(&path)) && !has_trash {
@@ -376,7 +336,7 @@ impl Pruning<'_> {
         } else {
             "it waited to be deleted"
         };
-        let line = PruneLine::new(kind, &path, self.done(), why.to_owned());
+        let line = PrunedCandidate::new(kind, &path, self.done(), why.to_owned());
         if self.options.dry_run {
             self.lines.push(line);
             return;

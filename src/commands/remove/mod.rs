@@ -1,50 +1,23 @@
 //! `git agentwt remove`: removes worktrees, never losing work; `--undo` brings them back.
 
+mod answer;
 pub mod undo;
 
-use camino::Utf8PathBuf;
-
 use super::{Outcome, Session};
+use crate::answer::shapes::{TrashField, paths};
 use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::facts::{Repository, Worktree, joined};
 use crate::name::{BranchName, WorktreeName};
 use crate::path::RepoPath;
 use crate::plan::refusal::Refusal;
+use crate::truth::Survey;
 use crate::worktree::emptying;
-use crate::worktree::removal::Leaving;
 use crate::worktree::removal::facts::Around;
-use crate::worktree::removal::plan::{BranchFate, Merged, RemoveOptions, RemovePlan, notes};
-use crate::worktree::trash::Trashed;
-
-/// Holds what became of one worktree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Removed {
-    /// Its name.
-    pub name: String,
-    /// Its directory.
-    pub path: Utf8PathBuf,
-    /// Its branch.
-    pub branch: String,
-    /// Whether it would only be removed (`-n`).
-    pub dry_run: bool,
-    /// What became of the branch.
-    pub branch_fate: BranchFate,
-    /// How it was merged, if only by content.
-    pub merged: Option<Merged>,
-    /// Uncommitted work; none where that was not looked at.
-    pub uncommitted: Option<Vec<RepoPath>>,
-    /// Whether the worktree is kept in the trash, or would be.
-    pub is_kept: bool,
-    /// How many commits are kept by a ref, or would be.
-    pub commits: usize,
-    /// Where it, or commits of it, are kept.
-    pub trash: Option<Trashed>,
-    /// How many ignored files go with it; none where that was not looked at.
-    pub ignored: Option<usize>,
-    /// Where they are, with their sizes, the largest first.
-    pub ignored_places: Vec<(String, u64)>,
-}
+use crate::worktree::removal::plan::{RemoveOptions, RemovePlan, notes};
+use crate::worktree::removal::{Leaving, Left};
+use answer::{IgnoredPlace, MergedField, RemovalField};
+pub use answer::{RemoveAnswer, RemovedWorktree};
 
 /// Removes the named worktrees. All are looked at before the first is touched: when one is
 /// refused, none is removed.
@@ -54,28 +27,26 @@ pub struct Removed {
 pub fn run(
     session: &Session,
     options: &crate::cli::Remove,
-) -> Result<Outcome<Vec<Removed>>, Error> {
+) -> Result<Outcome<RemoveAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let (known, locks) = load(&repository, &options.names)?;
     let (planned, mut notes) = plan_all(&repository, known, options)?;
-    let mut removed = Vec::new();
+    let (mut worktrees, mut has_trash) = (Vec::new(), false);
     for (leaving, plan) in planned {
         session.check()?;
-        let mut answer = answer(&leaving, plan.clone());
-        answer.dry_run = options.dry_run;
+        let mut left = None;
         if !options.dry_run {
             let environment = &session.environment;
-            let left = leaving.apply(&plan, &repository, environment, &Session::now())?;
-            notes.extend(left.notes);
-            answer.branch_fate = left.branch;
-            answer.trash = left.trash;
+            let done = leaving.apply(&plan, &repository, environment, &Session::now())?;
+            notes.extend_from_slice(&done.notes);
+            left = Some(done);
         }
-        removed.push(answer);
+        has_trash |= plan.trash;
+        worktrees.push(removed(&leaving, &plan, left.as_ref()));
     }
     // whoever deletes ignored files in the trash takes them, one at a time
     drop(locks);
     if !options.dry_run {
-        let has_trash = removed.iter().any(|one| one.is_kept);
         notes.extend(if options.wait {
             session.waiting(|| emptying::empty_now(&repository))?
         } else {
@@ -84,7 +55,7 @@ pub fn run(
     }
     Ok(Outcome {
         notes,
-        ..Outcome::done(removed)
+        ..Outcome::done(RemoveAnswer { worktrees })
     })
 }
 
@@ -155,21 +126,29 @@ fn load(repository: &Repository, names: &[String]) -> Result<(Vec<Worktree>, Vec
     Ok((known?, locks))
 }
 
-fn answer(leaving: &Leaving, plan: RemovePlan) -> Removed {
+fn removed(leaving: &Leaving, plan: &RemovePlan, left: Option<&Left>) -> RemovedWorktree {
     let record = &leaving.known.record;
     let survey = leaving.survey.as_ref();
-    Removed {
+    let fate = left.map_or(&plan.branch, |left| &left.branch);
+    let places = survey.map_or_else(Vec::new, Survey::ignored_by_place);
+    let place = |(path, bytes)| IgnoredPlace { path, bytes };
+    let trash = left.and_then(|left| left.trash.as_ref());
+    RemovedWorktree {
         name: record.name.to_string(),
         path: record.path.clone(),
         branch: record.branch.to_string(),
-        dry_run: true,
-        branch_fate: plan.branch,
-        merged: plan.merged,
-        uncommitted: survey.map(|_| plan.uncommitted),
-        is_kept: plan.trash,
-        commits: plan.keep.len(),
-        trash: None,
-        ignored: survey.map(crate::truth::Survey::ignored),
-        ignored_places: survey.map_or_else(Vec::new, crate::truth::Survey::ignored_by_place),
+        dry_run: left.is_none(),
+        removal: Some(RemovalField {
+            branch_fate: fate.as_str(),
+            branch_words: fate.words(&record.branch, plan.merged.as_ref()),
+            merged: plan.merged.as_ref().map(MergedField::from),
+            saved: survey.map(|_| paths(plan.uncommitted.iter().map(RepoPath::as_bstr))),
+            trash: trash.map(TrashField::from),
+            ignored: survey.map(Survey::ignored),
+            ignored_places: places.into_iter().map(place).collect(),
+            is_kept: plan.trash,
+            commits: plan.keep.len(),
+        }),
+        undo: None,
     }
 }

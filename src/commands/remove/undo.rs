@@ -2,6 +2,8 @@
 
 use camino::Utf8PathBuf;
 
+use super::answer::{RemoveAnswer, RemovedWorktree, UndoField};
+use crate::answer::shapes::TrashField;
 use crate::commands::{Outcome, Session};
 use crate::disk::files::{self, Lock};
 use crate::error::Error;
@@ -13,25 +15,6 @@ use crate::worktree::removal;
 use crate::worktree::removal::undo_refusal::UndoRefusal;
 use crate::worktree::trash::{self, Trashed, begun, chosen};
 use crate::worktree::{Removal, TrashStamp, to_text};
-
-/// Holds one worktree that came back, or would.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Undone {
-    /// Its name.
-    pub name: String,
-    /// Its directory.
-    pub path: Utf8PathBuf,
-    /// Its branch.
-    pub branch: String,
-    /// Whether it was only looked at (`-n`).
-    pub dry_run: bool,
-    /// What HEAD and branch were.
-    pub stamp: TrashStamp,
-    /// Where it was kept.
-    pub from: String,
-    /// Every removal of this name that is kept, the newest first.
-    pub all: Vec<Trashed>,
-}
 
 /// Holds what decides.
 #[derive(Clone, Debug)]
@@ -71,13 +54,16 @@ struct Returning {
 /// # Errors
 /// Fails when one is refused, or git or the disk fails: that one is then not there, those before it
 /// are.
-pub fn run(session: &Session, options: &crate::cli::Remove) -> Result<Outcome<Vec<Undone>>, Error> {
+pub fn run(
+    session: &Session,
+    options: &crate::cli::Remove,
+) -> Result<Outcome<RemoveAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let count = options.names.len();
     if options.from.is_some() && count > 1 {
         return Err(Refusal::from(UndoRefusal::SeveralFrom { count }).into());
     }
-    let mut undone = Vec::new();
+    let mut worktrees = Vec::new();
     for text in &options.names {
         session.check()?;
         let name = WorktreeName::parse(text).map_err(|error| Refusal::BadName {
@@ -85,9 +71,9 @@ pub fn run(session: &Session, options: &crate::cli::Remove) -> Result<Outcome<Ve
             why: error.to_string(),
         })?;
         let _one_at_a_time = Lock::wait(&repository.name_lock(&name))?;
-        undone.push(undo(session, &repository, &name, options)?);
+        worktrees.push(undo(session, &repository, &name, options)?);
     }
-    Ok(Outcome::done(undone))
+    Ok(Outcome::done(RemoveAnswer { worktrees }))
 }
 
 fn undo(
@@ -95,7 +81,7 @@ fn undo(
     repository: &Repository,
     name: &WorktreeName,
     options: &crate::cli::Remove,
-) -> Result<Undone, Error> {
+) -> Result<RemovedWorktree, Error> {
     let everything = trash::list(repository)?;
     let mut all: Vec<Trashed> = everything
         .iter()
@@ -118,15 +104,30 @@ fn undo(
         }
         apply(repository, &returning, &make)?;
     }
-    Ok(Undone {
+    Ok(RemovedWorktree {
         name: name.to_string(),
         path: facts.path,
         branch: returning.known.record.branch.to_string(),
         dry_run: options.dry_run,
-        from: returning.one.shown(),
-        stamp: returning.stamp,
-        all,
+        removal: None,
+        undo: Some(UndoField {
+            undone: returning.one.shown(),
+            place: place(&returning.stamp),
+            head: returning.stamp.head,
+            removals: all.iter().map(TrashField::from).collect(),
+        }),
     })
+}
+
+/// Where HEAD is, in words.
+fn place(stamp: &TrashStamp) -> String {
+    let short = |name: &str| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned();
+    match (stamp.on.as_deref().map(short), &stamp.head) {
+        (Some(branch), None) => format!("on branch {branch}, which has no commit yet"),
+        (Some(branch), Some(head)) => format!("at {}, branch {branch}", head.short()),
+        (None, Some(head)) => format!("at {}, on no branch", head.short()),
+        (None, None) => "with a HEAD that cannot be read".to_owned(),
+    }
 }
 
 /// A removal or an undo of this name that was killed.
@@ -197,22 +198,20 @@ fn find(
             }));
         };
         let objects = repository.objects()?;
-        let reference = commits.name.clone();
-        return Err(refuse(
-            if trash::is_of_version_0_1(&objects, &commits.commit)? {
-                UndoRefusal::OldVersion {
-                    name: text,
-                    reference,
-                }
-            } else {
-                let branch = format!("agentwt/{name}");
-                UndoRefusal::OnlyCommits {
-                    name: text,
-                    branch,
-                    reference,
-                }
-            },
-        ));
+        let (reference, commit) = commits.clone();
+        return Err(refuse(if trash::is_of_version_0_1(&objects, &commit)? {
+            UndoRefusal::OldVersion {
+                name: text,
+                reference,
+            }
+        } else {
+            let branch = format!("agentwt/{name}");
+            UndoRefusal::OnlyCommits {
+                name: text,
+                branch,
+                reference,
+            }
+        }));
     };
     let Some(known) = trash::load(repository, one)? else {
         let path = one.path.clone().unwrap_or_else(|| one.shown().into());

@@ -20,7 +20,7 @@ use crate::truth::heads::Heads;
 use crate::truth::{Effort, Survey, collect};
 use crate::worktree::bring::{Brought, bring};
 use crate::worktree::claims;
-use crate::worktree::trash::{self, KeptCommits, REMOVING, Trashed, begun};
+use crate::worktree::trash::{self, REMOVING, Trashed, begun};
 use crate::worktree::unfinished::end_locks;
 use crate::worktree::{Removal, TrashStamp, VERSION, to_text};
 use facts::Around;
@@ -151,7 +151,7 @@ impl Leaving {
         let kept = removal.trash.as_ref();
         let time = kept.map(|stamp| stamp.time.clone()).or_else(|| {
             let commits = commits.as_ref()?;
-            commits.name.rsplit('/').next().map(ToOwned::to_owned)
+            commits.0.rsplit('/').next().map(ToOwned::to_owned)
         });
         let trash = time.map(|time| Trashed {
             name: record.name.clone(),
@@ -177,7 +177,7 @@ impl Leaving {
         plan: &RemovePlan,
         repository: &Repository,
         now: &str,
-    ) -> Result<(Removal, Option<KeptCommits>), Error> {
+    ) -> Result<(Removal, Option<(String, CommitId)>), Error> {
         let record = &self.known.record;
         let time = trash::free_time(repository, &record.name, now)?;
         let commits = trash::keep_commits(repository, &record.name, &time, &plan.keep)?;
@@ -191,7 +191,7 @@ impl Leaving {
             began: now.to_owned(),
             created: record.created.clone(),
             branch_at,
-            saved: commits.as_ref().map(|kept| kept.name.clone()),
+            saved: commits.as_ref().map(|(name, _)| name.clone()),
             trash: plan.trash.then(|| TrashStamp {
                 time,
                 head: heads.head.clone(),

@@ -6,7 +6,7 @@ use camino::Utf8PathBuf;
 
 use super::refusal::{Lost, Reason, RemoveRefusal};
 use crate::config::Strategy;
-use crate::name::CommitId;
+use crate::name::{BranchName, CommitId};
 use crate::path::RepoPath;
 use crate::placed::Origin;
 use crate::worktree::{Alive, MadeBy, Record};
@@ -155,6 +155,33 @@ pub enum BranchFate {
     Gone,
     /// It is the clone's own, and goes with it: what is new on it is fetched before.
     Private,
+}
+
+impl BranchFate {
+    /// The fate as a word.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Stays => "stays",
+            Self::Deleted(_) => "deleted",
+            Self::Gone => "gone",
+            Self::Private => "private",
+        }
+    }
+
+    /// The fate of a branch for people.
+    #[must_use]
+    pub fn words(&self, branch: &BranchName, merged: Option<&Merged>) -> String {
+        match self {
+            Self::Stays => format!("branch {branch} stays"),
+            Self::Deleted(tip) => {
+                let merged = merged.map(|how| format!(", {how}")).unwrap_or_default();
+                format!("branch {branch} (was {}{merged})", tip.short())
+            }
+            Self::Private => format!("branch {branch} went with its clone"),
+            Self::Gone => "its branch was gone".to_owned(),
+        }
+    }
 }
 
 /// Decides.

@@ -7,7 +7,6 @@ use crate::disk::DiskError;
 use crate::disk::copy::CopyError;
 use crate::error::{Error, Fault};
 use crate::exit::ExitCode;
-use crate::facts::prompt::PromptError;
 use crate::git::GitError;
 use crate::git::checkout::CheckoutFailure;
 use crate::git::hooks::HooksError;
@@ -81,15 +80,6 @@ impl Fault for RangeRefusal {
 impl From<Vec<ScopeError>> for Error {
     fn from(errors: Vec<ScopeError>) -> Self {
         ScopeErrors::from(errors).into()
-    }
-}
-
-impl From<PromptError> for Error {
-    fn from(error: PromptError) -> Self {
-        match error {
-            PromptError::Refused(refusal) => refusal.into(),
-            PromptError::Disk(error) => error.into(),
-        }
     }
 }
 

@@ -9,18 +9,24 @@ use serde::Serialize;
 
 use super::{Outcome, Session};
 use crate::answer::{Answer, Text, VerdictField};
-use crate::change::{Extent, Seen};
+use crate::change::{ChangeSet, Extent, Seen};
+use crate::compare::{Delta, State, compare};
 use crate::disk::files;
 use crate::disk::mode::Doing;
 use crate::disk::scan::Walking;
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::facts::{Repository, Worktree, proposed};
+use crate::git::GitMode;
 use crate::git::hooks::journal::Journal;
-use crate::truth::commits::committed;
-use crate::truth::{Terms, collect, collect_with, heads};
+use crate::name::CommitId;
+use crate::path::RepoPath;
+use crate::truth::commits::{base_at, committed};
+use crate::truth::ground::{Effort, References, Trees};
+use crate::truth::heads::Heads;
+use crate::truth::{Terms, collect, collect_with, heads, shared, tips};
 use crate::verify::{Reason, Report, VerifyOptions, verify};
 use crate::worktree::scope_edit::set_bits_of_placed;
+use crate::worktree::{Repository, Worktree};
 use crate::worktree::{by_path, hooks_of};
 
 /// The number of violations that a hook shows: an agent reads the first lines.
@@ -205,7 +211,7 @@ fn before_ref_update(
     let Some(commit) = moved.places(own.as_bytes()).last() else {
         return Ok(Outcome::done(HookAnswer::default()));
     };
-    let changes = proposed::changes(repository, known, commit)?;
+    let changes = proposed_changes(repository, known, commit)?;
     let report = verify(
         &known.scope,
         changes,
@@ -215,4 +221,43 @@ fn before_ref_update(
         },
     );
     Ok(asked(known, &report))
+}
+
+/// Finds the net changes that a commit without a ref would make: those of the commit's tree, and nothing else: neither index nor disk.
+fn proposed_changes(
+    repository: &Repository,
+    known: &Worktree,
+    commit: &CommitId,
+) -> Result<ChangeSet, Error> {
+    let record = &known.record;
+    let objects = repository.objects()?;
+    let git = repository.git.with_mode(GitMode::Hardened);
+    let heads = Heads::read(repository, known, &Effort::default())?;
+    let journal = known.journal()?.unwrap_or_default();
+    let rewired = shared::rewired_remotes(repository, known)?;
+    let made_here = heads.made_here();
+    let tips = tips::find(repository, record, &made_here, &journal, &rewired)?;
+    let mut trees = Trees::new(&objects, &record.checked_out)?;
+    let base = &record.base.commit;
+    let references = References::find(&git, &mut trees, commit, base, &tips.trusted)?;
+    let mut like = references.deltas;
+    if let Some(tip) = tips.newest(&git)? {
+        like.push(trees.delta(&tip)?);
+    }
+    let delta = trees.delta(commit)?;
+    let paths = like.iter().chain([&delta]).flat_map(Delta::keys);
+    let manifest = base_at(&objects, known, paths)?;
+    let seen = |_: &RepoPath| Seen::Commit(commit.clone());
+    let never = |_: &RepoPath| false;
+    let state = State {
+        delta: &delta,
+        references: &like,
+        seen: &seen,
+        silent: &never,
+    };
+    let changes = compare(&manifest, &[state]);
+    Ok(ChangeSet {
+        looked: Extent::Commits,
+        ..ChangeSet::new(base.clone(), commit.clone(), changes)
+    })
 }

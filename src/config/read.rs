@@ -27,41 +27,6 @@ struct Document {
     scope: BTreeMap<String, ScopeProfile>,
 }
 
-/// A line that is right for each key, in its table.
-const EXAMPLE: &str = r#"schema_version = "1.0"
-[worktree]
-base = "main"
-branch_prefix = "agentwt/"
-strategy = "worktree"
-client = "claude-code"
-on_violation = "report"
-[worktree.file_sync]
-enabled = true
-patterns = [".env*"]
-optional_patterns = [".env.local"]
-max_file_size_mb = 100
-max_total_size_mb = 500
-[scope.default]
-read = ["**"]
-write = ["/src/**"]
-exclude = ["**/*.pem"]"#;
-
-/// The table of a key, and a line that is right.
-fn example(key: &str) -> Option<(&'static str, &'static str)> {
-    let mut home = "";
-    for line in EXAMPLE.lines() {
-        home = match (line, key) {
-            ("[worktree]", "worktree") | ("[scope.default]", "scope") => return Some(("", line)),
-            ("[worktree.file_sync]", "file_sync") => return Some(("worktree", line)),
-            ("[scope.default]", _) => "scope.<profile>",
-            _ if line.starts_with('[') => line.trim_matches(['[', ']']),
-            _ if line.split(' ').next() == Some(key) => return Some((home, line)),
-            _ => home,
-        };
-    }
-    None
-}
-
 impl Config {
     /// Parses the text of a config file; the name is only shown. CRLF line ends and a byte order
     /// mark are accepted.
@@ -208,13 +173,10 @@ fn serde_mistake(error: &Error, span: Range<usize>, entry: Option<&(String, Stri
             .step_by(2)
             .collect();
         let near = value::nearest(key, known.iter().copied());
-        let hint = match (near, example(key)) {
-            (Some(near), _) => format!("did you mean `{near}`? "),
-            (None, Some((home, _))) => format!("`{key}` belongs {}; ", self::place(home)),
-            (None, None) => String::new(),
-        };
+        let meant = near.map(|near| format!("did you mean `{near}`? "));
         let help = format!(
-            "{hint}the keys {place} are {}",
+            "{}the keys {place} are {}",
+            meant.unwrap_or_default(),
             value::listed(&known, "and")
         );
         return mistake(format!("unknown key {} {place}", quoted(key)), span, help);
@@ -225,28 +187,15 @@ fn serde_mistake(error: &Error, span: Range<usize>, entry: Option<&(String, Stri
         Some((before, _)) => format!("{before}expected a table"),
         None => text,
     };
-    let help = match example(key) {
-        Some((home, _)) if table == "scope" && home.starts_with("scope") => {
-            format!("`{key}` belongs in a profile: write `[scope.default]` above it")
-        }
-        Some((_, example)) => format!("write for example `{example}`"),
-        None => format!(
-            "write `{}` and its lists below it",
-            value::profile_header(key)
-        ),
-    };
-    mistake(
-        format!("{} {place}: {}", quoted(key), shown(&text)),
-        span,
-        help,
-    )
+    let message = format!("{} {place}: {}", quoted(key), shown(&text));
+    mistake(message, span, "see git-agentwt-config(5) for an example")
 }
 
 /// Where a table is: `in [worktree]`.
 fn place(table: &str) -> String {
     match table.strip_prefix("scope.") {
         _ if table.is_empty() => "at the top level".into(),
-        Some("<profile>") | None => format!("in [{table}]"),
+        None => format!("in [{table}]"),
         Some(profile) => format!("in {}", value::profile_header(profile)),
     }
 }

@@ -107,15 +107,15 @@ fn each_mistake_is_underlined_and_says_what_to_write() {
     let top_keys = "the keys at the top level are `schema_version`, `worktree` and `scope`";
     for (lines, expected) in [
         ("[scope.docs]\nwirte = []", "wirte | unknown key `wirte` in [scope.docs] | did you mean `write`? the keys in [scope.docs] are `read`, `write` and `exclude`".to_owned()),
-        ("[worktree]\npatterns = []", format!("patterns | unknown key `patterns` in [worktree] | `patterns` belongs in [worktree.file_sync]; {worktree_keys}")),
-        ("[file_sync]\nenabled = true", format!("file_sync | unknown key `file_sync` at the top level | `file_sync` belongs in [worktree]; {top_keys}")),
+        ("[worktree]\npatterns = []", format!("patterns | unknown key `patterns` in [worktree] | {worktree_keys}")),
+        ("[file_sync]\nenabled = true", format!("file_sync | unknown key `file_sync` at the top level | {top_keys}")),
         ("[worktree]\nfrobnicate = 1", format!("frobnicate | unknown key `frobnicate` in [worktree] | {worktree_keys}")),
-        ("[scope.default]\nwrite = \"src/**\"", "\"src/**\" | `write` in [scope.default]: invalid type: string \"src/**\", expected a list of strings | write for example `write = [\"/src/**\"]`".into()),
-        ("[scope.default]\nread = [\"**\", 3]", "3 | `read` in [scope.default]: invalid type: integer `3`, expected a string | write for example `read = [\"**\"]`".into()),
-        ("[worktree.file_sync]\nenabled = \"yes\"", "\"yes\" | `enabled` in [worktree.file_sync]: invalid type: string \"yes\", expected a boolean | write for example `enabled = true`".into()),
-        ("worktree = 1", "1 | `worktree` at the top level: invalid type: integer `1`, expected a table | write for example `[worktree]`".into()),
-        ("[scope]\nwrite = 1", "1 | `write` in [scope]: invalid type: integer `1`, expected a table | `write` belongs in a profile: write `[scope.default]` above it".into()),
-        ("[worktree.file_sync]\nmax_file_size_mb = 0", "0 | `max_file_size_mb` in [worktree.file_sync]: 0 is not a number of megabytes from 1 to 17592186044415 | write for example `max_file_size_mb = 100`".into()),
+        ("[scope.default]\nwrite = \"src/**\"", "\"src/**\" | `write` in [scope.default]: invalid type: string \"src/**\", expected a list of strings | see git-agentwt-config(5) for an example".into()),
+        ("[scope.default]\nread = [\"**\", 3]", "3 | `read` in [scope.default]: invalid type: integer `3`, expected a string | see git-agentwt-config(5) for an example".into()),
+        ("[worktree.file_sync]\nenabled = \"yes\"", "\"yes\" | `enabled` in [worktree.file_sync]: invalid type: string \"yes\", expected a boolean | see git-agentwt-config(5) for an example".into()),
+        ("worktree = 1", "1 | `worktree` at the top level: invalid type: integer `1`, expected a table | see git-agentwt-config(5) for an example".into()),
+        ("[scope]\nwrite = 1", "1 | `write` in [scope]: invalid type: integer `1`, expected a table | see git-agentwt-config(5) for an example".into()),
+        ("[worktree.file_sync]\nmax_file_size_mb = 0", "0 | `max_file_size_mb` in [worktree.file_sync]: 0 is not a number of megabytes from 1 to 17592186044415 | see git-agentwt-config(5) for an example".into()),
         ("[worktree]\nstrategy = \"Clone\"", "\"Clone\" | unknown strategy `Clone` in [worktree] | did you mean `clone`? write `worktree` or `clone`".into()),
         ("[worktree]\non_violation = \"explode\"", "\"explode\" | unknown `on_violation` `explode` in [worktree] | write `report` or `block`".into()),
         ("[worktree]\nbase = \"\"", "\"\" | empty base in [worktree] | write a branch, tag or commit".into()),
@@ -149,7 +149,7 @@ fn the_schema_version_must_be_there_and_known() {
         ),
         (
             "schema_version = 1.0\n",
-            "1.0 | `schema_version` at the top level: invalid type: floating point `1.0`, expected a string | write for example `schema_version = \"1.0\"`",
+            "1.0 | `schema_version` at the top level: invalid type: floating point `1.0`, expected a string | see git-agentwt-config(5) for an example",
         ),
         (
             "shema_version = \"1.0\"\n",

@@ -2,8 +2,6 @@
 
 mod gone;
 pub mod held;
-pub mod prompt;
-pub mod proposed;
 
 pub(crate) use crate::worktree::joined;
 pub use crate::worktree::{

@@ -666,7 +666,7 @@ mod config {
          5 │ write = 1
            ·         ─
            ╰────
-          help: write for example `write = ["/src/**"]`
+          help: see git-agentwt-config(5) for an example
         --- status 3
         "#);
     }

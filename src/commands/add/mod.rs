@@ -8,6 +8,7 @@ mod context;
 mod facts;
 mod overlap;
 mod plan;
+mod prompt;
 mod retry;
 
 pub use self::answer::{AddAnswer, Done};
@@ -22,7 +23,6 @@ use crate::client::Root;
 use crate::config::{Choice as _, Strategy};
 use crate::disk::files::{self, Lock};
 use crate::error::Error;
-use crate::facts::prompt;
 use crate::git::TraceEvent;
 use crate::name::WorktreeName;
 use crate::path::{RepoPath, escape_for_terminal};

@@ -89,34 +89,22 @@ impl DoctorCheck {
     }
 
     /// Everything is as it should be.
-    pub(super) fn ok(check: &'static str, found: impl Into<String>) -> Self {
+    pub fn ok(check: &'static str, found: impl Into<String>) -> Self {
         Self::new("ok", check, found)
     }
 
     /// Worth knowing; nothing has to be done.
-    pub(super) fn note(
-        check: &'static str,
-        found: impl Into<String>,
-        fix: impl Into<String>,
-    ) -> Self {
+    pub fn note(check: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
         Self::new("note", check, found).with_fix(fix)
     }
 
     /// Something will go wrong, or is left over.
-    pub(super) fn warning(
-        check: &'static str,
-        found: impl Into<String>,
-        fix: impl Into<String>,
-    ) -> Self {
+    pub fn warning(check: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
         Self::new("warning", check, found).with_fix(fix)
     }
 
     /// Something does not work.
-    pub(super) fn problem(
-        check: &'static str,
-        found: impl Into<String>,
-        fix: impl Into<String>,
-    ) -> Self {
+    pub fn problem(check: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
         Self::new("problem", check, found).with_fix(fix)
     }
 

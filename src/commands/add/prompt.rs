@@ -4,24 +4,13 @@ use camino::Utf8Path;
 
 use crate::cli::ContextOptions;
 use crate::client::{self, AgentProgram};
-use crate::disk::DiskError;
 use crate::disk::files;
+use crate::error::Error;
 use crate::path::{RepoPath, escape_for_terminal};
 use crate::placed::{Origin, PlacedKind};
 use crate::plan::refusal::Refusal;
 use crate::worktree::Worktree;
 use crate::worktree::WorktreeError;
-
-/// Says why there is no prompt.
-#[derive(Debug, thiserror::Error)]
-pub enum PromptError {
-    /// What was named is none.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    /// It cannot be read.
-    #[error(transparent)]
-    Disk(#[from] DiskError),
-}
 
 /// Reads the prompt: the text, the file, or what came on standard input. `start` is where files
 /// are relative to.
@@ -32,7 +21,7 @@ pub fn read(
     options: &ContextOptions,
     start: &Utf8Path,
     input: &[u8],
-) -> Result<Option<Vec<u8>>, PromptError> {
+) -> Result<Option<Vec<u8>>, Error> {
     let (from, bytes) = match (&options.prompt, &options.prompt_file) {
         (None, None) => return Ok(None),
         _ if options.reads_stdin() => ("standard input".to_owned(), input.to_vec()),

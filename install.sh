@@ -7,14 +7,14 @@ usage() {
 usage: ./install.sh [--uninstall] [--debug] [--help]
 
 Build git-agentwt and install the binary, the man pages and the completions of
-bash, zsh and fish. Run again, it brings them up to date.
+bash, zsh and fish. A second run updates them.
 
-  --uninstall  remove exactly what was installed
+  --uninstall  remove the installed files
   --debug      install the unoptimised build (quick; for tests)
-  --help       this text
+  --help       print this text
 
-  PREFIX       where to install [default: ~/.local]
-  DESTDIR      put before PREFIX, for packages
+  PREFIX       the directory to install into [default: ~/.local]
+  DESTDIR      a directory to prepend to PREFIX, for packages
 
 For example:
   PREFIX=/opt/agentwt ./install.sh
@@ -34,11 +34,10 @@ say() {
     printf '%s\n' "$1"
 }
 
-# What was installed: a line for each file and each directory that was made, below the prefix.
-# It is what --uninstall removes, and nothing else.
+# Lists the installed files and the created directories below the prefix, which --uninstall removes.
 manifest=share/git-agentwt/installed
 
-# Makes a directory below the prefix, parents first, and notes each that was not there.
+# Creates a directory below the prefix, parents first, and records each new directory.
 make_directory() {
     if [ -d "$root/$1" ]; then
         return 0
@@ -56,7 +55,7 @@ make_directory() {
     say "directory $1" >>"$work/made"
 }
 
-# Puts a file in its place by rename: a running program or a reader sees the old or the new one.
+# Installs a file by rename: a running program or a reader sees the old or the new file.
 put() {
     make_directory "${2%/*}"
     temporary=$root/$2.new.$$
@@ -77,9 +76,9 @@ build() {
     require git "install git 2.39 or newer, for example: sudo apt-get install git"
     require cc "install a C compiler, for example: sudo apt-get install gcc libc6-dev, or on macOS: xcode-select --install"
     if [ "$profile" = release ]; then
-        cargo build --release --locked || fail "cargo could not build it; its message is above"
+        cargo build --release --locked || fail "cargo build failed; see its message above"
     else
-        cargo build --locked || fail "cargo could not build it; its message is above"
+        cargo build --locked || fail "cargo build failed; see its message above"
     fi
     target=${CARGO_TARGET_DIR:-}
     if [ -z "$target" ]; then
@@ -87,7 +86,7 @@ build() {
             sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')
     fi
     program=${target:-target}${CARGO_BUILD_TARGET:+/$CARGO_BUILD_TARGET}/$profile/git-agentwt
-    [ -x "$program" ] || fail "cargo did not make $program"
+    [ -x "$program" ] || fail "cargo did not create $program"
 }
 
 install_all() {
@@ -114,8 +113,8 @@ install_all() {
     fi
 }
 
-# Writes the manifest; the directories that earlier calls made stay in it, and files that an
-# earlier version had and this one has not are removed.
+# Writes the manifest, keeps the directories of earlier calls, and removes files that only an earlier
+# version installed.
 remember() {
     make_directory "${manifest%/*}"
     if [ -f "$root/$manifest" ]; then
@@ -128,7 +127,7 @@ remember() {
     put "$work/manifest" "$manifest" 644
 }
 
-# Says what is left to do, and only that.
+# Prints the remaining steps.
 advise() {
     case ":$PATH:" in
         *":$root/bin:"*) ;;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every check, also after one failed, and ends with the line `N passed, N failed`: each test
-# counts, and each other check counts as one.
+# Runs every check, also after a failure, and ends with the line `N passed, N failed`: each test
+# counts, and each other check counts as one test.
 set -u
 
 usage() {
@@ -41,7 +41,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 log=$work/log
-# Tests append a line here for each tool that they miss (tests/it/support/needs.rs).
+# Tests append a line here for each missing tool (tests/it/support/needs.rs).
 export AGENTWT_TEST_SKIPPED=$work/skipped
 : >"$AGENTWT_TEST_SKIPPED"
 
@@ -72,7 +72,7 @@ skip() {
     [[ ${CI:-} != true ]] || failed=$((failed + 1))
 }
 
-# Runs a check only if its tool is there: `needs "shellcheck: sudo apt-get install shellcheck" shellcheck --version`
+# Succeeds if a tool is installed, else skips the check: `needs "shellcheck: sudo apt-get install shellcheck" shellcheck --version`
 needs() {
     local text=$1
     shift
@@ -81,8 +81,8 @@ needs() {
     return 1
 }
 
-# Runs a command whose output says how many tests passed and failed. If it fails and names no
-# failed test (it did not compile, it was killed), that is one failure.
+# Runs a command that prints how many tests passed and failed. A failure without a failed test
+# (a compile error, a kill) counts as one failed test.
 tests() {
     local title=$1 start=$SECONDS status good bad
     shift
@@ -140,8 +140,8 @@ documentation() {
     RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" cargo doc --no-deps --locked --quiet
 }
 
-# Tests make thousands of small repositories: in memory, where that has room and runs programs
-# (containers mount it without), they are a fifth faster.
+# Tests create thousands of small repositories, and are a fifth faster in memory. /dev/shm must have
+# space and allow executables (containers often mount it with noexec).
 in_memory() {
     local dir=/dev/shm free probe
     [[ -z ${TMPDIR:-} && -d $dir && -w $dir ]] || return 1
@@ -158,7 +158,7 @@ in_memory() {
 
 in_memory && export TMPDIR=/dev/shm
 if command -v cargo-nextest >/dev/null 2>&1; then
-    # a test waits half of its time for the git that it started
+    # tests wait half of their time for git
     threads=$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 2))
     run_tests=(cargo nextest run --locked --no-fail-fast --test-threads "$threads"
         --status-level fail --final-status-level fail)

@@ -2,7 +2,7 @@
 //!
 //! The numbers are a promise to schedulers: they are in `git-agentwt(1)` and never change meaning.
 
-/// Names a status of the program; "could not tell" is never `Success` and never `Violations`.
+/// Names a status of the program; an inconclusive check is never `Success` and never `Violations`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitCode {
     /// Done, or in scope.
@@ -19,13 +19,13 @@ pub enum ExitCode {
     Git,
     /// The disk failed.
     Disk,
-    /// There is no such worktree of ours.
+    /// The worktree does not exist.
     UnknownWorktree,
-    /// Somebody else holds what this program took for its own.
+    /// Another owner has the worktree or the claim.
     OwnershipLost,
-    /// Something could not be read, and the rest was given (`--best-effort`).
+    /// The answer is incomplete, because content is unreadable (`--best-effort`).
     Incomplete,
-    /// A bug of ours.
+    /// A bug of this program.
     Bug,
     /// Ended by this signal, after everything was undone.
     Signal(u8),

@@ -22,14 +22,14 @@ pub enum NameError {
     #[error("a name has 1 to 100 characters")]
     Length,
     /// A character outside `[A-Za-z0-9._-]`.
-    #[error("a name is made of the letters A-Z and a-z, digits, `.`, `_` and `-`")]
+    #[error("a name consists of the letters A-Z and a-z, digits, `.`, `_` and `-`")]
     Character,
     /// Starts with `-` or `.`.
     #[error("a name does not start with `-` or `.`")]
     Start,
     /// Contains `..`, or ends with `.` or `.lock`: git would refuse the branch.
     #[error(
-        "a name has no `..` and does not end with `.` or `.lock`, because its branch could not"
+        "a name has no `..` and does not end with `.` or `.lock`, as git refuses such branch names"
     )]
     Ref,
 }

@@ -43,7 +43,7 @@ pub enum RepoPathError {
     #[error("a path may not contain a NUL byte")]
     Nul,
     /// It has four gibibytes or more.
-    #[error("a path may not have 4 GiB")]
+    #[error("a path is shorter than 4 GiB")]
     Long,
 }
 

@@ -20,9 +20,9 @@ pub struct HooksField {
     pub binary_found: bool,
     /// Whether a commit out of scope is refused.
     pub blocks_commits: bool,
-    /// The directory of the user's own hooks, which run as well.
+    /// The directory of the user's own hooks, which also run.
     pub user_directory: String,
-    /// What is wrong, for people.
+    /// The problems, as text.
     #[serde(skip)]
     pub fault: String,
 }

@@ -68,15 +68,15 @@ pub fn paths<T: AsRef<[u8]>>(paths: impl IntoIterator<Item = T>) -> Vec<PathFiel
 /// Where a worktree started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BaseField {
-    /// The base commit; null if it is unknown.
+    /// The base commit; null if unknown.
     pub commit: Option<CommitId>,
     /// The revision that named the base.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
-    /// The branch that the base was taken from.
+    /// The branch of the base.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// The number of commits that this branch has and the base has not; null if it is unknown.
+    /// The number of commits that this branch has and the base does not have; null if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved: Option<Option<u64>>,
 }
@@ -174,17 +174,17 @@ pub struct ChangeField {
     /// The path.
     #[serde(flatten)]
     pub path: Option<PathField>,
-    /// What changed, if it is not a path: `@head`, `@git/<ref>`, `@wt/<file>`, …
+    /// The changed entry, if it is not a path: `@head`, `@git/<ref>`, `@wt/<file>`, …
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// What happened: `created`, `modified`, `deleted`, …
+    /// The kind of change: `created`, `modified`, `deleted`, …
     pub kind: &'static str,
     /// Where the change was seen: `commit`, `index`, `disk`, …
     pub seen: Vec<&'static str>,
     /// The commits in which the change was seen.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commits: Vec<CommitId>,
-    /// What else is known of the change, for people.
+    /// More about the change, as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// Where the change was seen, for people.
@@ -256,12 +256,12 @@ pub struct FindingField {
     /// The change.
     #[serde(flatten)]
     pub change: ChangeField,
-    /// Why the change is a finding: `read-only`, `excluded`, `outside`, `integrity`, `shared` or
+    /// The reason: `read-only`, `excluded`, `outside`, `integrity`, `shared` or
     /// `history`.
     pub reason: &'static str,
     /// `violation` or `notice`.
     pub level: &'static str,
-    /// `net` or `history`: what would be merged, or what commits touched and put back.
+    /// `net` for a change that a merge would bring, `history` for a change that a later commit reset.
     pub layer: &'static str,
     /// The rule that decided; absent if no rule matches.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -291,19 +291,19 @@ pub struct AccessCounts {
     pub excluded: usize,
 }
 
-/// The program that works in a worktree.
+/// The owner of a worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OwnerField {
     /// The name of the owner.
     pub id: String,
-    /// The host on which the owner runs.
+    /// The host of the owner.
     pub host: String,
-    /// The number of the owner's process; absent if none was named.
+    /// The number of the owner's process; absent without a process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
-    /// Since when.
+    /// The time at which the owner was recorded.
     pub since: String,
-    /// Whether the process runs; null if it cannot be told from here.
+    /// Whether the process runs; null if unknown on this host.
     pub alive: Option<bool>,
 }
 
@@ -395,10 +395,10 @@ impl TrashField {
     }
 }
 
-/// What was saved.
+/// Saved work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SavedField {
-    /// The ref that keeps it.
+    /// The ref that keeps the commit.
     #[serde(rename = "ref")]
     pub reference: String,
     /// The commit.
@@ -425,7 +425,7 @@ pub struct PlacedField {
     pub origin: &'static str,
     /// `file`, `link` or `directory`.
     pub kind: &'static str,
-    /// `same`, or what moved: `edited-here` or `missing`, and `source-newer` or `gone-at-source`.
+    /// `same`, or `edited-here` or `missing`, and `source-newer` or `gone-at-source`.
     pub state: Vec<String>,
 }
 
@@ -446,18 +446,18 @@ impl PlacedField {
 /// A verification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct VerificationField {
-    /// When.
+    /// The time of the verification.
     pub at: String,
-    /// The number of seconds since then.
+    /// The age in seconds.
     pub age: Option<i64>,
     /// The commit that was verified.
     pub head: CommitId,
     /// `everything`, or `commits` (by a hook in a large worktree): neither the index nor the files
     /// on disk.
     pub looked: &'static str,
-    /// The number of paths that had changed.
+    /// The number of changed paths.
     pub changed: u64,
-    /// The number of paths by what happened (`created`, `modified`, `deleted`, …).
+    /// The number of paths by kind of change (`created`, `modified`, `deleted`, …).
     pub kinds: BTreeMap<String, u64>,
     /// The number of violations.
     pub violations: u64,
@@ -470,11 +470,11 @@ pub struct VerificationField {
 /// A finding of an earlier verification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KeptFindingField {
-    /// Where, as in TSV.
+    /// The place, as in TSV.
     pub place: String,
-    /// What happened.
+    /// The kind of change.
     pub kind: String,
-    /// Why it is a finding.
+    /// The reason.
     pub reason: String,
     /// `violation` or `notice`.
     pub level: String,

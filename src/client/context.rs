@@ -75,7 +75,7 @@ impl Context<'_> {
             let _ = writeln!(out, "- {line}");
         }
         out.push_str(
-            "- Run `git agentwt verify` before every commit, and put right what it reports.\n",
+            "- Run `git agentwt verify` before every commit, and fix the reported violations.\n",
         );
         let _ = match self.root {
             Root::MainWorktree(root) => writeln!(
@@ -98,7 +98,7 @@ impl Context<'_> {
 
     fn write(&self) -> String {
         match self.patterns(RuleList::Write) {
-            None => "This is a task that only reads: edit nothing.".to_owned(),
+            None => "This task is read-only: edit nothing.".to_owned(),
             Some(patterns) => format!("Edit only what these gitignore patterns match: {patterns}."),
         }
     }
@@ -109,14 +109,14 @@ impl Context<'_> {
             return "All other files here are read-only.".to_owned();
         }
         match self.patterns(RuleList::Read) {
-            None => "No other file is here.".to_owned(),
-            Some(patterns) => format!("Read-only, and the only others here: {patterns}."),
+            None => "There are no other files here.".to_owned(),
+            Some(patterns) => format!("The only other files here, read-only: {patterns}."),
         }
     }
 
     fn exclude(&self) -> Option<String> {
         let patterns = self.patterns(RuleList::Exclude)?;
-        Some(format!("Absent on purpose, not to be made: {patterns}."))
+        Some(format!("Absent on purpose, do not create: {patterns}."))
     }
 
     fn patterns(&self, list: RuleList) -> Option<String> {

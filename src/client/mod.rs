@@ -103,8 +103,8 @@ impl PathState {
             Self::Synced => "is synced from the main worktree".to_owned(),
             Self::Directory => "is a directory".to_owned(),
             Self::Above(path) => format!("cannot be below {path}, which is a file"),
-            Self::Excluded(Some(rule)) => format!("is kept away by {rule}"),
-            Self::Excluded(None) => "is in no list of the scope".to_owned(),
+            Self::Excluded(Some(rule)) => format!("is excluded by {rule}"),
+            Self::Excluded(None) => "is not in scope: no read or write pattern matches".to_owned(),
         }
     }
 }
@@ -136,7 +136,7 @@ pub struct ContextFile {
 #[diagnostic(
     code(agentwt::client::no_place),
     help(
-        "{shown}make it without context (git agentwt add {worktree} --client none) and give {client} its task yourself: {by_hand}"
+        "{shown}create the worktree without context (git agentwt add {worktree} --client none) and give {client} its task yourself: {by_hand}"
     )
 )]
 pub struct ClientRefusal {
@@ -196,8 +196,10 @@ impl AgentProgram {
         let places = self.files.iter().map(|file| (file.path, state(file.path)));
         let places: Vec<_> = places.filter(|(_, s)| *s != PathState::Free).collect();
         let shown = places.iter().find_map(|(path, state)| match state {
-            PathState::Excluded(None) => Some(format!("let it be seen (--add-read /{path}), or ")),
-            PathState::Excluded(Some(_)) => Some(format!("let the scope show {path}, or ")),
+            PathState::Excluded(None) => Some(format!(
+                "add the file to the scope (--add-read /{path}), or "
+            )),
+            PathState::Excluded(Some(_)) => Some(format!("include {path} in the scope, or ")),
             PathState::Free
             | PathState::Tracked
             | PathState::Synced

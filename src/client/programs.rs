@@ -17,15 +17,15 @@ pub const ALL: &[AgentProgram] = &[
         title: "Claude Code",
         files: &[
             reads(".claude/CLAUDE.md", "usually"),
-            reads("CLAUDE.local.md", "if the other is not free"),
+            reads("CLAUDE.local.md", "if .claude/CLAUDE.md is not free"),
         ],
         known: &[
-            "It reads CLAUDE.md, .claude/CLAUDE.md and CLAUDE.local.md of the directory it is started \
-             in and of those above, and joins them.",
-            "Since 2.1.277 it reads AGENTS.md where there is none of those: ours imports it then \
-             (@AGENTS.md), as it would else be hidden.",
-            "Since 2.1.69 the main worktree's files above are not read a second time.",
-            "Lines such as `@path` in a prompt import that file; HTML comments are not shown to it.",
+            "Reads CLAUDE.md, .claude/CLAUDE.md and CLAUDE.local.md of the start directory and the \
+             directories above, and joins them.",
+            "Since 2.1.277, reads AGENTS.md if none of these exists: the new file imports AGENTS.md \
+             (@AGENTS.md), because it would hide AGENTS.md.",
+            "Since 2.1.69, does not read the files of the main worktree above a second time.",
+            "Lines such as `@path` in a prompt import that file; the model does not see HTML comments.",
         ],
         read_in: &[
             "code.claude.com/docs/en/memory (stored copies of 2026; its change of 2025-12-02)",
@@ -54,14 +54,14 @@ pub const ALL: &[AgentProgram] = &[
             reads("AGENTS.md", "usually"),
             reads(
                 "AGENTS.override.md",
-                "if AGENTS.md is not free; it then says to read AGENTS.md too",
+                "if AGENTS.md is not free; it then tells the agent to read AGENTS.md too",
             ),
         ],
         known: &[
-            "In each directory from the worktree's root to the one it is started in, it reads one \
-             file: AGENTS.override.md before AGENTS.md, never both.",
-            "It stops at the worktree's root: the main worktree's AGENTS.md is not read.",
-            "What is over 32 KiB in all (project_doc_max_bytes) is cut off at the end.",
+            "Reads one file in each directory from the worktree's root to the start directory: \
+             AGENTS.override.md before AGENTS.md, never both.",
+            "Stops at the worktree's root: does not read the main worktree's AGENTS.md.",
+            "Reads the first 32 KiB of all files together (project_doc_max_bytes).",
         ],
         read_in: &[
             "developers.openai.com/codex/guides/agents-md (stored copy of 2026)",
@@ -74,12 +74,12 @@ pub const ALL: &[AgentProgram] = &[
             let is_hidden = path == "AGENTS.override.md" && is_read("AGENTS.md");
             is_hidden.then_some(
                 "Read `AGENTS.md` now, and follow it as well: it has the repository's own \
-                 instructions, and Codex reads this file in its stead.",
+                 instructions, and Codex reads this file instead of `AGENTS.md`.",
             )
         },
         note: |path, size| {
             (size > CODEX_LIMIT).then(|| {
-                format!("{path} will have {size} bytes, and codex reads {CODEX_LIMIT} unless `project_doc_max_bytes` in its config.toml says more: it would not see the end, where the scope stands")
+                format!("{path} will have {size} bytes, and codex reads {CODEX_LIMIT} unless `project_doc_max_bytes` in its config.toml is higher: the end of the file, with the scope, would be cut off")
             })
         },
     },
@@ -91,15 +91,15 @@ pub const ALL: &[AgentProgram] = &[
             reads("GEMINI.local.md", "if GEMINI.md is not free"),
             reads(
                 ".gemini/settings.json",
-                "then too: its context.fileName names both",
+                "with GEMINI.local.md: its context.fileName names both",
             ),
         ],
         known: &[
-            "It reads its files of the directory it is started in and of those above, up to the \
-             first with a .git: the main worktree's GEMINI.md is not read.",
-            "A context.fileName of your own in ~/.gemini/settings.json adds to GEMINI.md (in older \
-             versions it replaced it); ours takes its place.",
-            "Where it does not trust the folder it leaves .gemini/settings.json unread.",
+            "Reads its files of the start directory and the directories above, up to the first with \
+             a .git: does not read the main worktree's GEMINI.md.",
+            "A context.fileName in your ~/.gemini/settings.json adds to GEMINI.md (older versions \
+             replace GEMINI.md); the context.fileName of the worktree overrides yours.",
+            "Ignores .gemini/settings.json in a folder that is not trusted.",
             "Lines such as `@path.md` in a prompt import that file.",
         ],
         read_in: &[
@@ -126,11 +126,11 @@ pub const ALL: &[AgentProgram] = &[
             reads(".aider.conf.yml", "always: its `read:` names the files"),
         ],
         known: &[
-            "It reads .aider.conf.yml of the home directory, of the worktree's root and of the \
-             directory it is started in; a key of a later one replaces that of an earlier one.",
-            "The files of `read:` are found from where it is started: start it in the worktree's root.",
-            "It reads nothing of the main worktree above.",
-            "It writes .aider.* files into the worktree's root, and offers to add them to .gitignore: \
+            "Reads .aider.conf.yml of the home directory, the worktree's root and the start \
+             directory; a key in a later file overrides the key in an earlier file.",
+            "The files of `read:` are relative to the start directory: start aider in the worktree's root.",
+            "Reads nothing of the main worktree above.",
+            "Writes .aider.* files into the worktree's root, and offers to add them to .gitignore: \
              decline (--no-gitignore), or let the scope write /.gitignore.",
         ],
         read_in: &[
@@ -157,14 +157,18 @@ pub const ALL: &[AgentProgram] = &[
         files: &[
             reads("AGENTS.md", "usually"),
             reads("AGENTS.local.md", "if AGENTS.md is not free"),
-            reads("opencode.json", "then too: its `instructions` name it"),
+            reads(
+                "opencode.json",
+                "with AGENTS.local.md: its `instructions` name that file",
+            ),
         ],
         known: &[
-            "It joins AGENTS.md of the directory it is started in and of those above; version 2 goes \
-             up to the home directory, and so reads the main worktree's AGENTS.md as well.",
-            "Version 1 reads CLAUDE.md where there is no AGENTS.md: ours then says to read it too.",
-            "Version 2 accepts `instructions` and does not read what they name yet: there, tell it to \
-             read AGENTS.local.md.",
+            "Joins AGENTS.md of the start directory and the directories above; version 2 goes up to \
+             the home directory, and so also reads the main worktree's AGENTS.md.",
+            "Version 1 reads CLAUDE.md if there is no AGENTS.md: the new AGENTS.md then tells the \
+             agent to read CLAUDE.md too.",
+            "Version 2 accepts `instructions` but does not read the named files yet: tell the agent \
+             to read AGENTS.local.md.",
         ],
         read_in: &[
             "opencode.ai/v2/docs/instructions, /config and /migrate-v1 (version 2.0, stored copies of 2026-09)",
@@ -181,7 +185,7 @@ pub const ALL: &[AgentProgram] = &[
             let is_hidden = path == "AGENTS.md" && is_read("CLAUDE.md");
             is_hidden.then_some(
                 "Read `CLAUDE.md` now, and follow it as well: it has the repository's own \
-                 instructions, and opencode reads this file in its stead.",
+                 instructions, and opencode reads this file instead of `CLAUDE.md`.",
             )
         },
         note: |path, _| {

@@ -120,7 +120,7 @@ fn parse_toml<'t>(text: &'t str, mistakes: &mut Vec<Mistake>) -> Option<Spanned<
         };
         let help = match expected {
             "literal string" if !written.is_empty() => {
-                format!("write {} if it is a text", toml_string(written))
+                format!("write {} for a string", toml_string(written))
             }
             "nothing" => "see https://toml.io for the syntax".into(),
             expected => format!("TOML expects here: {expected}"),
@@ -216,7 +216,7 @@ fn check_schema_version(version: Option<&Located<String>>, mistakes: &mut Vec<Mi
         Some(version) if version.value == SCHEMA_VERSION => {}
         Some(version) => {
             let value = quoted(&version.value);
-            let message = format!("`schema_version` is {value}, which this program does not read");
+            let message = format!("`schema_version` is {value}, which is not supported");
             mistakes.push(mistake(message, version.span.clone(), help));
         }
         None => {

@@ -122,7 +122,7 @@ fn each_mistake_is_underlined_and_says_what_to_write() {
         ("[worktree]\nbranch_prefix = \"my agents/\"", "\"my agents/\" | bad branch prefix `my agents/` in [worktree]: git allows no such branch name | write a prefix like `agentwt/`, or an empty one".into()),
         ("[scope.\"\"]\nwrite = []", "\"\" | bad profile name `` in [scope]: a scope profile needs a name | write for example `[scope.docs]`".into()),
         ("[worktree.file_sync]\npatterns = [\"a[b\"]", "\"a[b\" | bad sync pattern `a[b` in [worktree.file_sync]: it is not a glob: unclosed character class; missing ']' | `\\` before `*`, `?`, `[`, `{` or `\\` makes it stand for itself".into()),
-        ("[scope.default]\nwrite = [src/**]\nnonsense = 1", "src/** | not TOML: string values must be quoted | write \"src/**\" if it is a text".into()),
+        ("[scope.default]\nwrite = [src/**]\nnonsense = 1", "src/** | not TOML: string values must be quoted | write \"src/**\" for a string".into()),
         ("[worktree]\nbase = \"main\nstrategy = 3", " | not TOML: invalid basic string | TOML expects here: `\"`".into()),
         ("[worktree", " | not TOML: unclosed table | TOML expects here: `]`".into()),
     ] {
@@ -145,7 +145,7 @@ fn the_schema_version_must_be_there_and_known() {
         ),
         (
             "schema_version = \"2.0\"\n",
-            "\"2.0\" | `schema_version` is `2.0`, which this program does not read | write `schema_version = \"1.0\"`",
+            "\"2.0\" | `schema_version` is `2.0`, which is not supported | write `schema_version = \"1.0\"`",
         ),
         (
             "schema_version = 1.0\n",

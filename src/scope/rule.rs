@@ -109,7 +109,7 @@ pub struct ScopeError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 pub enum Fault {
     /// It begins with `!`.
-    #[error("it begins with `!`, and the list decides here, not the order")]
+    #[error("it begins with `!`, but the list decides, not the order")]
     #[diagnostic(
         code(agentwt::scope::negation),
         help(

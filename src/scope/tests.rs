@@ -144,7 +144,7 @@ fn all_mistakes_are_reported_at_once_with_help() {
              `..` or empty component, which no path in git has\nwrite the path from the \
              repository's root, with one `/` between directories",
             "agentwt::scope::negation\ncannot use `!a\\033` as an exclude pattern (config:3): it \
-             begins with `!`, and the list decides here, not the order\nput it without the `!` \
+             begins with `!`, but the list decides, not the order\nput it without the `!` \
              into the list that says what you mean (exclude beats write beats read), or write \
              `\\!` if the name begins with `!`",
             "agentwt::scope::dots\ncannot use `a//b` as a read pattern (config:4): it has a `.`, \

@@ -762,7 +762,7 @@ mod patterns {
         repo.write(".agentwt/config.toml", text);
         insta::assert_snapshot!(refused(&repo, &["add", "t"]), @r"
         --- stderr
-        error: cannot use `!lib` as a write pattern (.agentwt/config.toml:5): it begins with `!`, and the list decides here, not the order
+        error: cannot use `!lib` as a write pattern (.agentwt/config.toml:5): it begins with `!`, but the list decides, not the order
         help: put it without the `!` into the list that says what you mean (exclude beats write beats read), or write `\!` if the name begins with `!`
         --- status 3
         ");

@@ -124,7 +124,7 @@ fn a_tracked_file_is_never_rewritten_and_the_refusal_says_what_to_do() {
     assert_snapshot!(plan(&repo, &["--client", "opencode"]), @r#"
     --- stderr
     error: cannot write the context of `task` for opencode: AGENTS.md is tracked, and opencode.json is tracked
-    help: make it without context (git agentwt add task --client none) and give opencode its task yourself: opencode run "$(cat <prompt file>)"
+    help: create the worktree without context (git agentwt add task --client none) and give opencode its task yourself: opencode run "$(cat <prompt file>)"
     --- status 4
     "#);
 }
@@ -135,8 +135,8 @@ fn what_the_scope_keeps_away_cannot_hold_context() {
     let said = plan(&repo, &["--client", "codex", "--exclude", "AGENTS*"]);
     assert_snapshot!(said, @r#"
     --- stderr
-    error: cannot write the context of `task` for codex: AGENTS.md is kept away by the exclude pattern `AGENTS*` (--exclude), and AGENTS.override.md is kept away by the exclude pattern `AGENTS*` (--exclude)
-    help: let the scope show AGENTS.md, or make it without context (git agentwt add task --client none) and give codex its task yourself: codex "$(cat <prompt file>)"
+    error: cannot write the context of `task` for codex: AGENTS.md is excluded by the exclude pattern `AGENTS*` (--exclude), and AGENTS.override.md is excluded by the exclude pattern `AGENTS*` (--exclude)
+    help: include AGENTS.md in the scope, or create the worktree without context (git agentwt add task --client none) and give codex its task yourself: codex "$(cat <prompt file>)"
     --- status 4
     "#);
     let narrow = ["--client", "codex", "--read", "docs/**"];
@@ -144,7 +144,7 @@ fn what_the_scope_keeps_away_cannot_hold_context() {
     assert!(
         said.fails(4)
             .stderr
-            .contains("AGENTS.md is in no list of the scope"),
+            .contains("AGENTS.md is not in scope: no read or write pattern matches"),
         "{said}"
     );
     let mut shown = narrow.to_vec();
@@ -356,8 +356,8 @@ fn the_programs_are_listed_without_a_repository() {
     assert_snapshot!(first.join("\n"), @"
     claude-code: Claude Code
       .claude/CLAUDE.md  usually
-      CLAUDE.local.md    if the other is not free
-      - It reads CLAUDE.md, .claude/CLAUDE.md and CLAUDE.local.md of the directory it is started in
+      CLAUDE.local.md    if .claude/CLAUDE.md is not free
+      - Reads CLAUDE.md, .claude/CLAUDE.md and CLAUDE.local.md of the start directory and the
     ");
     assert!(human.lines().all(|line| line.len() <= 110), "{human}");
     let porcelain = repo.agentwt_in(nowhere, &["clients", "--porcelain"]).ok();

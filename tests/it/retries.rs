@@ -154,7 +154,7 @@ fn lost_ownership_stops_at_once_and_leaves_nothing() {
     assert!(said.stderr.contains("no longer yours\n"), "{said}");
     assert!(
         said.stderr
-            .contains("error: ownership of `task-5` is lost, says the probe"),
+            .contains("error: ownership of `task-5` is lost, according to the probe"),
         "{said}"
     );
     assert_eq!(lines(&log), ["task-5  2"]);

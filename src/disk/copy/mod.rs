@@ -125,7 +125,7 @@ pub enum CopyError {
     #[diagnostic(transparent)]
     Disk(#[from] DiskError),
     /// It failed, and not all could be undone.
-    #[error("{error}; what is left: {}", left.join("; "))]
+    #[error("{error}; left behind: {}", left.join("; "))]
     #[diagnostic(
         code(agentwt::copy::left),
         help("look at what is left, then run the same command again")

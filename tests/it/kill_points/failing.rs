@@ -5,7 +5,7 @@ use super::{ADD, ADD_CLONE, Act, Point, each_point, is_one_error, named, same, s
 use super::{takes_away, world};
 
 /// The words before what could not be undone.
-const LEFT: &str = "; what is left: ";
+const LEFT: &str = "; left behind: ";
 
 fn is_made_or_undone(add: &[&str], error: &'static str, points: &[Point]) {
     let repo = world();

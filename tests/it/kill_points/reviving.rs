@@ -44,7 +44,7 @@ fn the_next_brings_it_back(act: Act, points: &[Point]) {
         };
         assert!(expected.contains(&state.as_str()), "{state}: {what}");
         is_one_error(&hit, &what);
-        let is_said = hit.said.stderr.contains("; what is left: ");
+        let is_said = hit.said.stderr.contains("; left behind: ");
         if !hit.killed_us() && state == "absent" && !is_said && !takes_away(point) {
             same(&without_nothing(&repo.fingerprint()), &before, &what);
         }

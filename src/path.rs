@@ -358,29 +358,6 @@ pub fn escape_for_rule(pattern: &str) -> String {
     parts.collect::<Vec<_>>().join("\\")
 }
 
-/// Reads what [`escape_for_tsv`] wrote.
-#[must_use]
-pub fn unescape_tsv(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let octal = after.get(..3).filter(|_| *first == b'\\');
-        let byte =
-            octal.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
-        match byte {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[3..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    bytes
-}
-
 fn push_octal(out: &mut String, bytes: &[u8]) {
     use fmt::Write as _;
     for byte in bytes {

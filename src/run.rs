@@ -13,7 +13,7 @@ use camino::Utf8PathBuf;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::answer::{Answer, Paint};
-use crate::cli::{Cli, Command, Format, man};
+use crate::cli::{Cli, Command, Format, HooksCommand, man};
 use crate::commands::{self, Outcome, Session};
 use crate::disk::DiskError;
 use crate::disk::lock::Patience;
@@ -120,8 +120,8 @@ fn terminal_width() -> usize {
 }
 
 /// Prints an outcome. A reader that closes the pipe ends us quietly, with the same status.
-fn print<A: Answer>(cli: &Cli, outcome: &Outcome<A>) -> ExitCode {
-    let (format, nul) = form(&cli.command);
+fn print<A: Answer>(cli: &Cli, form: (Format, bool), outcome: &Outcome<A>) -> ExitCode {
+    let (format, nul) = form;
     let paint_stdout = paint(std::io::stdout().is_terminal());
     let text = render(&outcome.answer, format, nul, paint_stdout, &outcome.notes);
     if !cli.common.quiet || A::IGNORES_QUIET {
@@ -302,93 +302,42 @@ fn trace(verbose: u8) -> Trace {
 }
 
 fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
+    use commands::*;
     Ok(match &cli.command {
-        Command::Init(options) => print(cli, &commands::init::run(session, options)?),
-        Command::Add(options) => {
-            let outcome = commands::add::run(session, options)?;
-            print(cli, &outcome)
+        Command::Init(o) => print(cli, o.output.form(), &init::run(session, o)?),
+        Command::Add(o) => print(cli, o.output.form(), &add::run(session, o)?),
+        Command::List(o) => print(cli, o.output.form(), &list::run(session, o)?),
+        Command::Status(o) => print(cli, o.output.form(), &status::run(session, o)?),
+        Command::Path(o) => {
+            let (format, _) = o.output.form();
+            print(cli, (format, o.nul), &path::run(session, &o.name)?)
         }
-        Command::List(options) => {
-            let outcome = commands::list::run(session, options)?;
-            print(cli, &outcome)
+        Command::Scope(o) => print(cli, o.output.form(), &scope::run(session, o)?),
+        Command::Changed(o) => print(cli, o.output.form(), &changed::run(session, o)?),
+        Command::Verify(o) => print(cli, o.output.form(), &verify::run(session, o)?),
+        Command::Reapply(o) => print(cli, o.output.form(), &reapply::run(session, o)?),
+        Command::Restore(o) => print(cli, o.output.form(), &restore::run(session, o)?),
+        Command::Renew(o) => print(cli, o.output.form(), &renew::run(session, o)?),
+        Command::Remove(o) if o.undo => {
+            print(cli, o.output.form(), &remove::undo::run(session, o)?)
         }
-        Command::Status(options) => {
-            let outcome = commands::status::run(session, options)?;
-            print(cli, &outcome)
+        Command::Remove(o) => print(cli, o.output.form(), &remove::run(session, o)?),
+        Command::Prune(o) => print(cli, o.output.form(), &prune::run(session, o)?),
+        Command::Sync(o) => print(cli, o.output.form(), &sync::run(session, o)?),
+        Command::Hooks(o) => {
+            let form = match &o.command {
+                HooksCommand::Install(o) | HooksCommand::Uninstall(o) => o.output.form(),
+                HooksCommand::Status(o) => o.output.form(),
+            };
+            print(cli, form, &hooks::run(session, &o.command)?)
         }
-        Command::Path(options) => print(cli, &commands::path::run(session, &options.name)?),
-        Command::Scope(options) => {
-            let outcome = commands::scope::run(session, options)?;
-            print(cli, &outcome)
-        }
-        Command::Changed(options) => print(cli, &commands::changed::run(session, options)?),
-        Command::Verify(options) => print(cli, &commands::verify::run(session, options)?),
-        Command::Reapply(options) => print(cli, &commands::reapply::run(session, options)?),
-        Command::Restore(options) => {
-            let outcome = commands::restore::run(session, options)?;
-            print(cli, &outcome)
-        }
-        Command::Renew(options) => print(cli, &commands::renew::run(session, options)?),
-        Command::Remove(options) if options.undo => {
-            let outcome = commands::remove::undo::run(session, options)?;
-            print(cli, &outcome)
-        }
-        Command::Remove(options) => {
-            let outcome = commands::remove::run(session, options)?;
-            print(cli, &outcome)
-        }
-        Command::Prune(options) => {
-            let outcome = commands::prune::run(session, options)?;
-            print(cli, &outcome)
-        }
-        Command::Sync(options) => {
-            let outcome = commands::sync::run(session, options)?;
-            print(cli, &outcome)
-        }
-        Command::Hooks(options) => {
-            let outcome = commands::hooks::run(session, &options.command)?;
-            print(cli, &outcome)
-        }
-        Command::Doctor(options) => {
-            let outcome = commands::doctor::run(session, options)?;
-            print(cli, &outcome)
-        }
-        Command::Hook(options) => print(cli, &commands::hook::run(session, options)?),
-        Command::EmptyTrash(options) => commands::empty_trash::run(session, options)?.exit,
-        Command::Clients(_) => print(cli, &Outcome::done(commands::clients::run())),
-        Command::Completions(options) => {
-            let text = crate::cli::completions::completions(options.shell);
+        Command::Doctor(o) => print(cli, o.output.form(), &doctor::run(session, o)?),
+        Command::Hook(o) => print(cli, (Format::Human, false), &hook::run(session, o)?),
+        Command::EmptyTrash(o) => empty_trash::run(session, o)?.exit,
+        Command::Clients(o) => print(cli, o.output.form(), &Outcome::done(clients::run())),
+        Command::Completions(o) => {
+            let text = crate::cli::completions::completions(o.shell);
             write_answer(text.as_bytes()).map_or_else(|exit| exit, |()| ExitCode::Success)
         }
     })
-}
-
-/// The form in which a command was asked to answer.
-fn form(command: &Command) -> (Format, bool) {
-    use crate::cli::HooksCommand;
-    match command {
-        Command::Init(o) => o.output.form(),
-        Command::Add(o) => o.output.form(),
-        Command::List(o) => o.output.form(),
-        Command::Status(o) => o.output.form(),
-        Command::Path(o) => (o.output.form().0, o.nul),
-        Command::Scope(o) => o.output.form(),
-        Command::Changed(o) => o.output.form(),
-        Command::Verify(o) => o.output.form(),
-        Command::Reapply(o) => o.output.form(),
-        Command::Restore(o) => o.output.form(),
-        Command::Renew(o) => o.output.form(),
-        Command::Remove(o) => o.output.form(),
-        Command::Prune(o) => o.output.form(),
-        Command::Sync(o) => o.output.form(),
-        Command::Hooks(o) => match &o.command {
-            HooksCommand::Install(o) | HooksCommand::Uninstall(o) => o.output.form(),
-            HooksCommand::Status(o) => o.output.form(),
-        },
-        Command::Doctor(o) => o.output.form(),
-        Command::Clients(o) => o.output.form(),
-        Command::Completions(_) | Command::Hook(_) | Command::EmptyTrash(_) => {
-            (Format::Human, false)
-        }
-    }
 }

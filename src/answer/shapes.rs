@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{age, count, seconds_since};
-use crate::change::{Change, Place, Seen};
+use crate::change::{Change, Seen};
 use crate::name::CommitId;
 use crate::path::{escape_for_terminal, escape_for_tsv};
 use crate::placed::{Drift, PlacedFile};
@@ -516,20 +516,4 @@ impl VerificationField {
         };
         format!("{result}{looked}, {}", age(&self.at))
     }
-}
-
-/// A place in the bytes of porcelain: a path as it is, any other place as in TSV.
-#[must_use]
-pub fn place_bytes(place: &Place) -> Vec<u8> {
-    match place.path() {
-        Some(path) => path.as_bstr().to_vec(),
-        None => place.to_tsv().into_bytes(),
-    }
-}
-
-/// Where a change was seen, in one field of porcelain.
-#[must_use]
-pub fn seen_words(change: &Change) -> String {
-    let seen: Vec<String> = change.seen.iter().map(ToString::to_string).collect();
-    seen.join(",")
 }

@@ -121,16 +121,6 @@ pub fn append(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
         .map_err(|error| DiskError::new(format!("write {file}"), error))
 }
 
-/// Makes a directory that must not be there yet, and those above it.
-///
-/// # Errors
-/// Fails when it is there (`AlreadyExists`) or the disk refuses.
-pub fn create_new_directory(directory: &Utf8Path) -> Result<(), DiskError> {
-    let failed = |error| DiskError::new(format!("make the directory {directory}"), error);
-    let parent = directory.parent().unwrap_or(Utf8Path::new("."));
-    inside(parent, || std::fs::create_dir(directory)).map_err(failed)
-}
-
 /// Makes a directory and those above it, unless they are there.
 ///
 /// # Errors

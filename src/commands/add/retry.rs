@@ -211,7 +211,7 @@ fn note(name: &WorktreeName, TakenClaim { held, taken_from }: &TakenClaim) -> St
 
 /// The owner lost the worktree while it was created.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
-#[error("ownership of `{name}` is lost, says {by}")]
+#[error("ownership of `{name}` is lost, according to {by}")]
 #[diagnostic(
     code(agentwt::add::lost_ownership),
     help("nothing is left behind; to see the owner: git agentwt status {name}")

@@ -198,9 +198,9 @@ mod names {
         std::fs::remove_dir_all(repo.worktree("task-5")).expect("it was there");
         insta::assert_snapshot!(refused(&repo, SRC), @"
         --- stderr
-        error: worktree `task-5` is recorded, but $TMP/repo/.agentwt/worktrees/task-5 is gone
-        help: to forget it (its branch stays unless merged): git agentwt remove task-5
-        --- status 4
+        error: the directory of worktree `task-5` does not exist: $TMP/repo/.agentwt/worktrees/task-5
+        help: if the repository was moved, move it back; if the directory was deleted: git agentwt remove task-5
+        --- status 6
         ");
     }
 }

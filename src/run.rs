@@ -302,7 +302,10 @@ fn trace(verbose: u8) -> Trace {
 }
 
 fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
-    use commands::*;
+    use commands::{
+        add, changed, clients, doctor, empty_trash, hook, hooks, init, list, path, prune, reapply,
+        remove, renew, restore, scope, status, sync, verify,
+    };
     Ok(match &cli.command {
         Command::Init(o) => print(cli, o.output.form(), &init::run(session, o)?),
         Command::Add(o) => print(cli, o.output.form(), &add::run(session, o)?),

@@ -7,7 +7,8 @@
 use crate::path::RepoPath;
 
 /// Says that bytes end early, or are none that this module writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it is damaged")]
 pub struct Damaged;
 
 /// Writes a number.

@@ -17,7 +17,6 @@ use std::fmt;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
 
-pub use codec::PlacedError;
 pub use drift::{Drift, DriftCounts, Here, There};
 
 /// Holds a BLAKE3 digest.

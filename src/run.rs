@@ -22,7 +22,7 @@ use crate::error::{Error, ErrorDocument, Stopped};
 use crate::exit::ExitCode;
 use crate::git::{Git, GitError, SharedRunner, Stoppable, Trace, TraceEvent};
 use crate::log::Log;
-use crate::output::{self, progress, render, render_error};
+use crate::output::{self, render, render_error};
 use crate::plan::refusal::Refusal;
 use crate::process::{family, send_to};
 use crate::worktree::git_error;
@@ -62,7 +62,9 @@ fn run_command_line(arguments: &[OsString]) -> ExitCode {
         }
     };
     let result = session(&cli).and_then(|session| {
-        let _drawing = draws(&cli).then(|| progress::draw(Arc::clone(&session.progress)));
+        if draws(&cli) {
+            session.progress.draw();
+        }
         dispatch(&session, &cli).map_err(|error| stopped(&session, &cli.command, error))
     });
     result.unwrap_or_else(|error| {

@@ -27,7 +27,7 @@ use crate::sync::{Candidate, CandidateKind, Candidates, Matcher};
 
 /// Holds what git knows of the main worktree.
 pub struct MainPaths {
-    tracked: Vec<BString>,
+    tracked: BTreeSet<BString>,
     worktrees: BTreeSet<BString>,
     case: Case,
 }
@@ -40,26 +40,21 @@ impl MainPaths {
         case: Case,
     ) -> Self {
         let fold = |path: RepoPath| folded(path.as_bstr(), case);
-        let mut tracked: Vec<BString> = tracked.into_iter().map(fold).collect();
-        tracked.sort_unstable();
-        tracked.dedup();
         Self {
-            tracked,
+            tracked: tracked.into_iter().map(fold).collect(),
             worktrees: worktrees.into_iter().map(fold).collect(),
             case,
         }
     }
 
     fn is_tracked(&self, path: &RepoPath) -> bool {
-        let path = folded(path.as_bstr(), self.case);
-        self.tracked.binary_search(&path).is_ok()
+        self.tracked.contains(&folded(path.as_bstr(), self.case))
     }
 
     fn has_tracked_below(&self, directory: &RepoPath) -> bool {
         let mut prefix = folded(directory.as_bstr(), self.case);
         prefix.push(b'/');
-        let at = self.tracked.partition_point(|path| *path < prefix);
-        let next = self.tracked.get(at);
+        let next = self.tracked.range(prefix.clone()..).next();
         next.is_some_and(|path| path.starts_with(&prefix))
     }
 
@@ -112,9 +107,10 @@ pub fn find_candidates(
         found: &found,
     };
     walk.lock().candidates.tracked = vec![0; patterns];
-    let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8));
     let mut builder = WalkBuilder::new(root);
-    builder.standard_filters(false).threads(threads);
+    builder
+        .standard_filters(false)
+        .threads(super::pool::threads());
     builder.build_parallel().run(|| {
         Box::new(|entry| match entry {
             Ok(entry) if entry.depth() == 0 => WalkState::Continue,

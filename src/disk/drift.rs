@@ -10,11 +10,10 @@ use std::os::fd::OwnedFd;
 
 use bstr::ByteSlice;
 use camino::Utf8Path;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, readlinkat, statat};
+use rustix::fs::{AtFlags, FileType, readlinkat, statat};
 use rustix::io::Errno;
 
-use super::below::open_below;
-use super::directories::Directories;
+use super::below::{Directories, open_below, open_regular};
 use super::error::DiskError;
 use super::files::Opened;
 use super::pool::map_parallel;
@@ -99,13 +98,12 @@ pub fn is_unchanged(
     source: Option<&Utf8Path>,
     file: &PlacedFile,
 ) -> io::Result<bool> {
-    let opened = |root| Directories::open(root).map_err(io::Error::other);
-    let mut here = opened(root)?;
+    let mut here = Directories::open(root).map_err(|error| error.source)?;
     let Some(spot) = Spot::at(&mut here, &file.path)? else {
         return Ok(false);
     };
     let proven = file.digest.is_none() && spot.stat == file.stat;
-    is_same(file, &spot, proven, source)
+    with_source(file, source, |there| is_same(file, &spot, proven, there))
 }
 
 /// Whether the source of a placed file still is what was placed, by its content. What cannot be
@@ -122,15 +120,11 @@ pub fn at_source(source: &Utf8Path, file: &PlacedFile) -> There {
         (None, Origin::Context) => file.stat,
         (None, Origin::Synced) => return There::None,
     };
-    let look = || -> io::Result<There> {
-        let mut directories = Directories::open(source).map_err(io::Error::other)?;
-        let Some(spot) = Spot::at(&mut directories, &file.path)? else {
-            return Ok(There::Gone);
-        };
-        let same = is_same_there(file, &recorded, i64::MIN, &spot, None)?;
-        Ok(if same { There::Same } else { There::Newer })
+    let Ok(mut directories) = Directories::open(source) else {
+        return There::Newer;
     };
-    look().unwrap_or(There::Newer)
+    let spot = Spot::at(&mut directories, &file.path);
+    there(file, &recorded, i64::MIN, &spot, None)
 }
 
 /// Holds what was placed in a worktree, for whoever comes across its files.
@@ -156,26 +150,30 @@ impl Proof<'_> {
         };
         let stat = *stat;
         let spot = Spot { above, name, stat };
-        let proven = self.placed.proves(file, &spot.stat);
-        is_same(file, &spot, proven, self.source)
+        let proven = self.placed.proves(file, &stat);
+        with_source(file, self.source, |there| {
+            is_same(file, &spot, proven, there)
+        })
     }
 
     /// What of a regular file is not as it was placed. What cannot be read is other content.
     #[must_use]
     pub fn difference(&self, worktree: &Utf8Path, file: &PlacedFile) -> Difference {
         let look = || -> io::Result<Difference> {
-            let mut here = Directories::open(worktree).map_err(io::Error::other)?;
+            let mut here = Directories::open(worktree).map_err(|error| error.source)?;
             let Some(spot) = Spot::at(&mut here, &file.path)? else {
                 return Ok(Difference::Content);
             };
-            if is_linked(file, &spot, self.source)? {
-                return Ok(Difference::Linked);
-            }
-            let same = spot.stat.size == file.stat.size && has_content(file, &spot, self.source)?;
-            Ok(if same {
-                Difference::Mode
-            } else {
-                Difference::Content
+            with_source(file, self.source, |there| {
+                if spot.is_also(there)? {
+                    return Ok(Difference::Linked);
+                }
+                let same = spot.stat.size == file.stat.size && has_content(file, &spot, there)?;
+                Ok(if same {
+                    Difference::Mode
+                } else {
+                    Difference::Content
+                })
             })
         };
         look().unwrap_or(Difference::Content)
@@ -203,50 +201,32 @@ struct Spot<'d> {
 impl<'d> Spot<'d> {
     /// What stands at a path; none when nothing does, or a link or a file is on the way.
     fn at(directories: &'d mut Directories, path: &'d RepoPath) -> io::Result<Option<Self>> {
-        let nothing = |error: &Errno| matches!(*error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP);
-        let above = match directories.of(path) {
-            Err(error) if nothing(&error) => return Ok(None),
-            other => other?,
-        };
         let name = path.file_name().as_bytes();
-        match statat(above, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Err(error) if nothing(&error) => Ok(None),
-            other => {
-                let stat = stat_from(&other?);
-                Ok(Some(Self { above, name, stat }))
-            }
+        let found = directories.of(path).and_then(|above| {
+            let stat = stat_from(&statat(above, name, AtFlags::SYMLINK_NOFOLLOW)?);
+            Ok(Self { above, name, stat })
+        });
+        match found {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
+            other => Ok(Some(other?)),
         }
-    }
-
-    fn is(&self, kind: PlacedKind) -> bool {
-        is(&self.stat, kind)
     }
 
     fn digest(&self) -> io::Result<Digest> {
-        if self.is(PlacedKind::Link) {
+        if is(&self.stat, PlacedKind::Link) {
             let text = readlinkat(self.above, self.name, Vec::new())?;
             return digest_of(text.to_bytes());
         }
-        // a FIFO put there since must not block us
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = openat(self.above, self.name, flags, Mode::empty())?;
-        let file = std::fs::File::from(file);
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::other("it changed while it was read"));
-        }
-        digest_of(file)
-    }
-
-    /// Whether it can be what was placed: kind, size, and those of the permissions that count.
-    fn resembles(&self, kind: PlacedKind, recorded: &Stat, counting: u32) -> bool {
-        resembles(kind, recorded, &self.stat, counting)
+        digest_of(open_regular(self.above, self.name)?)
     }
 
     /// Whether it is the same file as another, under two names.
-    fn is_also(&self, other: &Spot<'_>) -> io::Result<bool> {
-        if self.stat.inode != other.stat.inode || !self.is(PlacedKind::File) {
+    fn is_also(&self, other: Option<&Spot<'_>>) -> io::Result<bool> {
+        let is_file = is(&self.stat, PlacedKind::File);
+        let Some(other) = other.filter(|other| is_file && self.stat.inode == other.stat.inode)
+        else {
             return Ok(false);
-        }
+        };
         let device = |spot: &Spot<'_>| -> io::Result<_> {
             Ok(statat(spot.above, spot.name, AtFlags::SYMLINK_NOFOLLOW)?.st_dev)
         };
@@ -259,14 +239,17 @@ const OF_COPY: u32 = 0o7777 & !0o222;
 /// Those that count of a source.
 const OF_SOURCE: u32 = 0o100;
 
-/// Whether what stands there is another name of its source.
-fn is_linked(file: &PlacedFile, spot: &Spot<'_>, source: Option<&Utf8Path>) -> io::Result<bool> {
-    let Some(source) = source.filter(|_| file.source.is_some() && spot.is(PlacedKind::File)) else {
-        return Ok(false);
+/// Does something with what stands at the source of a placed file, where it has one.
+fn with_source<T>(
+    file: &PlacedFile,
+    source: Option<&Utf8Path>,
+    work: impl FnOnce(Option<&Spot<'_>>) -> io::Result<T>,
+) -> io::Result<T> {
+    let Some(source) = source.filter(|_| file.source.is_some()) else {
+        return work(None);
     };
-    let mut there = Directories::open(source).map_err(io::Error::other)?;
-    let there = Spot::at(&mut there, &file.path)?;
-    there.map_or(Ok(false), |there| spot.is_also(&there))
+    let mut there = Directories::open(source).map_err(|error| error.source)?;
+    work(Spot::at(&mut there, &file.path)?.as_ref())
 }
 
 fn is(stat: &Stat, kind: PlacedKind) -> bool {
@@ -289,57 +272,60 @@ fn resembles(kind: PlacedKind, recorded: &Stat, now: &Stat, counting: u32) -> bo
         }
 }
 
-/// Whether what stands there is what was placed. `proven` says that stat data prove it.
+/// Whether what stands there is what was placed, given what stands at its source. `proven` says
+/// that stat data prove it.
 fn is_same(
     file: &PlacedFile,
     spot: &Spot<'_>,
     proven: bool,
-    source: Option<&Utf8Path>,
+    source: Option<&Spot<'_>>,
 ) -> io::Result<bool> {
-    if !spot.resembles(file.kind, &file.stat, OF_COPY) {
+    if !resembles(file.kind, &file.stat, &spot.stat, OF_COPY) {
         return Ok(false);
     }
     if proven || file.kind == PlacedKind::Directory {
         return Ok(true);
     }
-    Ok(!is_linked(file, spot, source)? && has_content(file, spot, source)?)
+    Ok(!spot.is_also(source)? && has_content(file, spot, source)?)
 }
 
 /// Whether what stands there has the content of what was placed.
-fn has_content(file: &PlacedFile, spot: &Spot<'_>, source: Option<&Utf8Path>) -> io::Result<bool> {
-    if let Some(digest) = file.digest {
-        return Ok(spot.digest()? == digest);
+fn has_content(file: &PlacedFile, spot: &Spot<'_>, source: Option<&Spot<'_>>) -> io::Result<bool> {
+    match (file.digest, source) {
+        (Some(digest), _) => Ok(spot.digest()? == digest),
+        (None, Some(source)) if Some(source.stat) == file.source => {
+            Ok(source.digest()? == spot.digest()?)
+        }
+        (None, _) => Ok(false),
     }
-    let (Some(source), Some(recorded)) = (source, file.source) else {
-        return Ok(false);
-    };
-    let mut there = Directories::open(source).map_err(io::Error::other)?;
-    Ok(match Spot::at(&mut there, &file.path)? {
-        Some(there) if there.stat == recorded => there.digest()? == spot.digest()?,
-        Some(_) | None => false,
-    })
 }
 
-/// Whether the source is what was placed. `proven` is what stands in the worktree, where stat
+/// How the source stands to what was placed. `proven` is what stands in the worktree, where stat
 /// data prove that it is that.
-fn is_same_there(
+fn there(
     file: &PlacedFile,
     recorded: &Stat,
     settled: i64,
-    there: &Spot<'_>,
+    there: &io::Result<Option<Spot<'_>>>,
     proven: Option<&Spot<'_>>,
-) -> io::Result<bool> {
-    if !there.resembles(file.kind, recorded, OF_SOURCE) {
-        return Ok(false);
-    }
-    let as_recorded = there.stat == *recorded && recorded.ctime < settled;
-    if as_recorded || file.kind == PlacedKind::Directory {
-        return Ok(true);
-    }
-    match (file.digest, proven) {
+) -> There {
+    let there = match there {
+        Ok(None) => return There::Gone,
+        Err(_) => return There::Newer,
+        Ok(Some(there)) => there,
+    };
+    let as_recorded = there.stat == *recorded;
+    let is_proven = as_recorded && recorded.ctime < settled || file.kind == PlacedKind::Directory;
+    let is_equal = || match (file.digest, proven) {
         (Some(digest), _) => Ok(there.digest()? == digest),
         (None, Some(here)) => Ok(there.digest()? == here.digest()?),
-        (None, None) => Ok(there.stat == *recorded),
+        (None, None) => Ok::<_, io::Error>(as_recorded),
+    };
+    let resembles = resembles(file.kind, recorded, &there.stat, OF_SOURCE);
+    if resembles && (is_proven || is_equal().unwrap_or(false)) {
+        There::Same
+    } else {
+        There::Newer
     }
 }
 
@@ -348,56 +334,28 @@ fn drift_between(
     placed: &Placed,
     file: &PlacedFile,
     here: &mut Directories,
-    there: Option<&mut Directories>,
+    source: Option<&mut Directories>,
 ) -> Drift {
-    let at_here = Spot::at(here, &file.path);
-    let at = at_here.as_ref().ok().and_then(Option::as_ref);
+    let here = Spot::at(here, &file.path);
+    let at = here.as_ref().ok().and_then(Option::as_ref);
     let proven = at.filter(|spot| placed.proves(file, &spot.stat));
-    let source = match (file.source, there) {
-        (Some(recorded), Some(there)) => Some((recorded, there)),
-        (_, _) => None,
+    let source = source.filter(|_| file.source.is_some());
+    let source = source.map(|source| Spot::at(source, &file.path));
+    let there = match (file.source, &source) {
+        (Some(recorded), Some(source)) => there(file, &recorded, placed.settled(), source, proven),
+        (_, _) => There::None,
     };
-    let mut is_here = None;
-    let there = match source {
-        None => There::None,
-        Some((recorded, directories)) => match Spot::at(directories, &file.path) {
-            Ok(None) => There::Gone,
-            Err(_) => There::Newer,
-            Ok(Some(spot)) => {
-                if let (None, Some(at)) = (proven, at) {
-                    is_here = beside(file, at, &spot, &recorded);
-                }
-                match is_same_there(file, &recorded, placed.settled(), &spot, proven) {
-                    Ok(true) => There::Same,
-                    Ok(false) | Err(_) => There::Newer,
-                }
-            }
-        },
-    };
-    let here = match (&at_here, is_here) {
-        (Ok(None), _) => Here::Missing,
-        (Err(_), _) | (Ok(Some(_)), Some(false)) => Here::Edited,
-        (Ok(Some(_)), Some(true)) => Here::Same,
-        (Ok(Some(spot)), None) => match is_same(file, spot, proven.is_some(), None) {
-            Ok(true) => Here::Same,
-            Ok(false) | Err(_) => Here::Edited,
-        },
+    let source = source
+        .as_ref()
+        .and_then(|source| source.as_ref().ok()?.as_ref());
+    let here = match &here {
+        Ok(None) => Here::Missing,
+        Ok(Some(spot)) if is_same(file, spot, proven.is_some(), source).unwrap_or(false) => {
+            Here::Same
+        }
+        Ok(Some(_)) | Err(_) => Here::Edited,
     };
     Drift { here, there }
-}
-
-/// Whether what stat data do not prove is what was placed, where its source says so.
-fn beside(file: &PlacedFile, at: &Spot<'_>, there: &Spot<'_>, recorded: &Stat) -> Option<bool> {
-    // what cannot be told is read
-    if at.is_also(there).unwrap_or(false) {
-        return Some(false);
-    }
-    let without_digest = file.digest.is_none() && file.kind != PlacedKind::Directory;
-    without_digest.then(|| {
-        let same = there.stat == *recorded && at.resembles(file.kind, &file.stat, OF_COPY);
-        let equal = || Ok::<_, io::Error>(there.digest()? == at.digest()?);
-        same && equal().unwrap_or(false)
-    })
 }
 
 #[cfg(test)]

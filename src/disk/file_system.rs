@@ -1,14 +1,18 @@
-//! Says what a directory stands on: the kind of the file system, its free space, and what it keeps.
+//! Says what a directory stands on: the kind of the file system, its free space and what it keeps,
+//! what is mounted below, and how much of the disk a directory takes.
 #![expect(
     clippy::disallowed_methods,
-    reason = "it tries the file system with a file that has no name"
+    reason = "it tries the file system with a file that has no name, and reads /proc"
 )]
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::collections::HashSet;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use camino::Utf8Path;
+use ignore::WalkBuilder;
 
 use super::error::DiskError;
+use super::pool::map_parallel;
 
 /// Holds what a file system was seen to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +128,87 @@ pub fn try_out(directory: &Utf8Path) -> Result<Tried, DiskError> {
     })
 }
 
+/// Names what is mounted below a directory, relative to it and sorted, also from the same file
+/// system.
+///
+/// # Errors
+/// Fails when the system does not tell (`proc_pid_mountinfo(5)`).
+#[cfg(target_os = "linux")]
+pub fn mounted_below(directory: &Utf8Path) -> Result<Vec<String>, DiskError> {
+    let file = "/proc/self/mountinfo";
+    let bytes = match std::fs::read(file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.map_err(|error| DiskError::new(format!("read {file}"), error))?,
+    };
+    let mut found: Vec<String> = bytes
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| line.split(|byte| *byte == b' ').nth(4))
+        .filter_map(|point| relative(&unescaped(point), directory))
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+/// Names what is mounted below a directory; nothing where the system does not tell.
+///
+/// # Errors
+/// Never.
+#[cfg(not(target_os = "linux"))]
+pub fn mounted_below(_directory: &Utf8Path) -> Result<Vec<String>, DiskError> {
+    Ok(Vec::new())
+}
+
+#[cfg(target_os = "linux")]
+fn relative(point: &[u8], directory: &Utf8Path) -> Option<String> {
+    let rest = point.strip_prefix(directory.as_str().as_bytes())?;
+    let rest = rest.strip_prefix(b"/")?;
+    Some(crate::path::escape_for_terminal(rest))
+}
+
+/// A path there has blanks, newlines and backslashes as `\` and three octal digits.
+#[cfg(target_os = "linux")]
+fn unescaped(text: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..3).filter(|_| *first == b'\\');
+        let digits = digits.and_then(|three| std::str::from_utf8(three).ok());
+        let value = digits.and_then(|three| u8::from_str_radix(three, 8).ok());
+        bytes.push(value.unwrap_or(*first));
+        rest = if value.is_some() { &after[3..] } else { after };
+    }
+    bytes
+}
+
+/// The unit of `st_blocks` (stat(3type)), whatever the block size of the file system.
+const BLOCK: u64 = 512;
+
+/// Returns the bytes that each of these directories takes with everything below, in blocks of the
+/// disk, as du(1) counts. A file with several names in a directory counts once there; no link is
+/// followed. None where something cannot be read.
+#[must_use]
+pub fn usage(directories: &[&Utf8Path]) -> Vec<Option<u64>> {
+    let start = || Ok::<_, std::convert::Infallible>(());
+    let measured = map_parallel(directories, start, |(), one| Ok(measure(one).ok()));
+    measured.unwrap_or_default()
+}
+
+fn measure(directory: &Utf8Path) -> Result<u64, ignore::Error> {
+    let mut blocks = 0;
+    let mut seen = HashSet::new();
+    for entry in WalkBuilder::new(directory).standard_filters(false).build() {
+        let metadata = entry?.metadata()?;
+        let is_known = !metadata.is_dir()
+            && metadata.nlink() > 1
+            && !seen.insert((metadata.dev(), metadata.ino()));
+        if !is_known {
+            blocks += metadata.blocks();
+        }
+    }
+    Ok(blocks * BLOCK)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,5 +225,51 @@ mod tests {
         assert_eq!(tried, both);
         assert!(free_space(path).expect("it is known") > 0);
         assert_eq!(std::fs::read_dir(path).expect("it is there").count(), 0);
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod mount_tests {
+    use super::*;
+
+    #[test]
+    fn what_is_mounted_below_is_named_and_the_directory_itself_is_not() {
+        let root = mounted_below(Utf8Path::new("")).expect("this system tells");
+        assert!(root.iter().any(|point| point == "proc"), "{root:?}");
+        assert_eq!(
+            mounted_below(Utf8Path::new("/proc/self")).expect("it tells"),
+            [""; 0]
+        );
+        let named = |point: &[u8]| relative(&unescaped(point), Utf8Path::new("/w t"));
+        assert_eq!(named(br"/w\040t/a\011b").as_deref(), Some(r"a\011b"));
+        assert_eq!(named(br"/w\040t"), None);
+        assert_eq!(named(br"/w\040tx/a"), None);
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests make files")]
+mod usage_tests {
+    use super::*;
+
+    #[test]
+    fn a_file_with_two_names_counts_once_and_links_are_not_followed() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = Utf8Path::from_path(directory.path()).expect("UTF-8");
+        let measure = || match usage(&[path])[..] {
+            [Some(bytes)] => bytes,
+            ref other => panic!("{other:?}"),
+        };
+        let empty = measure();
+        std::fs::write(path.join("a"), vec![b'x'; 100_000]).expect("written");
+        let one = measure();
+        assert!((100_000..200_000).contains(&(one - empty)), "{one}");
+        std::fs::hard_link(path.join("a"), path.join("b")).expect("linked");
+        std::os::unix::fs::symlink("a", path.join("c")).expect("linked");
+        assert!(measure() - one < 10_000, "{}", measure());
+        std::fs::create_dir(path.join("d")).expect("made");
+        std::fs::write(path.join("d/e"), vec![b'x'; 100_000]).expect("written");
+        assert!(measure() - one > 100_000);
+        assert_eq!(usage(&[&path.join("gone")]), [None]);
     }
 }

@@ -120,30 +120,13 @@ pub struct Lock {
     file: Utf8PathBuf,
 }
 
-/// Says what one try came to.
-enum Tried {
-    /// It is ours.
-    Ours(Lock),
-    /// Somebody has it.
-    Held,
-    /// Whoever had it removed the file before it was ours.
-    Gone,
-}
-
-/// Says whether a signal ends a wait.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum AtSignal {
-    Stop,
-    GoOn,
-}
-
 impl Lock {
     /// Waits for a lock and takes it.
     ///
     /// # Errors
     /// Fails when the disk refuses, a signal comes, or somebody has it and that is not waited for.
     pub fn wait(file: &LockFile) -> Result<Self, LockError> {
-        Self::take(file, AtSignal::Stop)
+        Self::take(file, true)
     }
 
     /// As [`Lock::wait`], but no signal ends it: for undoing what a signal has stopped.
@@ -151,7 +134,7 @@ impl Lock {
     /// # Errors
     /// As [`Lock::wait`].
     pub fn wait_to_undo(file: &LockFile) -> Result<Self, LockError> {
-        Self::take(file, AtSignal::GoOn)
+        Self::take(file, false)
     }
 
     /// Takes a lock that nobody has; none when somebody has it.
@@ -161,28 +144,24 @@ impl Lock {
     pub fn if_free(file: &LockFile) -> Result<Option<Self>, DiskError> {
         loop {
             match Self::try_file(&file.path) {
-                Ok(Tried::Ours(lock)) => return Ok(Some(lock)),
-                Ok(Tried::Held) => return Ok(None),
-                Ok(Tried::Gone) => {}
-                // its directory goes with the last lock in it
+                // its file, or the directory of that, goes with the last lock in it
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => {
-                    return Err(DiskError::new(format!("lock {}", file.path), error));
+                other => {
+                    return other.map_err(|e| DiskError::new(format!("lock {}", file.path), e));
                 }
             }
         }
     }
 
-    fn take(file: &LockFile, at_signal: AtSignal) -> Result<Self, LockError> {
+    fn take(file: &LockFile, stops: bool) -> Result<Self, LockError> {
         let began = Instant::now();
         let mut pause = SHORTEST;
         let mut is_told = false;
         loop {
             // whoever had it may remove the file, or its directory, at any moment until we have it
             match Self::try_file(&file.path) {
-                Ok(Tried::Ours(lock)) => return Ok(lock),
-                Ok(Tried::Held) => file.may_wait()?,
-                Ok(Tried::Gone) => continue,
+                Ok(Some(lock)) => return Ok(lock),
+                Ok(None) => file.may_wait()?,
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => {
                     remove_if_unused(&file.path);
@@ -191,7 +170,7 @@ impl Lock {
                 }
             }
             let signal = file.waiting.signal.load(Ordering::SeqCst);
-            if signal != 0 && at_signal == AtSignal::Stop {
+            if signal != 0 && stops {
                 return Err(Interrupted {
                     signal: u8::try_from(signal).unwrap_or(2),
                 }
@@ -206,8 +185,9 @@ impl Lock {
         }
     }
 
-    /// Tries the file that is there now, or a new one.
-    fn try_file(file: &Utf8Path) -> std::io::Result<Tried> {
+    /// Tries the file that is there now, or a new one; none where somebody has it. `NotFound` says
+    /// that whoever had it removed the file before it was ours.
+    fn try_file(file: &Utf8Path) -> std::io::Result<Option<Self>> {
         use std::os::unix::fs::MetadataExt;
         let directory = file.parent().unwrap_or(Utf8Path::new("."));
         let mut options = OpenOptions::new();
@@ -215,21 +195,17 @@ impl Lock {
         let mut open = inside(directory, || options.open(file))?;
         match open.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(Tried::Held),
+            Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        let ours = open.metadata()?;
-        let there = match std::fs::metadata(file) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Tried::Gone),
-            other => other?,
-        };
+        let (ours, there) = (open.metadata()?, std::fs::metadata(file)?);
         if ours.dev() != there.dev() || ours.ino() != there.ino() {
-            return Ok(Tried::Gone);
+            return Err(ErrorKind::NotFound.into());
         }
         // for those who wait, and no more than that: a full disk is no reason not to go on
         let _ = open.set_len(0);
         let _ = writeln!(open, "{}", std::process::id());
-        Ok(Tried::Ours(Self {
+        Ok(Some(Self {
             _held: open,
             file: file.to_owned(),
         }))
@@ -243,8 +219,7 @@ impl LockFile {
                 name: name.clone(),
                 pid: self.holder(),
             }),
-            (LockOf::Name(_) | LockOf::Shared, Patience::Wait)
-            | (LockOf::Shared, Patience::Refuse) => Ok(()),
+            (_, _) => Ok(()),
         }
     }
 

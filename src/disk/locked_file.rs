@@ -1,4 +1,5 @@
-//! Replaces a file of git's as git does: under `<file>.lock`, by rename (git-update-index(1)).
+//! Replaces a file of git's as git does: under `<file>.lock`, by rename (git-update-index(1)). Finds
+//! such locks, with their age.
 #![expect(clippy::disallowed_methods, reason = "the boundary to the disk")]
 
 use std::fs::{File, OpenOptions};
@@ -6,9 +7,10 @@ use std::io::Write;
 use std::os::unix::fs::FileExt as _;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use ignore::WalkBuilder;
 
-use crate::disk::error::DiskError;
-use crate::disk::stat::stat_of;
+use super::error::DiskError;
+use super::stat::stat_of;
 
 /// Says what is to stand at a place of a file.
 pub type Patch = (usize, Vec<u8>);
@@ -99,4 +101,31 @@ impl Drop for LockedFile {
             let _ = std::fs::remove_file(&self.lock);
         }
     }
+}
+
+/// Returns the lock files of a directory, and below it if it is to be looked `deep`, with their age
+/// in seconds, sorted; what cannot be read has none.
+#[must_use]
+pub fn lock_files(directory: &Utf8Path, deep: bool) -> Vec<(Utf8PathBuf, u64)> {
+    let depth = (!deep).then_some(1);
+    let walk = WalkBuilder::new(directory)
+        .standard_filters(false)
+        .max_depth(depth)
+        .build();
+    let lock = |entry: ignore::DirEntry| {
+        let is_lock = entry.file_type()?.is_file() && entry.path().extension()? == "lock";
+        let path = Utf8PathBuf::from_path_buf(entry.path().to_owned()).ok();
+        let path = path.filter(|_| is_lock)?;
+        let made = entry
+            .metadata()
+            .ok()
+            .and_then(|metadata| metadata.modified().ok());
+        let age = made
+            .and_then(|made| made.elapsed().ok())
+            .unwrap_or_default();
+        Some((path, age.as_secs()))
+    };
+    let mut found: Vec<_> = walk.filter_map(Result::ok).filter_map(lock).collect();
+    found.sort();
+    found
 }

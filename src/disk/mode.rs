@@ -1,15 +1,18 @@
-//! Sets and clears the write bits of files; never those of directories or links.
+//! Sets and clears the write bits of files, never those of directories or links, and opens
+//! read-only directories for the moment ([`DirectoryModes`]).
 //!
 //! A read-only directory would stop git itself in the middle of a checkout
 //! (`docs/decisions/0005-write-bits.md`).
 
 use bstr::ByteSlice;
 use camino::Utf8Path;
-use rustix::fs::{AtFlags, FileType, Mode, chmodat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, chmodat, fchmod, fstat, openat, statat};
+use rustix::io::Errno;
 
-use super::directories::Directories;
+use super::below::{DIRECTORY, Directories};
 use super::error::DiskError;
-use super::pool::in_blocks;
+use super::pool::map_parallel;
+use super::standing::standing;
 use super::stat::stat_from;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
@@ -28,7 +31,7 @@ pub enum WriteBits {
 pub struct Applied {
     /// Files whose bits were changed.
     pub changed: Vec<RepoPath>,
-    /// What each of them was before and is now ([`Doing::Watched`]).
+    /// What each of them was before and is now.
     pub seen: Vec<Seen>,
     /// Files that keep their bits, and why: what the system said, or that they have other names,
     /// which may be files of the user's.
@@ -49,16 +52,9 @@ pub struct Seen {
 pub enum Doing {
     /// Change them.
     Change,
-    /// Change them, and look at each file afterwards.
-    Watched,
     /// Only list the files whose bits would change.
     Look,
 }
-
-/// How many files a thread takes at once.
-const BLOCK: usize = 512;
-
-const OTHER_NAMES: &str = "it has other names (hard links), and they share its mode";
 
 /// Gives each of these files, sorted by path, its write bits. What is absent, no regular file,
 /// or behind a link is passed over.
@@ -70,110 +66,77 @@ pub fn set_write_bits(
     files: &[(RepoPath, WriteBits)],
     doing: Doing,
 ) -> Result<Applied, DiskError> {
-    let mut all = Applied::default();
-    for part in in_blocks(files, BLOCK, |part| set_in_order(root, part, doing)) {
-        let part = part?;
-        all.changed.extend(part.changed);
-        all.seen.extend(part.seen);
-        all.refused.extend(part.refused);
-    }
-    Ok(all)
-}
-
-/// Gives the files of a checkout, sorted by path, their write bits, and says what stands on disk of
-/// each path then; nothing for an absent path and for one without bits.
-///
-/// # Errors
-/// Fails when the root cannot be opened or a file refuses.
-pub fn set_bits_of_checkout(
-    root: &Utf8Path,
-    files: &[(&RepoPath, Option<WriteBits>)],
-) -> Result<Vec<Option<Stat>>, DiskError> {
-    let set_part = |part: &[(&RepoPath, Option<WriteBits>)]| {
-        let mut directories = Directories::open(root)?;
-        let mut set = |(path, bits): &(&RepoPath, Option<WriteBits>)| {
-            let Some(bits) = bits else { return Ok(None) };
-            let Ok(directory) = directories.of(path) else {
-                return Ok(None);
-            };
-            let name = path.file_name().as_bytes();
-            let Ok(stat) = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) else {
-                return Ok(None);
-            };
-            let wanted = bits.of(Mode::from_raw_mode(stat.st_mode));
-            let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-            if !is_file || wanted == Mode::from_raw_mode(stat.st_mode) {
-                return Ok(Some(stat_from(&stat)));
-            }
-            let set = chmodat(directory, name, wanted, AtFlags::empty());
-            let stat = set.and_then(|()| statat(directory, name, AtFlags::SYMLINK_NOFOLLOW));
-            let failed =
-                |error| DiskError::new(format!("set the permissions of {root}/{path}"), error);
-            stat.map(|stat| Some(stat_from(&stat))).map_err(failed)
-        };
-        part.iter().map(&mut set).collect::<Result<Vec<_>, _>>()
-    };
-    let parts: Result<Vec<_>, _> = in_blocks(files, BLOCK, set_part).into_iter().collect();
-    Ok(parts?.concat())
-}
-
-impl WriteBits {
-    fn of(self, now: Mode) -> Mode {
-        match self {
-            Self::Cleared => now - (Mode::WUSR | Mode::WGRP | Mode::WOTH),
-            Self::Owner => now | Mode::WUSR,
-        }
-    }
-}
-
-fn set_in_order(
-    root: &Utf8Path,
-    files: &[(RepoPath, WriteBits)],
-    doing: Doing,
-) -> Result<Applied, DiskError> {
-    let mut directories = Directories::open(root)?;
+    let start = || Directories::open(root);
+    let all = map_parallel(files, start, |directories, (path, bits)| {
+        Ok::<_, DiskError>(set(directories, path, *bits, doing))
+    })?;
     let mut applied = Applied::default();
-    for (path, bits) in files {
-        let Ok(directory) = directories.of(path) else {
-            continue;
-        };
-        let name = path.file_name().as_bytes();
-        let Ok(stat) = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) else {
-            continue;
-        };
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            continue;
-        }
-        let now = Mode::from_raw_mode(stat.st_mode);
-        let wanted = bits.of(now);
-        if wanted == now {
-            continue;
-        }
-        if stat.st_nlink > 1 && bits == &WriteBits::Cleared {
-            // its mode is that of its other names
-            applied.refused.push((path.clone(), OTHER_NAMES.to_owned()));
-            continue;
-        }
-        let set = || chmodat(directory, name, wanted, AtFlags::empty());
-        let done = match doing {
-            Doing::Change => set().map(|()| None),
-            Doing::Watched => {
-                set().and_then(|()| statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map(Some))
-            }
-            Doing::Look => Ok(None),
-        };
-        match done {
+    for ((path, _), (before, after)) in files.iter().zip(all).filter_map(|(f, a)| Some((f, a?))) {
+        match after {
+            Ok(after) if after.mode == before.mode => {}
             Ok(after) => {
                 applied.changed.push(path.clone());
-                applied.seen.extend(after.map(|after| Seen {
-                    before: stat_from(&stat),
-                    after: stat_from(&after),
-                }));
+                applied.seen.push(Seen { before, after });
+            }
+            Err(Errno::MLINK) => {
+                let why = "it has other names (hard links), and they share its mode";
+                applied.refused.push((path.clone(), why.to_owned()));
             }
             Err(error) => applied.refused.push((path.clone(), error.to_string())),
         }
     }
     Ok(applied)
+}
+
+/// Gives files, sorted by path, their permission bits, and says what stands on disk of each path
+/// then; nothing for an absent path and for one without bits.
+///
+/// # Errors
+/// Fails when the root cannot be opened or a file refuses.
+pub fn set_all_bits(
+    root: &Utf8Path,
+    files: &[(&RepoPath, Option<WriteBits>)],
+) -> Result<Vec<Option<Stat>>, DiskError> {
+    let start = || Directories::open(root);
+    map_parallel(files, start, |directories, (path, bits)| {
+        let changed = bits.and_then(|bits| set(directories, path, bits, Doing::Change));
+        let after = changed.map(|(_, after)| after).transpose();
+        let failed = |error| DiskError::new(format!("set the permissions of {root}/{path}"), error);
+        after.map_err(failed)
+    })
+}
+
+/// Returns what stood at a path before its bits were set, and what stands there now; none where
+/// nothing does. `MLINK` says that the bits are those of other names too.
+fn set(
+    directories: &mut Directories,
+    path: &RepoPath,
+    bits: WriteBits,
+    doing: Doing,
+) -> Option<(Stat, Result<Stat, Errno>)> {
+    let directory = directories.of(path).ok()?;
+    let name = path.file_name().as_bytes();
+    let stat = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    let now = Mode::from_raw_mode(stat.st_mode);
+    let wanted = match bits {
+        WriteBits::Cleared => now - (Mode::WUSR | Mode::WGRP | Mode::WOTH),
+        WriteBits::Owner => now | Mode::WUSR,
+    };
+    let before = stat_from(&stat);
+    let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    if !is_file || wanted == now {
+        return Some((before, Ok(before)));
+    }
+    if stat.st_nlink > 1 && bits == WriteBits::Cleared {
+        return Some((before, Err(Errno::MLINK)));
+    }
+    if doing == Doing::Look {
+        let mode = before.mode ^ (now ^ wanted).bits() as u32;
+        return Some((before, Ok(Stat { mode, ..before })));
+    }
+    let set = chmodat(directory, name, wanted, AtFlags::empty());
+    let after = set.and_then(|()| statat(directory, name, AtFlags::SYMLINK_NOFOLLOW));
+    Some((before, after.map(|stat| stat_from(&stat))))
 }
 
 /// Makes every directory below this one, and itself, readable and writable for its owner, so
@@ -201,4 +164,101 @@ pub fn make_directories_writable(directory: &Utf8Path) -> Result<(), DiskError> 
         }
     }
     Ok(())
+}
+
+/// Holds the permissions that directories are to have in the end, sorted by path, so that each is
+/// after those above it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DirectoryModes(Vec<(RepoPath, u32)>);
+
+impl DirectoryModes {
+    /// Those that these directories have now; what is none is left out.
+    ///
+    /// # Errors
+    /// Fails when the root, or something on the way, cannot be looked at.
+    pub fn of<'p>(
+        root: &Utf8Path,
+        paths: impl Iterator<Item = &'p RepoPath>,
+    ) -> Result<Self, DiskError> {
+        let mut paths: Vec<&RepoPath> = paths.collect();
+        paths.sort_unstable();
+        paths.dedup();
+        let stands = standing(root, paths.into_iter())?.entries;
+        let directories = stands.into_iter().filter(|(_, stat)| stat.is_directory());
+        let modes = directories.map(|(path, stat)| (path, stat.permissions()));
+        Ok(Self::new(modes))
+    }
+
+    /// These ones, each once.
+    #[must_use]
+    pub fn new(modes: impl Iterator<Item = (RepoPath, u32)>) -> Self {
+        let mut modes: Vec<_> = modes.collect();
+        modes.sort_unstable();
+        modes.dedup_by(|a, b| a.0 == b.0);
+        Self(modes)
+    }
+
+    /// Gives a directory that has none of these permissions yet.
+    pub fn add(&mut self, path: RepoPath, mode: u32) {
+        if let Err(at) = self.0.binary_search_by(|(have, _)| have.cmp(&path)) {
+            self.0.insert(at, (path, mode));
+        }
+    }
+
+    /// Keeps only those that their owner cannot write to.
+    #[must_use]
+    pub fn closed(mut self) -> Self {
+        self.0.retain(|(_, mode)| mode & 0o700 != 0o700);
+        self
+    }
+
+    /// Lets the owner write to each. What refuses is told by the step that needs it.
+    pub fn open(&self, root: &Utf8Path) {
+        let _ = self.set(root, true);
+    }
+
+    /// Gives each its permissions; what could not be done, a sentence each. What is gone is fine.
+    #[must_use = "they are warnings for the user"]
+    pub fn close(&self, root: &Utf8Path) -> Vec<String> {
+        self.set(root, false)
+    }
+
+    fn set(&self, root: &Utf8Path, open: bool) -> Vec<String> {
+        if self.0.is_empty() {
+            return Vec::new();
+        }
+        let mut directories = match Directories::open(root) {
+            Ok(directories) => directories,
+            Err(error) => return vec![error.to_string()],
+        };
+        let mut set_one = |path: &RepoPath, mode: u32| -> Result<(), Errno> {
+            let above = directories.of(path)?;
+            let name = path.file_name().as_bytes();
+            let directory = openat(above, name, DIRECTORY, Mode::empty())?;
+            let now = Mode::from_raw_mode(fstat(&directory)?.st_mode);
+            let wanted = if open {
+                now | Mode::RWXU
+            } else {
+                Mode::from_raw_mode(mode as _)
+            };
+            if wanted == now {
+                return Ok(());
+            }
+            fchmod(&directory, wanted)
+        };
+        let mut failed = Vec::new();
+        let count = self.0.len();
+        for at in 0..count {
+            // from one that is closed nothing below it can be reached
+            let (path, mode) = &self.0[if open { at } else { count - 1 - at }];
+            match set_one(path, *mode) {
+                Ok(()) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
+                Err(error) => {
+                    let error = std::io::Error::from(error);
+                    failed.push(format!("cannot set the permissions of {path}: {error}"));
+                }
+            }
+        }
+        failed
+    }
 }

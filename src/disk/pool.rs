@@ -1,4 +1,4 @@
-//! Shares work between threads: a list in blocks ([`in_blocks`]), or work that brings more of it
+//! Shares work between threads: a list ([`map_parallel`]), or work that brings more of it
 //! ([`WorkQueue`]).
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,37 +9,8 @@ pub fn threads() -> usize {
     std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8))
 }
 
-/// Does the work of a list, so many items at once, and returns what came of each block, in order.
-pub fn in_blocks<T: Sync, R: Send>(
-    items: &[T],
-    block: usize,
-    each: impl Fn(&[T]) -> R + Sync,
-) -> Vec<R> {
-    let blocks: Vec<&[T]> = items.chunks(block).collect();
-    let next = AtomicUsize::new(0);
-    let work = || -> Vec<(usize, R)> {
-        let do_next = || {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            Some((at, each(blocks.get(at)?)))
-        };
-        std::iter::from_fn(do_next).collect()
-    };
-    let mut all = std::thread::scope(|scope| {
-        let others = (1..threads().min(blocks.len())).map(|_| scope.spawn(work));
-        let others: Vec<_> = others.collect();
-        let mut all = work();
-        for other in others {
-            let other = other.join();
-            all.extend(other.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        }
-        all
-    });
-    all.sort_unstable_by_key(|(at, _)| *at);
-    all.into_iter().map(|(_, done)| done).collect()
-}
-
-/// How many items a thread takes at once in [`map_parallel`].
-const AT_ONCE: usize = 64;
+/// The most items that a thread takes at once in [`map_parallel`].
+const AT_ONCE: usize = 256;
 
 /// Returns what `each` makes of every item, in order. Each block of items is done with a state of
 /// its own, which `start` creates.
@@ -51,17 +22,36 @@ pub fn map_parallel<T: Sync, S, R: Send, E: Send>(
     start: impl Fn() -> Result<S, E> + Sync,
     each: impl Fn(&mut S, &T) -> Result<R, E> + Sync,
 ) -> Result<Vec<R>, E> {
-    let at_once = (items.len() / threads() / 4).clamp(1, AT_ONCE);
-    let blocks = in_blocks(items, at_once, |block| {
-        let mut state = start()?;
-        let done = block.iter().map(|item| each(&mut state, item));
-        done.collect::<Result<Vec<R>, E>>()
+    let threads = threads();
+    let blocks = items.chunks((items.len() / threads / 4).clamp(1, AT_ONCE));
+    let blocks: Vec<&[T]> = blocks.collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let do_next = || {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let block = blocks.get(at)?.iter();
+            let done =
+                start().and_then(|mut state| block.map(|item| each(&mut state, item)).collect());
+            Some((at, done))
+        };
+        std::iter::from_fn(do_next).collect::<Vec<(usize, Result<Vec<R>, E>)>>()
+    };
+    let mut all = std::thread::scope(|scope| {
+        let others = (1..threads.min(blocks.len())).map(|_| scope.spawn(work));
+        let others: Vec<_> = others.collect();
+        let mut all = work();
+        for other in others {
+            let other = other.join();
+            all.extend(other.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        all
     });
-    let mut all = Vec::with_capacity(items.len());
-    for block in blocks {
-        all.extend(block?);
+    all.sort_unstable_by_key(|(at, _)| *at);
+    let mut done = Vec::with_capacity(items.len());
+    for (_, block) in all {
+        done.extend(block?);
     }
-    Ok(all)
+    Ok(done)
 }
 
 /// Represents work that waits for a thread: each thread takes its own pile from the top, and hands
@@ -209,9 +199,15 @@ mod tests {
     #[test]
     fn blocks_come_in_order() {
         let items: Vec<u32> = (0..1000).collect();
-        let sums = in_blocks(&items, 7, <[u32]>::to_vec);
-        assert_eq!(sums.concat(), items);
-        assert!(in_blocks(&[0_u32; 0], 7, <[u32]>::len).is_empty());
+        let same = |items: &[u32]| map_parallel(items, || Ok(()), |(), one| Ok::<_, ()>(*one));
+        assert_eq!(same(&items), Ok(items.clone()));
+        assert_eq!(same(&[]), Ok(Vec::new()));
+        let odd = map_parallel(
+            &items,
+            || Ok(()),
+            |(), one| if one % 300 == 299 { Err(*one) } else { Ok(()) },
+        );
+        assert_eq!(odd, Err(299), "the first error");
     }
 
     #[test]

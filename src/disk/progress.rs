@@ -1,61 +1,63 @@
-//! Holds [`Progress`]: how far a long copy is, for whoever draws it.
+//! Holds [`Progress`]: how far a long copy is, drawn on stderr once it takes longer than half a
+//! second.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-/// Counts what is to be done and what is done. Shared between threads.
-#[derive(Debug, Default)]
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// A copy that is done before this is not worth a bar.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Counts what is to be copied and what is. Shared between threads.
+#[derive(Debug)]
 pub struct Progress {
-    files: AtomicU64,
-    bytes: AtomicU64,
-    files_done: AtomicU64,
-    bytes_done: AtomicU64,
+    bar: ProgressBar,
+    draws: AtomicBool,
 }
 
-/// Holds the counts at one moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reached {
-    /// Files to copy; 0 before it is known.
-    pub files: u64,
-    /// Bytes to copy.
-    pub bytes: u64,
-    /// Files copied.
-    pub files_done: u64,
-    /// Bytes copied.
-    pub bytes_done: u64,
+impl Default for Progress {
+    fn default() -> Self {
+        let style = "copying {bar:24} {binary_bytes} of {binary_total_bytes}, {eta} left";
+        let style = ProgressStyle::with_template(style);
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+        Self {
+            bar: ProgressBar::hidden().with_style(style.progress_chars("=> ")),
+            draws: AtomicBool::new(false),
+        }
+    }
 }
 
 impl Progress {
-    /// Says what is to be done, from now on.
-    pub fn begin(&self, files: u64, bytes: u64) {
-        self.files_done.store(0, Ordering::Relaxed);
-        self.bytes_done.store(0, Ordering::Relaxed);
-        self.bytes.store(bytes, Ordering::Relaxed);
-        self.files.store(files, Ordering::Relaxed);
+    /// Lets it be drawn from now on: stderr is a terminal.
+    pub fn draw(&self) {
+        self.draws.store(true, Ordering::Relaxed);
     }
 
-    /// Says that nothing more is to be done.
+    /// Says how many bytes are to be copied, from now on.
+    pub fn begin(&self, bytes: u64) {
+        self.bar.reset();
+        self.bar.set_length(bytes.max(1));
+    }
+
+    /// Says that nothing more is to be copied.
     pub fn end(&self) {
-        self.begin(0, 0);
+        self.bar.finish_and_clear();
+        self.bar.set_draw_target(ProgressDrawTarget::hidden());
     }
 
     /// Counts bytes.
     pub fn add_bytes(&self, bytes: u64) {
-        self.bytes_done.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    /// Counts a file that is whole.
-    pub fn add_file(&self) {
-        self.files_done.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Reads the counts.
-    #[must_use]
-    pub fn reached(&self) -> Reached {
-        Reached {
-            files: self.files.load(Ordering::Relaxed),
-            bytes: self.bytes.load(Ordering::Relaxed),
-            files_done: self.files_done.load(Ordering::Relaxed),
-            bytes_done: self.bytes_done.load(Ordering::Relaxed),
+        self.bar.inc(bytes);
+        let is_drawn = !self.draws.load(Ordering::Relaxed) || !self.bar.is_hidden();
+        if !is_drawn && self.bar.elapsed() > PATIENCE {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
+    }
+
+    /// Returns how many bytes are copied, and how many are to be.
+    #[must_use]
+    pub fn reached(&self) -> (u64, Option<u64>) {
+        (self.bar.position(), self.bar.length())
     }
 }

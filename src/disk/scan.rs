@@ -89,9 +89,6 @@ pub enum Believe {
     /// Not even that: every file is read, and held against what was recorded
     /// (`GIT_AGENTWT_WALK=full`).
     Content,
-    /// That a file whose path the base has is what the base has there: only right after git has
-    /// made it, where no filter can have changed it.
-    Checkout,
     /// Nothing: every file is read.
     Nothing,
 }

@@ -7,7 +7,7 @@ use camino::Utf8Path;
 use rustix::fs::{AtFlags, statat};
 use rustix::io::Errno;
 
-use super::directories::Directories;
+use super::below::Directories;
 use super::error::DiskError;
 use super::pool::map_parallel;
 use super::stat::stat_from;

@@ -2,8 +2,9 @@
 
 use std::os::fd::OwnedFd;
 
-use rustix::fs::{AtFlags, FileType, Mode as Bits, OFlags, openat, readlinkat, statat};
+use rustix::fs::{AtFlags, FileType, readlinkat, statat};
 
+use super::below::open_regular;
 use super::scan::HashBlob;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::manifest::Stat;
@@ -28,16 +29,10 @@ pub(super) fn read_entry(
 ) -> std::io::Result<Entry> {
     match FileType::from_raw_mode(stat.mode) {
         FileType::RegularFile => {
-            // a FIFO put there since must not block us
-            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            let mut file = std::fs::File::from(openat(above, name, flags, Bits::empty())?);
-            let metadata = file.metadata()?;
-            if !metadata.is_file() {
-                return Err(std::io::Error::other("it changed while it was read"));
-            }
+            let mut file = open_regular(above, name)?;
             Ok(Entry {
                 mode: mode_of_file(stat),
-                id: hash(metadata.len(), &mut file)?,
+                id: hash(file.metadata()?.len(), &mut file)?,
             })
         }
         FileType::Symlink => {
@@ -48,12 +43,7 @@ pub(super) fn read_entry(
                 id: hash(text.len() as u64, &mut &*text)?,
             })
         }
-        FileType::Directory
-        | FileType::Fifo
-        | FileType::Socket
-        | FileType::CharacterDevice
-        | FileType::BlockDevice
-        | FileType::Unknown => Ok(Entry {
+        _other => Ok(Entry {
             mode: Mode::Special,
             id: ObjectId::none(),
         }),

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
-use gix::config::{File, Source, file::Metadata, file::init::Options};
 
 use super::contention;
 use super::error::{GitError, unreadable};
@@ -37,6 +36,9 @@ pub enum NewWorktreeBranch<'a> {
     /// None: HEAD names this commit.
     Detached(&'a CommitId),
 }
+
+/// What git writes into `config.worktree`.
+pub const SPARSE_CONFIG: &[u8] = b"[core]\n\tsparseCheckout = true\n\tsparseCheckoutCone = false\n";
 
 impl Git {
     /// Returns every worktree of the repository, the main one (or the bare repository) first. Bytes
@@ -142,6 +144,24 @@ impl Git {
         self.perform_with(what, command, &[], patterns)
     }
 
+    /// Whether [`Git::sparse_checkout_set`] writes nothing for a new worktree but `config.worktree`
+    /// ([`SPARSE_CONFIG`]) and the patterns.
+    ///
+    /// # Errors
+    /// Fails when the settings cannot be read.
+    pub fn is_sparse_by_two_files(
+        &self,
+        common_dir: &Utf8Path,
+        patterns: &[u8],
+    ) -> Result<bool, GitError> {
+        let config = common_dir.join("config");
+        let is_on = self.config_file_get_bool(&config, "extensions.worktreeConfig")? == Some(true);
+        let is_shared = self.config_file_get_all(&config, "core.sharedRepository")?;
+        // git takes the end of a line with a carriage return
+        let is_plain = !patterns.contains(&b'\r') && patterns.ends_with(b"\n");
+        Ok(is_on && is_plain && is_shared.is_empty())
+    }
+
     /// Makes the files be as the patterns say again (`git sparse-checkout reapply`).
     ///
     /// # Errors
@@ -222,84 +242,29 @@ impl Repo {
     }
 }
 
-/// Holds a file that is to be written, where none is yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewFile {
-    /// Where.
-    pub file: Utf8PathBuf,
-    /// All of it.
-    pub bytes: Vec<u8>,
-}
-
-/// What git writes into `config.worktree`.
-const SPARSE: &[u8] = b"[core]\n\tsparseCheckout = true\n\tsparseCheckoutCone = false\n";
-
-/// Returns the files that git would write for these patterns into a private git directory that has
-/// neither; none where the shared configuration, given as it is, does not say that every worktree
-/// has one of its own: then git changes that too.
-#[must_use]
-pub fn sparse_files(
-    admin_dir: &Utf8Path,
-    shared_config: &[u8],
-    patterns: &[u8],
-) -> Option<[NewFile; 2]> {
-    let metadata = Metadata::from(Source::Local);
-    let options = Options::default();
-    let config = File::from_bytes_no_includes(shared_config, metadata, options).ok()?;
-    let is_on = config.boolean("extensions.worktreeConfig");
-    // git takes the end of a line with a carriage return
-    let is_plain = !patterns.contains(&b'\r') && patterns.ends_with(b"\n");
-    let is_shared = config.string("core.sharedRepository").is_some();
-    if !matches!(is_on, Ok(Some(true))) || !is_plain || is_shared {
-        return None;
-    }
-    let file = |name: &str, bytes: &[u8]| NewFile {
-        file: admin_dir.join(name),
-        bytes: bytes.to_vec(),
-    };
-    Some([
-        file("config.worktree", SPARSE),
-        file("info/sparse-checkout", patterns),
-    ])
-}
-
-/// Returns the private git directory that a `.git` file of git's own names, if it does so
-/// absolutely (gitrepository-layout(5)).
-#[must_use]
-pub fn admin_dir_of(dot_git: &[u8]) -> Option<Utf8PathBuf> {
-    let text = std::str::from_utf8(dot_git).ok()?;
-    let path = text.strip_prefix("gitdir: ")?.strip_suffix('\n')?;
-    let path = Utf8PathBuf::from(path);
-    (path.is_absolute() && !path.as_str().contains('\n')).then_some(path)
-}
-
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the test writes a configuration")]
 mod tests {
     use super::*;
-
-    const ON: &[u8] = b"[core]\n\tbare = false\n[Extensions]\n\tworktreeconfig\n";
-
-    #[test]
-    fn only_where_nothing_shared_would_change() {
-        let admin = Utf8Path::new("/a");
-        assert!(sparse_files(admin, ON, b"/*\n").is_some());
-        assert!(sparse_files(admin, b"[core]\n", b"/*\n").is_none());
-        assert!(sparse_files(admin, b"[extensions]\n\tworktreeConfig = no\n", b"/*\n").is_none());
-        assert!(sparse_files(admin, b"[broken", b"/*\n").is_none());
-        assert!(sparse_files(admin, ON, b"/*\n!a\\\r\n").is_none());
-        let group = [ON, b"[core]\n\tsharedRepository = group\n"].concat();
-        assert!(sparse_files(admin, &group, b"/*\n").is_none());
-    }
+    use crate::git::SharedRunner;
 
     #[test]
-    fn a_git_file_that_git_wrote_names_the_directory() {
-        let of = |text: &str| admin_dir_of(text.as_bytes()).map(Utf8PathBuf::into_string);
-        assert_eq!(
-            of("gitdir: /r/.git/worktrees/a\n").as_deref(),
-            Some("/r/.git/worktrees/a")
-        );
-        assert_eq!(of("gitdir: ../.git/worktrees/a\n"), None);
-        assert_eq!(of("gitdir: /r/a\nb\n"), None);
-        assert_eq!(of(""), None);
+    fn git_writes_two_files_where_each_worktree_has_a_configuration() {
+        const ON: &str = "[extensions]\n\tworktreeConfig = true\n";
+        let held = tempfile::tempdir().expect("a directory");
+        let common_dir = Utf8Path::from_path(held.path()).expect("it is UTF-8");
+        let git = Git::unchecked(common_dir, SharedRunner::default());
+        let two = |config: &str, patterns: &[u8]| {
+            std::fs::write(common_dir.join("config"), config).expect("a file");
+            git.is_sparse_by_two_files(common_dir, patterns).ok()
+        };
+        assert_eq!(two(ON, b"/*\n"), Some(true));
+        assert_eq!(two("[core]\n", b"/*\n"), Some(false));
+        let off = "[extensions]\n\tworktreeConfig = no\n";
+        assert_eq!(two(off, b"/*\n"), Some(false));
+        assert_eq!(two("[broken", b"/*\n"), None);
+        assert_eq!(two(ON, b"/*\n!a\\\r\n"), Some(false));
+        let group = format!("{ON}[core]\n\tsharedRepository = group\n");
+        assert_eq!(two(&group, b"/*\n"), Some(false));
     }
 }

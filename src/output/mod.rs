@@ -5,7 +5,6 @@
 
 mod errors;
 mod findings;
-pub mod progress;
 pub mod schema;
 
 pub use errors::render as render_error;

@@ -16,23 +16,6 @@ const IS_CONTEXT: u8 = 4;
 const HAS_DIGEST: u8 = 8;
 const HAS_SOURCE: u8 = 16;
 
-/// Says that the list of placed files cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PlacedError {
-    /// It was written by another version.
-    #[error("it is not a list of this version")]
-    Version,
-    /// It ends early or holds what this program never writes.
-    #[error("it is damaged")]
-    Damaged,
-}
-
-impl From<Damaged> for PlacedError {
-    fn from(_: Damaged) -> Self {
-        Self::Damaged
-    }
-}
-
 impl Placed {
     /// Writes the list.
     #[must_use]
@@ -60,17 +43,17 @@ impl Placed {
     ///
     /// # Errors
     /// Fails on anything that [`Placed::to_bytes`] of this version would not have written.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, PlacedError> {
-        let bytes = bytes.strip_prefix(HEAD).ok_or(PlacedError::Version)?;
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Damaged> {
+        let bytes = bytes.strip_prefix(HEAD).ok_or(Damaged)?;
         let mut input = Input::new(bytes);
         let without_config = match input.byte()? {
             0 => false,
             1 => true,
-            _ => return Err(PlacedError::Damaged),
+            _ => return Err(Damaged),
         };
         let mut globs = Vec::new();
         for _ in 0..input.size()? {
-            let glob = std::str::from_utf8(input.bytes()?).map_err(|_| PlacedError::Damaged)?;
+            let glob = std::str::from_utf8(input.bytes()?).map_err(|_| Damaged)?;
             globs.push(glob.to_owned());
         }
         let settled = input.signed()?;
@@ -81,7 +64,7 @@ impl Placed {
             files.push(file(&mut input, path)?);
         }
         if input.rest() != END {
-            return Err(PlacedError::Damaged);
+            return Err(Damaged);
         }
         Ok(Self {
             globs,
@@ -98,12 +81,13 @@ fn put_file(out: &mut Vec<u8>, file: &PlacedFile) {
         PlacedKind::Link => 1,
         PlacedKind::Directory => 2,
     };
-    flags |= match file.origin {
-        Origin::Synced => 0,
-        Origin::Context => IS_CONTEXT,
-    };
-    flags |= if file.digest.is_some() { HAS_DIGEST } else { 0 };
-    flags |= if file.source.is_some() { HAS_SOURCE } else { 0 };
+    for (is_set, flag) in [
+        (file.origin == Origin::Context, IS_CONTEXT),
+        (file.digest.is_some(), HAS_DIGEST),
+        (file.source.is_some(), HAS_SOURCE),
+    ] {
+        flags |= u8::from(is_set) * flag;
+    }
     out.push(flags);
     if let Some(Digest(digest)) = &file.digest {
         out.extend_from_slice(digest);
@@ -120,22 +104,15 @@ fn file(input: &mut Input<'_>, path: crate::path::RepoPath) -> Result<PlacedFile
         return Err(Damaged);
     }
     let kind = *KINDS.get(usize::from(flags & KIND)).ok_or(Damaged)?;
-    let origin = if flags & IS_CONTEXT == 0 {
-        Origin::Synced
-    } else {
-        Origin::Context
-    };
-    let digest = if flags & HAS_DIGEST == 0 {
-        None
-    } else {
-        let raw = input.take(32)?;
-        Some(Digest(raw.try_into().map_err(|_| Damaged)?))
-    };
+    let has = |flag: u8| flags & flag != 0;
+    let digest = has(HAS_DIGEST).then(|| input.take(32)).transpose()?;
+    let digest = digest.and_then(|raw| raw.try_into().ok()).map(Digest);
     let stat = Stat::take(input)?;
-    let source = if flags & HAS_SOURCE == 0 {
-        None
+    let source = has(HAS_SOURCE).then(|| Stat::take(input)).transpose()?;
+    let origin = if has(IS_CONTEXT) {
+        Origin::Context
     } else {
-        Some(Stat::take(input)?)
+        Origin::Synced
     };
     Ok(PlacedFile {
         path,
@@ -199,14 +176,11 @@ mod tests {
         let bytes = sample().to_bytes();
         for cut in HEAD.len()..bytes.len() {
             let read = Placed::from_bytes(&bytes[..cut]);
-            assert_eq!(read, Err(PlacedError::Damaged), "{cut}");
+            assert_eq!(read, Err(Damaged), "{cut}");
         }
         let longer = [bytes.as_slice(), b"x"].concat();
-        assert_eq!(Placed::from_bytes(&longer), Err(PlacedError::Damaged));
-        assert_eq!(
-            Placed::from_bytes(b"agentwt-placed 2\n"),
-            Err(PlacedError::Version)
-        );
+        assert_eq!(Placed::from_bytes(&longer), Err(Damaged));
+        assert_eq!(Placed::from_bytes(b"agentwt-placed 2\n"), Err(Damaged));
     }
 
     #[test]

@@ -36,41 +36,7 @@ pub struct Drift {
     pub there: There,
 }
 
-impl Here {
-    /// The word, for people and for programs.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Same => "same",
-            Self::Edited => "edited here",
-            Self::Missing => "missing",
-        }
-    }
-}
-
-impl There {
-    /// The word, for people and for programs; none where there is no source.
-    #[must_use]
-    pub const fn as_str(self) -> Option<&'static str> {
-        match self {
-            Self::Same => Some("same"),
-            Self::Newer => Some("source newer"),
-            Self::Gone => Some("gone at source"),
-            Self::None => None,
-        }
-    }
-}
-
 impl Drift {
-    /// Every word that a state is made of, in the order in which they are shown.
-    pub const WORDS: [&'static str; 5] = [
-        "same",
-        "edited here",
-        "missing",
-        "source newer",
-        "gone at source",
-    ];
-
     /// Whether nothing moved.
     #[must_use]
     pub const fn is_same(self) -> bool {
@@ -80,11 +46,19 @@ impl Drift {
     /// The words for it: `same`, or what moved, here first.
     #[must_use]
     pub fn words(self) -> Vec<&'static str> {
-        let here = Some(self.here.as_str()).filter(|_| self.here != Here::Same);
-        let there = self.there.as_str().filter(|_| self.there != There::Same);
+        let here = match self.here {
+            Here::Same => None,
+            Here::Edited => Some("edited here"),
+            Here::Missing => Some("missing"),
+        };
+        let there = match self.there {
+            There::Same | There::None => None,
+            There::Newer => Some("source newer"),
+            There::Gone => Some("gone at source"),
+        };
         let moved: Vec<_> = here.into_iter().chain(there).collect();
         if moved.is_empty() {
-            vec![Here::Same.as_str()]
+            vec!["same"]
         } else {
             moved
         }
@@ -116,21 +90,12 @@ impl DriftCounts {
     /// Counts files with their drift.
     pub fn of<'f>(all: impl Iterator<Item = (&'f PlacedFile, Drift)>) -> Self {
         let mut counts = Self::default();
-        for (file, drift) in all {
-            if file.kind == super::PlacedKind::Directory {
-                continue;
-            }
+        for (_, drift) in all.filter(|(file, _)| file.kind != super::PlacedKind::Directory) {
             counts.files += 1;
-            match drift.here {
-                Here::Same => {}
-                Here::Edited => counts.edited += 1,
-                Here::Missing => counts.missing += 1,
-            }
-            match drift.there {
-                There::Same | There::None => {}
-                There::Newer => counts.source_newer += 1,
-                There::Gone => counts.source_gone += 1,
-            }
+            counts.edited += usize::from(drift.here == Here::Edited);
+            counts.missing += usize::from(drift.here == Here::Missing);
+            counts.source_newer += usize::from(drift.there == There::Newer);
+            counts.source_gone += usize::from(drift.there == There::Gone);
         }
         counts
     }
@@ -139,6 +104,14 @@ impl DriftCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const WORDS: [&str; 5] = [
+        "same",
+        "edited here",
+        "missing",
+        "source newer",
+        "gone at source",
+    ];
 
     #[test]
     fn both_sides_are_named_and_nothing_twice() {
@@ -155,7 +128,7 @@ mod tests {
         ] {
             assert_eq!(said(here, there), state);
             let drift = Drift { here, there };
-            assert!(drift.words().iter().all(|word| Drift::WORDS.contains(word)));
+            assert!(drift.words().iter().all(|word| WORDS.contains(word)));
             assert_eq!(drift.is_same(), state == "same");
         }
     }

@@ -8,9 +8,8 @@ mod signal;
 mod table;
 
 pub use clock::{nonce, reading};
-pub use probe::{CommandProber, Ownership, Prober, Question, SharedProber, on_path, shows_page};
+pub use probe::{CommandProber, Ownership, Question, SharedProber, on_path, shows_page};
 pub use signal::{Process, family, leave_session, send_to, start_detached};
 pub use table::{
-    Inside, What, ancestors, count_in, host, inside, is_alive, is_root, open_of, started,
-    wait_for_gits,
+    Inside, ancestors, count_in, host, inside, is_alive, is_root, open_of, started, wait_for_gits,
 };

@@ -1,4 +1,4 @@
-//! Asks whether we still own what we retry for: a [`Prober`], by a command or by a callback. Finds
+//! Asks whether we still own what we retry for: a [`SharedProber`], by a command or by a callback. Finds
 //! programs on the search path.
 #![expect(
     clippy::disallowed_methods,
@@ -35,57 +35,61 @@ pub enum Ownership {
     Unknown(String),
 }
 
-/// Knows whether we still own what we retry for. A function can be one.
+type Ask = dyn Fn(&Question) -> Ownership + Send + Sync;
+
+/// Represents who knows whether we still own what we retry for: a function or a command.
 ///
 /// ```
-/// use git_agentwt::process::{Ownership, Prober, Question};
-/// let prober = |question: &Question| match question.attempt {
+/// use git_agentwt::process::{Ownership, Question, SharedProber};
+/// let prober = SharedProber::new(|question: &Question| match question.attempt {
 ///     2 => Ownership::Ours,
 ///     _ => Ownership::Lost,
-/// };
+/// });
 /// let question = Question { name: "task-5".into(), owner: None, attempt: 2 };
 /// assert_eq!(prober.ask(&question), Ownership::Ours);
 /// ```
-pub trait Prober: Send + Sync {
-    /// Answers before each retry.
-    fn ask(&self, question: &Question) -> Ownership;
-
-    /// What it is, for messages.
-    fn title(&self) -> String {
-        "the owner's probe".to_owned()
-    }
-}
-
-impl<F: Fn(&Question) -> Ownership + Send + Sync> Prober for F {
-    fn ask(&self, question: &Question) -> Ownership {
-        self(question)
-    }
-}
-
-/// Represents a [`Prober`] that many share.
 #[derive(Clone)]
-pub struct SharedProber(Arc<dyn Prober>);
+pub struct SharedProber {
+    ask: Arc<Ask>,
+    title: String,
+}
 
 impl SharedProber {
-    /// Shares a prober.
-    pub fn new(prober: impl Prober + 'static) -> Self {
-        Self(Arc::new(prober))
+    /// Asks a function before each retry.
+    pub fn new(ask: impl Fn(&Question) -> Ownership + Send + Sync + 'static) -> Self {
+        Self {
+            ask: Arc::new(ask),
+            title: "the owner's probe".to_owned(),
+        }
+    }
+
+    /// Answers before each retry.
+    #[must_use]
+    pub fn ask(&self, question: &Question) -> Ownership {
+        (self.ask)(question)
+    }
+
+    /// What it is, for messages.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.title
     }
 }
 
-impl Prober for SharedProber {
-    fn ask(&self, question: &Question) -> Ownership {
-        self.0.ask(question)
-    }
-
-    fn title(&self) -> String {
-        self.0.title()
+impl From<CommandProber> for SharedProber {
+    fn from(prober: CommandProber) -> Self {
+        let title = format!("the probe `{}`", prober.command);
+        let ask = move |question: &Question| prober.ask(question);
+        Self {
+            title,
+            ..Self::new(ask)
+        }
     }
 }
 
 impl fmt::Debug for SharedProber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SharedProber")
+        f.write_str(&self.title)
     }
 }
 
@@ -106,8 +110,10 @@ pub struct CommandProber {
 /// How often a running probe is looked at.
 const TICK: Duration = Duration::from_millis(20);
 
-impl Prober for CommandProber {
-    fn ask(&self, question: &Question) -> Ownership {
+impl CommandProber {
+    /// Runs the command.
+    #[must_use]
+    pub fn ask(&self, question: &Question) -> Ownership {
         match self.status(question) {
             Ok(Some(0)) => Ownership::Ours,
             Ok(Some(1)) => Ownership::Lost,
@@ -117,12 +123,6 @@ impl Prober for CommandProber {
         }
     }
 
-    fn title(&self) -> String {
-        format!("the probe `{}`", self.command)
-    }
-}
-
-impl CommandProber {
     /// Its status, none when a signal ended it. It has a process group of its own, all of which is
     /// killed when it takes too long or we are asked to stop: nothing of it survives us.
     fn status(&self, question: &Question) -> Result<Option<i32>, String> {

@@ -100,17 +100,6 @@ pub struct Inside {
     pub pid: u32,
     /// What it calls itself, for people.
     pub name: String,
-    /// What of it is inside.
-    pub what: What,
-}
-
-/// Says what of a process is inside a directory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
-    /// Its current directory.
-    Directory,
-    /// Its executable file.
-    Executable,
 }
 
 /// Finds the processes whose current directory or executable is in a directory, sorted by number;
@@ -119,15 +108,12 @@ pub enum What {
 pub fn inside(directory: &Utf8Path) -> Option<Vec<Inside>> {
     let mut found = Vec::new();
     for pid in numbers()? {
-        let what = if link(pid, "cwd").starts_with(directory) {
-            What::Directory
-        } else if link(pid, "exe").starts_with(directory) {
-            What::Executable
-        } else {
+        let is_inside = |name: &str| link(pid, name).starts_with(directory);
+        if !is_inside("cwd") && !is_inside("exe") {
             continue;
-        };
+        }
         let name = crate::path::escape_for_terminal(read(pid, "comm").trim_ascii_end());
-        found.push(Inside { pid, name, what });
+        found.push(Inside { pid, name });
     }
     found.sort_by_key(|one| one.pid);
     Some(found)
@@ -233,7 +219,6 @@ mod tests {
             .iter()
             .find(|one| one.pid == own)
             .expect("we are there");
-        assert_eq!(ours.what, What::Directory);
         assert!(!ours.name.is_empty());
         let deeper = inside(&here.join("no/such")).expect("this system tells");
         assert!(deeper.iter().all(|one| one.pid != own));

@@ -35,7 +35,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("globset", &["sync"]),
     ("foldhash", &["scope"]),
     ("sha1", &["git"]),
-    ("indicatif", &["output"]),
+    ("indicatif", &["disk"]),
 ];
 
 /// The table of `lib.rs`: module → floor.

@@ -16,8 +16,7 @@ use crate::entry::Mode;
 use crate::error::Error;
 use crate::git::GitError;
 use crate::git::index::read_index;
-use crate::git::worktree::NewWorktreeBranch;
-use crate::git::worktree::{admin_dir_of, sparse_files};
+use crate::git::worktree::{NewWorktreeBranch, SPARSE_CONFIG};
 use crate::path::RepoPath;
 use crate::placed::Placed;
 use crate::scope::{Case, Scope};
@@ -320,21 +319,21 @@ fn register(home: &Repository, record: &Record, patterns: &[u8]) -> Result<Utf8P
     };
     home.git.worktree_add_no_checkout(path, branch)?;
     let git = home.git.at(path);
-    let admin_dir = match admin_dir_of(read_dot_git(path)?.as_bytes()) {
-        Some(named) => files::canonical(&named)?,
-        None => git.absolute_git_dir()?,
-    };
+    let admin_dir = git.absolute_git_dir()?;
     // without git, where git would write nothing else
-    let shared = files::read(&home.common_dir.join("config"))?.unwrap_or_default();
-    match sparse_files(&admin_dir, &shared, patterns) {
-        Some(new) if !new.iter().any(|new| files::exists(&new.file)) => {
-            for new in new {
-                files::create_directories(new.file.parent().unwrap_or(&admin_dir))?;
-                files::append(&new.file, &new.bytes)?;
-            }
+    let new = [
+        ("config.worktree", SPARSE_CONFIG),
+        ("info/sparse-checkout", patterns),
+    ];
+    let is_there = |(name, _): &(&str, &[u8])| files::exists(&admin_dir.join(name));
+    if git.is_sparse_by_two_files(&home.common_dir, patterns)? && !new.iter().any(is_there) {
+        files::create_directories(&admin_dir.join("info"))?;
+        for (name, bytes) in new {
+            files::append(&admin_dir.join(name), bytes)?;
         }
+    } else {
         // git copies the caller's own patterns into a new worktree: ours replace them
-        _ => git.sparse_checkout_set(patterns)?,
+        git.sparse_checkout_set(patterns)?;
     }
     Ok(admin_dir)
 }

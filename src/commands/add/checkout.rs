@@ -11,7 +11,7 @@ use crate::disk::DiskError;
 use crate::disk::below::open_below;
 use crate::disk::files::{self, Opened};
 use crate::disk::locked_file::LockedFile;
-use crate::disk::mode::set_bits_of_checkout;
+use crate::disk::mode::set_all_bits;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
 use crate::git::checkout::{CheckoutFailure, NewWorktree, read_conversions};
@@ -127,7 +127,7 @@ impl Checkout<'_> {
     fn set_bits(&self) -> Result<Vec<Option<Stat>>, DiskError> {
         let entries = self.classified.entries();
         let bits = entries.map(|(path, _, access)| (path, write_bits(access)));
-        set_bits_of_checkout(self.path, &bits.collect::<Vec<_>>())
+        set_all_bits(self.path, &bits.collect::<Vec<_>>())
     }
 
     /// What a walk would find.

@@ -12,7 +12,7 @@ use crate::git::GitError;
 use crate::name::WorktreeName;
 use crate::path::escape_for_terminal;
 use crate::plan::refusal::Refusal;
-use crate::process::{CommandProber, Ownership, Prober, Question, SharedProber};
+use crate::process::{CommandProber, Ownership, Question, SharedProber};
 use crate::worktree::claims::{Claims, TakenClaim, holder};
 use crate::worktree::error::ClaimError;
 use crate::worktree::{HeldClaim, Record, Repository, git_error};
@@ -119,7 +119,7 @@ impl Attempts<'_> {
             attempt,
         };
         let command = programs.owner_probe.as_ref().map(|command| {
-            SharedProber::new(CommandProber {
+            SharedProber::from(CommandProber {
                 command: command.clone(),
                 directory: session.start.clone(),
                 timeout: programs.probe_timeout(),
@@ -131,8 +131,11 @@ impl Attempts<'_> {
             session.check()?;
             match answer {
                 Ownership::Ours => {}
-                Ownership::Lost => return Err(LostOwnership { name, by }.into()),
-                Ownership::Unknown(why) => unknown(&by, &why),
+                Ownership::Lost => {
+                    let by = by.to_owned();
+                    return Err(LostOwnership { name, by }.into());
+                }
+                Ownership::Unknown(why) => unknown(by, &why),
             }
         }
         if let Some((claims, taken)) = &self.claim

@@ -11,7 +11,7 @@ use bstr::BString;
 
 use crate::change::Change;
 use crate::disk::DiskError;
-use crate::disk::resolve::resolve;
+use crate::disk::below::resolve;
 use crate::path::RepoPath;
 use crate::worktree::{Worktree, WorktreeError};
 

@@ -155,7 +155,7 @@ fn some(
     // of a conflict there are up to three
     rewritten.dedup_by(|one, other| one.path == other.path);
     let bits = bits_of(known, &rewritten);
-    let set = || set_write_bits(&known.record.path, &bits, Doing::Watched);
+    let set = || set_write_bits(&known.record.path, &bits, Doing::Change);
     // git has just made them as the umask says
     let are_wrong = bits.iter().any(|(_, bits)| *bits == WriteBits::Cleared);
     if are_wrong && let Some(locked) = lock(read) {

@@ -13,7 +13,7 @@ use super::plan::{PathNow, RestorePlan, UndoPlan, Violation};
 use super::rewrite::{Rewritten, rewrite};
 use crate::commands::Session;
 use crate::disk::copy::{Item, Source};
-use crate::disk::directory_modes::DirectoryModes;
+use crate::disk::mode::DirectoryModes;
 use crate::disk::mode::Doing;
 use crate::disk::put::{self, Content};
 use crate::disk::standing::standing;

@@ -57,7 +57,6 @@ impl Worker<'_> {
                 (PlacedKind::File, digest, stat)
             }
         };
-        self.staging.progress.add_file();
         Ok(Staged {
             path: item.path.clone(),
             kind,

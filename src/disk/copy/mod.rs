@@ -84,7 +84,7 @@ pub enum CopyError {
         help("nothing was placed; run the same command again")
     )]
     Stopped,
-    /// A source is no longer what was chosen.
+    /// A source, or what it was to replace, is no longer what was chosen.
     #[error("{path} changed while it was copied")]
     #[diagnostic(
         code(agentwt::copy::changed),
@@ -113,13 +113,6 @@ pub enum CopyError {
         help("look with `ls -ld '{path}'`, then run the same command again")
     )]
     Appeared { path: RepoPath },
-    /// A file that was to be replaced is no longer what it was.
-    #[error("cannot replace {path}: it was changed in the worktree meanwhile")]
-    #[diagnostic(
-        code(agentwt::copy::changed_there),
-        help("look with `ls -ld '{path}'`, then run the same command again")
-    )]
-    ChangedThere { path: RepoPath },
     /// The disk failed.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -141,10 +134,7 @@ impl CopyError {
     #[must_use]
     pub fn is_refusal(&self) -> bool {
         match self {
-            Self::Changed { .. }
-            | Self::InTheWay { .. }
-            | Self::Appeared { .. }
-            | Self::ChangedThere { .. } => true,
+            Self::Changed { .. } | Self::InTheWay { .. } | Self::Appeared { .. } => true,
             Self::Stopped | Self::Disk(_) => false,
             Self::Left { error, .. } => error.is_refusal(),
         }

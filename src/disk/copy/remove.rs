@@ -6,8 +6,8 @@ use rustix::fs::{AtFlags, FileType, Mode, fchmod, fstat, statat, unlinkat};
 use rustix::io::Errno;
 
 use crate::disk::DiskError;
-use crate::disk::directories::Directories;
-use crate::disk::directory_modes::DirectoryModes;
+use crate::disk::below::Directories;
+use crate::disk::mode::DirectoryModes;
 use crate::disk::stat::stat_from;
 use crate::manifest::Stat;
 use crate::path::RepoPath;

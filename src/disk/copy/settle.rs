@@ -16,8 +16,8 @@ use super::remove::{Expected, remove_placed};
 use super::rename::{Between, exchange, move_new};
 use super::{CopyError, Staged, disk_error, drop_staging};
 use crate::disk::DiskError;
-use crate::disk::directories::Directories;
-use crate::disk::directory_modes::DirectoryModes;
+use crate::disk::below::Directories;
+use crate::disk::mode::DirectoryModes;
 use crate::disk::stat::stat_from;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
@@ -126,7 +126,7 @@ impl Settled {
                 .as_ref()
                 .is_none_or(|s| s.kind == PlacedKind::Directory);
             let to = to.of(&path).map_err(|error| match error {
-                Errno::NOTDIR | Errno::LOOP => CopyError::ChangedThere { path: path.clone() },
+                Errno::NOTDIR | Errno::LOOP => CopyError::Changed { path: path.clone() },
                 error => disk_error("open the directory of", &path, error),
             })?;
             let name = path.file_name().as_bytes();
@@ -184,7 +184,7 @@ impl Settled {
         match over.get(path) {
             Some(seen) if *seen == found && !found.is_directory() => {}
             Some(_) if !found.is_directory() => {
-                return Err(CopyError::ChangedThere { path: path.clone() });
+                return Err(CopyError::Changed { path: path.clone() });
             }
             Some(_) | None => return Err(stands_there(path, is_directory, &found)),
         }
@@ -194,7 +194,7 @@ impl Settled {
         let ctime = found.ctime;
         if took.map(|took| Stat { ctime, ..took }) != Ok(found) {
             exchange(between, name).map_err(failed)?;
-            return Err(CopyError::ChangedThere { path: path.clone() });
+            return Err(CopyError::Changed { path: path.clone() });
         }
         self.replaced.push(path.clone());
         Ok(true)

@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, CWD, Mode, chmodat, mkdirat, statat, utimensat};
 
 use super::content::{changed, mtime};
 use super::{CopyError, Item, Source, Staged, Staging, disk_error, drop_staging};
-use crate::disk::directories::Directories;
+use crate::disk::below::Directories;
 use crate::disk::pool::map_parallel;
 use crate::disk::stat::stat_from;
 use crate::path::RepoPath;
@@ -31,7 +31,7 @@ pub fn stage(staging: &Staging<'_>, items: &[Item]) -> Result<Vec<Staged>, CopyE
         Source::Text(text) => text.len() as u64,
     };
     let bytes = items.iter().map(size).sum();
-    staging.progress.begin(items.len() as u64, bytes);
+    staging.progress.begin(bytes);
     let failed = |error| disk_error("make the directory", staging.directory, error);
     let path = staging.directory.as_std_path();
     mkdirat(CWD, path, Mode::from_raw_mode(0o777)).map_err(failed)?;

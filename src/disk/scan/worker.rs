@@ -231,10 +231,7 @@ impl<'a> Worker<'a> {
             Ok(stat) => stat_from(&stat),
             Err(error) => return self.unreadable(Some(path), &error),
         };
-        let believes = match self.walk.believe {
-            Believe::Manifest | Believe::Content => true,
-            Believe::Checkout | Believe::Nothing => false,
-        };
+        let believes = self.walk.believe != Believe::Nothing;
         if known.is_none_or(|disk| disk.entry != entry) || !believes {
             self.scan.found.push(Found {
                 path: path.clone(),
@@ -282,7 +279,7 @@ impl<'a> Worker<'a> {
         let believes = match walk.believe {
             Believe::Manifest => true,
             // of what is tracked nothing may be proven yet; of what was placed it is
-            Believe::Checkout | Believe::Nothing => base.is_none(),
+            Believe::Nothing => base.is_none(),
             Believe::Content => false,
         };
         if believes && disk.is_some_and(|disk| walk.manifest.proves(&disk.stat, stat)) {
@@ -293,26 +290,16 @@ impl<'a> Worker<'a> {
         let is_unread = has_other_size
             && is_regular(stat)
             && walk.unread_above.is_some_and(|limit| stat.size > limit);
-        let as_checked_out = base.filter(|base| {
-            walk.believe == Believe::Checkout && base.mode.is_regular() && is_regular(stat)
-        });
-        let entry = match as_checked_out {
-            Some(base) => Ok(Entry {
+        let proof = walk.placed.filter(|_| base.is_none());
+        let held = proof.map(|proof| proof.holds(&path, &here.fd, raw, stat));
+        let entry = match (held, disk) {
+            (Some(Ok(true)), Some(disk)) => Ok(disk.entry),
+            (Some(Err(error)), _) => Err(error),
+            (_, _) if is_unread => Ok(Entry {
                 mode: mode_of_file(stat),
-                id: base.id,
+                id: ObjectId::none(),
             }),
-            None => {
-                let proof = walk.placed.filter(|_| base.is_none());
-                match (proof.map(|p| p.holds(&path, &here.fd, raw, stat)), disk) {
-                    (Some(Ok(true)), Some(disk)) => Ok(disk.entry),
-                    (Some(Err(error)), _) => Err(error),
-                    (Some(Ok(_)) | None, _) if is_unread => Ok(Entry {
-                        mode: mode_of_file(stat),
-                        id: ObjectId::none(),
-                    }),
-                    (Some(Ok(_)) | None, _) => read_entry(&here.fd, raw, stat, walk.hash),
-                }
-            }
+            (_, _) => read_entry(&here.fd, raw, stat, walk.hash),
         };
         let stat = *stat;
         match entry {

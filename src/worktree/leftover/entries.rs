@@ -6,7 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{EntryFacts, EntryFault, LockFacts, OLD, age};
 use crate::disk::files;
-use crate::disk::lock_files::{Depth, lock_files};
+use crate::disk::locked_file::lock_files;
 use crate::entry::Entry;
 use crate::facts::{Repository, Worktree, WorktreeError};
 use crate::git::GitMode;
@@ -207,15 +207,15 @@ pub(super) fn git_locks(
     known: &[Worktree],
 ) -> Result<Vec<LockFacts>, WorktreeError> {
     let common = &repository.common_dir;
-    let mut found = lock_files(common, Depth::Here);
-    found.extend(lock_files(&common.join("refs"), Depth::Below));
+    let mut found = lock_files(common, false);
+    found.extend(lock_files(&common.join("refs"), true));
     for id in files::names(&common.join("worktrees"))? {
-        found.extend(lock_files(&common.join("worktrees").join(id), Depth::Here));
+        found.extend(lock_files(&common.join("worktrees").join(id), false));
     }
     for known in known.iter().filter(|known| known.has_own_repository()) {
         let own = known.record.path.join(".git");
-        found.extend(lock_files(&own, Depth::Here));
-        found.extend(lock_files(&own.join("refs"), Depth::Below));
+        found.extend(lock_files(&own, false));
+        found.extend(lock_files(&own.join("refs"), true));
     }
     if found.is_empty() {
         return Ok(Vec::new());

@@ -8,10 +8,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::merged::{self, Target};
 use super::plan::{Merged, RemoveFacts, Running, Unmerged};
 use crate::change::Seen;
+use crate::disk::file_system::mounted_below;
+use crate::disk::files;
 use crate::disk::files::Opened;
 use crate::disk::scan::Unreadable;
 use crate::disk::trash_bin::TrashBin;
-use crate::disk::{files, mounts};
 use crate::entry::Mode;
 
 use crate::git::GitMode;
@@ -152,7 +153,7 @@ pub fn read(
         linked: linked(repository),
         modules: has_own_modules(&record.admin_dir)?,
         is_left: there || files::is_directory(&record.admin_dir),
-        mounted: mounts::below(&record.path)?,
+        mounted: mounted_below(&record.path)?,
         running: running(repository, known, there),
         owner: record.owner.as_ref().map_or(Alive::No, Owner::alive),
         moved_to: moved_to(known)?,

@@ -140,7 +140,7 @@ fn a_large_file_that_is_written_to_meanwhile_is_refused() {
     let error = std::thread::scope(|threads| {
         threads.spawn(|| {
             use std::os::unix::fs::FileExt;
-            while progress.reached().bytes_done == 0 {
+            while progress.reached().0 == 0 {
                 std::hint::spin_loop();
             }
             let file = std::fs::File::options().write(true).open(&file);

@@ -73,7 +73,11 @@ impl Fault for RestoreRefusal {
 
 impl Fault for RangeRefusal {
     fn exit_code(&self) -> ExitCode {
-        Self::exit_code(self)
+        match self {
+            Self::Syntax { .. } | Self::Unknown { .. } | Self::Unrelated { .. } => ExitCode::Usage,
+            Self::NoScope { .. } => ExitCode::Config,
+            Self::Shallow { .. } => ExitCode::Git,
+        }
     }
 }
 

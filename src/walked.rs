@@ -23,20 +23,11 @@ pub struct Walked {
     directories: Vec<(RepoPath, Stat)>,
 }
 
-/// Names a manifest: no two of one worktree settled at the same moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Of {
-    settled: i64,
-    items: usize,
-}
+/// When a manifest settled, and its items: no two of one worktree settled at the same moment.
+type Of = (i64, usize);
 
-impl From<&Manifest> for Of {
-    fn from(manifest: &Manifest) -> Self {
-        Self {
-            settled: manifest.settled(),
-            items: manifest.items().len(),
-        }
-    }
+fn of(manifest: &Manifest) -> Of {
+    (manifest.settled(), manifest.items().len())
 }
 
 impl Walked {
@@ -44,7 +35,7 @@ impl Walked {
     #[must_use]
     pub fn nothing(manifest: &Manifest) -> Self {
         Self {
-            of: manifest.into(),
+            of: of(manifest),
             directories: Vec::new(),
         }
     }
@@ -76,8 +67,8 @@ impl Walked {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(64 + self.directories.len() * 48);
         out.extend_from_slice(HEAD);
-        put_signed(&mut out, self.of.settled);
-        put(&mut out, self.of.items as u64);
+        put_signed(&mut out, self.of.0);
+        put(&mut out, self.of.1 as u64);
         put(&mut out, self.directories.len() as u64);
         let mut before = None;
         for (path, stat) in &self.directories {
@@ -94,13 +85,15 @@ impl Walked {
     #[must_use]
     pub fn from_bytes(bytes: &[u8], manifest: &Manifest) -> Option<Self> {
         let mut input = Input::new(bytes.strip_prefix(HEAD)?);
-        let of = Of {
-            settled: input.signed().ok()?,
-            items: input.size().ok()?,
-        };
-        let is_of_it = of == Of::from(manifest);
-        let directories = is_of_it.then(|| directories(&mut input).ok()).flatten()?;
-        (input.rest() == END).then_some(Self { of, directories })
+        let told: Of = (input.signed().ok()?, input.size().ok()?);
+        if told != of(manifest) {
+            return None;
+        }
+        let directories = directories(&mut input).ok()?;
+        (input.rest() == END).then_some(Self {
+            of: told,
+            directories,
+        })
     }
 }
 

@@ -30,38 +30,43 @@ pub(super) struct Converted<'a> {
     pub head: &'a Delta,
     /// Whether programs may be started.
     pub runs_filters: bool,
+    /// The files: each gets the id of the blob that it was written from.
+    pub delta: &'a mut Delta,
+    /// Those that were converted at `add`, and have other bytes now.
+    pub stored: BTreeSet<RepoPath>,
+    /// Those of which the blob is known.
+    pub settled: BTreeSet<RepoPath>,
 }
 
 impl Converted<'_> {
-    /// Gives every file in `delta` the id of the blob that it was written from. `stored` are
-    /// those that were converted at `add`, and have other bytes now.
-    pub fn settle(
-        &self,
-        delta: &mut Delta,
-        stored: &BTreeSet<RepoPath>,
-    ) -> Result<(), WorktreeError> {
+    /// Gives every file the id of the blob that it was written from.
+    pub fn settle(mut self) -> Result<(), WorktreeError> {
         let mut trees = self.references.iter().chain([self.head]);
         if !self.known.record.conversions && !trees.any(changes_attributes) {
             return Ok(());
         }
-        let untouched = self.take_untouched(delta);
-        let mut settled = BTreeSet::new();
+        let untouched = self.take_untouched();
         let asked = if self.runs_filters {
-            self.ask_all(delta, stored, &mut settled)
+            self.ask_all()
         } else {
             Ok(())
         };
-        for path in stored.difference(&settled) {
-            if let Some(Some(entry)) = delta.get_mut(path)
-                && self.is_stored(path, *entry)
+        let is_stored = |path: &RepoPath, entry: Entry| {
+            let at = |tree| entry_in(self.manifest, tree, path);
+            let mut there = self.references.iter().filter_map(at);
+            there.any(|other| other.mode.is_regular() && other.id == entry.id)
+        };
+        for path in self.stored.difference(&self.settled) {
+            if let Some(Some(entry)) = self.delta.get_mut(path)
+                && is_stored(path, *entry)
             {
                 entry.id = ObjectId::none();
             }
         }
-        for path in untouched.difference(&settled) {
-            let now = delta.get(path).copied().flatten();
-            if !now.is_some_and(|entry| self.is_stored(path, entry)) {
-                delta.remove(path);
+        for path in untouched.difference(&self.settled) {
+            let now = self.delta.get(path).copied().flatten();
+            if !now.is_some_and(|entry| is_stored(path, entry)) {
+                self.delta.remove(path);
             }
         }
         asked
@@ -69,10 +74,9 @@ impl Converted<'_> {
 
     /// Takes in what is as it was at `add` while every reference has another blob there: upstream
     /// may have changed the blob and its conversion so that the same bytes come of it.
-    fn take_untouched(&self, delta: &mut Delta) -> BTreeSet<RepoPath> {
-        let changed: BTreeSet<&RepoPath> = self.references.iter().flatten().map(|p| p.0).collect();
+    fn take_untouched(&mut self) -> BTreeSet<RepoPath> {
         let mut taken = BTreeSet::new();
-        for path in changed {
+        for path in self.references.iter().flat_map(Delta::keys) {
             let item = self.manifest.get(path);
             let Some((base, disk)) = item.and_then(|item| Some((item.base?, item.disk?))) else {
                 continue;
@@ -80,41 +84,28 @@ impl Converted<'_> {
             let regular = base.mode.is_regular() && disk.entry.mode.is_regular();
             let at = |tree| entry_in(self.manifest, tree, path);
             let is_base = self.references.iter().any(|tree| at(tree) == Some(base));
-            if regular && !is_base && !delta.contains_key(path) {
+            if regular && !is_base && !self.delta.contains_key(path) {
                 let id = disk.entry.id;
-                delta.insert(path.clone(), Some(Entry { id, ..base }));
+                self.delta.insert(path.clone(), Some(Entry { id, ..base }));
                 taken.insert(path.clone());
             }
         }
         taken
     }
 
-    /// Whether a reference has a blob of these very bytes there.
-    fn is_stored(&self, path: &RepoPath, entry: Entry) -> bool {
-        let at = |tree| entry_in(self.manifest, tree, path);
-        let mut there = self.references.iter().filter_map(at);
-        there.any(|other| other.mode.is_regular() && other.id == entry.id)
-    }
-
     /// By the attributes of the main worktree, and by those that upstream has changed, which may
     /// not have come there yet. Never by those of the worktree itself: filters are programs, and
     /// what its configuration and attributes name could have been planted there.
-    fn ask_all(
-        &self,
-        delta: &mut Delta,
-        stored: &BTreeSet<RepoPath>,
-        settled: &mut BTreeSet<RepoPath>,
-    ) -> Result<(), WorktreeError> {
-        self.ask(&self.repository.git, delta, stored, settled)?;
+    fn ask_all(&mut self) -> Result<(), WorktreeError> {
+        self.ask(&self.repository.git)?;
         for reference in self.references.iter().filter(|r| changes_attributes(r)) {
-            if self.wanted(delta, stored, settled).is_empty() {
+            if self.wanted().is_empty() {
                 break;
             }
             let dir = Temporary::new()?;
             self.write_attributes(reference, &dir)?;
             let common_dir = &self.repository.common_dir;
-            let git = self.repository.git.on(common_dir, Some(dir.path()));
-            self.ask(&git, delta, stored, settled)?;
+            self.ask(&self.repository.git.on(common_dir, Some(dir.path())))?;
         }
         Ok(())
     }
@@ -139,21 +130,15 @@ impl Converted<'_> {
     }
 
     /// What could be a file of a reference's, and is not known to be.
-    fn wanted(
-        &self,
-        delta: &Delta,
-        stored: &BTreeSet<RepoPath>,
-        settled: &BTreeSet<RepoPath>,
-    ) -> Blobs {
-        let mut wanted = BTreeMap::new();
-        let there = delta.iter().filter_map(|(p, e)| Some((p, (*e)?)));
-        let open = there.filter(|(path, e)| e.mode.is_regular() && !settled.contains(*path));
+    fn wanted(&self) -> Blobs {
+        let mut wanted = Blobs::new();
+        let there = self.delta.iter().filter_map(|(p, e)| Some((p, (*e)?)));
+        let open = there.filter(|(path, e)| e.mode.is_regular() && !self.settled.contains(*path));
         for (path, entry) in open {
-            for reference in self.references.iter().chain([self.head]) {
-                let other = entry_in(self.manifest, reference, path);
-                let other = other.filter(|other| other.mode.is_regular());
-                let in_doubt = |other: &Entry| other.id != entry.id || stored.contains(path);
-                if let Some(other) = other.filter(in_doubt) {
+            let trees = self.references.iter().chain([self.head]);
+            let others = trees.filter_map(|tree| entry_in(self.manifest, tree, path));
+            for other in others.filter(|other| other.mode.is_regular()) {
+                if other.id != entry.id || self.stored.contains(path) {
                     wanted.insert((path.clone(), other.id), entry.mode);
                 }
             }
@@ -162,15 +147,9 @@ impl Converted<'_> {
     }
 
     /// Lets git write everything in doubt as a checkout does.
-    fn ask(
-        &self,
-        git: &Git,
-        delta: &mut Delta,
-        stored: &BTreeSet<RepoPath>,
-        settled: &mut BTreeSet<RepoPath>,
-    ) -> Result<(), WorktreeError> {
-        let wanted = self.wanted(delta, stored, settled);
-        settled.extend(undo_checkout(git, self.repository.format, wanted, delta)?);
+    fn ask(&mut self, git: &Git) -> Result<(), WorktreeError> {
+        let settled = undo_checkout(git, self.repository.format, self.wanted(), self.delta)?;
+        self.settled.extend(settled);
         Ok(())
     }
 }

@@ -267,17 +267,18 @@ impl Ground<'_> {
         for merged in &heads.merging {
             // what HEAD has already is not being merged, whatever MERGE_HEAD says
             let new = !git.is_ancestor(merged, head)?;
-            if new && effort.or(upstream_has(git, merged, &tips), || false)? {
+            if new && effort.or(tips.have(git, merged), || false)? {
                 commits.push(merged.clone());
-                let theirs = trees.delta(merged)?;
                 let ancestors = git.merge_base_all(head, std::slice::from_ref(merged))?;
-                let before = trees.delta(ancestors.first().unwrap_or(base))?;
-                arriving.extend(self.difference(&before, &theirs));
-                working = if references.base_lost {
-                    [working, vec![theirs]].concat()
+                let before = ancestors.first().unwrap_or(base);
+                let tree = |commit| Ok::<_, WorktreeError>(self.objects.commit(commit)?.tree);
+                let (before, after) = (tree(before)?, tree(merged)?);
+                arriving.extend(self.objects.difference(Some(&before), Some(&after))?);
+                if references.base_lost {
+                    working.push(trees.delta(merged)?);
                 } else {
-                    trees.merged(git, &commits)?
-                };
+                    working = trees.merged(git, &commits)?;
+                }
             }
         }
         let newest = match &self.terms.base {
@@ -307,24 +308,6 @@ impl Ground<'_> {
             branch,
         })
     }
-
-    /// What one tree has where another has something else.
-    fn difference(&self, before: &Delta, after: &Delta) -> Delta {
-        let at = |delta: &Delta, path: &RepoPath| entry_in(&self.manifest, delta, path);
-        let paths: BTreeSet<&RepoPath> = before.keys().chain(after.keys()).collect();
-        let differs = |path: &&RepoPath| at(before, path) != at(after, path);
-        let other = paths.into_iter().filter(differs);
-        other.map(|path| (path.clone(), at(after, path))).collect()
-    }
-}
-
-fn upstream_has(git: &Git, commit: &CommitId, tips: &Tips) -> Result<bool, WorktreeError> {
-    for tip in &tips.trusted {
-        if git.is_ancestor(commit, tip)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// Computes differences from the base's tree, each tree once.
@@ -408,20 +391,15 @@ impl References {
             });
         }
         let mut commits = git.merge_base_all(commit, trusted)?;
-        let mut base_lost = false;
-        if !commits.contains(base) && !git.is_ancestor(base, commit)? {
-            base_lost = true;
-            for ancestor in &commits {
-                base_lost &= git.is_ancestor(ancestor, base)?;
-            }
+        let mut base_lost = !commits.contains(base) && !git.is_ancestor(base, commit)?;
+        for ancestor in &commits {
+            base_lost = base_lost && git.is_ancestor(ancestor, base)?;
         }
         let deltas = if base_lost {
             // neither of them replaces the other
             commits.push(base.clone());
-            commits
-                .iter()
-                .map(|one| trees.delta(one))
-                .collect::<Result<_, _>>()?
+            let deltas = commits.iter().map(|one| trees.delta(one));
+            deltas.collect::<Result<_, _>>()?
         } else {
             trees.merged(git, &commits)?
         };

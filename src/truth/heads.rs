@@ -56,28 +56,27 @@ impl Heads {
             effort.note(error);
         }
         let symbolic = effort.or(in_private(repository, symbolic), || None)?;
-        let head = effort.or(in_private(repository, git.rev_parse_commit("HEAD")), || {
-            None
-        })?;
-        let branch = in_private(repository, git.rev_parse_commit(&branch_ref));
-        let mut branch = effort.or(branch, || None)?;
+        let commit = |name: &str| {
+            let found = in_private(repository, git.rev_parse_commit(name));
+            effort.or(found, || None)
+        };
+        let (head, mut branch) = (commit("HEAD")?, commit(&branch_ref)?);
         if head.is_none() && branch.is_none() {
             // a HEAD that git cannot read is no reason not to look at what was committed
             branch = effort.or(repository.git.rev_parse_commit(&branch_ref), || None)?;
         }
         let on_branch = symbolic.as_deref() == Some(&branch_ref) && branch.is_some();
         let rebasing = || effort.or(rebasing(record), || false);
-        let moved = !(on_branch || symbolic.is_none() && rebasing()?);
         let reflog = if head.is_some() {
             effort.or(git.reflog("HEAD"), Vec::new)?
         } else {
             effort.or(reflog_file(&record.admin_dir), Vec::new)?
         };
         Ok(Self {
+            moved: !(on_branch || symbolic.is_none() && rebasing()?),
             head,
             branch,
             symbolic,
-            moved,
             reflog,
             merging: effort.or(merge_heads(record), Vec::new)?,
         })
@@ -141,28 +140,14 @@ impl Heads {
     ) -> Result<Vec<CommitId>, WorktreeError> {
         let known: Vec<&CommitId> = trusted.iter().collect();
         let foreign = |tip: &&CommitId| !trusted.contains(tip);
-        let now: Vec<&CommitId> = self
-            .head
-            .iter()
-            .chain(&self.branch)
-            .filter(foreign)
-            .collect();
-        let mut commits = if now.is_empty() {
-            Vec::new()
-        } else {
-            git.rev_list(&now, &known)?
-        };
+        let now = self.head.iter().chain(&self.branch);
+        let mut commits = git.rev_list(&now.filter(foreign).collect::<Vec<_>>(), &known)?;
         let own: BTreeSet<CommitId> = commits.iter().cloned().collect();
         // what was abandoned comes last; a reflog can be made to forget it, the journal cannot
         let before = self.reflog.iter().map(|entry| &entry.id).chain(journaled);
-        let left: Vec<&CommitId> = before
-            .filter(foreign)
-            .filter(|id| !own.contains(id))
-            .collect();
-        if !left.is_empty() {
-            let abandoned = git.rev_list(&left, &known)?;
-            commits.extend(abandoned.into_iter().filter(|id| !own.contains(id)));
-        }
+        let left = before.filter(|id| foreign(id) && !own.contains(id));
+        let abandoned = git.rev_list(&left.collect::<Vec<_>>(), &known)?;
+        commits.extend(abandoned.into_iter().filter(|id| !own.contains(id)));
         Ok(commits)
     }
 }
@@ -242,8 +227,6 @@ pub fn starts_rebase(repository: &Repository, known: &Worktree) -> Result<bool, 
 fn merge_heads(record: &Record) -> Result<Vec<CommitId>, WorktreeError> {
     let bytes = files::read(&record.admin_dir.join("MERGE_HEAD"))?.unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
-    Ok(text
-        .lines()
-        .filter_map(|line| CommitId::parse(line.trim()).ok())
-        .collect())
+    let ids = text.lines().map(|line| CommitId::parse(line.trim()));
+    Ok(ids.filter_map(Result::ok).collect())
 }

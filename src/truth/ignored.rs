@@ -1,7 +1,7 @@
 //! Tells untracked files from ignored ones, by the ignore rules of the base: what an agent adds
 //! to a `.gitignore` or to `info/exclude` hides nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::change::Seen;
 use crate::compare::{Delta, entry_in};
@@ -30,42 +30,36 @@ pub fn classify(
 ) -> Result<BTreeMap<RepoPath, Seen>, WorktreeError> {
     let (known, manifest, objects) = (ground.known, &ground.manifest, &ground.objects);
     let (references, head) = (&sources.compared.working, &sources.compared.head);
-    let in_tree = |delta: &Delta, path: &RepoPath| entry_in(manifest, delta, path).is_some();
-    let unknown = |path: &&RepoPath| {
-        !index.adds(path)
-            && !in_tree(head, path)
-            && !references.iter().any(|reference| in_tree(reference, path))
+    let is_unknown = |path: &RepoPath| {
+        let mut trees = references.iter().chain([head]);
+        !index.adds(path) && !trees.any(|delta| entry_in(manifest, delta, path).is_some())
     };
-    let there = disk
-        .iter()
-        .filter_map(|(path, entry)| entry.map(|entry| (path, entry)));
-    let untracked = there.filter(|(path, _)| unknown(path));
-    let (ours, untracked): (Vec<_>, Vec<_>) =
-        untracked.partition(|(path, _)| placed.get(path).is_some());
-    let ours = ours.into_iter();
-    let mut seen: BTreeMap<RepoPath, Seen> =
-        ours.map(|(path, _)| (path.clone(), Seen::Synced)).collect();
-    if untracked.is_empty() {
-        return Ok(seen);
-    }
-    let nothing = Delta::new();
-    let nearest = references.first().unwrap_or(&nothing);
-    let recorded = [EXCLUDES_FILE, "ignore/info-exclude"];
-    let rules = rules(known, manifest, objects, nearest, &recorded);
-    // without rules everything that is untracked counts
-    let mut rules = ground.terms.effort.or(rules.map(Some), || None)?;
+    let there = disk.iter();
+    let there = there.filter_map(|(path, entry)| Some((path, (*entry)?)));
+    let untracked = there.filter(|(path, _)| is_unknown(path));
+    let mut seen = BTreeMap::new();
+    // read for the first; without rules everything that is untracked counts
+    let mut rules_of_base: Option<Option<IgnoreRules>> = None;
     for (path, entry) in untracked {
-        let ignored = rules
-            .as_mut()
-            .is_some_and(|rules| is_ignored(rules, path, entry.mode));
-        seen.insert(
-            path.clone(),
-            if ignored {
-                Seen::Ignored
-            } else {
-                Seen::Untracked
-            },
-        );
+        if placed.get(path).is_some() {
+            seen.insert(path.clone(), Seen::Synced);
+            continue;
+        }
+        if rules_of_base.is_none() {
+            let nothing = Delta::new();
+            let nearest = references.first().unwrap_or(&nothing);
+            let recorded = [EXCLUDES_FILE, "ignore/info-exclude"];
+            let read = rules(known, manifest, objects, nearest, &recorded);
+            rules_of_base = Some(ground.terms.effort.or(read.map(Some), || None)?);
+        }
+        let mut rules = rules_of_base.iter_mut().flatten();
+        let ignored = rules.any(|rules| is_ignored(rules, path, entry.mode));
+        let how = if ignored {
+            Seen::Ignored
+        } else {
+            Seen::Untracked
+        };
+        seen.insert(path.clone(), how);
     }
     Ok(seen)
 }
@@ -94,12 +88,8 @@ pub fn rules(
         path.as_bstr().ends_with(b".gitignore") && path.file_name() == ".gitignore"
     };
     let base = manifest.items().iter().map(|item| &item.path);
-    let mut paths: Vec<&RepoPath> = base
-        .chain(reference.keys())
-        .filter(|path| is_rules(path))
-        .collect();
-    paths.sort_unstable();
-    paths.dedup();
+    let paths = base.chain(reference.keys()).filter(|path| is_rules(path));
+    let paths: BTreeSet<&RepoPath> = paths.collect();
     let mut texts = Vec::new();
     for path in paths {
         if let Some(entry) = entry_in(manifest, reference, path).filter(|e| e.mode.is_regular()) {

@@ -58,22 +58,19 @@ pub fn leaks(scope: &Scope, manifest: &Manifest, contents: &Contents<'_>) -> Vec
             visible.insert(base.id);
         }
     }
-    let empty = |id: &ObjectId| EMPTY.contains(&id.to_string().as_str());
     let mut found = Vec::new();
     for (id, original) in excluded {
-        if visible.contains(&id) || empty(&id) {
+        if visible.contains(&id) || EMPTY.contains(&id.to_string().as_str()) {
             continue;
         }
-        for (path, seen) in contents.get(&id).into_iter().flatten() {
-            if access(path) != Access::Excluded {
-                found.push(Change {
-                    place: Place::Path((*path).clone()),
-                    kind: Kind::Leak,
-                    seen: seen.clone(),
-                    is_directory: false,
-                    detail: Some(format!("it has the content of {original}")),
-                });
-            }
+        let copies = contents.get(&id).into_iter().flatten();
+        for (path, seen) in copies.filter(|(path, _)| access(path) != Access::Excluded) {
+            let place = Place::Path((*path).clone());
+            let said = format!("it has the content of {original}");
+            found.push(Change {
+                seen: seen.clone(),
+                ..Change::detailed(place, Kind::Leak, said)
+            });
         }
     }
     found.sort();
@@ -94,31 +91,26 @@ const EMPTY: [&str; 2] = [
 /// Finds changed links on disk, where the scope allows them, whose text leads to what it does not
 /// let the worktree write.
 pub fn links_out(known: &Worktree, net: &[Change], disk: &Delta) -> Vec<Change> {
-    let mut found = Vec::new();
-    for change in net {
-        let Some(path) = change.place.path() else {
-            continue;
-        };
-        let is_link = matches!(disk.get(path), Some(Some(entry)) if entry.mode == Mode::Link);
-        let allowed = || known.scope.verdict(path, EntryKind::File).access == Access::Write;
-        if !is_link || !allowed() {
-            continue;
+    let access = |path: &RepoPath| known.scope.verdict(path, EntryKind::File).access;
+    let leads_out = |change: &Change| {
+        let path = change.place.path()?;
+        let is_link = disk
+            .get(path)?
+            .is_some_and(|entry| entry.mode == Mode::Link);
+        if !is_link || access(path) != Access::Write {
+            return None;
         }
-        let text = match open_below(&known.record.path, path) {
-            Ok(Opened::Link(text)) => Some(text),
-            Ok(Opened::File { .. } | Opened::Other) | Err(_) => None,
+        let Ok(Opened::Link(text)) = open_below(&known.record.path, path) else {
+            return None;
         };
-        if let Some(text) = text.filter(|text| !is_inside(known, path, text)) {
-            let shown = crate::path::escape_for_terminal(&text);
-            found.push(Change {
-                detail: Some(format!(
-                    "it leads to {shown}, which the scope does not let be written"
-                )),
-                ..change.clone()
-            });
-        }
-    }
-    found
+        let shown = crate::path::escape_for_terminal(&text);
+        let said = format!("it leads to {shown}, which the scope does not let be written");
+        (!is_inside(known, path, &text)).then(|| Change {
+            detail: Some(said),
+            ..change.clone()
+        })
+    };
+    net.iter().filter_map(leads_out).collect()
 }
 
 /// Whether what a link names, by its text alone, may be written.

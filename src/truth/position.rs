@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use crate::answer::shapes::BaseField;
 use crate::config::Strategy;
-use crate::disk::files;
 use crate::git::Git;
 use crate::git::objects::Objects;
 use crate::name::CommitId;
@@ -101,21 +100,21 @@ pub fn positions(
     all: &[&Worktree],
 ) -> Result<Vec<Position>, WorktreeError> {
     let branches = branches(&repository.git)?;
-    let records = all.iter().map(|known| &known.record);
-    let points: Vec<Points<'_>> = records
-        .map(|record| match record.strategy {
-            Strategy::Worktree => Points::of(record, &branches, &branches),
-            Strategy::Clone => Points {
-                head: head_of_clone(record),
+    let points = |known: &&'_ Worktree| match known.record.strategy {
+        Strategy::Worktree => Points::new(&known.record, &branches, &branches),
+        Strategy::Clone => {
+            let branch = known.record.branch.full_ref();
+            let head = known.git(repository).rev_parse_commit(&branch);
+            Points {
+                head: head.ok().flatten(),
                 ..Points::default()
-            },
-        })
-        .collect();
+            }
+        }
+    };
+    let points: Vec<Points> = all.iter().map(points).collect();
     let graph = read(&repository.git, &repository.objects()?, &points);
-    Ok(points
-        .iter()
-        .map(|points| points.position(graph.as_ref()))
-        .collect())
+    let graph = graph.as_ref();
+    Ok(points.iter().map(|one| one.position(graph)).collect())
 }
 
 /// Finds where the branch of one worktree stands, in whichever repository it is.
@@ -123,30 +122,17 @@ pub fn positions(
 /// # Errors
 /// Fails when git does.
 pub fn position(repository: &Repository, known: &Worktree) -> Result<Position, WorktreeError> {
+    if known.record.strategy == Strategy::Worktree {
+        return Ok(positions(repository, &[known])?.remove(0));
+    }
+    let git = known.git(repository);
     let ours = branches(&repository.git)?;
-    let record = &known.record;
-    let (points, graph) = match record.strategy {
-        Strategy::Worktree => {
-            let points = Points::of(record, &ours, &ours);
-            let graph = read(
-                &repository.git,
-                &repository.objects()?,
-                std::slice::from_ref(&points),
-            );
-            (points, graph)
-        }
-        Strategy::Clone => {
-            let git = known.git(repository);
-            // a clone may be damaged or gone: that is told elsewhere
-            let theirs = branches(&git).unwrap_or_default();
-            let points = Points::of(record, &theirs, &ours);
-            let objects = Objects::open(&record.admin_dir, repository.format).ok();
-            let graph =
-                objects.and_then(|objects| read(&git, &objects, std::slice::from_ref(&points)));
-            return Ok(points.position(graph.as_ref()));
-        }
-    };
-    Ok(points.position(graph.as_ref()))
+    // a clone may be damaged or gone: that is told elsewhere
+    let theirs = branches(&git).unwrap_or_default();
+    let points = [Points::new(&known.record, &theirs, &ours)];
+    let objects = Objects::open(&known.record.admin_dir, repository.format).ok();
+    let graph = objects.and_then(|objects| read(&git, &objects, &points));
+    Ok(points[0].position(graph.as_ref()))
 }
 
 fn branches(git: &Git) -> Result<Branches, WorktreeError> {
@@ -156,27 +142,8 @@ fn branches(git: &Git) -> Result<Branches, WorktreeError> {
         .collect())
 }
 
-/// The commit that the branch of a clone is at, by its files: git is not started for each.
-fn head_of_clone(record: &Record) -> Option<CommitId> {
-    let name = record.branch.full_ref();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).ok();
-    let read = |file: &str| {
-        files::read(&record.admin_dir.join(file))
-            .ok()
-            .flatten()
-            .and_then(text)
-    };
-    if let Some(loose) = read(&name) {
-        return CommitId::parse(loose.trim()).ok();
-    }
-    let packed = read("packed-refs")?;
-    let mut lines = packed.lines();
-    let id = lines.find_map(|line| line.strip_suffix(&name)?.strip_suffix(' '))?;
-    CommitId::parse(id).ok()
-}
-
 /// Reads how the commits are related that are there; none where git cannot tell.
-fn read(git: &Git, objects: &Objects, all: &[Points<'_>]) -> Option<Graph> {
+fn read(git: &Git, objects: &Objects, all: &[Points]) -> Option<Graph> {
     let ids: HashSet<&CommitId> = all.iter().flat_map(Points::ids).collect();
     // a base may be gone, where a branch was moved away from it
     let there = ids.into_iter().filter(|id| objects.commit(id).is_ok());
@@ -190,60 +157,55 @@ fn read(git: &Git, objects: &Objects, all: &[Points<'_>]) -> Option<Graph> {
     Some(Graph::new(there, &commits))
 }
 
-/// Holds the commits that one worktree is about.
+/// Holds the commits that one worktree is about; of branches the full name, and where it is.
 #[derive(Clone, Debug, Default)]
-struct Points<'a> {
+struct Points {
     head: Option<CommitId>,
-    base: Option<&'a CommitId>,
-    /// The full name, and where it is.
-    base_branch: Option<(&'a str, Option<CommitId>)>,
-    upstream: Option<(BString, Option<CommitId>)>,
+    base: Option<CommitId>,
+    base_branch: Option<(String, Option<CommitId>)>,
+    upstream: Option<(String, Option<CommitId>)>,
 }
 
-impl<'a> Points<'a> {
-    fn of(record: &'a Record, own: &Branches, ours: &Branches) -> Self {
+impl Points {
+    fn new(record: &Record, own: &Branches, ours: &Branches) -> Self {
         let branch = own.get(BStr::new(&record.branch.full_ref()));
-        let upstream = branch.and_then(|(_, upstream)| upstream.clone());
-        let at = |name: &BStr, branches: &Branches| branches.get(name).map(|(id, _)| id.clone());
+        let upstream = branch.and_then(|(_, upstream)| upstream.as_ref());
+        let at = |name: &str, branches: &Branches| {
+            let found = branches.get(BStr::new(name));
+            (name.to_owned(), found.map(|(id, _)| id.clone()))
+        };
         Self {
             head: branch.map(|(id, _)| id.clone()),
-            base: Some(&record.base.commit),
-            base_branch: base_branch(record).map(|name| (name, at(name.into(), ours))),
-            upstream: upstream.map(|name| {
-                let id = at(name.as_bstr(), own);
-                (name, id)
-            }),
+            base: Some(record.base.commit.clone()),
+            base_branch: base_branch(record).map(|name| at(name, ours)),
+            upstream: upstream.map(|name| at(&name.to_str_lossy(), own)),
         }
     }
 
     fn ids(&self) -> impl Iterator<Item = &CommitId> {
-        let base_branch = self.base_branch.as_ref().and_then(|(_, id)| id.as_ref());
-        let upstream = self.upstream.as_ref().and_then(|(_, id)| id.as_ref());
-        let all = [self.head.as_ref(), self.base, base_branch, upstream];
-        all.into_iter().flatten()
+        let branches = self.base_branch.iter().chain(&self.upstream);
+        let branches = branches.filter_map(|(_, id)| id.as_ref());
+        self.head.iter().chain(&self.base).chain(branches)
     }
 
     fn position(&self, graph: Option<&Graph>) -> Position {
-        let only_in =
-            |one: Option<&CommitId>, other: Option<&CommitId>| graph?.only_in(one?, other?);
-        let head = self.head.as_ref();
-        let base_branch = self.base_branch.as_ref().map(|(name, tip)| {
-            let tip = tip.as_ref();
-            BaseBranch {
-                name: short(name),
-                moved: only_in(tip, self.base),
-                ahead: only_in(head, tip),
-                behind: only_in(tip, head),
-            }
+        let only_in = |one: &Option<CommitId>, other: &Option<CommitId>| {
+            graph?.only_in(one.as_ref()?, other.as_ref()?)
+        };
+        let base_branch = self.base_branch.as_ref().map(|(name, tip)| BaseBranch {
+            name: short(name),
+            moved: only_in(tip, &self.base),
+            ahead: only_in(&self.head, tip),
+            behind: only_in(tip, &self.head),
         });
         let upstream = self.upstream.as_ref().map(|(name, tip)| Upstream {
-            name: short(&name.to_str_lossy()),
-            ahead: only_in(head, tip.as_ref()),
-            behind: only_in(tip.as_ref(), head),
+            name: short(name),
+            ahead: only_in(&self.head, tip),
+            behind: only_in(tip, &self.head),
         });
         Position {
             head: self.head.clone(),
-            commits: only_in(head, self.base),
+            commits: only_in(&self.head, &self.base),
             base_branch,
             upstream,
         }

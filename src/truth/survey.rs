@@ -107,28 +107,25 @@ impl Survey {
     pub fn staged_only(&self) -> Vec<RepoPath> {
         let states = &self.states;
         let at = |delta: &Delta, path: &RepoPath| entry_in(&states.manifest, delta, path);
-        let mut paths: Vec<RepoPath> = Vec::new();
-        for delta in &states.index.deltas {
-            let only = delta.iter().filter(|(path, entry)| {
-                entry.is_some()
-                    && **entry != at(&states.head, path)
-                    && **entry != at(&states.disk, path)
-            });
-            paths.extend(only.map(|(path, _)| path.clone()));
-        }
-        paths.sort_unstable();
-        paths.dedup();
-        paths
+        let only = |(path, entry): &(&RepoPath, &Option<Entry>)| {
+            let elsewhere = [at(&states.head, path), at(&states.disk, path)];
+            entry.is_some() && !elsewhere.contains(entry)
+        };
+        let staged = states.index.deltas.iter().flatten().filter(only);
+        let paths: BTreeSet<&RepoPath> = staged.map(|(path, _)| path).collect();
+        paths.into_iter().cloned().collect()
+    }
+
+    fn ignored_paths(&self) -> impl Iterator<Item = &RepoPath> {
+        let untracked = self.states.untracked.iter();
+        let ignored = untracked.filter(|(_, seen)| **seen == Seen::Ignored);
+        ignored.map(|(path, _)| path)
     }
 
     /// How many ignored files are there, that were not when the worktree was made.
     #[must_use]
     pub fn ignored(&self) -> usize {
-        self.states
-            .untracked
-            .values()
-            .filter(|seen| **seen == Seen::Ignored)
-            .count()
+        self.ignored_paths().count()
     }
 
     /// Where the ignored files are, each place with the bytes in it, the largest first: a directory
@@ -136,14 +133,11 @@ impl Survey {
     #[must_use]
     pub fn ignored_by_place(&self) -> Vec<(String, u64)> {
         let states = &self.states;
-        let ignored = states.untracked.iter();
-        let ignored = ignored.filter(|(_, seen)| **seen == Seen::Ignored);
         let mut places: BTreeMap<String, u64> = BTreeMap::new();
-        for (path, _) in ignored {
-            let mut above: Vec<RepoPath> = std::iter::successors(path.parent(), RepoPath::parent)
-                .take_while(|directory| !states.manifest.has_directory(directory))
-                .collect();
-            let place = match above.pop() {
+        for path in self.ignored_paths() {
+            let above = std::iter::successors(path.parent(), RepoPath::parent);
+            let new = above.take_while(|directory| !states.manifest.has_directory(directory));
+            let place = match new.last() {
                 Some(directory) => format!("{directory}/"),
                 None => path.to_string(),
             };

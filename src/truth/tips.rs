@@ -119,6 +119,16 @@ impl Tips {
         Ok(newest.pop().filter(|_| newest.is_empty()))
     }
 
+    /// Whether a trusted tip has a commit.
+    pub fn have(&self, git: &Git, commit: &CommitId) -> Result<bool, WorktreeError> {
+        for trusted in &self.trusted {
+            if git.is_ancestor(commit, trusted)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Whether a commit has one of these places in it that no trusted tip has.
     fn lacks_one_that_is_in(
         &self,
@@ -128,11 +138,8 @@ impl Tips {
     ) -> Result<bool, WorktreeError> {
         for place in places {
             // one that is gone is in nothing
-            let mut upstream = git.rev_parse_commit(place.as_str())?.is_none();
-            for trusted in &self.trusted {
-                upstream |= git.is_ancestor(place, trusted)?;
-            }
-            if !upstream && git.is_ancestor(place, now)? {
+            let is_gone = git.rev_parse_commit(place.as_str())?.is_none();
+            if !is_gone && !self.have(git, place)? && git.is_ancestor(place, now)? {
                 return Ok(true);
             }
         }
@@ -216,26 +223,22 @@ impl<'a> Witness<'a> {
 /// it tracks and the branches of the same name on remotes.
 pub fn followed_by(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip>, WorktreeError> {
     let short = revision.strip_prefix("refs/heads/").unwrap_or(revision);
-    let mut branch = Some(format!("refs/heads/{short}"));
     let exact = |name: &str| -> Result<Option<Tip>, WorktreeError> {
         // `refs/heads/main~1` is a revision, and no ref
         let found = git.for_each_ref(&[name])?;
         let Some(found) = found.into_iter().find(|found| found.name == name) else {
             return Ok(None);
         };
-        let logged = git.reflog_exists(name)?;
-        let (name, commit) = (name.to_owned(), found.id);
         Ok(Some(Tip {
-            name,
-            commit,
-            logged,
+            logged: git.reflog_exists(name)?,
+            name: name.to_owned(),
+            commit: found.id,
         }))
     };
-    let mut tips: Vec<Tip> = exact(branch.as_deref().unwrap_or_default())?
-        .into_iter()
-        .collect();
+    let exact_branch = exact(&format!("refs/heads/{short}"))?;
+    let mut branch = exact_branch.as_ref().map(|tip| tip.name.clone());
+    let mut tips: Vec<Tip> = exact_branch.into_iter().collect();
     if tips.is_empty() {
-        branch = None;
         tips.extend(exact(&format!("refs/remotes/{short}"))?);
     }
     if tips.is_empty()
@@ -247,13 +250,13 @@ pub fn followed_by(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip
         branch = Some(own);
     }
     if let Some(branch) = branch {
-        let upstream = git.upstream(&branch)?;
         let name = branch.strip_prefix("refs/heads/").unwrap_or(&branch);
         let pattern = format!("refs/remotes/*/{name}");
-        for found in git.for_each_ref(&[&pattern])? {
-            tips.extend(found.name.to_str().ok().map(exact).transpose()?.flatten());
+        let found = git.for_each_ref(&[&pattern])?.into_iter();
+        let names = found.filter_map(|found| found.name.to_str().ok().map(ToOwned::to_owned));
+        for name in names.chain(git.upstream(&branch)?) {
+            tips.extend(exact(&name)?);
         }
-        tips.extend(upstream.as_deref().map(exact).transpose()?.flatten());
     }
     tips.sort_by(|a, b| a.name.cmp(&b.name));
     tips.dedup();

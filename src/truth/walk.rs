@@ -123,9 +123,11 @@ impl DiskState {
             references,
             head,
             runs_filters: runs_filters(&sources.around.shared),
+            delta: &mut state.delta,
+            stored,
+            settled: BTreeSet::new(),
         };
-        let settled = converted.settle(&mut state.delta, &stored);
-        ground.terms.effort.or(settled, || ())?;
+        ground.terms.effort.or(converted.settle(), || ())?;
         Ok(state)
     }
 

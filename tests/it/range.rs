@@ -336,8 +336,8 @@ fn a_base_side_without_a_scope_is_an_error() {
     repo.commit_all("config");
     assert_snapshot!(repo.agentwt(&["verify", "--range", "main.."]), @"
     --- stderr
-    error: cannot verify main..: the commit `main` has no .agentwt/config.toml
-    help: commit one there (git agentwt init writes it), or give the scope here: git agentwt verify --range main.. --write 'src/**'
+    error: cannot verify main..: .agentwt/config.toml of `main` does not exist
+    help: commit a config there (git agentwt init writes it), name one of its profiles with --scope, or give the scope here: git agentwt verify --range main.. --write 'src/**'
     --- status 3
     ");
     let lists = ["verify", "--range", "main..", "--write=src/**"];
@@ -355,7 +355,7 @@ fn a_base_side_without_a_scope_is_an_error() {
     assert_snapshot!(repo.agentwt(&["verify", "--range", "main..work"]), @"
     --- stderr
     error: cannot verify main..work: .agentwt/config.toml of `main` does not say what may be edited
-    help: name one of its profiles with --scope, or give the list here: git agentwt verify --range main..work --write 'src/**'
+    help: commit a config there (git agentwt init writes it), name one of its profiles with --scope, or give the scope here: git agentwt verify --range main..work --write 'src/**'
     --- status 3
     ");
 }
@@ -388,7 +388,7 @@ fn a_wrong_config_of_the_base_side_is_shown_with_its_revision() {
     assert_snapshot!(repo.agentwt(&["verify", "--range", "work..HEAD"]), @"
     --- stderr
     error: cannot verify work..HEAD: .agentwt/config.toml of `work` is not a regular file
-    help: commit it as a file, or give the scope here: git agentwt verify --range work..HEAD --write 'src/**'
+    help: commit a config there (git agentwt init writes it), name one of its profiles with --scope, or give the scope here: git agentwt verify --range work..HEAD --write 'src/**'
     --- status 3
     ");
 }

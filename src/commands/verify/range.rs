@@ -19,7 +19,6 @@ use crate::config::{CONFIG_PATH, SettingFlags};
 use crate::disk::files;
 use crate::entry::Entry;
 use crate::error::Error;
-use crate::exit::ExitCode;
 use crate::facts::load_config_of;
 use crate::git::objects::Objects;
 use crate::git::scratch::Quarantine;
@@ -65,20 +64,17 @@ fn scope(
         scope: lists.profile.clone(),
         ..SettingFlags::default()
     };
-    let (text, base) = (range.text.clone(), range.shown_base());
     let bytes = span.config()?;
-    let name = format!("{base}:{}", crate::config::CONFIG_PATH);
+    let name = format!("{}:{CONFIG_PATH}", range.shown_base());
     let environment = &session.environment;
     let loaded = load_config_of(repository, &flags, environment, &name, bytes.as_deref())?;
     if !loaded.found && lists.write.is_none() && lists.add_write.is_none() {
-        return Err(RangeRefusal::NoConfig { range: text, base }.into());
+        return Err(range.without_scope("does not exist").into());
     }
     let profile = loaded.settings.profile(&loaded.config)?;
-    let rules = rules_of(&text, profile, lists, loaded.found);
-    let rules = rules.map_err(|_nothing_says| RangeRefusal::NoWriteList {
-        range: range.text.clone(),
-        base,
-    })?;
+    let rules = rules_of(&range.text, profile, lists, loaded.found);
+    let nothing_says = "does not say what may be edited";
+    let rules = rules.map_err(|_| range.without_scope(nothing_says))?;
     let name = profile.map(|_| loaded.settings.scope.value.clone());
     let scope = Scope::compile(rules, repository.case()?).map_err(Error::from)?;
     Ok((scope, name))
@@ -130,33 +126,19 @@ pub enum RangeRefusal {
         help("fetch the rest: git fetch --unshallow (with actions/checkout: `fetch-depth: 0`)")
     )]
     Shallow { range: String },
-    /// The base side has no config, and no lists were given.
-    #[error("cannot verify {range}: the commit `{base}` has no {CONFIG_PATH}")]
+    /// The base side does not say what may be edited, and no lists were given.
+    #[error("cannot verify {range}: {CONFIG_PATH} of `{base}` {why}")]
     #[diagnostic(
-        code(agentwt::range::no_config),
+        code(agentwt::range::no_scope),
         help(
-            "commit one there (git agentwt init writes it), or give the scope here: git agentwt verify --range {range} --write 'src/**'"
+            "commit a config there (git agentwt init writes it), name one of its profiles with --scope, or give the scope here: git agentwt verify --range {range} --write 'src/**'"
         )
     )]
-    NoConfig { range: String, base: String },
-    /// The base side has a config without a write list, and none was given.
-    #[error("cannot verify {range}: {CONFIG_PATH} of `{base}` does not say what may be edited")]
-    #[diagnostic(
-        code(agentwt::range::no_write_list),
-        help(
-            "name one of its profiles with --scope, or give the list here: git agentwt verify --range {range} --write 'src/**'"
-        )
-    )]
-    NoWriteList { range: String, base: String },
-    /// What stands at the config's path is not a file.
-    #[error("cannot verify {range}: {CONFIG_PATH} of `{base}` is not a regular file")]
-    #[diagnostic(
-        code(agentwt::range::config_is_no_file),
-        help(
-            "commit it as a file, or give the scope here: git agentwt verify --range {range} --write 'src/**'"
-        )
-    )]
-    ConfigIsNoFile { range: String, base: String },
+    NoScope {
+        range: String,
+        base: String,
+        why: &'static str,
+    },
 }
 
 impl Range {
@@ -180,24 +162,15 @@ impl Range {
         }
     }
 
+    fn without_scope(&self, why: &'static str) -> RangeRefusal {
+        let (range, base) = (self.text.clone(), self.shown_base());
+        RangeRefusal::NoScope { range, base, why }
+    }
+
     /// The base side, fit for a terminal.
     #[must_use]
     pub fn shown_base(&self) -> String {
         escape_for_terminal(self.base.as_bytes())
-    }
-}
-
-impl RangeRefusal {
-    /// The status with which the program ends.
-    #[must_use]
-    pub const fn exit_code(&self) -> ExitCode {
-        match self {
-            Self::Syntax { .. } | Self::Unknown { .. } | Self::Unrelated { .. } => ExitCode::Usage,
-            Self::NoConfig { .. } | Self::NoWriteList { .. } | Self::ConfigIsNoFile { .. } => {
-                ExitCode::Config
-            }
-            Self::Shallow { .. } => ExitCode::Git,
-        }
     }
 }
 
@@ -268,8 +241,7 @@ impl<'a> Span<'a> {
             return Ok(None);
         };
         if !entry.mode.is_regular() {
-            let (range, base) = (self.range.text.clone(), self.range.shown_base());
-            return Err(RangeRefusal::ConfigIsNoFile { range, base }.into());
+            return Err(self.range.without_scope("is not a regular file").into());
         }
         Ok(Some(self.objects.blob(&entry.id)?))
     }

@@ -9,7 +9,6 @@ pub mod drift;
 pub mod error;
 pub mod file_system;
 pub mod files;
-pub mod inventory;
 mod listing;
 pub mod lock;
 pub mod locked_file;

@@ -10,8 +10,6 @@ use miette::Diagnostic;
 use crate::client::ClientRefusal;
 use crate::exit::ExitCode;
 use crate::sync::SyncRefusal;
-use crate::worktree::removal::refusal::RemoveRefusal;
-use crate::worktree::removal::undo_refusal::UndoRefusal;
 use crate::worktree::{Alive, Owner};
 
 /// Says why nothing is done.
@@ -316,10 +314,6 @@ pub enum Refusal {
     )]
     Overlap { name: String, items: Vec<String> },
 
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Remove(Box<RemoveRefusal>),
-
     #[error("{path} is not a linked worktree of this repository")]
     #[diagnostic(
         code(agentwt::hooks::not_linked),
@@ -348,16 +342,6 @@ pub enum Refusal {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Sync(Box<SyncRefusal>),
-
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Trash(Box<UndoRefusal>),
-}
-
-impl From<UndoRefusal> for Refusal {
-    fn from(refusal: UndoRefusal) -> Self {
-        Self::Trash(Box::new(refusal))
-    }
 }
 
 impl From<SyncRefusal> for Refusal {
@@ -369,22 +353,6 @@ impl From<SyncRefusal> for Refusal {
 impl From<ClientRefusal> for Refusal {
     fn from(refusal: ClientRefusal) -> Self {
         Self::Client(Box::new(refusal))
-    }
-}
-
-impl From<RemoveRefusal> for Refusal {
-    fn from(refusal: RemoveRefusal) -> Self {
-        Self::Remove(Box::new(refusal))
-    }
-}
-
-impl Diagnostic for RemoveRefusal {
-    fn code<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
-        Some(Box::new(self.code_name()))
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
-        Some(Box::new(self.advice()))
     }
 }
 
@@ -407,7 +375,6 @@ impl Refusal {
     pub const fn exit_code(&self) -> ExitCode {
         match self {
             Self::Sync(refusal) => refusal.exit_code(),
-            Self::Trash(refusal) => refusal.exit_code(),
             Self::NoDefaultBase { .. }
             | Self::UnknownBase { .. }
             | Self::InvalidBranch { .. }

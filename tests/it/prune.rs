@@ -124,6 +124,22 @@ fn every_remain_goes_with_its_reason_and_the_healthy_stays() {
             "temporary | @git/agentwt/worktrees/task/.agentwt-x | the process that wrote it was killed",
         ),
         (
+            "mkdir -p .git/objects/tmp_objdir-agentwt-task/objects; echo x > .git/objects/tmp_objdir-agentwt-task/index; old .git/objects/tmp_objdir-agentwt-task",
+            "temporary | @git/objects/tmp_objdir-agentwt-task | the process that wrote it was killed",
+        ),
+        (
+            "echo x > .git/objects/.tmpAbc123; old .git/objects/.tmpAbc123",
+            "temporary | @git/objects/.tmpAbc123 | the process that wrote it was killed",
+        ),
+        (
+            "echo x > .git/agentwt/worktrees/task/rescue-index.lock",
+            "temporary | @git/agentwt/worktrees/task/rescue-index.lock | the process that wrote it was killed",
+        ),
+        (
+            "echo x > .git/agentwt/worktrees/task/restore-index-4711.lock",
+            "temporary | @git/agentwt/worktrees/task/restore-index-4711.lock | the process that wrote it was killed",
+        ),
+        (
             "rm -rf .agentwt/worktrees/task2 .git/agentwt/worktrees/task2; git branch -q keep agentwt/task2",
             "entry | $TMP/repo/.git/worktrees/task2 | ",
         ),
@@ -459,6 +475,24 @@ fn prune_beside_running_adds_takes_none_of_them() {
         assert_eq!(repo.findings(&repo.worktree(&format!("task-{number}"))), "");
     }
     assert_eq!(prune(&repo, &[]), [""; 0]);
+}
+
+#[test]
+fn a_git_that_runs_prune_itself_does_not_keep_its_locks() {
+    let repo = after(
+        "touch .git/worktrees/task/index.lock; old .git/worktrees/task/index.lock
+        touch .git/refs/heads/agentwt/task.lock; old .git/refs/heads/agentwt/task.lock",
+    );
+    let program = Path::new(env!("CARGO_BIN_EXE_git-agentwt"));
+    let directory = program.parent().expect("a directory").display();
+    let line = format!("PATH='{directory}':$PATH git agentwt prune --porcelain");
+    let done = lines(&repo.sh(repo.main(), &line));
+    assert_eq!(done.len(), 2, "{done:?}");
+    assert!(
+        done.iter()
+            .all(|line| line.starts_with("removed | git-lock |")),
+        "{done:?}"
+    );
 }
 
 #[test]

@@ -7,6 +7,7 @@ use insta::assert_snapshot;
 use crate::support::{Said, TestRepo, chmod};
 
 mod deleted;
+mod faults;
 mod in_use;
 mod merged;
 mod private_refs;
@@ -553,7 +554,7 @@ fn what_cannot_be_read_is_refused_and_force_keeps_it() {
     assert_snapshot!(said, @"
     --- stderr
     error: cannot remove worktree `task`: it cannot be read whether work would be lost
-      src/closed
+      src/closed (it cannot be read)
       src/main.rs
     help: chmod -R u+rX $TMP/repo/.agentwt/worktrees/task, or keep all of it in the trash: git agentwt remove --force task
     --- status 4

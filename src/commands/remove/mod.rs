@@ -1,6 +1,7 @@
 //! `git agentwt remove`: removes worktrees, never losing work; `--undo` brings them back.
 
 mod answer;
+mod refusal;
 pub mod undo;
 
 use super::{Outcome, Session};
@@ -10,7 +11,6 @@ use crate::error::Error;
 use crate::facts::{Repository, Worktree, joined};
 use crate::name::{BranchName, WorktreeName};
 use crate::path::RepoPath;
-use crate::plan::refusal::Refusal;
 use crate::truth::Survey;
 use crate::worktree::emptying;
 use crate::worktree::removal::facts::Around;
@@ -96,7 +96,7 @@ fn plan_all(
                 .iter()
                 .flat_map(|facts| notes(facts, &allowed)),
         );
-        let plan = leaving.plan(&allowed).map_err(Refusal::from)?;
+        let plan = leaving.plan(&allowed)?;
         planned.push((leaving, plan));
     }
     Ok((planned, told))

@@ -3,6 +3,7 @@
 use camino::Utf8PathBuf;
 
 use super::answer::{RemoveAnswer, RemovedWorktree, UndoField};
+use super::refusal::UndoRefusal;
 use crate::answer::shapes::TrashField;
 use crate::commands::{Outcome, Session};
 use crate::disk::files::{self, Lock};
@@ -12,7 +13,6 @@ use crate::name::{CommitId, WorktreeName};
 use crate::plan::refusal::Refusal;
 use crate::worktree::RecordState;
 use crate::worktree::removal;
-use crate::worktree::removal::undo_refusal::UndoRefusal;
 use crate::worktree::trash::{self, Trashed, begun, chosen};
 use crate::worktree::{Removal, TrashStamp, to_text};
 
@@ -61,7 +61,7 @@ pub fn run(
     let repository = session.repository_to_change()?;
     let count = options.names.len();
     if options.from.is_some() && count > 1 {
-        return Err(Refusal::from(UndoRefusal::SeveralFrom { count }).into());
+        return Err(UndoRefusal::SeveralFrom { count }.into());
     }
     let mut worktrees = Vec::new();
     for text in &options.names {
@@ -96,7 +96,7 @@ fn undo(
         None => find(repository, name, options.from.as_deref(), &all, &everything)?,
     };
     let facts = read_facts(repository, &returning, is_interrupted)?;
-    let make = plan(&facts).map_err(Refusal::from)?;
+    let make = plan(&facts)?;
     session.check()?;
     if !options.dry_run {
         if !is_interrupted {
@@ -164,10 +164,9 @@ fn find(
     all: &[Trashed],
     everything: &[Trashed],
 ) -> Result<Returning, Error> {
-    let refuse = |refusal: UndoRefusal| Error::from(Refusal::from(refusal));
     let text = name.to_string();
     let Some(one) = chosen(all, from) else {
-        return Err(refuse(match from {
+        return Err(match from {
             Some(from) if !all.is_empty() => UndoRefusal::Unknown {
                 name: text,
                 text: from.to_owned(),
@@ -183,7 +182,8 @@ fn find(
                     kept,
                 }
             }
-        }));
+        }
+        .into());
     };
     let stamp = one
         .removal
@@ -191,15 +191,16 @@ fn find(
         .and_then(|removal| removal.trash.clone());
     let (Some(removal), Some(stamp)) = (one.removal.clone(), stamp) else {
         let Some(commits) = &one.commits else {
-            return Err(refuse(UndoRefusal::Nothing {
+            return Err(UndoRefusal::Nothing {
                 name: text,
                 others: Vec::new(),
                 kept: Vec::new(),
-            }));
+            }
+            .into());
         };
         let objects = repository.objects()?;
         let (reference, commit) = commits.clone();
-        return Err(refuse(if trash::is_of_version_0_1(&objects, &commit)? {
+        return Err(if trash::is_of_version_0_1(&objects, &commit)? {
             UndoRefusal::OldVersion {
                 name: text,
                 reference,
@@ -211,11 +212,12 @@ fn find(
                 branch,
                 reference,
             }
-        }));
+        }
+        .into());
     };
     let Some(known) = trash::load(repository, one)? else {
         let path = one.path.clone().unwrap_or_else(|| one.shown().into());
-        return Err(refuse(UndoRefusal::Incomplete { name: text, path }));
+        return Err(UndoRefusal::Incomplete { name: text, path }.into());
     };
     Ok(Returning {
         one: one.clone(),

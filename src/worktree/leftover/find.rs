@@ -13,6 +13,7 @@ use crate::disk::files;
 use crate::disk::lock::{LockFile, LockOf};
 use crate::disk::trash_bin::{DELETED, KEPT};
 use crate::facts::{Repository, Worktree, WorktreeError};
+use crate::git::scratch::SCRATCH;
 use crate::name::WorktreeName;
 use crate::worktree::repository::WORKTREES;
 use crate::worktree::trash::{self, begun};
@@ -263,18 +264,21 @@ fn temporaries(repository: &Repository, now: i64) -> Result<Vec<Leftover>, Workt
     // git calls its own ones `tmp_obj_…`, and deletes them
     let objects = common.join("objects");
     let written = files::names(&objects)?.into_iter();
-    let written = written.filter(|name| name.starts_with(".tmp"));
+    let written = written.filter(|name| name.starts_with(".tmp") || name.starts_with(SCRATCH));
     found.extend(written.map(|name| objects.join(name)));
     let line = |path: Utf8PathBuf| {
         let since = age(now, files::modified(&path)?);
-        if since < OLD || files::is_directory(&path) {
+        let scratch = path.file_name()?.strip_prefix(SCRATCH);
+        let name = scratch.and_then(|name| WorktreeName::parse(name).ok());
+        let is_written = name.is_some_and(|name| repository.name_lock(&name).is_held());
+        if since < OLD || is_written || files::is_directory(&path) != scratch.is_some() {
             return None;
         }
         let inside = path.strip_prefix(common);
         let what = inside.map_or_else(|_| path.to_string(), |inside| format!("@git/{inside}"));
         let why = format!("the process that wrote it was killed {} ago", ago(since));
         let line = Leftover::new(LeftoverKind::Temporary, what, why).at(path);
-        Some(line.cleared_by(Remedy::Unlink))
+        Some(line.cleared_by(Remedy::Delete))
     };
     Ok(found.into_iter().filter_map(line).collect())
 }

@@ -42,7 +42,11 @@ pub fn has_incomplete_work(
     };
     let log = git_dir.map(|dir| files::read(&dir.join("logs/HEAD")));
     let log = log.transpose()?.flatten().unwrap_or_default();
-    if String::from_utf8_lossy(&log).lines().count() > 1 {
+    // git logs the creation, and a reset to the same commit
+    let log = String::from_utf8_lossy(&log);
+    let mut commits = log.lines().map(|line| line.split(' ').nth(1));
+    let first = commits.next();
+    if commits.any(|commit| Some(commit) != first) {
         return Ok(true);
     }
     if let Some(admin) = admin

@@ -8,7 +8,6 @@ pub mod facts;
 pub mod merged;
 pub mod plan;
 pub mod refusal;
-pub mod undo_refusal;
 
 use crate::config::Strategy;
 use crate::disk::files::{self, Lock};

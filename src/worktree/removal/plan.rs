@@ -4,7 +4,7 @@ use std::fmt;
 
 use camino::Utf8PathBuf;
 
-use super::refusal::{Lost, Reason, RemoveRefusal};
+use super::refusal::{Reason, RemoveRefusal, keep_all};
 use crate::config::Strategy;
 use crate::name::{BranchName, CommitId};
 use crate::path::RepoPath;
@@ -191,13 +191,12 @@ impl BranchFate {
 /// reasons at once.
 pub fn plan(facts: &RemoveFacts, options: &RemoveOptions) -> Result<RemovePlan, RemoveRefusal> {
     let record = &facts.record;
-    let allowed = |reason: &Reason| reason.force_needed().is_some_and(|n| n <= options.force);
+    let allowed = |reason: &Reason| reason.force.is_some_and(|n| n <= options.force);
     let mut reasons = reasons(facts, options);
     reasons.retain(|reason| !allowed(reason));
     if !reasons.is_empty() {
         return Err(RemoveRefusal {
             name: record.name.to_string(),
-            path: record.path.clone(),
             reasons,
         });
     }
@@ -233,64 +232,106 @@ fn stays(facts: &RemoveFacts, options: &RemoveOptions) -> bool {
 /// Everything that speaks against it.
 fn reasons(facts: &RemoveFacts, options: &RemoveOptions) -> Vec<Reason> {
     let record = &facts.record;
+    let (name, path) = (record.name.as_str(), &record.path);
     if record.made_by == MadeBy::Git {
-        return vec![Reason::NotOurs];
+        let advice = format!("git agentwt hooks uninstall {name} && git worktree remove {path}");
+        return vec![Reason::new("not_ours", "plain git made it", advice)];
     }
-    if record.path != facts.place {
-        return vec![Reason::Elsewhere {
-            place: facts.place.clone(),
-        }];
+    if *path != facts.place {
+        let place = &facts.place;
+        let phrase = format!("its record names another place than {place}");
+        let advice = format!(
+            "if the repository was moved, move it back to where {path} is in it; {place} is not touched: git worktree list"
+        );
+        return vec![Reason::new("elsewhere", phrase, advice)];
     }
     if let (Some(target), None) = (&facts.link, &facts.barred) {
         // nobody can tell more of it
-        let target = target.clone();
-        return vec![Reason::Link { target }];
+        let phrase = format!("a link to {target} stands in its place, which is not followed");
+        let advice = format!("put the directory back: rm {path} && mv {target} {path}");
+        return vec![Reason::new("link", phrase, advice)];
     }
     let mut all = Vec::new();
-    all.extend(facts.barred.clone().map(|why| Reason::Barred { why }));
-    if facts.start.starts_with(&record.path) {
-        all.push(Reason::Inside {
-            root: facts.root.clone(),
-        });
+    if let Some(why) = &facts.barred {
+        let advice = format!(
+            "put the directory back where the link is: ls -ld {path} {path}/.. {path}/../.."
+        );
+        all.push(Reason::new("barred", why, advice));
+    }
+    if facts.start.starts_with(path) {
+        let advice = format!("cd {} && git agentwt remove {name}", facts.root);
+        all.push(Reason::new("inside", "you are inside it", advice));
     }
     if let Some(to) = &facts.moved_to {
-        all.push(Reason::Moved { to: to.clone() });
+        let advice = format!("move it back first: git worktree move {to} {path}");
+        all.push(Reason::new(
+            "moved",
+            format!("it was moved to {to}"),
+            advice,
+        ));
     }
-    if !facts.linked.is_empty() {
-        let items = facts.linked.clone();
-        all.push(Reason::Linked { items });
-    }
-    if !facts.nested.is_empty() {
-        let items = facts.nested.iter().map(ToString::to_string).collect();
-        all.push(Reason::Nested { items });
-    }
-    if !facts.mounted.is_empty() {
-        let items = facts.mounted.clone();
-        all.push(Reason::Mounted { items });
-    }
+    let listed = |code, what: &str, items: &[String], advice: String| {
+        let phrase = format!("{what}: {}", items.join(", "));
+        (!items.is_empty()).then(|| Reason::new(code, phrase, advice))
+    };
+    let advice = format!(
+        "remove these first: git -C {path} worktree list; git -C {path} worktree remove <path>"
+    );
+    let what = "its repository has other worktrees";
+    all.extend(listed("linked", what, &facts.linked, advice));
+    let nested: Vec<String> = facts.nested.iter().map(ToString::to_string).collect();
+    let advice = format!("move it out of {path}, or {}", keep_all(name));
+    let what = "a repository is inside it";
+    let reason = listed("nested_repository", what, &nested, advice);
+    all.extend(reason.map(|reason| reason.up_to(1)));
+    let below = |item: &String| format!(" {path}/{item}");
+    let mounted: String = facts.mounted.iter().map(below).collect();
+    let what = "a file system is mounted inside it";
+    all.extend(listed(
+        "mounted",
+        what,
+        &facts.mounted,
+        format!("umount{mounted}"),
+    ));
     if !facts.unreadable.is_empty() {
-        let items = facts.unreadable.clone();
-        all.push(Reason::Unreadable { items });
+        all.push(Reason::unreadable(facts));
     }
-    all.extend(would_lose(facts, options).map(Reason::WouldLose));
+    let work = work(facts, options);
+    all.extend(work.map(|work| Reason::would_lose(name, &work)));
     if facts.locked {
-        all.push(Reason::Locked);
+        let advice = format!("git worktree unlock {path}");
+        all.push(Reason::new("locked", "it is locked", advice).up_to(2));
     }
-    if let Some(running) = facts.running.clone().filter(|all| !all.is_empty()) {
-        all.push(Reason::Running { running });
+    if let Some(running @ [_, ..]) = facts.running.as_deref() {
+        all.push(Reason::running(name, running));
     }
     if let (Some(owner), Alive::Yes) = (&record.owner, facts.owner)
         && options.owner.as_ref() != Some(&owner.id)
     {
-        let id = owner.id.clone();
-        let pid = owner.process.as_ref().map(|process| process.pid);
-        all.push(Reason::Owned { id, pid });
+        all.push(Reason::owned(name, owner));
     }
     all
 }
 
+/// Holds what git would lose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// How many tracked files are not as in HEAD.
+    pub changed: usize,
+    /// How many files are untracked.
+    pub untracked: usize,
+    /// How many placed files are edited.
+    pub placed: usize,
+    /// All of these, in the order in which they are shown.
+    pub paths: Vec<RepoPath>,
+    /// Which of these can be taken over by `sync --pull`.
+    pub synced: Vec<RepoPath>,
+    /// Commits that are nowhere else.
+    pub commits: Vec<(CommitId, String)>,
+}
+
 /// What git would lose, if anything.
-fn would_lose(facts: &RemoveFacts, options: &RemoveOptions) -> Option<Lost> {
+fn work(facts: &RemoveFacts, options: &RemoveOptions) -> Option<Work> {
     let mut commits = facts.unmerged.detached.clone();
     if !stays(facts, options) && !options.delete_branch {
         commits.extend(facts.unmerged.branch.iter().cloned());
@@ -312,7 +353,7 @@ fn would_lose(facts: &RemoveFacts, options: &RemoveOptions) -> Option<Lost> {
     let synced = synced.filter(|(_, origin)| *origin == Origin::Synced);
     let untracked = facts.untracked.iter().filter(|p| !is_nested(p)).count();
     let placed = facts.placed.len();
-    Some(Lost {
+    Some(Work {
         changed: work.len().saturating_sub(untracked + placed),
         untracked,
         placed,

@@ -3,14 +3,11 @@
 
 use camino::Utf8PathBuf;
 
+use crate::error::Fault;
 use crate::exit::ExitCode;
 
 /// Says why a removed worktree is not brought back.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
-#[expect(
-    missing_docs,
-    reason = "the fields are the names that the messages show"
-)]
 pub enum UndoRefusal {
     /// Nothing of this name is in the trash.
     #[error("there is no removed worktree `{name}` to bring back")]
@@ -114,21 +111,11 @@ fn instead(others: &[String], kept: &[String]) -> String {
     }
 }
 
-impl UndoRefusal {
-    /// The status with which the program ends.
-    #[must_use]
-    pub const fn exit_code(&self) -> ExitCode {
+impl Fault for UndoRefusal {
+    fn exit_code(&self) -> ExitCode {
         match self {
             Self::SeveralFrom { .. } => ExitCode::Usage,
-            Self::Nothing { .. }
-            | Self::Unknown { .. }
-            | Self::OnlyCommits { .. }
-            | Self::OldVersion { .. }
-            | Self::Incomplete { .. }
-            | Self::Exists { .. }
-            | Self::PathTaken { .. }
-            | Self::BranchMoved { .. }
-            | Self::BranchHeld { .. } => ExitCode::Refused,
+            _other => ExitCode::Refused,
         }
     }
 }

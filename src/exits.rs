@@ -10,7 +10,6 @@ use crate::exit::ExitCode;
 use crate::git::GitError;
 use crate::git::checkout::CheckoutFailure;
 use crate::git::hooks::HooksError;
-use crate::plan::refusal::Refusal;
 use crate::scope::{ScopeError, ScopeErrors};
 use crate::sync::PatternError;
 use crate::worktree::WorktreeError;
@@ -56,12 +55,6 @@ impl Fault for CheckoutFailure {
             Self::Disk(_) => ExitCode::Disk,
             Self::Memory | Self::Git(_) => ExitCode::Git,
         }
-    }
-}
-
-impl Fault for Refusal {
-    fn exit_code(&self) -> ExitCode {
-        Self::exit_code(self)
     }
 }
 

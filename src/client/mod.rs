@@ -18,6 +18,8 @@ mod tests;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::error::Fault;
+use crate::exit::ExitCode;
 use crate::path::RepoPath;
 
 pub use context::{BEGIN, Context, END, Root};
@@ -145,6 +147,12 @@ pub struct ClientRefusal {
     by_hand: &'static str,
     shown: String,
     places: Vec<(&'static str, PathState)>,
+}
+
+impl Fault for ClientRefusal {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Refused
+    }
 }
 
 fn reasons(places: &[(&str, PathState)]) -> String {

@@ -7,9 +7,8 @@
 use camino::Utf8PathBuf;
 use miette::Diagnostic;
 
-use crate::client::ClientRefusal;
+use crate::error::Fault;
 use crate::exit::ExitCode;
-use crate::sync::SyncRefusal;
 use crate::worktree::{Alive, Owner};
 
 /// Says why nothing is done.
@@ -51,10 +50,6 @@ pub enum Refusal {
     )]
     NoText { from: String },
 
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Client(Box<ClientRefusal>),
-
     #[error("worktree `{name}` exists with another scope:\n{}", difference.join("\n"))]
     #[diagnostic(
         code(agentwt::add::another_scope),
@@ -67,33 +62,12 @@ pub enum Refusal {
         difference: Vec<String>,
     },
 
-    #[error("worktree `{name}` exists, and its base is {base}")]
+    #[error("worktree `{name}` exists, and its {what}")]
     #[diagnostic(
-        code(agentwt::add::another_base),
+        code(agentwt::add::differs),
         help("take another name, or remove it first: git agentwt remove {name}")
     )]
-    AnotherBase { name: String, base: String },
-
-    #[error("worktree `{name}` exists, and its branch is `{branch}`")]
-    #[diagnostic(
-        code(agentwt::add::another_branch),
-        help("take another name, or remove it first: git agentwt remove {name}")
-    )]
-    AnotherBranch { name: String, branch: String },
-
-    #[error("worktree `{name}` exists, and its strategy is `{strategy}`")]
-    #[diagnostic(
-        code(agentwt::add::another_strategy),
-        help("take another name, or remove it first: git agentwt remove {name}")
-    )]
-    AnotherStrategy { name: String, strategy: String },
-
-    #[error("worktree `{name}` is recorded, but {path} is gone")]
-    #[diagnostic(
-        code(agentwt::add::directory_gone),
-        help("to forget it (its branch stays unless merged): git agentwt remove {name}")
-    )]
-    DirectoryGone { name: String, path: Utf8PathBuf },
+    Differs { name: String, what: String },
 
     #[error(
         "cannot add `{name}`: there is `{other}`, and some file systems cannot tell them apart"
@@ -338,22 +312,6 @@ pub enum Refusal {
         name: String,
         taken_by: Utf8PathBuf,
     },
-
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Sync(Box<SyncRefusal>),
-}
-
-impl From<SyncRefusal> for Refusal {
-    fn from(refusal: SyncRefusal) -> Self {
-        Self::Sync(Box::new(refusal))
-    }
-}
-
-impl From<ClientRefusal> for Refusal {
-    fn from(refusal: ClientRefusal) -> Self {
-        Self::Client(Box::new(refusal))
-    }
 }
 
 const fn running(alive: Alive) -> &'static str {
@@ -369,12 +327,9 @@ fn numbers(pids: &[u32], between: &str) -> String {
     pids.join(between)
 }
 
-impl Refusal {
-    /// The status with which the program ends.
-    #[must_use]
-    pub const fn exit_code(&self) -> ExitCode {
+impl Fault for Refusal {
+    fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Sync(refusal) => refusal.exit_code(),
             Self::NoDefaultBase { .. }
             | Self::UnknownBase { .. }
             | Self::InvalidBranch { .. }

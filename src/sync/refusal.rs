@@ -6,6 +6,7 @@
 
 use super::{Pattern, PatternOrigin, shown_pattern};
 use crate::config::CONFIG_PATH;
+use crate::error::Fault;
 use crate::exit::ExitCode;
 use crate::path::RepoPath;
 
@@ -39,17 +40,17 @@ pub enum SyncRefusal {
     SeveralToPull { name: String },
 }
 
-impl SyncRefusal {
-    /// The status to end with.
-    #[must_use]
-    pub const fn exit_code(&self) -> ExitCode {
+impl Fault for SyncRefusal {
+    fn exit_code(&self) -> ExitCode {
         match self {
             Self::Config { .. } => ExitCode::Config,
             Self::SeveralToPull { .. } => ExitCode::Usage,
             Self::Blocked { .. } | Self::Edited { .. } => ExitCode::Refused,
         }
     }
+}
 
+impl SyncRefusal {
     pub(super) fn config(message: String, help: String) -> Self {
         Self::Config { message, help }
     }

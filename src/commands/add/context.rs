@@ -1,11 +1,11 @@
 //! Decides which files tell the client about its task, before anything is made; pure.
 
 use super::plan::AddPlan;
-use crate::client::{Context, Layout, PathState, Root};
+use crate::client::{ClientRefusal, Context, Layout, PathState, Root};
 use crate::config::Choice;
 use crate::entry::Entry;
 use crate::path::RepoPath;
-use crate::plan::refusal::Refusal;
+
 use crate::scope::{Access, Case, EntryKind, Scope, escape_for_rule};
 
 /// Holds what stands in the worktree before we write there.
@@ -29,7 +29,7 @@ pub(super) fn plan_context(
     plan: &AddPlan,
     prompt: &[u8],
     around: &Around<'_>,
-) -> Result<Layout, Refusal> {
+) -> Result<Layout, ClientRefusal> {
     let Some(client) = crate::client::named(Choice::as_str(plan.client)) else {
         return Ok(Layout::default());
     };
@@ -43,7 +43,7 @@ pub(super) fn plan_context(
         rules: &record.scope,
         root: around.root,
     };
-    Ok(client.layout(&context, &|path| around.state(path))?)
+    client.layout(&context, &|path| around.state(path))
 }
 
 impl Around<'_> {

@@ -149,24 +149,20 @@ fn client(facts: &AddFacts) -> Result<Client, Refusal> {
 pub fn keep(facts: &AddFacts, existing: &Record) -> Result<Option<Owner>, Refusal> {
     client(facts)?;
     let (name, wanted) = (existing.name.to_string(), &facts.wanted);
-    if facts.path_state == PathState::Free {
-        let path = wanted.path.clone();
-        return Err(Refusal::DirectoryGone { name, path });
-    }
     let owner = new_owner(existing, &facts.owner)?;
     let is_base_asked = matches!(facts.base.set_by, SetBy::Flag(_));
     if is_base_asked && facts.base.commit.as_ref() != Some(&existing.base.commit) {
-        let base = existing.base.commit.short().to_owned();
-        return Err(Refusal::AnotherBase { name, base });
+        let what = format!("base is {}", existing.base.commit.short());
+        return Err(Refusal::Differs { name, what });
     }
     if facts.is_branch_named && wanted.branch != existing.branch {
-        let branch = existing.branch.to_string();
-        return Err(Refusal::AnotherBranch { name, branch });
+        let what = format!("branch is `{}`", existing.branch);
+        return Err(Refusal::Differs { name, what });
     }
     let is_strategy_asked = matches!(facts.strategy_set_by, SetBy::Flag(_));
     if is_strategy_asked && wanted.strategy != existing.strategy {
-        let strategy = existing.strategy.as_str().to_owned();
-        return Err(Refusal::AnotherStrategy { name, strategy });
+        let what = format!("strategy is `{}`", existing.strategy.as_str());
+        return Err(Refusal::Differs { name, what });
     }
     let difference = difference(&existing.scope, &wanted.scope);
     if difference.is_empty() {

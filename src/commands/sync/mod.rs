@@ -25,7 +25,6 @@ use crate::git::index::{read_index, read_paths};
 use crate::name::WorktreeName;
 use crate::path::RepoPath;
 use crate::placed::{Drift, Placed, PlacedKind};
-use crate::plan::refusal::Refusal;
 use crate::sync::plan::{SyncFacts, plan as plan_copies};
 use crate::sync::{PatternOrigin, Selection, SyncPlan, SyncRefusal};
 use crate::worktree::excluding::read_shown_note;
@@ -49,7 +48,7 @@ pub fn run(session: &Session, options: &crate::cli::Sync) -> Result<Outcome<Sync
     let chosen = chosen(&repository, options)?;
     if let (false, [first, _, ..]) = (options.pull.is_empty(), chosen.as_slice()) {
         let name = first.to_string();
-        return Err(Refusal::from(SyncRefusal::SeveralToPull { name }).into());
+        return Err(SyncRefusal::SeveralToPull { name }.into());
     }
     let mut run = Run {
         session,
@@ -265,7 +264,7 @@ impl Run<'_> {
             selection,
             force: self.options.force,
         };
-        let plan = plan_copies(&facts).map_err(Refusal::from)?;
+        let plan = plan_copies(&facts)?;
         Ok((plan, there.placed))
     }
 
@@ -301,7 +300,7 @@ impl Run<'_> {
             tracked_there: &tracked,
             force: options.force,
         });
-        let plan = plan.map_err(Refusal::from)?;
+        let plan = plan?;
         if options.dry_run || plan.pull.is_empty() {
             return Ok((plan, None));
         }
@@ -378,5 +377,5 @@ fn is_config(file: WatchedFile) -> bool {
 }
 
 fn blocked(message: String, help: String) -> Error {
-    Refusal::from(SyncRefusal::blocked(message, help)).into()
+    SyncRefusal::blocked(message, help).into()
 }

@@ -177,7 +177,11 @@ fn discover(directory: &Utf8Path) -> Result<Option<Discovered>, GitError> {
         };
         let is_ours = |path: &Utf8Path| look(path).is_some_and(|meta| meta.uid() == us);
         require_files(&git_dir)?;
+        // git takes no directory for a repository whose HEAD it cannot read
+        let head = std::fs::read(git_dir.join("HEAD")).unwrap_or_default();
+        let is_id = head.trim().len() >= 40 && head.trim().iter().all(u8::is_ascii_hexdigit);
         let is_usual = [level, &entry, &git_dir].into_iter().all(is_ours)
+            && (head.starts_with(b"ref:") || is_id)
             && gix::discover::is_git(git_dir.as_std_path()).is_ok();
         return Ok(is_usual.then(|| Discovered {
             toplevel: level.to_owned(),

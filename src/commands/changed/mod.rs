@@ -2,8 +2,8 @@
 
 mod answer;
 pub mod patch;
-pub mod roots;
 
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use camino::Utf8PathBuf;
@@ -12,13 +12,14 @@ pub use answer::ChangedAnswer;
 
 use crate::change::{Change, ChangeSet, Place};
 use crate::commands::changed::patch::{Patch, Patches};
-use crate::commands::changed::roots::Roots;
 use crate::commands::{Outcome, Session};
+use crate::disk::below::resolve;
 use crate::disk::{DiskError, files};
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::git::{GitError, GitMode};
 use crate::name::{CommitId, WorktreeName};
+use crate::path::RepoPath;
 use crate::plan::refusal::Refusal;
 use crate::truth::commits::OwnCommit;
 use crate::truth::{Effort, Survey, Terms, collect_with, commits};
@@ -67,7 +68,7 @@ pub struct Collected {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outside {
     /// The roots, resolved.
-    pub roots: Roots,
+    pub roots: Vec<PathBuf>,
     /// The changes that none of them covers.
     pub changes: Vec<Change>,
 }
@@ -142,14 +143,14 @@ fn collect_outside(
             }
         }
         if !given.is_empty() {
-            let resolved = roots::resolve_all(&known, start, given);
-            let roots = terms.effort.or(resolved, Roots::default)?;
+            let resolved = resolve_roots(&known, start, given);
+            let roots = terms.effort.or(resolved, Vec::new)?;
             // what worktrees share is in no root, and nobody gives a lease on it
             let mut candidates = collected.shown.clone();
             let beside =
                 |place: &Place| matches!(place, Place::Git(_) | Place::Main(_) | Place::Outside(_));
             candidates.retain(|change| !beside(&change.place));
-            let found = roots::outside(&known, &roots, &candidates);
+            let found = outside_of(&known, &roots, &candidates);
             let changes = terms.effort.or(found, || candidates)?;
             outside = Some(Outside { roots, changes });
         }
@@ -299,4 +300,84 @@ fn notes(collected: &Collected) -> Vec<String> {
         );
     }
     notes
+}
+
+/// Resolves write roots ("leases"), each once; relative ones start in `start`. A root inside the
+/// worktree counts where it really is but for the last link, so that an agent cannot widen it by a
+/// link in the place of its directory; one outside is resolved fully.
+fn resolve_roots(
+    known: &Worktree,
+    start: &Path,
+    given: &[PathBuf],
+) -> Result<Vec<PathBuf>, WorktreeError> {
+    let worktree = resolve(known.record.path.as_std_path(), &|_| true)?;
+    let inside = |path: &Path| path.starts_with(&worktree);
+    let roots = given.iter().map(|root| resolve(&start.join(root), &inside));
+    let roots: BTreeSet<PathBuf> = roots.collect::<Result<_, DiskError>>()?;
+    Ok(roots.into_iter().collect())
+}
+
+/// Picks the changes that no root covers; what is no path of the repository never is. A path counts
+/// where its file really is: links in its parents are resolved, the file itself is not.
+fn outside_of(
+    known: &Worktree,
+    roots: &[PathBuf],
+    changes: &[Change],
+) -> Result<Vec<Change>, WorktreeError> {
+    let mut parents: HashMap<PathBuf, PathBuf> = HashMap::new();
+    let mut outside = Vec::new();
+    for change in changes {
+        let covered = match change.place.path() {
+            Some(path) => is_covered(roots, &place_of(known, path, &mut parents)?),
+            None => false,
+        };
+        if !covered {
+            outside.push(change.clone());
+        }
+    }
+    Ok(outside)
+}
+
+/// Where a path of the repository is on disk; each directory is resolved once.
+fn place_of(
+    known: &Worktree,
+    path: &RepoPath,
+    parents: &mut HashMap<PathBuf, PathBuf>,
+) -> Result<PathBuf, WorktreeError> {
+    let relative = path
+        .to_os_path()
+        .map_err(|error| DiskError::new(format!("resolve {path}"), std::io::Error::other(error)))?;
+    let file = known.record.path.as_std_path().join(&relative);
+    let directory = file.parent().unwrap_or(Path::new("/"));
+    if !parents.contains_key(directory) {
+        let resolved = resolve(directory, &|_| false)?;
+        parents.insert(directory.to_owned(), resolved);
+    }
+    Ok(parents[directory].join(file.file_name().unwrap_or_default()))
+}
+
+fn is_covered(roots: &[PathBuf], path: &Path) -> bool {
+    roots.iter().any(|root| path.starts_with(root))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_root_covers_whole_components_only() {
+        let roots = ["/a/b".into(), "/c".into()];
+        for (path, covered) in [
+            ("/a/b", true),
+            ("/a/b/c", true),
+            ("/a/bc", false),
+            ("/a", false),
+            ("/c/d/e", true),
+            ("/", false),
+        ] {
+            assert_eq!(is_covered(&roots, path.as_ref()), covered, "{path}");
+        }
+        assert!(!is_covered(&[], "/".as_ref()));
+        assert!(is_covered(&["/".into()], "/x".as_ref()));
+    }
 }

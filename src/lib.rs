@@ -20,7 +20,7 @@
 //! | 0 words | [`path`], [`name`], [`exit`], [`entry`], [`packed`], [`size`], [`versioned`], [`log`], [`error`] | types that are parsed once and trusted afterwards |
 //! | 1 rules | [`scope`], [`change`], [`compare`], [`verify`], [`config`], [`manifest`], [`walked`], [`placed`], [`sync`], [`client`], [`claim`] | pure: the access of a path; what happened to which path; findings; what was on disk; what was placed; the config |
 //! | 2 world | [`git`], [`disk`], [`process`] | the only places that start git and read its files, that touch the disk, and that look at processes and start the user's own programs; they do not know each other |
-//! | 3 worktrees | [`worktree`], [`truth`], [`cli`], [`answer`], [`facts`], [`plan`] | one worktree of ours; the ground truth about it; the arguments of the commands; what every answer has |
+//! | 3 worktrees | [`worktree`], [`truth`], [`cli`], [`answer`], [`plan`] | one worktree of ours; the ground truth about it; the arguments of the commands; what every answer has |
 //! | 4 verbs | [`commands`], [`exits`] | one folder a verb: facts, plan, apply, answer |
 //! | 5 edge | [`output`], [`run`], [`library`] | prints, and maps every error to a status; answers programs with values |
 //!
@@ -52,7 +52,6 @@ pub mod entry;
 pub mod error;
 pub mod exit;
 mod exits;
-pub mod facts;
 pub mod git;
 pub mod library;
 pub mod log;

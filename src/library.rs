@@ -137,12 +137,12 @@ use crate::disk::files;
 use crate::disk::lock::Patience;
 use crate::disk::scan::Walking;
 pub use crate::error::Error;
-use crate::facts::{Repository, Worktree};
 use crate::git::{SharedRunner, Trace};
 use crate::log::Log;
 use crate::process::{SharedProber, is_root};
 use crate::truth::collect;
 use crate::verify::{Report, VerifyOptions};
+use crate::worktree::{Repository, Worktree};
 
 /// Says where a call works, and with what.
 #[derive(Clone, Debug)]

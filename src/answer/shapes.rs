@@ -10,6 +10,8 @@ use serde::Serialize;
 
 use super::{age, count, seconds_since};
 use crate::change::{Change, Seen};
+use crate::config::{Choice as _, Strategy};
+use crate::disk::files;
 use crate::name::CommitId;
 use crate::path::{escape_for_terminal, escape_for_tsv};
 use crate::placed::{Drift, PlacedFile};
@@ -17,7 +19,7 @@ use crate::scope::{RuleList, ScopeRule};
 use crate::verify::Finding;
 use crate::worktree::saved::Rescue;
 use crate::worktree::trash::Trashed;
-use crate::worktree::{Alive, HeldClaim, LastVerification, Owner};
+use crate::worktree::{Alive, HeldClaim, LastVerification, Owner, Record};
 
 /// A path; use it flattened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -392,6 +394,50 @@ impl TrashField {
     pub fn shown(&self) -> &str {
         let directory = self.directory.as_deref().or(self.reference.as_deref());
         directory.unwrap_or_default()
+    }
+}
+
+/// Who has a worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Held {
+    /// `worktree` or `clone`.
+    pub strategy: &'static str,
+    /// The owner; absent if none was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<OwnerField>,
+    /// The claim on a server; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: Option<ClaimField>,
+    /// Whether `git worktree lock` locked the worktree; absent for a clone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locked: Option<bool>,
+    /// Why the worktree is locked, if a reason was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lock_reason: Option<String>,
+}
+
+impl Held {
+    /// Reads the owner, the claim and the lock of a worktree.
+    #[must_use]
+    pub fn of(record: &Record) -> Self {
+        let is_clone = record.strategy == Strategy::Clone;
+        // gitrepository-layout(5), `worktrees/<id>/locked`; a clone cannot be locked
+        let lock = if is_clone {
+            None
+        } else {
+            files::read(&record.admin_dir.join("locked")).ok().flatten()
+        };
+        let reason = lock
+            .as_ref()
+            .map(|why| String::from_utf8_lossy(why.trim_ascii()));
+        let owner = record.owner.as_ref();
+        Self {
+            strategy: record.strategy.as_str(),
+            owner: owner.map(OwnerField::new),
+            claim: record.claim.as_ref().map(ClaimField::from),
+            locked: (!is_clone).then_some(lock.is_some()),
+            lock_reason: reason.filter(|why| !why.is_empty()).map(Into::into),
+        }
     }
 }
 

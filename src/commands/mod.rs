@@ -30,12 +30,12 @@ use crate::disk::progress::Progress;
 use crate::disk::scan::Walking;
 use crate::error::{Error, Interrupted};
 use crate::exit::ExitCode;
-use crate::facts::{Environment, Main, Repository, WorktreeError};
 use crate::git::{SharedRunner, Trace, TraceEvent};
 use crate::log::Log;
 use crate::plan::refusal::Refusal;
 use crate::process::SharedProber;
 use crate::sync::{Candidates, SyncPlan};
+use crate::worktree::{Environment, Main, Repository, WorktreeError};
 
 /// Holds what the edge knows of this run: where, under which variables, and what was signalled.
 #[derive(Clone, Debug)]

@@ -11,8 +11,8 @@ use crate::commands::add::{AddAnswer, Done};
 use crate::commands::remove::RemovedWorktree;
 use crate::commands::{self, Session};
 use crate::config::{Client, Strategy};
-use crate::facts::WorktreeError;
 use crate::name::{BranchName, CommitId};
+use crate::worktree::WorktreeError;
 use crate::worktree::{HeldClaim, Owner};
 
 /// Says what is to be made: the options of `git agentwt add`, by the same names.

@@ -9,8 +9,8 @@ use super::trash;
 use crate::disk::DiskError;
 use crate::disk::trash_bin::{DELETED, Emptied, Patience, TrashBin};
 use crate::error::Error;
-use crate::facts::Repository;
 use crate::process;
+use crate::worktree::Repository;
 use crate::worktree::repository::WORKTREES;
 
 /// How long a command deletes itself before it leaves the rest to the background: long enough for

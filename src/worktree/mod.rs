@@ -7,6 +7,7 @@ pub mod bring;
 pub mod claims;
 pub mod emptying;
 pub mod error;
+mod gone;
 pub mod ignore_rules;
 pub mod leftover;
 pub mod listing;

@@ -16,7 +16,6 @@ use crate::disk::put;
 use crate::disk::remains::sweep;
 use crate::disk::trash_bin::{KEPT, TrashBin};
 use crate::error::Error;
-use crate::facts::{Repository, Worktree, WorktreeError};
 use crate::git::Git;
 use crate::git::objects::Objects;
 use crate::name::{CommitId, WorktreeName};
@@ -25,6 +24,7 @@ use crate::truth::collect;
 use crate::worktree::load_record;
 use crate::worktree::repository::WORKTREES;
 use crate::worktree::{Removal, TrashStamp, from_text, to_text};
+use crate::worktree::{Repository, Worktree, WorktreeError};
 
 /// Where commits of removed worktrees are kept, by name and time; version 0.1 kept whole worktrees here.
 pub const REFS: &str = "refs/agentwt/trash/";

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use camino::Utf8Path;
 use git_agentwt::error::Error;
-use git_agentwt::facts::Repository;
 use git_agentwt::git::{SharedRunner, Trace};
 use git_agentwt::sync::{CandidateKind, Candidates, Pattern, PatternOrigin};
+use git_agentwt::worktree::Repository;
 use git_agentwt::worktree::WorktreeError;
 
 use crate::support::{TestRepo, chmod, is_root, write};

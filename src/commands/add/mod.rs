@@ -8,7 +8,6 @@ mod context;
 mod facts;
 mod overlap;
 mod plan;
-mod prompt;
 mod retry;
 
 pub use self::answer::{AddAnswer, Done};
@@ -56,8 +55,8 @@ pub fn run(session: &Session, options: &Add) -> Result<Outcome<AddAnswer>, Error
         return Err(Refusal::RepoIsClone { name }.into());
     }
     // once: it may come from a pipe
-    let prompt =
-        session.waiting(|| prompt::read(&options.context, &session.start, &session.input))?;
+    let prompt = session
+        .waiting(|| context::read_prompt(&options.context, &session.start, &session.input))?;
     retry::run(session, &name, options, |attempts| {
         attempt(session, options, &name, prompt.as_deref(), attempts)
     })
@@ -265,7 +264,11 @@ fn keep(
         return Err(WorktreeError::NoDirectory { name, path }.into());
     }
     let mut notes = Vec::new();
-    notes.extend(prompt::of_kept(known, &options.context, prompt)?);
+    notes.extend(context::note_on_kept_context(
+        known,
+        &options.context,
+        prompt,
+    )?);
     if !options.sync.globs.is_empty() {
         notes.push(format!("--sync only counts when a worktree is made; to have what this one was made with: git agentwt sync {name}"));
     }

@@ -8,7 +8,6 @@ mod hooks;
 mod leftovers;
 mod repository;
 mod surroundings;
-mod tools;
 
 use bstr::BString;
 use miette::Diagnostic as _;
@@ -82,7 +81,7 @@ pub fn run(
             add("hooks", Ok(hooks::hooks(&context)));
             if context.repository.main == Main::Worktree {
                 add("ignore-rules", repository::ignore_rules(&context));
-                add("tools", tools::tools(&context.repository.root));
+                add("tools", surroundings::tools(&context.repository.root));
             }
             add("leftovers", leftovers::leftovers(&context));
             add("file-system", surroundings::file_system(&context));

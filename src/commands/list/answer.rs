@@ -4,11 +4,11 @@ use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::answer::shapes::Held;
 use crate::answer::shapes::{
     BaseField, OwnerField, PathField, ScopeField, VerificationField, paths,
 };
 use crate::answer::{Answer, Cell, Paint, Row, Text, age, count};
-use crate::facts::held::Held;
 use crate::path::escape_for_terminal;
 use crate::placed::DriftCounts;
 use crate::scope::overlap::{Overlap, some};

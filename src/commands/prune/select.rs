@@ -1,12 +1,12 @@
 //! Selects worktrees that are there, by their commits, owner, and when something happened: [`select`].
 
 use crate::disk::files;
-use crate::facts::{Repository, Worktree, WorktreeError};
 use crate::truth::Survey;
 use crate::worktree::Alive;
 use crate::worktree::leftover::{age, ago};
 use crate::worktree::removal::facts::Around;
 use crate::worktree::removal::plan::RemoveFacts;
+use crate::worktree::{Repository, Worktree, WorktreeError};
 
 /// Holds what the user asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

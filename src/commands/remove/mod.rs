@@ -8,7 +8,6 @@ use super::{Outcome, Session};
 use crate::answer::shapes::{TrashField, paths};
 use crate::disk::files::Lock;
 use crate::error::Error;
-use crate::facts::{Repository, Worktree, joined};
 use crate::name::{BranchName, WorktreeName};
 use crate::path::RepoPath;
 use crate::truth::Survey;
@@ -16,6 +15,7 @@ use crate::worktree::emptying;
 use crate::worktree::removal::facts::Around;
 use crate::worktree::removal::plan::{RemoveOptions, RemovePlan, notes};
 use crate::worktree::removal::{Leaving, Left};
+use crate::worktree::{Repository, Worktree, joined};
 use answer::{IgnoredPlace, MergedField, RemovalField};
 pub use answer::{RemoveAnswer, RemovedWorktree};
 

@@ -8,13 +8,13 @@ use crate::answer::shapes::TrashField;
 use crate::commands::{Outcome, Session};
 use crate::disk::files::{self, Lock};
 use crate::error::Error;
-use crate::facts::{Repository, Worktree, WorktreeError};
 use crate::name::{CommitId, WorktreeName};
 use crate::plan::refusal::Refusal;
 use crate::worktree::RecordState;
 use crate::worktree::removal;
 use crate::worktree::trash::{self, Trashed, begun, chosen};
 use crate::worktree::{Removal, TrashStamp, to_text};
+use crate::worktree::{Repository, Worktree, WorktreeError};
 
 /// Holds what decides.
 #[derive(Clone, Debug)]

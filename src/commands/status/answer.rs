@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer::hooks::HooksField;
+use crate::answer::shapes::Held;
 use crate::answer::shapes::{BaseField, ChangeField, PlacedField, ScopeField, VerificationField};
 use crate::answer::{Answer, Cell, Row, Text, age, count};
-use crate::facts::held::Held;
 use crate::path::escape_for_terminal;
 use crate::scope::escape_for_rule;
 use crate::size::Size;

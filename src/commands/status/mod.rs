@@ -6,18 +6,18 @@ pub use self::answer::StatusAnswer;
 use self::answer::WorktreeStatus;
 use super::{Outcome, Session};
 use crate::answer::hooks::HooksField;
+use crate::answer::shapes::Held;
 use crate::answer::shapes::{ChangeField, PlacedField, ScopeField, VerificationField};
 use crate::change::{Change, by_kind, by_seen};
 use crate::disk::drift::drift;
 use crate::disk::file_system::usage;
 use crate::disk::files;
 use crate::error::Error;
-use crate::facts::Repository;
-use crate::facts::held::Held;
 use crate::placed::PlacedKind;
 use crate::truth::position::{Position, position};
 use crate::truth::shared::main_changed;
 use crate::truth::{Survey, collect};
+use crate::worktree::Repository;
 use crate::worktree::{MadeBy, Worktree};
 
 /// Shows the named worktrees, or the one that we are in.

@@ -7,11 +7,11 @@ use crate::disk::error::DiskError;
 use crate::disk::files::{self, Lock};
 use crate::disk::mode::make_directories_writable;
 use crate::error::Error;
-use crate::facts::{Repository, WorktreeError};
 use crate::name::WorktreeName;
 use crate::worktree::Intent;
 use crate::worktree::trash;
 use crate::worktree::unfinished::remove_unfinished;
+use crate::worktree::{Repository, WorktreeError};
 
 /// Clears one, unless it is something else by now; whether anything was cleared. Of a name, its
 /// lock is ours. A worktree is the caller's to remove.

@@ -8,7 +8,6 @@ use super::{EntryFacts, EntryFault, LockFacts, OLD, age};
 use crate::disk::files;
 use crate::disk::locked_file::lock_files;
 use crate::entry::Entry;
-use crate::facts::{Repository, Worktree, WorktreeError};
 use crate::git::GitMode;
 use crate::git::index::{Stage, read_index};
 use crate::git::refs::ReflogEntry;
@@ -21,6 +20,7 @@ use crate::worktree::removal::facts::Around;
 use crate::worktree::repository::WORKTREES;
 use crate::worktree::trash::has_own_modules;
 use crate::worktree::unfinished::read_gitdir;
+use crate::worktree::{Repository, Worktree, WorktreeError};
 
 /// What git notes in a private directory while it is at work there.
 const OPERATIONS: [&str; 5] = [

@@ -12,13 +12,13 @@ use super::{
 use crate::disk::files;
 use crate::disk::lock::{LockFile, LockOf};
 use crate::disk::trash_bin::{DELETED, KEPT};
-use crate::facts::{Repository, Worktree, WorktreeError};
 use crate::git::scratch::SCRATCH;
 use crate::name::WorktreeName;
 use crate::worktree::repository::WORKTREES;
 use crate::worktree::trash::{self, begun};
 use crate::worktree::{Intent, MadeBy};
 use crate::worktree::{RecordState, names};
+use crate::worktree::{Repository, Worktree, WorktreeError};
 
 /// What the directories begin with in which files wait to be moved in.
 const COPIES: [&str; 2] = [".placing-", ".cloning-"];

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use camino::Utf8Path;
 use git_agentwt::change::{Change, ChangeSet, Extent, Place, Seen};
-use git_agentwt::facts::{Repository, Worktree};
 use git_agentwt::git::{SharedRunner, Trace};
 use git_agentwt::truth::collect;
 use git_agentwt::truth::commits::committed;
+use git_agentwt::worktree::{Repository, Worktree};
 
 /// Where commits changed something, and which.
 fn in_commits(changes: &[Change]) -> BTreeMap<&Place, BTreeSet<&Seen>> {

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use camino::Utf8Path;
 use git_agentwt::claim::Lease;
-use git_agentwt::facts::Repository;
 use git_agentwt::git::{SharedRunner, Trace};
 use git_agentwt::name::WorktreeName;
+use git_agentwt::worktree::Repository;
 use git_agentwt::worktree::claims::{Claims, Renewal, holder};
 use git_agentwt::worktree::error::ClaimError;
 

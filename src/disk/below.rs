@@ -10,7 +10,7 @@
 
 use std::ffi::OsString;
 use std::io::{Error, ErrorKind};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
@@ -27,7 +27,7 @@ use crate::path::RepoPath;
 ///
 /// # Errors
 /// Fails when it cannot be opened, or something else stands there.
-pub(super) fn open_regular(above: &OwnedFd, name: &[u8]) -> std::io::Result<std::fs::File> {
+pub(super) fn open_regular(above: impl AsFd, name: &[u8]) -> std::io::Result<std::fs::File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = std::fs::File::from(openat(above, name, flags, Mode::empty())?);
     if !file.metadata()?.is_file() {
@@ -53,13 +53,24 @@ pub fn open_below(root: &Utf8Path, path: &RepoPath) -> std::io::Result<Opened> {
         }
         other => other.map_err(|error| error.source)?,
     };
-    let above = match directories.of(path) {
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Opened::Other),
-        other => other?,
-    };
-    let name = path.file_name().as_bytes();
+    match directories.of(path) {
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(Opened::Other),
+        above => open_at(above?, path.file_name().as_bytes()),
+    }
+}
+
+/// Opens what stands at a path; a link at its end is not followed.
+///
+/// # Errors
+/// Fails when it is there and cannot be read.
+pub fn open_entry(path: &Path) -> std::io::Result<Opened> {
+    open_at(CWD, path.as_os_str().as_encoded_bytes())
+}
+
+fn open_at(above: impl AsFd, name: &[u8]) -> std::io::Result<Opened> {
+    let above = above.as_fd();
     let stat = match statat(above, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Err(Errno::NOENT) => return Ok(Opened::Other),
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Opened::Other),
         other => stat_from(&other?),
     };
     match FileType::from_raw_mode(stat.mode) {

@@ -1,12 +1,11 @@
 //! Holds [`DiskError`]: what was attempted on the disk, and what the system said.
 
-use std::fmt;
-
-use miette::Diagnostic;
+use std::io::ErrorKind;
 
 /// Says what the disk refused.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
 #[error("cannot {attempt}: {source}")]
+#[diagnostic(code(agentwt::disk::failed), help("{}", advice(source.kind())))]
 pub struct DiskError {
     /// What was attempted, as a verb phrase that names the file.
     pub attempt: String,
@@ -24,23 +23,15 @@ impl DiskError {
     }
 }
 
-impl Diagnostic for DiskError {
-    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new("agentwt::disk::failed"))
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        use std::io::ErrorKind;
-        let text = match self.source.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                "free some space (`df -h .`), then try again"
-            }
-            ErrorKind::ReadOnlyFilesystem => {
-                "the file system is read-only: `findmnt -T .` shows its mount"
-            }
-            ErrorKind::PermissionDenied => "check who owns it with `ls -ld`, then try again",
-            _ => "look at it with `ls -ld`, put it right, then try again",
-        };
-        Some(Box::new(text))
+const fn advice(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "free some space (`df -h .`), then try again"
+        }
+        ErrorKind::ReadOnlyFilesystem => {
+            "the file system is read-only: `findmnt -T .` shows its mount"
+        }
+        ErrorKind::PermissionDenied => "check who owns it with `ls -ld`, then try again",
+        _ => "look at it with `ls -ld`, put it right, then try again",
     }
 }

@@ -9,6 +9,7 @@ use std::io::{ErrorKind, Write};
 
 use camino::Utf8Path;
 
+pub use super::below::open_entry;
 use super::error::DiskError;
 pub use super::lock::Lock;
 use super::whole;
@@ -23,13 +24,7 @@ const MOST_REMOVALS: u32 = 1_000;
 /// # Errors
 /// Fails when it is there and cannot be read.
 pub fn read(file: &Utf8Path) -> Result<Option<Vec<u8>>, DiskError> {
-    match whole::read(file) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Ok(None)
-        }
-        Err(error) => Err(DiskError::new(format!("read {file}"), error)),
-    }
+    read_with(file, whole::read)
 }
 
 /// Reads all that a file, a pipe or a device gives, none when there is none.
@@ -37,13 +32,23 @@ pub fn read(file: &Utf8Path) -> Result<Option<Vec<u8>>, DiskError> {
 /// # Errors
 /// Fails when it is there and cannot be read.
 pub fn read_stream(file: &Utf8Path) -> Result<Option<Vec<u8>>, DiskError> {
-    match std::fs::read(file) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Ok(None)
-        }
-        Err(error) => Err(DiskError::new(format!("read {file}"), error)),
+    read_with(file, |file| std::fs::read(file))
+}
+
+fn read_with(
+    file: &Utf8Path,
+    read: impl FnOnce(&Utf8Path) -> std::io::Result<Vec<u8>>,
+) -> Result<Option<Vec<u8>>, DiskError> {
+    match read(file) {
+        Err(error) if is_missing(&error) => Ok(None),
+        other => other
+            .map(Some)
+            .map_err(|error| DiskError::new(format!("read {file}"), error)),
     }
+}
+
+fn is_missing(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 /// Whether a pipe stands at a path, through links: whoever opens one waits.
@@ -171,11 +176,14 @@ fn is_no_directory(path: &Utf8Path) -> bool {
 /// # Errors
 /// Fails when it is there and cannot be removed.
 pub fn remove_file(file: &Utf8Path) -> Result<(), DiskError> {
-    match std::fs::remove_file(file) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(DiskError::new(format!("remove {file}"), error))
-        }
-        Ok(()) | Err(_) => Ok(()),
+    unless_missing(std::fs::remove_file(file))
+        .map_err(|error| DiskError::new(format!("remove {file}"), error))
+}
+
+fn unless_missing(removed: std::io::Result<()>) -> std::io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        other => other,
     }
 }
 
@@ -192,12 +200,7 @@ pub fn remove_directory(directory: &Utf8Path) -> Result<(), DiskError> {
         }
         other => other,
     };
-    match removed {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(DiskError::new(format!("remove {directory}"), error))
-        }
-        Ok(()) | Err(_) => Ok(()),
-    }
+    unless_missing(removed).map_err(|error| DiskError::new(format!("remove {directory}"), error))
 }
 
 /// Renames a file or a directory.
@@ -250,9 +253,7 @@ pub fn is_empty(directory: &Utf8Path) -> bool {
 pub fn names(directory: &Utf8Path) -> Result<Vec<String>, DiskError> {
     let failed = |error| DiskError::new(format!("read the directory {directory}"), error);
     let entries = match std::fs::read_dir(directory) {
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Ok(Vec::new());
-        }
+        Err(error) if is_missing(&error) => return Ok(Vec::new()),
         other => other.map_err(failed)?,
     };
     let mut names = Vec::new();
@@ -284,6 +285,12 @@ pub fn entries(directory: &std::path::Path) -> Result<Vec<(std::ffi::OsString, b
 /// Whether anything stands at a path, a dangling link too.
 #[must_use]
 pub fn exists(path: &Utf8Path) -> bool {
+    stands(path.as_std_path())
+}
+
+/// Whether anything stands at a path that need not be UTF-8, a dangling link too.
+#[must_use]
+pub fn stands(path: &std::path::Path) -> bool {
     std::fs::symlink_metadata(path).is_ok()
 }
 
@@ -390,46 +397,10 @@ pub enum Opened {
     Other,
 }
 
-/// Opens what stands at a path; a link is not followed.
-///
-/// # Errors
-/// Fails when it is there and cannot be read.
-pub fn open_entry(path: &std::path::Path) -> std::io::Result<Opened> {
-    use std::os::unix::ffi::OsStringExt;
-    let metadata = match std::fs::symlink_metadata(path) {
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Ok(Opened::Other);
-        }
-        other => other?,
-    };
-    if metadata.is_symlink() {
-        return Ok(Opened::Link(
-            std::fs::read_link(path)?.into_os_string().into_vec().into(),
-        ));
-    }
-    if !metadata.is_file() {
-        return Ok(Opened::Other);
-    }
-    let content = File::open(path)?;
-    let size = content.metadata()?.len();
-    let executable = super::stat::stat_of(&metadata).mode & 0o100 != 0;
-    Ok(Opened::File {
-        size,
-        executable,
-        content,
-    })
-}
-
 /// Whether a directory stands at a path that need not be UTF-8; a link is none.
 #[must_use]
 pub fn stands_directory(path: &std::path::Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|there| there.is_dir())
-}
-
-/// Whether anything stands at a path that need not be UTF-8, a dangling link too.
-#[must_use]
-pub fn stands(path: &std::path::Path) -> bool {
-    std::fs::symlink_metadata(path).is_ok()
 }
 
 /// The stat data of what stands at a path, none when nothing is there; a link is not followed.

@@ -8,7 +8,7 @@
 use bstr::ByteSlice;
 
 use super::error::GitError;
-use super::process::Git;
+use super::process::{Git, words};
 use super::refs::one_id;
 use crate::name::CommitId;
 
@@ -89,10 +89,9 @@ impl Git {
         let lease = format!("--force-with-lease={name}:{}", id(expected));
         let change = format!("{}:{name}", id(new));
         let settings = settings(remote);
-        let mut args: Vec<&str> = settings.iter().map(String::as_str).collect();
-        args.extend(["push", "--no-verify", "--no-signed", "--no-follow-tags"]);
-        args.extend(["--recurse-submodules=no", &lease, "--"]);
-        args.extend([remote.name.as_str(), &change]);
+        let command = "push --no-verify --no-signed --no-follow-tags --recurse-submodules=no";
+        let args = [lease.as_str(), "--", remote.name.as_str(), &change];
+        let args = claim_words(&settings, command, &args);
         match self.run(&args, None) {
             Ok(answer) if answer.status == Some(0) => Ok(Ok(())),
             Ok(answer) => Ok(Err(reasons(&answer.stderr))),
@@ -112,8 +111,7 @@ impl Git {
     ) -> Result<Option<CommitId>, GitError> {
         let what = "ask the server";
         let settings = settings(remote);
-        let mut args: Vec<&str> = settings.iter().map(String::as_str).collect();
-        args.extend(["ls-remote", "--quiet", "--", remote.place(), name]);
+        let args = claim_words(&settings, "ls-remote --quiet --", &[remote.place(), name]);
         let output = self.output(what, &args)?;
         // the name is a pattern: `x/refs/agentwt/claims/task` would match as well
         let mut exact = output.lines().filter_map(|line| {
@@ -129,10 +127,9 @@ impl Git {
     /// Fails when the server does not give it.
     pub fn fetch_claim(&self, remote: &ClaimRemote, name: &str) -> Result<(), GitError> {
         let settings = settings(remote);
-        let mut args: Vec<&str> = settings.iter().map(String::as_str).collect();
-        args.extend(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"]);
-        args.extend(["--no-auto-maintenance", "--no-recurse-submodules"]);
-        args.extend(["--no-prune", "--refmap=", "--", remote.place(), name]);
+        let command = "fetch --quiet --no-tags --no-write-fetch-head --no-auto-maintenance \
+             --no-recurse-submodules --no-prune --refmap= --";
+        let args = claim_words(&settings, command, &[remote.place(), name]);
         self.output("read a claim", &args).map(drop)
     }
 
@@ -167,6 +164,11 @@ fn settings(remote: &ClaimRemote) -> Vec<String> {
     let usual = ["push.negotiate=false", "fetch.showForcedUpdates=true"];
     let all = of_remote.into_iter().chain(usual.map(ToOwned::to_owned));
     all.flat_map(|one| ["-c".to_owned(), one]).collect()
+}
+
+fn claim_words<'a>(settings: &'a [String], command: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let settings = settings.iter().map(String::as_str);
+    settings.chain(words(command, more)).collect()
 }
 
 /// What git and the server said, in one line.

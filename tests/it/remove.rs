@@ -555,7 +555,7 @@ fn what_cannot_be_read_is_refused_and_force_keeps_it() {
     --- stderr
     error: cannot remove worktree `task`: it cannot be read whether work would be lost
       src/closed (it cannot be read)
-      src/main.rs
+      src/main.rs (it cannot be read)
     help: chmod -R u+rX $TMP/repo/.agentwt/worktrees/task, or keep all of it in the trash: git agentwt remove --force task
     --- status 4
     ");

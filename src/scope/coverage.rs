@@ -121,7 +121,7 @@ fn advice(rule: &ScopeRule, pattern: &Pattern, tally: &Tally) -> Option<String> 
         let example = tally.below.as_ref().filter(|_| is_meant_for_root)?;
         format!("also matches below the root (`{example}`); write `/{text}` for the root only")
     } else if pattern.line.contains('{') && pattern.line.contains(',') {
-        "matches no tracked file: there are no braces in these patterns; write one for each".into()
+        "matches no tracked file: braces do not expand in these patterns; write one for each".into()
     } else if pattern
         .line
         .trim_start_matches(['*', '/'])
@@ -193,8 +193,8 @@ mod tests {
         assert_eq!(
             scope.coverage(tracked()).advice,
             [
-                "--write: the write pattern `*.{rs,toml}` matches no tracked file: there are no \
-                 braces in these patterns; write one for each",
+                "--write: the write pattern `*.{rs,toml}` matches no tracked file: braces do \
+                 not expand in these patterns; write one for each",
                 "--write: the write pattern `package.json` also matches below the root \
                  (`a/x/package.json`); write `/package.json` for the root only",
                 "--exclude: the exclude pattern `secret/` matches no tracked file",

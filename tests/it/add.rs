@@ -634,7 +634,7 @@ mod scope {
         insta::assert_snapshot!(said, @"
         $TMP/repo/.agentwt/worktrees/task-5
         --- stderr
-        note: --write: the write pattern `{a,b}.rs` matches no tracked file: braces do not expand in these patterns; write `a.rs`, `b.rs`
+        note: --write: the write pattern `{a,b}.rs` matches no tracked file: braces do not expand in these patterns; write one for each
         note: --exclude: the exclude pattern `nowhere/` matches no tracked file
         task-5: new branch agentwt/task-5 at af82e40edf (main); 1 file to edit, 11 to read, 0 excluded
         --- status 0

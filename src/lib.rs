@@ -20,8 +20,8 @@
 //! | 0 words | [`path`], [`name`], [`exit`], [`entry`], [`packed`], [`size`], [`versioned`], [`log`], [`error`] | types that are parsed once and trusted afterwards |
 //! | 1 rules | [`scope`], [`change`], [`compare`], [`verify`], [`config`], [`manifest`], [`walked`], [`placed`], [`sync`], [`client`], [`claim`] | pure: the access of a path; what happened to which path; findings; what was on disk; what was placed; the config |
 //! | 2 world | [`git`], [`disk`], [`process`] | the only places that start git and read its files, that touch the disk, and that look at processes and start the user's own programs; they do not know each other |
-//! | 3 worktrees | [`worktree`], [`truth`], [`cli`], [`answer`], [`plan`] | one worktree of ours; the ground truth about it; the arguments of the commands; what every answer has |
-//! | 4 verbs | [`commands`], [`exits`] | one folder a verb: facts, plan, apply, answer |
+//! | 3 worktrees | [`worktree`], [`truth`], [`cli`], [`answer`] | one worktree of ours; the ground truth about it; the arguments of the commands; what every answer has |
+//! | 4 verbs | [`commands`], [`refusal`], [`exits`] | one folder a verb: facts, plan, apply, answer |
 //! | 5 edge | [`output`], [`run`], [`library`] | prints, and maps every error to a status; answers programs with values |
 //!
 //! # The ground truth
@@ -36,7 +36,7 @@
 //! system leaves no trace of a write; `GIT_AGENTWT_WALK=full` reads every file (`docs/decisions/0021-speed.md`).
 //!
 //! # Ten minutes
-//! [`scope`] → `commands/add.rs` (read `steps` from top to bottom) → `plan/add.rs` →
+//! [`scope`] → `commands/add/mod.rs` (read `attempt` from top to bottom) → `commands/add/plan.rs` →
 //! `git/repo.rs` → `truth/mod.rs` → `tests/it/verify.rs`.
 
 pub mod answer;
@@ -52,6 +52,7 @@ pub mod entry;
 pub mod error;
 pub mod exit;
 mod exits;
+
 pub mod git;
 pub mod library;
 pub mod log;
@@ -61,8 +62,9 @@ pub mod output;
 pub mod packed;
 pub mod path;
 pub mod placed;
-pub mod plan;
+
 pub mod process;
+pub mod refusal;
 mod run;
 pub mod scope;
 pub mod size;

@@ -23,8 +23,8 @@ use crate::exit::ExitCode;
 use crate::git::{Git, GitError, SharedRunner, Stoppable, Trace, TraceEvent};
 use crate::log::Log;
 use crate::output::{self, render, render_error};
-use crate::plan::refusal::Refusal;
 use crate::process::{family, send_to};
+use crate::refusal::Refusal;
 use crate::worktree::git_error;
 
 /// Runs a command line, the program's name first, and returns the status to end with.

@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::git::hooks::{Hooks, Method};
 use crate::name::WorktreeName;
-use crate::plan::refusal::Refusal;
+use crate::refusal::Refusal;
 use crate::worktree::listing::Listing;
 use crate::worktree::register::Registration;
 use crate::worktree::{Repository, WatchedFile, Worktree, by_path, load_config};

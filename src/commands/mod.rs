@@ -32,8 +32,8 @@ use crate::error::{Error, Interrupted};
 use crate::exit::ExitCode;
 use crate::git::{SharedRunner, Trace, TraceEvent};
 use crate::log::Log;
-use crate::plan::refusal::Refusal;
 use crate::process::SharedProber;
+use crate::refusal::Refusal;
 use crate::sync::{Candidates, SyncPlan};
 use crate::worktree::{Environment, Main, Repository, WorktreeError};
 

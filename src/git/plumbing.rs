@@ -1,7 +1,7 @@
 //! Reads and changes an index, and prints, compares and merges commits, one method a git command.
 //!
 //! What compares and merges is for a [`Git`] of its own, with a git directory in which no attribute
-//! and no merge driver of the repository's counts (`facts/merged.rs`); so is what makes trees and
+//! and no merge driver of the repository's counts (`worktree/removal/merged.rs`); so is what makes trees and
 //! patches: with another index, another directory for new objects and an empty work tree.
 
 use std::collections::BTreeMap;

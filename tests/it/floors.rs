@@ -25,7 +25,7 @@ const HOMES: &[(&str, &[&str])] = &[
     (
         "schemars",
         &[
-            "name", "answer", "client", "commands", "error", "facts", "output", "placed", "truth",
+            "name", "answer", "client", "commands", "error", "output", "placed", "truth",
         ],
     ),
     ("ignore", &["disk", "sync", "commands"]),

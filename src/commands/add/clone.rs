@@ -16,7 +16,7 @@ use crate::git::clone::carried;
 use crate::git::refs::Ref;
 use crate::git::{Git, GitError};
 use crate::name::WorktreeName;
-use crate::plan::refusal::Refusal;
+use crate::refusal::Refusal;
 use crate::worktree::git_error;
 use crate::worktree::repository::{PARENT_HOME, WORKTREES};
 use crate::worktree::{Record, Repository, WorktreeError};

@@ -11,7 +11,7 @@ use crate::entry::Entry;
 use crate::error::Error;
 use crate::path::{RepoPath, escape_for_terminal};
 use crate::placed::{Origin, PlacedKind};
-use crate::plan::refusal::Refusal;
+use crate::refusal::Refusal;
 use crate::scope::{Access, Case, EntryKind, Scope, escape_for_rule};
 use crate::worktree::{Worktree, WorktreeError};
 

@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::git::refs::Ref;
 use crate::git::worktree::WorktreeEntry;
 use crate::name::{BranchName, WorktreeName};
-use crate::plan::refusal::Refusal;
 use crate::process;
+use crate::refusal::Refusal;
 use crate::worktree::{
     Loaded, Owner, Record, Repository, Worktree, WorktreeError, load_config, names, rules_of,
 };

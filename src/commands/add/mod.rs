@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::git::TraceEvent;
 use crate::name::WorktreeName;
 use crate::path::{RepoPath, escape_for_terminal};
-use crate::plan::refusal::Refusal;
+use crate::refusal::Refusal;
 use crate::scope::Scope;
 use crate::sync::plan::{SyncFacts, WorktreeFiles, plan as plan_copies};
 use crate::sync::{Candidates, PatternOrigin, Selection, SyncPlan, SyncRefusal};

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::name::WorktreeName;
-use crate::plan::refusal::Refusal;
+use crate::refusal::Refusal;
 use crate::scope::Scope;
 use crate::scope::overlap::{Overlap, overlaps_of, some};
 use crate::worktree::listing::Classified;

@@ -5,7 +5,7 @@ use camino::Utf8PathBuf;
 use crate::client::ContextFile;
 use crate::config::{Choice as _, Client, SetBy, Setting};
 use crate::name::CommitId;
-use crate::plan::refusal::Refusal;
+use crate::refusal::Refusal;
 use crate::scope::{ScopeRule, escape_for_rule};
 use crate::worktree::{Alive, Owner, Record};
 

@@ -20,7 +20,7 @@ use crate::exit::ExitCode;
 use crate::git::{GitError, GitMode};
 use crate::name::{CommitId, WorktreeName};
 use crate::path::RepoPath;
-use crate::plan::refusal::Refusal;
+use crate::refusal::Refusal;
 use crate::truth::commits::OwnCommit;
 use crate::truth::{Effort, Survey, Terms, collect_with, commits};
 use crate::worktree::{Repository, Worktree, WorktreeError};

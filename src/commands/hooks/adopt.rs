@@ -7,7 +7,7 @@ use crate::commands::Session;
 use crate::config::SettingFlags;
 use crate::error::Error;
 use crate::name::{BranchName, CommitId, WorktreeName};
-use crate::plan::refusal::Refusal;
+use crate::refusal::Refusal;
 use crate::scope::{Case, Scope};
 use crate::truth::tips;
 use crate::worktree::register::read_dot_git;

@@ -9,7 +9,7 @@ use crate::commands::{Outcome, Session};
 use crate::disk::files::{self, Lock};
 use crate::error::Error;
 use crate::name::{CommitId, WorktreeName};
-use crate::plan::refusal::Refusal;
+use crate::refusal::Refusal;
 use crate::worktree::RecordState;
 use crate::worktree::removal;
 use crate::worktree::trash::{self, Trashed, begun, chosen};

@@ -12,7 +12,7 @@ use crate::commands::{Outcome, Session};
 use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::plan::refusal::Refusal;
+use crate::refusal::Refusal;
 use crate::truth::{Survey, Terms, collect_with, integrity};
 use crate::verify::{verify, without_scope};
 use crate::worktree::{Lost, RecordState, Repository, Worktree, WorktreeError, lost, names};

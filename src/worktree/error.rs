@@ -125,7 +125,7 @@ pub enum WorktreeError {
     #[diagnostic(
         code(agentwt::facts::no_directory),
         help(
-            "if the repository was moved, move it back; if the directory was deleted: git agentwt remove {name}"
+            "if the repository was moved, move it back; if a removal was interrupted: git agentwt remove --undo {name}; if the directory was deleted: git agentwt remove {name}"
         )
     )]
     NoDirectory {

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::support::{Said, Shim, TestRepo, calls, chmod};
+use super::support::{Shim, TestRepo, calls, chmod};
 
 const ADD: &[&str] = &[
     "add",
@@ -299,22 +299,22 @@ fn what_was_committed_comes_in_before_it_is_removed() {
 }
 
 #[test]
-fn work_that_is_not_committed_is_refused_and_saved_in_the_main_repository() {
+fn work_that_is_not_committed_is_refused_and_kept_in_the_trash() {
     let repo = TestRepo::project();
     let dir = add(&repo, "clone");
     repo.sh(&dir, "echo a > src/a.rs; echo b >> src/main.rs; git add src/main.rs; git checkout -q HEAD -- . ; echo c >> src/main.rs; git add src/main.rs; echo d >> src/main.rs").ok();
     repo.agentwt(&["remove", "task-5"]).fails(4);
     assert!(dir.exists());
-    repo.agentwt(&["remove", "task-5", "--force"]).ok();
+    let kept = repo.agentwt(&["remove", "task-5", "--force"]).ok();
     assert!(!dir.exists());
-    let saved = repo.git(&["for-each-ref", "refs/agentwt", "--format=%(refname)"]);
-    let saved: Vec<&str> = saved.lines().collect();
-    let [saved] = saved.as_slice() else {
-        panic!("one ref: {saved:?}");
-    };
-    assert_eq!(repo.git(&["show", &format!("{saved}:src/a.rs")]), "a");
-    let main = repo.git(&["show", &format!("{saved}:src/main.rs")]);
-    assert_eq!(main, "fn main() {}\nc\nd");
+    let kept = repo.main().join(kept);
+    let read = |file: &str| std::fs::read_to_string(kept.join(file)).expect("it is kept");
+    assert_eq!(read("src/a.rs"), "a\n");
+    assert_eq!(read("src/main.rs"), "fn main() {}\nc\nd\n");
+    assert_eq!(
+        repo.git_in(&kept, &["show", ":src/main.rs"]),
+        "fn main() {}\nc"
+    );
     assert_eq!(repo.git(&["fsck", "--full"]), "");
 }
 
@@ -351,7 +351,7 @@ fn what_the_agent_planted_in_its_settings_does_not_run_when_its_commits_come_in(
 }
 
 #[test]
-fn one_whose_git_directory_was_exchanged_is_not_removed() {
+fn one_whose_git_directory_was_exchanged_is_kept_whole() {
     let repo = TestRepo::project();
     let dir = add(&repo, "clone");
     repo.sh(
@@ -359,10 +359,16 @@ fn one_whose_git_directory_was_exchanged_is_not_removed() {
         "rm -rf .git && git init -q . && git add src && git commit -qm own",
     )
     .ok();
-    let said: Said = repo.agentwt(&["remove", "task-5", "--force"]);
-    assert_ne!(said.status, 0, "{said}");
+    let own = repo.git_in(&dir, &["rev-parse", "HEAD"]);
+    let said = repo.agentwt(&["remove", "task-5"]);
+    said.fails(4);
     assert!(dir.join(".git").is_dir(), "it may be somebody's work");
-    assert!(repo.agentwt(&["verify", "task-5"]).status == 1);
+    let kept = repo.agentwt(&["remove", "task-5", "--force"]).ok();
+    let kept = repo.main().join(kept);
+    assert_eq!(repo.git_in(&kept, &["rev-parse", "HEAD"]), own);
+    repo.agentwt(&["remove", "--undo", "task-5"]).ok();
+    assert_eq!(repo.git_in(&dir, &["rev-parse", "HEAD"]), own);
+    assert_eq!(repo.agentwt(&["verify", "task-5"]).status, 1);
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn a_directory_that_is_not_where_add_created_it_is_exit_6() {
     assert_snapshot!(repo.agentwt_in(&moved, &["path", "task"]), @"
     --- stderr
     error: the directory of worktree `task` does not exist: $TMP/repo/.agentwt/worktrees/task
-    help: if the repository was moved, move it back; if the directory was deleted: git agentwt remove task
+    help: if the repository was moved, move it back; if a removal was interrupted: git agentwt remove --undo task; if the directory was deleted: git agentwt remove task
     --- status 6
     ");
 }

@@ -42,9 +42,9 @@ reference-transaction:[!:]*) # both read the same input
     exit "$agentwt_status" ;;
 esac
 [ -z "$agentwt_user" ] || "$agentwt_user" "$@" || agentwt_status=$?
+# shellcheck source=/dev/null
 case $agentwt_hook:$agentwt_status in
 pre-commit:[!0]*) exit "$agentwt_status" ;;
-# shellcheck source=/dev/null
 *:0) . "$agentwt_ours" ;; # in this shell, which starts one process fewer, and ends it
 esac
 "$agentwt_ours" "$@"

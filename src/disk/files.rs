@@ -14,7 +14,7 @@ use super::error::DiskError;
 pub use super::lock::Lock;
 use super::whole;
 
-/// How the names of the files begin that [`write`] renames when they are whole.
+/// How the names of the files begin that [`write()`] renames when they are whole.
 pub const TEMPORARY: &str = ".agentwt-";
 /// So often a directory may vanish under one who writes into it.
 const MOST_REMOVALS: u32 = 1_000;

@@ -72,17 +72,6 @@ impl Answer for InitAnswer {
     }
 }
 
-/// Holds what `init` writes: what does not exist yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct InitPlan {
-    /// The text of the config.
-    config: Option<String>,
-    /// Whether our line is added to `info/exclude`.
-    exclude_rule: bool,
-    /// Whether `.agentwt/worktrees/.gitignore` is written.
-    worktrees_gitignore: bool,
-}
-
 /// Holds what `init` reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct InitFacts {
@@ -127,21 +116,16 @@ pub fn run(session: &Session, options: &crate::cli::Init) -> Result<Outcome<Init
         (Main::Bare | Main::Worktree, _, _) => &repository.root,
     };
     let config = root.join(CONFIG);
-    let plan = plan(&read_facts(&repository, files::exists(&config))?);
-    if !options.dry_run {
-        if let Some(text) = &plan.config {
-            files::write(&config, text.as_bytes())?;
+    let facts = read_facts(&repository, files::exists(&config))?;
+    let mut answer = plan(&facts, config);
+    answer.dry_run = options.dry_run;
+    if !answer.dry_run {
+        if let Some(text) = &answer.text {
+            files::write(&answer.config, text.as_bytes())?;
         }
         let _kept = ignore_rules::ensure(&repository)?;
     }
-    Ok(Outcome::done(InitAnswer {
-        config,
-        dry_run: options.dry_run,
-        wrote_config: plan.config.is_some(),
-        wrote_exclude_rule: plan.exclude_rule,
-        wrote_gitignore: plan.worktrees_gitignore,
-        text: plan.config,
-    }))
+    Ok(Outcome::done(answer))
 }
 
 fn read_facts(repository: &Repository, has_config: bool) -> Result<InitFacts, Error> {
@@ -184,11 +168,15 @@ fn top_level(paths: &[(RepoPath, Entry)]) -> Vec<TopLevelEntry> {
     entries
 }
 
-fn plan(facts: &InitFacts) -> InitPlan {
-    InitPlan {
-        config: (!facts.has_config).then(|| config_text(facts)),
-        exclude_rule: !facts.ignored.exclude_rule,
-        worktrees_gitignore: !facts.ignored.gitignore,
+/// Decides what is written: what does not exist yet.
+fn plan(facts: &InitFacts, config: Utf8PathBuf) -> InitAnswer {
+    InitAnswer {
+        config,
+        dry_run: false,
+        wrote_config: !facts.has_config,
+        wrote_exclude_rule: !facts.ignored.exclude_rule,
+        wrote_gitignore: !facts.ignored.gitignore,
+        text: (!facts.has_config).then(|| config_text(facts)),
     }
 }
 

@@ -26,7 +26,9 @@ fn facts(directories: &[&str], files: &[&str]) -> InitFacts {
 #[must_use]
 #[track_caller]
 fn text(facts: &InitFacts) -> String {
-    plan(facts).config.expect("there was no config")
+    plan(facts, CONFIG.into())
+        .text
+        .expect("there was no config")
 }
 
 #[track_caller]
@@ -378,11 +380,11 @@ fn a_name_that_no_pattern_can_hold_is_said_and_not_proposed() {
 #[test]
 fn what_is_there_is_kept() {
     let mut facts = facts(&["src"], &[]);
-    let first = plan(&facts);
-    assert!(first.config.is_some() && first.exclude_rule && first.worktrees_gitignore);
+    let first = plan(&facts, CONFIG.into());
+    assert!(first.text.is_some() && first.wrote_exclude_rule && first.wrote_gitignore);
     facts.has_config = true;
     facts.ignored.exclude_rule = true;
-    let second = plan(&facts);
-    assert_eq!((second.config, second.exclude_rule), (None, false));
-    assert!(second.worktrees_gitignore, "one file is missing");
+    let second = plan(&facts, CONFIG.into());
+    assert_eq!((second.text, second.wrote_exclude_rule), (None, false));
+    assert!(second.wrote_gitignore, "one file is missing");
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// The version of the files' form.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Says that a file of ours cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -340,8 +340,8 @@ mod tests {
 
     #[test]
     fn a_record_of_another_version_is_refused_whatever_is_in_it() {
-        let text = to_text(&sample()).replace("version = 2", "version = 3\nnew = true");
-        assert_eq!(from_text::<Record>(&text), Err(RecordError::Version(3)));
+        let text = to_text(&sample()).replace("version = 3", "version = 4\nnew = true");
+        assert_eq!(from_text::<Record>(&text), Err(RecordError::Version(4)));
         let cut = &to_text(&sample())[..200];
         assert!(matches!(
             from_text::<Record>(cut),

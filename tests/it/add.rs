@@ -256,7 +256,7 @@ mod what_is_made {
         let record = masked(&record, "created = \"", "\"", "created = [time]");
         let record = masked(&record, "digest = \"", "\"", "digest = [id]");
         insta::assert_snapshot!(record, @r#"
-            version = 2
+            version = 3
             name = "task-5"
             created = [time]
             made_by = "add"

@@ -61,7 +61,7 @@ fn every_state_is_a_row() {
     a-ready       agentwt/a-ready     main  -      -       -      -        never
     b-missing     agentwt/b-missing   main  -      -       -      -        directory is gone
     c-damaged                                                              damaged
-      cannot read the record of worktree `c-damaged`: it has version 9, and this program writes version 2
+      cannot read the record of worktree `c-damaged`: it has version 9, and this program writes version 3
     d-verified    agentwt/d-verified  main  1      -       -      1        1 violation, just now
     e-silent      agentwt/e-silent    main  1      -       -      -        never, hooks silent
     f-incomplete  agentwt/f                                                incomplete

@@ -8,6 +8,8 @@
     reason = "the environment says where the user's files are"
 )]
 
+use std::path::Path;
+
 use camino::Utf8PathBuf;
 
 use super::process::{Git, Mode};
@@ -102,19 +104,23 @@ fn directory_in(variable: &str) -> Option<Utf8PathBuf> {
     set.map(Utf8PathBuf::from)
 }
 
-/// Whether the git on the search path is the one of the system, which reads `/etc/gitconfig`.
+/// Whether gix finds the settings of the machine without a start of git: the git on the search path
+/// has the prefix `/usr` and reads `/etc/gitconfig`, or has the prefix `/usr/local`, below which no
+/// settings exist (`sysconfdir` in git's Makefile).
 pub(super) fn is_usual_git() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut programs = std::env::split_paths(&path).map(|directory| directory.join("git"));
     let program = programs.find(|program| program.is_file());
     let program = program.and_then(|program| program.canonicalize().ok());
-    let usual = [
-        "/usr/bin/git",
-        "/usr/lib/git-core/git",
-        "/usr/libexec/git-core/git",
-    ];
+    let program = program.as_deref().and_then(Path::to_str);
     cfg!(target_os = "linux")
-        && program.is_some_and(|program| usual.iter().any(|usual| program.as_os_str() == *usual))
+        && match program {
+            Some("/usr/bin/git" | "/usr/lib/git-core/git" | "/usr/libexec/git-core/git") => true,
+            Some("/usr/local/bin/git" | "/usr/local/libexec/git-core/git") => {
+                !Path::new("/usr/local/etc/gitconfig").exists()
+            }
+            Some(_) | None => false,
+        }
 }
 
 /// The settings that `git -c` has handed on (`GIT_CONFIG_PARAMETERS`), each as `key=value`.

@@ -266,6 +266,9 @@ impl Git {
         tips: &[&CommitId],
         known: &[&CommitId],
     ) -> Result<Vec<CommitId>, GitError> {
+        if tips.is_empty() {
+            return Ok(Vec::new());
+        }
         let history = self.history()?;
         let tips = history.commits(tips.iter().copied())?;
         let known = history.commits(known.iter().copied())?;

@@ -365,17 +365,20 @@ impl Git {
     /// Fails when the log cannot be read.
     pub fn reflog(&self, name: &str) -> Result<Vec<ReflogEntry>, GitError> {
         let mut entries = self.log(name)?.unwrap_or_default();
+        if entries.is_empty() {
+            return Ok(entries);
+        }
         let history = self.history()?;
-        let mut failed = Ok(());
-        // as `git log -g`, which passes over what was collected
-        entries.retain(|entry| match history.peel(&entry.id) {
-            Ok(found) => found.is_some(),
-            Err(error) => {
-                failed = Err(error);
-                true
+        // a log names most commits more than once
+        let mut is_there = BTreeMap::new();
+        for entry in &entries {
+            if !is_there.contains_key(&entry.id) {
+                is_there.insert(entry.id.clone(), history.peel(&entry.id)?.is_some());
             }
-        });
-        failed.map(|()| entries)
+        }
+        // as `git log -g`, which passes over what was collected
+        entries.retain(|entry| is_there[&entry.id]);
+        Ok(entries)
     }
 
     fn log(&self, name: &str) -> Result<Option<Vec<ReflogEntry>>, GitError> {

@@ -1,6 +1,8 @@
 //! Reads what surrounds a worktree: its links, git's files beside it, the journal of what was done
 //! to refs from there.
 
+use std::io::Read as _;
+
 use camino::Utf8Path;
 
 use crate::change::{Cause, Change, ChangeSet, INDEX_LOCK, Kind, Place, Seen, SharedChange};
@@ -89,14 +91,24 @@ fn scripts(directory: &Utf8Path) -> Result<Option<Vec<u8>>, WorktreeError> {
                 continue;
             }
             let file = directory.join(&name);
-            let kind = match files::open_entry(file.as_std_path()) {
-                Ok(files::Opened::File {
-                    executable: true, ..
-                }) => "script",
-                _ => "other",
+            let failed = |error| DiskError::new(format!("read {file}"), error);
+            let (kind, text) = match files::open_entry(file.as_std_path()).map_err(failed)? {
+                files::Opened::File {
+                    executable,
+                    mut content,
+                    ..
+                } => {
+                    let mut text = Vec::new();
+                    let is_read = content.read_to_end(&mut text).is_ok();
+                    let kind = if executable { "script" } else { "other" };
+                    (kind, is_read.then_some(text))
+                }
+                files::Opened::Link(_) | files::Opened::Other => {
+                    ("other", files::read(&file).ok().flatten())
+                }
             };
             all.extend_from_slice(format!("{kind} {name}\0").as_bytes());
-            all.extend(files::read(&file).ok().flatten().unwrap_or_default());
+            all.extend(text.unwrap_or_default());
             all.push(0);
         }
     }

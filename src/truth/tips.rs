@@ -7,6 +7,7 @@
 
 use bstr::ByteSlice;
 
+use crate::disk::files;
 use crate::git::Git;
 use crate::git::GitMode as Mode;
 use crate::git::hooks::journal::Journal;
@@ -58,16 +59,19 @@ pub fn find(
             tips.current.push(current.id.clone());
             continue;
         }
-        let Ok(log) = git.reflog(&tip.name) else {
+        let is_pipe = files::is_pipe(&repository.common_dir.join("logs").join(&tip.name));
+        if is_pipe || tracks_any(rewired, &tip.name) {
             tips.untrusted.push(tip.name.clone());
             continue;
-        };
+        }
+        let log = git.reflog(&tip.name)?;
         let places = moved_here(tip, &log, journal);
+        if tips.lacks_one_that_is_in(&git, &places, &current.id)? {
+            tips.untrusted.push(tip.name.clone());
+            continue;
+        }
         let witness = Witness::read(repository, &git, tip, created_here)?;
-        if tracks_any(rewired, &tip.name)
-            || tips.lacks_one_that_is_in(&git, &places, &current.id)?
-            || !witness.vouches_for_newest(&log, &current.id)
-        {
+        if !witness.vouches_for_newest(&log, &current.id) {
             tips.untrusted.push(tip.name.clone());
             continue;
         }

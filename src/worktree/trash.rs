@@ -344,8 +344,9 @@ pub fn leave(repository: &Repository, known: &Worktree, stamp: &TrashStamp) -> R
         }
     }
     files::remove_file(&known.dir.join(TRIMMED))?;
-    files::remove_file(&known.dir.join(REMOVING))?;
-    Ok(files::remove_directory(&aside)?)
+    // while the removal counts as begun: a later one must not take these for its own
+    files::remove_directory(&aside)?;
+    Ok(files::remove_file(&known.dir.join(REMOVING))?)
 }
 
 /// Moves the record of a worktree into the trash.
@@ -493,15 +494,21 @@ pub fn trim(repository: &Repository) -> Result<(), Error> {
         let (Some(path), false) = (&one.path, files::exists(&done)) else {
             continue;
         };
-        let Some(mut known) = load(repository, &one)? else {
+        let Ok(Some(mut known)) = load(repository, &one) else {
             continue;
         };
         known.record.path.clone_from(path);
+        if known.record.strategy == Strategy::Clone {
+            known.record.admin_dir = path.join(".git");
+        }
         let Ok(survey) = collect(repository, &known) else {
             continue;
         };
+        // the files of a nested repository are ignored here, and may be work there
+        let nested = survey.nested();
+        let is_nested = |path: &RepoPath| nested.iter().any(|root| path.is_below(root.as_bstr()));
         let ignored = survey.states.untracked.iter();
-        let ignored = ignored.filter(|(_, seen)| **seen == Seen::Ignored);
+        let ignored = ignored.filter(|(path, seen)| **seen == Seen::Ignored && !is_nested(path));
         let ignored: Vec<&RepoPath> = ignored.map(|(path, _)| path).collect();
         for some in ignored.chunks(AT_ONCE) {
             let _one_at_a_time = Lock::wait(&repository.name_lock(&one.name))?;

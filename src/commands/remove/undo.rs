@@ -100,6 +100,7 @@ fn undo(
     session.check()?;
     if !options.dry_run {
         if !is_interrupted {
+            files::remove_if_empty(&returning.known.record.path);
             trash::move_record_back(repository, &returning.one)?;
         }
         apply(repository, &returning, &make)?;
@@ -269,9 +270,6 @@ fn read_facts(
         });
     }
     let stands = files::exists(&path) && !(files::is_directory(&path) && files::is_empty(&path));
-    if !is_interrupted && !stands {
-        files::remove_if_empty(&path);
-    }
     Ok(UndoFacts {
         name: record.name.to_string(),
         recorded: !is_interrupted && files::exists(&repository.record_dir(&record.name)),

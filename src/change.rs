@@ -135,7 +135,6 @@ pub enum Extent {
 
 impl Extent {
     /// The word in every output format.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Everything => "everything",
@@ -170,7 +169,6 @@ pub struct ChangeSet {
 impl Place {
     /// The place for `--format tsv`: special places begin with `@`, a path that does so is
     /// written `\100…`.
-    #[must_use]
     pub fn to_tsv(&self) -> String {
         let text = self.text(escape_for_tsv);
         match text.strip_prefix('@') {
@@ -180,7 +178,6 @@ impl Place {
     }
 
     /// The path, for a change of one.
-    #[must_use]
     pub const fn path(&self) -> Option<&RepoPath> {
         match self {
             Self::Path(path) => Some(path),
@@ -209,7 +206,6 @@ impl fmt::Display for Place {
 
 impl Kind {
     /// The word in every output format.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -241,7 +237,6 @@ impl fmt::Display for Seen {
 
 impl Seen {
     /// The word for programs.
-    #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Commit(_) => "commit",
@@ -257,7 +252,6 @@ impl Seen {
     }
 
     /// The commit, if it was seen in one.
-    #[must_use]
     pub const fn commit(&self) -> Option<&CommitId> {
         match self {
             Self::Commit(id) => Some(id),
@@ -290,7 +284,6 @@ fn count<'w>(words: impl Iterator<Item = &'w str>) -> BTreeMap<String, u64> {
 
 impl ChangeSet {
     /// A set of net changes of everything, with nothing else known.
-    #[must_use]
     pub const fn new(base: CommitId, head: CommitId, changes: Vec<Change>) -> Self {
         Self {
             base,
@@ -313,7 +306,6 @@ impl ChangeSet {
 
 impl Change {
     /// Creates the change of something that is not a directory.
-    #[must_use]
     pub fn new(place: Place, kind: Kind, seen: Seen) -> Self {
         Self {
             place,
@@ -325,7 +317,6 @@ impl Change {
     }
 
     /// Creates a change with what there is to say of it.
-    #[must_use]
     pub fn detailed(place: Place, kind: Kind, detail: impl Into<String>) -> Self {
         Self {
             detail: Some(detail.into()),
@@ -334,7 +325,6 @@ impl Change {
     }
 
     /// Whether it is only an artefact that the base's own ignore rules allow for.
-    #[must_use]
     pub fn is_ignored(&self) -> bool {
         self.seen.iter().all(|seen| *seen == Seen::Ignored)
     }
@@ -342,7 +332,6 @@ impl Change {
 
 impl SharedChange {
     /// Creates a change of something that worktrees share.
-    #[must_use]
     pub fn new(place: Place, kind: Kind, detail: impl Into<String>, cause: Cause) -> Self {
         let change = Change::detailed(place, kind, detail);
         Self { change, cause }

@@ -30,7 +30,6 @@ pub struct State<'a> {
 }
 
 /// Compares every state with its references and joins what is found, a change a path.
-#[must_use]
 pub fn compare(base: &Manifest, states: &[State<'_>]) -> Vec<Change> {
     let mut all: BTreeMap<RepoPath, Change> = BTreeMap::new();
     for state in states {
@@ -71,7 +70,6 @@ pub fn compare(base: &Manifest, states: &[State<'_>]) -> Vec<Change> {
 /// them differ from their common ancestor, only those count, so that a path cannot be put back to
 /// what upstream has changed since. Where they differ in different ways, each way is in one of
 /// the results.
-#[must_use]
 pub fn merge_references(references: &[Delta], ancestor: &Delta) -> Vec<Delta> {
     let paths: BTreeSet<&RepoPath> = references
         .iter()
@@ -106,7 +104,6 @@ pub fn merge_references(references: &[Delta], ancestor: &Delta) -> Vec<Delta> {
 }
 
 /// What stands at a path in a tree that is told as a difference from the base's.
-#[must_use]
 pub fn entry_in(base: &Manifest, delta: &Delta, path: &RepoPath) -> Option<Entry> {
     delta
         .get(path)
@@ -115,7 +112,6 @@ pub fn entry_in(base: &Manifest, delta: &Delta, path: &RepoPath) -> Option<Entry
 
 /// Whether a state's entry is the reference's. A submodule that was never filled is an empty
 /// directory on disk.
-#[must_use]
 pub fn same(reference: Option<Entry>, now: Option<Entry>) -> bool {
     match (reference, now) {
         (Some(r), Some(n)) => r == n || (r.mode == Mode::Gitlink && n.mode == Mode::EmptyDirectory),
@@ -126,7 +122,6 @@ pub fn same(reference: Option<Entry>, now: Option<Entry>) -> bool {
 
 /// What happened to a path between two trees; `was_directory` says whether the first has
 /// something below it. None when it is in neither.
-#[must_use]
 pub fn change_between(
     path: &RepoPath,
     before: Option<Entry>,

@@ -42,7 +42,6 @@ pub struct Entry {
 
 impl ObjectId {
     /// Takes the raw bytes of an id; none unless there are 20 or 32.
-    #[must_use]
     #[inline]
     pub fn from_bytes(raw: &[u8]) -> Option<Self> {
         let mut bytes = [0; 32];
@@ -62,7 +61,6 @@ impl ObjectId {
     }
 
     /// Takes an id as git prints it, 40 or 64 hexadecimal digits.
-    #[must_use]
     pub fn from_hex(digits: &[u8]) -> Option<Self> {
         let bytes: Option<Vec<u8>> = digits
             .chunks(2)
@@ -72,7 +70,6 @@ impl ObjectId {
     }
 
     /// The id of what has no content.
-    #[must_use]
     pub const fn none() -> Self {
         Self {
             bytes: [0; 32],
@@ -81,7 +78,6 @@ impl ObjectId {
     }
 
     /// The raw bytes, 20 or 32.
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
@@ -114,7 +110,6 @@ impl Mode {
     ];
 
     /// A small stable number for files of ours.
-    #[must_use]
     pub fn code(self) -> u8 {
         Self::ALL
             .iter()
@@ -123,13 +118,11 @@ impl Mode {
     }
 
     /// The kind with this number.
-    #[must_use]
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.get(usize::from(code)).copied()
     }
 
     /// The mode as git prints it in trees, for what can stand in one.
-    #[must_use]
     pub const fn git_octal(self) -> Option<&'static str> {
         match self {
             Self::File => Some("100644"),
@@ -141,7 +134,6 @@ impl Mode {
     }
 
     /// Whether a directory stands there on disk.
-    #[must_use]
     pub const fn is_directory(self) -> bool {
         match self {
             Self::Gitlink | Self::EmptyDirectory | Self::NestedGit => true,
@@ -150,7 +142,6 @@ impl Mode {
     }
 
     /// Whether it is a regular file, executable or not.
-    #[must_use]
     pub const fn is_regular(self) -> bool {
         match self {
             Self::File | Self::Executable => true,

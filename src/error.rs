@@ -37,20 +37,17 @@ impl<F: Fault> From<F> for Error {
 
 impl Error {
     /// The status with which the program ends.
-    #[must_use]
     pub fn exit_code(&self) -> ExitCode {
         self.fault.exit_code()
     }
 
     /// The error of this module, if it is one.
-    #[must_use]
     pub fn find<F: Fault>(&self) -> Option<&F> {
         let fault: &dyn Any = &*self.fault;
         fault.downcast_ref()
     }
 
     /// The same error, with what could not be undone after it.
-    #[must_use]
     pub fn leaving(mut self, left: Vec<String>) -> Self {
         self.left.extend(left);
         self
@@ -107,7 +104,6 @@ pub struct ErrorDocument {
 
 impl ErrorDocument {
     /// Creates the document.
-    #[must_use]
     pub fn new(error: &dyn Diagnostic) -> Self {
         let related = error.related().into_iter().flatten();
         let help = error.help().map(|help| help.to_string());
@@ -127,7 +123,6 @@ impl ErrorDocument {
     }
 
     /// Creates the document of a wrong command line.
-    #[must_use]
     pub fn usage(message: &str) -> Self {
         let mut parts = message.trim().split("\n\n");
         let first = parts.next().unwrap_or_default();

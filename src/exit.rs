@@ -48,7 +48,6 @@ impl ExitCode {
     ];
 
     /// The process status.
-    #[must_use]
     pub const fn code(self) -> u8 {
         match self {
             Self::Success => 0,

@@ -263,7 +263,6 @@ pub fn verify(options: &Options, name: Option<&str>) -> Result<Report, Error> {
 impl Collected {
     /// The paths of what was asked for, from the root of the file system: sorted, each once. What
     /// is no path is not among them.
-    #[must_use]
     pub fn absolute_paths(&self) -> Vec<PathBuf> {
         let Some(root) = &self.path else {
             return Vec::new();

@@ -33,13 +33,11 @@ pub struct Stat {
 
 impl Stat {
     /// Whether they are those of a directory.
-    #[must_use]
     pub const fn is_directory(&self) -> bool {
         self.mode & 0o170_000 == 0o040_000
     }
 
     /// The permission bits.
-    #[must_use]
     pub const fn permissions(&self) -> u32 {
         self.mode & 0o7777
     }
@@ -104,7 +102,6 @@ pub struct Manifest {
 
 impl Manifest {
     /// Takes the items in any order; two of one path are not allowed.
-    #[must_use]
     pub fn new(mut items: Vec<Item>, settled: i64) -> Self {
         items.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         debug_assert!(
@@ -115,38 +112,32 @@ impl Manifest {
     }
 
     /// All items, sorted by path.
-    #[must_use]
     pub fn items(&self) -> &[Item] {
         &self.items
     }
 
     /// All items, to make another manifest of.
-    #[must_use]
     pub fn into_items(self) -> Vec<Item> {
         self.items
     }
 
     /// The file system's time at which everything recorded here was already there, nanoseconds
     /// since the epoch.
-    #[must_use]
     pub const fn settled(&self) -> i64 {
         self.settled
     }
 
     /// The item of a path.
-    #[must_use]
     pub fn get(&self, path: &RepoPath) -> Option<&Item> {
         self.position(path.as_bstr()).ok().map(|at| &self.items[at])
     }
 
     /// What the base has at a path.
-    #[must_use]
     pub fn base(&self, path: &RepoPath) -> Option<Entry> {
         self.get(path).and_then(|item| item.base)
     }
 
     /// The range of the items below a directory, or of all for the root.
-    #[must_use]
     pub fn below(&self, directory: Option<&RepoPath>) -> std::ops::Range<usize> {
         let Some(directory) = directory else {
             return 0..self.items.len();
@@ -166,20 +157,17 @@ impl Manifest {
     }
 
     /// Whether the base or the recorded disk had anything below this path.
-    #[must_use]
     pub fn has_directory(&self, path: &RepoPath) -> bool {
         !self.below(Some(path)).is_empty()
     }
 
     /// The same, of which no stat data prove anything.
-    #[must_use]
     pub fn unproven(self) -> Self {
         let settled = i64::MIN;
         Self { settled, ..self }
     }
 
     /// Whether these stat data prove that a file is what was recorded.
-    #[must_use]
     pub fn proves(&self, recorded: &Stat, now: &Stat) -> bool {
         recorded == now && recorded.ctime < self.settled
     }

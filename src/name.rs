@@ -60,7 +60,6 @@ impl WorktreeName {
     }
 
     /// The name as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -88,19 +87,16 @@ pub struct BranchName(String);
 
 impl BranchName {
     /// Takes a name that git has accepted or given (`git check-ref-format`, gitrevisions(7)).
-    #[must_use]
     pub fn from_git(short: impl Into<String>) -> Self {
         Self(short.into())
     }
 
     /// The short name (`agentwt/task-5`).
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// The full reference (`refs/heads/agentwt/task-5`).
-    #[must_use]
     pub fn full_ref(&self) -> String {
         format!("refs/heads/{}", self.0)
     }
@@ -125,13 +121,11 @@ pub struct CommitIdError;
 
 impl CommitId {
     /// What stands for a commit that nobody can name any more: zeros, as git writes it.
-    #[must_use]
     pub fn unknown() -> Self {
         Self("0".repeat(40))
     }
 
     /// Whether it is a commit, and not [`CommitId::unknown`].
-    #[must_use]
     pub fn is_known(&self) -> bool {
         self.0.bytes().any(|byte| byte != b'0')
     }
@@ -152,13 +146,11 @@ impl CommitId {
     }
 
     /// All digits.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// The first ten digits, for people.
-    #[must_use]
     pub fn short(&self) -> &str {
         &self.0[..10]
     }

@@ -52,13 +52,11 @@ pub struct Input<'b>(&'b [u8]);
 
 impl<'b> Input<'b> {
     /// Starts at the front of the bytes.
-    #[must_use]
     pub const fn new(bytes: &'b [u8]) -> Self {
         Self(bytes)
     }
 
     /// What was not read.
-    #[must_use]
     pub const fn rest(&self) -> &'b [u8] {
         self.0
     }

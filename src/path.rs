@@ -76,7 +76,6 @@ impl RepoPath {
 
     /// Joins a directory (none for the root) and one component that a directory listing or a
     /// tree object gave.
-    #[must_use]
     pub fn child(parent: Option<&Self>, component: &[u8]) -> Self {
         match parent {
             None => Self::trusted(component.to_vec()),
@@ -85,14 +84,12 @@ impl RepoPath {
     }
 
     /// The bytes as git spells them.
-    #[must_use]
     #[inline]
     pub fn as_bstr(&self) -> &BStr {
         self.bytes[self.start as usize..self.end as usize].as_bstr()
     }
 
     /// The last component.
-    #[must_use]
     pub fn file_name(&self) -> &BStr {
         let all = self.as_bstr();
         all.rfind_byte(b'/')
@@ -100,7 +97,6 @@ impl RepoPath {
     }
 
     /// The directory it is in, or none for an entry of the root.
-    #[must_use]
     pub fn parent(&self) -> Option<Self> {
         let end = self.as_bstr().rfind_byte(b'/')?;
         Some(Self::trusted(self.as_bstr()[..end].to_vec()))
@@ -117,7 +113,6 @@ impl RepoPath {
     }
 
     /// Whether it lies below the given directory.
-    #[must_use]
     pub fn is_below(&self, directory: &BStr) -> bool {
         let all = self.as_bstr();
         all.len() > directory.len() && all.starts_with(directory) && all[directory.len()] == b'/'
@@ -196,7 +191,6 @@ pub struct Paths {
 
 impl Paths {
     /// Expects about so many.
-    #[must_use]
     pub fn with_capacity(paths: usize) -> Self {
         Self {
             bytes: Vec::with_capacity(paths.saturating_mul(32)),
@@ -205,13 +199,11 @@ impl Paths {
     }
 
     /// How many there are.
-    #[must_use]
     pub const fn len(&self) -> usize {
         self.starts.len()
     }
 
     /// Whether there is none.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
@@ -319,7 +311,6 @@ fn check(bytes: &[u8]) -> Result<(), RepoPathError> {
 
 /// Escapes any bytes for a terminal: printable UTF-8 stays, control characters, `\` and what is
 /// not UTF-8 become `\ooo` (three octal digits a byte).
-#[must_use]
 pub fn escape_for_terminal(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for (start, end, c) in bytes.char_indices() {
@@ -336,7 +327,6 @@ pub fn escape_for_terminal(bytes: &[u8]) -> String {
 
 /// Escapes any bytes for a line of tab-separated values: every byte outside `0x20..=0x7e` and
 /// `\` becomes `\ooo`.
-#[must_use]
 pub fn escape_for_tsv(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for byte in bytes {
@@ -350,7 +340,6 @@ pub fn escape_for_tsv(bytes: &[u8]) -> String {
 }
 
 /// Writes a pattern escaped for a terminal: a backslash is syntax there and stays readable.
-#[must_use]
 pub fn escape_for_rule(pattern: &str) -> String {
     let parts = pattern
         .split('\\')

@@ -46,7 +46,6 @@ pub enum Origin {
 
 impl Origin {
     /// The word in every output format.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Synced => "synced",
@@ -57,7 +56,6 @@ impl Origin {
 
 impl PlacedKind {
     /// What these are the stat data of.
-    #[must_use]
     pub const fn of(stat: &Stat) -> Self {
         match stat.mode & 0o170_000 {
             0o040_000 => Self::Directory,
@@ -67,7 +65,6 @@ impl PlacedKind {
     }
 
     /// The word in every output format.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::File => "file",
@@ -118,7 +115,6 @@ pub struct Placed {
 
 impl Placed {
     /// Nothing is placed yet in a worktree that was made with these options.
-    #[must_use]
     pub fn nothing(globs: Vec<String>, without_config: bool) -> Self {
         Self {
             globs,
@@ -129,7 +125,6 @@ impl Placed {
 
     /// Takes the files in any order; two of one path are not allowed. `settled` is the file
     /// system's time at which all of them were there.
-    #[must_use]
     pub fn new(mut files: Vec<PlacedFile>, settled: i64) -> Self {
         files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         debug_assert!(
@@ -144,33 +139,28 @@ impl Placed {
     }
 
     /// All of them, directories too, sorted by path.
-    #[must_use]
     pub fn files(&self) -> &[PlacedFile] {
         &self.files
     }
 
     /// The time up to which stat data prove nothing, nanoseconds since the epoch.
-    #[must_use]
     pub const fn settled(&self) -> i64 {
         self.settled
     }
 
     /// What was placed at a path.
-    #[must_use]
     pub fn get(&self, path: &RepoPath) -> Option<&PlacedFile> {
         let at = self.files.binary_search_by(|file| file.path.cmp(path));
         at.ok().map(|at| &self.files[at])
     }
 
     /// Whether these stat data prove that a file is what was placed (see [`crate::manifest`]).
-    #[must_use]
     pub fn proves(&self, file: &PlacedFile, now: &Stat) -> bool {
         file.stat == *now && file.stat.ctime < self.settled
     }
 
     /// The same list, of which stat data prove nothing but of files that have no digest: there is
     /// nothing else to know those by.
-    #[must_use]
     pub fn unproven(mut self) -> Self {
         for file in self.files.iter_mut().filter(|file| file.digest.is_some()) {
             file.stat.ctime = i64::MAX;
@@ -179,7 +169,6 @@ impl Placed {
     }
 
     /// The same list, in which these stand for what was at their paths.
-    #[must_use]
     pub fn replaced_by(&self, mut new: Vec<PlacedFile>, settled: i64) -> Self {
         new.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         let is_new = |path: &RepoPath| new.binary_search_by(|file| file.path.cmp(path)).is_ok();
@@ -190,7 +179,6 @@ impl Placed {
 
     /// The same list with other files. What the stat data of a kept file did not prove, the later
     /// time does not prove either.
-    #[must_use]
     pub fn with_files(
         &self,
         kept: Vec<PlacedFile>,

@@ -28,7 +28,6 @@ use crate::refusal::Refusal;
 use crate::worktree::git_error;
 
 /// Runs a command line, the program's name first, and returns the status to end with.
-#[must_use]
 pub fn run(arguments: &[OsString]) -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         let version = env!("CARGO_PKG_VERSION");

@@ -67,7 +67,6 @@ pub struct Report {
 }
 
 /// Holds a set of changes against a scope.
-#[must_use]
 pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Report {
     let Report {
         changes,
@@ -117,7 +116,6 @@ pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Repo
 
 /// The report of all but net paths and history, which need no scope: also over a worktree of whose
 /// scope nothing is known.
-#[must_use]
 pub fn without_scope(changes: ChangeSet) -> Report {
     let (violation, notice) = (Level::Violation, Level::Notice);
     let lock = Place::Admin(INDEX_LOCK.into());
@@ -154,7 +152,6 @@ pub fn without_scope(changes: ChangeSet) -> Report {
 
 impl Report {
     /// Whether there is no violation.
-    #[must_use]
     pub fn valid(&self) -> bool {
         self.violations().next().is_none()
     }
@@ -186,7 +183,6 @@ impl Reason {
     ];
 
     /// The word in every output format.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ReadOnly => "read-only",
@@ -202,7 +198,6 @@ impl Reason {
 impl Finding {
     /// The word for what it concerns: what would be merged and whether the worktree is as it was
     /// created (`net`), or what commits did on the way.
-    #[must_use]
     pub fn layer(&self) -> &'static str {
         match self.reason {
             Reason::History => "history",
@@ -213,7 +208,6 @@ impl Finding {
 
 impl Level {
     /// The word in every output format.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Violation => "violation",

@@ -20,7 +20,6 @@ pub enum RecordError {
 ///
 /// # Panics
 /// Never: the types above have no value that TOML cannot hold.
-#[must_use]
 pub fn to_text<T: Serialize>(value: &T) -> String {
     toml::to_string(value).expect("because these types hold only what TOML can write")
 }

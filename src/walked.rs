@@ -32,7 +32,6 @@ fn of(manifest: &Manifest) -> Of {
 
 impl Walked {
     /// Nothing yet, of this manifest, as it was recorded.
-    #[must_use]
     pub fn nothing(manifest: &Manifest) -> Self {
         Self {
             of: of(manifest),
@@ -41,7 +40,6 @@ impl Walked {
     }
 
     /// Whether a directory with these stat data has the names that it was found to have.
-    #[must_use]
     pub fn proves(&self, path: &RepoPath, now: &Stat) -> bool {
         let at = self
             .directories
@@ -50,7 +48,6 @@ impl Walked {
     }
 
     /// The same, and what a walk found besides, which counts more.
-    #[must_use]
     pub fn with(mut self, mut found: Vec<(RepoPath, Stat)>) -> Self {
         // of two with one path the first stays
         found.append(&mut self.directories);
@@ -63,7 +60,6 @@ impl Walked {
     }
 
     /// Writes it.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(64 + self.directories.len() * 48);
         out.extend_from_slice(HEAD);
@@ -82,7 +78,6 @@ impl Walked {
 
     /// Reads what is of this manifest; none where it is of another, or not what
     /// [`Walked::to_bytes`] writes.
-    #[must_use]
     pub fn from_bytes(bytes: &[u8], manifest: &Manifest) -> Option<Self> {
         let mut input = Input::new(bytes.strip_prefix(HEAD)?);
         let told: Of = (input.signed().ok()?, input.size().ok()?);

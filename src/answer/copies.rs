@@ -71,7 +71,6 @@ impl From<&SyncPlan> for CopiesField {
 
 impl CopiesField {
     /// The number of files and their size: `3 files (2.5 MB)`.
-    #[must_use]
     pub fn size(&self) -> String {
         format!(
             "{} ({})",
@@ -81,14 +80,12 @@ impl CopiesField {
     }
 
     /// What was copied: `copied 3 files (2.5 MB) into task-5`.
-    #[must_use]
     pub fn summary(&self, name: &str, dry_run: bool, paint: Paint) -> String {
         let verb = if dry_run { "would copy" } else { "copied" };
         format!("{verb} {} into {}", self.size(), paint.name(name))
     }
 
     /// What was selected and is not copied, a line each.
-    #[must_use]
     pub fn left_out(&self, name: &str) -> Vec<String> {
         let excluded = self.excluded.iter().take(SHOWN);
         let not_copied = |path: &PathField| format!("  {} is not copied", path.shown());

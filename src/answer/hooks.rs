@@ -28,7 +28,6 @@ pub struct HooksField {
 }
 
 /// The word for a method.
-#[must_use]
 pub const fn method_word(method: &Method) -> &'static str {
     match method {
         Method::Configured => "configured",

@@ -20,37 +20,31 @@ impl Paint {
     }
 
     /// What is wrong.
-    #[must_use]
     pub fn bad(self, text: &str) -> String {
         self.with(AnsiColor::Red.on_default().bold(), text)
     }
 
     /// What is right.
-    #[must_use]
     pub fn good(self, text: &str) -> String {
         self.with(AnsiColor::Green.on_default(), text)
     }
 
     /// What asks for attention.
-    #[must_use]
     pub fn warning(self, text: &str) -> String {
         self.with(AnsiColor::Yellow.on_default(), text)
     }
 
     /// What is a name.
-    #[must_use]
     pub fn name(self, text: &str) -> String {
         self.with(AnsiColor::Cyan.on_default(), text)
     }
 
     /// What matters less.
-    #[must_use]
     pub fn faint(self, text: &str) -> String {
         self.with(Style::new().dimmed(), text)
     }
 
     /// What heads a part.
-    #[must_use]
     pub fn heading(self, text: &str) -> String {
         self.with(Style::new().bold(), text)
     }

@@ -49,13 +49,11 @@ impl<T: AsRef<[u8]>> From<T> for PathField {
 
 impl PathField {
     /// The path, escaped for a terminal.
-    #[must_use]
     pub fn shown(&self) -> String {
         escape_for_terminal(self.bytes())
     }
 
     /// The bytes of the path.
-    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         let bytes = self.path_bytes.as_deref();
         bytes.unwrap_or(self.path.as_bytes())
@@ -85,7 +83,6 @@ pub struct BaseField {
 
 impl BaseField {
     /// Creates the field for a commit alone.
-    #[must_use]
     pub fn commit(commit: &CommitId) -> Self {
         Self {
             commit: Some(commit.clone()).filter(CommitId::is_known),
@@ -96,7 +93,6 @@ impl BaseField {
     }
 
     /// Creates the field for a commit and the revision that named it.
-    #[must_use]
     pub fn named(commit: &CommitId, revision: &str) -> Self {
         Self {
             revision: Some(revision.to_owned()),
@@ -123,7 +119,6 @@ pub struct ScopeField {
 
 impl ScopeField {
     /// Creates the field for a profile alone.
-    #[must_use]
     pub fn profile(profile: Option<&str>) -> Self {
         Self {
             profile: profile.map(ToOwned::to_owned),
@@ -134,7 +129,6 @@ impl ScopeField {
     }
 
     /// Creates the field for a profile and all rules.
-    #[must_use]
     pub fn whole(profile: Option<&str>, rules: &[ScopeRule]) -> Self {
         let list = |list: RuleList| {
             let rules = rules.iter().filter(|rule| rule.list == list);
@@ -196,7 +190,6 @@ pub struct ChangeField {
 
 impl ChangeField {
     /// Converts a change; with a root, the path is absolute.
-    #[must_use]
     pub fn new(change: &Change, root: Option<&camino::Utf8Path>) -> Self {
         let path = change.place.path().map(|path| match root {
             Some(root) => [root.as_str().as_bytes(), b"/", path.as_bstr().as_bytes()].concat(),
@@ -221,7 +214,6 @@ impl ChangeField {
     }
 
     /// Where the change is, as in TSV: a path that begins with `@` is written `\100…`.
-    #[must_use]
     pub fn tsv(&self) -> String {
         let text = escape_for_tsv(self.bytes());
         match text.strip_prefix('@') {
@@ -231,21 +223,18 @@ impl ChangeField {
     }
 
     /// Where the change is, escaped for a terminal.
-    #[must_use]
     pub fn shown(&self) -> String {
         let path = self.path.as_ref().map(PathField::shown);
         path.or_else(|| self.place.clone()).unwrap_or_default()
     }
 
     /// Where the change is, for porcelain.
-    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         let place = self.place.as_deref().unwrap_or_default().as_bytes();
         self.path.as_ref().map_or(place, PathField::bytes)
     }
 
     /// Converts changes.
-    #[must_use]
     pub fn all<'c>(changes: impl IntoIterator<Item = &'c Change>) -> Vec<Self> {
         let changes = changes.into_iter();
         changes.map(|change| Self::new(change, None)).collect()
@@ -311,7 +300,6 @@ pub struct OwnerField {
 
 impl OwnerField {
     /// Creates the field.
-    #[must_use]
     pub fn new(owner: &Owner) -> Self {
         Self {
             id: owner.id.clone(),
@@ -329,7 +317,6 @@ impl OwnerField {
 
 impl OwnerField {
     /// The word of porcelain for whether the owner is alive.
-    #[must_use]
     pub const fn alive_word(&self) -> &'static str {
         match self.alive {
             Some(true) => "alive",
@@ -390,7 +377,6 @@ impl From<&Trashed> for TrashField {
 
 impl TrashField {
     /// The directory, or the ref.
-    #[must_use]
     pub fn shown(&self) -> &str {
         let directory = self.directory.as_deref().or(self.reference.as_deref());
         directory.unwrap_or_default()
@@ -418,7 +404,6 @@ pub struct Held {
 
 impl Held {
     /// Reads the owner, the claim and the lock of a worktree.
-    #[must_use]
     pub fn of(record: &Record) -> Self {
         let is_clone = record.strategy == Strategy::Clone;
         // gitrepository-layout(5), `worktrees/<id>/locked`; a clone cannot be locked
@@ -477,7 +462,6 @@ pub struct PlacedField {
 
 impl PlacedField {
     /// Creates the field.
-    #[must_use]
     pub fn new(file: &PlacedFile, drift: Drift) -> Self {
         let words = drift.words().into_iter();
         Self {
@@ -550,7 +534,6 @@ impl From<&LastVerification> for VerificationField {
 
 impl VerificationField {
     /// The result and the age, for people.
-    #[must_use]
     pub fn summary(&self) -> String {
         let result = match usize::try_from(self.violations) {
             Ok(0) => "ok".to_owned(),

@@ -76,14 +76,12 @@ impl Cell {
     }
 
     /// Sets what people see.
-    #[must_use]
     pub fn shown(mut self, text: impl Into<String>) -> Self {
         self.shown = text.into();
         self
     }
 
     /// Sets the colour, for people.
-    #[must_use]
     pub fn paint(mut self, paint: fn(Paint, &str) -> String) -> Self {
         self.paint = paint;
         self
@@ -92,7 +90,6 @@ impl Cell {
 
 impl Row {
     /// Creates a row of these cells.
-    #[must_use]
     pub fn new(cells: Vec<Cell>) -> Self {
         Self {
             cells,
@@ -101,7 +98,6 @@ impl Row {
     }
 
     /// Creates what programs get as it is, in place of records.
-    #[must_use]
     pub fn raw(bytes: Vec<u8>) -> Self {
         Self {
             raw: Some(bytes),
@@ -110,7 +106,6 @@ impl Row {
     }
 
     /// Creates a record of fields for porcelain alone.
-    #[must_use]
     pub fn record(fields: &[&[u8]]) -> Self {
         Self::new(fields.iter().map(Cell::porcelain).collect())
     }
@@ -118,7 +113,6 @@ impl Row {
 
 /// Renders rows for programs: fields with tabs between, records that end with a newline, or with
 /// NUL. With NUL nothing is escaped but in TSV.
-#[must_use]
 pub fn records(rows: &[Row], form: Form, nul: bool) -> Vec<u8> {
     let mut out = Vec::new();
     for row in rows {

@@ -19,7 +19,6 @@ pub struct Text {
 
 impl Text {
     /// Creates an empty text.
-    #[must_use]
     pub fn new(paint: Paint, nul: bool) -> Self {
         Self {
             paint,
@@ -59,14 +58,12 @@ impl Text {
 }
 
 /// A number with its noun: `1 file`, `2 files`.
-#[must_use]
 pub fn count(number: usize, one: &str, many: &str) -> String {
     let noun = if number == 1 { one } else { many };
     format!("{number} {noun}")
 }
 
 /// How long ago a time was.
-#[must_use]
 pub fn age(at: &str) -> String {
     match seconds_since(at) {
         None => at.to_owned(),
@@ -78,7 +75,6 @@ pub fn age(at: &str) -> String {
 }
 
 /// How many seconds ago a time was; none where the text is not a time.
-#[must_use]
 pub fn seconds_since(at: &str) -> Option<i64> {
     let then = at.parse::<jiff::Timestamp>().ok()?;
     let now = jiff::Timestamp::now().as_second();
@@ -86,7 +82,6 @@ pub fn seconds_since(at: &str) -> Option<i64> {
 }
 
 /// The lines of a text in one, escaped for a terminal.
-#[must_use]
 pub fn one_line(text: &str) -> String {
     let lines = text.lines();
     let lines: Vec<String> = lines

@@ -59,7 +59,6 @@ impl VerdictField {
     }
 
     /// Creates the verdict over a worktree.
-    #[must_use]
     pub fn worktree(name: &str, path: Utf8PathBuf, report: &Report) -> Self {
         Self {
             name: Some(name.to_owned()),
@@ -69,7 +68,6 @@ impl VerdictField {
     }
 
     /// Creates the verdict over a range.
-    #[must_use]
     pub fn range(range: String, profile: Option<&str>, report: &Report) -> Self {
         Self {
             range: Some(range),
@@ -79,7 +77,6 @@ impl VerdictField {
     }
 
     /// The name of the worktree, or the range.
-    #[must_use]
     pub fn verified(&self) -> &str {
         let verified = self.name.as_deref().or(self.range.as_deref());
         verified.unwrap_or_default()
@@ -91,7 +88,6 @@ impl VerdictField {
     }
 
     /// The result in one line.
-    #[must_use]
     pub fn line(&self, paint: Paint) -> String {
         let name = paint.name(self.verified());
         let profile = self.scope.as_ref().and_then(|scope| scope.profile.as_ref());
@@ -111,7 +107,6 @@ impl VerdictField {
     }
 
     /// The first violations, aligned for people.
-    #[must_use]
     pub fn first(&self, number: usize, paint: Paint) -> String {
         let rows = self.violations.iter().take(number).map(|one| self.row(one));
         table(&rows.collect::<Vec<_>>(), "  ", paint)
@@ -124,7 +119,6 @@ impl VerdictField {
     }
 
     /// One row a finding.
-    #[must_use]
     pub fn rows(&self) -> Vec<Row> {
         self.findings().map(|one| self.row(one)).collect()
     }
@@ -162,7 +156,6 @@ impl VerdictField {
 }
 
 /// The colour of a kind of change.
-#[must_use]
 pub fn kind_paint(kind: &str) -> fn(Paint, &str) -> String {
     match kind {
         "created" => Paint::good,
@@ -173,7 +166,6 @@ pub fn kind_paint(kind: &str) -> fn(Paint, &str) -> String {
 
 impl FindingField {
     /// What the scope or the record says.
-    #[must_use]
     pub fn why(&self) -> String {
         let detail = self.change.detail.as_deref();
         let said = match (self.reason, self.change.kind) {
@@ -201,7 +193,6 @@ impl FindingField {
     }
 
     /// The finding in one line: where, what and why.
-    #[must_use]
     pub fn message(&self, verified: &str) -> String {
         let (place, kind) = (self.change.shown(), self.change.kind);
         format!("{place} {kind} ({verified}): {}", self.why())

@@ -62,7 +62,6 @@ pub struct Who {
 
 impl Claim {
     /// The message of the commit.
-    #[must_use]
     pub fn to_message(&self) -> String {
         format!("agentwt claim on {}\n\n{}", self.name, to_text(self))
     }
@@ -118,7 +117,6 @@ pub enum Decision {
 ///
 /// The clock was read before the server was asked, and for `seen` after the server was asked the
 /// first time, so the time between them is never longer than the claim was really there.
-#[must_use]
 pub fn decide(standing: Standing, own: Option<&Own>, seen: Option<&Seen>) -> Decision {
     let Some((commit, claim)) = standing.claim else {
         return Decision::Free;
@@ -156,7 +154,6 @@ impl Lease {
     pub const DEFAULT: Self = Self(600);
 
     /// Takes a number of seconds.
-    #[must_use]
     pub const fn of_seconds(seconds: u64) -> Option<Self> {
         match seconds {
             1..=2_592_000 => Some(Self(seconds)),
@@ -185,13 +182,11 @@ impl Lease {
     }
 
     /// The seconds.
-    #[must_use]
     pub const fn seconds(self) -> u64 {
         self.0
     }
 
     /// The lease as a duration.
-    #[must_use]
     pub const fn duration(self) -> Duration {
         Duration::from_secs(self.0)
     }
@@ -281,7 +276,6 @@ impl Default for ClaimState {
 
 impl Own {
     /// Whether a claim is ours.
-    #[must_use]
     pub fn made(&self, claim: &Claim) -> bool {
         self.holding == claim.holding && self.owner == claim.who.owner
     }
@@ -289,7 +283,6 @@ impl Own {
 
 impl Reading {
     /// The time since an earlier reading; none when that was in another run of the system.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Option<Duration> {
         let passed = self.milliseconds.checked_sub(earlier.milliseconds)?;
         (self.boot == earlier.boot).then_some(Duration::from_millis(passed))

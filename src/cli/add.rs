@@ -145,7 +145,6 @@ pub struct ContextOptions {
 
 impl ContextOptions {
     /// Whether the prompt comes from stdin.
-    #[must_use]
     pub fn reads_stdin(&self) -> bool {
         self.prompt.as_deref() == Some("-") || self.prompt_file.as_deref() == Some("-")
     }
@@ -337,7 +336,6 @@ pub struct ProgramOptions {
 impl ProgramOptions {
     /// The number of attempts, the first included: one, unless an option turned retries on.
     /// `claims` says whether a claim was asked for, which turns retries on.
-    #[must_use]
     pub fn attempts(&self, claims: bool) -> u32 {
         let is_on = claims || self.owner.is_some() || self.owner_probe.is_some();
         let by_default = if is_on { DEFAULT_ATTEMPTS } else { 1 };
@@ -345,13 +343,11 @@ impl ProgramOptions {
     }
 
     /// The pause before a retry.
-    #[must_use]
     pub fn retry_delay(&self) -> Duration {
         self.retry_delay.unwrap_or(DEFAULT_RETRY_DELAY)
     }
 
     /// The time limit of a probe.
-    #[must_use]
     pub fn probe_timeout(&self) -> Duration {
         self.probe_timeout.unwrap_or(DEFAULT_PROBE_TIMEOUT)
     }

@@ -23,7 +23,6 @@ const ZSH: &str = include_str!("completions/git.zsh");
 const FISH: &str = include_str!("completions/git.fish");
 
 /// Returns the completions of a shell, as its standard place takes them.
-#[must_use]
 pub fn completions(shell: Shell) -> String {
     match shell {
         Shell::Bash => without_registration(&generated(shell, BASH_NAME)) + BASH,

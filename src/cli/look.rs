@@ -317,7 +317,6 @@ pub struct Verify {
 
 impl Verify {
     /// How findings are judged.
-    #[must_use]
     pub const fn verify_options(&self) -> VerifyOptions {
         VerifyOptions {
             net: self.net,

@@ -78,7 +78,6 @@ pub fn pages(sections: impl Fn(&str) -> String, json: impl Fn(&str) -> String) -
 /// Returns the page that a command line asks for with `--help` (not with `-h`), for a terminal
 /// on which man can show it: `git-agentwt-add` for `add --help`, also by an alias. The arguments
 /// are those after the program's name.
-#[must_use]
 pub fn page_asked_for(arguments: &[OsString]) -> Option<String> {
     let mut verb = None;
     let mut is_asked = false;

@@ -78,7 +78,6 @@ pub struct WaitOption {
 
 impl AnswerOutput {
     /// The requested form, and whether records end with NUL.
-    #[must_use]
     pub fn form(&self) -> (Format, bool) {
         let short = self.json.then_some(Format::Json);
         (self.format.or(short).unwrap_or_default(), false)
@@ -88,7 +87,6 @@ impl AnswerOutput {
 impl ListOutput {
     /// The requested form, and whether records end with NUL; `-z` alone requests
     /// [`Format::Porcelain`].
-    #[must_use]
     pub fn form(&self) -> (Format, bool) {
         let json = self.json.then_some(Format::Json);
         let porcelain = (self.porcelain || self.nul).then_some(Format::Porcelain);

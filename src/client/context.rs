@@ -47,7 +47,6 @@ pub enum Root<'c> {
 
 impl Context<'_> {
     /// The text of the file. `also` is a paragraph of the client's own, for our part.
-    #[must_use]
     pub fn render(&self, also: Option<&str>) -> Vec<u8> {
         let mut out = self.prompt.to_vec();
         if !out.is_empty() {

@@ -75,7 +75,6 @@ impl PartialEq for AgentProgram {
 }
 
 /// Finds the program of this name.
-#[must_use]
 pub fn named(name: &str) -> Option<&'static AgentProgram> {
     ALL.iter().find(|program| program.name == name)
 }

@@ -17,7 +17,6 @@ pub struct ClientsAnswer {
 }
 
 /// Answers with all agent programs.
-#[must_use]
 pub fn run() -> ClientsAnswer {
     ClientsAnswer {
         clients: client::ALL.iter().collect(),

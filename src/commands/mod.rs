@@ -89,7 +89,6 @@ pub struct Outcome<A> {
 
 impl<A> Outcome<A> {
     /// Makes the outcome of a command that did what was asked.
-    #[must_use]
     pub const fn done(answer: A) -> Self {
         Self {
             answer,
@@ -99,7 +98,6 @@ impl<A> Outcome<A> {
     }
 
     /// The same outcome with another answer.
-    #[must_use]
     pub fn map<B>(self, convert: impl FnOnce(A) -> B) -> Outcome<B> {
         Outcome {
             answer: convert(self.answer),
@@ -131,7 +129,6 @@ impl Session {
 
     /// Where no repository is around, starts in the directory that keeps the records of what is made
     /// without one.
-    #[must_use]
     pub fn or_in_parent_dir(self) -> Self {
         let is_nowhere = matches!(
             self.repository_at(&self.start),
@@ -186,7 +183,6 @@ impl Session {
     }
 
     /// The signal that came, if any.
-    #[must_use]
     pub fn interrupted(&self) -> Option<Interrupted> {
         match self.signal.load(Ordering::SeqCst) {
             0 => None,
@@ -221,7 +217,6 @@ impl Session {
     }
 
     /// The present, RFC 3339 in UTC, in whole seconds.
-    #[must_use]
     pub fn now() -> String {
         let now = jiff::Timestamp::now();
         let whole = jiff::Timestamp::from_second(now.as_second()).unwrap_or(now);
@@ -229,7 +224,6 @@ impl Session {
     }
 
     /// The path of a directory that a user named, absolute.
-    #[must_use]
     pub fn resolve(&self, path: &Utf8Path) -> Utf8PathBuf {
         self.start.join(path)
     }

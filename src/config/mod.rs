@@ -136,13 +136,11 @@ impl Default for FileSyncConfig {
 
 impl FileSyncConfig {
     /// The most that one file may have, in bytes.
-    #[must_use]
     pub const fn max_file_bytes(&self) -> u64 {
         self.max_file_size_mb.saturating_mul(BYTES_PER_MB)
     }
 
     /// The most that all files may have together, in bytes.
-    #[must_use]
     pub const fn max_total_bytes(&self) -> u64 {
         self.max_total_size_mb.saturating_mul(BYTES_PER_MB)
     }

@@ -6,7 +6,6 @@ use miette::{GraphicalReportHandler, GraphicalTheme};
 use super::*;
 
 /// Renders an error as a terminal of 80 columns without colours shows it.
-#[must_use]
 #[track_caller]
 pub(super) fn rendered(error: &ConfigError) -> String {
     let mut out = String::new();

@@ -21,7 +21,6 @@ pub trait Choice: Copy + Sized + 'static {
     fn as_str(self) -> &'static str;
 
     /// Finds the value that has exactly this word.
-    #[must_use]
     fn parse(word: &str) -> Option<Self> {
         Self::ALL
             .iter()

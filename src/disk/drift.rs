@@ -82,7 +82,6 @@ pub fn drift_of(
 
 /// Whether these stat data of what stands at the path of a placed file prove that it is what was
 /// placed. Of a directory only that it is one.
-#[must_use]
 pub fn is_proven(placed: &Placed, file: &PlacedFile, now: &Stat) -> bool {
     let proven = file.kind == PlacedKind::Directory || placed.proves(file, now);
     proven && resembles(file.kind, &file.stat, now, OF_COPY)
@@ -108,7 +107,6 @@ pub fn is_unchanged(
 
 /// Whether the source of a placed file still is what was placed, by its content. What cannot be
 /// read is something else.
-#[must_use]
 pub fn at_source(source: &Utf8Path, file: &PlacedFile) -> There {
     if file.kind == PlacedKind::Directory {
         // it can always be made again
@@ -157,7 +155,6 @@ impl Proof<'_> {
     }
 
     /// What of a regular file is not as it was placed. What cannot be read is other content.
-    #[must_use]
     pub fn difference(&self, worktree: &Utf8Path, file: &PlacedFile) -> Difference {
         let look = || -> io::Result<Difference> {
             let mut here = Directories::open(worktree).map_err(|error| error.source)?;

@@ -26,7 +26,6 @@ pub struct Tried {
 /// Returns the name of the file system of a directory, as mount(8) has it; none when it is of a
 /// kind that is not listed here.
 #[cfg(target_os = "linux")]
-#[must_use]
 pub fn kind(directory: &Utf8Path) -> Option<&'static str> {
     /// statfs(2), and `magic.h` of Linux.
     const KINDS: [(u32, &str); 24] = [
@@ -71,7 +70,6 @@ pub fn kind(directory: &Utf8Path) -> Option<&'static str> {
 
 /// Returns nothing: kinds are only told apart on Linux.
 #[cfg(not(target_os = "linux"))]
-#[must_use]
 pub fn kind(_directory: &Utf8Path) -> Option<&'static str> {
     None
 }
@@ -79,14 +77,12 @@ pub fn kind(_directory: &Utf8Path) -> Option<&'static str> {
 /// Whether a file there can be written to and keep its times: through a map (mmap(2)) of which the
 /// page was read before. A file system with a disk below it takes such a page for clean and notes
 /// the first write to it; one in memory need not.
-#[must_use]
 pub fn leaves_no_trace(directory: &Utf8Path) -> bool {
     matches!(kind(directory), Some("tmpfs" | "ramfs"))
 }
 
 /// Whether whatever is made, removed or renamed in a directory there changes its change time, as far
 /// as we know: of others, what is in a directory is read each time.
-#[must_use]
 pub fn notes_names(directory: &Utf8Path) -> bool {
     let kind = kind(directory);
     matches!(
@@ -187,7 +183,6 @@ const BLOCK: u64 = 512;
 /// Returns the bytes that each of these directories takes with everything below, in blocks of the
 /// disk, as du(1) counts. A file with several names in a directory counts once there; no link is
 /// followed. None where something cannot be read.
-#[must_use]
 pub fn usage(directories: &[&Utf8Path]) -> Vec<Option<u64>> {
     let start = || Ok::<_, std::convert::Infallible>(());
     let measured = map_parallel(directories, start, |(), one| Ok(measure(one).ok()));

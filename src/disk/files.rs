@@ -52,7 +52,6 @@ fn is_missing(error: &std::io::Error) -> bool {
 }
 
 /// Whether a pipe stands at a path, through links: whoever opens one waits.
-#[must_use]
 pub fn is_pipe(path: &Utf8Path) -> bool {
     use std::os::unix::fs::FileTypeExt as _;
     std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
@@ -241,7 +240,6 @@ pub fn remove_if_empty(directory: &Utf8Path) {
 }
 
 /// Whether a path is a directory with nothing in it, whatever names are.
-#[must_use]
 pub fn is_empty(directory: &Utf8Path) -> bool {
     std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none())
 }
@@ -283,19 +281,16 @@ pub fn entries(directory: &std::path::Path) -> Result<Vec<(std::ffi::OsString, b
 }
 
 /// Whether anything stands at a path, a dangling link too.
-#[must_use]
 pub fn exists(path: &Utf8Path) -> bool {
     stands(path.as_std_path())
 }
 
 /// Whether anything stands at a path that need not be UTF-8, a dangling link too.
-#[must_use]
 pub fn stands(path: &std::path::Path) -> bool {
     std::fs::symlink_metadata(path).is_ok()
 }
 
 /// Whether a directory stands at a path, through links.
-#[must_use]
 pub fn is_directory(path: &Utf8Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
@@ -343,7 +338,6 @@ impl Temporary {
     }
 
     /// Its path.
-    #[must_use]
     pub fn path(&self) -> &Utf8Path {
         debug_assert!(self.held.path().is_absolute());
         &self.path
@@ -351,7 +345,6 @@ impl Temporary {
 }
 
 /// Whether two directories are on one file system, as far as their device numbers tell.
-#[must_use]
 pub fn on_one_file_system(one: &Utf8Path, other: &Utf8Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let device = |path: &Utf8Path| std::fs::metadata(path).map(|metadata| metadata.dev()).ok();
@@ -398,13 +391,11 @@ pub enum Opened {
 }
 
 /// Whether a directory stands at a path that need not be UTF-8; a link is none.
-#[must_use]
 pub fn stands_directory(path: &std::path::Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|there| there.is_dir())
 }
 
 /// The stat data of what stands at a path, none when nothing is there; a link is not followed.
-#[must_use]
 pub fn stat(path: &Utf8Path) -> Option<crate::manifest::Stat> {
     let metadata = std::fs::symlink_metadata(path).ok()?;
     Some(super::stat::stat_of(&metadata))
@@ -412,7 +403,6 @@ pub fn stat(path: &Utf8Path) -> Option<crate::manifest::Stat> {
 
 /// When what stands at a path was last written, in seconds since the epoch; none when nothing is
 /// there.
-#[must_use]
 pub fn modified(path: &Utf8Path) -> Option<i64> {
     let stat = super::stat::stat_of(&std::fs::symlink_metadata(path).ok()?);
     Some(stat.mtime.div_euclid(1_000_000_000))
@@ -420,7 +410,6 @@ pub fn modified(path: &Utf8Path) -> Option<i64> {
 
 /// Says how what stands at a path is, without reading it: its kind, size and time; empty when
 /// nothing is there.
-#[must_use]
 pub fn stamp(path: &std::path::Path) -> String {
     std::fs::symlink_metadata(path).map_or_else(
         |_| String::new(),

@@ -224,7 +224,6 @@ impl LockFile {
     }
 
     /// Whether somebody has it; nothing is changed to find out.
-    #[must_use]
     pub fn is_held(&self) -> bool {
         let Ok(open) = File::open(&self.path) else {
             return false;
@@ -234,7 +233,6 @@ impl LockFile {
     }
 
     /// The process that has it, as far as it said.
-    #[must_use]
     pub fn holder(&self) -> Option<u32> {
         let text = std::fs::read_to_string(&self.path).ok()?;
         text.trim().parse().ok()

@@ -105,7 +105,6 @@ impl Drop for LockedFile {
 
 /// Returns the lock files of a directory, and below it if it is to be looked `deep`, with their age
 /// in seconds, sorted; what cannot be read has none.
-#[must_use]
 pub fn lock_files(directory: &Utf8Path, deep: bool) -> Vec<(Utf8PathBuf, u64)> {
     let depth = (!deep).then_some(1);
     let walk = WalkBuilder::new(directory)

@@ -190,7 +190,6 @@ impl DirectoryModes {
     }
 
     /// These ones, each once.
-    #[must_use]
     pub fn new(modes: impl Iterator<Item = (RepoPath, u32)>) -> Self {
         let mut modes: Vec<_> = modes.collect();
         modes.sort_unstable();
@@ -206,7 +205,6 @@ impl DirectoryModes {
     }
 
     /// Keeps only those that their owner cannot write to.
-    #[must_use]
     pub fn closed(mut self) -> Self {
         self.0.retain(|(_, mode)| mode & 0o700 != 0o700);
         self

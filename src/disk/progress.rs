@@ -56,7 +56,6 @@ impl Progress {
     }
 
     /// Returns how many bytes are copied, and how many are to be.
-    #[must_use]
     pub fn reached(&self) -> (u64, Option<u64>) {
         (self.bar.position(), self.bar.length())
     }

@@ -91,7 +91,6 @@ fn look(file: &Utf8Path) -> Option<Look> {
 }
 
 /// Whether something was changed after a file was made, or at the same time.
-#[must_use]
 pub fn is_newer(path: &Utf8Path, file: &Utf8Path) -> bool {
     let modified = |path| look(path).map(|look| look.modified);
     modified(path) >= modified(file)

@@ -52,7 +52,6 @@ pub enum Walking {
 
 impl Walking {
     /// Takes what `GIT_AGENTWT_WALK` says, `full` or `fast`.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "fast" => Some(Self::Fast),
@@ -62,7 +61,6 @@ impl Walking {
     }
 
     /// Whether the stat data of what stands in a directory prove anything.
-    #[must_use]
     pub fn believes_in(self, directory: &Utf8Path) -> bool {
         match self {
             Self::Auto => !leaves_no_trace(directory),
@@ -72,7 +70,6 @@ impl Walking {
     }
 
     /// What the walk of a worktree believes.
-    #[must_use]
     pub const fn believe(self) -> Believe {
         match self {
             Self::Auto | Self::Fast => Believe::Manifest,
@@ -130,7 +127,6 @@ pub struct Names<'a> {
 
 impl<'a> Names<'a> {
     /// Those of a worktree that is walked from now on; none where directories do not tell.
-    #[must_use]
     pub fn known(walked: &'a Walked, root: &Utf8Path) -> Option<Self> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
         let now = i64::try_from(now.as_nanos()).ok()?;
@@ -159,7 +155,6 @@ pub struct Found {
 
 impl Found {
     /// Whether it is a file that was not read.
-    #[must_use]
     pub fn is_unread(&self) -> bool {
         self.entry.mode.is_regular() && self.entry.id == ObjectId::none()
     }
@@ -260,7 +255,6 @@ impl<'scope, 'a: 'scope> Begun<'scope, 'a> {
     }
 
     /// Takes part until there is nothing left, and returns what was found.
-    #[must_use]
     pub fn finish(mut self, submodules: &BTreeSet<RepoPath>) -> Scan {
         let walk = Walk {
             submodules: Some(submodules),

@@ -93,7 +93,6 @@ pub(super) const fn device_of(stat: &rustix::fs::Stat) -> u64 {
 }
 
 /// Takes the stat data out of the standard library's form.
-#[must_use]
 pub fn stat_of(metadata: &std::fs::Metadata) -> Stat {
     use std::os::unix::fs::MetadataExt;
     let time =

@@ -201,7 +201,6 @@ fn is_carried(key: &str) -> bool {
 
 /// Writes the settings of a repository that its clones have too, as a configuration file spells
 /// them. A relative URL is one of the repository's root.
-#[must_use]
 pub fn carried(settings: &[(String, String, BString)], root: &Utf8Path) -> Vec<u8> {
     let mut text = Vec::new();
     let own = settings.iter().filter(|(scope, ..)| scope == "local");

@@ -21,7 +21,6 @@ const AS_WE_SET_IT: &[(&[u8], &[u8])] = &[
 
 /// Returns what a `config.worktree` says beyond that its sparse-checkout is on: one `key=value`
 /// a line, in the order in which git reads them. A file that does not parse is returned as it is.
-#[must_use]
 pub fn meaning(bytes: &[u8]) -> Vec<u8> {
     let Ok(file) = parse(bytes, Source::Worktree) else {
         return bytes.to_vec();

@@ -89,7 +89,6 @@ pub const OWN_IDENTITY: &[(&str, &str)] = &[
 impl Git {
     /// Where git looks for the user's ignore rules when `core.excludesFile` is not set
     /// (gitignore(5)).
-    #[must_use]
     pub fn default_excludes_file() -> Option<Utf8PathBuf> {
         let config = directory_in("XDG_CONFIG_HOME");
         let config = config.or_else(|| Some(directory_in("HOME")?.join(".config")));

@@ -109,14 +109,12 @@ pub enum GitError {
 impl GitError {
     /// Whether a git was killed, which leaves its locks behind: the one that we started, or one
     /// that it started itself.
-    #[must_use]
     pub fn was_killed(&self) -> bool {
         matches!(self, Self::Failed { status, words, .. }
             if status.is_none() || words.contains("died of signal"))
     }
 
     /// Whether a lock file stopped git, and stayed for as long as it was waited for.
-    #[must_use]
     pub fn is_locked(&self) -> bool {
         matches!(self, Self::Failed { words, .. } if contention::lock_file(words).is_some())
     }

@@ -72,7 +72,6 @@ pub struct Headline {
 
 impl ObjectFormat {
     /// Parses what `git rev-parse --show-object-format` prints.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "sha1" => Some(Self::Sha1),
@@ -82,7 +81,6 @@ impl ObjectFormat {
     }
 
     /// The hash function that made an id.
-    #[must_use]
     pub fn of(id: &CommitId) -> Self {
         match id.as_str().len() {
             64 => Self::Sha256,
@@ -91,7 +89,6 @@ impl ObjectFormat {
     }
 
     /// The length of an id in bytes.
-    #[must_use]
     pub const fn length(self) -> usize {
         match self {
             Self::Sha1 => 20,
@@ -236,7 +233,6 @@ impl Objects {
     }
 
     /// The hash function.
-    #[must_use]
     pub const fn format(&self) -> ObjectFormat {
         self.format
     }
@@ -333,14 +329,12 @@ impl Objects {
     }
 
     /// Whether there is an object with this id.
-    #[must_use]
     pub fn has(&self, id: &ObjectId) -> bool {
         self.store
             .exists(&gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes()))
     }
 
     /// Says what kind of object an id names, if there is one.
-    #[must_use]
     pub fn kind_of(&self, id: &ObjectId) -> Option<Named> {
         let oid = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
         match self.store.try_header(&oid).ok()??.kind() {

@@ -46,7 +46,6 @@ pub fn index_info(info: &mut Vec<u8>, path: &[u8], entry: Option<Entry>, stage: 
 }
 
 /// Joins paths as the `-z --stdin` of git's commands takes them.
-#[must_use]
 pub fn nul_ended<'p>(paths: impl IntoIterator<Item = &'p RepoPath>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for path in paths {
@@ -105,7 +104,6 @@ impl Git {
 
     /// The same git on the files of a worktree, with an index of its own and the settings of the
     /// main worktree: what the worktree's own configuration names could have been planted.
-    #[must_use]
     pub fn on_files(&self, common_dir: &Utf8Path, worktree: &Utf8Path, index: &Utf8Path) -> Self {
         self.on(common_dir, Some(worktree)).with_index(index)
     }

@@ -76,7 +76,6 @@ impl GitVersion {
     pub const CONFIGURED_HOOKS: Self = Self(2, 54, 0);
 
     /// Parses what `git version` prints (`git version 2.39.5 (Apple Git-154)`).
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let number = text
             .strip_prefix("git version ")?
@@ -107,7 +106,6 @@ impl Git {
     }
 
     /// Git whose version is checked at the first start: many commands only read files.
-    #[must_use]
     pub fn unchecked(dir: &Utf8Path, runner: SharedRunner) -> Self {
         Self {
             dir: dir.to_owned(),
@@ -124,7 +122,6 @@ impl Git {
     }
 
     /// The same git in another directory, from which git finds the repository.
-    #[must_use]
     pub fn at(&self, dir: &Utf8Path) -> Self {
         Self {
             dir: dir.to_owned(),
@@ -135,7 +132,6 @@ impl Git {
     }
 
     /// The same git on exactly this git directory and work tree, whatever the work tree says.
-    #[must_use]
     pub fn on(&self, git_dir: &Utf8Path, work_tree: Option<&Utf8Path>) -> Self {
         Self {
             dir: work_tree.unwrap_or(git_dir).to_owned(),
@@ -146,14 +142,12 @@ impl Git {
     }
 
     /// The same git in another mode.
-    #[must_use]
     pub fn with_mode(&self, mode: Mode) -> Self {
         let git = self.clone();
         Self { mode, ..git }
     }
 
     /// The same git, which reports every call to this trace.
-    #[must_use]
     pub fn with_trace(self, trace: Trace) -> Self {
         Self { trace, ..self }
     }
@@ -165,13 +159,11 @@ impl Git {
     }
 
     /// The same git with another index file (`GIT_INDEX_FILE`, git(1)).
-    #[must_use]
     pub fn with_index(&self, file: &Utf8Path) -> Self {
         self.with([("GIT_INDEX_FILE", file.to_string())])
     }
 
     /// The same git, which also finds the objects that a push has brought before they are accepted.
-    #[must_use]
     pub fn with_quarantine(&self, quarantine: &Quarantine) -> Self {
         let git = self.with(quarantine.variables());
         let quarantine = Some(quarantine.clone());
@@ -179,7 +171,6 @@ impl Git {
     }
 
     /// The same git for calls to a server: each may take this long, and none prompts the user.
-    #[must_use]
     pub fn with_limit(&self, limit: Duration) -> Self {
         let git = self.with([("GIT_TERMINAL_PROMPT", "0".to_owned())]);
         let limit = Some(limit);
@@ -214,13 +205,11 @@ impl Git {
     }
 
     /// The directory in which it runs.
-    #[must_use]
     pub fn dir(&self) -> &Utf8Path {
         &self.dir
     }
 
     /// Opens a manual page as `git <command> --help` does; whether that worked.
-    #[must_use]
     pub fn open_manual(page: &str) -> bool {
         duct::cmd("man", [page])
             .unchecked()
@@ -229,7 +218,6 @@ impl Git {
     }
 
     /// The version of another git than the one on the search path; none without an answer.
-    #[must_use]
     pub fn version_of(program: &Utf8Path) -> Option<GitVersion> {
         let asked = duct::cmd(program.as_std_path(), ["version"])
             .stderr_null()
@@ -238,7 +226,6 @@ impl Git {
     }
 
     /// Whether the user lets git colour what goes to a terminal (`color.ui`, git-config(1)).
-    #[must_use]
     pub fn wants_colour() -> bool {
         let value = duct::cmd("git", ["config", "--get", "color.ui"])
             .stderr_null()

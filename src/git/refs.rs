@@ -40,7 +40,6 @@ pub struct ReflogEntry {
 
 impl ReflogEntry {
     /// Whether the command that logged it made the commit, and did not only go there.
-    #[must_use]
     pub fn made_a_commit(&self) -> bool {
         let reason = self.reason.as_str();
         let went = ["checkout:", "reset:", "branch:", "Branch:", "clone:"];
@@ -52,7 +51,6 @@ impl ReflogEntry {
 
     /// Judges a move by what the command that made it wrote into the log (`git update-ref` writes
     /// nothing, `git branch -f` "branch: Reset to …").
-    #[must_use]
     pub fn came_from_elsewhere(&self, name: &str, made_here: &dyn Fn(&CommitId) -> bool) -> bool {
         let reason = self.reason.as_str();
         let (command, words) = reason.split_once(':').unwrap_or((reason, ""));
@@ -80,14 +78,12 @@ impl ReflogEntry {
     }
 
     /// Whether a push to a remote moved a remote-tracking ref onto this commit (git-push(1)).
-    #[must_use]
     pub fn is_push_of(&self, commit: &CommitId) -> bool {
         self.id == *commit && self.reason.starts_with("update by push")
     }
 
     /// Whether HEAD went away from a commit that it named by itself, and from no branch: the
     /// entry before then names a commit that perhaps nothing else does.
-    #[must_use]
     pub fn left_a_detached_head(&self) -> bool {
         let from = self.reason.strip_prefix("checkout: moving from ");
         let from = from.and_then(|rest| rest.split(' ').next());
@@ -97,7 +93,6 @@ impl ReflogEntry {
 
 /// Parses the file of a reflog, the newest entry first. As git does, it passes over a line that is
 /// damaged, and over an entry that went to nothing.
-#[must_use]
 pub fn parse_reflog_file(bytes: &[u8]) -> Vec<ReflogEntry> {
     let lines = gix::refs::file::log::iter::forward(bytes).filter_map(Result::ok);
     let mut entries: Vec<ReflogEntry> = lines
@@ -341,7 +336,6 @@ impl Git {
     }
 
     /// Whether git takes this as the name of a branch (`git check-ref-format --branch`).
-    #[must_use]
     pub fn check_branch_name(&self, name: &str) -> bool {
         let full = format!("refs/heads/{name}");
         let is_previous = name.starts_with('@') && name.contains('{');

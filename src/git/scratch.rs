@@ -65,13 +65,11 @@ impl ScratchObjects {
     }
 
     /// Reads the objects of the repository and these, and writes here.
-    #[must_use]
     pub const fn objects(&self) -> &Objects {
         &self.objects
     }
 
     /// The file of a temporary index.
-    #[must_use]
     pub fn index(&self) -> Utf8PathBuf {
         self.directory.join("index")
     }
@@ -133,7 +131,6 @@ pub struct Quarantine {
 
 impl Quarantine {
     /// Takes a directory, if it stands directly in these objects (both without links in them).
-    #[must_use]
     pub fn in_objects(objects: &Utf8Path, directory: &Utf8Path) -> Option<Self> {
         (directory.parent() == Some(objects)).then(|| Self {
             directory: directory.to_owned(),
@@ -144,7 +141,6 @@ impl Quarantine {
 
     /// Takes a directory of our own beside these objects: what git writes goes there, and nothing
     /// of it stays once the directory is removed.
-    #[must_use]
     pub fn apart(objects: &Utf8Path, directory: &Utf8Path) -> Self {
         Self {
             directory: directory.to_owned(),
@@ -154,7 +150,6 @@ impl Quarantine {
     }
 
     /// The directory.
-    #[must_use]
     pub fn directory(&self) -> &Utf8Path {
         &self.directory
     }

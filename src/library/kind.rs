@@ -31,7 +31,6 @@ pub enum Kind {
 
 impl Error {
     /// The kind of this error, which is finer than its exit status only where that says so.
-    #[must_use]
     pub fn kind(&self) -> Kind {
         let code = self.code().map(|code| code.to_string());
         match self.exit_code() {

@@ -68,7 +68,6 @@ impl Stat {
 
 impl Manifest {
     /// Writes the manifest.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(64 + self.items.len() * 72);
         out.extend_from_slice(HEAD);

@@ -6,7 +6,6 @@ use crate::answer::Paint;
 
 /// Renders an error for stderr. One with a source is shown with its line underlined; any other
 /// is a line, and a line of help.
-#[must_use]
 pub fn render(error: &dyn Diagnostic, paint: Paint, width: usize) -> String {
     if has_source(error) {
         let theme = match paint {

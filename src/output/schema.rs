@@ -8,7 +8,6 @@ use crate::commands;
 use crate::error::ErrorDocument;
 
 /// The JSON Schema of each document (`docs/schema/<document>.json`), by name.
-#[must_use]
 pub fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         of::<commands::add::AddAnswer>(),
@@ -52,7 +51,6 @@ fn of<A: Answer + JsonSchema>() -> (&'static str, Value) {
 }
 
 /// The section JSON of the man page of a command, in roff; empty if there is no document.
-#[must_use]
 pub fn man_section(command: &str) -> String {
     let schemas = schemas();
     let Some((name, schema)) = schemas.iter().find(|(name, _)| *name == command) else {

@@ -18,7 +18,6 @@ const HAS_SOURCE: u8 = 16;
 
 impl Placed {
     /// Writes the list.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(64 + self.files.len() * 160);
         out.extend_from_slice(HEAD);

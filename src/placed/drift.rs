@@ -38,13 +38,11 @@ pub struct Drift {
 
 impl Drift {
     /// Whether nothing moved.
-    #[must_use]
     pub const fn is_same(self) -> bool {
         matches!(self.here, Here::Same) && matches!(self.there, There::Same | There::None)
     }
 
     /// The words for it: `same`, or what moved, here first.
-    #[must_use]
     pub fn words(self) -> Vec<&'static str> {
         let here = match self.here {
             Here::Same => None,
@@ -65,7 +63,6 @@ impl Drift {
     }
 
     /// The words in one: `edited here, source newer`.
-    #[must_use]
     pub fn state(self) -> String {
         self.words().join(", ")
     }

@@ -10,7 +10,6 @@ const NEVER: i64 = i64::MAX;
 
 impl Placed {
     /// Whether the manifest stays as it is when the list is laid over it, whatever is tracked.
-    #[must_use]
     pub fn leaves(&self, manifest: &Manifest) -> bool {
         self.files.is_empty() && manifest.items().iter().all(|item| item.base.is_some())
     }
@@ -21,7 +20,6 @@ impl Placed {
     /// A path that is tracked by now, in any state that the worktree answers for, is a path like
     /// any other: it is left out of both, so that it is read, whatever was there untracked before.
     /// Both have their own settled time, and what one does not prove the later one does not prove.
-    #[must_use]
     pub fn laid_over(
         mut self,
         manifest: Manifest,
@@ -61,7 +59,6 @@ impl Placed {
     }
 
     /// Whether it is a directory in which something was placed: the walk only finds empty ones.
-    #[must_use]
     pub fn is_filled(&self, file: &PlacedFile) -> bool {
         let inside = RepoPath::child(Some(&file.path), b"");
         let first = self.files.partition_point(|other| other.path < inside);

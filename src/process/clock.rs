@@ -22,7 +22,6 @@ const CLOCK: ClockId = ClockId::Boottime;
 const CLOCK: ClockId = ClockId::Monotonic;
 
 /// Reads the clock, and in which run of the system it counts.
-#[must_use]
 pub fn reading() -> Reading {
     let now = clock_gettime(CLOCK);
     let seconds = u64::try_from(now.tv_sec).unwrap_or_default();
@@ -50,7 +49,6 @@ fn boot() -> String {
 
 /// Makes a word of 32 letters that nobody has made before: the standard library's random keys
 /// (they are the system's, new for each process), with our number and the time.
-#[must_use]
 pub fn nonce() -> String {
     let now = clock_gettime(CLOCK);
     let mark = (std::process::id(), now.tv_sec, now.tv_nsec);

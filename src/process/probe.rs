@@ -64,13 +64,11 @@ impl SharedProber {
     }
 
     /// Answers before each retry.
-    #[must_use]
     pub fn ask(&self, question: &Question) -> Ownership {
         (self.ask)(question)
     }
 
     /// What it is, for messages.
-    #[must_use]
     pub fn title(&self) -> &str {
         &self.title
     }
@@ -112,7 +110,6 @@ const TICK: Duration = Duration::from_millis(20);
 
 impl CommandProber {
     /// Runs the command.
-    #[must_use]
     pub fn ask(&self, question: &Question) -> Ownership {
         match self.status(question) {
             Ok(Some(0)) => Ownership::Ours,
@@ -175,7 +172,6 @@ fn kill_group(running: &duct::Handle) {
 }
 
 /// Returns every program of this name on `PATH`, the one that would be started first.
-#[must_use]
 pub fn on_path(name: &str) -> Vec<Utf8PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let candidates = std::env::split_paths(&path).map(|directory| directory.join(name));
@@ -190,7 +186,6 @@ pub fn on_path(name: &str) -> Vec<Utf8PathBuf> {
 }
 
 /// Whether man(1) has this page; none where it cannot be started.
-#[must_use]
 pub fn shows_page(name: &str) -> Option<bool> {
     let asked = duct::cmd("man", ["-w", name])
         .stdin_null()

@@ -30,7 +30,6 @@ impl Process {
 
 /// A child of ours and all that it has started, as far as the system tells; nobody when there is no
 /// such child any more. Who has left it to live on, as a daemon does, is none of them.
-#[must_use]
 pub fn family(pid: u32) -> Vec<Process> {
     let parents = parents();
     let parent = |pid: u32| {
@@ -74,7 +73,6 @@ const OURS: &str = "git-agentwt";
 
 /// Starts our own program with these arguments, in the root directory and with nothing of the
 /// terminal; whether it was started. Nobody waits for it.
-#[must_use]
 pub fn start_detached(program: &Utf8Path, arguments: &[&str]) -> bool {
     if program.file_stem() != Some(OURS) {
         return false;

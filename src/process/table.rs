@@ -12,14 +12,12 @@ use std::time::{Duration, Instant};
 use camino::{Utf8Path, Utf8PathBuf};
 
 /// Returns the name of this host.
-#[must_use]
 pub fn host() -> String {
     let name = rustix::system::uname();
     name.nodename().to_string_lossy().into_owned()
 }
 
 /// Whether we run as root, for whom read-only bits have no effect.
-#[must_use]
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
@@ -60,7 +58,6 @@ pub(super) fn parent(pid: u32) -> Option<u32> {
 /// Returns what only this very process has, as long as its number means it: when it started, and
 /// in which run of the system; none when there is no such process.
 #[cfg(target_os = "linux")]
-#[must_use]
 pub fn started(pid: u32) -> Option<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let fields = stat(pid)?;
@@ -76,7 +73,6 @@ pub fn started(pid: u32) -> Option<String> {
 /// Returns what only this very process has, as long as its number means it: when it started, by
 /// ps(1); none when there is no such process.
 #[cfg(not(target_os = "linux"))]
-#[must_use]
 pub fn started(pid: u32) -> Option<String> {
     let asked = duct::cmd("ps", ["-o", "lstart=", "-p", &pid.to_string()])
         .stderr_null()
@@ -88,7 +84,6 @@ pub fn started(pid: u32) -> Option<String> {
 }
 
 /// Whether a process that was seen once still runs.
-#[must_use]
 pub fn is_alive(pid: u32, was_started: &str) -> bool {
     started(pid).is_some_and(|now| now == was_started)
 }
@@ -104,7 +99,6 @@ pub struct Inside {
 
 /// Finds the processes whose current directory or executable is in a directory, sorted by number;
 /// none where the system does not tell. Those of other users cannot be looked at, and say nothing.
-#[must_use]
 pub fn inside(directory: &Utf8Path) -> Option<Vec<Inside>> {
     let mut found = Vec::new();
     for pid in numbers()? {
@@ -120,7 +114,6 @@ pub fn inside(directory: &Utf8Path) -> Option<Vec<Inside>> {
 }
 
 /// Our own process and those that started it, as far up as the system tells.
-#[must_use]
 pub fn ancestors() -> Vec<u32> {
     let mut line = vec![std::process::id()];
     while let Some(pid) = line.last().copied()
@@ -137,7 +130,6 @@ pub fn ancestors() -> Vec<u32> {
 /// Counts the processes of this name (`comm`, proc(5)) whose current directory is this one or below;
 /// none where the system does not tell. Neither those that we started count, nor our own ancestors:
 /// the `git` that runs `git agentwt` holds no lock. Those of other users may be hidden.
-#[must_use]
 pub fn count_in(name: &str, directory: &Utf8Path) -> Option<usize> {
     let ours = ancestors();
     let is_other = |pid: &u32| {
@@ -151,7 +143,6 @@ pub fn count_in(name: &str, directory: &Utf8Path) -> Option<usize> {
 
 /// Which of these files a process of this host has open; none where the system does not tell. Those
 /// of other users are hidden from all but root.
-#[must_use]
 pub fn open_of(files: &[&Utf8Path]) -> Option<BTreeSet<Utf8PathBuf>> {
     let mut found = BTreeSet::new();
     for pid in numbers()? {

@@ -82,7 +82,6 @@ pub enum EntryKind {
 
 impl EntryKind {
     /// What an entry of this mode is.
-    #[must_use]
     pub const fn of(mode: Mode) -> Self {
         if mode.is_directory() {
             Self::Directory
@@ -169,19 +168,16 @@ impl Scope {
     }
 
     /// The user's rules, in the order given, without the built-in ones.
-    #[must_use]
     pub fn rules(&self) -> &[ScopeRule] {
         &self.rules[..self.users]
     }
 
     /// Whether letters match in either case.
-    #[must_use]
     pub const fn case(&self) -> Case {
         self.case
     }
 
     /// Whether its own rules let every path be seen, as far as that is plain from their text.
-    #[must_use]
     pub fn shows_all(&self) -> bool {
         let is_all = |rule: &ScopeRule| rule.list == RuleList::Read && rule.pattern == "**";
         let hides = |rule: &ScopeRule| rule.list == RuleList::Exclude;
@@ -189,19 +185,16 @@ impl Scope {
     }
 
     /// The access of one path, and the rule that decided.
-    #[must_use]
     pub fn verdict(&self, path: &RepoPath, kind: EntryKind) -> Verdict<'_> {
         self.classifier().verdict(path, kind)
     }
 
     /// Whether a file of this path is excluded: absent on purpose.
-    #[must_use]
     pub fn excludes_file(&self, path: &RepoPath) -> bool {
         self.verdict(path, EntryKind::File).access == Access::Excluded
     }
 
     /// Answers the same for many paths, fast when they are sorted.
-    #[must_use]
     pub fn classifier(&self) -> Classifier<'_> {
         Classifier::new(self)
     }

@@ -88,7 +88,6 @@ fn writable<'p>(
 
 /// Finds what a new worktree and the existing ones may both write; `ours` are the tracked files that
 /// the new one may.
-#[must_use]
 pub fn overlaps_of(
     scope: &Scope,
     worktrees: &[WorktreeScope],
@@ -105,7 +104,6 @@ pub fn overlaps_of(
 }
 
 /// Finds what any two worktrees may both write.
-#[must_use]
 pub fn overlaps_among(
     worktrees: &[WorktreeScope],
     tracked: &[(RepoPath, EntryKind)],
@@ -206,7 +204,6 @@ impl Overlap {
     }
 
     /// Every pair of worktrees that overlap.
-    #[must_use]
     pub fn pairs(&self) -> Vec<(&str, &str)> {
         let mut pairs = Vec::new();
         for (at, first) in self.first.iter().enumerate() {
@@ -226,7 +223,6 @@ impl Overlap {
 
     /// What both may write, in one line: the number of files and some names, or the patterns that
     /// meet.
-    #[must_use]
     pub fn summary(&self, shown: usize) -> String {
         if self.files.is_empty() {
             let patterns = some(self.patterns.iter().map(ToString::to_string), shown);
@@ -252,7 +248,6 @@ impl fmt::Display for SharedPatterns {
 }
 
 /// The first of them, and that there are more.
-#[must_use]
 pub fn some(mut all: impl ExactSizeIterator<Item = String>, shown: usize) -> String {
     let more = all.len().saturating_sub(shown);
     let mut text = all.by_ref().take(shown).collect::<Vec<_>>().join(", ");

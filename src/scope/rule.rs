@@ -83,7 +83,6 @@ pub struct ScopeRule {
 
 impl ScopeRule {
     /// Puts a rule together.
-    #[must_use]
     pub fn new(list: RuleList, pattern: impl Into<String>, origin: Origin) -> Self {
         Self {
             list,

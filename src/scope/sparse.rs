@@ -28,7 +28,6 @@ impl Scope {
     /// Renders the scope for a tree with these gitlinks (entries of mode 160000): exactly the paths
     /// that are not [`Excluded`](Access::Excluded) are in the sparse checkout. A gitlink gets a line
     /// where git's answer would depend on whether the submodule's directory is on disk.
-    #[must_use]
     pub fn sparse_patterns<P: Borrow<RepoPath>>(
         &self,
         gitlinks: impl IntoIterator<Item = P>,

@@ -33,7 +33,6 @@ pub struct Selected {
 
 impl Selected {
     /// Whether anything does.
-    #[must_use]
     pub fn any(&self) -> bool {
         self.is_included || !self.patterns.is_empty()
     }
@@ -97,7 +96,6 @@ impl Matcher {
     }
 
     /// What selects a path: a directory that is selected selects everything below.
-    #[must_use]
     pub fn selected(&self, path: &RepoPath, is_directory: bool) -> Selected {
         let mut patterns = self.patterns.matches_candidate(&candidate(path));
         patterns.retain(|glob| {
@@ -116,7 +114,6 @@ impl Matcher {
     }
 
     /// Whether something can be selected in a directory.
-    #[must_use]
     pub fn enters(&self, directory: &RepoPath) -> bool {
         let candidate = candidate(directory);
         self.ways.is_match_candidate(&candidate)
@@ -125,7 +122,6 @@ impl Matcher {
     }
 
     /// Whether a pattern names a path as a directory on the way to what the pattern selects.
-    #[must_use]
     pub fn names_as_directory(&self, path: &RepoPath) -> bool {
         self.named.is_match_candidate(&candidate(path))
     }

@@ -93,7 +93,6 @@ impl Pattern {
     }
 
     /// The same pattern, which may match nothing.
-    #[must_use]
     pub fn optional(self) -> Self {
         Self {
             is_optional: true,
@@ -102,26 +101,22 @@ impl Pattern {
     }
 
     /// The pattern of the memory bank, which may be absent.
-    #[must_use]
     pub fn memory_bank() -> Self {
         let pattern = Self::parse(MEMORY_BANK, PatternOrigin::BuiltIn);
         pattern.expect("because a test parses it").optional()
     }
 
     /// The glob as it was written.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Who wrote it.
-    #[must_use]
     pub const fn origin(&self) -> &PatternOrigin {
         &self.origin
     }
 
     /// Whether it may match nothing (`optional_patterns`).
-    #[must_use]
     pub const fn is_optional(&self) -> bool {
         self.is_optional
     }
@@ -225,7 +220,6 @@ fn without_escapes(glob: &str) -> String {
 }
 
 /// Shows a pattern in a message, not more than people read.
-#[must_use]
 pub fn shown_pattern(text: &str) -> String {
     let most = text.char_indices().nth(200);
     let most = most.map_or(text.len(), |(at, _)| at);

@@ -126,7 +126,6 @@ impl SyncPlan {
     }
 
     /// How many bytes are copied.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         let files = self
             .copy
@@ -138,7 +137,6 @@ impl SyncPlan {
 
 /// The permission bits that a file with these has in a worktree: what may not be edited cannot
 /// be written.
-#[must_use]
 pub const fn bits(mode: u32, access: Access) -> u32 {
     match access {
         Access::Write => mode & 0o7777,

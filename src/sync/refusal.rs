@@ -56,13 +56,11 @@ impl SyncRefusal {
     }
 
     /// Something is there that is never copied, or never replaced.
-    #[must_use]
     pub fn blocked(message: String, help: String) -> Self {
         Self::Blocked { message, help }
     }
 
     /// A hook of the user's created these files while the worktree was created.
-    #[must_use]
     pub fn made_by_hook(name: &str, paths: &[RepoPath]) -> Self {
         let files = list(paths);
         Self::blocked(
@@ -105,7 +103,6 @@ pub(super) fn optional(pattern: &Pattern) -> String {
 }
 
 /// The first few names.
-#[must_use]
 pub fn list(names: &[RepoPath]) -> String {
     let shown: Vec<String> = names.iter().take(SHOWN).map(ToString::to_string).collect();
     let mut text = shown.join(", ");

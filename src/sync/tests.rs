@@ -15,7 +15,6 @@ fn matcher(glob: &str, case: Case) -> Matcher {
 }
 
 /// Whether a pattern selects a path, as a walk from the root finds out.
-#[must_use]
 #[track_caller]
 fn selects_in(glob: &str, path: &str, case: Case) -> bool {
     let matcher = matcher(glob, case);
@@ -32,7 +31,6 @@ fn selects_in(glob: &str, path: &str, case: Case) -> bool {
     is_selected && is_entered
 }
 
-#[must_use]
 #[track_caller]
 fn selects(glob: &str, path: &str) -> bool {
     selects_in(glob, path, Case::Sensitive)

@@ -258,7 +258,6 @@ fn one(objects: &Objects, id: &CommitId, abandoned: bool) -> Result<OwnCommit, W
 }
 
 /// What differs from HEAD, on disk or else in the index: what nobody has committed.
-#[must_use]
 pub fn uncommitted(known: &Worktree, survey: &Survey, with_ignored: bool) -> Vec<Change> {
     let states = &survey.states;
     let manifest = &states.manifest;

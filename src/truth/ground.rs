@@ -418,7 +418,6 @@ pub struct Effort(Option<RefCell<Vec<String>>>);
 
 impl Effort {
     /// Goes on without what cannot be read (`--best-effort`).
-    #[must_use]
     pub fn best() -> Self {
         Self(Some(RefCell::default()))
     }
@@ -452,7 +451,6 @@ impl Effort {
     }
 
     /// What is missing, in the words of the failures; nothing when the answer is whole.
-    #[must_use]
     pub fn missing(&self) -> Vec<String> {
         let all = self.0.as_ref();
         all.map(|all| all.borrow().clone()).unwrap_or_default()

@@ -185,7 +185,6 @@ pub fn in_rebase(record: &Record) -> bool {
 }
 
 /// Whether several commits are being picked or reverted (git-cherry-pick(1), "SEQUENCER").
-#[must_use]
 pub fn in_sequence(record: &Record) -> bool {
     files::exists(&record.admin_dir.join("sequencer"))
 }

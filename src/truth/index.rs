@@ -29,7 +29,6 @@ pub struct IndexState {
 
 impl IndexState {
     /// Compares an index with the base; none is damaged.
-    #[must_use]
     pub fn compare(known: &Worktree, manifest: &Manifest, index: Option<&OpenIndex>) -> Self {
         let mut comparing = Comparing::new(known, manifest);
         let compared = index.and_then(|index| {

@@ -64,7 +64,6 @@ pub fn fingerprint(
 
 /// Names the files of the private git directory in whose place a pipe stands: whoever opens one
 /// waits for ever.
-#[must_use]
 pub fn pipes(record: &Record) -> Vec<&'static str> {
     let all = [
         "HEAD",
@@ -173,7 +172,6 @@ pub fn changed_files(
 }
 
 /// Says of a worktree that its record was removed: what it changed can no longer be told.
-#[must_use]
 pub fn without_record(lost: &Lost) -> ChangeSet {
     let said = "the record was removed: what was changed can no longer be told";
     let place = Place::Git(format!("agentwt/worktrees/{}", lost.name).into());
@@ -193,7 +191,6 @@ fn has_hooks(record: &Record) -> bool {
 
 /// Finds commits that were made here and that the journal does not have: no hook ran for them.
 /// A worktree without hooks has no journal, and nothing is missing.
-#[must_use]
 pub fn past_the_hooks(record: &Record, journal: Option<&Journal>, heads: &Heads) -> Option<Change> {
     if !has_hooks(record) {
         return None;
@@ -215,7 +212,6 @@ pub fn past_the_hooks(record: &Record, journal: Option<&Journal>, heads: &Heads)
 }
 
 /// Finds the lock of the worktree's index, if it is there. A git that runs now may hold it.
-#[must_use]
 pub fn lock(record: &Record) -> Option<Change> {
     let file = record.admin_dir.join(INDEX_LOCK);
     let said = "it keeps git from changing the index; if no git runs there, remove it";
@@ -223,7 +219,6 @@ pub fn lock(record: &Record) -> Option<Change> {
 }
 
 /// Finds the marks with which an index hides paths from git.
-#[must_use]
 pub fn index_marks(index: &IndexState) -> Option<Change> {
     let mut all: Vec<String> = Vec::new();
     for flag in [Seen::AssumeUnchanged, Seen::SkipWorktree] {
@@ -247,7 +242,6 @@ const NOT_A_CLONE: &str =
     "its .git is not the repository any more that `add` made: what was committed cannot be told";
 
 /// Finds what is wrong with the worktree's own `.git` file and its private git directory.
-#[must_use]
 pub fn broken_links(repository: &Repository, record: &Record) -> Option<Change> {
     let (is_whole, said) = match record.strategy {
         Strategy::Clone => (repository.is_clone(), NOT_A_CLONE),

@@ -60,7 +60,6 @@ pub struct Upstream {
 
 impl Position {
     /// The base of the worktree, with how far the base branch moved.
-    #[must_use]
     pub fn base(&self, commit: &CommitId, revision: &str) -> BaseField {
         let branch = self.base_branch.as_ref();
         BaseField {
@@ -73,7 +72,6 @@ impl Position {
 
 impl Upstream {
     /// How the upstream differs; none if it does not.
-    #[must_use]
     pub fn difference(&self) -> Option<String> {
         let name = &self.name;
         match (self.ahead, self.behind) {

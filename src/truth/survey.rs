@@ -64,7 +64,6 @@ pub struct States {
 impl Survey {
     /// Paths whose index or disk is not what HEAD has, ignored files apart: what nobody has
     /// committed.
-    #[must_use]
     pub fn uncommitted(&self, known: &Worktree) -> Vec<RepoPath> {
         let states = &self.states;
         let mut paths: BTreeSet<&RepoPath> = states.disk.keys().chain(states.head.keys()).collect();
@@ -89,7 +88,6 @@ impl Survey {
     }
 
     /// What stands at the path of a placed file; what is as it was placed has no id.
-    #[must_use]
     pub fn placed_entry(&self, path: &RepoPath) -> Option<Entry> {
         if let Some(entry) = self.states.disk.get(path) {
             return *entry;
@@ -103,7 +101,6 @@ impl Survey {
     }
 
     /// Paths of which something is staged that is neither in HEAD nor on disk.
-    #[must_use]
     pub fn staged_only(&self) -> Vec<RepoPath> {
         let states = &self.states;
         let at = |delta: &Delta, path: &RepoPath| entry_in(&states.manifest, delta, path);
@@ -123,14 +120,12 @@ impl Survey {
     }
 
     /// How many ignored files are there, that were not when the worktree was made.
-    #[must_use]
     pub fn ignored(&self) -> usize {
         self.ignored_paths().count()
     }
 
     /// Where the ignored files are, each place with the bytes in it, the largest first: a directory
     /// that the base does not have (`target/`), or a file in one that it has.
-    #[must_use]
     pub fn ignored_by_place(&self) -> Vec<(String, u64)> {
         let states = &self.states;
         let mut places: BTreeMap<String, u64> = BTreeMap::new();
@@ -151,7 +146,6 @@ impl Survey {
 
     /// Directories with something named `.git` inside: no commit of ours can hold that, as git
     /// takes no such path, and it may be a repository with a history of its own.
-    #[must_use]
     pub fn nested(&self) -> Vec<RepoPath> {
         let there = self.states.disk.iter().filter(|(_, entry)| entry.is_some());
         let mut found = Vec::new();

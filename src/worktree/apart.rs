@@ -59,7 +59,6 @@ impl Apart {
 
 /// A path as `objects/info/alternates` and a configuration take it, whatever is in it
 /// (gitrepository-layout(5), git-config(1)).
-#[must_use]
 pub fn quoted(path: &Utf8Path) -> String {
     let text = path.as_str();
     let text = text.replace('\\', "\\\\").replace('"', "\\\"");

@@ -36,7 +36,6 @@ pub fn load_named(
 }
 
 /// The bytes of a word.
-#[must_use]
 pub fn bytes_of(word: OsString) -> BString {
     Vec::from_os_string(word)
         .unwrap_or_else(|word| word.to_string_lossy().into_owned().into())
@@ -45,7 +44,6 @@ pub fn bytes_of(word: OsString) -> BString {
 
 /// Where relative paths begin: the directory that the command started in, below the root of the
 /// worktree.
-#[must_use]
 pub fn prefix(repository: &Repository, worktree: Option<&Utf8PathBuf>) -> Vec<u8> {
     let root = worktree.filter(|path| repository.start.starts_with(path));
     let root = root.or(repository.toplevel.as_ref());

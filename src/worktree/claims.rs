@@ -492,7 +492,6 @@ pub fn started(pid: u32) -> Result<String, ClaimError> {
 }
 
 /// Gives back the claim of a worktree that is removed; a note when that fails.
-#[must_use]
 pub fn release_or_note(
     repository: &Repository,
     name: &WorktreeName,

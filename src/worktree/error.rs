@@ -137,7 +137,6 @@ pub enum WorktreeError {
 }
 
 /// The error of git in an error, if there is one.
-#[must_use]
 pub fn git_error(error: &Error) -> Option<&GitError> {
     match (error.find(), error.find()) {
         (Some(WorktreeError::Git(git)), _) | (_, Some(ClaimError::Git(git))) => Some(git),
@@ -290,7 +289,6 @@ impl Fault for ClaimError {
 
 impl ClaimError {
     /// Whether the claim is certainly not ours.
-    #[must_use]
     pub fn is_lost(&self) -> bool {
         self.exit_code() == ExitCode::OwnershipLost
     }

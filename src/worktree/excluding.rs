@@ -87,7 +87,6 @@ impl ExcludeFile {
     }
 
     /// Whether the worktree's configuration is another now.
-    #[must_use]
     pub const fn changed_config(&self) -> bool {
         self.configured.is_some()
     }

@@ -19,7 +19,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 impl Worktree {
     /// Whether it was removed since it was loaded. One whose removal was interrupted is still there.
-    #[must_use]
     pub fn is_gone(&self, repository: &Repository) -> bool {
         let lock = repository.home().name_lock(&self.record.name).path;
         let until = Instant::now() + PATIENCE;

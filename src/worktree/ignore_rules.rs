@@ -77,7 +77,6 @@ impl SharedFile {
     }
 
     /// Restores the file, unless another process has written it since; returns what failed.
-    #[must_use]
     pub fn undo(self) -> Option<String> {
         if self.before == self.after {
             return None;
@@ -151,7 +150,6 @@ fn write(repository: &Repository) -> Result<WrittenIgnoreRules, DiskError> {
 impl WrittenIgnoreRules {
     /// Undoes what was written, where it did not change since; directories if they are empty.
     /// Returns what could not be undone.
-    #[must_use]
     pub fn undo(self) -> Vec<String> {
         let mut left = Vec::new();
         // first what frees space: on a full disk the other can only be written then

@@ -49,7 +49,6 @@ impl Listing {
     }
 
     /// The paths, and how patterns match each.
-    #[must_use]
     pub fn kinds(&self) -> Vec<(RepoPath, EntryKind)> {
         let entries = self.entries.iter();
         let kind = |(path, entry): &(RepoPath, Entry)| (path.clone(), EntryKind::of(entry.mode));
@@ -57,7 +56,6 @@ impl Listing {
     }
 
     /// The access that a scope gives to each entry.
-    #[must_use]
     pub fn classify(&self, scope: &Scope) -> Classified<'_> {
         let mut classifier = scope.classifier();
         let access = |(path, entry): &(RepoPath, Entry)| {
@@ -71,7 +69,6 @@ impl Listing {
 
     /// The number of entries that each rule matches, in the order of the rules, and advice for the
     /// author of the scope.
-    #[must_use]
     pub fn coverage(&self, scope: &Scope) -> (Vec<usize>, Vec<String>) {
         let entries = self.entries.iter();
         let coverage =
@@ -97,7 +94,6 @@ impl<'a> Classified<'a> {
     }
 
     /// The number of files by access.
-    #[must_use]
     pub fn counts(&self) -> AccessCounts {
         let count = |access| self.accesses.iter().filter(|one| **one == access).count();
         AccessCounts {
@@ -108,7 +104,6 @@ impl<'a> Classified<'a> {
     }
 
     /// What may be written, and how patterns match it.
-    #[must_use]
     pub fn writable(&self) -> Vec<(RepoPath, EntryKind)> {
         let writable = self.entries().filter(|entry| entry.2 == Access::Write);
         writable

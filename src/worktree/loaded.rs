@@ -151,7 +151,6 @@ impl Worktree {
     /// The repository that this worktree works on: the one that made it, or, for a clone, the
     /// clone's own, seen from there. Where an agent has put something else in the place of a
     /// clone's `.git`, that is not believed: what is left is the repository around.
-    #[must_use]
     pub fn repository(&self, repository: &Repository) -> Repository {
         match self.record.strategy {
             Strategy::Clone if self.has_own_repository() => {
@@ -163,7 +162,6 @@ impl Worktree {
     }
 
     /// As [`Worktree::repository`]; a clone that lost what it started from is not believed either.
-    #[must_use]
     pub fn readable_repository(&self, repository: &Repository) -> Repository {
         let own = self.repository(repository);
         let base = &self.record.base.commit;
@@ -175,13 +173,11 @@ impl Worktree {
     }
 
     /// Whether this is a clone of which, in this repository, nothing is left to believe.
-    #[must_use]
     pub fn is_without(&self, repository: &Repository) -> bool {
         self.record.strategy == Strategy::Clone && !repository.is_clone()
     }
 
     /// Whether a clone's git directory is one: a directory that leads nowhere else.
-    #[must_use]
     pub fn has_own_repository(&self) -> bool {
         let git_dir = &self.record.admin_dir;
         let is_whole = ["objects", "refs"]
@@ -205,13 +201,11 @@ impl Worktree {
     }
 
     /// Git on exactly this worktree, for reading what verification believes.
-    #[must_use]
     pub fn hardened_git(&self, repository: &Repository) -> Git {
         self.git(repository).with_mode(Mode::Hardened)
     }
 
     /// Git on exactly this worktree, as the user has it.
-    #[must_use]
     pub fn git(&self, repository: &Repository) -> Git {
         // nothing can be started in a directory that is gone
         let path = Some(&*self.record.path).filter(|path| files::is_directory(path));
@@ -246,7 +240,6 @@ impl Worktree {
 
     /// Loads which directories have what this manifest says of the base and nothing else; none are
     /// known where that cannot be read.
-    #[must_use]
     pub fn walked(&self, manifest: &Manifest) -> Walked {
         let bytes = files::read(&self.dir.join(WALKED)).ok().flatten();
         let walked = bytes.and_then(|bytes| Walked::from_bytes(&bytes, manifest));
@@ -292,7 +285,6 @@ impl Worktree {
 
     /// Where what was placed at a path can be had again: in the main worktree, or, for context,
     /// in the record.
-    #[must_use]
     pub fn source_of(&self, repository: &Repository, file: &PlacedFile) -> Utf8PathBuf {
         match file.origin {
             Origin::Synced => repository.root.clone(),
@@ -371,7 +363,6 @@ impl Worktree {
     }
 
     /// How git's own files stand that move whenever git works here, or moves what the base follows.
-    #[must_use]
     pub fn activity(&self, repository: &Repository) -> Activity {
         let (admin, common) = (&self.record.admin_dir, &repository.common_dir);
         let mut watched = vec![common.join("packed-refs"), common.join("logs/HEAD")];
@@ -394,7 +385,6 @@ impl Worktree {
     }
 
     /// Loads the last verification, none when there was none or it cannot be read.
-    #[must_use]
     pub fn last_verification(&self) -> Option<LastVerification> {
         let bytes = files::read(&self.dir.join("verification.toml")).ok()??;
         from_text(std::str::from_utf8(&bytes).ok()?).ok()

@@ -70,7 +70,6 @@ impl fmt::Display for Owner {
 
 impl Owner {
     /// Creates an owner with the process that was named; none when that process does not run.
-    #[must_use]
     pub fn new(id: &str, pid: Option<u32>, since: String) -> Option<Self> {
         let process = match pid {
             Some(pid) => {
@@ -88,7 +87,6 @@ impl Owner {
     }
 
     /// Whether the owner is alive: only a process of this host can be looked at.
-    #[must_use]
     pub fn alive(&self) -> Alive {
         match &self.process {
             Some(known) if self.host == process::host() => {

@@ -85,7 +85,6 @@ pub struct Placing {
 
 impl Placing {
     /// What a plan says, in a worktree with these files placed before.
-    #[must_use]
     pub fn new(plan: &SyncPlan, before: Placed) -> Self {
         let item = |copy: &PlannedCopy| Item {
             path: copy.path.clone(),
@@ -113,7 +112,6 @@ impl Placing {
     }
 
     /// Whether there is nothing to place, and nothing to remember.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty() && self.before == Placed::default()
     }
@@ -134,13 +132,11 @@ pub struct PlacedNow {
 
 impl PlacedNow {
     /// Lets the files stay; what could not be tidied up.
-    #[must_use]
     pub fn keep(self) -> Vec<String> {
         self.settled.done()
     }
 
     /// Takes everything out again; what could not be.
-    #[must_use]
     pub fn take_back(self) -> Vec<String> {
         let _ = match self.list_before {
             Some(before) => files::write(&self.list, &before),
@@ -153,7 +149,6 @@ impl PlacedNow {
 
 /// Where files for a worktree are staged: beside it, and so on the same file system. No worktree
 /// of ours can have that name.
-#[must_use]
 pub fn staging(worktree: &Utf8Path) -> Utf8PathBuf {
     let name = worktree.file_name().unwrap_or("worktree");
     worktree.with_file_name(format!(".placing-{name}"))
@@ -161,7 +156,6 @@ pub fn staging(worktree: &Utf8Path) -> Utf8PathBuf {
 
 impl<'d> Destination<'d> {
     /// The place of a worktree, the lock of whose name is held.
-    #[must_use]
     pub fn new(
         repository: &'d Repository,
         known: &'d Worktree,
@@ -180,7 +174,6 @@ impl<'d> Destination<'d> {
     }
 
     /// Whether a killed call left something that has to be written down, or removed.
-    #[must_use]
     pub fn is_unfinished(&self) -> bool {
         files::exists(&self.record_dir.join(PLACING)) || files::exists(&staging(self.path))
     }

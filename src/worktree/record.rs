@@ -72,7 +72,6 @@ pub struct Record {
 
 impl Record {
     /// Creates the record of a new worktree of which nothing else is known.
-    #[must_use]
     pub fn new(name: WorktreeName, path: Utf8PathBuf, created: String) -> Self {
         Self {
             version: VERSION,
@@ -243,7 +242,6 @@ impl WatchedFile {
     ];
 
     /// Whether other worktrees share it.
-    #[must_use]
     pub const fn is_shared(self) -> bool {
         matches!(
             self,
@@ -252,7 +250,6 @@ impl WatchedFile {
     }
 
     /// Whether installing or removing our hooks changes it.
-    #[must_use]
     pub const fn is_of_our_hooks(self) -> bool {
         matches!(
             self,

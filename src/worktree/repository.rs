@@ -122,7 +122,6 @@ impl Repository {
 
     /// The clone that stands at `path`, seen from here: git, objects, refs, settings and hooks are
     /// its own; records, locks, the main worktree and where we are stay those of this repository.
-    #[must_use]
     pub fn clone_at(&self, path: &Utf8Path, format: ObjectFormat) -> Self {
         let home = self.home();
         let common_dir = path.join(".git");
@@ -138,13 +137,11 @@ impl Repository {
     }
 
     /// The repository that has the records, the locks and the main worktree.
-    #[must_use]
     pub fn home(&self) -> &Self {
         self.home.as_deref().unwrap_or(self)
     }
 
     /// Whether this is a clone, seen from the repository that made it.
-    #[must_use]
     pub const fn is_clone(&self) -> bool {
         self.home.is_some()
     }
@@ -163,7 +160,6 @@ impl Repository {
     }
 
     /// The main worktree, from which files are synced.
-    #[must_use]
     pub fn main_worktree(&self) -> MainWorktree<'_> {
         let home = self.home();
         MainWorktree {
@@ -175,25 +171,21 @@ impl Repository {
     }
 
     /// The directory of a worktree of ours.
-    #[must_use]
     pub fn worktree_path(&self, name: &WorktreeName) -> Utf8PathBuf {
         self.root.join(WORKTREES).join(name.as_str())
     }
 
     /// The directory of a worktree's record.
-    #[must_use]
     pub fn record_dir(&self, name: &WorktreeName) -> Utf8PathBuf {
         self.records_dir().join(name.as_str())
     }
 
     /// The directory of all records.
-    #[must_use]
     pub fn records_dir(&self) -> Utf8PathBuf {
         self.home().common_dir.join(RECORDS)
     }
 
     /// The lock for steps in which git writes shared files.
-    #[must_use]
     pub fn shared_lock(&self) -> LockFile {
         LockFile {
             path: self.home().common_dir.join("agentwt/lock"),
@@ -203,7 +195,6 @@ impl Repository {
     }
 
     /// The lock of one name.
-    #[must_use]
     pub fn name_lock(&self, name: &WorktreeName) -> LockFile {
         let locks = self.home().common_dir.join("agentwt/locks");
         LockFile {

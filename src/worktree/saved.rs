@@ -225,7 +225,6 @@ impl<'a> Saving<'a> {
 }
 
 /// The ref under which something is saved at a time.
-#[must_use]
 pub fn rescue_ref(name: &WorktreeName, time: &str) -> String {
     format!("refs/agentwt/rescue/{name}/{time}")
 }

@@ -13,7 +13,6 @@ use crate::placed::{PlacedFile, PlacedKind};
 use crate::scope::{Access, EntryKind, Scope};
 
 /// The sparse patterns of a scope, for a worktree with this index.
-#[must_use]
 pub fn sparse_patterns(scope: &Scope, index: &[IndexEntry]) -> Vec<u8> {
     let is_gitlink = |entry: &&IndexEntry| entry.entry.mode == Mode::Gitlink;
     let gitlinks = index.iter().filter(is_gitlink).map(|entry| &entry.path);
@@ -21,7 +20,6 @@ pub fn sparse_patterns(scope: &Scope, index: &[IndexEntry]) -> Vec<u8> {
 }
 
 /// The write bits that an access asks for; none for what is absent.
-#[must_use]
 pub const fn write_bits(access: Access) -> Option<WriteBits> {
     match access {
         Access::Excluded => None,
@@ -97,7 +95,6 @@ impl Worktree {
     }
 
     /// Lists the excluded tracked files that are on disk.
-    #[must_use]
     pub fn excluded_on_disk(&self, index: &[IndexEntry]) -> Vec<RepoPath> {
         let mut classifier = self.scope.classifier();
         let root = self.record.path.as_std_path();

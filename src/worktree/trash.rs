@@ -62,13 +62,11 @@ pub struct Trashed {
 
 impl Trashed {
     /// Its name in the trash.
-    #[must_use]
     pub fn id(&self) -> String {
         format!("{}-{}", self.name, self.time)
     }
 
     /// What the user sees of it: the directory below the root, or the ref.
-    #[must_use]
     pub fn shown(&self) -> String {
         match (&self.removal, &self.commits) {
             (None, Some((name, _))) => name.clone(),
@@ -92,7 +90,6 @@ impl Trashed {
 }
 
 /// The newest, or the one that is named.
-#[must_use]
 pub fn chosen<'t>(all: &'t [Trashed], named: Option<&str>) -> Option<&'t Trashed> {
     let meant = all
         .iter()
@@ -239,7 +236,6 @@ pub fn keep_commits(
 
 /// What a removal of exactly this worktree has decided that did not come to its end; none when
 /// there was none, or it cannot be read: then all is looked at again.
-#[must_use]
 pub fn begun(known: &Worktree) -> Option<Removal> {
     let bytes = files::read(&known.dir.join(REMOVING)).ok()??;
     let removal: Removal = from_text(std::str::from_utf8(&bytes).ok()?).ok()?;
@@ -247,7 +243,6 @@ pub fn begun(known: &Worktree) -> Option<Removal> {
 }
 
 /// Whether the private git directory is locked by us, not by the user.
-#[must_use]
 pub fn is_locked_by_us(admin: &Utf8Path) -> bool {
     let text = files::read(&admin.join("locked")).ok().flatten();
     text.is_some_and(|text| text == LOCKED.as_bytes())
@@ -384,7 +379,6 @@ pub fn load(repository: &Repository, one: &Trashed) -> Result<Option<Worktree>, 
 }
 
 /// Whether an interrupted removal or undo accounts for a directory in the trash.
-#[must_use]
 pub fn is_of_live_record(repository: &Repository, id: &str) -> bool {
     let names = crate::worktree::names(repository).unwrap_or_default();
     let mut names = names.iter().filter(|name| id.starts_with(name.as_str()));

@@ -40,7 +40,6 @@ pub struct Unfinished<'a> {
 }
 
 /// The file of an intent: older than everything that its `add` created.
-#[must_use]
 pub fn intent_file(repository: &Repository, name: &WorktreeName) -> Utf8PathBuf {
     repository.record_dir(name).join("intent.toml")
 }
@@ -91,7 +90,6 @@ fn keep_work(repository: &Repository, intent: &Intent) -> Result<(), Error> {
 impl Unfinished<'_> {
     /// Removes a worktree that nobody has worked in yet, and its branch if that is where we created
     /// it; returns what could not be removed. The shared lock is held.
-    #[must_use]
     pub fn remove(&self) -> Vec<String> {
         let Repository {
             common_dir, root, ..
@@ -219,7 +217,6 @@ fn lock_of(repository: &Repository, branch: &BranchName) -> Suspect {
 
 /// Reads the `.git` file that a private git directory names (gitrepository-layout(5)), which newer
 /// gits write relative to it; none when it names nothing yet.
-#[must_use]
 pub fn read_gitdir(admin_dir: &Utf8Path) -> Option<Utf8PathBuf> {
     let bytes = files::read(&admin_dir.join("gitdir")).ok()??;
     let text = String::from_utf8_lossy(bytes.trim_ascii_end()).into_owned();

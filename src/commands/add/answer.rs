@@ -86,7 +86,6 @@ pub struct ContextField {
 
 impl AddAnswer {
     /// Creates the answer for a recorded worktree.
-    #[must_use]
     pub fn new(done: Done, record: Record, files: AccessCounts) -> Self {
         Self {
             done,
@@ -111,7 +110,6 @@ impl AddAnswer {
     }
 
     /// Creates the answer for a new worktree.
-    #[must_use]
     pub fn planned(done: Done, plan: AddPlan, files: AccessCounts, synced: CopiesField) -> Self {
         let field = |file: &ContextFile| ContextField {
             path: PathField::from(&file.path),

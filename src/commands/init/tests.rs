@@ -7,7 +7,6 @@ use insta::assert_snapshot;
 use super::*;
 use crate::config::{CONFIG_PATH, Config};
 
-#[must_use]
 fn facts(directories: &[&str], files: &[&str]) -> InitFacts {
     let entry = |kind| {
         move |name: &&str| TopLevelEntry {
@@ -23,7 +22,6 @@ fn facts(directories: &[&str], files: &[&str]) -> InitFacts {
     }
 }
 
-#[must_use]
 #[track_caller]
 fn text(facts: &InitFacts) -> String {
     plan(facts, CONFIG.into())
@@ -44,7 +42,6 @@ fn is_example(line: &str) -> bool {
 }
 
 /// Uncomments the example lines whose number is chosen.
-#[must_use]
 fn uncommented(text: &str, chosen: impl Fn(usize) -> bool) -> String {
     let mut number = 0;
     let mut out = String::new();

@@ -148,7 +148,6 @@ pub struct ListedPatterns {
 
 impl ListAnswer {
     /// Creates the answer to `--overlap`.
-    #[must_use]
     pub fn overlaps(groups: Vec<Overlap>) -> Self {
         Self {
             worktrees: None,

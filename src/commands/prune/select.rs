@@ -21,7 +21,6 @@ pub struct Selection {
 
 impl Selection {
     /// Whether worktrees that are there are candidates.
-    #[must_use]
     pub const fn selects(&self) -> bool {
         self.merged || self.dead_owners || self.older_than.is_some()
     }
@@ -62,7 +61,6 @@ pub enum Selected {
 
 /// Selects: whoever is merged or has a dead owner, if that was asked for, and of these, or of all,
 /// those in which nothing happened for so long.
-#[must_use]
 pub fn select(asked: Selection, standing: &Idleness) -> Selected {
     let idle = match (asked.older_than, standing.idle) {
         (Some(age), Some(idle)) if idle < age => {
@@ -122,7 +120,6 @@ fn merged(commits: &Commits) -> Result<String, String> {
 }
 
 /// The owner of a worktree, and whether that is alive.
-#[must_use]
 pub fn read_owner(known: &Worktree) -> Option<(String, Alive)> {
     let owner = known.record.owner.as_ref()?;
     Some((owner.id.clone(), owner.alive()))
@@ -130,7 +127,6 @@ pub fn read_owner(known: &Worktree) -> Option<(String, Alive)> {
 
 /// For how many seconds nothing happened: since it was made, since git wrote its index, moved its
 /// HEAD or its branch, since the last verification, and since something was placed.
-#[must_use]
 pub fn read_idle(repository: &Repository, known: &Worktree, now: i64) -> Option<u64> {
     let record = &known.record;
     let time = |text: &str| Some(text.parse::<jiff::Timestamp>().ok()?.as_second());

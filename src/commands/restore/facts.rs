@@ -32,7 +32,6 @@ const OPERATIONS: [(&str, &str); 7] = [
 ];
 
 /// Reads what `restore` decides on; with a restore, what undoing it does.
-#[must_use]
 pub fn read(
     repository: &Repository,
     known: &Worktree,
@@ -186,7 +185,6 @@ pub fn read_own_index(
 }
 
 /// The entries of every path, with the number that git has for their stage.
-#[must_use]
 pub fn stages(index: &[IndexEntry]) -> BTreeMap<&RepoPath, Vec<(u8, Entry)>> {
     let mut stages: BTreeMap<&RepoPath, Vec<(u8, Entry)>> = BTreeMap::new();
     for entry in index {

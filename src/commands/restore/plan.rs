@@ -40,7 +40,6 @@ pub enum RestoreRefusal {
 
 impl RestoreRefusal {
     /// The status with which the program ends.
-    #[must_use]
     pub const fn exit_code(&self) -> ExitCode {
         match self {
             Self::Unknown { .. } => ExitCode::Usage,
@@ -121,7 +120,6 @@ pub struct RestorePlan {
 
 impl RestorePlan {
     /// Whether all is as the scope says.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.paths.is_empty() && self.permissions.is_empty() && !self.sparse && !self.rewrite
     }
@@ -134,19 +132,16 @@ impl RestorePlan {
 
 impl Violation {
     /// What is to stand on disk.
-    #[must_use]
     pub fn wanted(&self) -> Option<Entry> {
         self.target.filter(|_| !self.excluded)
     }
 
     /// Whether it gets back what was placed there, from its source.
-    #[must_use]
     pub fn from_source(&self) -> bool {
         self.source == Some(true)
     }
 
     /// Whether it holds something that no commit of ours can: a FIFO, a socket, a device.
-    #[must_use]
     pub fn cannot_be_saved(&self) -> bool {
         self.disk.is_some_and(|entry| entry.mode == Mode::Special)
     }
@@ -223,7 +218,6 @@ pub fn plan(
 }
 
 /// Whether a path is meant: all are when none was named.
-#[must_use]
 pub fn is_asked(asked: &[RepoPath], path: &RepoPath) -> bool {
     asked.is_empty() || asked.iter().any(|asked| covers(asked, path))
 }
@@ -350,7 +344,6 @@ pub struct UndoPlan {
 
 impl UndoPlan {
     /// Whether all is as it was.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.paths.is_empty() && self.branch.is_none()
     }

@@ -196,7 +196,6 @@ const SIGNATURES: [&[u8]; 2] = [b"gpgsig", b"gpgsig-sha256"];
 /// Returns the raw bytes of a commit with this tree and these parents. Author, committer, dates,
 /// encoding, message and unknown headers stay; signatures go. A tag that was merged (`mergetag`)
 /// goes with the parents.
-#[must_use]
 pub fn with_tree_and_parents(raw: &[u8], tree: &str, parents: &[CommitId]) -> Vec<u8> {
     let (headers, message) = match raw.find(b"\n\n") {
         Some(at) => raw.split_at(at + 1),

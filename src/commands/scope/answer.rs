@@ -57,7 +57,6 @@ pub struct PathDecision {
 
 impl PathDecision {
     /// Creates the decision.
-    #[must_use]
     pub fn new(given: &BString, access: Access, rule: Option<&ScopeRule>) -> Self {
         Self {
             path: PathField::from(given),

@@ -168,7 +168,6 @@ impl Range {
     }
 
     /// The base side, fit for a terminal.
-    #[must_use]
     pub fn shown_base(&self) -> String {
         escape_for_terminal(self.base.as_bytes())
     }

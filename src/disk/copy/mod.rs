@@ -131,7 +131,6 @@ pub enum CopyError {
 
 impl CopyError {
     /// Whether the disk would have done it, and we did not want to.
-    #[must_use]
     pub fn is_refusal(&self) -> bool {
         match self {
             Self::Changed { .. } | Self::InTheWay { .. } | Self::Appeared { .. } => true,

@@ -42,7 +42,6 @@ pub enum Target {
 
 impl Journal {
     /// Reads the lines of a journal; a line that is none (cut off by a full disk) says nothing.
-    #[must_use]
     pub fn parse(bytes: &[u8]) -> Self {
         let mut journal = Self::default();
         for line in bytes.lines() {
@@ -80,7 +79,6 @@ impl Journal {
     }
 
     /// The directories of worktrees that were made from this one (post-checkout, githooks(5)).
-    #[must_use]
     pub fn worktrees(&self) -> &[BString] {
         &self.worktrees
     }
@@ -95,7 +93,6 @@ impl Journal {
     }
 
     /// Every object to which any ref was moved from this worktree.
-    #[must_use]
     pub fn objects(&self) -> HashSet<&CommitId> {
         let names = self.moves.keys();
         names.flat_map(|name| self.places(name)).collect()

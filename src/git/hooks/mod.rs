@@ -110,7 +110,6 @@ pub enum Method {
 
 impl Method {
     /// The method for a git: its own hooks where it has them.
-    #[must_use]
     pub fn of(version: GitVersion) -> Self {
         if version >= GitVersion::CONFIGURED_HOOKS {
             Self::Configured
@@ -142,7 +141,6 @@ pub struct HooksStatus {
 
 impl HooksStatus {
     /// Whether all is there, and git obeys it.
-    #[must_use]
     pub const fn is_complete(&self) -> bool {
         self.method.is_some() && self.faults.is_empty() && self.overridden.is_none()
     }
@@ -414,7 +412,6 @@ impl Hooks {
     }
 
     /// Whether a directory of hooks is one of ours, of whichever worktree.
-    #[must_use]
     pub fn is_ours(directory: &Utf8Path) -> bool {
         directory.join(files::OURS).is_dir()
     }

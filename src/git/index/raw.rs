@@ -40,7 +40,6 @@ pub struct RawEntry<'a> {
 
 impl RawEntry<'_> {
     /// Its path, if it is one.
-    #[must_use]
     pub fn repo_path(&self) -> Option<RepoPath> {
         RepoPath::parse(self.path).ok()
     }
@@ -86,33 +85,28 @@ impl RawIndex {
     }
 
     /// How many entries it says that it has, as far as there is room for them.
-    #[must_use]
     pub fn len(&self) -> usize {
         let room = self.bytes.len() / (STAT + self.hash);
         usize::try_from(self.count).map_or(room, |count| count.min(room))
     }
 
     /// Whether it says that it has none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The bytes of the file.
-    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
     /// Whether its checksum is that of its bytes. One of zeros says that there is none
     /// (`index.skipHash`, git-config(1)).
-    #[must_use]
     pub fn is_whole(&self, format: ObjectFormat) -> bool {
         is_whole(&self.bytes, format)
     }
 
     /// What stands before the checksum.
-    #[must_use]
     pub fn content(&self) -> &[u8] {
         &self.bytes[..self.bytes.len() - self.hash]
     }
@@ -120,7 +114,6 @@ impl RawIndex {
     /// What has to stand where for these entries (by [`RawEntry::at`], in order) to have these change
     /// times (nanoseconds since the epoch), with the checksum: zeros where the index says that there is
     /// none (`index.skipHash`, git-config(1)). None where that cannot be.
-    #[must_use]
     pub fn with_ctimes(
         &self,
         ctimes: &[(usize, i64)],

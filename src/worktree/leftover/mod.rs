@@ -49,7 +49,6 @@ pub enum LeftoverKind {
 
 impl LeftoverKind {
     /// It as a word.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Incomplete => "incomplete",
@@ -397,7 +396,6 @@ fn judge_lock(facts: &LockFacts) -> Leftover {
 }
 
 /// A length of time, in the largest unit of which there is at least one.
-#[must_use]
 pub fn ago(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds} s"),
@@ -408,7 +406,6 @@ pub fn ago(seconds: u64) -> String {
 }
 
 /// How many seconds ago something was.
-#[must_use]
 pub fn age(now: i64, at: i64) -> u64 {
     u64::try_from(now.saturating_sub(at)).unwrap_or(0)
 }

@@ -68,13 +68,11 @@ impl Around {
     }
 
     /// Whether git knows a worktree at this path.
-    #[must_use]
     pub fn lists(&self, path: &Utf8Path) -> bool {
         self.worktrees.iter().any(|entry| entry.path == *path)
     }
 
     /// Where a branch is; none when there is none.
-    #[must_use]
     pub fn tip_of(&self, branch: &BranchName) -> Option<&CommitId> {
         let name = branch.full_ref();
         let found = self.refs.iter().find(|one| one.name == name);

@@ -33,7 +33,6 @@ pub struct Target {
 
 /// How the content of `tip` came into one of these; none when it did not, or that cannot be told.
 /// `own` are the commits that are nowhere else, the newest first.
-#[must_use]
 pub fn find(
     repository: &Repository,
     tip: &CommitId,

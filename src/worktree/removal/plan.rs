@@ -159,7 +159,6 @@ pub enum BranchFate {
 
 impl BranchFate {
     /// The fate as a word.
-    #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Stays => "stays",
@@ -170,7 +169,6 @@ impl BranchFate {
     }
 
     /// The fate of a branch for people.
-    #[must_use]
     pub fn words(&self, branch: &BranchName, merged: Option<&Merged>) -> String {
         match self {
             Self::Stays => format!("branch {branch} stays"),
@@ -364,7 +362,6 @@ fn work(facts: &RemoveFacts, options: &RemoveOptions) -> Option<Work> {
 }
 
 /// What the user should know although it stops nothing.
-#[must_use]
 pub fn notes(facts: &RemoveFacts, options: &RemoveOptions) -> Vec<String> {
     let record = &facts.record;
     let name = &record.name;

@@ -63,14 +63,12 @@ impl Fault for RemoveRefusal {
 
 impl RemoveRefusal {
     /// All reasons in one line.
-    #[must_use]
     pub fn reason(&self) -> String {
         let all: Vec<&str> = self.reasons.iter().map(|one| &*one.phrase).collect();
         all.join(", ")
     }
 
     /// The next commands, one for each reason.
-    #[must_use]
     pub fn advice(&self) -> String {
         let all: Vec<&str> = self.reasons.iter().map(|one| &*one.advice).collect();
         all.join("; ")

@@ -28,7 +28,6 @@ pub struct Child<'a> {
 }
 
 impl<'a> Child<'a> {
-    #[must_use]
     pub fn new(ground: &'a Ground, what: &str) -> Self {
         Self {
             ground,
@@ -39,13 +38,11 @@ impl<'a> Child<'a> {
     }
 
     /// A line of sh before it.
-    #[must_use]
     pub fn shell(mut self, line: &str) -> Self {
         line.clone_into(&mut self.before);
         self
     }
 
-    #[must_use]
     pub fn user(mut self, user: As) -> Self {
         self.user = user;
         self
@@ -57,7 +54,6 @@ impl<'a> Child<'a> {
         assert!(output.status.success(), "{}", said(&output));
     }
 
-    #[must_use]
     #[track_caller]
     pub fn output(self) -> Output {
         let line = format!(
@@ -100,12 +96,10 @@ impl<'a> Child<'a> {
     }
 }
 
-#[must_use]
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-#[must_use]
 pub fn said(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     format!("{}{}", text(&output.stdout), text(&output.stderr))

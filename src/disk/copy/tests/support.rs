@@ -21,12 +21,10 @@ pub struct Ground {
 }
 
 impl Ground {
-    #[must_use]
     pub fn new() -> Self {
         Self::within(&std::env::temp_dir())
     }
 
-    #[must_use]
     pub fn within(directory: &Path) -> Self {
         let held = tempfile::tempdir_in(directory).expect("a directory");
         let root = held.path().canonicalize().expect("it is there");
@@ -41,27 +39,22 @@ impl Ground {
     }
 
     /// One that another process made.
-    #[must_use]
     pub fn at(root: Utf8PathBuf) -> Self {
         Self { _held: None, root }
     }
 
-    #[must_use]
     pub fn root(&self) -> &Utf8Path {
         &self.root
     }
 
-    #[must_use]
     pub fn from(&self) -> Utf8PathBuf {
         self.root.join("from")
     }
 
-    #[must_use]
     pub fn to(&self) -> Utf8PathBuf {
         self.root.join("to")
     }
 
-    #[must_use]
     pub fn staging(&self) -> Utf8PathBuf {
         self.root.join("own/.placing")
     }
@@ -79,7 +72,6 @@ impl Ground {
     }
 
     /// Everything below the source, as items.
-    #[must_use]
     pub fn items(&self) -> Vec<Item> {
         let mut items = Vec::new();
         collect(
@@ -151,12 +143,10 @@ pub fn put(file: &Utf8Path, bytes: impl AsRef<[u8]>) -> PathBuf {
     file.as_std_path().to_owned()
 }
 
-#[must_use]
 pub fn repo_path(path: &str) -> RepoPath {
     RepoPath::parse(path).expect("a path")
 }
 
-#[must_use]
 #[track_caller]
 pub fn lstat(path: impl AsRef<Path>) -> Stat {
     stat_of(&std::fs::symlink_metadata(path).expect("it is there"))
@@ -184,7 +174,6 @@ fn collect(root: &Path, directory: &Path, items: &mut Vec<Item>) {
 }
 
 /// Everything below a directory, a line each: path, kind and bits, time, content.
-#[must_use]
 pub fn listing(root: &Utf8Path) -> String {
     let mut lines = Vec::new();
     list(root.as_std_path(), root.as_std_path(), &mut lines);
@@ -216,7 +205,6 @@ fn list(root: &Path, directory: &Path, lines: &mut Vec<String>) {
 }
 
 /// The paths of a listing.
-#[must_use]
 pub fn names(listing: &str) -> Vec<String> {
     let names = listing.lines().filter_map(|line| line.split(' ').next());
     names.map(str::to_owned).collect()

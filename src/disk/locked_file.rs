@@ -4,16 +4,11 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::FileExt as _;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use ignore::WalkBuilder;
 
 use super::error::DiskError;
-use super::stat::stat_of;
-
-/// Says what is to stand at a place of a file.
-pub type Patch = (usize, Vec<u8>);
 
 /// Represents a lock that is held; it goes with this, and the file stays as it was.
 #[derive(Debug)]
@@ -21,8 +16,6 @@ pub struct LockedFile {
     file: Utf8PathBuf,
     lock: Utf8PathBuf,
     open: File,
-    /// When it was taken, by the clock of the file system, nanoseconds since the epoch.
-    pub time: i64,
 }
 
 impl LockedFile {
@@ -35,49 +28,27 @@ impl LockedFile {
         let failed = |error| DiskError::new(format!("make {lock}"), error);
         let open = OpenOptions::new().write(true).create_new(true).open(&lock);
         let open = open.map_err(failed)?;
-        let time = stat_of(&open.metadata().map_err(failed)?).mtime;
         Ok(Self {
             file: file.to_owned(),
             lock,
             open,
-            time,
         })
     }
 
     /// Replaces the file with one of the same permissions and modification time: git takes an entry for racy by
-    /// that of the index (Documentation/technical/racy-git). While `content` is written, `patches` works
-    /// out what is to stand at some places of it, or behind it, instead; where there is nothing, the
-    /// file stays as it was.
+    /// that of the index (Documentation/technical/racy-git).
     ///
     /// # Errors
     /// As [`LockedFile::commit`].
-    pub fn commit_as_of_before(
-        self,
-        content: &[u8],
-        patches: impl FnOnce() -> Option<Vec<Patch>>,
-    ) -> Result<(), DiskError> {
-        let failed = |error| DiskError::new(format!("write {}", self.file), error);
-        let mut open = &self.open;
-        let before = std::fs::metadata(&self.file).map_err(failed)?;
-        let modified = before.modified().map_err(failed)?;
-        let (patches, written) = std::thread::scope(|threads| {
-            let written = threads.spawn(|| open.write_all(content));
-            let patches = patches();
-            let written = written.join();
-            let written = written.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            (patches, written)
-        });
-        let Some(patches) = patches else {
-            return Ok(());
+    pub fn commit_as_of_before(mut self, content: &[u8]) -> Result<(), DiskError> {
+        let mut replace = || {
+            let before = std::fs::metadata(&self.file)?;
+            self.open.write_all(content)?;
+            // as git has created it (`core.sharedRepository`), whatever our umask
+            self.open.set_permissions(before.permissions())?;
+            self.open.set_modified(before.modified()?)
         };
-        written.map_err(failed)?;
-        for (at, bytes) in patches {
-            self.open.write_all_at(&bytes, at as u64).map_err(failed)?;
-        }
-        // as git has made it (`core.sharedRepository`), whatever our umask
-        let permissions = self.open.set_permissions(before.permissions());
-        permissions.map_err(failed)?;
-        self.open.set_modified(modified).map_err(failed)?;
+        replace().map_err(|error| DiskError::new(format!("write {}", self.file), error))?;
         self.commit(b"")
     }
 

@@ -23,7 +23,7 @@ use gix::worktree::stack::state::attributes::Source;
 use rustix::fs::Mode as Bits;
 use rustix::process::{chdir, getcwd, umask};
 
-use super::index::checksum_of;
+use super::index::{checksum_of, nanoseconds, seconds};
 use super::objects::ObjectFormat;
 use super::repo::causes;
 use super::trees::CachedTree;
@@ -277,9 +277,8 @@ impl CheckedOut {
     ) -> Result<Vec<u8>, CheckoutFailure> {
         for (entry, changed) in self.index.entries_mut().iter_mut().zip(changed) {
             if let Some(time) = changed {
-                let part = |number: i64| u32::try_from(number).unwrap_or_default();
-                entry.stat.ctime.secs = part(time.div_euclid(1_000_000_000));
-                entry.stat.ctime.nsecs = part(time.rem_euclid(1_000_000_000));
+                entry.stat.ctime.secs = seconds(time);
+                entry.stat.ctime.nsecs = nanoseconds(time);
             }
         }
         let mut bytes = Vec::with_capacity(self.index.entries().len() * 112);
@@ -294,7 +293,7 @@ impl CheckedOut {
         bytes.extend_from_slice(b"TREE");
         bytes.extend_from_slice(&length.to_be_bytes());
         bytes.extend_from_slice(&tree);
-        let checksum = checksum_of([&*bytes], self.format);
+        let checksum = checksum_of(&bytes, self.format);
         bytes.extend(checksum.unwrap_or_default());
         Ok(bytes)
     }

@@ -1,24 +1,21 @@
 //! Reads the index (gitformat-index(5)) through `gix`, split indexes included.
 //!
-//! Only names, modes, ids and flags are taken: its stat data can be forged and decide nothing.
+//! Its stat data can be forged and decide nothing that verification believes.
 
-mod raw;
-
+use bstr::BStr;
 use camino::Utf8Path;
 use gix::index::decode::Options;
 use gix::index::entry::{Flags, Stage as IndexStage};
-use gix::index::{File, State};
+use gix::index::{Entry as RawEntry, File, State, Version};
+use sha1::Digest;
 
-use super::error::GitError;
-use super::objects::ObjectFormat;
+use super::error::{GitError, unreadable};
+use super::objects::{ObjectFormat, id_of};
 use super::process::Git;
 use super::repo::read_file;
-use crate::entry::{Entry, ObjectId};
+use crate::entry::{Entry, Mode};
 use crate::manifest::IndexStat;
 use crate::path::RepoPath;
-
-pub(super) use raw::checksum_of;
-pub use raw::{NotRaw, RawEntry, RawIndex};
 
 /// Says which side of a conflict an entry is (git-read-tree(1), "3-Way Merge").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,10 +31,10 @@ pub enum Stage {
 }
 
 /// Holds one entry of the index.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IndexEntry {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexEntry<P = RepoPath> {
     /// Its path.
-    pub path: RepoPath,
+    pub path: P,
     /// What it names.
     pub entry: Entry,
     /// Its side of a conflict.
@@ -48,80 +45,146 @@ pub struct IndexEntry {
     pub assume_unchanged: bool,
     /// Whether it only announces a file (`git add -N`).
     pub intent_to_add: bool,
+    /// What git saw on disk.
+    pub stat: IndexStat,
 }
 
 /// Represents an index that was read, with a checksum that is that of its bytes.
-pub struct OpenIndex(State);
+pub struct OpenIndex {
+    state: State,
+    bytes: Vec<u8>,
+    format: ObjectFormat,
+}
+
+/// How many bytes come before the first entry.
+const HEADER: usize = 12;
+/// How many bytes of an entry come before its id.
+const STAT: usize = 40;
+/// Nanoseconds.
+const SECOND: i64 = 1_000_000_000;
 
 impl OpenIndex {
-    /// Reads an index file; a missing one is an empty index, as it is for git.
+    /// Reads an index file as git does; a missing one is an empty index. A split index whose base is
+    /// named by zeros (`index.skipHash`, git-config(1)) has none, whatever file has that name.
     ///
     /// # Errors
     /// Fails when it is damaged or of an unknown version.
     pub fn read(file: &Utf8Path, format: ObjectFormat) -> Result<Self, GitError> {
-        open(file, format).map(Self)
+        let bytes = read_file(file)?;
+        let is_missing = bytes.is_none();
+        let index = Self::parse(bytes.unwrap_or_default(), is_missing, format);
+        let index = index.map_err(|detail| damaged(file, &detail))?;
+        let base = index.state.link().map(|link| link.shared_index_checksum);
+        if base.is_none_or(|base| base.is_null()) {
+            return Ok(index);
+        }
+        let whole = File::at(file.as_std_path(), format.kind(), false, Options::default());
+        let (state, _) = whole.map_err(|error| damaged(file, &error))?.into_parts();
+        Ok(Self { state, ..index })
     }
 
-    /// The entries, in order of path and stage; none for one that no index may have.
-    pub fn entries(&self) -> impl Iterator<Item = Option<RawEntry<'_>>> {
-        self.0.entries().iter().map(|entry| {
-            Some(RawEntry {
-                at: 0,
-                path: entry.path(&self.0),
+    /// Parses the bytes of an index file.
+    ///
+    /// # Errors
+    /// Says why the bytes are not an index.
+    pub fn parse(bytes: Vec<u8>, is_missing: bool, format: ObjectFormat) -> Result<Self, String> {
+        let state = if is_missing {
+            State::new(format.kind())
+        } else if is_whole(&bytes, format) {
+            let epoch = std::time::UNIX_EPOCH.into();
+            let read = State::from_bytes(&bytes, epoch, format.kind(), Options::default());
+            read.map_err(|error| error.to_string())?.0
+        } else {
+            return Err("its checksum is not that of its bytes".to_owned());
+        };
+        Ok(Self {
+            state,
+            bytes,
+            format,
+        })
+    }
+
+    /// The entries, in order of path and stage; an error for one that no index may have.
+    pub fn entries(&self) -> impl Iterator<Item = Result<IndexEntry<&BStr>, String>> {
+        let entries = self.state.entries().iter();
+        entries.map(|entry| {
+            let path = entry.path(&self.state);
+            let bits = entry.mode.bits();
+            let mode = mode_of(bits).ok_or_else(|| format!("{path} has mode {bits:o}"))?;
+            Ok(IndexEntry {
+                path,
                 entry: Entry {
-                    mode: raw::mode_of(entry.mode.bits()).ok()?,
-                    id: ObjectId::from_bytes(entry.id.as_bytes())?,
+                    mode,
+                    id: id_of(&entry.id),
                 },
-                stage: stage_of(entry.stage()),
+                stage: match entry.stage() {
+                    IndexStage::Unconflicted => Stage::Normal,
+                    IndexStage::Base => Stage::Ancestor,
+                    IndexStage::Ours => Stage::Ours,
+                    IndexStage::Theirs => Stage::Theirs,
+                },
                 skip_worktree: entry.flags.contains(Flags::SKIP_WORKTREE),
                 assume_unchanged: entry.flags.contains(Flags::ASSUME_VALID),
-                stat: IndexStat::default(),
+                intent_to_add: entry.flags.contains(Flags::INTENT_TO_ADD),
+                stat: stat_of(entry),
             })
         })
     }
+
+    /// The bytes of the file with these change times (nanoseconds since the epoch) of the entries of
+    /// these numbers, in order; none where the entries are not in the file one after another.
+    pub fn with_ctimes(&self, ctimes: &[(usize, i64)]) -> Option<Vec<u8>> {
+        let is_plain = matches!(self.state.version(), Version::V2 | Version::V3);
+        if !is_plain || self.state.link().is_some() {
+            return None;
+        }
+        let mut bytes = self.bytes.clone();
+        let (mut at, mut ctimes) = (HEADER, ctimes.iter().peekable());
+        let hash = self.format.length();
+        for (number, entry) in self.state.entries().iter().enumerate() {
+            if let Some((_, time)) = ctimes.next_if(|(changed, _)| *changed == number) {
+                let id = bytes.get(at + STAT..at + STAT + hash);
+                id.filter(|id| *id == entry.id.as_bytes())?;
+                bytes[at..at + 4].copy_from_slice(&seconds(*time).to_be_bytes());
+                bytes[at + 4..at + 8].copy_from_slice(&nanoseconds(*time).to_be_bytes());
+            }
+            let more = usize::from(entry.flags.contains(Flags::EXTENDED)) * 2;
+            // one to eight NUL bytes, up to a multiple of eight
+            at += (STAT + hash + 2 + more + entry.path(&self.state).len() + 8) & !7;
+        }
+        let end = bytes.len() - hash;
+        if !is_none(&bytes[end..]) {
+            let checksum = checksum_of(&bytes[..end], self.format)?;
+            bytes[end..].copy_from_slice(&checksum);
+        }
+        Some(bytes)
+    }
 }
 
-/// Reads an index file; a missing one is an empty index, as it is for git.
+/// Reads the entries of an index file; a missing one is an empty index, as it is for git.
 ///
 /// # Errors
 /// Fails when it is damaged, of an unknown version, or has entries that no index may have.
 pub fn read_index(file: &Utf8Path, format: ObjectFormat) -> Result<Vec<IndexEntry>, GitError> {
-    let index = open(file, format)?;
-    entries_of(&index).map_err(unreadable(file))
-}
-
-/// Reads the index as git does: a split index whose base is named by zeros (`index.skipHash`) has
-/// none, whatever file has that name.
-fn open(file: &Utf8Path, format: ObjectFormat) -> Result<State, GitError> {
-    let options = Options::default();
-    let Some(bytes) = read_file(file)? else {
-        return Ok(State::new(format.kind()));
+    let index = OpenIndex::read(file, format)?;
+    let owned = |entry: Result<IndexEntry<&BStr>, String>| {
+        let entry = entry?;
+        Ok(IndexEntry {
+            path: RepoPath::parse(entry.path).map_err(|error| error.to_string())?,
+            entry: entry.entry,
+            stage: entry.stage,
+            skip_worktree: entry.skip_worktree,
+            assume_unchanged: entry.assume_unchanged,
+            intent_to_add: entry.intent_to_add,
+            stat: entry.stat,
+        })
     };
-    if !raw::is_whole(&bytes, format) {
-        return Err(unreadable(file)(
-            "its checksum is not that of its bytes".to_owned(),
-        ));
-    }
-    let failed = |error: gix::Error| unreadable(file)(error.to_string());
-    let epoch = std::time::UNIX_EPOCH.into();
-    let (state, _) = State::from_bytes(&bytes, epoch, format.kind(), options).map_err(failed)?;
-    let base = state.link().map(|link| link.shared_index_checksum);
-    if base.is_none_or(|base| base.is_null()) {
-        return Ok(state);
-    }
-    let whole = File::at(file.as_std_path(), format.kind(), false, options);
-    whole
-        .map(File::into_parts)
-        .map(|(state, _)| state)
-        .map_err(failed)
+    let entries: Result<Vec<_>, String> = index.entries().map(owned).collect();
+    entries.map_err(|detail| damaged(file, &detail))
 }
 
-fn unreadable(file: &Utf8Path) -> impl Fn(String) -> GitError {
-    let what = format!("the index {file}");
-    move |detail| {
-        let what = what.clone();
-        GitError::Read { what, detail }
-    }
+fn damaged(file: &Utf8Path, detail: &dyn std::fmt::Display) -> GitError {
+    unreadable(&format_args!("the index {file}"), detail)
 }
 
 /// Reads the paths of an index file with the sizes that the files had when git last looked, which
@@ -134,49 +197,76 @@ pub fn read_paths(
     file: &Utf8Path,
     format: ObjectFormat,
 ) -> Result<Option<Vec<(RepoPath, u32)>>, GitError> {
-    let index = open(file, format)?;
-    if index.is_sparse() {
+    let index = OpenIndex::read(file, format)?;
+    if index.state.is_sparse() {
         return Ok(None);
     }
-    let sized = |entry: &gix::index::Entry| {
-        let path = RepoPath::parse(entry.path(&index));
-        let path = path.map_err(|error| unreadable(file)(error.to_string()))?;
-        Ok((path, entry.stat.size))
+    let sized = |entry: &RawEntry| {
+        let path = RepoPath::parse(entry.path(&index.state));
+        Ok((
+            path.map_err(|error| damaged(file, &error))?,
+            entry.stat.size,
+        ))
     };
-    index
-        .entries()
-        .iter()
-        .map(sized)
-        .collect::<Result<_, _>>()
-        .map(Some)
+    let sized: Result<_, _> = index.state.entries().iter().map(sized).collect();
+    sized.map(Some)
 }
 
-fn entries_of(index: &State) -> Result<Vec<IndexEntry>, String> {
-    let mut entries = Vec::with_capacity(index.entries().len());
-    for entry in index.entries() {
-        let path = RepoPath::parse(entry.path(index)).map_err(|error| error.to_string())?;
-        let bits = entry.mode.bits();
-        let mode = raw::mode_of(bits).map_err(|_| format!("{path} has mode {bits:o}"))?;
-        let id = ObjectId::from_bytes(entry.id.as_bytes())
-            .expect("because gix knows no other ids than these two");
-        entries.push(IndexEntry {
-            path,
-            entry: Entry { mode, id },
-            stage: stage_of(entry.stage()),
-            skip_worktree: entry.flags.contains(Flags::SKIP_WORKTREE),
-            assume_unchanged: entry.flags.contains(Flags::ASSUME_VALID),
-            intent_to_add: entry.flags.contains(Flags::INTENT_TO_ADD),
-        });
+/// The seconds of a time in an index, of which git keeps 32 bits.
+pub(super) fn seconds(time: i64) -> u32 {
+    u32::try_from(time.div_euclid(SECOND) & i64::from(u32::MAX)).unwrap_or_default()
+}
+
+/// The rest of a time in an index.
+pub(super) fn nanoseconds(time: i64) -> u32 {
+    u32::try_from(time.rem_euclid(SECOND)).unwrap_or_default()
+}
+
+fn stat_of(entry: &RawEntry) -> IndexStat {
+    let time = |secs: u32, nsecs: u32| i64::from(secs) * SECOND + i64::from(nsecs);
+    IndexStat {
+        ctime: time(entry.stat.ctime.secs, entry.stat.ctime.nsecs),
+        mtime: time(entry.stat.mtime.secs, entry.stat.mtime.nsecs),
+        inode: entry.stat.ino,
+        size: entry.stat.size,
     }
-    Ok(entries)
 }
 
-fn stage_of(stage: IndexStage) -> Stage {
-    match stage {
-        IndexStage::Unconflicted => Stage::Normal,
-        IndexStage::Base => Stage::Ancestor,
-        IndexStage::Ours => Stage::Ours,
-        IndexStage::Theirs => Stage::Theirs,
+const fn mode_of(bits: u32) -> Option<Mode> {
+    match bits {
+        0o100_644 => Some(Mode::File),
+        0o100_755 => Some(Mode::Executable),
+        0o120_000 => Some(Mode::Link),
+        0o160_000 => Some(Mode::Gitlink),
+        // a whole directory of a sparse index, or an old spelling
+        _ => None,
+    }
+}
+
+/// Whether the checksum of an index is that of its bytes. One of zeros says that there is none
+/// (`index.skipHash`, git-config(1)).
+fn is_whole(bytes: &[u8], format: ObjectFormat) -> bool {
+    let end = bytes.len().checked_sub(format.length());
+    let parts = end.and_then(|end| bytes.split_at_checked(end));
+    parts.is_some_and(|(content, checksum)| {
+        is_none(checksum) || checksum_of(content, format).is_some_and(|sum| sum == checksum)
+    })
+}
+
+fn is_none(checksum: &[u8]) -> bool {
+    checksum.iter().all(|byte| *byte == 0)
+}
+
+/// Computes the checksum of an index. It guards against damage, not against forgery: the search for
+/// collisions, which takes ten times as long, is not needed.
+pub(super) fn checksum_of(content: &[u8], format: ObjectFormat) -> Option<Vec<u8>> {
+    match format {
+        ObjectFormat::Sha1 => Some(sha1::Sha1::digest(content).to_vec()),
+        ObjectFormat::Sha256 => {
+            let mut hasher = gix::hash::hasher(format.kind());
+            hasher.update(content);
+            Some(hasher.try_finalize().ok()?.as_bytes().to_vec())
+        }
     }
 }
 
@@ -191,5 +281,83 @@ impl Git {
         Ok(names
             .filter_map(|name| RepoPath::parse(name).ok())
             .collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An index of version 3 with these names, each with its stage; every second has more flags.
+    fn index(names: &[(&str, u16)]) -> Vec<u8> {
+        let mut bytes = b"DIRC\0\0\0\x03\0\0\0".to_vec();
+        bytes.push(u8::try_from(names.len()).expect("a few"));
+        for (number, (name, stage)) in names.iter().enumerate() {
+            let begin = bytes.len();
+            bytes.extend([0; 24]);
+            bytes.extend(0o100_644_u32.to_be_bytes());
+            bytes.extend([0; 12]);
+            bytes.extend([7; 20]);
+            let length = u16::try_from(name.len()).expect("it is short").min(0xfff);
+            let is_extended = number % 2 == 1;
+            let flags = stage << 12 | u16::from(is_extended) << 14 | length;
+            bytes.extend(flags.to_be_bytes());
+            bytes.extend(is_extended.then_some([0x40, 0]).into_iter().flatten());
+            bytes.extend(name.as_bytes());
+            let used = bytes.len() - begin;
+            bytes.resize(begin + ((used + 8) & !7), 0);
+        }
+        bytes.extend([0; 20]);
+        bytes
+    }
+
+    fn open(bytes: Vec<u8>) -> OpenIndex {
+        OpenIndex::parse(bytes, false, ObjectFormat::Sha1).expect("it is an index")
+    }
+
+    #[test]
+    fn new_change_times_are_all_that_changes() {
+        let long = "d/".repeat(2500) + "f";
+        let all = [
+            ("a", 0),
+            ("a.b", 1),
+            ("a.b", 3),
+            ("a/b", 0),
+            (&*long, 0),
+            ("e", 0),
+        ];
+        let mut bytes = index(&all);
+        for ends_with_checksum in [false, true] {
+            if ends_with_checksum {
+                let end = bytes.len() - 20;
+                let checksum = checksum_of(&bytes[..end], ObjectFormat::Sha1).expect("a checksum");
+                bytes.splice(end.., checksum);
+            }
+            let before = open(bytes.clone());
+            let ctimes = [(1, 5 * SECOND + 7), (3, SECOND << 33), (5, 9 * SECOND)];
+            let after = open(before.with_ctimes(&ctimes).expect("it is plain"));
+            for (number, (old, new)) in before.entries().zip(after.entries()).enumerate() {
+                let (old, new) = (old.expect("an entry"), new.expect("an entry"));
+                let changed = ctimes.iter().find(|(at, _)| *at == number);
+                let ctime = changed.map_or(0, |(_, time)| time % (SECOND << 32));
+                let stat = IndexStat { ctime, ..old.stat };
+                assert_eq!(new, IndexEntry { stat, ..old }, "{number}");
+                assert_eq!(new.path, all[number].0);
+                assert_eq!(new.skip_worktree, number % 2 == 1);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_damaged_or_not_plain_is_refused() {
+        let mut bytes = index(&[("a", 0)]);
+        *bytes.last_mut().expect("a byte") = 1;
+        assert!(OpenIndex::parse(bytes, false, ObjectFormat::Sha1).is_err());
+        let mut split = index(&[("a", 0)]);
+        let end = split.len() - 20;
+        let link: Vec<u8> = [b"link\0\0\0\x14".as_slice(), &[0; 20]].concat();
+        split.splice(end..end, link);
+        assert!(open(split).with_ctimes(&[(0, 1)]).is_none());
+        assert!(open(index(&[("a", 0)])).with_ctimes(&[(0, 1)]).is_some());
     }
 }

@@ -9,7 +9,7 @@ use bstr::BStr;
 
 use crate::change::Seen;
 use crate::compare::Delta;
-use crate::git::index::{OpenIndex, RawEntry, Stage};
+use crate::git::index::{IndexEntry, OpenIndex, Stage};
 use crate::manifest::{Item, Manifest};
 use crate::path::RepoPath;
 use crate::scope::{Access, Classifier, EntryKind};
@@ -33,7 +33,7 @@ impl IndexState {
         let mut comparing = Comparing::new(known, manifest);
         let compared = index.and_then(|index| {
             for entry in index.entries() {
-                comparing.take(entry?);
+                comparing.take(entry.ok()?);
             }
             comparing.end()
         });
@@ -56,7 +56,7 @@ struct Comparing<'a> {
     items: Peekable<Iter<'a, Item>>,
     classifier: Classifier<'a>,
     /// The entries of the newest path: several in a conflict.
-    group: Vec<RawEntry<'a>>,
+    group: Vec<IndexEntry<&'a BStr>>,
     ours: Delta,
     theirs: Delta,
     hidden: BTreeMap<RepoPath, Seen>,
@@ -76,7 +76,7 @@ impl<'a> Comparing<'a> {
         }
     }
 
-    fn take(&mut self, entry: RawEntry<'a>) {
+    fn take(&mut self, entry: IndexEntry<&'a BStr>) {
         if self.group.first().is_some_and(|one| one.path != entry.path) {
             self.compare();
         }
@@ -150,7 +150,7 @@ impl<'a> Comparing<'a> {
         if now == base && theirs.is_none() && !is_marked && item.is_some() {
             return;
         }
-        let parsed = || first.repo_path();
+        let parsed = || RepoPath::parse(first.path).ok();
         let Some(path) = item.map(|item| item.path.clone()).or_else(parsed) else {
             self.is_odd = true;
             return;

@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use git_agentwt::claim::Claim;
 use git_agentwt::config::Config;
 use git_agentwt::git::config::meaning;
-use git_agentwt::git::index::RawIndex;
+use git_agentwt::git::index::OpenIndex;
 use git_agentwt::git::objects::ObjectFormat;
 use git_agentwt::git::refs::parse_reflog_file;
 use git_agentwt::manifest::Manifest;
@@ -155,16 +155,22 @@ pub fn settings_file(bytes: &[u8]) {
     assert_eq!(meaning(bytes), meaning(bytes));
 }
 
-/// An index: no path twice in one stage, and none that a tree could not have.
+/// An index: new change times leave all else as it is.
 pub fn index(bytes: &[u8]) {
     for format in [ObjectFormat::Sha1, ObjectFormat::Sha256] {
-        if let Ok(index) = RawIndex::new(bytes.to_vec(), format.length()) {
-            let mut before = None;
-            let _ = index.each(|entry| {
-                let next = Some((entry.path, entry.stage as u8));
-                assert!(!entry.path.is_empty() && next > before, "named and sorted");
-                before = next;
-            });
+        let Ok(index) = OpenIndex::parse(bytes.to_vec(), false, format) else {
+            continue;
+        };
+        let all: Vec<_> = (0..index.entries().count()).map(|at| (at, 7)).collect();
+        if let Some(changed) = index.with_ctimes(&all) {
+            let changed = OpenIndex::parse(changed, false, format).expect("it is an index");
+            for (before, after) in index.entries().zip(changed.entries()) {
+                let (Ok(mut before), Ok(after)) = (before, after) else {
+                    continue;
+                };
+                before.stat.ctime = 7;
+                assert_eq!(before, after, "all else is as it was");
+            }
         }
     }
 }

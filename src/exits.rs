@@ -13,7 +13,6 @@ use crate::git::hooks::HooksError;
 use crate::scope::{ScopeError, ScopeErrors};
 use crate::sync::PatternError;
 use crate::worktree::WorktreeError;
-use crate::worktree::placing::PlacingError;
 
 impl Fault for ConfigError {
     fn exit_code(&self) -> ExitCode {
@@ -41,10 +40,9 @@ impl Fault for DiskError {
 
 impl Fault for CopyError {
     fn exit_code(&self) -> ExitCode {
-        if self.is_refusal() {
-            ExitCode::Refused
-        } else {
-            ExitCode::Disk
+        match self {
+            Self::Changed { .. } | Self::InTheWay { .. } => ExitCode::Refused,
+            Self::Stopped => ExitCode::Disk,
         }
     }
 }
@@ -77,17 +75,6 @@ impl Fault for RangeRefusal {
 impl From<Vec<ScopeError>> for Error {
     fn from(errors: Vec<ScopeError>) -> Self {
         ScopeErrors::from(errors).into()
-    }
-}
-
-impl From<PlacingError> for Error {
-    fn from(error: PlacingError) -> Self {
-        match error {
-            PlacingError::Copy(error) => error.into(),
-            PlacingError::Disk(error) => error.into(),
-            PlacingError::Git(error) => error.into(),
-            PlacingError::Left { error, left } => Self::from(*error).leaving(left),
-        }
     }
 }
 

@@ -7,9 +7,9 @@
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::placing::PlacingError;
 use crate::disk::DiskError;
 use crate::disk::files;
+use crate::error::Error;
 use crate::git::{Git, GitError};
 use crate::path::RepoPath;
 use crate::placed::{Placed, PlacedKind};
@@ -39,7 +39,7 @@ pub fn write_exclude(
     git: &Git,
     admin_dir: &Utf8Path,
     placed: &Placed,
-) -> Result<ExcludeFile, PlacingError> {
+) -> Result<ExcludeFile, Error> {
     let file = admin_dir.join(EXCLUDE);
     let before = files::read(&file)?;
     let mut written = ExcludeFile {
@@ -51,7 +51,7 @@ pub fn write_exclude(
     if lines.is_empty() && written.before.is_none() {
         return Ok(written);
     }
-    let users: Result<_, PlacingError> = read_users_rules(git);
+    let users: Result<_, Error> = read_users_rules(git);
     let mut text = users?.unwrap_or_default();
     if !text.is_empty() && !text.ends_with(b"\n") {
         text.push(b'\n');

@@ -12,12 +12,13 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::excluding::{EXCLUDE, ExcludeFile, write_exclude};
 use super::{Repository, Worktree};
 use crate::client::ContextFile;
-use crate::disk::copy::{CopyError, Item, Settled, Source, Staged, Staging, settle, stage};
+use crate::disk::copy::{Item, Settled, Source, Staged, Staging, settle, stage};
 use crate::disk::progress::Progress;
 use crate::disk::remains::sweep_of;
 use crate::disk::standing::standing;
 use crate::disk::{DiskError, files};
-use crate::git::{Git, GitError};
+use crate::error::Error;
+use crate::git::Git;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
 use crate::placed::{Origin, Placed, PlacedFile, PlacedKind};
@@ -31,28 +32,6 @@ pub const PLACED: &str = "placed";
 pub const PLACING: &str = "placing";
 /// The directory of the record in which the text of placed context is kept, by path.
 pub const CONTEXT: &str = "context";
-
-/// Reports why nothing was placed.
-#[derive(Debug, thiserror::Error)]
-pub enum PlacingError {
-    /// Something could not be copied or moved in.
-    #[error(transparent)]
-    Copy(#[from] CopyError),
-    /// The disk failed.
-    #[error(transparent)]
-    Disk(#[from] DiskError),
-    /// Git failed.
-    #[error(transparent)]
-    Git(#[from] GitError),
-    /// It failed, and not all could be undone.
-    #[error("{error}")]
-    Left {
-        /// What failed.
-        error: Box<PlacingError>,
-        /// What could not be undone.
-        left: Vec<String>,
-    },
-}
 
 /// Names the worktree into which files are placed, and who follows it.
 pub struct Destination<'a> {
@@ -183,7 +162,7 @@ impl<'d> Destination<'d> {
     /// # Errors
     /// Fails when something cannot be copied, changed meanwhile, or a signal asked to stop; then
     /// nothing was placed.
-    pub fn place(&self, placing: &Placing) -> Result<PlacedNow, PlacingError> {
+    pub fn place(&self, placing: &Placing) -> Result<PlacedNow, Error> {
         self.clear()?;
         let directory = staging(self.path);
         let copying = Staging {
@@ -200,14 +179,8 @@ impl<'d> Destination<'d> {
             self.withdraw();
             let _ = files::remove_directory(&directory);
         })?;
-        let settled = settle(
-            &directory,
-            self.path,
-            staged,
-            &placing.over,
-            &placing.before,
-        )
-        .inspect_err(|_| self.withdraw())?;
+        let settled = settle(&copying, self.path, staged, &placing.over, &placing.before)
+            .inspect_err(|_| self.withdraw())?;
         match self.write_down(placing, &settled) {
             Ok((placed, excluded, list_before)) => Ok(PlacedNow {
                 placed,
@@ -218,10 +191,8 @@ impl<'d> Destination<'d> {
                 list_before,
             }),
             Err(error) => {
-                let left = settled.take_back();
                 self.withdraw();
-                let error = Box::new(error);
-                Err(PlacingError::Left { error, left })
+                Err(error.leaving(settled.take_back()))
             }
         }
     }
@@ -275,8 +246,8 @@ impl<'d> Destination<'d> {
         &self,
         placing: &Placing,
         settled: &Settled,
-    ) -> Result<(Placed, ExcludeFile, Option<Vec<u8>>), PlacingError> {
-        let new = settled.staged.iter().chain(&settled.made);
+    ) -> Result<(Placed, ExcludeFile, Option<Vec<u8>>), Error> {
+        let new = settled.staged.iter();
         let new: Vec<PlacedFile> = new.map(|staged| placed_file(placing, staged)).collect();
         let newest = new.iter().map(|file| file.stat.ctime).max().unwrap_or(0);
         let time = files::settled_time(self.path, newest)?;

@@ -27,7 +27,7 @@ use crate::worktree::excluding::read_shown_note;
 use crate::worktree::git_error;
 use crate::worktree::ignore_rules::{self, SharedFile, WrittenIgnoreRules};
 use crate::worktree::listing::{Classified, Listing};
-use crate::worktree::placing::{Destination, Placing, PlacingError};
+use crate::worktree::placing::{Destination, Placing};
 use crate::worktree::register::{Registration, read_dot_git};
 use crate::worktree::scope_edit::set_bits_of_index;
 use crate::worktree::selection::read_worktree_files;
@@ -207,9 +207,12 @@ impl Creation<'_> {
             progress: &self.session.progress,
             stop: &|| self.session.check().is_err(),
         };
-        let done = to.place(&placing).map_err(|error| match error {
-            PlacingError::Copy(CopyError::Appeared { path }) => made_by_hook(&[path]).into(),
-            other => Error::from(other),
+        let done = to.place(&placing).map_err(|error| match error.find() {
+            Some(CopyError::InTheWay {
+                path,
+                found: "a file",
+            }) => made_by_hook(std::slice::from_ref(path)).into(),
+            _ => error,
         })?;
         let placed = done.placed.clone();
         notes.extend(done.keep());

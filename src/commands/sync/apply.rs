@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::plan::CleanPlan;
 use super::{CleanedFiles, StayedFile};
 use crate::answer::shapes::{PathField, paths};
-use crate::disk::copy::{Expected, Item, Source, Staged, Staging, remove_placed, settle, stage};
+use crate::disk::copy::{Item, Source, Staged, Staging, remove_placed, settle, stage};
 use crate::disk::standing::standing;
 use crate::disk::{DiskError, files};
+use crate::error::Error;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
 use crate::placed::{Placed, PlacedFile, PlacedKind};
 use crate::worktree::excluding::write_exclude;
-use crate::worktree::placing::{Destination, PLACED, PlacingError, staging};
+use crate::worktree::placing::{Destination, PLACED, staging};
 
 /// Copies these files over those of the main worktree, which keep their permissions, and writes
 /// down that both sides are the same again. Returns what could not be tidied up.
@@ -24,7 +25,7 @@ pub fn apply_pull(
     from: &Destination<'_>,
     placed: &Placed,
     paths: &[RepoPath],
-) -> Result<Vec<String>, PlacingError> {
+) -> Result<Vec<String>, Error> {
     let here = standing(from.path, paths.iter())?.entries;
     let there = standing(from.main, paths.iter())?.entries;
     let items: Vec<Item> = paths
@@ -55,13 +56,10 @@ pub fn apply_pull(
     from.progress.end();
     let staged = staged?;
     // in the main worktree nothing is ours
-    let settled = settle(&directory, from.main, staged, &there, &Placed::default())?;
+    let settled = settle(&copying, from.main, staged, &there, &Placed::default())?;
     match write_down(from, placed, &here, &settled.staged) {
         Ok(()) => Ok(settled.done()),
-        Err(error) => Err(PlacingError::Left {
-            error: Box::new(error.into()),
-            left: settled.take_back(),
-        }),
+        Err(error) => Err(Error::from(error).leaving(settled.take_back())),
     }
 }
 
@@ -106,15 +104,18 @@ pub fn apply_clean(
     to: &Destination<'_>,
     placed: &Placed,
     plan: CleanPlan<'_>,
-) -> Result<(CleanedFiles, bool), PlacingError> {
+) -> Result<(CleanedFiles, bool), Error> {
     // touched since it was placed and with the same content, its stat data are others
     let stands = standing(to.path, plan.remove.iter().map(|file| &file.path))?;
     let expected = plan.remove.iter().filter_map(|file| {
-        let stat = *stands.entries.get(&file.path)?;
-        let (path, kind) = (&file.path, file.kind);
-        Some(Expected { path, kind, stat })
+        Some(Staged {
+            path: file.path.clone(),
+            kind: file.kind,
+            digest: file.digest,
+            stat: *stands.entries.get(&file.path)?,
+        })
     });
-    let expected: Vec<Expected<'_>> = expected.collect();
+    let expected: Vec<Staged> = expected.collect();
     let done = remove_placed(to.path, &expected)?;
     let gone: BTreeSet<&RepoPath> = plan.missing.into_iter().chain(&done.removed).collect();
     let kept = placed.files().iter();

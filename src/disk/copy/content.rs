@@ -1,4 +1,4 @@
-//! Copies one file or link into the staging directory: content, mode and time.
+//! Stages files, links and texts with their final content, mode and time.
 #![expect(
     clippy::disallowed_methods,
     reason = "what is staged is in a directory that only this user can enter"
@@ -12,135 +12,167 @@ use std::path::Path;
 use bstr::ByteSlice;
 use fs_extra::file::{CopyOptions, TransitProcess, copy_with_progress};
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat,
-    ftruncate, futimens, openat, readlinkat, statat, symlinkat, utimensat,
+    AtFlags, CWD, FileType, Mode, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, ftruncate,
+    futimens, mkdirat, readlinkat, statat, symlinkat, utimensat,
 };
 use rustix::io::Errno;
 
-use super::stage::Worker;
-use super::{CopyError, Item, Source, Staged, disk_error};
+use super::{CopyError, Item, Source, Staged, Staging, changed, disk_error, drop_staging};
+use crate::disk::below::{Directories, open_regular};
 use crate::disk::drift::digest_of;
+use crate::disk::pool::map_parallel;
 use crate::disk::stat::stat_from;
+use crate::error::Error;
 use crate::manifest::Stat;
-use crate::path::RepoPath;
 use crate::placed::{Digest, PlacedKind};
 
-/// From here on a clone is tried, and holes are looked for: a smaller file is read at once.
+/// From this many bytes on a clone is tried, and holes are looked for.
 const LARGE: u64 = 256 << 10;
-/// A larger clone is not read, so it has no digest.
+/// Up to this many bytes a clone is read for its digest.
 const READ_CLONE: u64 = 16 << 20;
 
-const READ: OFlags = OFlags::RDONLY
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::NONBLOCK)
-    .union(OFlags::NOCTTY)
-    .union(OFlags::CLOEXEC);
+type Copied = io::Result<(Option<Digest>, Stat)>;
 
-impl Worker<'_> {
-    /// Stages one item that is not a directory.
-    pub fn item(&mut self, item: &Item) -> Result<Staged, CopyError> {
-        if (self.staging.stop)() {
-            return Err(CopyError::Stopped);
-        }
-        let to = self.staged_path(&item.path)?;
-        let (kind, digest, stat) = match &item.from {
-            Source::File(PlacedKind::Link, chosen) => self.link(item, chosen, &to)?,
-            Source::File(_, chosen) => self.file(item, chosen, &to)?,
-            Source::Text(text) => {
-                let write = || {
-                    File::create(&to)?.write_all(text)?;
-                    Ok((Some(digest_of(text.as_slice())?), finish(&to, item, None)?))
+/// Stages items. Returns them sorted by path; the files and links are in the staging directory,
+/// named by their position.
+///
+/// # Errors
+/// Fails when a source is not what was chosen, the disk refuses, or the copy is stopped; then
+/// nothing is left.
+pub fn stage(staging: &Staging<'_>, items: &[Item]) -> Result<Vec<Staged>, Error> {
+    let size = |item: &Item| match &item.from {
+        Source::File(PlacedKind::File, stat) => stat.size,
+        Source::File(PlacedKind::Link | PlacedKind::Directory, _) => 0,
+        Source::Text(text) => text.len() as u64,
+    };
+    staging.progress.begin(items.iter().map(size).sum());
+    let mut items: Vec<&Item> = items.iter().collect();
+    items.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    let items: Vec<(usize, &Item)> = items.into_iter().enumerate().collect();
+    let path = staging.directory.as_std_path();
+    mkdirat(CWD, path, Mode::RWXU)
+        .map_err(|error| disk_error("make the directory", staging.directory, error))?;
+    let start = || Ok(Directories::open(staging.source)?);
+    map_parallel(&items, start, |source, (at, item)| {
+        stage_item(staging, source, *at, item)
+    })
+    .map_err(|error: Error| error.leaving(drop_staging(staging.directory).into_iter().collect()))
+}
+
+fn stage_item(
+    staging: &Staging<'_>,
+    source: &mut Directories,
+    at: usize,
+    item: &Item,
+) -> Result<Staged, Error> {
+    if (staging.stop)() {
+        return Err(CopyError::Stopped.into());
+    }
+    let path = &item.path;
+    let to = staging.directory.join(at.to_string()).into_std_path_buf();
+    let unreadable = |error: io::Error| match Errno::from_io_error(&error) {
+        Some(
+            Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NXIO | Errno::NODEV | Errno::INVAL,
+        )
+        | None => changed(path),
+        Some(_) => disk_error("read", path, error).into(),
+    };
+    let name = path.file_name().as_bytes();
+    let (kind, copied) = match &item.from {
+        Source::Text(text) => (PlacedKind::File, write(staging, &to, text, item.bits)),
+        Source::File(kind, chosen) => {
+            let above = source.of(path).map_err(|error| unreadable(error.into()))?;
+            let look = || {
+                let now = statat(above, name, AtFlags::SYMLINK_NOFOLLOW);
+                let now = stat_from(&now.map_err(|error| unreadable(error.into()))?);
+                let is_same = match kind {
+                    // its entries may have become more or less: what was chosen is copied
+                    PlacedKind::Directory => chosen.inode == now.inode && now.is_directory(),
+                    PlacedKind::File | PlacedKind::Link => is_same(chosen, &now),
                 };
-                let written: io::Result<_> = write();
-                let (digest, stat) = written.map_err(|e| disk_error("write", &item.path, e))?;
-                self.staging.progress.add_bytes(text.len() as u64);
-                (PlacedKind::File, digest, stat)
+                if is_same { Ok(()) } else { Err(changed(path)) }
+            };
+            look()?;
+            let copied = match kind {
+                PlacedKind::Directory => Ok((None, *chosen)),
+                PlacedKind::Link => {
+                    let text = readlinkat(above, name, Vec::new());
+                    let text = text.map_err(|error| unreadable(error.into()))?;
+                    copy_link(text.to_bytes(), &to, chosen)
+                }
+                PlacedKind::File => {
+                    let from = open_regular(above, name).map_err(unreadable)?;
+                    if !fstat(&from).is_ok_and(|now| is_same(chosen, &stat_from(&now))) {
+                        return Err(changed(path));
+                    }
+                    copy_file(staging, &from, &to, chosen, item.bits)
+                }
+            };
+            if copied.is_ok() {
+                look()?;
             }
-        };
-        Ok(Staged {
-            path: item.path.clone(),
+            (*kind, copied)
+        }
+    };
+    let (digest, stat) = copied.map_err(|error| disk_error("copy", path, error))?;
+    match &item.from {
+        Source::File(PlacedKind::File, chosen) if chosen.size != stat.size => Err(changed(path)),
+        _ => Ok(Staged {
+            path: path.clone(),
             kind,
             digest,
             stat,
-        })
-    }
-
-    fn file(
-        &mut self,
-        item: &Item,
-        chosen: &Stat,
-        to: &Path,
-    ) -> Result<(PlacedKind, Option<Digest>, Stat), CopyError> {
-        let path = &item.path;
-        let above = self.source.of(path).map_err(|error| changed(path, error))?;
-        let from = openat(above, path.file_name().as_bytes(), READ, Mode::empty());
-        let from = File::from(from.map_err(|error| changed(path, error))?);
-        let on_disk = require_same_file(&from, path, chosen)?;
-        let failed = |error: io::Error| disk_error("copy", path, error);
-        let is_clone = chosen.size > LARGE && clone(&from, to).map_err(failed)?;
-        let progress = self.staging.progress;
-        if is_clone {
-            progress.add_bytes(chosen.size);
-        } else if chosen.size > LARGE && on_disk < chosen.size {
-            copy_between_holes(&from, to, chosen.size).map_err(failed)?;
-            progress.add_bytes(chosen.size);
-        } else {
-            // what is open already, so that no link is followed by now
-            let from = format!("/dev/fd/{}", from.as_raw_fd());
-            let mut before = 0;
-            let count = |reached: TransitProcess| {
-                progress.add_bytes(reached.copied_bytes - before);
-                before = reached.copied_bytes;
-            };
-            let options = CopyOptions {
-                overwrite: true,
-                buffer_size: usize::try_from(chosen.size.clamp(1, LARGE)).unwrap_or(1),
-                ..CopyOptions::new()
-            };
-            copy_with_progress(from, to, &options, count).map_err(|error| failed(plain(error)))?;
-        }
-        require_same_file(&from, path, chosen)?;
-        let digest = if is_clone && chosen.size > READ_CLONE {
-            None
-        } else {
-            Some(File::open(to).and_then(digest_of).map_err(failed)?)
-        };
-        let stat = finish(to, item, Some(chosen)).map_err(failed)?;
-        if stat.size != chosen.size {
-            return Err(CopyError::Changed { path: path.clone() });
-        }
-        Ok((PlacedKind::File, digest, stat))
-    }
-
-    fn link(
-        &mut self,
-        item: &Item,
-        chosen: &Stat,
-        to: &Path,
-    ) -> Result<(PlacedKind, Option<Digest>, Stat), CopyError> {
-        let (path, name) = (&item.path, item.path.file_name().as_bytes());
-        let above = self.source.of(path).map_err(|error| changed(path, error))?;
-        let require_same = || {
-            let now = statat(above, name, AtFlags::SYMLINK_NOFOLLOW);
-            let now = now.map_err(|error| changed(path, error))?;
-            require_same(path, chosen, &stat_from(&now))
-        };
-        require_same()?;
-        let text = readlinkat(above, name, Vec::new()).map_err(|error| changed(path, error))?;
-        require_same()?;
-        let create = || {
-            symlinkat(&text, CWD, to)?;
-            utimensat(CWD, to, &mtime(chosen), AtFlags::SYMLINK_NOFOLLOW)?;
-            statat(CWD, to, AtFlags::SYMLINK_NOFOLLOW)
-        };
-        let stat = create().map_err(|error| disk_error("copy", path, error))?;
-        let digest = digest_of(text.to_bytes()).map_err(|e| disk_error("copy", path, e))?;
-        Ok((PlacedKind::Link, Some(digest), stat_from(&stat)))
+        }),
     }
 }
 
-/// The error of `fs_extra`, as the system gave it where it did. A write that took less than all is
-/// reported without the system's error: then the disk is full.
+fn write(staging: &Staging<'_>, to: &Path, text: &[u8], bits: u32) -> Copied {
+    File::create(to)?.write_all(text)?;
+    staging.progress.add_bytes(text.len() as u64);
+    Ok((Some(digest_of(text)?), finish(to, bits, None)?))
+}
+
+fn copy_link(text: &[u8], to: &Path, chosen: &Stat) -> Copied {
+    symlinkat(text, CWD, to)?;
+    utimensat(CWD, to, &mtime(chosen), AtFlags::SYMLINK_NOFOLLOW)?;
+    let stat = statat(CWD, to, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok((Some(digest_of(text)?), stat_from(&stat)))
+}
+
+/// Copies an open file: as a clone, without its holes, or with progress. A large clone has no
+/// digest, as reading takes longer than cloning.
+fn copy_file(staging: &Staging<'_>, from: &File, to: &Path, chosen: &Stat, bits: u32) -> Copied {
+    let progress = staging.progress;
+    let is_clone = chosen.size > LARGE && clone(from, to)?;
+    // in units of 512 bytes, whatever the block size (stat(2))
+    let on_disk = u64::try_from(fstat(from)?.st_blocks).unwrap_or(0) * 512;
+    if is_clone {
+        progress.add_bytes(chosen.size);
+    } else if chosen.size > LARGE && on_disk < chosen.size {
+        copy_between_holes(from, to, chosen.size)?;
+        progress.add_bytes(chosen.size);
+    } else {
+        // what is open already, so that no link is followed by now
+        let from = format!("/dev/fd/{}", from.as_raw_fd());
+        let mut before = 0;
+        let count = |reached: TransitProcess| {
+            progress.add_bytes(reached.copied_bytes - before);
+            before = reached.copied_bytes;
+        };
+        let options = CopyOptions {
+            overwrite: true,
+            buffer_size: usize::try_from(chosen.size.clamp(1, LARGE)).unwrap_or(1),
+            ..CopyOptions::new()
+        };
+        copy_with_progress(from, to, &options, count).map_err(plain)?;
+    }
+    let is_read = !is_clone || chosen.size <= READ_CLONE;
+    let digest = is_read.then(|| File::open(to).and_then(digest_of));
+    let digest = digest.transpose()?;
+    Ok((digest, finish(to, bits, Some(chosen))?))
+}
+
+/// The system's error in one of `fs_extra`, which calls a write that wrote nothing `Other`.
 fn plain(error: fs_extra::error::Error) -> io::Error {
     let words = error.to_string();
     match error.kind {
@@ -150,40 +182,15 @@ fn plain(error: fs_extra::error::Error) -> io::Error {
     }
 }
 
-/// A source could not be opened: it is gone, or a link or a special file stands there or on the
-/// way; or the disk refuses.
-pub(super) fn changed(path: &RepoPath, error: Errno) -> CopyError {
-    match error {
-        Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NXIO | Errno::NODEV | Errno::INVAL => {
-            CopyError::Changed { path: path.clone() }
-        }
-        _ => disk_error("read", path, error),
-    }
-}
-
-/// Fails when a source that is open is not, or no longer, what was chosen. Returns the bytes that
-/// it takes on the disk.
-fn require_same_file(file: &File, path: &RepoPath, chosen: &Stat) -> Result<u64, CopyError> {
-    let stat = fstat(file).map_err(|error| changed(path, error))?;
-    require_same(path, chosen, &stat_from(&stat))?;
-    // in units of 512 bytes, whatever the block size (stat(2))
-    Ok(u64::try_from(stat.st_blocks).unwrap_or(0) * 512)
-}
-
-fn require_same(path: &RepoPath, chosen: &Stat, now: &Stat) -> Result<(), CopyError> {
+/// Whether a file or link is as it was chosen; its mode may be another.
+fn is_same(chosen: &Stat, now: &Stat) -> bool {
     let kind = |stat: &Stat| FileType::from_raw_mode(stat.mode);
-    let is_same = chosen.size == now.size
+    chosen.size == now.size
         && chosen.mtime == now.mtime
         && chosen.inode == now.inode
-        && kind(chosen) == kind(now);
-    if is_same {
-        return Ok(());
-    }
-    Err(CopyError::Changed { path: path.clone() })
+        && kind(chosen) == kind(now)
 }
 
-/// Copies a file without its content, where the file system lets two files share it
-/// (`ioctl_ficlone(2)`, `clonefile(2)`); whether it does.
 fn clone(from: &File, to: &Path) -> io::Result<bool> {
     #[cfg(target_os = "linux")]
     return Ok(rustix::fs::ioctl_ficlone(File::create(to)?, from).is_ok());
@@ -195,7 +202,6 @@ fn clone(from: &File, to: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Copies the data between holes, and leaves the holes.
 fn copy_between_holes(from: &File, to: &Path, size: u64) -> io::Result<()> {
     let (mut from, mut to) = (from, File::create(to)?);
     let seek = |at| match rustix::fs::seek(from.as_fd(), at) {
@@ -215,18 +221,15 @@ fn copy_between_holes(from: &File, to: &Path, size: u64) -> io::Result<()> {
     Ok(ftruncate(&to, size)?)
 }
 
-/// Gives a copy its time and bits. A copy belongs to the user who copies, so it never lends rights
-/// (setuid, setgid).
-fn finish(copy: &Path, item: &Item, source: Option<&Stat>) -> io::Result<Stat> {
+fn finish(copy: &Path, bits: u32, source: Option<&Stat>) -> io::Result<Stat> {
     let copy = File::open(copy)?;
     if let Some(source) = source {
         futimens(&copy, &mtime(source))?;
     }
-    fchmod(&copy, Mode::from_raw_mode((item.bits & 0o777) as _))?;
+    fchmod(&copy, Mode::from_raw_mode((bits & 0o777) as _))?;
     Ok(stat_from(&fstat(&copy)?))
 }
 
-/// The modification time as it is set; the time of the last access stays.
 pub(super) fn mtime(stat: &Stat) -> Timestamps {
     const SECOND: i64 = 1_000_000_000;
     Timestamps {

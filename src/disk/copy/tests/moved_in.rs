@@ -4,15 +4,16 @@ use miette::Diagnostic;
 
 use super::child::Child;
 use super::support::{Ground, listing, lstat, names, put};
+use crate::placed::PlacedKind;
 
 #[track_caller]
 fn settling_fails(ground: &Ground, over: &[&str]) -> String {
     let before = listing(&ground.to());
     let staged = ground.stage(&ground.items()).expect("it is staged");
     let error = ground.settle_over(staged, over).expect_err("it is refused");
-    assert!(error.is_refusal());
+    assert_eq!(error.exit_code(), crate::exit::ExitCode::Refused);
     assert!(error.help().is_some());
-    assert!(!matches!(error, crate::disk::copy::CopyError::Left { .. }));
+    assert!(!error.to_string().contains("what is left"), "{error}");
     assert_eq!(names(&listing(&ground.to())), names(&before));
     ground.require_no_staging();
     error.to_string()
@@ -35,7 +36,7 @@ fn nothing_is_written_through_a_link() {
         std::os::unix::fs::symlink(target, ground.to().join("d/e")).expect("a link");
         assert_eq!(
             settling_fails(&ground, &[]),
-            "cannot place a directory at d/e: a symbolic link stands there"
+            "cannot place d/e: a symbolic link stands there"
         );
         assert_eq!(listing(&ground.root().join("outside")), "");
     }
@@ -43,7 +44,7 @@ fn nothing_is_written_through_a_link() {
 
 #[test]
 fn a_file_or_link_where_something_is_to_be_is_refused() {
-    let text = "cannot place f: it appeared in the worktree meanwhile";
+    let text = "cannot place f: a file stands there";
     let ground = Ground::new();
     ground.put("a", "text");
     ground.put("f", "text");
@@ -51,12 +52,12 @@ fn a_file_or_link_where_something_is_to_be_is_refused() {
     assert_eq!(settling_fails(&ground, &[]), text);
     std::fs::remove_file(ground.to().join("f")).expect("it is removed");
     std::fs::create_dir(ground.to().join("f")).expect("a directory");
-    let text = "cannot place a file at f: a directory stands there";
+    let text = "cannot place f: a directory stands there";
     assert_eq!(settling_fails(&ground, &[]), text);
     assert_eq!(settling_fails(&ground, &["f"]), text);
     std::fs::remove_dir(ground.to().join("f")).expect("it is removed");
     std::os::unix::fs::symlink("../outside", ground.to().join("f")).expect("a link");
-    let text = "cannot place a file at f: a symbolic link stands there";
+    let text = "cannot place f: a symbolic link stands there";
     assert_eq!(settling_fails(&ground, &[]), text);
     assert!(!ground.root().join("outside").exists());
 }
@@ -107,9 +108,8 @@ fn what_was_changed_since_it_was_seen_is_not_replaced() {
     let seen = lstat(ground.to().join("f"));
     ground.put_there("f", "edited");
     let over = [(super::support::repo_path("f"), seen)].into();
-    let ours = crate::placed::Placed::default();
-    let error = crate::disk::copy::settle(&ground.staging(), &ground.to(), staged, &over, &ours)
-        .expect_err("it is refused");
+    let error = ground.settle_seen(staged, &over);
+    let error = error.expect_err("it is refused");
     assert_eq!(error.to_string(), "f changed while it was copied");
     assert_eq!(names(&listing(&ground.to())), ["f"]);
     assert_eq!(
@@ -141,9 +141,13 @@ fn directories_that_were_made_on_the_way_are_told() {
     items.retain(|item| item.path.to_string().ends_with(['f', 'z']));
     let staged = ground.stage(&items).expect("it is staged");
     let settled = ground.settle(staged).expect("it is settled");
-    let made: Vec<String> = settled.made.iter().map(|s| s.path.to_string()).collect();
+    let made = settled
+        .staged
+        .iter()
+        .filter(|s| s.kind == PlacedKind::Directory);
+    let made: Vec<String> = made.map(|s| s.path.to_string()).collect();
     assert_eq!(made, ["d", "d/e", "x/y"]);
-    for made in settled.made.iter().chain(&settled.staged) {
+    for made in &settled.staged {
         let path = made.path.to_os_path().expect("a path");
         assert_eq!(
             made.stat,
@@ -186,7 +190,7 @@ fn what_was_replaced_is_kept_when_its_place_was_taken() {
     let settled = ground.settle_over(staged, &["f"]).expect("it is settled");
     ground.put_there("f", "edited");
     let warnings = settled.take_back();
-    let held = ground.staging().join("f");
+    let held = ground.staging().join("0");
     assert_eq!(
         warnings,
         [

@@ -1,18 +1,10 @@
 //! Only what is as it was placed is removed.
 
 use super::support::{Ground, listing, names};
-use crate::disk::copy::{Expected, Removed, Staged, remove_placed};
+use crate::disk::copy::{Removed, Staged, remove_placed};
 
 fn remove(ground: &Ground, placed: &[Staged]) -> Removed {
-    let expected: Vec<Expected<'_>> = placed
-        .iter()
-        .map(|placed| Expected {
-            path: &placed.path,
-            kind: placed.kind,
-            stat: placed.stat,
-        })
-        .collect();
-    remove_placed(&ground.to(), &expected).expect("the destination is there")
+    remove_placed(&ground.to(), placed).expect("the destination is there")
 }
 
 fn shown(removed: &Removed) -> String {

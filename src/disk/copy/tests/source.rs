@@ -1,26 +1,25 @@
 //! What happens to a source while it is copied; nothing is copied that was not chosen.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Once;
 
 use miette::Diagnostic;
 
 use super::child::{As, Child, said};
 use super::support::{Ground, listing, put};
+use crate::exit::ExitCode;
 
-/// Stages all, and does something when it is asked for the nth time whether to stop (from 0).
+/// Stages all, and does something before anything is copied.
 #[track_caller]
-fn staging_fails(ground: &Ground, at: usize, change: impl Fn() + Sync) -> String {
-    let asked = AtomicUsize::new(0);
+fn staging_fails(ground: &Ground, change: impl Fn() + Sync) -> String {
+    let changed = Once::new();
     let stop = || {
-        if asked.fetch_add(1, Ordering::SeqCst) == at {
-            change();
-        }
+        changed.call_once(&change);
         false
     };
     let error = ground
         .stage_until(&ground.items(), &stop)
         .expect_err("it is refused");
-    assert!(error.is_refusal());
+    assert_eq!(error.exit_code(), ExitCode::Refused);
     assert!(error.help().is_some());
     ground.require_no_staging();
     assert_eq!(listing(&ground.to()), "");
@@ -57,8 +56,7 @@ fn a_file_that_becomes_a_link_is_not_followed() {
     let ground = Ground::new();
     let secret = put(&ground.root().join("outside/secret"), "text");
     let file = ground.put("d/f", "text");
-    // asked before `d` and the file
-    let said = staging_fails(&ground, 1, || {
+    let said = staging_fails(&ground, || {
         std::fs::remove_file(&file).expect("it is removed");
         std::os::unix::fs::symlink(&secret, &file).expect("a link");
     });
@@ -73,7 +71,7 @@ fn a_directory_that_becomes_a_link_is_not_followed() {
         put(&ground.root().join("outside/f"), "text");
         ground.put("d/e/f", "text");
         let e = ground.from().join("d/e");
-        let said = staging_fails(&ground, 1, || {
+        let said = staging_fails(&ground, || {
             std::fs::rename(&e, ground.root().join("away")).expect("it is moved");
             std::os::unix::fs::symlink(ground.root().join(target), &e).expect("a link");
         });
@@ -86,7 +84,7 @@ fn another_directory_in_its_place_is_not_the_one_that_was_chosen() {
     let ground = Ground::new();
     ground.put("d/e/f", "text");
     let e = ground.from().join("d/e");
-    let said = staging_fails(&ground, 1, || {
+    let said = staging_fails(&ground, || {
         std::fs::rename(&e, ground.root().join("away")).expect("it is moved");
         put(&e.join("f"), "text");
     });
@@ -97,7 +95,7 @@ fn another_directory_in_its_place_is_not_the_one_that_was_chosen() {
 fn a_fifo_in_place_of_a_file_is_refused_and_does_not_block() {
     let ground = Ground::new();
     let file = ground.put("d/f", "");
-    let said = staging_fails(&ground, 1, || {
+    let said = staging_fails(&ground, || {
         std::fs::remove_file(&file).expect("it is removed");
         let made = std::process::Command::new("mkfifo").arg(&file).status();
         assert!(made.expect("mkfifo starts").success());
@@ -109,7 +107,7 @@ fn a_fifo_in_place_of_a_file_is_refused_and_does_not_block() {
 fn a_file_that_is_gone_is_refused() {
     let ground = Ground::new();
     let file = ground.put("d/f", "");
-    let said = staging_fails(&ground, 1, || {
+    let said = staging_fails(&ground, || {
         std::fs::remove_file(&file).expect("it was there");
     });
     assert_eq!(said, "d/f changed while it was copied");
@@ -119,7 +117,7 @@ fn a_file_that_is_gone_is_refused() {
 fn a_file_that_is_written_to_is_refused() {
     let ground = Ground::new();
     let file = ground.put("d/f", "text");
-    let said = staging_fails(&ground, 1, || {
+    let said = staging_fails(&ground, || {
         std::fs::write(&file, "tex2").expect("it is written");
     });
     assert_eq!(said, "d/f changed while it was copied");
@@ -160,7 +158,7 @@ fn a_link_that_is_changed_is_refused() {
     std::fs::remove_file(ground.from().join("d/f")).expect("it is removed");
     let link = ground.from().join("d/link");
     std::os::unix::fs::symlink("f", &link).expect("a link");
-    let said = staging_fails(&ground, 1, || {
+    let said = staging_fails(&ground, || {
         std::fs::remove_file(&link).expect("it is removed");
         std::fs::write(&link, "f").expect("a file");
     });

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::disk::copy::{CopyError, Item, Settled, Source, Staged, Staging, settle, stage};
+use crate::disk::copy::{Item, Settled, Source, Staged, Staging, settle, stage};
 use crate::disk::progress::Progress;
 use crate::disk::stat::stat_of;
+use crate::error::Error;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
 use crate::placed::{Placed, PlacedKind};
@@ -82,7 +83,7 @@ impl Ground {
         items
     }
 
-    pub fn stage(&self, items: &[Item]) -> Result<Vec<Staged>, CopyError> {
+    pub fn stage(&self, items: &[Item]) -> Result<Vec<Staged>, Error> {
         self.stage_until(items, &|| false)
     }
 
@@ -90,7 +91,7 @@ impl Ground {
         &self,
         items: &[Item],
         stop: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Vec<Staged>, CopyError> {
+    ) -> Result<Vec<Staged>, Error> {
         let staging = Staging {
             source: &self.from(),
             directory: &self.staging(),
@@ -100,23 +101,30 @@ impl Ground {
         stage(&staging, items)
     }
 
-    pub fn settle(&self, staged: Vec<Staged>) -> Result<Settled, CopyError> {
+    pub fn settle(&self, staged: Vec<Staged>) -> Result<Settled, Error> {
         self.settle_over(staged, &[])
     }
 
     /// Settles, and may replace these paths as they are now.
-    pub fn settle_over(&self, staged: Vec<Staged>, over: &[&str]) -> Result<Settled, CopyError> {
+    pub fn settle_over(&self, staged: Vec<Staged>, over: &[&str]) -> Result<Settled, Error> {
         let over = over.iter();
-        let over: BTreeMap<RepoPath, Stat> = over
-            .map(|path| (repo_path(path), lstat(self.to().join(path))))
-            .collect();
-        settle(
-            &self.staging(),
-            &self.to(),
-            staged,
-            &over,
-            &Placed::default(),
-        )
+        let over = over.map(|path| (repo_path(path), lstat(self.to().join(path))));
+        self.settle_seen(staged, &over.collect())
+    }
+
+    /// Settles, and may replace what was seen.
+    pub fn settle_seen(
+        &self,
+        staged: Vec<Staged>,
+        over: &BTreeMap<RepoPath, Stat>,
+    ) -> Result<Settled, Error> {
+        let staging = Staging {
+            source: &self.from(),
+            directory: &self.staging(),
+            progress: &Progress::default(),
+            stop: &|| false,
+        };
+        settle(&staging, &self.to(), staged, over, &Placed::default())
     }
 
     /// Copies all of the source into the destination.

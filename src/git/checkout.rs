@@ -23,6 +23,7 @@ use gix::worktree::stack::state::attributes::Source;
 use rustix::fs::Mode as Bits;
 use rustix::process::{chdir, getcwd, umask};
 
+use super::environment;
 use super::index::{checksum_of, nanoseconds, seconds};
 use super::objects::ObjectFormat;
 use super::repo::causes;
@@ -322,14 +323,15 @@ pub fn read_conversions(
     let repo = open(git_dir)?;
     let config = repo.config_snapshot();
     let mut files = vec![repo.common_dir().join("info/attributes")];
-    let sources = [
-        AttributeFile::GitInstallation,
-        AttributeFile::System,
-        AttributeFile::Git,
-    ];
     let mut variable = |name: &str| std::env::var_os(name);
-    let beside = sources.into_iter();
-    files.extend(beside.filter_map(|source| source.storage_location(&mut variable)));
+    let allowed = environment::permissions().attributes;
+    let sources = [
+        (allowed.git_binary, AttributeFile::GitInstallation),
+        (allowed.system, AttributeFile::System),
+        (true, AttributeFile::Git),
+    ];
+    let sources = sources.into_iter().filter(|(is_read, _)| *is_read);
+    files.extend(sources.filter_map(|(_, source)| source.storage_location(&mut variable)));
     files.extend(config.trusted_path("core.attributesFile")?);
     let mut texts = tracked;
     texts.extend(files.iter().filter_map(|file| std::fs::read(file).ok()));
@@ -349,7 +351,7 @@ pub fn read_conversions(
 
 fn open(git_dir: &Utf8Path) -> Result<gix::Repository, gix::Error> {
     let options = gix::open::Options::default()
-        .permissions(gix::open::Permissions::all())
+        .permissions(environment::permissions())
         .with(gix::sec::Trust::Full)
         .open_path_as_is(true);
     let shared = options.open(git_dir.as_std_path())?;

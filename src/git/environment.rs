@@ -103,23 +103,32 @@ fn directory_in(variable: &str) -> Option<Utf8PathBuf> {
     set.map(Utf8PathBuf::from)
 }
 
-/// Whether gix finds the settings of the machine without a start of git: the git on the search path
-/// has the prefix `/usr` and reads `/etc/gitconfig`, or has the prefix `/usr/local`, below which no
-/// settings exist (`sysconfdir` in git's Makefile).
-pub(super) fn is_usual_git() -> bool {
+/// What gix may read of the settings and attributes of the machine (`sysconfdir` in git's Makefile):
+/// a git with the prefix `/usr` reads those in `/etc`, and one with the prefix `/usr/local`
+/// those below it, which are not there as a rule. gix has to ask any other git, once a run.
+pub(super) fn permissions() -> gix::open::Permissions {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut programs = std::env::split_paths(&path).map(|directory| directory.join("git"));
     let program = programs.find(|program| program.is_file());
     let program = program.and_then(|program| program.canonicalize().ok());
-    let program = program.as_deref().and_then(Path::to_str);
-    cfg!(target_os = "linux")
-        && match program {
-            Some("/usr/bin/git" | "/usr/lib/git-core/git" | "/usr/libexec/git-core/git") => true,
-            Some("/usr/local/bin/git" | "/usr/local/libexec/git-core/git") => {
-                !Path::new("/usr/local/etc/gitconfig").exists()
-            }
-            Some(_) | None => false,
+    let (is_system, is_known) = match program.as_deref().and_then(Path::to_str) {
+        _ if !cfg!(target_os = "linux") => (true, false),
+        Some("/usr/bin/git" | "/usr/lib/git-core/git" | "/usr/libexec/git-core/git") => {
+            (true, true)
         }
+        Some("/usr/local/bin/git" | "/usr/local/libexec/git-core/git") => {
+            let files = ["gitconfig", "gitattributes"];
+            let has = |name: &str| Path::new("/usr/local/etc").join(name).exists();
+            (false, !files.into_iter().any(has))
+        }
+        Some(_) | None => (true, false),
+    };
+    let mut permissions = gix::open::Permissions::all();
+    permissions.config.git_binary = !is_known;
+    permissions.config.system = is_system || std::env::var_os("GIT_CONFIG_SYSTEM").is_some();
+    permissions.attributes.git_binary = !is_known;
+    permissions.attributes.system = is_system;
+    permissions
 }
 
 /// The settings that `git -c` has handed on (`GIT_CONFIG_PARAMETERS`), each as `key=value`.

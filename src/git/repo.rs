@@ -216,10 +216,8 @@ impl Repo {
 /// What gix may read beside the repository: the files that git reads for the user, and of the
 /// environment what says where those are.
 fn permissions(mode: Mode) -> gix::open::Permissions {
-    let mut permissions = gix::open::Permissions::all();
+    let mut permissions = environment::permissions();
     permissions.config.env = mode == Mode::User;
-    // a git that stands elsewhere was built to look elsewhere: gix asks that git, once a run
-    permissions.config.git_binary = !environment::is_usual_git();
     permissions.env.objects = gix::sec::Permission::Deny;
     permissions.env.http_transport = gix::sec::Permission::Deny;
     permissions

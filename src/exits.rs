@@ -1,6 +1,5 @@
 //! Says with which status each error ends the program.
 
-use crate::commands::restore::RestoreRefusal;
 use crate::commands::verify::range::RangeRefusal;
 use crate::config::ConfigError;
 use crate::disk::DiskError;
@@ -53,12 +52,6 @@ impl Fault for CheckoutFailure {
             Self::Disk(_) => ExitCode::Disk,
             Self::Memory | Self::Git(_) => ExitCode::Git,
         }
-    }
-}
-
-impl Fault for RestoreRefusal {
-    fn exit_code(&self) -> ExitCode {
-        Self::exit_code(self)
     }
 }
 

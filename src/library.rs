@@ -70,7 +70,7 @@
 //! [`Options::directory`], and start git through [`Options::runner`], which a program can replace
 //! with its own git adapter. A failure is an [`Error`] with git's words in it; only when
 //! [`Asked::best_effort`] is set is there an answer without what could not be read, and it says
-//! so ([`Collected::incomplete`]).
+//! so ([`ChangedAnswer::incomplete`]).
 //!
 //! ```
 //! # use std::ffi::OsString;
@@ -121,7 +121,6 @@ mod changed_paths;
 mod kind;
 mod provision;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -132,7 +131,7 @@ pub use self::kind::Kind;
 pub use self::provision::{Provision, Provisioned, Teardown, path, provision, teardown};
 use crate::cli::DEFAULT_RETRY_DELAY;
 use crate::commands::Session;
-pub use crate::commands::changed::{Asked, Collected};
+pub use crate::commands::changed::{Asked, ChangedAnswer};
 use crate::disk::files;
 use crate::disk::lock::Patience;
 use crate::disk::scan::Walking;
@@ -240,7 +239,7 @@ fn own_program() -> Option<Utf8PathBuf> {
 /// # Errors
 /// Fails when something cannot be read, with git's words; with [`Asked::best_effort`], only when
 /// there is no such worktree or no such base.
-pub fn changed(options: &Options, asked: &Asked) -> Result<Collected, Error> {
+pub fn changed(options: &Options, asked: &Asked) -> Result<ChangedAnswer, Error> {
     crate::commands::changed::collect(options.repository(), asked)
 }
 
@@ -258,20 +257,4 @@ pub fn verify(options: &Options, name: Option<&str>) -> Result<Report, Error> {
         changes,
         VerifyOptions::default(),
     ))
-}
-
-impl Collected {
-    /// The paths of what was asked for, from the root of the file system: sorted, each once. What
-    /// is no path is not among them.
-    pub fn absolute_paths(&self) -> Vec<PathBuf> {
-        let Some(root) = &self.path else {
-            return Vec::new();
-        };
-        let paths = self.shown.iter().filter_map(|change| change.place.path());
-        let paths = paths.filter_map(|path| path.to_os_path().ok());
-        let mut paths: Vec<PathBuf> = paths.map(|path| root.as_std_path().join(path)).collect();
-        paths.sort_unstable();
-        paths.dedup();
-        paths
-    }
 }

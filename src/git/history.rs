@@ -277,27 +277,6 @@ impl Git {
         Ok(ordered.map(|one| commit_id_of(&one.id)).collect())
     }
 
-    /// Returns these commits and all their ancestors with their parents, each after its children,
-    /// but for `shared` and what is reachable from it.
-    ///
-    /// # Errors
-    /// Fails when a commit is missing or damaged.
-    pub fn rev_list_parents(
-        &self,
-        tips: &[CommitId],
-        shared: Option<&CommitId>,
-    ) -> Result<Vec<(CommitId, Vec<CommitId>)>, GitError> {
-        let history = self.history()?;
-        let tips: Vec<ObjectId> = tips.iter().map(oid_of).collect();
-        let shared: Vec<ObjectId> = shared.into_iter().map(oid_of).collect();
-        let found = history.list(&tips, &shared)?;
-        let with_parents = children_first(&found).into_iter().map(|one| {
-            let parents = one.parent_ids.iter().map(|id| commit_id_of(id)).collect();
-            (commit_id_of(&one.id), parents)
-        });
-        Ok(with_parents.collect())
-    }
-
     /// Counts the commits that are in `newer` and not in `older`.
     ///
     /// # Errors

@@ -173,16 +173,6 @@ impl Git {
         one_id(&args, &output)
     }
 
-    /// Makes a tree of another one and these differences ([`index_info`]); the index is left with it.
-    ///
-    /// # Errors
-    /// Fails when git does.
-    pub fn tree_with(&self, tree: &str, index_info: &[u8]) -> Result<String, GitError> {
-        self.read_tree(tree)?;
-        self.update_index_info(index_info)?;
-        self.line("make a tree of what changed", &["write-tree"])
-    }
-
     /// Stores files of the work tree as `git add` would, filters and line endings applied by the
     /// attributes of a tree; what each is then stored as.
     ///

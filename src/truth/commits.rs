@@ -6,20 +6,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bstr::BString;
-
 use crate::change::{Change, ChangeSet, Extent, Kind, Place, Seen};
-use crate::compare::{Delta, change_between, entry_in, same};
+use crate::compare::Delta;
 use crate::entry::Entry;
+use crate::git::GitMode;
 use crate::git::objects::Objects;
-use crate::git::{Git, GitMode};
 use crate::manifest::{Item, Manifest};
 use crate::name::CommitId;
 use crate::path::RepoPath;
-use crate::scope::{Access, EntryKind};
 use crate::truth::ground::{Ground, Terms};
+use crate::truth::leaks;
 use crate::truth::leaks::Contents;
-use crate::truth::{Survey, leaks};
 use crate::worktree::repository::Repository;
 use crate::worktree::{Worktree, WorktreeError};
 
@@ -177,126 +174,4 @@ pub(crate) fn touched(objects: &Objects, id: &CommitId) -> Result<Delta, Worktre
         delta.retain(|path, _| other.contains_key(path));
     }
     Ok(delta)
-}
-
-/// Holds one commit of a worktree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OwnCommit {
-    /// Its id.
-    pub commit: CommitId,
-    /// Its parents, in order.
-    pub parents: Vec<CommitId>,
-    /// The first paragraph of its message, as one line.
-    pub subject: BString,
-    /// When its author says to have made it, RFC 3339; none when that cannot be read.
-    pub authored: Option<String>,
-    /// Whether neither HEAD nor the branch has it any more: it was amended, reset or rebased
-    /// away, and only the reflog names it.
-    pub abandoned: bool,
-    /// What it changed: against its first parent, and of a merge only what it has otherwise than
-    /// every parent. Sorted, each path once.
-    pub changes: Vec<Change>,
-    /// The same as entries: what it has now at each of these paths.
-    pub entries: Delta,
-}
-
-/// Reads the commits that a survey found, the oldest first.
-///
-/// # Errors
-/// Fails when one cannot be read, or git does.
-pub fn read(
-    repository: &Repository,
-    objects: &Objects,
-    survey: &Survey,
-) -> Result<Vec<OwnCommit>, WorktreeError> {
-    let git = repository.git.with_mode(GitMode::Hardened);
-    let reachable = reachable(&git, survey)?;
-    let all = survey.commits.iter().rev();
-    all.map(|id| one(objects, id, !reachable.contains(id)))
-        .collect()
-}
-
-/// The commits of its own that HEAD or its branch still has.
-fn reachable(git: &Git, survey: &Survey) -> Result<BTreeSet<CommitId>, WorktreeError> {
-    let heads: Vec<&CommitId> = survey
-        .heads
-        .head
-        .iter()
-        .chain(&survey.heads.branch)
-        .collect();
-    if heads.is_empty() || survey.commits.is_empty() {
-        return Ok(BTreeSet::new());
-    }
-    let known: Vec<&CommitId> = survey.trusted.iter().collect();
-    Ok(git.rev_list(&heads, &known)?.into_iter().collect())
-}
-
-fn one(objects: &Objects, id: &CommitId, abandoned: bool) -> Result<OwnCommit, WorktreeError> {
-    let commit = objects.commit(id)?;
-    let headline = objects.headline(id)?;
-    let entries = touched(objects, id)?;
-    let parent = commit.parents.first();
-    let parent = parent.map(|id| objects.commit(id)).transpose()?;
-    let parent = parent.map(|parent| parent.tree);
-    // the other way round it gives what the parent had
-    let before_all = objects.difference(Some(&commit.tree), parent.as_ref())?;
-    let changes = entries.iter().filter_map(|(path, now)| {
-        let before = before_all.get(path).copied().flatten();
-        let was_directory = || has_below(&before_all, path);
-        let seen = Seen::Commit(id.clone());
-        change_between(path, before, *now, seen, &was_directory)
-    });
-    Ok(OwnCommit {
-        changes: changes.collect(),
-        commit: id.clone(),
-        parents: commit.parents,
-        subject: headline.subject,
-        authored: headline.authored,
-        abandoned,
-        entries,
-    })
-}
-
-/// What differs from HEAD, on disk or else in the index: what nobody has committed.
-pub fn uncommitted(known: &Worktree, survey: &Survey, with_ignored: bool) -> Vec<Change> {
-    let states = &survey.states;
-    let manifest = &states.manifest;
-    let ignored = states.untracked.iter();
-    let ignored = ignored.filter(|(_, seen)| with_ignored && **seen == Seen::Ignored);
-    let mut paths: BTreeSet<RepoPath> = survey.uncommitted(known).into_iter().collect();
-    paths.extend(ignored.map(|(path, _)| path.clone()));
-    paths.retain(|path| states.placed.get(path).is_none());
-    let changes = paths.iter().filter_map(|path| {
-        let at = |delta: &Delta| entry_in(manifest, delta, path);
-        let (head, disk) = (at(&states.head), at(&states.disk));
-        let staged = states.index.deltas.first().map_or(head, at);
-        let there = matches!(states.disk.get(path), Some(Some(_)));
-        let absent =
-            !there && known.scope.verdict(path, EntryKind::File).access == Access::Excluded;
-        let on_disk = !absent && !same(head, disk);
-        let now = if on_disk { disk } else { staged };
-        let seen = states.index.hidden.get(path);
-        let seen = seen.or_else(|| states.untracked.get(path));
-        let seen = seen.filter(|_| on_disk).cloned().unwrap_or(Seen::Disk);
-        let was_directory = || manifest.has_directory(path);
-        let mut change = change_between(path, head, now, seen, &was_directory)?;
-        if staged != head {
-            change.seen.insert(Seen::Index);
-        }
-        if !on_disk {
-            change.seen.remove(&Seen::Disk);
-        }
-        Some(change)
-    });
-    let mut changes: Vec<Change> = changes.chain(survey.placed_changes().cloned()).collect();
-    changes.sort();
-    changes
-}
-
-/// Whether a tree that is told as a difference has something below a path.
-fn has_below(tree: &Delta, path: &RepoPath) -> bool {
-    let first = RepoPath::child(Some(path), b"");
-    let below = tree.range(first..);
-    let mut below = below.take_while(|(other, _)| other.is_below(path.as_bstr()));
-    below.any(|(_, entry)| entry.is_some())
 }

@@ -3,24 +3,24 @@
 //! After a failure or a kill, what was there is on disk or in the rescue commit. A second restore
 //! goes on from there, `restore --undo` goes back.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
 
 use bstr::BStr;
 
-use super::facts;
-use super::plan::{PathNow, RestorePlan, UndoPlan, Violation};
-use super::rewrite::{Rewritten, rewrite};
+use super::plan::{PathNow, UndoPlan, read_own_index, read_raw, stages};
+use super::rewrite::rewrite;
+use super::{RestoreAnswer, RestoredPath};
+use crate::answer::count;
+use crate::answer::shapes::{PathField, SavedField};
 use crate::commands::Session;
 use crate::disk::copy::{Item, Source};
-use crate::disk::mode::DirectoryModes;
-use crate::disk::mode::Doing;
+use crate::disk::mode::{DirectoryModes, Doing};
 use crate::disk::put::{self, Content};
 use crate::disk::standing::standing;
 use crate::disk::{DiskError, files};
 use crate::entry::{Entry, Mode};
-use crate::error::{Error, Fault};
-use crate::exit::ExitCode;
+use crate::error::Error;
 use crate::git::GitMode;
 use crate::git::plumbing::{index_info, nul_ended};
 use crate::name::CommitId;
@@ -28,20 +28,9 @@ use crate::path::RepoPath;
 use crate::placed::{Origin, PlacedFile, PlacedKind};
 use crate::truth::Survey;
 use crate::worktree::placing::{Destination, Placing};
-use crate::worktree::saved::{Rescue, SavedPath, SavedRestore, Saving};
+use crate::worktree::saved::{SavedPath, SavedRestore, Saving};
 use crate::worktree::scope_edit::{set_bits_of_index, set_bits_of_placed, sparse_patterns};
 use crate::worktree::{Repository, WatchedFile, Worktree};
-
-/// Holds what was done.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct RestoreDone {
-    /// Where all that was put back is saved; none when there was nothing to lose.
-    pub rescue: Option<Rescue>,
-    /// The commit that undoes what was committed.
-    pub commit: Option<CommitId>,
-    /// What became of commits that were rewritten.
-    pub rewritten: Option<Rewritten>,
-}
 
 /// What a path gets in the index; with `absent`, git is told that it is not on disk on purpose.
 struct IndexTarget<'a> {
@@ -55,13 +44,13 @@ struct Restoring<'a> {
     session: &'a Session,
     repository: &'a Repository,
     known: &'a Worktree,
-    plan: &'a RestorePlan,
+    plan: &'a RestoreAnswer,
     saving: &'a Saving<'a>,
     head: &'a CommitId,
     saved: Vec<SavedPath>,
 }
 
-/// Does what a plan says. `asked` are the paths that the user named.
+/// Does what the answer says, and completes it. `asked` are the paths that the user named.
 ///
 /// # Errors
 /// Fails when git or the disk does. Once something was saved, the error says where.
@@ -70,72 +59,51 @@ pub(super) fn restore(
     repository: &Repository,
     known: &Worktree,
     survey: &Survey,
-    plan: &RestorePlan,
     asked: &[RepoPath],
-) -> Result<RestoreDone, Error> {
+    answer: &mut RestoreAnswer,
+) -> Result<(), Error> {
     let (name, head) = (&known.record.name, &survey.changes.head);
     let saving = Saving::begin(repository, name)?;
-    let mut done = RestoreDone::default();
-    if plan.rewrite {
-        let objects = saving.scratch.objects();
-        done.rewritten = Some(rewrite(repository, known, survey, objects, asked)?);
+    let mut tip = head.clone();
+    if answer.rewrite {
+        let done = rewrite(repository, known, survey, saving.scratch.objects(), asked)?;
+        tip = done.tip.clone();
+        answer.rewritten = Some(done).filter(|done| done.made + done.dropped > 0);
+        answer.rewrite = answer.rewritten.is_some();
     }
-    let rewritten = done.rewritten.as_ref().map(|rewritten| &rewritten.tip);
-    let tip = rewritten.unwrap_or(head);
-    done.commit = undoing_commit(repository, known, survey, plan, &saving, tip)?;
-    let tip = done.commit.as_ref().unwrap_or(tip);
-    let moved = (tip != head).then_some(tip);
-    let mut restoring = Restoring {
+    if let Some(commit) = undoing_commit(repository, known, survey, answer, &saving, &tip)? {
+        answer.commit = Some(commit.clone());
+        tip = commit;
+    }
+    let moved = Some(&tip).filter(|tip| *tip != head);
+    let saved = saved_paths(repository, known, &saving, &answer.restored)?;
+    if !saved.is_empty() || moved.is_some() {
+        let time = Session::now().replace([':', '-'], "");
+        let rescue = saving.save_restore((head, moved), &saved, known, &time)?;
+        answer.rescue = Some(SavedField::from(&rescue));
+    }
+    let restoring = Restoring {
         session,
         repository,
         known,
-        plan,
+        plan: answer,
         saving: &saving,
         head,
-        saved: Vec::new(),
+        saved,
     };
-    if !plan.paths.is_empty() || moved.is_some() {
-        restoring.saved = restoring.saved_paths()?;
-        let time = Session::now().replace([':', '-'], "");
-        let rescue = saving.save_restore((head, moved), &restoring.saved, known, &time)?;
-        done.rescue = Some(rescue);
-    }
-    match (restoring.change(moved), &done.rescue) {
-        (Err(error), Some(rescue)) => Err(half_restored(known, &rescue.name, error)),
-        (Err(error), None) => Err(error),
-        (Ok(()), _) => Ok(done),
-    }
-}
-
-/// A restore, or its undoing, failed after it had begun; the replaced files are saved.
-#[derive(Debug, thiserror::Error, miette::Diagnostic)]
-#[error("{error}")]
-#[diagnostic(
-    code(agentwt::restore::half_done),
-    help(
-        "all replaced files are saved in {rescue}; to undo: git agentwt restore {name} --undo={rescue}; to continue: git agentwt restore {name}"
-    )
-)]
-struct HalfRestored {
-    error: Error,
-    name: String,
-    rescue: String,
-}
-
-impl Fault for HalfRestored {
-    fn exit_code(&self) -> ExitCode {
-        self.error.exit_code()
-    }
+    let changed = restoring.change(moved);
+    changed.map_err(|error| match &answer.rescue {
+        Some(rescue) => half_restored(known, &rescue.reference, error),
+        None => error,
+    })
 }
 
 /// Says where everything is saved.
 fn half_restored(known: &Worktree, rescue: &str, error: Error) -> Error {
-    HalfRestored {
-        error,
-        name: known.record.name.to_string(),
-        rescue: rescue.to_owned(),
-    }
-    .into()
+    let name = &known.record.name;
+    error.leaving(vec![format!(
+        "all replaced files are saved in {rescue}; to undo: git agentwt restore {name} --undo={rescue}; to continue: git agentwt restore {name}"
+    )])
 }
 
 /// Makes a commit that gives the paths what they get back, if what is committed differs.
@@ -143,36 +111,53 @@ fn undoing_commit(
     repository: &Repository,
     known: &Worktree,
     survey: &Survey,
-    plan: &RestorePlan,
+    plan: &RestoreAnswer,
     saving: &Saving<'_>,
     tip: &CommitId,
 ) -> Result<Option<CommitId>, Error> {
-    let committed: Vec<&Violation> = plan.committed().collect();
-    if committed.is_empty() {
-        return Ok(None);
-    }
+    let committed = plan.restored.iter().filter(|one| one.committed);
+    let committed: Vec<&RestoredPath> = committed.collect();
     let objects = saving.scratch.objects();
     let before = objects.commit(tip)?.tree;
     let targets = committed.iter();
-    let targets = targets.map(|v| (&**v.path.as_bstr(), v.target));
+    let targets = targets.map(|one| (&**one.path.as_bstr(), one.target));
     let tree = objects.write_tree(Some(&before), targets)?;
     if tree == before {
         return Ok(None);
     }
-    let paths = crate::answer::count(committed.len(), "path", "paths");
+    let number = count(committed.len(), "path", "paths");
     let nearest = survey.nearest.as_ref().unwrap_or(&survey.changes.base);
-    let mut message = format!("Restore {paths} to {}\n\n", nearest.short());
-    for violation in committed {
-        message.push_str(&format!("  {}\n", violation.path));
+    let mut message = format!("Restore {number} to {}\n\n", nearest.short());
+    for one in committed {
+        message.push_str(&format!("  {}\n", one.path));
     }
     saving.scratch.migrate()?;
     // as the user: it is a commit like any other
     let git = known.git(repository);
-    Ok(Some(git.commit_tree(
-        &tree.to_string(),
-        &message,
-        &[tip],
-    )?))
+    let commit = git.commit_tree(&tree.to_string(), &message, &[tip])?;
+    Ok(Some(commit))
+}
+
+/// Reads and stores every path from the disk and the index.
+fn saved_paths(
+    repository: &Repository,
+    known: &Worktree,
+    saving: &Saving<'_>,
+    restored: &[RestoredPath],
+) -> Result<Vec<SavedPath>, Error> {
+    let index = read_own_index(repository, known)?;
+    let stages = stages(&index);
+    let mut saved = Vec::new();
+    for RestoredPath { path, disk, .. } in restored {
+        let in_index = stages.get(path).cloned().unwrap_or_default();
+        saved.push(saving.save_path(&known.record.path, path, *disk, in_index)?);
+    }
+    if index.iter().any(|entry| entry.intent_to_add) {
+        // the empty file that such an entry stands for need not be in the repository
+        let objects = saving.scratch.objects();
+        objects.write_blob(0, &mut io::empty())?;
+    }
+    Ok(saved)
 }
 
 /// Moves the branch, writes the files of these paths while their directories are open, and gives
@@ -262,31 +247,11 @@ fn put_directory(known: &Worktree, path: &RepoPath, mode: u32) -> Result<(), Dis
 }
 
 impl Restoring<'_> {
-    /// Reads and stores every path from the disk and the index.
-    fn saved_paths(&self) -> Result<Vec<SavedPath>, Error> {
-        let index = facts::read_own_index(self.repository, self.known)?;
-        let stages = facts::stages(&index);
-        let mut saved = Vec::new();
-        for violation in &self.plan.paths {
-            let (root, path) = (&self.known.record.path, &violation.path);
-            let in_index = stages.get(path).cloned().unwrap_or_default();
-            let read = self.saving.save_path(root, path, violation.disk, in_index);
-            saved.push(read?);
-        }
-        if index.iter().any(|entry| entry.intent_to_add) {
-            // the empty file that such an entry stands for need not be in the repository
-            let objects = self.saving.scratch.objects();
-            objects.write_blob(0, &mut io::empty())?;
-        }
-        Ok(saved)
-    }
-
     fn targets(&self) -> Vec<IndexTarget<'_>> {
-        let paths = self.plan.paths.iter();
-        let targets = paths.map(|violation| IndexTarget {
-            path: &violation.path,
-            entries: violation.target.iter().map(|entry| (0, *entry)).collect(),
-            absent: violation.excluded && violation.target.is_some(),
+        let targets = self.plan.restored.iter().map(|one| IndexTarget {
+            path: &one.path,
+            entries: one.target.iter().map(|entry| (0, *entry)).collect(),
+            absent: one.excluded && one.target.is_some(),
         });
         targets.collect()
     }
@@ -296,48 +261,50 @@ impl Restoring<'_> {
         let reason = "agentwt restore: put back what was out of scope";
         let branch = moved.map(|tip| (self.head, tip, reason));
         change(repository, known, branch, &self.targets(), &[], || {
-            if plan.sparse {
-                let index = facts::read_own_index(repository, known)?;
+            if plan.patterns {
+                let index = read_own_index(repository, known)?;
                 let patterns = sparse_patterns(&known.scope, &index);
                 known.set_sparse(repository, Some(&patterns))?;
             }
             self.write_files()?;
             self.put_placed_back()
         })?;
-        let restored = |path: &RepoPath| plan.paths.binary_search_by(|v| v.path.cmp(path)).is_ok();
-        let drifted = |path: &RepoPath| plan.permissions.binary_search(path).is_ok();
-        let mut index = facts::read_own_index(repository, known)?;
-        index.retain(|entry| restored(&entry.path) || drifted(&entry.path));
+        let bits: HashSet<&[u8]> = plan.write_bits.iter().map(PathField::bytes).collect();
+        let mut touched = bits.clone();
+        touched.extend(plan.restored.iter().map(|one| &**one.path.as_bstr()));
+        let mut index = read_own_index(repository, known)?;
+        index.retain(|entry| touched.contains(&**entry.path.as_bstr()));
         let (root, scope) = (&known.record.path, &known.scope);
         set_bits_of_index(root, scope, &index, Doing::Change)?;
-        if !plan.permissions.is_empty() {
+        if !bits.is_empty() {
             let placed = known.placed()?;
-            let placed = placed.files().iter().filter(|file| drifted(&file.path));
+            let placed = placed.files().iter();
+            let placed = placed.filter(|file| bits.contains(&**file.path.as_bstr()));
             set_bits_of_placed(root, scope, placed, Doing::Change)?;
         }
         Ok(known.hardened_git(repository).update_index_refresh()?)
     }
 
     /// Removes what is there, and lets git write what is to be there: with the conversions of a
-    /// checkout. Attributes come first, as they say which.
+    /// checkout.
     fn write_files(&self) -> Result<(), Error> {
         let (plan, root) = (self.plan, &self.known.record.path);
-        let pairs = plan.paths.iter().zip(&self.saved);
-        let pairs: Vec<_> = pairs.filter(|(v, _)| v.disk != v.wanted()).collect();
-        for (violation, saved) in pairs.iter().rev().filter(|(v, _)| v.disk.is_some()) {
+        let pairs = plan.restored.iter().zip(&self.saved);
+        let pairs: Vec<_> = pairs.filter(|(one, _)| one.disk != one.wanted()).collect();
+        for (one, saved) in pairs.iter().rev().filter(|(one, _)| one.disk.is_some()) {
             // git may have removed what the sparse patterns leave out
-            if !(plan.sparse && violation.excluded) {
+            if !(plan.patterns && one.excluded) {
                 self.check_unchanged(saved)?;
             }
-            if violation.from_source() {
+            if one.from_source() {
                 // the directory that it is in has its own permissions
-                put::remove_alone(root, &violation.path)?;
+                put::remove_alone(root, &one.path)?;
             } else {
-                put::remove_entry(root, &violation.path)?;
+                put::remove_entry(root, &one.path)?;
             }
         }
-        let wanted = pairs.into_iter().map(|(violation, _)| violation);
-        let wanted: Vec<&Violation> = wanted.filter(|v| v.wanted().is_some()).collect();
+        let wanted = pairs.into_iter().map(|(one, _)| one);
+        let wanted: Vec<&RestoredPath> = wanted.filter(|one| one.wanted().is_some()).collect();
         if wanted.is_empty() {
             return Ok(());
         }
@@ -348,28 +315,19 @@ impl Restoring<'_> {
         let git = git.on_files(&self.repository.common_dir, root, &index);
         git.read_tree(self.head.as_str())?;
         git.update_index_info(&index_lines(self.repository, &self.targets()))?;
-        let (attributes, others): (Vec<&Violation>, Vec<_>) = wanted
-            .iter()
-            .partition(|violation| violation.path.file_name() == ".gitattributes");
-        for round in [attributes, others].iter().filter(|all| !all.is_empty()) {
-            for violation in round {
-                put::make_way(root, &violation.path)?;
-            }
-            let paths = round.iter().map(|violation| &violation.path);
-            git.checkout_index(&nul_ended(paths))?;
+        for one in &wanted {
+            put::make_way(root, &one.path)?;
         }
-        let stands = standing(root, wanted.iter().map(|violation| &violation.path))?.entries;
-        match wanted.iter().find(|v| !stands.contains_key(&v.path)) {
-            Some(v) => Err(failed(&v.path, "git did not write it").into()),
-            None => Ok(()),
-        }
+        // attributes that were removed are read from the index
+        git.checkout_index(&nul_ended(wanted.iter().map(|one| &one.path)))?;
+        Ok(())
     }
 
     /// Fails when what stands at a path is not what was saved: somebody works there.
     fn check_unchanged(&self, saved: &SavedPath) -> Result<(), Error> {
         let has_content = |entry: Entry| entry.mode.git_octal().is_some();
         if saved.disk.is_some_and(has_content)
-            && facts::read_raw(self.repository, self.known, &saved.path)? != saved.disk
+            && read_raw(self.repository, self.known, &saved.path)? != saved.disk
         {
             return Err(failed(&saved.path, "it was changed while it was put away").into());
         }
@@ -380,17 +338,18 @@ impl Restoring<'_> {
     /// edited. Directories come back with the empty ones in them.
     fn put_placed_back(&self) -> Result<(), Error> {
         let (known, repository) = (self.known, self.repository);
-        let back = self.plan.paths.iter().filter(|v| v.from_source());
-        let back: BTreeSet<&BStr> = back.map(|violation| violation.path.as_bstr()).collect();
+        let back = self.plan.restored.iter().filter(|one| one.from_source());
+        let back: BTreeSet<&BStr> = back.map(|one| one.path.as_bstr()).collect();
         if back.is_empty() {
             return Ok(());
         }
         let placed = known.placed()?;
+        let is_directory = |file: &&PlacedFile| file.kind == PlacedKind::Directory;
         let is_back = |file: &&PlacedFile| back.contains(file.path.as_bstr());
-        let files = placed.files().iter().filter(is_back);
-        let above: BTreeSet<&BStr> = files.clone().flat_map(|file| file.path.parents()).collect();
-        let directories = placed.files().iter();
-        for file in directories.filter(|file| file.kind == PlacedKind::Directory) {
+        let (directories, files): (Vec<_>, Vec<_>) = placed.files().iter().partition(is_directory);
+        let files: Vec<&PlacedFile> = files.into_iter().filter(is_back).collect();
+        let above: BTreeSet<&BStr> = files.iter().flat_map(|file| file.path.parents()).collect();
+        for file in directories {
             let mut parents = file.path.parents();
             if is_back(&file)
                 || above.contains(file.path.as_bstr())
@@ -400,14 +359,11 @@ impl Restoring<'_> {
                 put_directory(known, &file.path, file.stat.mode & 0o777)?;
             }
         }
-        let files = files.filter(|file| file.kind != PlacedKind::Directory);
-        let items = files
-            .map(|file| self.item(file))
-            .collect::<Result<_, _>>()?;
+        let items = files.into_iter().map(|file| self.item(file));
         let placing = Placing {
-            items,
+            items: items.collect::<Result<_, _>>()?,
             over: BTreeMap::new(),
-            before: placed,
+            before: placed.clone(),
         };
         let stop = || false;
         let to = Destination::new(repository, known, &self.session.progress, &stop);
@@ -422,21 +378,18 @@ impl Restoring<'_> {
 
     fn item(&self, file: &PlacedFile) -> Result<Item, DiskError> {
         let source = self.known.source_of(self.repository, file);
-        let gone = || failed(&file.path, "its source is not what was placed any more");
         let from = match file.origin {
             Origin::Synced => {
                 let stands = standing(&source, [&file.path].into_iter())?.entries;
-                let stat = stands.get(&file.path).ok_or_else(gone)?;
-                Source::File(file.kind, *stat)
+                let stat = stands.get(&file.path);
+                stat.map(|stat| Source::File(file.kind, *stat))
             }
-            Origin::Context => {
-                let text = files::read(&source.join(file.path.to_string()))?;
-                Source::Text(text.ok_or_else(gone)?)
-            }
+            Origin::Context => files::read(&source.join(file.path.to_string()))?.map(Source::Text),
         };
+        let gone = || failed(&file.path, "its source is not what was placed any more");
         Ok(Item {
             path: file.path.clone(),
-            from,
+            from: from.ok_or_else(gone)?,
             bits: file.stat.mode & 0o777 & !0o222,
         })
     }
@@ -456,10 +409,9 @@ pub(super) fn undo(
     saved: &SavedRestore,
     plan: &UndoPlan,
 ) -> Result<(), Error> {
-    let reason = "agentwt restore: undo";
-    let branch = plan.branch.as_ref().map(|(from, to)| (from, to, reason));
-    let targets = plan.paths.iter().map(|now| &now.saved);
-    let targets = targets.map(|saved| IndexTarget {
+    let branch = plan.branch.as_ref();
+    let branch = branch.map(|branch| (&branch.from, &branch.to, "agentwt restore: undo"));
+    let targets = plan.paths.iter().map(|PathNow { saved, .. }| IndexTarget {
         path: &saved.path,
         entries: saved.index.clone(),
         absent: saved.disk.is_none()
@@ -489,9 +441,8 @@ fn write_saved(
     let differs = plan.paths.iter().filter(differs);
     let paths: Vec<&SavedPath> = differs.map(|now| &now.saved).collect();
     let is_below = |path: &RepoPath| {
-        paths
-            .iter()
-            .any(|saved| path.is_below(saved.path.as_bstr()))
+        let mut paths = paths.iter();
+        paths.any(|saved| path.is_below(saved.path.as_bstr()))
     };
     for file in known.placed()?.files().iter().rev() {
         if file.kind == PlacedKind::Directory && is_below(&file.path) {
@@ -503,21 +454,20 @@ fn write_saved(
         put::remove_entry(root, &saved.path)?;
     }
     for (path, mode) in &saved.directories {
-        let is_above = |saved: &SavedPath| saved.path.is_below(path.as_bstr());
-        if paths
-            .iter()
-            .any(|saved| saved.path == *path || is_above(saved))
-        {
+        let is_at = |saved: &&SavedPath| saved.path == *path || saved.path.is_below(path.as_bstr());
+        if paths.iter().any(is_at) {
             put_directory(known, path, *mode | 0o700)?;
         }
     }
     for saved in paths {
-        let blob = |entry: Entry| objects.blob(&entry.id);
-        let content = match saved.disk {
-            Some(entry) if entry.mode == Mode::File => Content::File(blob(entry)?),
-            Some(entry) if entry.mode == Mode::Executable => Content::Executable(blob(entry)?),
-            Some(entry) if entry.mode == Mode::Link => Content::Link(blob(entry)?),
-            Some(_) | None => continue,
+        let Some(Entry { mode, id }) = saved.disk else {
+            continue;
+        };
+        let content = match mode {
+            Mode::File => Content::File(objects.blob(&id)?),
+            Mode::Executable => Content::Executable(objects.blob(&id)?),
+            Mode::Link => Content::Link(objects.blob(&id)?),
+            _ => continue,
         };
         put::put_entry(root, &saved.path, &content, saved.permissions)?;
     }

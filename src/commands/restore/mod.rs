@@ -1,7 +1,6 @@
 //! `git agentwt restore`: puts out-of-scope changes back, after saving them, and undoes that.
 
 mod apply;
-pub mod facts;
 pub mod plan;
 mod rewrite;
 
@@ -11,24 +10,23 @@ use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::plan::RestorePlan;
 pub use self::plan::RestoreRefusal;
 pub use self::rewrite::Rewritten;
 use super::{Outcome, Session};
-use crate::answer::shapes::{PathField, SavedField, paths};
+use crate::answer::shapes::{PathField, SavedField};
 use crate::answer::{Answer, Cell, Paint, Row, Text, count};
-use crate::disk::files::Lock;
-use crate::entry::Mode;
+use crate::disk::files::{self, Lock};
+use crate::entry::{Entry, Mode};
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::name::CommitId;
-use crate::path::RepoPath;
-use crate::truth::{Survey, collect};
+use crate::path::{RepoPath, escape_for_terminal};
+use crate::truth::collect;
 use crate::verify::{VerifyOptions, verify};
 use crate::worktree::saved::find_restore;
 use crate::worktree::{Repository, Worktree, WorktreeError, arguments};
 
-/// The answer of `restore`.
+/// The answer of `restore`, and what it will do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RestoreAnswer {
     /// The name of the worktree.
@@ -65,9 +63,9 @@ pub struct RestoreAnswer {
     /// How `--undo` moved the branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<BranchMove>,
-    /// What would become of commits, for people.
+    /// Whether commits are made anew.
     #[serde(skip)]
-    pub commits: Option<&'static str>,
+    pub rewrite: bool,
 }
 
 /// A path that was put back.
@@ -75,7 +73,7 @@ pub struct RestoreAnswer {
 pub struct RestoredPath {
     /// The path.
     #[serde(flatten)]
-    pub path: PathField,
+    pub shown: PathField,
     /// What had happened: `created`, `modified`, `deleted`, …; absent with `--undo`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<&'static str>,
@@ -83,6 +81,22 @@ pub struct RestoredPath {
     pub committed: bool,
     /// Whether the content was saved: a FIFO, a socket or a device has none.
     pub saved: bool,
+    /// The path.
+    #[serde(skip)]
+    pub path: RepoPath,
+    /// Whether the scope excludes it: then it is absent from the disk.
+    #[serde(skip)]
+    pub excluded: bool,
+    /// What stands on disk.
+    #[serde(skip)]
+    pub disk: Option<Entry>,
+    /// What it gets back.
+    #[serde(skip)]
+    pub target: Option<Entry>,
+    /// Whether the source of what was placed there still is that, from which it can be put back;
+    /// none where nothing was placed.
+    #[serde(skip)]
+    pub source: Option<bool>,
 }
 
 /// How a branch was moved.
@@ -92,6 +106,18 @@ pub struct BranchMove {
     pub from: CommitId,
     /// The commit on which the branch is.
     pub to: CommitId,
+}
+
+impl RestoredPath {
+    /// What is to stand on disk.
+    pub fn wanted(&self) -> Option<Entry> {
+        self.target.filter(|_| !self.excluded)
+    }
+
+    /// Whether it gets back what was placed there, from its source.
+    pub fn from_source(&self) -> bool {
+        self.source == Some(true)
+    }
 }
 
 impl Answer for RestoreAnswer {
@@ -104,51 +130,45 @@ impl Answer for RestoreAnswer {
             let cells = kind.into_iter().chain([Cell::people(path.shown())]);
             Row::new(cells.collect())
         };
-        let restored = self.restored.iter();
-        let mut rows: Vec<Row> = restored.map(|one| row(one.kind, &one.path)).collect();
-        let bits = self.write_bits.iter();
-        rows.extend(bits.map(|path| row(Some("perm"), path)));
+        let restored = self.restored.iter().map(|one| row(one.kind, &one.shown));
+        let bits = self.write_bits.iter().map(|path| row(Some("perm"), path));
+        let rows: Vec<Row> = restored.chain(bits).collect();
         text.table(&rows, "");
-        let name = text.paint.name(&self.name);
-        let rescue = self.rescue.as_ref().map(|rescue| &rescue.reference);
         let number = count(rows.len(), "path", "paths");
-        let is_nothing = rows.is_empty() && !self.patterns && self.branch.is_none();
-        let done = match (self.undo, rescue) {
-            (true, Some(rescue)) if is_nothing && self.lost.is_empty() => {
-                format!("all is as it was before {rescue}")
+        let is_nothing = rows.is_empty() && self.is_empty() && self.lost.is_empty();
+        let done = match (&self.rescue, self.dry_run) {
+            (Some(rescue), _) if self.undo && is_nothing => {
+                format!("all is as it was before {}", rescue.reference)
             }
-            (true, Some(rescue)) if self.dry_run => {
-                format!("would bring back {number} from {rescue}")
+            (Some(rescue), dry_run) if self.undo => {
+                let brought = if dry_run { "would bring" } else { "brought" };
+                format!("{brought} back {number} from {}", rescue.reference)
             }
-            (true, Some(rescue)) => format!("brought back {number} from {rescue}"),
-            _ if is_nothing && self.rewritten.is_none() && self.commits.is_none() => {
-                if self.stays.is_empty() {
-                    "nothing to restore"
-                } else {
-                    "nothing can be put back"
-                }
-                .to_owned()
-            }
-            _ => {
-                let would = if self.dry_run {
-                    "would put back"
-                } else {
-                    "put back"
-                };
-                let sparse = if self.patterns {
-                    " and the sparse patterns"
-                } else {
-                    ""
-                };
-                format!("{would} {number}{sparse}")
+            _ if is_nothing && self.stays.is_empty() => "nothing to restore".to_owned(),
+            _ if is_nothing => "nothing can be put back".to_owned(),
+            (_, dry_run) => {
+                let would = if dry_run { "would " } else { "" };
+                let sparse = [" and the sparse patterns"]
+                    .iter()
+                    .filter(|_| self.patterns);
+                format!(
+                    "{would}put back {number}{}",
+                    sparse.copied().collect::<String>()
+                )
             }
         };
-        text.tell(format!("{name}: {done}"));
+        text.tell(format!("{}: {done}", text.paint.name(&self.name)));
         self.print_commits(text);
     }
 }
 
 impl RestoreAnswer {
+    /// Whether all is as the scope says, or as it was.
+    fn is_empty(&self) -> bool {
+        let paths = self.restored.is_empty() && self.write_bits.is_empty();
+        paths && !self.patterns && !self.rewrite && self.branch.is_none()
+    }
+
     /// What became of commits, and how to undo all of it.
     fn print_commits(&self, text: &mut Text) {
         if let Some(BranchMove { from, to }) = &self.branch {
@@ -173,8 +193,10 @@ impl RestoreAnswer {
                 "saved what was there as {rescue}; to bring it back: git agentwt restore {name} --undo"
             ));
         }
-        if let Some(commits) = self.commits {
-            text.tell(commits);
+        if self.dry_run && self.rewrite {
+            text.tell("would make commits anew");
+        } else if self.dry_run && self.restored.iter().any(|one| one.committed) {
+            text.tell("would undo what is committed by a new commit");
         }
     }
 }
@@ -196,36 +218,55 @@ pub fn run(
     let known = Worktree::load(&repository, &named.record.name)?;
     let repository = known.repository(&repository);
     let asked = asked_paths(&repository, &known, words)?;
-    let mut outcome = Outcome::done(RestoreAnswer {
-        name: known.record.name.to_string(),
-        path: known.record.path.clone(),
-        dry_run: options.dry_run,
-        undo: options.undo.is_some(),
-        ..RestoreAnswer::default()
-    });
     if let Some(restore) = &options.undo {
-        undo(
-            &repository,
-            &known,
-            restore.as_deref(),
-            &asked,
-            &mut outcome,
-        )?;
-    } else {
-        let survey = collect(&repository, &known)?;
-        let facts = facts::read(&repository, &known, &survey, None);
-        let plan = plan::plan(&facts, &asked, options.rewrite)?;
-        session.check()?;
-        restore(
-            session,
-            &repository,
-            &known,
-            &survey,
-            &plan,
-            &asked,
-            &mut outcome,
-        )?;
+        let named = restore.as_deref();
+        return undo(&repository, &known, named, &asked, options.dry_run);
     }
+    let (name, path) = (&known.record.name, &known.record.path);
+    if !files::is_directory(path) {
+        return Err(RestoreRefusal::blocked(
+            format!("cannot restore worktree `{name}`: {path} is gone"),
+            format!("to forget it (its branch stays unless merged): git agentwt remove {name}"),
+        )
+        .into());
+    }
+    let survey = collect(&repository, &known)?;
+    if survey.states.index.damaged {
+        let index = known.record.admin_dir.join("index");
+        return Err(RestoreRefusal::blocked(
+            format!("cannot restore {path}: its index cannot be read"),
+            format!(
+                "what was staged is lost; to make a new index from HEAD, without touching a file: mv {index} {index}.damaged && git -C {path} reset"
+            ),
+        )
+        .into());
+    }
+    let facts = plan::read(&repository, &known, &survey, None);
+    let mut outcome = Outcome::done(plan::plan(&facts, &asked, options.rewrite)?);
+    let answer = &mut outcome.answer;
+    answer.dry_run = options.dry_run;
+    session.check()?;
+    if !answer.stays.is_empty() {
+        outcome.exit = ExitCode::Violations;
+    }
+    if !answer.dry_run && !answer.is_empty() {
+        apply::restore(session, &repository, &known, &survey, &asked, answer)?;
+        // all is done: a failure of this look is not one of the restore
+        if let Err(error) = verify_again(&repository, &known, &mut outcome) {
+            let note = format!("{error}; to verify it: git agentwt verify {name}");
+            outcome.notes.push(note);
+        }
+    }
+    let answer = &outcome.answer;
+    outcome.notes.extend(answer.stays.iter().map(|path| {
+        let path = path.shown();
+        format!("{path} stays as it is: its source is not what was placed; see: git agentwt sync {name} --status")
+    }));
+    let lost = answer.restored.iter().filter(|one| !one.saved);
+    outcome.notes.extend(lost.map(|one| {
+        let path = &one.path;
+        format!("{path} is no file: it has no content to save, and --undo does not make it again")
+    }));
     Ok(outcome)
 }
 
@@ -243,89 +284,29 @@ fn asked_paths(
     Ok(paths?.into_iter().map(|(path, _)| path).collect())
 }
 
-fn restore(
-    session: &Session,
-    repository: &Repository,
-    known: &Worktree,
-    survey: &Survey,
-    plan: &RestorePlan,
-    asked: &[RepoPath],
-    outcome: &mut Outcome<RestoreAnswer>,
-) -> Result<(), Error> {
-    let answer = &mut outcome.answer;
-    answer.restored = plan
-        .paths
-        .iter()
-        .map(|violation| RestoredPath {
-            path: PathField::from(violation.path.as_bstr()),
-            kind: Some(violation.kind.as_str()),
-            committed: violation.committed,
-            saved: !violation.cannot_be_saved(),
-        })
-        .collect();
-    answer.write_bits = paths(&plan.permissions);
-    answer.patterns = plan.sparse;
-    answer.stays = paths(plan.stays.iter().map(|violation| &violation.path));
-    if !plan.stays.is_empty() {
-        outcome.exit = ExitCode::Violations;
-    }
-    if answer.dry_run {
-        answer.commits = match plan.committed().next() {
-            _ if plan.rewrite => Some("would make commits anew"),
-            Some(_) => Some("would undo what is committed by a new commit"),
-            None => None,
-        };
-    } else if !plan.is_empty() {
-        let done = apply::restore(session, repository, known, survey, plan, asked)?;
-        answer.rescue = done.rescue.as_ref().map(SavedField::from);
-        answer.commit = done.commit;
-        answer.rewritten = done.rewritten.filter(|r| r.made + r.dropped > 0);
-        // all is done: a failure of this look is not one of the restore
-        if let Err(error) = verify_again(repository, known, plan, outcome) {
-            let name = &known.record.name;
-            let note = format!("{error}; to verify it: git agentwt verify {name}");
-            outcome.notes.push(note);
-        }
-    }
-    let name = &known.record.name;
-    outcome.notes.extend(plan.stays.iter().map(|v| {
-        let path = &v.path;
-        format!("{path} stays as it is: its source is not what was placed; see: git agentwt sync {name} --status")
-    }));
-    let lost = plan.paths.iter().filter(|v| v.cannot_be_saved());
-    outcome.notes.extend(lost.map(|v| {
-        let path = &v.path;
-        format!("{path} is no file: it has no content to save, and --undo does not make it again")
-    }));
-    Ok(())
-}
-
 /// Verifies again, for `list`; notes what is left.
 fn verify_again(
     repository: &Repository,
     known: &Worktree,
-    plan: &RestorePlan,
     outcome: &mut Outcome<RestoreAnswer>,
 ) -> Result<(), Error> {
+    let (notes, restored) = (&mut outcome.notes, &outcome.answer.restored);
     let changes = collect(repository, known)?.changes;
     let report = verify(&known.scope, changes, VerifyOptions::default());
     if let Err(error) = known.write_verification(&report, &Session::now()) {
-        let note = format!("the outcome is not kept for `list`: {error}");
-        outcome.notes.push(note);
+        notes.push(format!("the outcome is not kept for `list`: {error}"));
     }
     let violations = report.violations().filter_map(|v| v.change.place.path());
-    for path in violations.filter(|path| plan.paths.iter().any(|v| v.path == **path)) {
+    for path in violations.filter(|path| restored.iter().any(|one| one.path == **path)) {
         outcome.exit = ExitCode::Violations;
-        let note = format!(
+        notes.push(format!(
             "{path} is still out of scope: somebody works there, or the shared info/attributes changes what git writes"
-        );
-        outcome.notes.push(note);
+        ));
     }
     let left = report.violations().count();
     if left > 0 {
         let left = count(left, "violation is left", "violations are left");
-        let note = format!("{left}: git agentwt verify {}", known.record.name);
-        outcome.notes.push(note);
+        notes.push(format!("{left}: git agentwt verify {}", known.record.name));
     }
     Ok(())
 }
@@ -336,8 +317,8 @@ fn undo(
     known: &Worktree,
     named: Option<&str>,
     asked: &[RepoPath],
-    outcome: &mut Outcome<RestoreAnswer>,
-) -> Result<(), Error> {
+    dry_run: bool,
+) -> Result<Outcome<RestoreAnswer>, Error> {
     let name = &known.record.name;
     if let Some(path) = asked.first() {
         return Err(RestoreRefusal::Unknown {
@@ -349,7 +330,7 @@ fn undo(
     let objects = repository.objects()?;
     let Some(saved) = find_restore(&repository.git, &objects, name, named)? else {
         let help = format!("see what was saved: git for-each-ref refs/agentwt/rescue/{name}/");
-        let refusal = match named.map(|text| crate::path::escape_for_terminal(text.as_bytes())) {
+        let refusal = match named.map(|text| escape_for_terminal(text.as_bytes())) {
             Some(text) => {
                 let message = format!("`{text}` names no restore of worktree `{name}`");
                 RestoreRefusal::Unknown { message, help }
@@ -362,38 +343,45 @@ fn undo(
         return Err(refusal.into());
     };
     let survey = collect(repository, known)?;
-    let facts = facts::read(repository, known, &survey, Some(&saved));
-    let now = facts::read_paths_now(repository, known, &survey, &saved)?;
+    let facts = plan::read(repository, known, &survey, Some(&saved));
+    let now = plan::read_paths_now(repository, known, &survey, &saved)?;
     let branch = known.record.branch.full_ref();
     let tip = repository.git.rev_parse_commit(&branch)?;
     let plan = plan::plan_undo(&facts, &saved, now, tip.as_ref())?;
-    if !outcome.answer.dry_run && !plan.is_empty() {
+    let is_empty = plan.paths.is_empty() && plan.branch.is_none();
+    if !dry_run && !is_empty {
         apply::undo(repository, known, &saved, &plan)?;
     }
-    let answer = &mut outcome.answer;
-    for now in &plan.paths {
-        let path = PathField::from(now.saved.path.as_bstr());
-        if now
-            .saved
-            .disk
-            .is_some_and(|entry| entry.mode == Mode::Special)
-        {
-            let note = format!("{} was no file, and is not made again", path.shown());
-            outcome.notes.push(note);
-            answer.lost.push(path);
-            continue;
-        }
-        answer.restored.push(RestoredPath {
-            path,
-            kind: None,
-            committed: false,
-            saved: true,
-        });
-    }
-    answer.rescue = Some(SavedField {
-        reference: saved.rescue,
-        commit: None,
+    let restored = plan.paths.iter().map(|now| RestoredPath {
+        shown: PathField::from(now.saved.path.as_bstr()),
+        kind: None,
+        committed: false,
+        saved: true,
+        path: now.saved.path.clone(),
+        excluded: false,
+        disk: now.saved.disk,
+        target: now.saved.disk,
+        source: None,
     });
-    answer.branch = plan.branch.map(|(from, to)| BranchMove { from, to });
-    Ok(())
+    let is_special = |one: &RestoredPath| one.disk.is_some_and(|disk| disk.mode == Mode::Special);
+    let (lost, restored): (Vec<_>, Vec<_>) = restored.partition(is_special);
+    let mut outcome = Outcome::done(RestoreAnswer {
+        name: name.to_string(),
+        path: known.record.path.clone(),
+        dry_run,
+        undo: true,
+        restored,
+        rescue: Some(SavedField {
+            reference: saved.rescue,
+            commit: None,
+        }),
+        branch: plan.branch,
+        ..RestoreAnswer::default()
+    });
+    for one in lost {
+        let note = format!("{} was no file, and is not made again", one.path);
+        outcome.notes.push(note);
+        outcome.answer.lost.push(one.shown);
+    }
+    Ok(outcome)
 }

@@ -1,4 +1,4 @@
-//! Decides what `restore` and `restore --undo` put back, and what they refuse; pure.
+//! Reads and decides what `restore` and `restore --undo` put back, and what they refuse.
 //!
 //! What a path gets back is what it would have if nobody had touched it here: what a merge in
 //! progress brings from upstream, else HEAD's entry where that is in order, else the entry of the
@@ -8,16 +8,25 @@
     reason = "zkat/miette#458: its derive reads fields in a way that rustc warns about"
 )]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use camino::Utf8PathBuf;
-
-use crate::change::Kind;
+use super::{BranchMove, RestoreAnswer, RestoredPath};
+use crate::answer::shapes::{PathField, paths};
+use crate::change::{Change, Kind, Place, Seen};
+use crate::compare::entry_in;
+use crate::disk::drift::at_source;
+use crate::disk::{DiskError, files};
 use crate::entry::{Entry, Mode};
+use crate::error::Fault;
 use crate::exit::ExitCode;
+use crate::git::index::{IndexEntry, Stage, read_index};
 use crate::name::CommitId;
 use crate::path::RepoPath;
-use crate::worktree::saved::{SavedPath, SavedRestore};
+use crate::placed::There;
+use crate::truth::Survey;
+use crate::verify::{Finding, Reason, VerifyOptions, verify};
+use crate::worktree::saved::{self, SavedPath, SavedRestore};
+use crate::worktree::{Record, Repository, Worktree, WorktreeError};
 
 /// Says why nothing is put back, with the next command.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
@@ -38,41 +47,30 @@ pub enum RestoreRefusal {
     Undo { message: String, help: String },
 }
 
-impl RestoreRefusal {
-    /// The status with which the program ends.
-    pub const fn exit_code(&self) -> ExitCode {
+impl Fault for RestoreRefusal {
+    fn exit_code(&self) -> ExitCode {
         match self {
             Self::Unknown { .. } => ExitCode::Usage,
             Self::Blocked { .. } | Self::Branch { .. } | Self::Undo { .. } => ExitCode::Refused,
         }
     }
+}
 
-    fn blocked(message: String, help: String) -> Self {
+impl RestoreRefusal {
+    pub(super) fn blocked(message: String, help: String) -> Self {
         Self::Blocked { message, help }
     }
 }
 
-/// Holds what `restore` looks at.
+/// Holds what `restore` decides on.
 #[derive(Clone, Debug)]
-pub struct RestoreFacts {
-    /// The worktree's name.
-    pub name: String,
-    /// Its directory.
-    pub path: Utf8PathBuf,
-    /// Its private git directory.
-    pub admin_dir: Utf8PathBuf,
-    /// The recorded branch.
-    pub branch: String,
-    /// What HEAD names, for people; none when that is the branch.
-    pub elsewhere: Option<String>,
-    /// The git command that is in progress, and that ends the operation.
-    pub operation: Option<&'static str>,
-    /// Whether its directory is there.
-    pub is_there: bool,
-    /// Whether its index cannot be read.
-    pub index_damaged: bool,
+pub struct RestoreFacts<'a> {
+    /// The worktree's record.
+    pub record: &'a Record,
+    /// Why the branch cannot be moved now, and what to do; none where it can.
+    pub busy: Option<(String, String)>,
     /// Paths that are violations, sorted.
-    pub violations: Vec<Violation>,
+    pub violations: Vec<RestoredPath>,
     /// Read-only files that were only made writable.
     pub permissions: Vec<RepoPath>,
     /// Whether the sparse patterns or their settings are other ones.
@@ -83,78 +81,146 @@ pub struct RestoreFacts {
     pub history: Vec<RepoPath>,
 }
 
-/// Holds a path that is a violation, as it is in every state.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
-    /// The path.
-    pub path: RepoPath,
-    /// What happened.
-    pub kind: Kind,
-    /// Whether the scope excludes it: then it is absent from the disk.
-    pub excluded: bool,
-    /// Whether a commit has it.
-    pub committed: bool,
-    /// What stands on disk.
-    pub disk: Option<Entry>,
-    /// What it gets back.
-    pub target: Option<Entry>,
-    /// Whether the source of what was placed there still is that, from which it can be put back;
-    /// none where nothing was placed.
-    pub source: Option<bool>,
+/// The files that stand in the private git directory while git works (as `wt_status_get_state`
+/// looks for them), and the command that does.
+const OPERATIONS: [(&str, &str); 7] = [
+    ("rebase-apply/applying", "am"),
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("MERGE_HEAD", "merge"),
+    ("REVERT_HEAD", "revert"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("sequencer", "cherry-pick"),
+];
+
+/// Reads what `restore` decides on; with a restore, what undoing it does.
+pub fn read<'a>(
+    repository: &Repository,
+    known: &'a Worktree,
+    survey: &Survey,
+    saved: Option<&SavedRestore>,
+) -> RestoreFacts<'a> {
+    let options = VerifyOptions::default();
+    let report = verify(&known.scope, survey.changes.clone(), options);
+    let mut facts = RestoreFacts {
+        record: &known.record,
+        busy: read_busy(&known.record, survey),
+        violations: Vec::new(),
+        permissions: Vec::new(),
+        sparse: survey.changes.integrity.iter().any(is_sparse),
+        others: BTreeSet::new(),
+        history: Vec::new(),
+    };
+    for finding in &report.findings {
+        let Some(path) = finding.change.place.path() else {
+            continue;
+        };
+        match (finding.reason, finding.change.kind) {
+            // the file may be the work itself: taking it away is for a person
+            (_, Kind::Leak) => {}
+            (Reason::History, _) => facts.history.push(path.clone()),
+            (Reason::ReadOnly | Reason::Excluded, Kind::Perm) => {
+                facts.permissions.push(path.clone());
+            }
+            (Reason::ReadOnly | Reason::Excluded, _) => {
+                let violation = violation(repository, known, survey, finding, path);
+                facts.violations.push(violation);
+            }
+            _other => {}
+        }
+    }
+    facts.violations.sort_by(|a, b| a.path.cmp(&b.path));
+    facts.permissions.sort_unstable();
+    let taken: BTreeSet<&RepoPath> = match saved {
+        Some(saved) => saved.paths.iter().map(|saved| &saved.path).collect(),
+        None => facts.violations.iter().map(|one| &one.path).collect(),
+    };
+    facts.others = others(survey, &taken, saved.is_some());
+    facts
 }
 
-/// Holds what `restore` will do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RestorePlan {
-    /// The paths that are put back, sorted.
-    pub paths: Vec<Violation>,
-    /// Placed files that stay as they are, as nobody has any more what was placed.
-    pub stays: Vec<Violation>,
-    /// Read-only files that lose their write bits.
-    pub permissions: Vec<RepoPath>,
-    /// Whether the sparse patterns are put back.
-    pub sparse: bool,
-    /// Whether commits are made anew.
-    pub rewrite: bool,
+fn is_sparse(change: &Change) -> bool {
+    matches!(&change.place, Place::Admin(name)
+        if *name == "info/sparse-checkout" || *name == "config.worktree")
 }
 
-impl RestorePlan {
-    /// Whether all is as the scope says.
-    pub fn is_empty(&self) -> bool {
-        self.paths.is_empty() && self.permissions.is_empty() && !self.sparse && !self.rewrite
+fn read_busy(record: &Record, survey: &Survey) -> Option<(String, String)> {
+    let (name, path, branch) = (&record.name, &record.path, &record.branch);
+    let stands = |(file, _): &(&str, &str)| files::exists(&record.admin_dir.join(file));
+    if let Some((_, operation)) = OPERATIONS.into_iter().find(stands) {
+        return Some((
+            format!("a {operation} is in progress"),
+            format!(
+                "finish or abort it first: git -C {path} {operation} --continue, or --abort; changes that are not committed can be named: git agentwt restore {name} <path>"
+            ),
+        ));
     }
+    let help = format!("go back to it first: git -C {path} switch {branch}");
+    Some((survey.heads.astray(record, false)?, help))
+}
 
-    /// The paths that a commit has.
-    pub fn committed(&self) -> impl Iterator<Item = &Violation> {
-        self.paths.iter().filter(|violation| violation.committed)
+fn violation(
+    repository: &Repository,
+    known: &Worktree,
+    survey: &Survey,
+    finding: &Finding,
+    path: &RepoPath,
+) -> RestoredPath {
+    let states = &survey.states;
+    let excluded = finding.reason == Reason::Excluded;
+    let committed = |seen: &Seen| matches!(seen, Seen::Commit(_) | Seen::Committed);
+    let committed = finding.change.seen.iter().any(committed);
+    let nearest = if committed {
+        &states.reference
+    } else {
+        &states.head
+    };
+    let in_tree = || entry_in(&states.manifest, nearest, path);
+    let target = states.arriving.get(path).copied().unwrap_or_else(in_tree);
+    let is_same = |file| at_source(&known.source_of(repository, file), file) == There::Same;
+    let disk = on_disk(survey, path, excluded);
+    RestoredPath {
+        shown: PathField::from(path.as_bstr()),
+        kind: Some(finding.change.kind.as_str()),
+        committed,
+        saved: disk.is_none_or(|entry| entry.mode != Mode::Special),
+        path: path.clone(),
+        excluded,
+        disk,
+        target,
+        source: states.placed.get(path).map(is_same),
     }
 }
 
-impl Violation {
-    /// What is to stand on disk.
-    pub fn wanted(&self) -> Option<Entry> {
-        self.target.filter(|_| !self.excluded)
+/// What stands on disk. What is excluded and absent is in no difference from the base.
+fn on_disk(survey: &Survey, path: &RepoPath, excluded: bool) -> Option<Entry> {
+    let states = &survey.states;
+    if states.placed.get(path).is_some() {
+        return survey.placed_entry(path);
     }
+    if excluded {
+        states.disk.get(path).copied().flatten()
+    } else {
+        entry_in(&states.manifest, &states.disk, path)
+    }
+}
 
-    /// Whether it gets back what was placed there, from its source.
-    pub fn from_source(&self) -> bool {
-        self.source == Some(true)
+/// Changed paths that stand on disk, or also in HEAD or in the index, without these.
+fn others(survey: &Survey, taken: &BTreeSet<&RepoPath>, on_disk: bool) -> BTreeSet<RepoPath> {
+    let states = &survey.states;
+    let mut all = vec![&states.disk];
+    if !on_disk {
+        all.push(&states.head);
+        all.extend(&states.index.deltas);
     }
-
-    /// Whether it holds something that no commit of ours can: a FIFO, a socket, a device.
-    pub fn cannot_be_saved(&self) -> bool {
-        self.disk.is_some_and(|entry| entry.mode == Mode::Special)
-    }
-
-    /// The directory of the repository inside that the path is in.
-    fn nested_root(&self) -> Option<String> {
-        let holds = |entry: Entry| entry.mode != Mode::EmptyDirectory;
-        let mut parts = self.path.as_bstr().split(|byte| *byte == b'/');
-        let above: Vec<&[u8]> = parts.by_ref().take_while(|part| *part != b".git").collect();
-        let is_in = self.path.as_bstr().split(|byte| *byte == b'/').count() > above.len();
-        let root = RepoPath::parse(above.join(&b'/')).ok()?;
-        (is_in && self.disk.is_some_and(holds)).then(|| root.to_string())
-    }
+    let stands = |path: &RepoPath| {
+        all.iter()
+            .any(|state| matches!(state.get(path), Some(Some(_))))
+    };
+    let changed = survey.changes.changes.iter();
+    let changed = changed.filter_map(|change| change.place.path());
+    let others = changed.filter(|path| !taken.contains(path) && stands(path));
+    others.cloned().collect()
 }
 
 /// Decides. Without paths, everything is put back; a path means itself and all below it. With
@@ -164,56 +230,48 @@ impl Violation {
 /// Refuses a path that is no violation, what no commit can save, and what would touch work that
 /// is in scope.
 pub fn plan(
-    facts: &RestoreFacts,
+    facts: &RestoreFacts<'_>,
     asked: &[RepoPath],
     rewrite: bool,
-) -> Result<RestorePlan, RestoreRefusal> {
-    let RestoreFacts { name, path, .. } = facts;
-    if !facts.is_there {
-        return Err(RestoreRefusal::blocked(
-            format!("cannot restore worktree `{name}`: {path} is gone"),
-            format!("to forget it (its branch stays unless merged): git agentwt remove {name}"),
-        ));
-    }
-    if facts.index_damaged {
-        let index = facts.admin_dir.join("index");
-        return Err(RestoreRefusal::blocked(
-            format!("cannot restore {path}: its index cannot be read"),
-            format!(
-                "what was staged is lost; to make a new index from HEAD, without touching a file: mv {index} {index}.damaged && git -C {path} reset"
-            ),
-        ));
-    }
-    let violations = facts.violations.iter().map(|violation| &violation.path);
-    let known: Vec<&RepoPath> = violations.chain(&facts.permissions).collect();
+) -> Result<RestoreAnswer, RestoreRefusal> {
+    let name = &facts.record.name;
+    let known = || {
+        let violations = facts.violations.iter().map(|one| &one.path);
+        violations.chain(&facts.permissions)
+    };
     let is_known = |asked: &&RepoPath| {
-        let mut all = known.iter().copied().chain(&facts.history);
+        let mut all = known().chain(&facts.history);
         all.any(|path| covers(asked, path))
     };
     if let Some(stranger) = asked.iter().find(|asked| !is_known(asked)) {
-        let number = known.len();
+        let number = known().count();
         return Err(RestoreRefusal::Unknown {
             message: format!("{stranger} is no out-of-scope change of worktree `{name}`"),
             help: format!("see the {number} that there are: git agentwt verify {name}"),
         });
     }
-    let stays = |violation: &Violation| violation.source == Some(false);
-    let (stays, paths): (Vec<_>, Vec<_>) = selected(facts, asked).into_iter().partition(stays);
-    let is_committed = paths.iter().any(|violation| violation.committed);
+    let stays = |one: &RestoredPath| one.source == Some(false);
+    let (stays, restored): (Vec<_>, Vec<_>) = selected(facts, asked).into_iter().partition(stays);
+    let is_committed = restored.iter().any(|one| one.committed);
     let mut history = facts.history.iter();
     let rewrite = rewrite && (is_committed || history.any(|path| is_asked(asked, path)));
-    check_disk(facts, &paths)?;
+    check_disk(facts.record, &facts.others, &restored)?;
     if rewrite || is_committed {
         check_branch(facts)?;
     }
-    let mut permissions = facts.permissions.clone();
-    permissions.retain(|path| is_asked(asked, path));
-    Ok(RestorePlan {
-        permissions,
-        sparse: facts.sparse && asked.is_empty(),
-        paths,
-        stays,
+    let bits = facts
+        .permissions
+        .iter()
+        .filter(|path| is_asked(asked, path));
+    Ok(RestoreAnswer {
+        name: name.to_string(),
+        path: facts.record.path.clone(),
+        write_bits: paths(bits.map(RepoPath::as_bstr)),
+        patterns: facts.sparse && asked.is_empty(),
+        stays: stays.into_iter().map(|one| one.shown).collect(),
+        restored,
         rewrite,
+        ..RestoreAnswer::default()
     })
 }
 
@@ -227,21 +285,27 @@ fn covers(asked: &RepoPath, path: &RepoPath) -> bool {
 }
 
 /// What was asked for, with what stands in its way: a link in the place of a directory.
-fn selected(facts: &RestoreFacts, asked: &[RepoPath]) -> Vec<Violation> {
+fn selected(facts: &RestoreFacts<'_>, asked: &[RepoPath]) -> Vec<RestoredPath> {
     let all = &facts.violations;
-    let is_chosen = |v: &&Violation| is_asked(asked, &v.path);
-    let is_in_the_way = |v: &&Violation| {
+    let is_chosen = |one: &&RestoredPath| is_asked(asked, &one.path);
+    let is_in_the_way = |one: &&RestoredPath| {
         let mut below = all.iter().filter(is_chosen);
-        v.disk.is_some() && below.any(|below| below.path.is_below(v.path.as_bstr()))
+        one.disk.is_some() && below.any(|below| below.path.is_below(one.path.as_bstr()))
     };
-    let wanted = all.iter().filter(|v| is_chosen(v) || is_in_the_way(v));
+    let wanted = all
+        .iter()
+        .filter(|one| is_chosen(one) || is_in_the_way(one));
     wanted.cloned().collect()
 }
 
 /// Refuses what cannot be saved, and what is in the way and is not ours to move.
-fn check_disk(facts: &RestoreFacts, paths: &[Violation]) -> Result<(), RestoreRefusal> {
-    let (name, root) = (&facts.name, &facts.path);
-    let mut nested: Vec<String> = paths.iter().filter_map(Violation::nested_root).collect();
+fn check_disk(
+    record: &Record,
+    others: &BTreeSet<RepoPath>,
+    paths: &[RestoredPath],
+) -> Result<(), RestoreRefusal> {
+    let (name, root) = (&record.name, &record.path);
+    let mut nested: Vec<String> = paths.iter().filter_map(nested_root).collect();
     nested.dedup();
     if let Some(first) = nested.first() {
         let all = nested.join(", ");
@@ -250,11 +314,11 @@ fn check_disk(facts: &RestoreFacts, paths: &[Violation]) -> Result<(), RestoreRe
             format!("no commit can save its history: mv {root}/{first}/.git <elsewhere>"),
         ));
     }
-    let is_gitlink = |v: &&Violation| {
-        let gitlink = v.disk.is_some_and(|entry| entry.mode == Mode::Gitlink);
-        gitlink && v.disk != v.wanted()
+    let is_gitlink = |one: &&RestoredPath| {
+        let gitlink = one.disk.is_some_and(|entry| entry.mode == Mode::Gitlink);
+        gitlink && one.disk != one.wanted()
     };
-    if let Some(Violation { path, target, .. }) = paths.iter().find(is_gitlink) {
+    if let Some(RestoredPath { path, target, .. }) = paths.iter().find(is_gitlink) {
         return Err(RestoreRefusal::blocked(
             format!("cannot restore worktree `{name}`: the submodule {path} is not as in the base"),
             match target {
@@ -265,10 +329,10 @@ fn check_disk(facts: &RestoreFacts, paths: &[Violation]) -> Result<(), RestoreRe
             },
         ));
     }
-    let chosen: BTreeSet<&RepoPath> = paths.iter().map(|v| &v.path).collect();
-    let comes = |v: &&Violation| v.target.is_some() || v.from_source();
-    for Violation { path, .. } in paths.iter().filter(comes) {
-        let mut others = facts.others.iter();
+    let chosen: BTreeSet<&RepoPath> = paths.iter().map(|one| &one.path).collect();
+    let comes = |one: &&RestoredPath| one.target.is_some() || one.from_source();
+    for RestoredPath { path, .. } in paths.iter().filter(comes) {
+        let mut others = others.iter();
         if let Some(other) = others.find(|other| !chosen.contains(other) && blocks(path, other)) {
             return Err(RestoreRefusal::blocked(
                 format!(
@@ -281,29 +345,26 @@ fn check_disk(facts: &RestoreFacts, paths: &[Violation]) -> Result<(), RestoreRe
     Ok(())
 }
 
+/// The directory of the repository inside that a path is in.
+fn nested_root(one: &RestoredPath) -> Option<String> {
+    let parts: Vec<&[u8]> = one.path.as_bstr().split(|byte| *byte == b'/').collect();
+    let at = parts.iter().position(|part| *part == b".git")?;
+    let root = RepoPath::parse(parts[..at].join(&b'/')).ok()?;
+    let holds = one.disk?.mode != Mode::EmptyDirectory;
+    holds.then(|| root.to_string())
+}
+
 /// Whether two paths cannot both be files.
 fn blocks(one: &RepoPath, other: &RepoPath) -> bool {
     one.is_below(other.as_bstr()) || other.is_below(one.as_bstr())
 }
 
 /// Refuses to move the branch while git works on it, or HEAD is elsewhere.
-fn check_branch(facts: &RestoreFacts) -> Result<(), RestoreRefusal> {
-    let RestoreFacts {
-        name, path, branch, ..
-    } = facts;
-    let (why, help) = match (facts.operation, &facts.elsewhere) {
-        (Some(operation), _) => (
-            format!("a {operation} is in progress"),
-            format!(
-                "finish or abort it first: git -C {path} {operation} --continue, or --abort; changes that are not committed can be named: git agentwt restore {name} <path>"
-            ),
-        ),
-        (None, Some(elsewhere)) => (
-            format!("it is on {elsewhere}, not on `{branch}`"),
-            format!("go back to it first: git -C {path} switch {branch}"),
-        ),
-        (None, None) => return Ok(()),
+fn check_branch(facts: &RestoreFacts<'_>) -> Result<(), RestoreRefusal> {
+    let Some((why, help)) = facts.busy.clone() else {
+        return Ok(());
     };
+    let name = &facts.record.name;
     let message = format!("cannot undo commits of worktree `{name}`: {why}");
     Err(RestoreRefusal::Branch { message, help })
 }
@@ -339,14 +400,7 @@ pub struct UndoPlan {
     /// What is brought back, sorted; none of it holds anything newer.
     pub paths: Vec<PathNow>,
     /// From where the branch goes back to where.
-    pub branch: Option<(CommitId, CommitId)>,
-}
-
-impl UndoPlan {
-    /// Whether all is as it was.
-    pub const fn is_empty(&self) -> bool {
-        self.paths.is_empty() && self.branch.is_none()
-    }
+    pub branch: Option<BranchMove>,
 }
 
 /// Decides how a restore is undone: `now` are its paths, `tip` is where the branch is.
@@ -354,21 +408,20 @@ impl UndoPlan {
 /// # Errors
 /// Refuses when the branch went on, or a path was worked on, since the restore.
 pub fn plan_undo(
-    facts: &RestoreFacts,
+    facts: &RestoreFacts<'_>,
     saved: &SavedRestore,
     mut now: Vec<PathNow>,
     tip: Option<&CommitId>,
 ) -> Result<UndoPlan, RestoreRefusal> {
-    let RestoreFacts {
-        name, path, branch, ..
-    } = facts;
+    let (name, path) = (&facts.record.name, &facts.record.path);
     let branch = match &saved.made {
         Some(made) if tip == Some(made) => {
             check_branch(facts)?;
-            Some((made.clone(), saved.previous.clone()))
+            let (from, to) = (made.clone(), saved.previous.clone());
+            Some(BranchMove { from, to })
         }
         Some(made) if tip != Some(&saved.previous) => {
-            let now = tip.map_or("nothing", CommitId::short);
+            let (branch, now) = (&facts.record.branch, tip.map_or("nothing", CommitId::short));
             let (previous, made) = (saved.previous.short(), made.short());
             return Err(RestoreRefusal::Branch {
                 message: format!(
@@ -390,16 +443,95 @@ pub fn plan_undo(
     let newer: BTreeSet<&RepoPath> = newer.chain(blocked).collect();
     if let Some(first) = newer.first() {
         let items: String = newer.iter().map(|path| format!("\n  {path}")).collect();
+        let rescue = &saved.rescue;
         return Err(RestoreRefusal::Undo {
             message: format!("cannot undo the restore of worktree `{name}`: changed since:{items}"),
-            help: format!(
-                "see what was saved: git -C {path} diff {} -- '{first}'",
-                saved.rescue
-            ),
+            help: format!("see what was saved: git -C {path} diff {rescue} -- '{first}'"),
         });
     }
     now.retain(|now| now.disk != now.saved.disk || now.index != now.saved.index);
     Ok(UndoPlan { paths: now, branch })
+}
+
+/// Reads the index of a worktree.
+///
+/// # Errors
+/// Fails when it cannot be read.
+pub fn read_own_index(
+    repository: &Repository,
+    known: &Worktree,
+) -> Result<Vec<IndexEntry>, WorktreeError> {
+    let file = known.record.admin_dir.join("index");
+    Ok(read_index(&file, repository.format)?)
+}
+
+/// The entries of every path, with the number that git has for their stage.
+pub fn stages(index: &[IndexEntry]) -> BTreeMap<&RepoPath, Vec<(u8, Entry)>> {
+    let mut stages: BTreeMap<&RepoPath, Vec<(u8, Entry)>> = BTreeMap::new();
+    for entry in index {
+        let stage = match entry.stage {
+            Stage::Normal => 0,
+            Stage::Ancestor => 1,
+            Stage::Ours => 2,
+            Stage::Theirs => 3,
+        };
+        let all = stages.entry(&entry.path).or_default();
+        all.push((stage, entry.entry));
+    }
+    stages
+}
+
+/// Reads how the paths of a restore are now.
+///
+/// # Errors
+/// Fails when the index cannot be read.
+pub fn read_paths_now(
+    repository: &Repository,
+    known: &Worktree,
+    survey: &Survey,
+    saved: &SavedRestore,
+) -> Result<Vec<PathNow>, WorktreeError> {
+    let index = read_own_index(repository, known)?;
+    let stages = stages(&index);
+    let all = survey.changes.changes.iter();
+    let all = all.filter(|change| change.kind != Kind::Perm);
+    let changed: BTreeMap<_, _> = all.map(|change| (&change.place, &change.seen)).collect();
+    let is_on_disk = |seen: &Seen| !matches!(seen, Seen::Commit(_) | Seen::Committed | Seen::Index);
+    let mut now = Vec::new();
+    for saved in &saved.paths {
+        let path = &saved.path;
+        let seen = || {
+            changed
+                .get(&Place::Path(path.clone()))
+                .into_iter()
+                .flat_map(|seen| *seen)
+        };
+        let found = on_disk(survey, path, known.scope.excludes_file(path));
+        let found = found.filter(|found| found.mode.git_octal().is_none());
+        now.push(PathNow {
+            disk: read_raw(repository, known, path)?.or(found),
+            index: stages.get(path).cloned().unwrap_or_default(),
+            disk_changed: seen().any(is_on_disk),
+            index_changed: seen().any(|seen| *seen == Seen::Index),
+            saved: saved.clone(),
+        });
+    }
+    Ok(now)
+}
+
+/// Reads what stands at a path, with the id of its raw bytes.
+///
+/// # Errors
+/// Fails when it cannot be read.
+pub fn read_raw(
+    repository: &Repository,
+    known: &Worktree,
+    path: &RepoPath,
+) -> Result<Option<Entry>, WorktreeError> {
+    saved::read_entry(&known.record.path, path, |size, content| {
+        let failed = |error| DiskError::new(format!("read {path}"), error);
+        Ok(repository.format.hash_blob(size, content).map_err(failed)?)
+    })
 }
 
 #[cfg(test)]

@@ -10,10 +10,9 @@ use bstr::ByteSlice;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::facts::read_holders;
 use super::plan::{RestoreRefusal, is_asked};
 use crate::compare::Delta;
-use crate::entry::{Entry, Mode, ObjectId};
+use crate::entry::{Entry, ObjectId};
 use crate::error::Error;
 use crate::git::objects::Objects;
 use crate::name::CommitId;
@@ -41,8 +40,7 @@ struct Rewriter<'a> {
     asked: &'a [RepoPath],
     /// What became of each commit.
     new: BTreeMap<CommitId, CommitId>,
-    made: usize,
-    dropped: usize,
+    done: Rewritten,
     /// The oldest that changes.
     first: Option<CommitId>,
 }
@@ -69,20 +67,39 @@ pub(super) fn rewrite(
         classifier: known.scope.classifier(),
         asked,
         new: BTreeMap::new(),
-        made: 0,
-        dropped: 0,
+        done: Rewritten {
+            tip: head.clone(),
+            made: 0,
+            dropped: 0,
+        },
         first: None,
     };
     for commit in commits.iter().rev() {
         rewriter.rewrite_commit(commit)?;
     }
-    let tip = rewriter.now(head);
-    rewriter.check(head, &tip)?;
-    Ok(Rewritten {
-        tip,
-        made: rewriter.made,
-        dropped: rewriter.dropped,
-    })
+    rewriter.done.tip = rewriter.now(head);
+    rewriter.check(head)?;
+    Ok(rewriter.done)
+}
+
+/// Names the others that have a commit: remote-tracking branches, and a worktree by its directory.
+fn read_holders(
+    repository: &Repository,
+    known: &Worktree,
+    commit: &CommitId,
+) -> Result<Vec<String>, Error> {
+    let refs = repository.git.refs_containing(commit, &["refs/remotes/"])?;
+    let names = refs.iter().map(|name| name.to_str_lossy());
+    let names = names.map(|name| name.trim_start_matches("refs/remotes/").to_owned());
+    let mut holders: Vec<String> = names.collect();
+    for other in repository.worktrees()? {
+        if let Some(head) = other.head.filter(|_| other.path != known.record.path)
+            && repository.git.is_ancestor(commit, &head)?
+        {
+            holders.push(other.path.to_string());
+        }
+    }
+    Ok(holders)
 }
 
 impl Rewriter<'_> {
@@ -103,13 +120,11 @@ impl Rewriter<'_> {
         };
         let above = self.tree(first)?;
         let mut wanted = self.out_of_scope(&commit.tree, &above)?;
-        for (old, new) in commit.parents.iter().zip(&parents).skip(1) {
-            wanted.extend(self.brought(&commit.parents[0], old, new)?);
+        for other in &commit.parents[1..] {
+            wanted.extend(self.brought(&commit.parents[0], other)?);
         }
-        let wanted: Vec<(&[u8], _)> = wanted
-            .iter()
-            .map(|(path, entry)| (&**path.as_bstr(), *entry))
-            .collect();
+        let wanted = wanted.iter();
+        let wanted = wanted.map(|(path, entry)| (&**path.as_bstr(), *entry));
         let tree = self.objects.write_tree(Some(&commit.tree), wanted)?;
         if tree == commit.tree && parents == commit.parents {
             return Ok(());
@@ -118,14 +133,14 @@ impl Rewriter<'_> {
         let was_empty = commit.tree == self.tree(&commit.parents[0])?;
         if parents.len() == 1 && tree == above && !was_empty {
             self.new.insert(id.clone(), first.clone());
-            self.dropped += 1;
+            self.done.dropped += 1;
             return Ok(());
         }
         let raw = self.objects.raw_commit(id)?;
         let raw = with_tree_and_parents(&raw, &tree.to_string(), &parents);
         let made = self.objects.write_commit(&raw)?;
         self.new.insert(id.clone(), made);
-        self.made += 1;
+        self.done.made += 1;
         Ok(())
     }
 
@@ -141,32 +156,24 @@ impl Rewriter<'_> {
     }
 
     fn is_out(&mut self, path: &RepoPath, entry: Option<Entry>) -> bool {
-        let kind = match entry.map(|entry| entry.mode) {
-            Some(Mode::Gitlink) => EntryKind::Directory,
-            Some(_) | None => EntryKind::File,
-        };
+        let kind = entry.map_or(EntryKind::File, |entry| EntryKind::of(entry.mode));
         is_asked(self.asked, path) && self.classifier.verdict(path, kind).access != Access::Write
     }
 
     /// What another parent of a merge brings, that is out of scope: how it differs from where it
     /// parted from the first one.
-    fn brought(
-        &mut self,
-        first: &CommitId,
-        old: &CommitId,
-        new: &CommitId,
-    ) -> Result<Delta, Error> {
+    fn brought(&mut self, first: &CommitId, old: &CommitId) -> Result<Delta, Error> {
         let git = self.known.hardened_git(self.repository);
         let bases = git.merge_base_all(first, std::slice::from_ref(old))?;
         let Some(base) = bases.first() else {
             return Ok(Delta::new());
         };
-        let (base, theirs) = (self.tree(&self.now(base))?, self.tree(new)?);
+        let (base, theirs) = (self.tree(&self.now(base))?, self.tree(&self.now(old))?);
         self.out_of_scope(&base, &theirs)
     }
 
     /// Refuses what others have, and what would lose work in scope.
-    fn check(&mut self, head: &CommitId, tip: &CommitId) -> Result<(), Error> {
+    fn check(&mut self, head: &CommitId) -> Result<(), Error> {
         let name = &self.known.record.name;
         let refused = |why: String| RestoreRefusal::Branch {
             message: format!("cannot rewrite commits of worktree `{name}`: {why}"),
@@ -178,7 +185,7 @@ impl Rewriter<'_> {
                 return Err(refused(format!("others have them: {}", holders.join(", "))).into());
             }
         }
-        let (before, after) = (self.tree(head)?, self.tree(tip)?);
+        let (before, after) = (self.tree(head)?, self.tree(&self.done.tip)?);
         let back = self.objects.difference(Some(&after), Some(&before))?;
         for (path, entry) in self.objects.difference(Some(&before), Some(&after))? {
             let was = back.get(&path).copied().flatten();

@@ -1,5 +1,6 @@
 use super::*;
 use crate::entry::ObjectId;
+use crate::name::WorktreeName;
 
 fn path(text: &str) -> RepoPath {
     RepoPath::parse(text).expect("it is normal")
@@ -10,28 +11,26 @@ fn entry(mode: Mode) -> Entry {
     Entry { mode, id }
 }
 
-fn violation(text: &str, disk: Option<Mode>, target: Option<Mode>) -> Violation {
-    Violation {
+fn violation(text: &str, disk: Option<Mode>, target: Option<Mode>) -> RestoredPath {
+    RestoredPath {
+        shown: PathField::from(text),
         path: path(text),
-        kind: Kind::Modified,
+        kind: Some("modified"),
         excluded: false,
         committed: false,
+        saved: true,
         disk: disk.map(entry),
         target: target.map(entry),
         source: None,
     }
 }
 
-fn facts(violations: Vec<Violation>) -> RestoreFacts {
+fn facts(violations: Vec<RestoredPath>) -> RestoreFacts<'static> {
+    let name = WorktreeName::parse("t").expect("it is a name");
+    let record = Record::new(name, "/w".into(), String::new());
     RestoreFacts {
-        name: "t".into(),
-        path: "/w".into(),
-        admin_dir: "/g".into(),
-        branch: "b".into(),
-        elsewhere: None,
-        operation: None,
-        is_there: true,
-        index_damaged: false,
+        record: Box::leak(Box::new(record)),
+        busy: None,
         violations,
         permissions: Vec::new(),
         sparse: false,
@@ -40,15 +39,15 @@ fn facts(violations: Vec<Violation>) -> RestoreFacts {
     }
 }
 
-fn names(plan: &RestorePlan) -> Vec<String> {
-    plan.paths.iter().map(|v| v.path.to_string()).collect()
+fn names(plan: &RestoreAnswer) -> Vec<String> {
+    plan.restored.iter().map(|v| v.path.to_string()).collect()
 }
 
-fn is_blocked(refused: Result<RestorePlan, RestoreRefusal>, why: &str) -> bool {
+fn is_blocked(refused: Result<RestoreAnswer, RestoreRefusal>, why: &str) -> bool {
     matches!(refused, Err(RestoreRefusal::Blocked { message, .. }) if message.contains(why))
 }
 
-fn is_about_branch(refused: Result<RestorePlan, RestoreRefusal>, why: &str) -> bool {
+fn is_about_branch(refused: Result<RestoreAnswer, RestoreRefusal>, why: &str) -> bool {
     matches!(refused, Err(RestoreRefusal::Branch { message, .. }) if message.contains(why))
 }
 
@@ -115,14 +114,10 @@ fn a_repository_is_refused_and_an_empty_directory_of_that_name_is_not() {
 fn only_what_is_committed_needs_the_branch() {
     let mut facts = facts(vec![violation("a", FILE, FILE), violation("b", FILE, FILE)]);
     facts.violations[1].committed = true;
-    facts.operation = Some("merge");
+    facts.busy = Some(("a merge is in progress".into(), "abort it".into()));
     let refused = plan(&facts, &[], false);
     assert!(is_about_branch(refused, "a merge is in progress"));
     assert!(plan(&facts, &[path("a")], false).is_ok());
-    facts.operation = None;
-    facts.elsewhere = Some("main".into());
-    let refused = plan(&facts, &[], false);
-    assert!(is_about_branch(refused, "it is on main, not on `b`"));
 }
 
 #[test]
@@ -139,7 +134,7 @@ fn commits_are_made_anew_only_where_one_of_them_went_out_of_scope() {
 
 #[test]
 fn a_placed_file_is_put_back_from_a_source_that_is_the_same_and_stays_otherwise() {
-    let placed = |text, is_same| Violation {
+    let placed = |text, is_same| RestoredPath {
         source: Some(is_same),
         ..violation(text, FILE, None)
     };
@@ -150,15 +145,15 @@ fn a_placed_file_is_put_back_from_a_source_that_is_the_same_and_stays_otherwise(
     ]);
     let both = plan(&facts, &[], false).expect("ok");
     assert_eq!(names(&both), ["a"]);
-    let stays: Vec<_> = both.stays.iter().map(|v| v.path.to_string()).collect();
+    let stays: Vec<_> = both.stays.iter().map(PathField::shown).collect();
     assert_eq!(stays, ["b", "c"]);
     let nothing = plan(&facts, &[path("b")], false).expect("ok");
-    assert!(nothing.is_empty() && nothing.stays.len() == 1);
+    assert!(nothing.restored.is_empty() && nothing.stays.len() == 1);
 }
 
 #[test]
 fn ignored_work_in_the_place_of_a_placed_file_is_in_its_way() {
-    let mut facts = facts(vec![Violation {
+    let mut facts = facts(vec![RestoredPath {
         source: Some(true),
         ..violation("a", None, None)
     }]);
@@ -212,7 +207,8 @@ fn undo(
 fn what_is_as_the_restore_left_it_is_brought_back() {
     let plan = undo(Some(file(9)), false, &[], "b").expect("nothing is lost");
     assert_eq!(plan.paths.len(), 1);
-    assert_eq!(plan.branch, Some((commit("b"), commit("a"))));
+    let (from, to) = (commit("b"), commit("a"));
+    assert_eq!(plan.branch, Some(BranchMove { from, to }));
 }
 
 #[test]

@@ -56,11 +56,11 @@ fn the_library_answers_on_a_programs_own_adapter() {
     let paths = ["docs/n", "src/main.rs", "x.log"].map(|path| worktree.join(path));
     assert_eq!(found.absolute_paths(), paths);
     assert_eq!(found.commits.as_ref().map(Vec::len), Some(1));
-    assert!(found.patch.is_some_and(|patch| !patch.text.is_empty()));
+    assert!(found.patch.is_some_and(|patch| !patch.bytes().is_empty()));
     assert!(found.incomplete.is_empty());
     let report = verify(&options("-"), Some("task")).expect("there is a verdict");
     assert_eq!(report.violations().count(), 1);
-    assert!(calls.load(Ordering::Relaxed) > 10);
+    assert!(calls.load(Ordering::Relaxed) > 3);
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn each_git_command_that_fails_is_an_error_or_something_missing() {
         best_effort,
         ..Asked::default()
     };
-    for broken in ["read-tree", "write-tree", "diff-tree"] {
+    for broken in ["read-tree", "diff-tree"] {
         let error = changed(&options(broken), &asked(false)).expect_err(broken);
         let words = "fatal: the adapter will not";
         assert!(error.to_string().ends_with(words), "{broken}: {error}");

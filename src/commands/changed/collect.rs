@@ -1,0 +1,378 @@
+//! Collects what `changed` answers.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use bstr::ByteSlice;
+
+use super::patch::Patches;
+use super::{ChangedAnswer, ChangedCommit, PatchField, Uncommitted, bytes_unless_utf8};
+use crate::answer::shapes::{BaseField, ChangeField};
+use crate::change::{Change, Place, Seen};
+use crate::compare::{Delta, change_between, entry_in, same};
+use crate::disk::below::resolve;
+use crate::disk::{DiskError, files};
+use crate::error::Error;
+use crate::git::{GitError, GitMode};
+use crate::name::{CommitId, WorktreeName};
+use crate::path::{RepoPath, escape_for_terminal};
+use crate::refusal::Refusal;
+use crate::scope::{Access, EntryKind};
+use crate::truth::commits::touched;
+use crate::truth::{Effort, Survey, Terms, collect_with};
+use crate::worktree::{Repository, Worktree, WorktreeError};
+
+/// Says what is to be collected; the default is the net set of the worktree that we are in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// The worktree's name; none for the one that we are in.
+    pub name: Option<String>,
+    /// Another base than the recorded one: a revision (gitrevisions(7)).
+    pub base: Option<String>,
+    /// Whether ignored files count.
+    pub ignored: bool,
+    /// Whether each commit is listed.
+    pub commits: bool,
+    /// Whether patches are made.
+    pub patch: bool,
+    /// Whether to go on without what cannot be read.
+    pub best_effort: bool,
+    /// Absolute directories outside of which changes are listed; none where that is not asked.
+    pub roots: Vec<PathBuf>,
+    /// Whether paths are absolute.
+    pub absolute: bool,
+}
+
+/// Collects what changed in a repository, if it was found.
+///
+/// # Errors
+/// As [`super::run`].
+pub fn collect(
+    repository: Result<Repository, Error>,
+    asked: &Asked,
+) -> Result<ChangedAnswer, Error> {
+    let mut terms = Terms::default();
+    if asked.best_effort {
+        terms.effort = Effort::best();
+    }
+    let mut answer = ChangedAnswer::default();
+    if let Some((repository, known)) = find(repository, asked, &terms.effort)? {
+        terms.base = base(&repository, asked, &terms.effort)?;
+        answer.name = Some(known.record.name.to_string());
+        answer.path = Some(known.record.path.clone());
+        let mut shown = Vec::new();
+        if asked.base.is_none() || terms.base.is_some() {
+            let found = read(&repository, &known, asked, &terms, &mut answer);
+            shown = if asked.best_effort {
+                found?
+            } else {
+                known.unless_gone(&repository, found)?
+            };
+        }
+        answer.changed = fields(&known, asked, &shown);
+        if !asked.roots.is_empty() {
+            let roots = terms.effort.or(resolve_roots(&known, asked), Vec::new)?;
+            let shown_roots = roots.iter().map(|root| root.to_string_lossy().into());
+            answer.roots = Some(shown_roots.collect());
+            // what worktrees share is in no root, and nobody gives a lease on it
+            let beside =
+                |place: &Place| matches!(place, Place::Git(_) | Place::Main(_) | Place::Outside(_));
+            shown.retain(|change| !beside(&change.place));
+            let found = outside_of(&known, &roots, &shown);
+            let found = terms.effort.or(found, || shown)?;
+            answer.outside = Some(fields(&known, asked, &found));
+        }
+    }
+    answer.incomplete = terms.effort.missing();
+    Ok(answer)
+}
+
+fn fields(known: &Worktree, asked: &Asked, changes: &[Change]) -> Vec<ChangeField> {
+    let root = Some(&*known.record.path).filter(|_| asked.absolute);
+    let changes = changes.iter();
+    changes.map(|one| ChangeField::new(one, root)).collect()
+}
+
+/// Finds the worktree; none when the best effort finds nothing that can be read.
+fn find(
+    repository: Result<Repository, Error>,
+    asked: &Asked,
+    effort: &Effort,
+) -> Result<Option<(Repository, Worktree)>, Error> {
+    let repository = match repository {
+        Err(error) if asked.best_effort => {
+            effort.note(&error);
+            return Ok(None);
+        }
+        repository => repository?,
+    };
+    let error = match Worktree::of(&repository, asked.name.as_deref()) {
+        Ok(known) => return Ok(Some((known.readable_repository(&repository), known))),
+        Err(error) => error,
+    };
+    let wrong_name = match &error {
+        // with a directory of that name, it is the record that is gone
+        WorktreeError::UnknownWorktree { name, .. } => !WorktreeName::parse(name)
+            .is_ok_and(|name| files::exists(&repository.worktree_path(&name))),
+        WorktreeError::NotInWorktree { .. } => true,
+        _others => false,
+    };
+    if wrong_name {
+        return Err(error.into());
+    }
+    Ok(effort.or(Err(error), || None)?)
+}
+
+/// Resolves the other base that was asked for.
+fn base(
+    repository: &Repository,
+    asked: &Asked,
+    effort: &Effort,
+) -> Result<Option<CommitId>, Error> {
+    let Some(revision) = &asked.base else {
+        return Ok(None);
+    };
+    let git = repository.git.with_mode(GitMode::Hardened);
+    let found = git.rev_parse_commit(revision).map(Some);
+    let Some(found) = effort.or(found, || None)? else {
+        return Ok(None);
+    };
+    let revision = escape_for_terminal(revision.as_bytes());
+    let commit = found.ok_or(Refusal::NoSuchCommit { revision })?;
+    Ok(Some(commit))
+}
+
+/// Reads everything but the net changes into the answer, and returns these: ignored files only if
+/// they count, and then what is no path.
+fn read(
+    repository: &Repository,
+    known: &Worktree,
+    asked: &Asked,
+    terms: &Terms,
+    answer: &mut ChangedAnswer,
+) -> Result<Vec<Change>, WorktreeError> {
+    let effort = &terms.effort;
+    let survey = collect_with(repository, known, terms).map(Some);
+    let Some(survey) = effort.or(survey, || None)? else {
+        return Ok(Vec::new());
+    };
+    if survey.states.index.damaged && !asked.best_effort {
+        // what is only staged cannot be told
+        let what = format!("the index of worktree {}", known.record.name);
+        let detail = "it is missing or damaged".to_owned();
+        return Err(GitError::Read { what, detail }.into());
+    }
+    let set = &survey.changes;
+    answer.base = Some(BaseField::commit(&set.base));
+    answer.head = Some(set.head.clone());
+    let shared = set.shared.iter().map(|one| &one.change);
+    let shown = set.changes.iter().chain(&set.integrity).chain(shared);
+    let shown = shown.filter(|change| asked.ignored || !change.is_ignored());
+    let mut shown: Vec<Change> = shown.cloned().collect();
+    // one file can have changed in two ways, of different weight
+    shown.dedup_by(|a, b| a.place == b.place && a.kind == b.kind);
+    let mut left = Vec::new();
+    if asked.commits {
+        let commits = read_commits(repository, known, asked, &survey);
+        answer.commits = Some(effort.or(commits, Vec::new)?);
+        left = uncommitted(known, &survey, asked.ignored);
+        answer.uncommitted = Some(Uncommitted {
+            paths: fields(known, asked, &left),
+            patch: None,
+        });
+    }
+    if asked.patch {
+        let made = add_patches(repository, known, &survey, (&shown, &left), answer);
+        effort.or(made, || ())?;
+    }
+    Ok(shown)
+}
+
+/// Makes every patch that was asked for.
+fn add_patches(
+    repository: &Repository,
+    known: &Worktree,
+    survey: &Survey,
+    (shown, left): (&[Change], &[Change]),
+    answer: &mut ChangedAnswer,
+) -> Result<(), WorktreeError> {
+    if let Some(one) = survey.states.unreadable.first() {
+        let path = one.path.as_ref().map(ToString::to_string);
+        let path = path.unwrap_or_else(|| known.record.path.to_string());
+        let why = std::io::Error::other(one.detail.clone());
+        return Err(DiskError::new(format!("read {path}"), why).into());
+    }
+    let nearest = survey.nearest.as_ref();
+    let nearest = nearest.unwrap_or(&survey.changes.base);
+    let patches = Patches::new(repository, known, survey, nearest)?;
+    let (patch, left_out) = patches.to_disk(nearest, shown)?;
+    answer.patch_base = Some(nearest.clone());
+    answer.patch = Some(PatchField::new(&patch));
+    let beside = shown.iter().filter(|change| change.place.path().is_none());
+    let beside = beside.map(|change| change.place.to_string());
+    let left_out = left_out.iter().map(ToString::to_string);
+    answer.not_in_patch = left_out.chain(beside).collect();
+    for commit in answer.commits.iter_mut().flatten() {
+        commit.patch = Some(PatchField::new(&patches.of_commit(&commit.commit)?));
+    }
+    if let Some(uncommitted) = &mut answer.uncommitted {
+        let onto = survey.heads.head.as_ref().unwrap_or(nearest);
+        uncommitted.patch = Some(PatchField::new(&patches.to_disk(onto, left)?.0));
+    }
+    Ok(())
+}
+
+/// Reads the commits that a survey found, the oldest first.
+fn read_commits(
+    repository: &Repository,
+    known: &Worktree,
+    asked: &Asked,
+    survey: &Survey,
+) -> Result<Vec<ChangedCommit>, WorktreeError> {
+    let objects = repository.objects()?;
+    let git = repository.git.with_mode(GitMode::Hardened);
+    let heads = survey.heads.head.iter().chain(&survey.heads.branch);
+    let trusted: Vec<&CommitId> = survey.trusted.iter().collect();
+    let reachable = git.rev_list(&heads.collect::<Vec<_>>(), &trusted)?;
+    let reachable: BTreeSet<CommitId> = reachable.into_iter().collect();
+    let one = |id: &CommitId| {
+        let commit = objects.commit(id)?;
+        let headline = objects.headline(id)?;
+        let parent = commit.parents.first();
+        let parent = parent.map(|id| objects.commit(id)).transpose()?;
+        let parent = parent.map(|parent| parent.tree);
+        // the other way round it gives what the parent had
+        let before_all = objects.difference(Some(&commit.tree), parent.as_ref())?;
+        let touched = touched(&objects, id)?;
+        let changes = touched.iter().filter_map(|(path, now)| {
+            let before = before_all.get(path).copied().flatten();
+            let was_directory = || has_below(&before_all, path);
+            let seen = Seen::Commit(id.clone());
+            change_between(path, before, *now, seen, &was_directory)
+        });
+        Ok(ChangedCommit {
+            paths: fields(known, asked, &changes.collect::<Vec<_>>()),
+            abandoned: !reachable.contains(id),
+            commit: id.clone(),
+            parents: commit.parents,
+            authored: headline.authored,
+            subject: headline.subject.to_str_lossy().into_owned(),
+            subject_bytes: bytes_unless_utf8(&headline.subject),
+            patch: None,
+        })
+    };
+    survey.commits.iter().rev().map(one).collect()
+}
+
+/// Whether a tree that is told as a difference has something below a path.
+fn has_below(tree: &Delta, path: &RepoPath) -> bool {
+    let first = RepoPath::child(Some(path), b"");
+    let below = tree.range(first..);
+    let mut below = below.take_while(|(other, _)| other.is_below(path.as_bstr()));
+    below.any(|(_, entry)| entry.is_some())
+}
+
+/// What differs from HEAD, on disk or else in the index: what nobody has committed.
+fn uncommitted(known: &Worktree, survey: &Survey, with_ignored: bool) -> Vec<Change> {
+    let states = &survey.states;
+    let manifest = &states.manifest;
+    let ignored = states.untracked.iter();
+    let ignored = ignored.filter(|(_, seen)| with_ignored && **seen == Seen::Ignored);
+    let mut paths: BTreeSet<RepoPath> = survey.uncommitted(known).into_iter().collect();
+    paths.extend(ignored.map(|(path, _)| path.clone()));
+    paths.retain(|path| states.placed.get(path).is_none());
+    let changes = paths.iter().filter_map(|path| {
+        let at = |delta: &Delta| entry_in(manifest, delta, path);
+        let (head, disk) = (at(&states.head), at(&states.disk));
+        let staged = states.index.deltas.first().map_or(head, at);
+        let there = matches!(states.disk.get(path), Some(Some(_)));
+        let absent =
+            !there && known.scope.verdict(path, EntryKind::File).access == Access::Excluded;
+        let on_disk = !absent && !same(head, disk);
+        let now = if on_disk { disk } else { staged };
+        let seen = states.index.hidden.get(path);
+        let seen = seen.or_else(|| states.untracked.get(path));
+        let seen = seen.filter(|_| on_disk).cloned().unwrap_or(Seen::Disk);
+        let was_directory = || manifest.has_directory(path);
+        let mut change = change_between(path, head, now, seen, &was_directory)?;
+        if staged != head {
+            change.seen.insert(Seen::Index);
+        }
+        if !on_disk {
+            change.seen.remove(&Seen::Disk);
+        }
+        Some(change)
+    });
+    let mut changes: Vec<Change> = changes.chain(survey.placed_changes().cloned()).collect();
+    changes.sort();
+    changes
+}
+
+/// Resolves write roots ("leases"), each once. A root inside the worktree counts where it really is
+/// but for the last link, so that an agent cannot widen it by a link in the place of its directory;
+/// one outside is resolved fully.
+fn resolve_roots(known: &Worktree, asked: &Asked) -> Result<Vec<PathBuf>, WorktreeError> {
+    let worktree = resolve(known.record.path.as_std_path(), &|_| true)?;
+    let inside = |path: &Path| path.starts_with(&worktree);
+    let roots = asked.roots.iter().map(|root| resolve(root, &inside));
+    let roots: BTreeSet<PathBuf> = roots.collect::<Result<_, DiskError>>()?;
+    Ok(roots.into_iter().collect())
+}
+
+/// Picks the changes that no root covers; what is no path of the repository never is. A path counts
+/// where its file really is: links in its parents are resolved, each directory once, the file itself
+/// is not.
+fn outside_of(
+    known: &Worktree,
+    roots: &[PathBuf],
+    changes: &[Change],
+) -> Result<Vec<Change>, WorktreeError> {
+    let mut parents: HashMap<PathBuf, PathBuf> = HashMap::new();
+    let mut outside = Vec::new();
+    for change in changes {
+        let mut covered = false;
+        if let Some(path) = change.place.path() {
+            let failed =
+                |error| DiskError::new(format!("resolve {path}"), std::io::Error::other(error));
+            let relative = path.to_os_path().map_err(failed)?;
+            let file = known.record.path.as_std_path().join(&relative);
+            let directory = file.parent().unwrap_or(Path::new("/"));
+            if !parents.contains_key(directory) {
+                let resolved = resolve(directory, &|_| false)?;
+                parents.insert(directory.to_owned(), resolved);
+            }
+            let file = parents[directory].join(file.file_name().unwrap_or_default());
+            covered = is_covered(roots, &file);
+        }
+        if !covered {
+            outside.push(change.clone());
+        }
+    }
+    Ok(outside)
+}
+
+fn is_covered(roots: &[PathBuf], path: &Path) -> bool {
+    roots.iter().any(|root| path.starts_with(root))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_root_covers_whole_components_only() {
+        let roots = ["/a/b".into(), "/c".into()];
+        for (path, covered) in [
+            ("/a/b", true),
+            ("/a/b/c", true),
+            ("/a/bc", false),
+            ("/a", false),
+            ("/c/d/e", true),
+            ("/", false),
+        ] {
+            assert_eq!(is_covered(&roots, path.as_ref()), covered, "{path}");
+        }
+        assert!(!is_covered(&[], "/".as_ref()));
+        assert!(is_covered(&["/".into()], "/x".as_ref()));
+    }
+}

@@ -11,7 +11,6 @@ use crate::git::checkout::CheckoutFailure;
 use crate::git::hooks::HooksError;
 use crate::scope::{ScopeError, ScopeErrors};
 use crate::sync::PatternError;
-use crate::worktree::WorktreeError;
 
 impl Fault for ConfigError {
     fn exit_code(&self) -> ExitCode {
@@ -68,22 +67,6 @@ impl Fault for RangeRefusal {
 impl From<Vec<ScopeError>> for Error {
     fn from(errors: Vec<ScopeError>) -> Self {
         ScopeErrors::from(errors).into()
-    }
-}
-
-impl Fault for WorktreeError {
-    fn exit_code(&self) -> ExitCode {
-        match self {
-            Self::Git(error) => error.exit_code(),
-            Self::Lock(error) => error.exit_code(),
-            Self::Checkout(failure) => failure.exit_code(),
-            Self::Sync(refusal) => refusal.exit_code(),
-            Self::Disk(_) | Self::Damaged { .. } | Self::NoDirectory { .. } => ExitCode::Disk,
-            Self::UnknownWorktree { .. } => ExitCode::UnknownWorktree,
-            Self::NotInWorktree { .. } | Self::BadPath { .. } => ExitCode::Usage,
-            Self::Incomplete { .. } => ExitCode::Refused,
-            Self::Config(_) | Self::Pattern(_) | Self::NoWriteList { .. } => ExitCode::Config,
-        }
     }
 }
 

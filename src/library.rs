@@ -177,7 +177,7 @@ impl Default for Options {
 impl Options {
     fn repository(&self) -> Result<Repository, Error> {
         let (runner, trace) = (self.runner.clone(), Trace::default());
-        Ok(Repository::find(&self.directory, runner, trace)?)
+        Repository::find(&self.directory, runner, trace)
     }
 
     /// What a command needs to know of this run. No signal is listened for: that is the program's

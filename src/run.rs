@@ -25,7 +25,6 @@ use crate::log::Log;
 use crate::output::{self, render, render_error};
 use crate::process::{family, send_to};
 use crate::refusal::Refusal;
-use crate::worktree::git_error;
 
 /// Runs a command line, the program's name first, and returns the status to end with.
 pub fn run(arguments: &[OsString]) -> ExitCode {
@@ -91,7 +90,7 @@ fn asks_for_json(arguments: &[OsString]) -> bool {
 /// The error of a git that was stopped by the signal that we handed on to it.
 fn stopped(session: &Session, command: &Command, error: Error) -> Error {
     match session.interrupted() {
-        Some(interrupted) if git_error(&error).is_some_and(GitError::was_killed) => {
+        Some(interrupted) if error.find::<GitError>().is_some_and(GitError::was_killed) => {
             if matches!(command, Command::Add(_) | Command::Sync(_)) {
                 return interrupted.into();
             }

@@ -1,5 +1,7 @@
 //! Reads and writes the files of the program's own: TOML with a version.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 /// The version of the files' form.
@@ -40,4 +42,12 @@ pub fn from_text<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Record
 
 fn damaged(error: &toml::de::Error) -> RecordError {
     RecordError::Damaged(error.message().to_owned())
+}
+
+/// The present, plus this, RFC 3339 in UTC, in whole seconds.
+pub fn timestamp(later: Duration) -> String {
+    let now = jiff::Timestamp::now();
+    let then = now.checked_add(later).unwrap_or(now);
+    let whole = jiff::Timestamp::from_second(then.as_second()).unwrap_or(then);
+    whole.to_string()
 }

@@ -242,7 +242,7 @@ pub struct ClaimOptions {
 /// Renews the claim of `git agentwt add --claim` for another lease. If the claim is
 /// lost, the command exits with 8 and names the new owner: stop the work there. A scheduler calls
 /// this command in a loop. In a worktree without a claim, it renews the owner in the record.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 #[command(after_long_help = RENEW_EXAMPLES)]
 pub struct Renew {
     /// The worktree [default: the current worktree]

@@ -249,7 +249,7 @@ fn install(
     if let Err(error) = written {
         let _ = hooks.uninstall();
         let _ = files::remove_directory(&dir);
-        return Err(error.into());
+        return Err(error);
     }
     Ok((method, name, true))
 }

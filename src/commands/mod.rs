@@ -22,6 +22,7 @@ pub mod verify;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -30,12 +31,13 @@ use crate::disk::progress::Progress;
 use crate::disk::scan::Walking;
 use crate::error::{Error, Interrupted};
 use crate::exit::ExitCode;
-use crate::git::{SharedRunner, Trace, TraceEvent};
+use crate::git::{GitError, SharedRunner, Trace, TraceEvent};
 use crate::log::Log;
 use crate::process::SharedProber;
 use crate::refusal::Refusal;
 use crate::sync::{Candidates, SyncPlan};
-use crate::worktree::{Environment, Main, Repository, WorktreeError};
+use crate::versioned::timestamp;
+use crate::worktree::{Environment, Main, Repository};
 
 /// Holds what the edge knows of this run: where, under which variables, and what was signalled.
 #[derive(Clone, Debug)]
@@ -96,15 +98,6 @@ impl<A> Outcome<A> {
             exit: ExitCode::Success,
         }
     }
-
-    /// The same outcome with another answer.
-    pub fn map<B>(self, convert: impl FnOnce(A) -> B) -> Outcome<B> {
-        Outcome {
-            answer: convert(self.answer),
-            notes: self.notes,
-            exit: self.exit,
-        }
-    }
 }
 
 impl Session {
@@ -113,7 +106,7 @@ impl Session {
     /// # Errors
     /// Fails when there is none.
     pub fn repository(&self) -> Result<Repository, Error> {
-        Ok(self.repository_at(&self.start)?)
+        self.repository_at(&self.start)
     }
 
     /// Finds the repository for a command that changes something: a git that is missing or too old is
@@ -130,18 +123,13 @@ impl Session {
     /// Where no repository is around, starts in the directory that keeps the records of what is made
     /// without one.
     pub fn or_in_parent_dir(self) -> Self {
-        let is_nowhere = matches!(
-            self.repository_at(&self.start),
-            Err(WorktreeError::Git(
-                crate::git::GitError::NoRepository { .. }
-            ))
-        );
-        match &self.parent_dir {
-            Some(parent) if is_nowhere => Self {
+        let around = self.parent_dir.as_ref().map(|_| self.repository());
+        match (&self.parent_dir, around) {
+            (Some(parent), Some(Err(error))) if is_nowhere(&error) => Self {
                 start: self.resolve(parent),
                 ..self
             },
-            Some(_) | None => self,
+            _here => self,
         }
     }
 
@@ -149,7 +137,7 @@ impl Session {
     ///
     /// # Errors
     /// Fails when there is none.
-    pub fn repository_at(&self, directory: &Utf8Path) -> Result<Repository, WorktreeError> {
+    pub fn repository_at(&self, directory: &Utf8Path) -> Result<Repository, Error> {
         let (runner, trace) = (self.runner.clone(), self.trace.clone());
         let mut repository = Repository::find(directory, runner, trace)?;
         repository.walking = self.walking;
@@ -218,13 +206,16 @@ impl Session {
 
     /// The present, RFC 3339 in UTC, in whole seconds.
     pub fn now() -> String {
-        let now = jiff::Timestamp::now();
-        let whole = jiff::Timestamp::from_second(now.as_second()).unwrap_or(now);
-        whole.to_string()
+        timestamp(Duration::ZERO)
     }
 
     /// The path of a directory that a user named, absolute.
     pub fn resolve(&self, path: &Utf8Path) -> Utf8PathBuf {
         self.start.join(path)
     }
+}
+
+/// Whether an error says that there is no repository.
+pub fn is_nowhere(error: &Error) -> bool {
+    matches!(error.find(), Some(GitError::NoRepository { .. }))
 }

@@ -8,7 +8,8 @@ use super::{Outcome, Session};
 use crate::answer::{Answer, Cell, Row, Text};
 use crate::disk::files;
 use crate::error::Error;
-use crate::worktree::{Worktree, WorktreeError};
+use crate::worktree::Worktree;
+use crate::worktree::WorktreeFault;
 
 /// The answer of `path`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -41,7 +42,7 @@ pub fn run(session: &Session, name: &str) -> Result<Outcome<PathAnswer>, Error> 
     let path = Worktree::of(&repository, Some(name))?.record.path;
     if !files::is_directory(&path) {
         let name = name.to_owned();
-        return Err(WorktreeError::NoDirectory { name, path }.into());
+        return Err(WorktreeFault::NoDirectory { name, path }.into());
     }
     Ok(Outcome::done(PathAnswer { path }))
 }

@@ -12,7 +12,7 @@ use crate::disk::lock::{LockError, LockFile, Patience};
 use crate::error::Error;
 use crate::path::escape_for_terminal;
 use crate::process;
-use crate::worktree::claims::{Claims, Renewal, started};
+use crate::worktree::claims::{Claims, started};
 use crate::worktree::error::ClaimError;
 use crate::worktree::{Alive, HeldClaim, Owner, OwnerProcess, to_text};
 use crate::worktree::{Repository, Worktree};
@@ -109,17 +109,12 @@ fn renew_claim(
 ) -> Result<(HeldClaim, Who, Option<Owner>), Error> {
     let name = &known.record.name;
     let claims = Claims::at(repository, name, &held.remote, &session.environment)?;
-    let renewal = Renewal {
-        owner: options.owner.clone(),
-        pid: options.owner_pid,
-        lease: options.lease,
-    };
     let recorded = known.record.owner.clone();
     if options.dry_run {
-        let who = claims.check_renew(&held, &renewal)?;
+        let who = claims.check_renew(&held, options)?;
         return Ok((held, who, recorded));
     }
-    let (held, who) = claims.renew(&held, &renewal)?;
+    let (held, who) = claims.renew(&held, options)?;
     // a lease must not end because a long `sync` has the lock; the next renewal recognizes the claim
     // without the record
     let mut lock: LockFile = repository.name_lock(name);

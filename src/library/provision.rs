@@ -12,7 +12,7 @@ use crate::commands::remove::RemovedWorktree;
 use crate::commands::{self, Session};
 use crate::config::{Client, Strategy};
 use crate::name::{BranchName, CommitId};
-use crate::worktree::WorktreeError;
+use crate::worktree::WorktreeFault;
 use crate::worktree::{HeldClaim, Owner};
 
 /// Says what is to be made: the options of `git agentwt add`, by the same names.
@@ -138,7 +138,7 @@ pub fn teardown(options: &Options, name: &str, how: &Teardown) -> Result<Removed
     tell(&session, &outcome.notes);
     outcome.answer.worktrees.pop().ok_or_else(|| {
         let (name, known) = (name.to_owned(), Vec::new());
-        WorktreeError::UnknownWorktree { name, known }.into()
+        WorktreeFault::UnknownWorktree { name, known }.into()
     })
 }
 

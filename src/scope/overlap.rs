@@ -5,12 +5,19 @@
 //! Worktrees whose scopes write alike are compared once, as a group: dozens that a scheduler created
 //! from one profile cost as much as one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::pattern::Pattern;
 use super::{Access, Case, EntryKind, RuleList, Scope};
 use crate::path::{RepoPath, escape_for_rule};
+
+/// How many names a note holds.
+const SHOWN: usize = 3;
+/// How many groups of worktrees get a note each.
+const NOTES: usize = 5;
+/// How many files a refusal names for each worktree.
+const REFUSED: usize = 20;
 
 /// Holds the scope of a worktree that an agent may be working in.
 #[derive(Clone, Debug)]
@@ -46,44 +53,46 @@ pub struct SharedPatterns {
     pub example: RepoPath,
 }
 
-struct Group {
-    names: Vec<String>,
-    scope: Scope,
-}
+/// The names of worktrees that write alike, and the scope of one.
+type Group<'s> = (Vec<String>, &'s Scope);
 
-fn groups(worktrees: &[WorktreeScope]) -> Vec<Group> {
-    type Writing<'s> = (Case, Vec<(RuleList, &'s str)>);
-    let mut groups: BTreeMap<Writing, Group> = BTreeMap::new();
+fn groups(worktrees: &[WorktreeScope]) -> Vec<Group<'_>> {
+    let mut groups = BTreeMap::new();
     for WorktreeScope { name, scope } in worktrees {
         let rules = (scope.rules().iter()).filter(|rule| rule.list != RuleList::Read);
-        let mut rules: Vec<_> = rules
-            .map(|rule| (rule.list, rule.pattern.as_str()))
-            .collect();
-        rules.sort_unstable();
-        let group = groups
-            .entry((scope.case(), rules))
-            .or_insert_with(|| Group {
-                names: Vec::new(),
-                scope: scope.clone(),
-            });
-        group.names.push(name.clone());
+        let rules: BTreeSet<_> = rules.map(|rule| (rule.list, &rule.pattern)).collect();
+        let group = groups.entry((scope.case, rules));
+        group.or_insert((Vec::new(), scope)).0.push(name.clone());
     }
-    let mut groups: Vec<Group> = groups.into_values().collect();
-    groups.sort_by(|a, b| a.names.cmp(&b.names));
+    let mut groups: Vec<Group<'_>> = groups.into_values().collect();
+    groups.sort_by(|a, b| a.0.cmp(&b.0));
     groups
 }
 
-/// The paths that a scope lets be written, in their order.
-fn writable<'p>(
-    scope: &Scope,
-    paths: impl IntoIterator<Item = &'p (RepoPath, EntryKind)>,
-) -> Vec<&'p RepoPath> {
+/// Those of the paths that a scope lets be written.
+fn writable(scope: &Scope, paths: &[(RepoPath, EntryKind)]) -> Vec<(RepoPath, EntryKind)> {
     let mut classifier = scope.classifier();
-    let may = |(path, kind): &&(RepoPath, EntryKind)| {
+    let mut may = |(path, kind): &&(RepoPath, EntryKind)| {
         classifier.verdict(path, *kind).access == Access::Write
     };
-    let paths = paths.into_iter().filter(may);
-    paths.map(|(path, _)| path).collect()
+    paths.iter().filter(&mut may).cloned().collect()
+}
+
+/// Compares two scopes; `ours` are the tracked files that the first may write. None where nothing is
+/// in common.
+fn overlap(
+    first: (Vec<String>, &Scope),
+    second: (Vec<String>, &Scope),
+    ours: &[(RepoPath, EntryKind)],
+) -> Option<Overlap> {
+    let files = writable(second.1, ours).into_iter();
+    let overlap = Overlap {
+        files: files.map(|(path, _)| path).collect(),
+        patterns: shared_patterns(first.1, second.1),
+        first: first.0,
+        second: second.0,
+    };
+    (!overlap.files.is_empty() || !overlap.patterns.is_empty()).then_some(overlap)
 }
 
 /// Finds what a new worktree and the existing ones may both write; `ours` are the tracked files that
@@ -93,14 +102,9 @@ pub fn overlaps_of(
     worktrees: &[WorktreeScope],
     ours: &[(RepoPath, EntryKind)],
 ) -> Vec<Overlap> {
-    let overlap = |group: Group| Overlap {
-        first: Vec::new(),
-        files: writable(&group.scope, ours).into_iter().cloned().collect(),
-        patterns: shared_patterns(scope, &group.scope),
-        second: group.names,
-    };
-    let all = groups(worktrees).into_iter().map(overlap);
-    all.filter(|overlap| !overlap.is_empty()).collect()
+    let all = groups(worktrees).into_iter();
+    all.filter_map(|group| overlap((Vec::new(), scope), group, ours))
+        .collect()
 }
 
 /// Finds what any two worktrees may both write.
@@ -109,30 +113,15 @@ pub fn overlaps_among(
     tracked: &[(RepoPath, EntryKind)],
 ) -> Vec<Overlap> {
     let groups = groups(worktrees);
-    let may = groups.iter().map(|group| writable(&group.scope, tracked));
-    let may: Vec<_> = may.collect();
     let mut all = Vec::new();
     for (at, first) in groups.iter().enumerate() {
-        for (other, second) in groups.iter().enumerate().skip(at) {
-            let is_itself = other == at;
-            if is_itself && first.names.len() == 1 {
-                continue;
-            }
-            let in_second = |path: &&&RepoPath| may[other].binary_search(*path).is_ok();
-            let files = may[at].iter().filter(in_second);
-            all.push(Overlap {
-                first: first.names.clone(),
-                second: if is_itself {
-                    Vec::new()
-                } else {
-                    second.names.clone()
-                },
-                files: files.map(|path| (*path).clone()).collect(),
-                patterns: shared_patterns(&first.scope, &second.scope),
-            });
+        let ours = writable(first.1, tracked);
+        if first.0.len() > 1 {
+            all.extend(overlap(first.clone(), (Vec::new(), first.1), &ours));
         }
+        let others = groups[at + 1..].iter();
+        all.extend(others.filter_map(|second| overlap(first.clone(), second.clone(), &ours)));
     }
-    all.retain(|overlap| !overlap.is_empty());
     all
 }
 
@@ -142,98 +131,83 @@ fn shared_patterns(first: &Scope, second: &Scope) -> Vec<SharedPatterns> {
     for (rule, pattern) in first.list(RuleList::Write) {
         for (other_rule, other) in second.list(RuleList::Write) {
             let is_common = |path: &RepoPath| {
-                let may =
-                    |scope: &Scope| scope.verdict(path, EntryKind::File).access == Access::Write;
-                let covers = |scope: &Scope, pattern: &Pattern| match scope.case {
-                    Case::Sensitive => pattern.covers(path.as_bstr()),
-                    Case::Insensitive => pattern.covers(&path.as_bstr().to_ascii_lowercase()),
-                };
-                may(first) && may(second) && covers(first, pattern) && covers(second, other)
+                is_writable_by(first, pattern, path) && is_writable_by(second, other, path)
             };
-            let mut examples = examples(pattern, other)
-                .into_iter()
-                .filter_map(|path| RepoPath::parse(path).ok());
-            if let Some(example) = examples.find(is_common) {
-                shared.push(SharedPatterns {
-                    first: rule.pattern.clone(),
-                    second: other_rule.pattern.clone(),
-                    example,
-                });
-            }
+            let examples = examples(pattern, other).into_iter();
+            let mut examples = examples.filter_map(|path| RepoPath::parse(path).ok());
+            shared.extend(examples.find(is_common).map(|example| SharedPatterns {
+                first: rule.pattern.clone(),
+                second: other_rule.pattern.clone(),
+                example,
+            }));
         }
     }
     shared
+}
+
+fn is_writable_by(scope: &Scope, pattern: &Pattern, path: &RepoPath) -> bool {
+    let covers = match scope.case {
+        Case::Sensitive => pattern.covers(path.as_bstr()),
+        Case::Insensitive => pattern.covers(&path.as_bstr().to_ascii_lowercase()),
+    };
+    covers && scope.verdict(path, EntryKind::File).access == Access::Write
 }
 
 /// Paths at which two patterns may meet: an example of either, the example of one in the literal
 /// directory of the other or below its example, and the literal beginning of one with the literal
 /// end of the other.
 fn examples(first: &Pattern, second: &Pattern) -> Vec<Vec<u8>> {
-    const FILLERS: [&[u8]; 3] = [b"a", b"new-file", b"0"];
     let directory = |pattern: &Pattern| {
         let end = pattern.head().iter().rposition(|byte| *byte == b'/');
         end.map_or(0, |slash| slash + 1)
     };
-    let pairs = [(first, second), (second, first)];
-    let mut all = Vec::new();
-    for filler in FILLERS {
-        for (one, other) in pairs {
+    let (mut all, mut below) = (Vec::new(), Vec::new());
+    for filler in [b"a".as_slice(), b"new-file", b"0"] {
+        for (one, other) in [(first, second), (second, first)] {
             let example = one.example(filler);
             let literal = &other.head()[..directory(other)];
             all.push([literal, &example[directory(one)..]].concat());
             all.push([one.head(), filler, other.tail()].concat());
+            below.push([&*example, b"/", &other.example(filler)].concat());
             all.push(example);
         }
-        for (one, other) in pairs {
-            all.push(
-                [
-                    &one.example(filler),
-                    b"/".as_slice(),
-                    &other.example(filler),
-                ]
-                .concat(),
-            );
-        }
+        all.append(&mut below);
     }
     all
 }
 
 impl Overlap {
-    fn is_empty(&self) -> bool {
-        self.files.is_empty() && self.patterns.is_empty()
-    }
-
     /// Every pair of worktrees that overlap.
     pub fn pairs(&self) -> Vec<(&str, &str)> {
-        let mut pairs = Vec::new();
-        for (at, first) in self.first.iter().enumerate() {
-            let seconds = if self.second.is_empty() {
-                &self.first[at + 1..]
-            } else {
-                &self.second
-            };
-            pairs.extend(
-                seconds
-                    .iter()
-                    .map(|second| (first.as_str(), second.as_str())),
-            );
-        }
-        pairs
+        let seconds = |at: usize| match self.second.as_slice() {
+            [] => &self.first[at + 1..],
+            second => second,
+        };
+        let firsts = self.first.iter().enumerate();
+        let pairs = firsts.flat_map(|(at, first)| {
+            let seconds = seconds(at).iter();
+            seconds.map(move |second| (first.as_str(), second.as_str()))
+        });
+        pairs.collect()
     }
 
     /// What both may write, in one line: the number of files and some names, or the patterns that
     /// meet.
     pub fn summary(&self, shown: usize) -> String {
-        if self.files.is_empty() {
-            let patterns = some(self.patterns.iter().map(ToString::to_string), shown);
-            return format!("the same new files: {patterns}");
-        }
-        let files = match self.files.len() {
-            1 => "the same file".to_owned(),
-            n => format!("the same {n} files"),
-        };
         let names = some(self.files.iter().map(ToString::to_string), shown);
-        format!("{files}: {names}")
+        match self.files.len() {
+            0 => format!("the same new files: {}", self.pattern_text(shown)),
+            1 => format!("the same file: {names}"),
+            n => format!("the same {n} files: {names}"),
+        }
+    }
+
+    fn pattern_text(&self, shown: usize) -> String {
+        some(self.patterns.iter().map(ToString::to_string), shown)
+    }
+
+    fn quoted_names(&self, shown: usize) -> String {
+        some(self.second.iter().map(|name| format!("`{name}`")), shown)
     }
 }
 
@@ -255,6 +229,37 @@ pub fn some(mut all: impl ExactSizeIterator<Item = String>, shown: usize) -> Str
         text.push_str(&format!(", … and {more} more"));
     }
     text
+}
+
+/// What a refusal says of overlaps.
+pub fn refused_items(overlaps: &[Overlap]) -> Vec<String> {
+    let mut items = Vec::new();
+    for overlap in overlaps {
+        let names = overlap.quoted_names(usize::MAX);
+        items.push(format!("{names}: {}", overlap.summary(REFUSED)));
+        if !overlap.files.is_empty() && !overlap.patterns.is_empty() {
+            items.push(format!("  by {}", overlap.pattern_text(REFUSED)));
+        }
+    }
+    items
+}
+
+/// What a user is told of overlaps.
+pub fn notes_on(overlaps: &[Overlap]) -> Vec<String> {
+    const SEE: &str = "to see them: git agentwt list --overlap";
+    let (first, others) = overlaps.split_at(overlaps.len().min(NOTES));
+    let note = |overlap: &Overlap| {
+        let (names, what) = (overlap.quoted_names(SHOWN), overlap.summary(SHOWN));
+        format!("{names} may write {what}; {SEE}")
+    };
+    let mut notes: Vec<String> = first.iter().map(note).collect();
+    if let more @ 1.. = others.iter().map(|overlap| overlap.second.len()).sum() {
+        let worktrees = if more == 1 { "worktree" } else { "worktrees" };
+        notes.push(format!(
+            "{more} more {worktrees} may write the same files or new ones; {SEE}"
+        ));
+    }
+    notes
 }
 
 #[cfg(test)]
@@ -369,5 +374,26 @@ mod tests {
                 "without {exclude}"
             );
         }
+    }
+
+    #[test]
+    fn only_some_groups_get_a_note_each() {
+        let overlap = |name: &str| Overlap {
+            second: vec![name.to_owned()],
+            files: vec![RepoPath::parse("a").expect("it is normal")],
+            ..Overlap::default()
+        };
+        let overlaps: Vec<Overlap> = ["a", "b", "c", "d", "e", "f", "g"].map(overlap).into();
+        let notes = notes_on(&overlaps);
+        assert_eq!(notes.len(), 6);
+        assert!(
+            notes[0].starts_with("`a` may write the same file: a;"),
+            "{notes:?}"
+        );
+        assert!(
+            notes[5].starts_with("2 more worktrees may write"),
+            "{notes:?}"
+        );
+        assert_eq!(refused_items(&overlaps)[1], "`b`: the same file: a");
     }
 }

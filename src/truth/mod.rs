@@ -229,7 +229,7 @@ impl Ground<'_> {
         placed: &Placed,
     ) -> Result<DiskState, WorktreeError> {
         let disk = match DiskState::read(self, walk, self.proof(placed), sources) {
-            Err(WorktreeError::Disk(error)) => DiskState {
+            Err(error) if error.find::<DiskError>().is_some() => DiskState {
                 unreadable: vec![Unreadable {
                     path: None,
                     detail: error.to_string(),

@@ -4,8 +4,9 @@
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::files::{self, Temporary};
+use crate::error::Error;
 use crate::git::objects::{ObjectFormat, Objects};
-use crate::worktree::{Repository, WorktreeError};
+use crate::worktree::Repository;
 
 /// Represents a temporary git directory with the objects of a repository as alternates
 /// (gitrepository-layout(5)); it is removed with this.
@@ -22,7 +23,7 @@ impl Apart {
     ///
     /// # Errors
     /// Fails when the disk refuses.
-    pub fn new(repository: &Repository, settings: &str) -> Result<Self, WorktreeError> {
+    pub fn new(repository: &Repository, settings: &str) -> Result<Self, Error> {
         let dir = Temporary::new()?;
         let git_dir = dir.path().join("git");
         files::create_directories(&git_dir.join("refs"))?;

@@ -5,20 +5,19 @@ use std::ffi::{OsStr, OsString};
 use bstr::{BString, ByteSlice, ByteVec};
 use camino::Utf8PathBuf;
 
-use super::{Repository, Worktree, WorktreeError};
+use super::{Repository, Worktree};
+use crate::error::Error;
 use crate::name::WorktreeName;
 use crate::path::RepoPath;
 use crate::scope::EntryKind;
+use crate::worktree::WorktreeFault;
 
 /// Removes the name of the worktree from the words, if the first word is the name of a worktree;
 /// else the worktree is the one that the command started in.
 ///
 /// # Errors
 /// Fails when no worktree is named and the command started in none, or it cannot be loaded.
-pub fn load_named(
-    repository: &Repository,
-    words: &mut Vec<OsString>,
-) -> Result<Worktree, WorktreeError> {
+pub fn load_named(repository: &Repository, words: &mut Vec<OsString>) -> Result<Worktree, Error> {
     let first = words.first().cloned();
     let known_name = |word: &OsStr| {
         let name = WorktreeName::parse(word.to_str()?).ok()?;
@@ -60,7 +59,7 @@ pub fn parse(
     below: &[u8],
     roots: &[&Utf8PathBuf],
     given: &BString,
-) -> Result<(RepoPath, EntryKind), WorktreeError> {
+) -> Result<(RepoPath, EntryKind), Error> {
     let (text, kind) = match given.strip_suffix(b"/") {
         Some(text) => (text, EntryKind::Directory),
         None => (given.as_slice(), EntryKind::File),
@@ -80,9 +79,9 @@ pub fn parse(
             part => parts.push(part),
         }
     }
-    let bad = |why: String| WorktreeError::BadPath {
-        text: crate::path::escape_for_terminal(given),
-        why,
+    let bad = |why: String| {
+        let text = crate::path::escape_for_terminal(given);
+        Error::from(WorktreeFault::BadPath { text, why })
     };
     if outside {
         return Err(bad("it is outside the repository".to_owned()));

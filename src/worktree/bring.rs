@@ -8,12 +8,13 @@
 use std::collections::BTreeSet;
 
 use crate::entry::ObjectId;
+use crate::error::Error;
 use crate::git::GitMode;
 use crate::git::objects::Named;
 use crate::git::refs::Ref;
 use crate::name::CommitId;
 use crate::worktree::private_refs::read_put_aside;
-use crate::worktree::{Repository, Worktree, WorktreeError};
+use crate::worktree::{Repository, Worktree};
 
 /// Where commits and tags are kept that only a clone had, below its name.
 pub const KEPT: &str = "refs/agentwt/kept/";
@@ -31,7 +32,7 @@ pub struct Brought {
 ///
 /// # Errors
 /// Fails when git does: then nothing may be removed.
-pub fn bring(repository: &Repository, known: &Worktree) -> Result<Brought, WorktreeError> {
+pub fn bring(repository: &Repository, known: &Worktree) -> Result<Brought, Error> {
     let own = known.repository(repository);
     if !own.is_clone() {
         return Ok(Brought::default());
@@ -90,7 +91,7 @@ fn point(
     incoming: &str,
     tip: &CommitId,
     kept: &dyn Fn(&CommitId) -> String,
-) -> Result<(), WorktreeError> {
+) -> Result<(), Error> {
     let git = home.git.with_mode(GitMode::Hardened);
     let before = git.rev_parse_commit(incoming)?;
     if let Some(before) = &before
@@ -114,7 +115,7 @@ struct Fresh {
 }
 
 /// Finds it. What the clone had from the beginning is not its work.
-fn fresh(own: &Repository, known: &Worktree) -> Result<Fresh, WorktreeError> {
+fn fresh(own: &Repository, known: &Worktree) -> Result<Fresh, Error> {
     let incoming = "refs/agentwt/incoming/";
     let prefixes = ["refs/heads/", "refs/remotes/", "refs/tags/", incoming, KEPT];
     let home = own.home().git.with_mode(GitMode::Hardened);
@@ -154,7 +155,7 @@ fn fresh(own: &Repository, known: &Worktree) -> Result<Fresh, WorktreeError> {
 
 /// What `restore` saved in the clone and is not at home. Where home has something
 /// else under that name, it is kept by its commit.
-fn saved(own: &Repository, known: &Worktree) -> Result<Vec<Ref>, WorktreeError> {
+fn saved(own: &Repository, known: &Worktree) -> Result<Vec<Ref>, Error> {
     let name = &known.record.name;
     let below = format!("refs/agentwt/rescue/{name}/");
     let of = |repository: &Repository| {

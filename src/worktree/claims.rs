@@ -12,21 +12,25 @@ use camino::Utf8PathBuf;
 use crate::claim::{
     Claim, ClaimState, Decision, LONGEST, Lease, Own, REFS, Seen, Standing, Who, decide,
 };
+use crate::cli::Renew;
 use crate::disk::files::{self, Lock, Temporary};
 use crate::disk::lock::{LockFile, LockOf, Patience, Waiting};
+use crate::error::Error;
+use crate::exit::ExitCode;
 use crate::git::claim::ClaimRemote;
 use crate::git::scratch::Quarantine;
 use crate::git::{Git, GitError};
 use crate::name::{CommitId, WorktreeName};
 use crate::path::escape_for_terminal;
 use crate::process;
-use crate::versioned::{VERSION, from_text, to_text};
+use crate::versioned::{VERSION, from_text, timestamp, to_text};
 use crate::worktree::error::{ClaimAttempt, ClaimError};
 use crate::worktree::{HeldClaim, Repository};
 
 /// How often a compare-and-swap is tried when others are in the way.
 const TRIES: u32 = 6;
 const RENEW: &str = "renew the claim on";
+const KEEP: &str = "keep the claim on";
 
 /// The claim on one name at one remote.
 pub struct Claims {
@@ -47,17 +51,6 @@ pub struct TakenClaim {
     pub taken_from: Option<Who>,
 }
 
-/// What a renewal changes besides the time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Renewal {
-    /// The owner in whose name the claim is renewed; must be the claim's.
-    pub owner: Option<String>,
-    /// The owner's new process.
-    pub pid: Option<u32>,
-    /// The new lease.
-    pub lease: Option<Lease>,
-}
-
 impl Claims {
     /// Opens the claim on a name; `AGENTWT_CLAIM_TIMEOUT` bounds each answer of the server.
     ///
@@ -68,20 +61,22 @@ impl Claims {
         name: &WorktreeName,
         remote: &str,
         environment: &[(String, String)],
-    ) -> Result<Self, ClaimError> {
-        let limit = environment
-            .iter()
-            .find(|(key, _)| key == "AGENTWT_CLAIM_TIMEOUT");
-        let limit = limit.map_or(Ok(Duration::from_secs(60)), |(key, text)| {
-            let lease = Lease::parse(text).map_err(|_| ClaimError::Usage {
-                what: format!("{key}={}", escape_for_terminal(text.as_bytes())),
-                why: "not a duration",
-                advice: format!("write for example: {key}=30s"),
-            });
-            lease.map(Lease::duration)
-        })?;
-        let known = repository.git.remotes()?;
-        let found = repository.git.claim_remote(remote, &known)?;
+    ) -> Result<Self, Error> {
+        let key = "AGENTWT_CLAIM_TIMEOUT";
+        let limit = match environment.iter().find(|(name, _)| name == key) {
+            None => Duration::from_secs(60),
+            Some((_, text)) => {
+                let usage = |_| ClaimError::Usage {
+                    what: format!("{key}={}", escape_for_terminal(text.as_bytes())),
+                    why: "not a duration",
+                    advice: format!("write for example: {key}=30s"),
+                };
+                Lease::parse(text).map_err(usage)?.duration()
+            }
+        };
+        let git = &repository.git;
+        let known = git.remotes()?;
+        let found = git.claim_remote(remote, &known)?;
         let found = found.map_err(|why| ClaimError::Usage {
             what: format!("`{}`", escape_for_terminal(remote.as_bytes())),
             why,
@@ -97,10 +92,7 @@ impl Claims {
             name: name.clone(),
             ref_name: format!("{REFS}{name}"),
             remote: found,
-            git: repository
-                .git
-                .with_quarantine(&quarantine)
-                .with_limit(limit),
+            git: git.with_quarantine(&quarantine).with_limit(limit),
             _objects: objects,
         })
     }
@@ -109,47 +101,41 @@ impl Claims {
     ///
     /// # Errors
     /// Fails when another holds it, the server cannot be asked or refuses, or the disk fails.
-    pub fn take(&self, who: &Who, lease: Lease) -> Result<TakenClaim, ClaimError> {
+    pub fn take(&self, who: &Who, lease: Lease) -> Result<TakenClaim, Error> {
         let _alone = Lock::wait(&self.lock())?;
         let mut state = self.load();
         let before = state.own.clone();
         let swapped = self.swap("claim", |standing| {
-            let decision = self.decide_to_take(standing, &mut state, who)?;
-            let (start, taken_from) = match decision {
+            let (start, taken_from) = match self.decide_to_take(standing, &mut state, who)? {
                 Decision::Ours(claim) => (Some((claim.holding, claim.since)), None),
                 Decision::Lapsed(claim) => (None, Some(claim.who)),
                 Decision::Free | Decision::Held(..) => (None, None),
             };
-            let (holding, since) = start.unwrap_or_else(|| (process::nonce(), now(Duration::ZERO)));
+            let (holding, since) =
+                start.unwrap_or_else(|| (process::nonce(), timestamp(Duration::ZERO)));
             let claim = self.claim(who.clone(), lease, holding, since);
             // a process that is killed from here on recognizes the claim
             state.own = Some(self.own(&claim));
             self.store(&state)?;
             Ok((Some(claim), taken_from))
         });
-        match swapped {
-            Ok((commit, taken_from)) => {
-                state.seen = None;
-                self.store(&state)?;
-                let held = self.held(commit, lease)?;
-                Ok(TakenClaim { held, taken_from })
-            }
-            Err(error) => {
-                state.own = before;
-                self.store(&state)?;
-                Err(error)
-            }
+        match &swapped {
+            Ok(_) => state.seen = None,
+            Err(_) => state.own = before,
         }
+        self.store(&state)?;
+        let (commit, taken_from) = swapped?;
+        let held = self.held(commit, lease)?;
+        Ok(TakenClaim { held, taken_from })
     }
 
     /// Checks whether the claim could be taken.
     ///
     /// # Errors
     /// As [`Claims::take`].
-    pub fn check_free(&self, who: &Who) -> Result<(), ClaimError> {
-        let standing = self.read("claim")?;
-        self.decide_to_take(standing, &mut self.load(), who)
-            .map(drop)
+    pub fn check_free(&self, who: &Who) -> Result<(), Error> {
+        self.decide_to_take(self.read("claim")?, &mut self.load(), who)?;
+        Ok(())
     }
 
     /// Decides about the claim that is there; the claim of another is noted with the time.
@@ -158,7 +144,7 @@ impl Claims {
         standing: Standing,
         state: &mut ClaimState,
         who: &Who,
-    ) -> Result<Decision, ClaimError> {
+    ) -> Result<Decision, Error> {
         let own = state.own.as_ref();
         let own = own.filter(|own| own.remote == self.remote.name && own.owner == who.owner);
         let seen = state.seen.as_ref();
@@ -188,11 +174,7 @@ impl Claims {
     /// # Errors
     /// Fails when the claim is not ours any more or another owner's, or the server cannot be asked or
     /// refuses.
-    pub fn renew(
-        &self,
-        held: &HeldClaim,
-        renewal: &Renewal,
-    ) -> Result<(HeldClaim, Who), ClaimError> {
+    pub fn renew(&self, held: &HeldClaim, renewal: &Renew) -> Result<(HeldClaim, Who), Error> {
         let _alone = Lock::wait(&self.lock())?;
         let mut state = self.load();
         let (commit, claim) = self.swap(RENEW, |standing| {
@@ -209,27 +191,23 @@ impl Claims {
     ///
     /// # Errors
     /// As [`Claims::renew`].
-    pub fn check_renew(&self, held: &HeldClaim, renewal: &Renewal) -> Result<Who, ClaimError> {
-        let claim = self.renewed(self.read(RENEW)?, held, renewal)?;
-        Ok(claim.who)
+    pub fn check_renew(&self, held: &HeldClaim, renewal: &Renew) -> Result<Who, Error> {
+        Ok(self.renewed(self.read(RENEW)?, held, renewal)?.who)
     }
 
     fn renewed(
         &self,
         standing: Standing,
         held: &HeldClaim,
-        renewal: &Renewal,
-    ) -> Result<Claim, ClaimError> {
+        renewal: &Renew,
+    ) -> Result<Claim, Error> {
         let claim = self.ours(RENEW, standing, held)?;
         let mut who = claim.who;
         if let Some(asked) = renewal.owner.as_ref().filter(|asked| **asked != who.owner) {
-            return Err(ClaimError::AnotherOwner {
-                name: self.name.clone(),
-                asked: asked.clone(),
-                owner: who.owner,
-            });
+            let (name, asked, owner) = (self.name.clone(), asked.clone(), who.owner);
+            return Err(ClaimError::AnotherOwner { name, asked, owner }.into());
         }
-        if let Some(pid) = renewal.pid {
+        if let Some(pid) = renewal.owner_pid {
             (who.pid, who.started) = (pid, started(pid)?);
             who.host = process::host();
         }
@@ -240,30 +218,29 @@ impl Claims {
     /// Checks whether a claim is still ours, as a probe of ownership.
     ///
     /// # Errors
-    /// Fails when it is not ([`ClaimError::is_lost`]), or the server cannot be asked.
-    pub fn check_ours(&self, held: &HeldClaim) -> Result<(), ClaimError> {
-        let doing = "keep the claim on";
-        self.ours(doing, self.read(doing)?, held).map(drop)
+    /// Fails when it is not ([`is_lost`]), or the server cannot be asked.
+    pub fn check_ours(&self, held: &HeldClaim) -> Result<(), Error> {
+        self.ours(KEEP, self.read(KEEP)?, held)?;
+        Ok(())
     }
 
     /// Gives the claim back; a claim that is not ours any more stays.
     ///
     /// # Errors
     /// Fails when the server cannot be asked or refuses: the claim then ends with its lease.
-    pub fn release(&self, held: &HeldClaim) -> Result<(), ClaimError> {
+    pub fn release(&self, held: &HeldClaim) -> Result<(), Error> {
         let _alone = Lock::wait_to_undo(&self.lock())?;
         let doing = "give back";
         let swapped = self.swap(doing, |standing| {
             self.ours(doing, standing, held).map(|_| (None, ()))
         });
-        match swapped {
-            Err(error) if !error.is_lost() => Err(error),
-            Ok(_) | Err(_) => {
-                let mut state = self.load();
-                state.own = None;
-                self.store(&state)
-            }
+        if let Err(error) = swapped
+            && !is_lost(&error)
+        {
+            return Err(error);
         }
+        let own = None;
+        self.store(&ClaimState { own, ..self.load() })
     }
 
     /// The claim that is there, if it is ours: by its word, or by the commit in the record.
@@ -272,7 +249,7 @@ impl Claims {
         doing: &'static str,
         standing: Standing,
         held: &HeldClaim,
-    ) -> Result<Claim, ClaimError> {
+    ) -> Result<Claim, Error> {
         let own = self.load().own.filter(|own| own.remote == held.remote);
         let is_recorded = standing
             .claim
@@ -283,10 +260,7 @@ impl Claims {
             Decision::Held(claim, _) | Decision::Lapsed(claim) if is_recorded => Ok(claim),
             Decision::Held(claim, left) => Err(self.held_by(doing, claim, left)),
             Decision::Lapsed(claim) => Err(self.held_by(doing, claim, Duration::ZERO)),
-            Decision::Free => {
-                let at = self.attempt(doing);
-                Err(ClaimError::Gone { at })
-            }
+            Decision::Free => Err(self.error(doing, |at| ClaimError::Gone { at })),
         }
     }
 
@@ -295,26 +269,22 @@ impl Claims {
     fn swap<T>(
         &self,
         doing: &'static str,
-        mut next: impl FnMut(Standing) -> Result<(Option<Claim>, T), ClaimError>,
-    ) -> Result<(Option<CommitId>, T), ClaimError> {
+        mut next: impl FnMut(Standing) -> Result<(Option<Claim>, T), Error>,
+    ) -> Result<(Option<CommitId>, T), Error> {
         let mut words = String::new();
         for _ in 0..TRIES {
             let standing = self.read(doing)?;
             let expected = standing.claim.as_ref().map(|(commit, _)| commit.clone());
             let (claim, answer) = next(standing)?;
-            let message = claim.map(|claim| claim.to_message());
-            let new = message.map(|message| self.git.commit_nothing(&message));
+            let new = claim.map(|claim| self.git.commit_nothing(&claim.to_message()));
             let new = new.transpose()?;
             let (to, expects) = (new.as_ref(), expected.as_ref());
-            let pushed = self
-                .git
-                .push_claim(&self.remote, &self.ref_name, to, expects)?;
-            let Err(said) = pushed else {
+            let git = &self.git;
+            let Err(said) = git.push_claim(&self.remote, &self.ref_name, to, expects)? else {
                 return Ok((new, answer));
             };
             // the connection may have ended after the server moved the ref
-            let found = self.git.ls_remote(&self.remote, &self.ref_name);
-            let found = found.map_err(|error| self.server(doing, &error.to_string()))?;
+            let found = self.ask(doing)?;
             if found == new {
                 return Ok((new, answer));
             }
@@ -330,26 +300,29 @@ impl Claims {
         Err(self.server(doing, &words))
     }
 
+    /// The commit that the server has.
+    fn ask(&self, doing: &'static str) -> Result<Option<CommitId>, Error> {
+        let found = self.git.ls_remote(&self.remote, &self.ref_name);
+        found.map_err(|error| self.server(doing, &error.to_string()))
+    }
+
     /// Reads the claim on the server.
-    fn read(&self, doing: &'static str) -> Result<Standing, ClaimError> {
+    fn read(&self, doing: &'static str) -> Result<Standing, Error> {
         let asked = process::reading();
-        let unreachable = |error: GitError| self.server(doing, &error.to_string());
         // a claim may be renewed or given back between two questions: then it is asked anew
         let mut number = 0;
         loop {
             number += 1;
             let last = number > TRIES;
-            let found = self.git.ls_remote(&self.remote, &self.ref_name);
-            let Some(commit) = found.map_err(unreachable)? else {
+            let Some(commit) = self.ask(doing)? else {
                 return Ok(Standing { asked, claim: None });
             };
-            let fetched = self.git.fetch_claim(&self.remote, &self.ref_name);
-            let raw = match fetched {
-                Err(error) if last || matches!(error, GitError::TimedOut { .. }) => {
-                    return Err(unreachable(error));
-                }
-                Ok(()) | Err(_) => self.git.short_commit(&commit, LONGEST)?,
-            };
+            if let Err(error) = self.git.fetch_claim(&self.remote, &self.ref_name)
+                && (last || matches!(error, GitError::TimedOut { .. }))
+            {
+                return Err(self.server(doing, &error.to_string()));
+            }
+            let raw = self.git.short_commit(&commit, LONGEST)?;
             let why = match raw.map(|raw| Claim::from_commit(&raw)) {
                 Some(Ok(claim)) if claim.name == self.name => {
                     let claim = Some((commit, claim));
@@ -362,8 +335,7 @@ impl Claims {
                 }
                 None => continue,
             };
-            let at = self.attempt(doing);
-            return Err(ClaimError::Unreadable { at, commit, why });
+            return Err(self.error(doing, |at| ClaimError::Unreadable { at, commit, why }));
         }
     }
 
@@ -372,8 +344,8 @@ impl Claims {
             version: VERSION,
             name: self.name.clone(),
             since,
-            renewed: now(Duration::ZERO),
-            expires: now(lease.duration()),
+            renewed: timestamp(Duration::ZERO),
+            expires: timestamp(lease.duration()),
             lease,
             holding,
             nonce: process::nonce(),
@@ -382,7 +354,7 @@ impl Claims {
     }
 
     /// The claim for the record; a claim that was written has a commit.
-    fn held(&self, commit: Option<CommitId>, lease: Lease) -> Result<HeldClaim, ClaimError> {
+    fn held(&self, commit: Option<CommitId>, lease: Lease) -> Result<HeldClaim, Error> {
         let commit = commit.ok_or_else(|| self.server("claim", ""))?;
         let remote = self.remote.name.clone();
         Ok(HeldClaim {
@@ -400,36 +372,30 @@ impl Claims {
         }
     }
 
-    fn attempt(&self, doing: &'static str) -> ClaimAttempt {
-        ClaimAttempt {
+    fn error(&self, doing: &'static str, error: impl FnOnce(ClaimAttempt) -> ClaimError) -> Error {
+        let (name, remote) = (self.name.clone(), self.remote.name.clone());
+        Error::from(error(ClaimAttempt {
             doing,
-            name: self.name.clone(),
-            remote: self.remote.name.clone(),
-        }
+            name,
+            remote,
+        }))
     }
 
-    fn held_by(&self, doing: &'static str, claim: Claim, left: Duration) -> ClaimError {
+    fn held_by(&self, doing: &'static str, claim: Claim, left: Duration) -> Error {
         let seconds = u64::try_from(left.as_millis().div_ceil(1000)).unwrap_or_default();
-        ClaimError::Held {
-            at: self.attempt(doing),
-            left: Lease::of_seconds(seconds.max(1)).unwrap_or(claim.lease),
-            claim: Box::new(claim),
-        }
+        let left = Lease::of_seconds(seconds.max(1)).unwrap_or(claim.lease);
+        let claim = Box::new(claim);
+        self.error(doing, |at| ClaimError::Held { at, claim, left })
     }
 
-    fn server(&self, doing: &'static str, words: &str) -> ClaimError {
-        let at = self.attempt(doing);
+    fn server(&self, doing: &'static str, words: &str) -> Error {
         let words = words.lines().next().unwrap_or_default().to_owned();
-        ClaimError::Server { at, words }
-    }
-
-    fn directory(&self) -> Utf8PathBuf {
-        self.repository.common_dir.join("agentwt/claims")
+        self.error(doing, |at| ClaimError::Server { at, words })
     }
 
     fn lock(&self) -> LockFile {
         LockFile {
-            path: self.directory().join(format!("{}.lock", self.name)),
+            path: claim_file(&self.repository, &self.name, "lock"),
             of: LockOf::Name(self.name.to_string()),
             waiting: Waiting {
                 patience: Patience::Wait,
@@ -440,23 +406,33 @@ impl Claims {
 
     /// Reads what is known; nothing where that cannot be read, which only costs time.
     fn load(&self) -> ClaimState {
-        let file = self.directory().join(format!("{}.toml", self.name));
+        let file = claim_file(&self.repository, &self.name, "toml");
         let bytes = files::read(&file).ok().flatten();
         let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
         text.and_then(|text| from_text(&text).ok())
             .unwrap_or_default()
     }
 
-    fn store(&self, state: &ClaimState) -> Result<(), ClaimError> {
-        let directory = self.directory();
-        let file = directory.join(format!("{}.toml", self.name));
-        if state.own.is_none() && state.seen.is_none() {
-            files::remove_file(&file)?;
-            files::remove_if_empty(&directory);
-            return Ok(());
+    fn store(&self, state: &ClaimState) -> Result<(), Error> {
+        let file = claim_file(&self.repository, &self.name, "toml");
+        if state.own.is_some() || state.seen.is_some() {
+            return Ok(files::write(&file, to_text(state).as_bytes())?);
         }
-        Ok(files::write(&file, to_text(state).as_bytes())?)
+        files::remove_file(&file)?;
+        file.parent().into_iter().for_each(files::remove_if_empty);
+        Ok(())
     }
+}
+
+/// What this repository keeps of the claim on a name: `toml`, and its `lock`.
+pub fn claim_file(repository: &Repository, name: &WorktreeName, ending: &str) -> Utf8PathBuf {
+    let directory = repository.common_dir.join("agentwt/claims");
+    directory.join(format!("{name}.{ending}"))
+}
+
+/// Whether a claim is certainly not ours.
+pub fn is_lost(error: &Error) -> bool {
+    error.exit_code() == ExitCode::OwnershipLost
 }
 
 /// The holder: the owner, or the repository itself (`<host>:<directory>`), so that every call from
@@ -468,7 +444,7 @@ pub fn holder(
     repository: &Repository,
     owner: Option<&str>,
     pid: Option<u32>,
-) -> Result<Who, ClaimError> {
+) -> Result<Who, Error> {
     let host = process::host();
     let pid = pid.unwrap_or_else(std::process::id);
     Ok(Who {
@@ -483,12 +459,13 @@ pub fn holder(
 ///
 /// # Errors
 /// Refuses a process that does not run.
-pub fn started(pid: u32) -> Result<String, ClaimError> {
-    process::started(pid).ok_or_else(|| ClaimError::Usage {
+pub fn started(pid: u32) -> Result<String, Error> {
+    let usage = || ClaimError::Usage {
         what: format!("process {pid}"),
         why: "it does not run on this host",
         advice: "see what runs: ps -e".to_owned(),
-    })
+    };
+    Ok(process::started(pid).ok_or_else(usage)?)
 }
 
 /// Gives back the claim of a worktree that is removed; a note when that fails.
@@ -504,12 +481,4 @@ pub fn release_or_note(
     Some(format!(
         "{error}; others may take the claim over once it has stood for {lease}"
     ))
-}
-
-/// The present, plus this, RFC 3339 in UTC, in whole seconds: for people.
-fn now(later: Duration) -> String {
-    let now = jiff::Timestamp::now();
-    let then = now.checked_add(later).unwrap_or(now);
-    let whole = jiff::Timestamp::from_second(then.as_second()).unwrap_or(then);
-    whole.to_string()
 }

@@ -7,48 +7,15 @@
 use std::fmt;
 
 use crate::claim::{Claim, Lease, REFS};
-use crate::config::{CONFIG_PATH, ConfigError};
-use crate::disk::DiskError;
-use crate::disk::lock::LockError;
-use crate::error::{Error, Fault};
+use crate::config::CONFIG_PATH;
+use crate::error::Fault;
 use crate::exit::ExitCode;
-use crate::git::GitError;
-use crate::git::checkout::CheckoutFailure;
 use crate::name::{CommitId, WorktreeName};
 use crate::path::escape_for_terminal;
-use crate::sync::{PatternError, SyncRefusal};
 
 /// Says why a worktree of ours cannot be read.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
-pub enum WorktreeError {
-    /// Git could not answer.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Git(#[from] GitError),
-    /// The disk could not be read.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Disk(#[from] DiskError),
-    /// The config is wrong.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Config(#[from] ConfigError),
-    /// A pattern of the file sync is wrong.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Pattern(#[from] PatternError),
-    /// The file sync is refused.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Sync(#[from] Box<SyncRefusal>),
-    /// There is no lock.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Lock(#[from] LockError),
-    /// The files of a worktree cannot be checked out.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Checkout(#[from] CheckoutFailure),
+pub enum WorktreeFault {
     /// Neither the config nor an option has a list of what may be edited.
     #[error("nothing says what `{name}` may edit")]
     #[diagnostic(
@@ -136,11 +103,11 @@ pub enum WorktreeError {
     },
 }
 
-/// The error of git in an error, if there is one.
-pub fn git_error(error: &Error) -> Option<&GitError> {
-    match (error.find(), error.find()) {
-        (Some(WorktreeError::Git(git)), _) | (_, Some(ClaimError::Git(git))) => Some(git),
-        _other => error.find(),
+impl WorktreeFault {
+    /// A file of ours that cannot be read.
+    pub fn damaged(name: &WorktreeName, file: &str, detail: String) -> Self {
+        let (name, file) = (name.to_string(), file.to_owned());
+        Self::Damaged { name, file, detail }
     }
 }
 
@@ -256,18 +223,6 @@ pub enum ClaimError {
         why: &'static str,
         advice: String,
     },
-    /// Git failed.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Git(#[from] GitError),
-    /// The disk failed.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Disk(#[from] DiskError),
-    /// The lock of the claim was not free.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Lock(#[from] LockError),
 }
 
 impl Fault for ClaimError {
@@ -280,17 +235,7 @@ impl Fault for ClaimError {
             Self::Elsewhere { .. } | Self::NothingToRenew { .. } => ExitCode::Refused,
             Self::Usage { .. } => ExitCode::Usage,
             Self::Server { .. } => ExitCode::Git,
-            Self::Git(error) => error.exit_code(),
-            Self::Disk(error) => error.exit_code(),
-            Self::Lock(error) => error.exit_code(),
         }
-    }
-}
-
-impl ClaimError {
-    /// Whether the claim is certainly not ours.
-    pub fn is_lost(&self) -> bool {
-        self.exit_code() == ExitCode::OwnershipLost
     }
 }
 
@@ -304,8 +249,14 @@ fn write_list(config_found: bool) -> String {
     }
 }
 
-impl From<SyncRefusal> for WorktreeError {
-    fn from(refusal: SyncRefusal) -> Self {
-        Self::Sync(Box::new(refusal))
+impl Fault for WorktreeFault {
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Damaged { .. } | Self::NoDirectory { .. } => ExitCode::Disk,
+            Self::UnknownWorktree { .. } => ExitCode::UnknownWorktree,
+            Self::NotInWorktree { .. } | Self::BadPath { .. } => ExitCode::Usage,
+            Self::Incomplete { .. } => ExitCode::Refused,
+            Self::NoWriteList { .. } => ExitCode::Config,
+        }
     }
 }

@@ -10,7 +10,7 @@ use crate::worktree::WorktreeError;
 use crate::worktree::repository::Repository;
 use crate::worktree::trash::begun;
 use crate::worktree::{Record, from_text};
-use crate::worktree::{Worktree, names};
+use crate::worktree::{Worktree, unknown};
 
 /// How long a removal that is under way is waited for, to be said to be one.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -59,12 +59,8 @@ impl Worktree {
         found: Result<T, E>,
     ) -> Result<T, E> {
         if self.is_gone(repository) {
-            let known = names(repository.home()).unwrap_or_default();
-            let gone = WorktreeError::UnknownWorktree {
-                name: self.record.name.to_string(),
-                known: known.iter().map(ToString::to_string).collect(),
-            };
-            return Err(gone.into());
+            let name = self.record.name.to_string();
+            return Err(unknown(repository.home(), name).into());
         }
         found
     }

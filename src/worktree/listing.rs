@@ -1,8 +1,9 @@
 //! Lists what a commit has, and the access that a scope gives to each entry.
 
-use super::{Repository, WorktreeError};
+use super::Repository;
 use crate::answer::shapes::AccessCounts;
 use crate::entry::Entry;
+use crate::error::Error;
 use crate::git::trees::{CachedTree, TreeListing};
 use crate::name::CommitId;
 use crate::path::RepoPath;
@@ -24,7 +25,7 @@ impl Listing {
     ///
     /// # Errors
     /// Fails when the commit cannot be read.
-    pub fn read(repository: &Repository, commit: &CommitId) -> Result<Self, WorktreeError> {
+    pub fn read(repository: &Repository, commit: &CommitId) -> Result<Self, Error> {
         let objects = repository.objects()?;
         let TreeListing { entries, trees } = objects.listing(&objects.commit(commit)?.tree)?;
         let commit = commit.clone();
@@ -39,7 +40,7 @@ impl Listing {
     ///
     /// # Errors
     /// Fails when one cannot be read.
-    pub fn attributes(&self, repository: &Repository) -> Result<Vec<Vec<u8>>, WorktreeError> {
+    pub fn attributes(&self, repository: &Repository) -> Result<Vec<Vec<u8>>, Error> {
         let objects = repository.objects()?;
         let files = self.entries.iter().filter(|(path, entry)| {
             path.file_name() == ".gitattributes" && !entry.mode.is_directory()

@@ -5,24 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::error::WorktreeError;
-use super::record::{Intent, LastVerification, Record, from_text};
+use super::error::WorktreeFault;
+use super::record::{Intent, LastVerification, Record, Shared, from_text};
 use super::repository::{Repository, WORKTREES};
-use super::shared::Shared;
+use super::unfinished::read_gitdir;
 use crate::config::Strategy;
 use crate::disk::drift::is_unchanged;
 use crate::disk::files;
 use crate::disk::scan::Walking;
 use crate::disk::trash_bin::KEPT;
 use crate::entry::Entry;
-use crate::git::GitMode as Mode;
+use crate::error::Error;
 use crate::git::hooks::journal::{self, Journal};
 use crate::git::hooks::{Hooks, HooksError};
 use crate::git::objects::{ObjectFormat, Objects};
 use crate::git::{Git, GitError, GitMode};
 use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::name::{CommitId, WorktreeName};
-use crate::path::RepoPath;
+use crate::path::{RepoPath, escape_for_terminal};
 use crate::placed::{Origin, Placed, PlacedFile};
 use crate::scope::overlap::WorktreeScope;
 use crate::scope::{Access, Case, EntryKind, Scope};
@@ -70,7 +70,7 @@ impl RecordState {
     ///
     /// # Errors
     /// Fails when a file is damaged or cannot be read.
-    pub fn read(repository: &Repository, name: &WorktreeName) -> Result<Self, WorktreeError> {
+    pub fn read(repository: &Repository, name: &WorktreeName) -> Result<Self, Error> {
         let dir = repository.record_dir(name);
         if let Some(known) = load_record(repository, name, &dir)? {
             return Ok(Self::Complete(Box::new(known)));
@@ -88,7 +88,7 @@ pub fn load_record(
     repository: &Repository,
     name: &WorktreeName,
     dir: &Utf8Path,
-) -> Result<Option<Worktree>, WorktreeError> {
+) -> Result<Option<Worktree>, Error> {
     let Some(record) = read_text::<Record>(name, &dir.join("record.toml"))? else {
         return Ok(None);
     };
@@ -99,11 +99,7 @@ pub fn load_record(
     };
     let scope = Scope::compile(record.scope.clone(), case).map_err(|errors| {
         let detail = errors.first().map(ToString::to_string).unwrap_or_default();
-        WorktreeError::Damaged {
-            name: name.to_string(),
-            file: "the record".into(),
-            detail,
-        }
+        WorktreeFault::damaged(name, "the record", detail)
     })?;
     Ok(Some(Worktree {
         record,
@@ -118,34 +114,34 @@ impl Worktree {
     ///
     /// # Errors
     /// Fails when there is none of this name, it is incomplete, or its record is damaged.
-    pub fn load(repository: &Repository, name: &WorktreeName) -> Result<Self, WorktreeError> {
+    pub fn load(repository: &Repository, name: &WorktreeName) -> Result<Self, Error> {
         match RecordState::read(repository, name)? {
             RecordState::Complete(known) => Ok(*known),
-            RecordState::Incomplete(_) => Err(WorktreeError::Incomplete {
-                name: name.to_string(),
-            }),
-            RecordState::Missing => Err(WorktreeError::UnknownWorktree {
-                name: name.to_string(),
-                known: names(repository)?.iter().map(ToString::to_string).collect(),
-            }),
+            RecordState::Incomplete(_) => {
+                let name = name.to_string();
+                Err(WorktreeFault::Incomplete { name }.into())
+            }
+            RecordState::Missing => Err(unknown(repository, name.to_string())),
         }
     }
 
-    /// Loads the worktree of a name that a user typed, or the one that we are in.
+    /// Loads the worktree of a name that a user typed, or the one that we are in: by the path for
+    /// those that `add` made, by the record for those that plain git made.
     ///
     /// # Errors
     /// As [`Worktree::load`]; also when no name was given and we are in none.
-    pub fn of(repository: &Repository, name: Option<&str>) -> Result<Self, WorktreeError> {
-        let name = match name {
-            Some(text) => {
-                WorktreeName::parse(text).map_err(|_| WorktreeError::UnknownWorktree {
-                    name: crate::path::escape_for_terminal(text.as_bytes()),
-                    known: known_names(repository),
-                })?
-            }
-            None => name_here(repository)?,
-        };
-        Self::load(repository, &name)
+    pub fn of(repository: &Repository, name: Option<&str>) -> Result<Self, Error> {
+        if let Some(text) = name {
+            let name = WorktreeName::parse(text);
+            let bad = |_| unknown(repository, escape_for_terminal(text.as_bytes()));
+            return Self::load(repository, &name.map_err(bad)?);
+        }
+        if let Some(name) = &repository.inside {
+            return Self::load(repository, name);
+        }
+        let here = by_path(repository, &repository.start)?;
+        let known = || known_names(repository);
+        Ok(here.ok_or_else(|| WorktreeFault::NotInWorktree { known: known() })?)
     }
 
     /// The repository that this worktree works on: the one that made it, or, for a clone, the
@@ -202,7 +198,7 @@ impl Worktree {
 
     /// Git on exactly this worktree, for reading what verification believes.
     pub fn hardened_git(&self, repository: &Repository) -> Git {
-        self.git(repository).with_mode(Mode::Hardened)
+        self.git(repository).with_mode(GitMode::Hardened)
     }
 
     /// Git on exactly this worktree, as the user has it.
@@ -216,21 +212,16 @@ impl Worktree {
     ///
     /// # Errors
     /// Fails when it is missing or damaged.
-    pub fn manifest(&self) -> Result<Manifest, WorktreeError> {
-        let damaged = |detail: String| WorktreeError::Damaged {
-            name: self.record.name.to_string(),
-            file: "the manifest".to_owned(),
-            detail,
-        };
+    pub fn manifest(&self) -> Result<Manifest, Error> {
+        let damaged = |detail| WorktreeFault::damaged(&self.record.name, "the manifest", detail);
         let bytes = files::read(&self.dir.join("manifest"))?;
         let bytes = bytes.ok_or_else(|| damaged("it is missing".to_owned()))?;
         let manifest = Manifest::from_bytes(&bytes);
         let manifest = manifest.map_err(|error| damaged(error.to_string()))?;
-        Ok(if self.proves() {
-            manifest
-        } else {
-            manifest.unproven()
-        })
+        if self.proves() {
+            return Ok(manifest);
+        }
+        Ok(manifest.unproven())
     }
 
     /// Whether the stat data that are recorded prove anything of what stands in the worktree now.
@@ -251,7 +242,7 @@ impl Worktree {
     ///
     /// # Errors
     /// Fails when the list is damaged or cannot be read.
-    pub fn placed(&self) -> Result<Placed, WorktreeError> {
+    pub fn placed(&self) -> Result<Placed, Error> {
         let placed = self.placed_list(PLACED)?.unwrap_or_default();
         let Some(placing) = self.placed_list(PLACING)? else {
             return Ok(placed);
@@ -266,21 +257,18 @@ impl Worktree {
         Ok(placed.replaced_by(unproven.collect(), placed.settled()))
     }
 
-    fn placed_list(&self, name: &str) -> Result<Option<Placed>, WorktreeError> {
+    fn placed_list(&self, name: &str) -> Result<Option<Placed>, Error> {
         let Some(bytes) = files::read(&self.dir.join(name))? else {
             return Ok(None);
         };
-        let placed = Placed::from_bytes(&bytes).map_err(|error| WorktreeError::Damaged {
-            name: self.record.name.to_string(),
-            file: "the list of placed files".to_owned(),
-            detail: error.to_string(),
-        });
-        let placed = placed?;
-        Ok(Some(if self.proves() {
-            placed
-        } else {
-            placed.unproven()
-        }))
+        let damaged = |error: String| {
+            WorktreeFault::damaged(&self.record.name, "the list of placed files", error)
+        };
+        let placed = Placed::from_bytes(&bytes).map_err(|error| damaged(error.to_string()))?;
+        if self.proves() {
+            return Ok(Some(placed));
+        }
+        Ok(Some(placed.unproven()))
     }
 
     /// Where what was placed at a path can be had again: in the main worktree, or, for context,
@@ -297,7 +285,7 @@ impl Worktree {
     ///
     /// # Errors
     /// Fails when the tree cannot be read.
-    pub fn unproven_manifest(&self, objects: &Objects) -> Result<Manifest, WorktreeError> {
+    pub fn unproven_manifest(&self, objects: &Objects) -> Result<Manifest, Error> {
         let tree = objects.commit(&self.record.checked_out)?.tree;
         let mut classifier = self.scope.classifier();
         let item = |(path, entry): (RepoPath, Entry)| {
@@ -311,25 +299,11 @@ impl Worktree {
         Ok(Manifest::new(items, i64::MIN))
     }
 
-    /// Loads the commits that refs named when the worktree was made.
-    ///
-    /// # Errors
-    /// Fails when the list cannot be read.
-    pub fn recorded_refs(&self) -> Result<BTreeSet<CommitId>, WorktreeError> {
-        let bytes = files::read(&self.dir.join("refs"))?.unwrap_or_default();
-        let lines = bytes.split(|byte| *byte == b'\n');
-        let ids = lines.filter_map(|line| line.split(|byte| *byte == b' ').next());
-        let texts = ids.filter_map(|id| std::str::from_utf8(id).ok());
-        Ok(texts
-            .filter_map(|text| CommitId::parse(text).ok())
-            .collect())
-    }
-
     /// Loads the refs that there were when the worktree was made, with what they named.
     ///
     /// # Errors
     /// Fails when the list cannot be read.
-    pub fn recorded_ref_names(&self) -> Result<BTreeMap<BString, CommitId>, WorktreeError> {
+    pub fn recorded_ref_names(&self) -> Result<BTreeMap<BString, CommitId>, Error> {
         let bytes = files::read(&self.dir.join("refs"))?.unwrap_or_default();
         let one = |line: &[u8]| {
             let (id, name) = line.split_once_str(" ")?;
@@ -339,25 +313,31 @@ impl Worktree {
         Ok(bytes.lines().filter_map(one).collect())
     }
 
+    /// Loads the commits that these refs named.
+    ///
+    /// # Errors
+    /// Fails when the list cannot be read.
+    pub fn recorded_refs(&self) -> Result<BTreeSet<CommitId>, Error> {
+        Ok(self.recorded_ref_names()?.into_values().collect())
+    }
+
     /// Loads what was beside the worktree when it was made.
     ///
     /// # Errors
     /// Fails when it is missing, damaged or cannot be read.
-    pub fn shared(&self) -> Result<Shared, WorktreeError> {
+    pub fn shared(&self) -> Result<Shared, Error> {
         let name = &self.record.name;
         let shared = read_text(name, &self.dir.join("shared.toml"))?;
-        shared.ok_or_else(|| WorktreeError::Damaged {
-            name: name.to_string(),
-            file: "the record".to_owned(),
-            detail: "shared.toml is missing".to_owned(),
-        })
+        let missing =
+            || WorktreeFault::damaged(name, "the record", "shared.toml is missing".into());
+        Ok(shared.ok_or_else(missing)?)
     }
 
     /// Loads the journal of refs; none when there is none.
     ///
     /// # Errors
     /// Fails when it cannot be read.
-    pub fn journal(&self) -> Result<Option<Journal>, WorktreeError> {
+    pub fn journal(&self) -> Result<Option<Journal>, Error> {
         let bytes = files::read(&self.record.admin_dir.join(journal::FILE))?;
         Ok(bytes.map(|bytes| Journal::parse(&bytes)))
     }
@@ -366,20 +346,14 @@ impl Worktree {
     pub fn activity(&self, repository: &Repository) -> Activity {
         let (admin, common) = (&self.record.admin_dir, &repository.common_dir);
         let mut watched = vec![common.join("packed-refs"), common.join("logs/HEAD")];
-        for name in ["HEAD", "logs/HEAD", "index", "MERGE_HEAD", journal::FILE] {
-            watched.push(admin.join(name));
-        }
-        for name in [PLACED, PLACING] {
-            watched.push(self.dir.join(name));
-        }
-        for tip in &self.record.base.tips {
-            watched.push(common.join("logs").join(&tip.name));
-        }
-        let stamps = watched.iter();
+        let private = ["HEAD", "logs/HEAD", "index", "MERGE_HEAD", journal::FILE];
+        watched.extend(private.map(|name| admin.join(name)));
+        watched.extend([PLACED, PLACING].map(|name| self.dir.join(name)));
+        let tips = self.record.base.tips.iter();
+        watched.extend(tips.map(|tip| common.join("logs").join(&tip.name)));
+        let stamps = watched.iter().map(|file| files::stamp(file.as_std_path()));
         Activity {
-            stamps: stamps
-                .map(|file| files::stamp(file.as_std_path()))
-                .collect(),
+            stamps: stamps.collect(),
             locked: files::exists(&admin.join(crate::change::INDEX_LOCK)),
         }
     }
@@ -418,76 +392,49 @@ pub struct Lost {
 ///
 /// # Errors
 /// Fails when the private git directories cannot be read.
-pub fn lost(repository: &Repository) -> Result<Vec<Lost>, WorktreeError> {
-    let all = repository.common_dir.join("worktrees");
+pub fn lost(repository: &Repository) -> Result<Vec<Lost>, Error> {
     let mut found = Vec::new();
-    for id in files::names(&all)? {
-        let admin = all.join(&id);
-        if !files::is_directory(&admin.join("agentwt")) {
-            continue;
-        }
-        let dot_git = files::read(&admin.join("gitdir"))?.unwrap_or_default();
-        let text = String::from_utf8_lossy(dot_git.trim_ascii_end()).into_owned();
-        let dot_git = admin.join(text);
-        // what is in the trash is recorded there
-        let trash = repository.root.join(WORKTREES).join(KEPT);
-        let Some(path) = dot_git
-            .parent()
-            .filter(|path| dot_git.file_name() == Some(".git") && path.parent() != Some(&*trash))
-        else {
-            continue;
-        };
-        let Some(name) = path
-            .file_name()
-            .and_then(|name| WorktreeName::parse(name).ok())
-        else {
-            continue;
-        };
+    for (name, path, git_dir) in git_dirs(repository)? {
+        let is_recorded = |file| files::exists(&repository.record_dir(&name).join(file));
+        let is_ours = || files::is_directory(&git_dir.join("agentwt"));
         // the name of another one: somebody put the directory elsewhere
-        if files::exists(&repository.record_dir(&name).join("record.toml"))
-            || files::exists(&repository.record_dir(&name).join("intent.toml"))
-        {
+        if !is_ours() || is_recorded("record.toml") || is_recorded("intent.toml") {
             continue;
         }
-        let git = repository.git.on(&admin, None).with_mode(Mode::Hardened);
-        let head = git.rev_parse_commit("HEAD");
-        if !files::is_directory(&admin.join("agentwt")) {
-            // it was removed, the record last, between the two looks
-            continue;
+        let git = repository.git.on(&git_dir, None);
+        let head = git.with_mode(GitMode::Hardened).rev_parse_commit("HEAD");
+        // else it was removed, the record last, between the two looks
+        if is_ours() {
+            let head = in_private(repository, head)?;
+            found.push(Lost { name, path, head });
         }
-        let head = in_private(repository, head)?;
-        let path = path.to_owned();
-        found.push(Lost { name, path, head });
     }
-    found.extend(lost_clones(repository)?);
     Ok(found)
 }
 
-/// Clones are in no list of git's: those whose git directory still has our hooks.
-fn lost_clones(repository: &Repository) -> Result<Vec<Lost>, WorktreeError> {
-    let mut found = Vec::new();
-    for name in files::names(&repository.root.join(WORKTREES))? {
-        let Ok(name) = WorktreeName::parse(&name) else {
-            continue;
-        };
-        let path = repository.worktree_path(&name);
-        let git_dir = path.join(".git");
-        let is_recorded = |file| files::exists(&repository.record_dir(&name).join(file));
-        if !files::is_directory(&git_dir.join("agentwt"))
-            || is_recorded("record.toml")
-            || is_recorded("intent.toml")
-        {
-            continue;
-        }
-        let git = repository.git.on(&git_dir, None).with_mode(Mode::Hardened);
-        let head = git.rev_parse_commit("HEAD");
-        if !files::is_directory(&git_dir) {
-            continue;
-        }
-        let head = in_private(repository, head)?;
-        found.push(Lost { name, path, head });
-    }
-    Ok(found)
+/// The private git directories of linked worktrees, with the name and path of each, without those in
+/// the trash, which are recorded there; and those of clones, which are in no list of git's.
+fn git_dirs(
+    repository: &Repository,
+) -> Result<impl Iterator<Item = (WorktreeName, Utf8PathBuf, Utf8PathBuf)>, Error> {
+    let linked = repository.common_dir.join("worktrees");
+    let worktrees = repository.root.join(WORKTREES);
+    let clones = files::names(&worktrees)?.into_iter();
+    let clones = clones.map({
+        let worktrees = worktrees.clone();
+        move |name| worktrees.join(name).join(".git")
+    });
+    let clones = clones.map(|dot_git| (dot_git.clone(), dot_git));
+    let all = files::names(&linked)?.into_iter().filter_map(move |id| {
+        let git_dir = linked.join(id);
+        Some((read_gitdir(&git_dir)?, git_dir))
+    });
+    Ok(all.chain(clones).filter_map(move |(dot_git, git_dir)| {
+        let path = dot_git.parent().filter(|_| dot_git.ends_with(".git"))?;
+        let name = WorktreeName::parse(path.file_name()?).ok()?;
+        let is_trash = path.parent() == Some(&worktrees.join(KEPT));
+        (!is_trash).then(|| (name, path.to_owned(), git_dir))
+    }))
 }
 
 /// Gives what git has read in a private git directory. Where it failed there and can read the common
@@ -512,7 +459,7 @@ pub fn in_private<T>(
 ///
 /// # Errors
 /// Fails when the records cannot be listed.
-pub fn names(repository: &Repository) -> Result<Vec<WorktreeName>, WorktreeError> {
+pub fn names(repository: &Repository) -> Result<Vec<WorktreeName>, Error> {
     let found = files::names(&repository.records_dir())?;
     Ok(found
         .iter()
@@ -528,28 +475,17 @@ fn known_names(repository: &Repository) -> Vec<String> {
         .collect()
 }
 
-/// The name of the worktree that we are in: by the path for those that `add` made, by the record
-/// for those that plain git made.
-fn name_here(repository: &Repository) -> Result<WorktreeName, WorktreeError> {
-    if let Some(name) = &repository.inside {
-        return Ok(name.clone());
-    }
-    if let Some(known) = by_path(repository, &repository.start)? {
-        return Ok(known.record.name);
-    }
-    Err(WorktreeError::NotInWorktree {
-        known: known_names(repository),
-    })
+/// Reports that there is no worktree of this name.
+pub fn unknown(repository: &Repository, name: String) -> Error {
+    let known = known_names(repository);
+    WorktreeFault::UnknownWorktree { name, known }.into()
 }
 
 /// Returns the worktree whose directory a path is in.
 ///
 /// # Errors
 /// Fails when the records cannot be listed.
-pub fn by_path(
-    repository: &Repository,
-    path: &Utf8Path,
-) -> Result<Option<Worktree>, WorktreeError> {
+pub fn by_path(repository: &Repository, path: &Utf8Path) -> Result<Option<Worktree>, Error> {
     for name in names(repository)? {
         if let Ok(RecordState::Complete(known)) = RecordState::read(repository, &name)
             && path.starts_with(&known.record.path)
@@ -568,7 +504,7 @@ pub fn by_path(
 pub fn worktree_scopes(
     repository: &Repository,
     except: Option<&WorktreeName>,
-) -> Result<Vec<WorktreeScope>, WorktreeError> {
+) -> Result<Vec<WorktreeScope>, Error> {
     let others = names(repository)?
         .into_iter()
         .filter(|name| except != Some(name));
@@ -583,17 +519,13 @@ pub fn worktree_scopes(
 fn read_text<T: serde::de::DeserializeOwned>(
     name: &WorktreeName,
     file: &Utf8Path,
-) -> Result<Option<T>, WorktreeError> {
+) -> Result<Option<T>, Error> {
     let Some(bytes) = files::read(file)? else {
         return Ok(None);
     };
-    let damaged = |detail: String| WorktreeError::Damaged {
-        name: name.to_string(),
-        file: "the record".to_owned(),
-        detail,
-    };
+    let damaged = |detail: String| WorktreeFault::damaged(name, "the record", detail);
     let text = std::str::from_utf8(&bytes).map_err(|error| damaged(error.to_string()))?;
-    from_text(text)
-        .map(Some)
-        .map_err(|error| damaged(error.to_string()))
+    Ok(Some(
+        from_text(text).map_err(|error| damaged(error.to_string()))?,
+    ))
 }

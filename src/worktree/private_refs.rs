@@ -8,9 +8,10 @@
 use camino::Utf8Path;
 
 use crate::disk::files;
+use crate::error::Error;
 use crate::git::{Git, GitMode};
 use crate::name::CommitId;
-use crate::worktree::{Repository, Worktree, WorktreeError};
+use crate::worktree::{Repository, Worktree};
 
 /// Where these refs are.
 const REFS: [&str; 3] = ["refs/bisect/", "refs/rewritten/", "refs/worktree/"];
@@ -25,10 +26,7 @@ const ASIDE: [&str; 3] = [
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn read_put_aside(
-    repository: &Repository,
-    known: &Worktree,
-) -> Result<Vec<CommitId>, WorktreeError> {
+pub fn read_put_aside(repository: &Repository, known: &Worktree) -> Result<Vec<CommitId>, Error> {
     let admin = &known.record.admin_dir;
     if !files::is_directory(admin) || known.is_without(repository) {
         return Ok(Vec::new());
@@ -40,7 +38,7 @@ pub fn read_put_aside(
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn read_put_aside_in(git: &Git, admin: &Utf8Path) -> Result<Vec<CommitId>, WorktreeError> {
+pub fn read_put_aside_in(git: &Git, admin: &Utf8Path) -> Result<Vec<CommitId>, Error> {
     let git = git.with_mode(GitMode::Hardened);
     let mut commits = Vec::new();
     for one in git.for_each_ref(&REFS)? {

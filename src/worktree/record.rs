@@ -8,14 +8,17 @@
 //! A process of the same user can still forge it: that is documented, until a fence closes it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::change::Extent;
+use crate::claim::Lease;
+use crate::config::{OnViolation, Strategy};
 use crate::name::{BranchName, CommitId, WorktreeName};
+use crate::process;
 use crate::scope::ScopeRule;
-use crate::worktree::{HeldClaim, Owner};
 
 pub use crate::versioned::{RecordError, VERSION, from_text, to_text};
 
@@ -33,7 +36,7 @@ pub struct Record {
     pub made_by: MadeBy,
     /// What the directory is: a linked worktree, or a repository of its own.
     #[serde(default)]
-    pub strategy: crate::config::Strategy,
+    pub strategy: Strategy,
     /// Who works there, if anybody said.
     #[serde(default)]
     pub owner: Option<Owner>,
@@ -63,7 +66,7 @@ pub struct Record {
     /// The scope profile's name, none when flags gave every list.
     pub profile: Option<String>,
     /// What the hooks do about a violation.
-    pub on_violation: crate::config::OnViolation,
+    pub on_violation: OnViolation,
     /// What git's own files beside the worktree held.
     pub integrity: Vec<Fingerprint>,
     /// The frozen scope.
@@ -79,7 +82,7 @@ impl Record {
             name,
             created,
             made_by: MadeBy::Add,
-            strategy: crate::config::Strategy::default(),
+            strategy: Strategy::default(),
             owner: None,
             claim: None,
             path,
@@ -96,7 +99,7 @@ impl Record {
             file_mode: true,
             conversions: false,
             profile: None,
-            on_violation: crate::config::OnViolation::default(),
+            on_violation: OnViolation::default(),
             integrity: Vec::new(),
             scope: Vec::new(),
         }
@@ -258,11 +261,153 @@ impl WatchedFile {
     }
 }
 
+/// Names who works in a worktree: what `add --owner` said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Owner {
+    /// The name it goes by: the scheduler's own word.
+    pub id: String,
+    /// The host it runs on.
+    pub host: String,
+    /// Its process there, if it named one: what tells whether it is alive.
+    pub process: Option<OwnerProcess>,
+    /// Since when, RFC 3339 in UTC.
+    pub since: String,
+}
+
+/// Names one process for ever: its number, which the system gives out again, with what only this
+/// one has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnerProcess {
+    /// Its number.
+    pub pid: u32,
+    /// When it started, in the system's own words: equal for the same process only.
+    pub started: String,
+}
+
+/// Holds what a claim on a server was when we last wrote it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeldClaim {
+    /// The remote, as the user named it.
+    pub remote: String,
+    /// The commit that `refs/agentwt/claims/<name>` named there.
+    pub commit: CommitId,
+    /// How long it counts without a change.
+    pub lease: Lease,
+}
+
+/// Says whether an owner is alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alive {
+    /// Its process runs on this host.
+    Yes,
+    /// Its process has ended.
+    No,
+    /// It named no process, or is on another host.
+    Unknown,
+}
+
+/// For people: `` `scheduler-3` (process 4711 on host-1, since 2026-11-21T10:00:00Z) ``.
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let escape = |text: &str| crate::path::escape_for_terminal(text.as_bytes());
+        write!(f, "`{}` (", escape(&self.id))?;
+        if let Some(process) = &self.process {
+            write!(f, "process {} ", process.pid)?;
+        }
+        write!(f, "on {}, since {})", escape(&self.host), self.since)
+    }
+}
+
+impl Owner {
+    /// Creates an owner with the process that was named; none when that process does not run.
+    pub fn new(id: &str, pid: Option<u32>, since: String) -> Option<Self> {
+        let process = match pid {
+            Some(pid) => {
+                let started = process::started(pid)?;
+                Some(OwnerProcess { pid, started })
+            }
+            None => None,
+        };
+        Some(Self {
+            id: id.to_owned(),
+            host: process::host(),
+            process,
+            since,
+        })
+    }
+
+    /// Whether the owner is alive: only a process of this host can be looked at.
+    pub fn alive(&self) -> Alive {
+        match &self.process {
+            Some(known) if self.host == process::host() => {
+                if process::is_alive(known.pid, &known.started) {
+                    Alive::Yes
+                } else {
+                    Alive::No
+                }
+            }
+            Some(_) | None => Alive::Unknown,
+        }
+    }
+}
+
+/// Says that a worktree is being removed, so that another call can finish the removal; in the trash,
+/// what the worktree was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Removal {
+    /// [`VERSION`].
+    pub version: u32,
+    /// When it began, RFC 3339 in UTC.
+    pub began: String,
+    /// When the worktree was made: a later worktree of the same name is another.
+    pub created: String,
+    /// Where the branch is that is deleted; none when the branch stays.
+    pub branch_at: Option<CommitId>,
+    /// The ref that keeps commits, if one does.
+    pub saved: Option<String>,
+    /// How the worktree goes into the trash; none when it is deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trash: Option<TrashStamp>,
+}
+
+/// Says when a worktree went into the trash, and what its HEAD and branch were.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrashStamp {
+    /// The second half of the names in the trash: `20261122T083457Z`, or `…Z-2`.
+    pub time: String,
+    /// The commit of HEAD; none while its branch had no commit.
+    pub head: Option<CommitId>,
+    /// The ref that HEAD named; none when HEAD named a commit.
+    pub on: Option<String>,
+    /// The commit of the worktree's branch; none when the branch was gone.
+    pub tip: Option<CommitId>,
+}
+
+/// Represents what was beside a worktree when it was made. Hooks and settings are recorded anew by
+/// `verify --accept-shared`. Only digests are kept: a setting can hold a password.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shared {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The hooks that git ran in the main worktree, by their paths as messages show them
+    /// (`@git/hooks/pre-commit`, `@main/.husky/_/pre-commit`).
+    pub hooks: Digests,
+    /// The settings of the repository, by their keys as git lists them.
+    pub settings: Digests,
+}
+
+/// The object ids of contents as blobs, by name.
+pub type Digests = BTreeMap<String, String>;
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scope::{Origin, RuleList};
-    use crate::worktree::OwnerProcess;
 
     fn sample() -> Record {
         let commit = CommitId::parse(&"a".repeat(40)).expect("40 digits");
@@ -271,7 +416,7 @@ mod tests {
             name: WorktreeName::parse("task-5").expect("a name"),
             created: "2026-11-21T10:00:00Z".into(),
             made_by: MadeBy::Add,
-            strategy: crate::config::Strategy::Clone,
+            strategy: Strategy::Clone,
             owner: Some(Owner {
                 id: "scheduler-3".into(),
                 host: "host-1".into(),
@@ -284,7 +429,7 @@ mod tests {
             claim: Some(HeldClaim {
                 remote: "origin".into(),
                 commit: commit.clone(),
-                lease: crate::claim::Lease::DEFAULT,
+                lease: Lease::DEFAULT,
             }),
             path: "/r/.agentwt/worktrees/task-5".into(),
             admin_dir: "/r/.git/worktrees/task-5".into(),
@@ -305,7 +450,7 @@ mod tests {
             file_mode: true,
             conversions: false,
             profile: Some("default".into()),
-            on_violation: crate::config::OnViolation::Report,
+            on_violation: OnViolation::Report,
             integrity: vec![Fingerprint {
                 file: WatchedFile::InfoGrafts,
                 digest: None,
@@ -329,7 +474,7 @@ mod tests {
         let mut record = sample();
         record.owner = None;
         record.claim = None;
-        record.strategy = crate::config::Strategy::Worktree;
+        record.strategy = Strategy::Worktree;
         let text = to_text(&record).replace("strategy = \"worktree\"\n", "");
         assert!(!text.contains("strategy"), "{text}");
         assert_eq!(from_text(&text), Ok(record));

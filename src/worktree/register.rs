@@ -8,13 +8,14 @@ use super::excluding::read_users_rules;
 use super::listing::Listing;
 use super::repository::joined;
 use super::{KeptFinding, LastVerification, VERSION};
-use super::{Record, Repository, WALKED, WatchedFile, Worktree, WorktreeError, to_text};
+use super::{Record, Repository, WALKED, WatchedFile, Worktree, to_text};
 use crate::change::by_kind;
 use crate::disk::DiskError;
 use crate::disk::drift::Proof;
 use crate::disk::files::{self, Durable};
 use crate::disk::scan::{Believe, Walk, scan};
 use crate::entry::Entry;
+use crate::error::Error;
 use crate::git::checkout::read_conversions;
 use crate::manifest::{Item, Manifest, OnDisk};
 use crate::path::RepoPath;
@@ -47,7 +48,7 @@ impl Registration<'_> {
     ///
     /// # Errors
     /// Fails when git or the disk does; the caller removes the directory.
-    pub fn write(mut self) -> Result<Record, WorktreeError> {
+    pub fn write(mut self) -> Result<Record, Error> {
         let (repository, record) = (self.repository, &self.record);
         let dir = repository.record_dir(&record.name);
         let conversions = self.conversions()?;
@@ -55,7 +56,7 @@ impl Registration<'_> {
             // the disk takes the manifest together with the rest
             let manifest = threads.spawn(|| {
                 let manifest = self.manifest()?.to_bytes();
-                Ok::<_, WorktreeError>(files::write(&dir.join("manifest"), &manifest)?)
+                Ok::<_, Error>(files::write(&dir.join("manifest"), &manifest)?)
             });
             let rest = self.write_rest(&dir);
             joined(manifest)?;
@@ -71,7 +72,7 @@ impl Registration<'_> {
 
     /// Writes all refs, for telling later what was there; the ignore rules that are outside of the
     /// tree, as the worktree could change them; hooks and settings.
-    fn write_rest(&self, dir: &Utf8Path) -> Result<(), WorktreeError> {
+    fn write_rest(&self, dir: &Utf8Path) -> Result<(), Error> {
         let mut refs = Vec::new();
         for found in self.repository.git.for_each_ref(&[])? {
             refs.extend([found.id.as_str().as_bytes(), b" ", &found.name, b"\n"].concat());
@@ -81,7 +82,7 @@ impl Registration<'_> {
         if let Some(rules) = files::read(&self.repository.common_dir.join("info/exclude"))? {
             files::write(&ignore.join("info-exclude"), &rules)?;
         }
-        let users: Result<_, WorktreeError> = read_users_rules(&self.repository.home().git);
+        let users: Result<_, Error> = read_users_rules(&self.repository.home().git);
         if let Some(rules) = users? {
             files::write(&ignore.join("excludes-file"), &rules)?;
         }
@@ -91,14 +92,14 @@ impl Registration<'_> {
     /// Whether a file on disk may differ from what git stores, by whatever says so now: what is put
     /// into the shared configuration later must hide no edit. A replaced object is such a difference
     /// (git-replace(1)).
-    fn conversions(&self) -> Result<bool, WorktreeError> {
+    fn conversions(&self) -> Result<bool, Error> {
         let replaced = self.repository.git.for_each_ref(&["refs/replace/"])?;
         let attributes = self.head.attributes(self.repository)?;
         let conversions = read_conversions(&self.record.admin_dir, attributes)?;
         Ok(!replaced.is_empty() || conversions.possible)
     }
 
-    fn manifest(&self) -> Result<Manifest, WorktreeError> {
+    fn manifest(&self) -> Result<Manifest, Error> {
         let item = |(path, entry): &(RepoPath, Entry)| Item {
             path: path.clone(),
             base: Some(*entry),
@@ -119,7 +120,7 @@ impl Registration<'_> {
     }
 
     /// Reads the disk, where somebody may have worked.
-    fn walk(&self, items: &mut Vec<Item>) -> Result<(), WorktreeError> {
+    fn walk(&self, items: &mut Vec<Item>) -> Result<(), Error> {
         let expected = Manifest::new(items.clone(), 0);
         let (expected, placed) = self.placed.clone().laid_over(expected, &|_| false);
         let format = self.repository.format;
@@ -170,7 +171,7 @@ fn write_record(dir: &Utf8Path, record: &Record) -> Result<(), DiskError> {
     files::write(&dir.join("record.toml"), to_text(record).as_bytes())
 }
 
-fn write_shared(repository: &Repository, dir: &Utf8Path) -> Result<(), WorktreeError> {
+fn write_shared(repository: &Repository, dir: &Utf8Path) -> Result<(), Error> {
     let text = to_text(&shared::take(repository)?);
     Ok(files::write(&dir.join("shared.toml"), text.as_bytes())?)
 }
@@ -189,7 +190,7 @@ impl Worktree {
     ///
     /// # Errors
     /// Fails when git or the disk does.
-    pub fn accept_shared(&self, repository: &Repository) -> Result<Self, WorktreeError> {
+    pub fn accept_shared(&self, repository: &Repository) -> Result<Self, Error> {
         write_shared(repository, &self.dir)?;
         self.renew_digests(repository, WatchedFile::is_shared)
     }
@@ -202,7 +203,7 @@ impl Worktree {
         &self,
         repository: &Repository,
         which: fn(WatchedFile) -> bool,
-    ) -> Result<Self, WorktreeError> {
+    ) -> Result<Self, Error> {
         let mut known = self.clone();
         let integrity = &mut known.record.integrity;
         for file in WatchedFile::ALL.into_iter().filter(|file| which(*file)) {
@@ -219,7 +220,7 @@ impl Worktree {
     ///
     /// # Errors
     /// Fails when it cannot be read.
-    pub fn config_is_as_recorded(&self, repository: &Repository) -> Result<bool, WorktreeError> {
+    pub fn config_is_as_recorded(&self, repository: &Repository) -> Result<bool, Error> {
         let (file, common_dir) = (WatchedFile::ConfigWorktree, &repository.common_dir);
         let admin_dir = &self.record.admin_dir;
         let now = integrity::fingerprint(file, common_dir, admin_dir, repository.format)?;

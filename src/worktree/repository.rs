@@ -2,10 +2,10 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::error::WorktreeError;
 use crate::disk::files;
 use crate::disk::lock::{LockFile, LockOf, Waiting};
 use crate::disk::scan::Walking;
+use crate::error::Error;
 use crate::git::discover::Layout;
 use crate::git::objects::{ObjectFormat, Objects};
 use crate::git::worktree::WorktreeEntry;
@@ -70,11 +70,7 @@ impl Repository {
     ///
     /// # Errors
     /// Fails when there is none, git refuses it, or a path is not UTF-8.
-    pub fn find(
-        start: &Utf8Path,
-        runner: SharedRunner,
-        trace: Trace,
-    ) -> Result<Self, WorktreeError> {
+    pub fn find(start: &Utf8Path, runner: SharedRunner, trace: Trace) -> Result<Self, Error> {
         let start = files::canonical(start)?;
         let git = Git::unchecked(&start, runner).with_trace(trace);
         let own = git.layout();
@@ -150,7 +146,7 @@ impl Repository {
     ///
     /// # Errors
     /// Fails when git does.
-    pub fn case(&self) -> Result<Case, WorktreeError> {
+    pub fn case(&self) -> Result<Case, Error> {
         let insensitive = self.git.config_get_bool("core.ignoreCase")? == Some(true);
         Ok(if insensitive {
             Case::Insensitive
@@ -208,7 +204,7 @@ impl Repository {
     ///
     /// # Errors
     /// Fails when it cannot be read.
-    pub fn objects(&self) -> Result<Objects, WorktreeError> {
+    pub fn objects(&self) -> Result<Objects, Error> {
         Ok(self.git.objects(&self.common_dir, self.format)?)
     }
 
@@ -216,7 +212,7 @@ impl Repository {
     ///
     /// # Errors
     /// Fails when git fails.
-    pub fn worktrees(&self) -> Result<Vec<WorktreeEntry>, WorktreeError> {
+    pub fn worktrees(&self) -> Result<Vec<WorktreeEntry>, Error> {
         Ok(self.git.worktree_list()?)
     }
 }
@@ -265,7 +261,7 @@ struct Located {
 }
 
 /// Finds out where the `.agentwt` of a repository is.
-fn place(git: &Git, layout: Option<Layout>) -> Result<Option<Located>, WorktreeError> {
+fn place(git: &Git, layout: Option<Layout>) -> Result<Option<Located>, Error> {
     let Some(layout) = layout else {
         return Ok(None);
     };
@@ -284,7 +280,7 @@ fn place(git: &Git, layout: Option<Layout>) -> Result<Option<Located>, WorktreeE
 /// The repository around a worktree of ours: the one that stands where the path says. Only where
 /// none does (`project/.bare` without `project/.git`), `own`, the one that the worktree's `.git`
 /// leads to, and only if its `.agentwt` is there and it has a record of this very worktree.
-fn around(git: &Git, own: Option<Layout>, claim: &Claim) -> Result<Option<Located>, WorktreeError> {
+fn around(git: &Git, own: Option<Layout>, claim: &Claim) -> Result<Option<Located>, Error> {
     let there = match place(git, git.at(&claim.root).layout()?)? {
         None => parent_home(git, std::iter::once(claim.root.as_path()))?,
         found => found,
@@ -306,7 +302,7 @@ fn around(git: &Git, own: Option<Layout>, claim: &Claim) -> Result<Option<Locate
 fn parent_home<'a>(
     git: &Git,
     mut directories: impl Iterator<Item = &'a Utf8Path>,
-) -> Result<Option<Located>, WorktreeError> {
+) -> Result<Option<Located>, Error> {
     let is_there = |root: &&Utf8Path| files::exists(&root.join(PARENT_HOME).join("HEAD"));
     let Some(root) = directories.find(is_there) else {
         return Ok(None);
@@ -347,7 +343,7 @@ fn root_of_main(
     common_dir: &Utf8Path,
     worktree: Option<String>,
     toplevel: Option<&Utf8Path>,
-) -> Result<Utf8PathBuf, WorktreeError> {
+) -> Result<Utf8PathBuf, Error> {
     if let Some(worktree) = worktree {
         return Ok(files::canonical(&common_dir.join(worktree))?);
     }

@@ -2,11 +2,12 @@
 
 use camino::Utf8Path;
 
-use super::{Repository, Worktree, WorktreeError};
+use super::{Repository, Worktree};
 use crate::disk::DiskError;
 use crate::disk::files::{self, Lock};
 use crate::disk::mode::{Applied, Doing, WriteBits, set_write_bits};
 use crate::entry::Mode;
+use crate::error::Error;
 use crate::git::index::IndexEntry;
 use crate::path::RepoPath;
 use crate::placed::{PlacedFile, PlacedKind};
@@ -83,11 +84,7 @@ impl Worktree {
     ///
     /// # Errors
     /// Fails when git or the disk does.
-    pub fn is_sparse_by(
-        &self,
-        repository: &Repository,
-        patterns: &[u8],
-    ) -> Result<bool, WorktreeError> {
+    pub fn is_sparse_by(&self, repository: &Repository, patterns: &[u8]) -> Result<bool, Error> {
         let file = self.record.admin_dir.join("info/sparse-checkout");
         let git = self.hardened_git(repository);
         let on = git.config_get_bool("core.sparseCheckout")? == Some(true);
@@ -117,7 +114,7 @@ impl Worktree {
         &self,
         repository: &Repository,
         patterns: Option<&[u8]>,
-    ) -> Result<(), WorktreeError> {
+    ) -> Result<(), Error> {
         // hooks and file watchers could have been planted in the shared configuration
         let git = self.hardened_git(repository);
         let _shared = Lock::wait(&repository.shared_lock())?;

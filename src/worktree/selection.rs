@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, HashSet};
 use bstr::BStr;
 use camino::Utf8Path;
 
-use super::WorktreeError;
 use crate::config::FileSyncConfig;
 use crate::disk::candidates::{MainPaths, find_candidates};
 use crate::disk::drift::{digest_below, drift_of, is_proven};
 use crate::disk::standing::standing;
 use crate::disk::{DiskError, files};
+use crate::error::Error;
 use crate::git::objects::ObjectFormat;
 use crate::git::{Git, GitError};
 use crate::manifest::Stat;
@@ -77,11 +77,7 @@ impl MainWorktree<'_> {
     /// # Errors
     /// Fails when git or the disk does, and when a pattern names a directory that is a link:
     /// nothing behind a link is read.
-    pub fn candidates(
-        &self,
-        patterns: &[Pattern],
-        include: bool,
-    ) -> Result<Candidates, WorktreeError> {
+    pub fn candidates(&self, patterns: &[Pattern], include: bool) -> Result<Candidates, Error> {
         let exists = |name: &str| files::exists(&self.root.join(name));
         let is_built_in = |pattern: &Pattern| *pattern.origin() == PatternOrigin::BuiltIn;
         let mut rules = None;
@@ -156,7 +152,7 @@ pub fn read_worktree_files(
     tracked: impl FnOnce() -> Result<Vec<RepoPath>, GitError>,
     placed: Placed,
     candidates: &Candidates,
-) -> Result<WorktreeFiles, WorktreeError> {
+) -> Result<WorktreeFiles, Error> {
     let mut found = WorktreeFiles {
         placed,
         ..WorktreeFiles::default()

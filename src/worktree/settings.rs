@@ -1,11 +1,12 @@
 //! Loads the config with the settings, and joins the lists of a scope.
 
-use super::WorktreeError;
 use super::repository::{CONFIG, Main, Repository};
 use crate::cli::ScopeLists;
 use crate::config::{CONFIG_PATH, Config, Located, ScopeProfile, SettingFlags, Settings};
 use crate::disk::files;
+use crate::error::Error;
 use crate::scope::{Origin, RuleList, ScopeRule};
+use crate::worktree::WorktreeFault;
 
 /// Holds the environment variables that settings may come from.
 pub type Environment = Vec<(String, String)>;
@@ -30,7 +31,7 @@ pub fn load_config(
     repository: &Repository,
     flags: &SettingFlags,
     environment: &Environment,
-) -> Result<Loaded, WorktreeError> {
+) -> Result<Loaded, Error> {
     let mut bytes = files::read(&repository.root.join(CONFIG))?;
     let is_bare = repository.main == Main::Bare && repository.inside.is_none();
     if let (None, true, Some(here)) = (&bytes, is_bare, &repository.toplevel) {
@@ -50,7 +51,7 @@ pub fn load_config_of(
     environment: &Environment,
     name: &str,
     bytes: Option<&[u8]>,
-) -> Result<Loaded, WorktreeError> {
+) -> Result<Loaded, Error> {
     let config = bytes.map(|bytes| Config::parse_bytes(name, bytes));
     let config = config.transpose()?;
     let git_config = repository.git.config_get_section("agentwt")?;
@@ -74,7 +75,7 @@ pub fn rules_of(
     profile: Option<&ScopeProfile>,
     lists: &ScopeLists,
     config_found: bool,
-) -> Result<Vec<ScopeRule>, WorktreeError> {
+) -> Result<Vec<ScopeRule>, Error> {
     let list = |list: RuleList| {
         let of_profile = profile.and_then(|profile| match list {
             RuleList::Read => profile.read.as_deref(),
@@ -89,10 +90,8 @@ pub fn rules_of(
         rules_of_list(list, of_profile, flag.as_deref(), added.as_deref())
     };
     let Some(write) = list(RuleList::Write) else {
-        return Err(WorktreeError::NoWriteList {
-            name: name.to_owned(),
-            config_found,
-        });
+        let name = name.to_owned();
+        return Err(WorktreeFault::NoWriteList { name, config_found }.into());
     };
     let mut rules = list(RuleList::Read).unwrap_or_else(everything);
     rules.extend(write);

@@ -21,6 +21,7 @@ use crate::disk::remains::{Suspect, is_newer, remove_busy_directory, remove_dead
 use crate::error::Error;
 use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::process::wait_for_gits;
+use crate::versioned::timestamp;
 
 /// How long a lock is watched that only a git for this very branch takes.
 const OWN_LOCK: Duration = Duration::from_millis(200);
@@ -46,9 +47,14 @@ pub fn intent_file(repository: &Repository, name: &WorktreeName) -> Utf8PathBuf 
 
 /// Removes what a killed `add` left: its intent says what is ours.
 ///
+/// Returns where the work is kept that somebody has done in it.
+///
 /// # Errors
 /// Fails when something of it cannot be removed; the intent then stays.
-pub fn remove_unfinished(repository: &Repository, intent: &Intent) -> Result<(), Error> {
+pub fn remove_unfinished(
+    repository: &Repository,
+    intent: &Intent,
+) -> Result<Option<Utf8PathBuf>, Error> {
     let (name, path) = (&intent.record.name, &intent.record.path);
     let unfinished = Unfinished {
         repository,
@@ -58,33 +64,33 @@ pub fn remove_unfinished(repository: &Repository, intent: &Intent) -> Result<(),
     };
     // a git that we had started may go on for a moment after we were killed
     wait_for_gits(path);
-    let left = {
+    let (kept, left) = {
         let _shared = Lock::wait_to_undo(&repository.shared_lock())?;
-        keep_work(repository, intent)?;
-        unfinished.remove()
+        (keep_work(repository, intent)?, unfinished.remove())
     };
     if left.is_empty() {
-        return Ok(files::remove_directory(&repository.record_dir(name))?);
+        files::remove_directory(&repository.record_dir(name))?;
+        return Ok(kept);
     }
     let attempt = format!("clear what a killed `add` of `{name}` left");
     Err(DiskError::new(attempt, std::io::Error::other(left.join("; "))).into())
 }
 
-/// Moves an incomplete worktree in which somebody has worked into the trash.
-fn keep_work(repository: &Repository, intent: &Intent) -> Result<(), Error> {
+/// Moves an incomplete worktree in which somebody has worked into the trash; returns its place there.
+fn keep_work(repository: &Repository, intent: &Intent) -> Result<Option<Utf8PathBuf>, Error> {
     let (name, path) = (&intent.record.name, &intent.record.path);
     if *path != repository.worktree_path(name) || !files::is_directory(path) {
-        return Ok(());
+        return Ok(None);
     }
     let admin = match intent.record.strategy {
         Strategy::Worktree => entry_of(repository, path)?,
         Strategy::Clone => None,
     };
-    if has_incomplete_work(repository, intent, admin.as_deref())? {
-        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ");
-        keep_incomplete(repository, name, admin.as_deref(), &now.to_string())?;
+    if !has_incomplete_work(repository, intent, admin.as_deref())? {
+        return Ok(None);
     }
-    Ok(())
+    let now = timestamp(Duration::ZERO);
+    keep_incomplete(repository, name, admin.as_deref(), &now).map(Some)
 }
 
 impl Unfinished<'_> {

@@ -8,7 +8,6 @@ use git_agentwt::error::Error;
 use git_agentwt::git::{SharedRunner, Trace};
 use git_agentwt::sync::{CandidateKind, Candidates, Pattern, PatternOrigin};
 use git_agentwt::worktree::Repository;
-use git_agentwt::worktree::WorktreeError;
 
 use crate::support::{TestRepo, chmod, is_root, write};
 
@@ -22,12 +21,12 @@ fn patterns(globs: &[&str]) -> Vec<Pattern> {
 }
 
 #[track_caller]
-fn find_in(dir: &Path, globs: &[&str]) -> Result<Candidates, WorktreeError> {
+fn find_in(dir: &Path, globs: &[&str]) -> Result<Candidates, Error> {
     find(dir, &patterns(globs))
 }
 
 #[track_caller]
-fn find(dir: &Path, patterns: &[Pattern]) -> Result<Candidates, WorktreeError> {
+fn find(dir: &Path, patterns: &[Pattern]) -> Result<Candidates, Error> {
     let dir = Utf8Path::from_path(dir).expect("it is UTF-8");
     let repository = Repository::find(dir, SharedRunner::default(), Trace::default());
     let repository = repository.expect("a repository");
@@ -443,7 +442,7 @@ fn a_directory_that_cannot_be_read_is_an_error_that_names_it() {
     repo.write("data/open/x", "x");
     let closed = repo.main().join("data/closed");
     chmod(&closed, 0o000);
-    let error = find_in(repo.main(), &["data/**"]).map_err(Error::from);
+    let error = find_in(repo.main(), &["data/**"]);
     let error = error.expect_err("it is closed");
     let expected = format!(
         "cannot look for files to sync in {}: Permission denied",

@@ -4,7 +4,6 @@ use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::plan::AddPlan;
 use crate::answer::copies::CopiesField;
 use crate::answer::shapes::{
     AccessCounts, BaseField, ClaimField, OwnerField, PathField, ScopeField,
@@ -109,19 +108,17 @@ impl AddAnswer {
         }
     }
 
-    /// Creates the answer for a new worktree.
-    pub fn planned(done: Done, plan: AddPlan, files: AccessCounts, synced: CopiesField) -> Self {
-        let field = |file: &ContextFile| ContextField {
-            path: PathField::from(&file.path),
-            size: file.content.len(),
-        };
-        let has_client = plan.client != Client::None;
-        Self {
-            synced: Some(synced),
-            client: has_client.then(|| plan.client.as_str()),
-            context: has_client.then(|| plan.context.iter().map(field).collect()),
-            ..Self::new(done, plan.record, files)
+    /// The answer, with the context that was written for a client.
+    pub fn with_context(mut self, client: Client, context: &[ContextFile]) -> Self {
+        if client != Client::None {
+            let field = |file: &ContextFile| ContextField {
+                path: PathField::from(&file.path),
+                size: file.content.len(),
+            };
+            self.client = Some(client.as_str());
+            self.context = Some(context.iter().map(field).collect());
         }
+        self
     }
 
     fn print_plan(&self, text: &mut Text, branch: &str, base: &str, files: &str) {

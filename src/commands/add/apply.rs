@@ -4,9 +4,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::checkout::Checkout;
 use super::clone::{self, FetchedClone};
-use super::plan::AddPlan;
 use super::plan_sync;
 use crate::cli::Add;
+use crate::client::ContextFile;
 use crate::commands::Session;
 use crate::config::Strategy;
 use crate::disk::copy::CopyError;
@@ -24,7 +24,6 @@ use crate::sync::plan::WorktreeFiles;
 use crate::sync::{Selection, SyncPlan, SyncRefusal};
 use crate::truth::tips;
 use crate::worktree::excluding::read_shown_note;
-use crate::worktree::git_error;
 use crate::worktree::ignore_rules::{self, SharedFile, WrittenIgnoreRules};
 use crate::worktree::listing::{Classified, Listing};
 use crate::worktree::placing::{Destination, Placing};
@@ -32,7 +31,7 @@ use crate::worktree::register::{Registration, read_dot_git};
 use crate::worktree::scope_edit::set_bits_of_index;
 use crate::worktree::selection::read_worktree_files;
 use crate::worktree::unfinished::{Unfinished, intent_file};
-use crate::worktree::{Intent, Record, Repository, VERSION, WorktreeError, hooks_of, to_text};
+use crate::worktree::{Intent, Record, Repository, VERSION, hooks_of, to_text};
 
 /// Holds what a worktree is created from.
 pub(super) struct Creation<'a> {
@@ -42,7 +41,8 @@ pub(super) struct Creation<'a> {
     pub home: &'a Repository,
     /// The clone of a URL, if one is to become the worktree.
     pub fetched: Option<&'a FetchedClone>,
-    pub plan: &'a AddPlan,
+    pub record: &'a Record,
+    pub context: &'a [ContextFile],
     pub scope: &'a Scope,
     pub selection: &'a Selection,
 }
@@ -55,7 +55,7 @@ impl Creation<'_> {
         classified: &Classified<'_>,
         notes: &mut Vec<String>,
     ) -> Result<(Record, SyncPlan), Error> {
-        let mut created = Created::new(self.home, &self.plan.record);
+        let mut created = Created::new(self.home, self.record);
         self.steps(classified, &mut created, notes)
             .map_err(|error| {
                 let left = created.undo(&error);
@@ -71,7 +71,7 @@ impl Creation<'_> {
         created: &mut Created<'_>,
         notes: &mut Vec<String>,
     ) -> Result<(Record, SyncPlan), Error> {
-        let (session, home, wanted) = (self.session, self.home, &self.plan.record);
+        let (session, home, wanted) = (self.session, self.home, &self.record);
         let listing = classified.listing;
         created.write_intent()?;
         created.rules = Some(ignore_rules::ensure(home)?);
@@ -138,7 +138,7 @@ impl Creation<'_> {
 
     /// The record with what is known of the worktree by now.
     fn record(&self, own: &Repository, admin_dir: Utf8PathBuf) -> Result<Record, Error> {
-        let mut record = self.plan.record.clone();
+        let mut record = self.record.clone();
         record.path = files::canonical(&record.path)?;
         if record.strategy == Strategy::Worktree {
             record.dot_git = read_dot_git(&record.path)?;
@@ -173,13 +173,13 @@ impl Creation<'_> {
         listing: &Listing,
         notes: &mut Vec<String>,
     ) -> Result<(SyncPlan, Placed), Error> {
-        let (home, record) = (self.home, &self.plan.record);
+        let (home, record) = (self.home, &self.record);
         let (root, path) = (&home.root, &record.path);
         let sync = &self.options.sync;
         let without_config = sync.no_sync || self.options.repo.is_some();
         let before = Placed::nothing(sync.globs.clone(), without_config);
         let made_by_hook = |paths: &[RepoPath]| {
-            WorktreeError::from(SyncRefusal::made_by_hook(record.name.as_str(), paths))
+            Error::from(SyncRefusal::made_by_hook(record.name.as_str(), paths))
         };
         let tracked = || {
             let paths = listing.entries.iter().map(|(path, _)| path);
@@ -193,7 +193,7 @@ impl Creation<'_> {
             other => other.into(),
         })?;
         let mut placing = Placing::new(&synced, before);
-        placing.add_context(&self.plan.context, self.scope);
+        placing.add_context(self.context, self.scope);
         if placing.is_empty() {
             return Ok((synced, Placed::default()));
         }
@@ -211,13 +211,13 @@ impl Creation<'_> {
             Some(CopyError::InTheWay {
                 path,
                 found: "a file",
-            }) => made_by_hook(std::slice::from_ref(path)).into(),
+            }) => made_by_hook(std::slice::from_ref(path)),
             _ => error,
         })?;
         let placed = done.placed.clone();
         notes.extend(done.keep());
         let mut paths: Vec<&RepoPath> = synced.files().map(|copy| &copy.path).collect();
-        paths.extend(self.plan.context.iter().map(|file| &file.path));
+        paths.extend(self.context.iter().map(|file| &file.path));
         let git = own.git.on(admin_dir, Some(path));
         notes.extend(read_shown_note(&git, path, &paths)?);
         Ok((synced, placed))
@@ -289,13 +289,13 @@ impl<'a> Created<'a> {
         let (mut left, mut shared) = (Vec::new(), Vec::new());
         if self.in_git {
             // another process has created the branch since the plan, perhaps at the same commit
-            let is_anothers = matches!(git_error(why), Some(GitError::Failed { words, .. })
+            let is_anothers = matches!(why.find::<GitError>(), Some(GitError::Failed { words, .. })
                 if words.contains("a branch named") && words.contains("already exists"));
             let unfinished = Unfinished {
                 repository: self.home,
                 intent: &self.intent,
                 branch_at: self.intent.branch_at.as_ref().filter(|_| !is_anothers),
-                git_was_killed: git_error(why).is_some_and(GitError::was_killed),
+                git_was_killed: why.find::<GitError>().is_some_and(GitError::was_killed),
             };
             left = unfinished.remove();
             shared.extend(self.config.into_iter().filter_map(SharedFile::undo));

@@ -18,9 +18,9 @@ use crate::git::checkout::{CheckoutFailure, NewWorktree, read_conversions};
 use crate::git::{Git, TraceEvent};
 use crate::manifest::{OnDisk, Stat};
 use crate::path::RepoPath;
+use crate::worktree::Repository;
 use crate::worktree::listing::Classified;
 use crate::worktree::scope_edit::write_bits;
-use crate::worktree::{Repository, WorktreeError};
 
 /// The hooks that git runs in a checkout, beside post-checkout (githooks(5)).
 const HOOKS: [&str; 2] = ["post-index-change", "reference-transaction"];
@@ -108,7 +108,7 @@ impl Checkout<'_> {
         self.session.check()?;
         let mut created = match created {
             Err(CheckoutFailure::Memory) => return Ok(None),
-            created => created.map_err(WorktreeError::from)?,
+            created => created?,
         };
         if let Some(path) = created.collisions.first() {
             notes.push(format!(
@@ -119,8 +119,7 @@ impl Checkout<'_> {
         let converted = std::mem::take(&mut created.converted);
         let changed = stats.iter().map(|stat| stat.map(|stat| stat.ctime));
         let index = created.index_bytes(changed, &self.classified.listing.trees);
-        let index = index.map_err(WorktreeError::from)?;
-        LockedFile::take(&self.admin_dir.join("index"))?.commit(&index)?;
+        LockedFile::take(&self.admin_dir.join("index"))?.commit(&index?)?;
         Ok(Some((stats, converted)))
     }
 
@@ -184,8 +183,7 @@ impl Checkout<'_> {
             return Ok(Some("objects are replaced (`git replace`)".to_owned()));
         }
         let attributes = self.classified.listing.attributes(self.own)?;
-        let conversions = read_conversions(self.admin_dir, attributes);
-        let conversions = conversions.map_err(WorktreeError::from)?;
+        let conversions = read_conversions(self.admin_dir, attributes)?;
         if conversions.from_tree {
             return Ok(Some("attributes come from another tree".to_owned()));
         }

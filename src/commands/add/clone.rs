@@ -9,7 +9,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::cli::Add;
-use crate::commands::Session;
+use crate::commands::{Session, is_nowhere};
 use crate::disk::files;
 use crate::error::Error;
 use crate::git::clone::carried;
@@ -17,9 +17,8 @@ use crate::git::refs::Ref;
 use crate::git::{Git, GitError};
 use crate::name::WorktreeName;
 use crate::refusal::Refusal;
-use crate::worktree::git_error;
 use crate::worktree::repository::{PARENT_HOME, WORKTREES};
-use crate::worktree::{Record, Repository, WorktreeError};
+use crate::worktree::{Record, Repository};
 
 /// The refs that a clone has.
 const SHARED: [&str; 3] = ["refs/heads/", "refs/remotes/", "refs/tags/"];
@@ -46,10 +45,8 @@ pub(super) fn find_home(
         Some(parent) => parent,
         None => {
             let found = session.repository_to_change();
-            match (
-                found.as_ref().err().and_then(git_error),
-                &session.parent_dir,
-            ) {
+            let nowhere = found.as_ref().err().and_then(Error::find);
+            match (nowhere, &session.parent_dir) {
                 (Some(GitError::NoRepository { .. }), Some(parent)) => parent,
                 (Some(GitError::NoRepository { dir }), None) => {
                     return Err(Refusal::NoParentDir { dir: dir.clone() }.into());
@@ -64,16 +61,14 @@ pub(super) fn find_home(
         return Err(Refusal::NoParent { path, name, url }.into());
     }
     let dir = files::canonical(&path)?;
-    let find = || session.repository_at(&dir);
-    let found = match find() {
-        Err(WorktreeError::Git(GitError::NoRepository { .. })) => {
-            let git = Git::unchecked(&dir, session.runner.clone());
-            git.version()?;
-            git.init_bare(&dir.join(PARENT_HOME))?;
-            find()?
-        }
-        found => found?,
-    };
+    let mut found = session.repository_at(&dir);
+    if found.as_ref().is_err_and(is_nowhere) {
+        let git = Git::unchecked(&dir, session.runner.clone());
+        git.version()?;
+        git.init_bare(&dir.join(PARENT_HOME))?;
+        found = session.repository_at(&dir);
+    }
+    let found = found?;
     if found.common_dir == dir.join(PARENT_HOME) {
         return Ok(found);
     }

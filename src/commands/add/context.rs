@@ -2,10 +2,9 @@
 
 use camino::Utf8Path;
 
-use super::plan::AddPlan;
 use crate::cli::ContextOptions;
-use crate::client::{self, AgentProgram, ClientRefusal, Context, Layout, PathState, Root};
-use crate::config::Choice;
+use crate::client::{self, ClientRefusal, Context, Layout, PathState, Root};
+use crate::config::{Choice as _, Client};
 use crate::disk::files;
 use crate::entry::Entry;
 use crate::error::Error;
@@ -13,7 +12,7 @@ use crate::path::{RepoPath, escape_for_terminal};
 use crate::placed::{Origin, PlacedKind};
 use crate::refusal::Refusal;
 use crate::scope::{Access, Case, EntryKind, Scope, escape_for_rule};
-use crate::worktree::{Worktree, WorktreeError};
+use crate::worktree::{Record, Worktree};
 
 /// Holds what stands in the worktree before we write there.
 #[derive(Clone, Copy, Debug)]
@@ -28,32 +27,32 @@ pub(super) struct Around<'a> {
     pub root: Root<'a>,
 }
 
-/// Plans the context files of a new worktree; none where it has no client.
-///
-/// # Errors
-/// Refuses when every file that the client reads by itself is held or excluded.
-pub(super) fn plan_context(
-    plan: &AddPlan,
-    prompt: &[u8],
-    around: &Around<'_>,
-) -> Result<Layout, ClientRefusal> {
-    let Some(client) = client::named(Choice::as_str(plan.client)) else {
-        return Ok(Layout::default());
-    };
-    let record = &plan.record;
-    let context = Context {
-        prompt,
-        name: &record.name,
-        branch: &record.branch,
-        base: &record.base.commit,
-        revision: &record.base.revision,
-        rules: &record.scope,
-        root: around.root,
-    };
-    client.layout(&context, &|path| around.state(path))
-}
-
 impl Around<'_> {
+    /// Plans the context files of a new worktree; none where it has no client.
+    ///
+    /// # Errors
+    /// Refuses when every file that the client reads by itself is held or excluded.
+    pub fn plan_context(
+        &self,
+        client: Client,
+        record: &Record,
+        prompt: &[u8],
+    ) -> Result<Layout, ClientRefusal> {
+        let Some(client) = client::named(client.as_str()) else {
+            return Ok(Layout::default());
+        };
+        let context = Context {
+            prompt,
+            name: &record.name,
+            branch: &record.branch,
+            base: &record.base.commit,
+            revision: &record.base.revision,
+            rules: &record.scope,
+            root: self.root,
+        };
+        client.layout(&context, &|path| self.state(path))
+    }
+
     /// What will stand at a path. What the scope keeps away is that first: it is not there,
     /// tracked or not.
     fn state(&self, path: &RepoPath) -> PathState {
@@ -123,8 +122,8 @@ pub(super) fn read_prompt(
     Ok(Some(bytes))
 }
 
-/// Says of a worktree that is there what became of the context that was asked for; nothing when
-/// it was made with this prompt, for this client.
+/// Says of a worktree that is there that no context is written; nothing when it was made with this
+/// prompt, for this client.
 ///
 /// # Errors
 /// Fails when the list of placed files, or one of them, cannot be read.
@@ -132,42 +131,35 @@ pub(super) fn note_on_kept_context(
     known: &Worktree,
     options: &ContextOptions,
     prompt: Option<&[u8]>,
-) -> Result<Option<String>, WorktreeError> {
-    if prompt.is_none() && options.client.is_none() {
-        return Ok(None);
-    }
+) -> Result<Option<String>, Error> {
     let placed = known.placed()?;
-    let context: Vec<&RepoPath> = placed
+    let context = placed
         .files()
         .iter()
         .filter(|file| file.origin == Origin::Context && file.kind == PlacedKind::File)
-        .map(|file| &file.path)
-        .collect();
-    let asked = options.client.as_deref().map(client::named);
-    let Some(first) = context.first() else {
-        let wants_some = !matches!(asked, Some(None));
-        return Ok(wants_some.then(|| {
-            "context is only written when a worktree is made: this one was made without".to_owned()
-        }));
-    };
-    let of_client = |asked: Option<&AgentProgram>| {
-        let files = asked.map_or(&[][..], |client| client.files);
-        context
-            .iter()
-            .all(|path| files.iter().any(|file| *path.as_bstr() == *file.path))
-    };
-    let at = |path: &RepoPath| known.record.path.join(path.to_string());
+        .map(|file| file.path.to_string());
+    let context: Vec<String> = context.collect();
+    let is_of_client = options.client.as_deref().is_none_or(|client| {
+        let files = client::named(client).map_or(&[][..], |client| client.files);
+        files.is_empty() == context.is_empty()
+            && context
+                .iter()
+                .all(|path| files.iter().any(|file| file.path == path))
+    });
     let mut has_prompt = prompt.is_none();
     for path in &context {
-        let bytes = files::read(&at(path))?.unwrap_or_default();
+        let bytes = files::read(&known.record.path.join(path))?.unwrap_or_default();
         has_prompt |= prompt.is_some_and(|prompt| bytes.starts_with(prompt));
     }
-    if has_prompt && asked.is_none_or(of_client) {
+    if has_prompt && is_of_client {
         return Ok(None);
     }
+    let what = match context.first() {
+        None => ": this one was made without".to_owned(),
+        Some(first) => format!("; that of this one is {}", known.record.path.join(first)),
+    };
     Ok(Some(format!(
-        "context is only written when a worktree is made; that of this one is {}",
-        at(first)
+        "context is only written when a worktree is made{what}"
     )))
 }
 

@@ -5,8 +5,6 @@ mod apply;
 mod checkout;
 mod clone;
 mod context;
-mod facts;
-mod overlap;
 mod plan;
 mod retry;
 
@@ -27,6 +25,7 @@ use crate::name::WorktreeName;
 use crate::path::{RepoPath, escape_for_terminal};
 use crate::refusal::Refusal;
 use crate::scope::Scope;
+use crate::scope::overlap::{notes_on, overlaps_of, refused_items};
 use crate::sync::plan::{SyncFacts, WorktreeFiles, plan as plan_copies};
 use crate::sync::{Candidates, PatternOrigin, Selection, SyncPlan, SyncRefusal};
 use crate::worktree::listing::{Classified, Listing};
@@ -34,7 +33,7 @@ use crate::worktree::repository::joined;
 use crate::worktree::selection::patterns;
 use crate::worktree::unfinished::remove_unfinished;
 use crate::worktree::{
-    Loaded, Main, Owner, Record, RecordState, Repository, Worktree, WorktreeError,
+    Loaded, Main, Owner, Record, RecordState, Repository, Worktree, WorktreeFault, worktree_scopes,
 };
 
 const AS_ROOT: &str = "you are root: read-only bits have no effect; \
@@ -72,7 +71,8 @@ fn attempt(
 ) -> Result<Outcome<AddAnswer>, Error> {
     let home = clone::find_home(session, name, options)?;
     let _one_at_a_time = Lock::wait(&home.name_lock(name))?;
-    let (known, left) = existing(&home, name, options)?;
+    let mut notes = Vec::new();
+    let known = existing(&home, name, options, &mut notes)?;
     let fetched = match (&options.repo, &known) {
         (Some(url), None) => Some(FetchedClone::create(session, &home, name, url)?),
         (Some(_) | None, _) => None,
@@ -82,31 +82,22 @@ fn attempt(
         (None, Some(known)) if options.repo.is_some() => known.readable_repository(&home),
         (None, _) => home.clone(),
     };
-    let loaded = facts::load_settings(session, &ground, options)?;
-    let facts = facts::read(
-        &ground,
-        &loaded,
-        options,
-        name,
-        known.as_ref(),
-        prompt.is_some(),
-    )?;
+    let loaded = plan::load_settings(session, &ground, options)?;
+    let wanted = plan::wanted(&ground, &loaded, options, name)?;
+    let client = plan::client(name, &loaded, prompt.is_some())?;
     if let Some(known) = &known {
-        let owner = plan::keep(&facts, &known.record)?;
+        let owner = plan::keep(&ground, &loaded, options, &wanted, &known.record)?;
         return keep(&home, known, owner, options, prompt, attempts);
     }
-    let mut plan = plan::create(&facts)?;
-    let scope = Scope::compile(plan.record.scope.clone(), ground.case()?).map_err(Error::from)?;
-    let listing = Listing::read(&ground, &plan.record.checked_out)?;
+    let mut record = plan::plan_new(&ground, &loaded, options, wanted)?;
+    let scope = Scope::compile(record.scope.clone(), ground.case()?)?;
+    let listing = Listing::read(&ground, &record.checked_out)?;
     // another repository's files are not those of the worktrees here
     let around = fetched.is_none().then_some(&home);
-    let (classified, mut notes, overlaps) = classify(around, name, &scope, &listing, options);
-    notes.extend(left);
-    notes.extend(overlaps?);
+    let classified = classify(around, name, &scope, &listing, options, &mut notes)?;
     let selection = select(session, &home, &loaded, options, &mut notes)?;
     let there = WorktreeFiles::tracking(listing.entries.iter().map(|(path, _)| path));
-    let synced = plan_sync(&home, &plan.record, &scope, &selection, &there);
-    let mut synced = synced.map_err(WorktreeError::from)?;
+    let mut synced = plan_sync(&home, &record, &scope, &selection, &there)?;
     let copied: Vec<RepoPath> = synced.copy.iter().map(|one| one.path.clone()).collect();
     let around = Around {
         scope: &scope,
@@ -117,13 +108,12 @@ fn attempt(
             Main::Bare => Root::Bare(&home.root),
         },
     };
-    let layout = context::plan_context(&plan, prompt.unwrap_or_default(), &around)?;
-    plan.context = layout.files;
-    notes.extend(layout.notes);
-    notes.extend(facts::behind_upstream(&ground, &plan.record)?);
+    let context = around.plan_context(client, &record, prompt.unwrap_or_default())?;
+    notes.extend(context.notes);
+    notes.extend(plan::behind_upstream(&ground, &record)?);
     notes.extend(session.is_root.then(|| AS_ROOT.to_owned()));
     if let Some((claim, note)) = attempts.take_claim(&home)? {
-        plan.record.claim = Some(claim);
+        record.claim = Some(claim);
         notes.push(note);
     }
     let mut done = Done::Planned;
@@ -133,64 +123,71 @@ fn attempt(
             options,
             home: &home,
             fetched: fetched.as_ref(),
-            plan: &plan,
+            record: &record,
+            context: &context.files,
             scope: &scope,
             selection: &selection,
         };
-        (plan.record, synced) = creation.apply(&classified, &mut notes)?;
+        (record, synced) = creation.apply(&classified, &mut notes)?;
         done = Done::Made;
     }
-    let (files, synced) = (classified.counts(), CopiesField::from(&synced));
+    let mut answer = AddAnswer::new(done, record, classified.counts());
+    answer.synced = Some(CopiesField::from(&synced));
     Ok(Outcome {
         notes,
-        ..Outcome::done(AddAnswer::planned(done, plan, files, synced))
+        ..Outcome::done(answer.with_context(client, &context.files))
     })
 }
 
-/// Loads the worktree of this name, if it exists. What a killed `add` left is removed; it may have
-/// been the undo of a removal, and that is noted.
+/// Loads the worktree of this name, if it exists. What a killed `add` left is removed; work in it is
+/// kept in the trash.
 fn existing(
     home: &Repository,
     name: &WorktreeName,
     options: &Add,
-) -> Result<(Option<Worktree>, Option<String>), Error> {
+    notes: &mut Vec<String>,
+) -> Result<Option<Worktree>, Error> {
     let intent = match RecordState::read(home, name)? {
-        RecordState::Complete(known) => return Ok((Some(*known), None)),
-        RecordState::Missing => return Ok((None, None)),
+        RecordState::Complete(known) => return Ok(Some(*known)),
+        RecordState::Missing => return Ok(None),
         RecordState::Incomplete(intent) => intent,
     };
     // we hold the lock of the name, so the process that wrote the intent is gone
     if options.dry_run {
         let name = name.to_string();
-        return Err(WorktreeError::Incomplete { name }.into());
+        return Err(WorktreeFault::Incomplete { name }.into());
     }
-    remove_unfinished(home, &intent)?;
-    let all = crate::worktree::trash::list(home)?;
-    let is_kept = all.iter().any(|one| one.name == *name);
-    let note = is_kept.then(|| {
-        format!(
-            "a removed worktree of this name is kept; to have it instead of the new one: git agentwt remove {name} && git agentwt remove --undo {name}"
-        )
-    });
-    Ok((None, note))
+    let kept = remove_unfinished(home, &intent)?;
+    let note = |place| format!("an `add` of `{name}` was killed; the work in it is kept: {place}");
+    notes.extend(kept.map(note));
+    Ok(None)
 }
 
-/// The access to each file, advice for the author of the scope, and what other worktrees of the
-/// repository around may write as well.
+/// The access to each file. Notes advice for the author of the scope, and what other worktrees of the
+/// repository around may write as well: two that are created at the same moment do not see each other.
 fn classify<'l>(
     around: Option<&Repository>,
     name: &WorktreeName,
     scope: &Scope,
     listing: &'l Listing,
     options: &Add,
-) -> (Classified<'l>, Vec<String>, Result<Vec<String>, Error>) {
+    notes: &mut Vec<String>,
+) -> Result<Classified<'l>, Error> {
     std::thread::scope(|threads| {
         let covered = threads.spawn(|| listing.coverage(scope));
         let classified = listing.classify(scope);
-        let check = |around| overlap::check(around, name, scope, &classified, options);
-        let overlaps = around.map_or_else(|| Ok(Vec::new()), check);
-        let (_, advice) = joined(covered);
-        (classified, advice, overlaps)
+        let others = around.map(|home| worktree_scopes(home, Some(name)));
+        let mut overlaps = Vec::new();
+        if let Some(others) = others.transpose()?.filter(|others| !others.is_empty()) {
+            overlaps = overlaps_of(scope, &others, &classified.writable());
+        }
+        if options.exclusive && !overlaps.is_empty() {
+            let (name, items) = (name.to_string(), refused_items(&overlaps));
+            return Err(Refusal::Overlap { name, items }.into());
+        }
+        notes.extend(joined(covered).1);
+        notes.extend(notes_on(&overlaps));
+        Ok(classified)
     })
 }
 
@@ -261,7 +258,7 @@ fn keep(
     let (name, path) = (&record.name, &record.path);
     if !files::is_directory(path) {
         let (name, path) = (name.to_string(), path.clone());
-        return Err(WorktreeError::NoDirectory { name, path }.into());
+        return Err(WorktreeFault::NoDirectory { name, path }.into());
     }
     let mut notes = Vec::new();
     notes.extend(context::note_on_kept_context(

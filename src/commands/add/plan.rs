@@ -1,144 +1,230 @@
-//! Decides what `add` creates; pure.
+//! Decides what `add` records, or why it refuses.
 
-use camino::Utf8PathBuf;
-
-use crate::client::ContextFile;
-use crate::config::{Choice as _, Client, SetBy, Setting};
-use crate::name::CommitId;
+use crate::cli::{Add, ProgramOptions};
+use crate::commands::Session;
+use crate::config::{Choice as _, Client, SetBy, SettingFlags, Strategy};
+use crate::disk::files;
+use crate::error::Error;
+use crate::git::refs::Ref;
+use crate::git::worktree::WorktreeEntry;
+use crate::name::{BranchName, CommitId, WorktreeName};
+use crate::process;
 use crate::refusal::Refusal;
 use crate::scope::{ScopeRule, escape_for_rule};
-use crate::worktree::{Alive, Owner, Record};
+use crate::worktree::{Alive, Loaded, Owner, Record, Repository, load_config, names, rules_of};
 
-/// Holds what `add` decides on.
-#[derive(Clone, Debug)]
-pub struct AddFacts {
-    /// What would be recorded, with the branch; the base is that of the facts below.
-    pub wanted: Record,
-    /// What is at the path of the worktree.
-    pub path_state: PathState,
-    /// Another name that differs only in case, as some file systems cannot tell them apart.
-    pub similar_name: Option<String>,
-    /// Whether the branch was named (`--branch`).
-    pub is_branch_named: bool,
-    /// The state of the branch.
-    pub branch: BranchState,
-    /// What the worktree starts from.
-    pub base: BaseFacts,
-    /// The layer that set the strategy.
-    pub strategy_set_by: SetBy,
-    /// The agent program, if one was named.
-    pub client: Option<Setting<Client>>,
-    /// Whether there is a prompt.
-    pub has_prompt: bool,
-    /// Who owns the worktree, and who asks for it.
-    pub owner: OwnerFacts,
+/// Loads the config with the settings; another repository has only the scope profiles that are
+/// named, and its own default base.
+pub(super) fn load_settings(
+    session: &Session,
+    repository: &Repository,
+    options: &Add,
+) -> Result<Loaded, Error> {
+    let strategy = match &options.repo {
+        Some(_) => Some(Strategy::Clone),
+        None => options.strategy.as_deref().and_then(Strategy::parse),
+    };
+    let flags = SettingFlags {
+        base: options.base.clone(),
+        scope: options.scope.profile.clone(),
+        client: options.context.client.as_deref().and_then(Client::parse),
+        strategy,
+        ..SettingFlags::default()
+    };
+    let mut loaded = load_config(repository.home(), &flags, &session.environment)?;
+    if options.repo.is_some() && options.base.is_none() {
+        loaded.settings.base = None;
+    }
+    Ok(loaded)
 }
 
-/// Says what is at the path of the worktree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PathState {
-    /// Nothing.
-    Free,
-    /// A file or directory.
-    Taken,
-    /// A worktree that git knows, whether its directory exists or not.
-    Worktree,
-}
-
-/// Says what is known of the branch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BranchState {
-    /// The branch can be created.
-    Free,
-    /// Git does not accept the name.
-    Invalid,
-    /// The branch exists, and was not named.
-    Exists,
-    /// This branch is in the way: one is the directory of the other.
-    Blocked(String),
-    /// The branch exists at this commit and was named.
-    Named(CommitId),
-    /// The branch was named and is checked out in this worktree.
-    Held(Utf8PathBuf),
-}
-
-/// Holds what is known of the base.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BaseFacts {
-    /// The revision; none when none was named and the main worktree is on no branch.
-    pub revision: Option<String>,
-    /// The layer that named it.
-    pub set_by: SetBy,
-    /// Its commit.
-    pub commit: Option<CommitId>,
-    /// Whether the base is the main worktree's own branch, which has no commit.
-    pub unborn: bool,
-    /// With an existing branch: whether the base is an ancestor of that branch.
-    pub is_ancestor: bool,
-}
-
-/// Holds what is known of the owner of a worktree, and of the owner that asks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OwnerFacts {
-    /// The owner that asks.
-    pub asked: Option<Owner>,
-    /// Whether a recorded owner gives way (`--take-over`).
-    pub gives_way: bool,
-    /// The recorded owner, and whether it is alive.
-    pub recorded: Option<(Owner, Alive)>,
-    /// The processes that work in the worktree, without our own and the one that asks.
-    pub inside: Vec<u32>,
-}
-
-/// Holds what `add` will create.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AddPlan {
-    /// The record as far as it is known.
-    pub record: Record,
-    /// The agent program that the context is for.
-    pub client: Client,
-    /// The files that tell the agent program its task: see [`super::context`].
-    pub context: Vec<ContextFile>,
-}
-
-/// Decides what `add` creates.
+/// Plans the record that was asked for, as far as the repository does not matter.
 ///
 /// # Errors
-/// Refuses what would touch something that is not ours, or what was not named.
-pub fn create(facts: &AddFacts) -> Result<AddPlan, Refusal> {
-    let client = client(facts)?;
-    let name = facts.wanted.name.to_string();
-    if let Some(other) = facts.similar_name.clone() {
-        return Err(Refusal::SimilarName { name, other });
+/// Fails when the config or the options have no write list.
+pub(super) fn wanted(
+    repository: &Repository,
+    loaded: &Loaded,
+    options: &Add,
+    name: &WorktreeName,
+) -> Result<Record, Error> {
+    let settings = &loaded.settings;
+    let mut profile = None;
+    if options.repo.is_none() || options.scope.profile.is_some() {
+        profile = settings.profile(&loaded.config)?;
     }
-    let path = facts.wanted.path.clone();
-    match facts.path_state {
-        PathState::Free => {}
-        PathState::Taken => return Err(Refusal::PathTaken { name, path }),
-        PathState::Worktree => return Err(Refusal::ForeignWorktree { name, path }),
-    }
-    let mut record = facts.wanted.clone();
-    let tip = branch_tip(facts)?;
-    (record.base.commit, record.base.revision) = base(facts, tip.as_ref())?;
-    record.branch_made = tip.is_none();
-    record.checked_out = tip.unwrap_or_else(|| record.base.commit.clone());
-    record.owner.clone_from(&facts.owner.asked);
-    Ok(AddPlan {
-        record,
-        client,
-        context: Vec::new(),
+    let config_found = loaded.found && options.repo.is_none();
+    let branch = match &options.branch {
+        Some(text) => text.strip_prefix("refs/heads/").unwrap_or(text).to_owned(),
+        None => format!("{}{name}", settings.branch_prefix.value),
+    };
+    let path = repository.worktree_path(name);
+    Ok(Record {
+        branch: BranchName::from_git(branch),
+        strategy: settings.strategy.value,
+        on_violation: settings.on_violation.value,
+        profile: profile.map(|_| settings.scope.value.clone()),
+        scope: rules_of(name.as_str(), profile, &options.scope, config_found)?,
+        owner: asked_owner(&options.programs)?,
+        ..Record::new(name.clone(), path, Session::now())
     })
 }
 
+/// The owner that asks.
+fn asked_owner(options: &ProgramOptions) -> Result<Option<Owner>, Refusal> {
+    let Some(id) = &options.owner else {
+        return Ok(None);
+    };
+    let pid = options.owner_pid;
+    let asked = Owner::new(id, pid, Session::now());
+    let missing = || Refusal::NoSuchProcess {
+        pid: pid.unwrap_or_default(),
+    };
+    asked.ok_or_else(missing).map(Some)
+}
+
 /// The agent program: a prompt that no program reads would be lost without a word.
-fn client(facts: &AddFacts) -> Result<Client, Refusal> {
-    let client = facts.client.as_ref().map_or(Client::None, |set| set.value);
-    if client == Client::None && facts.has_prompt {
-        let name = facts.wanted.name.to_string();
-        let set_by = facts.client.as_ref().map(|set| set.set_by.to_string());
+pub(super) fn client(
+    name: &WorktreeName,
+    loaded: &Loaded,
+    has_prompt: bool,
+) -> Result<Client, Refusal> {
+    let setting = loaded.settings.client.as_ref();
+    let client = setting.map_or(Client::None, |set| set.value);
+    if client == Client::None && has_prompt {
+        let set_by = setting.map(|set| set.set_by.to_string());
+        let name = name.to_string();
         return Err(Refusal::NoClient { name, set_by });
     }
     Ok(client)
+}
+
+/// Plans a new worktree: its branch and base.
+///
+/// # Errors
+/// Refuses what would touch something that is not ours, or what was not named.
+pub(super) fn plan_new(
+    repository: &Repository,
+    loaded: &Loaded,
+    options: &Add,
+    mut record: Record,
+) -> Result<Record, Error> {
+    let (name, path) = (record.name.to_string(), record.path.clone());
+    // some file systems cannot tell names apart that differ only in case
+    let is_similar =
+        |other: &WorktreeName| other.as_str() != name && other.as_str().eq_ignore_ascii_case(&name);
+    if let Some(other) = names(repository)?.into_iter().find(is_similar) {
+        let other = other.to_string();
+        return Err(Refusal::SimilarName { name, other }.into());
+    }
+    let worktrees = repository.worktrees()?;
+    if worktrees.iter().any(|entry| entry.path == path) {
+        return Err(Refusal::ForeignWorktree { name, path }.into());
+    }
+    if files::exists(&path) {
+        return Err(Refusal::PathTaken { name, path }.into());
+    }
+    let tip = branch_tip(repository, &record, options.branch.is_some(), &worktrees)?;
+    (record.base.commit, record.base.revision) = base(repository, loaded, &record, tip.as_ref())?;
+    record.branch_made = tip.is_none();
+    record.checked_out = tip.unwrap_or_else(|| record.base.commit.clone());
+    Ok(record)
+}
+
+/// The tip of a branch that exists and was named; none for a branch that is to be created.
+fn branch_tip(
+    repository: &Repository,
+    wanted: &Record,
+    is_named: bool,
+    worktrees: &[WorktreeEntry],
+) -> Result<Option<CommitId>, Error> {
+    let git = &repository.git;
+    let (branch, full) = (wanted.branch.to_string(), wanted.branch.full_ref());
+    if let Some(tip) = git.rev_parse_commit(&full)? {
+        let holds = |entry: &&WorktreeEntry| entry.branch.as_deref() == Some(full.as_str());
+        if !is_named {
+            let name = wanted.name.to_string();
+            return Err(Refusal::BranchExists { name, branch }.into());
+        }
+        return match worktrees.iter().find(holds) {
+            // a clone has a branch of its own under that name
+            Some(holder) if wanted.strategy == Strategy::Worktree => {
+                let path = holder.path.clone();
+                Err(Refusal::BranchHeld { branch, path }.into())
+            }
+            Some(_) | None => Ok(Some(tip)),
+        };
+    }
+    if !git.check_branch_name(&branch) {
+        return Err(Refusal::InvalidBranch { branch }.into());
+    }
+    // a branch `a` and a branch `a/b` cannot both be: one is a file where the other is a directory
+    let above = branch.match_indices('/');
+    let mut asked: Vec<String> = above
+        .map(|(at, _)| format!("refs/heads/{}", &branch[..at]))
+        .collect();
+    let below = format!("{full}/");
+    asked.push(below.clone());
+    let asked: Vec<&str> = asked.iter().map(String::as_str).collect();
+    let blocks = |found: &Ref| {
+        found.name.starts_with(below.as_bytes()) || asked.iter().any(|name| found.name == *name)
+    };
+    match git.for_each_ref(&asked)?.into_iter().find(blocks) {
+        None => Ok(None),
+        Some(found) => {
+            let other = found.name.to_string();
+            let other = other.trim_start_matches("refs/heads/").to_owned();
+            Err(Refusal::BranchBlocked { branch, other }.into())
+        }
+    }
+}
+
+/// The base, and the revision that named it. An existing branch starts at its tip, unless a base
+/// was asked for.
+fn base(
+    repository: &Repository,
+    loaded: &Loaded,
+    record: &Record,
+    tip: Option<&CommitId>,
+) -> Result<(CommitId, String), Error> {
+    let (git, name) = (&repository.git, record.name.to_string());
+    let setting = loaded.settings.base.as_ref();
+    let head = git.symbolic_ref_head()?;
+    let own = head.as_deref();
+    let own = own.map(|name| name.strip_prefix("refs/heads/").unwrap_or(name));
+    let revision = setting.map(|setting| setting.value.as_str()).or(own);
+    if let (Some(tip), false) = (tip, is_base_asked(loaded)) {
+        return Ok((tip.clone(), revision.unwrap_or(tip.as_str()).to_owned()));
+    }
+    // the main worktree's own branch in full: a tag may have the same name
+    let full = setting.map(|setting| &setting.value).or(head.as_ref());
+    let (Some(revision), Some(full)) = (revision.map(ToOwned::to_owned), full) else {
+        return Err(Refusal::NoDefaultBase { name }.into());
+    };
+    let Some(commit) = git.rev_parse_commit(full)? else {
+        if own == Some(&*revision) && git.rev_parse_commit("HEAD")?.is_none() {
+            return Err(Refusal::Unborn { name }.into());
+        }
+        let set_by = setting.map_or(SetBy::Default, |setting| setting.set_by);
+        let set_by = set_by.to_string();
+        return Err(Error::from(Refusal::UnknownBase {
+            name,
+            revision,
+            set_by,
+        }));
+    };
+    if let Some(tip) = tip
+        && !git.is_ancestor(&commit, tip)?
+    {
+        let (branch, base) = (record.branch.to_string(), commit.short().to_owned());
+        return Err(Refusal::BaseNotAncestor { branch, base }.into());
+    }
+    Ok((commit, revision))
+}
+
+fn is_base_asked(loaded: &Loaded) -> bool {
+    let setting = loaded.settings.base.as_ref();
+    setting.is_some_and(|setting| matches!(setting.set_by, SetBy::Flag(_)))
 }
 
 /// Decides whether a worktree of this name is kept, and its new owner. The same name and scope again
@@ -146,61 +232,85 @@ fn client(facts: &AddFacts) -> Result<Client, Refusal> {
 ///
 /// # Errors
 /// Refuses a worktree that is not as asked for, or that another owner has.
-pub fn keep(facts: &AddFacts, existing: &Record) -> Result<Option<Owner>, Refusal> {
-    client(facts)?;
-    let (name, wanted) = (existing.name.to_string(), &facts.wanted);
-    let owner = new_owner(existing, &facts.owner)?;
-    let is_base_asked = matches!(facts.base.set_by, SetBy::Flag(_));
-    if is_base_asked && facts.base.commit.as_ref() != Some(&existing.base.commit) {
-        let what = format!("base is {}", existing.base.commit.short());
-        return Err(Refusal::Differs { name, what });
+pub(super) fn keep(
+    repository: &Repository,
+    loaded: &Loaded,
+    options: &Add,
+    wanted: &Record,
+    existing: &Record,
+) -> Result<Option<Owner>, Error> {
+    let name = existing.name.to_string();
+    let programs = &options.programs;
+    let take_over = programs.take_over;
+    let owner = new_owner(
+        existing,
+        wanted.owner.as_ref(),
+        take_over,
+        Owner::alive,
+        || {
+            let ours = process::ancestors();
+            let is_other = |pid: &u32| programs.owner_pid != Some(*pid) && !ours.contains(pid);
+            let inside = process::inside(&existing.path).unwrap_or_default();
+            let inside = inside.into_iter().map(|one| one.pid);
+            inside.filter(is_other).collect()
+        },
+    )?;
+    let settings = &loaded.settings;
+    let mut what = None;
+    if let Some(base) = settings.base.as_ref().filter(|_| is_base_asked(loaded))
+        && repository.git.rev_parse_commit(&base.value)?.as_ref() != Some(&existing.base.commit)
+    {
+        what = Some(format!("base is {}", existing.base.commit.short()));
+    } else if options.branch.is_some() && wanted.branch != existing.branch {
+        what = Some(format!("branch is `{}`", existing.branch));
+    } else if matches!(settings.strategy.set_by, SetBy::Flag(_))
+        && wanted.strategy != existing.strategy
+    {
+        what = Some(format!("strategy is `{}`", existing.strategy.as_str()));
     }
-    if facts.is_branch_named && wanted.branch != existing.branch {
-        let what = format!("branch is `{}`", existing.branch);
-        return Err(Refusal::Differs { name, what });
-    }
-    let is_strategy_asked = matches!(facts.strategy_set_by, SetBy::Flag(_));
-    if is_strategy_asked && wanted.strategy != existing.strategy {
-        let what = format!("strategy is `{}`", existing.strategy.as_str());
-        return Err(Refusal::Differs { name, what });
+    if let Some(what) = what {
+        return Err(Refusal::Differs { name, what }.into());
     }
     let difference = difference(&existing.scope, &wanted.scope);
-    if difference.is_empty() {
-        Ok(owner)
-    } else {
-        Err(Refusal::AnotherScope { name, difference })
+    if !difference.is_empty() {
+        return Err(Refusal::AnotherScope { name, difference }.into());
     }
+    Ok(owner)
 }
 
-/// Decides which owner is recorded from now on; none when the record is right as it is.
-fn new_owner(existing: &Record, facts: &OwnerFacts) -> Result<Option<Owner>, Refusal> {
-    let Some(asked) = &facts.asked else {
+/// Decides which owner is recorded from now on; none when the record is right as it is. `inside` are
+/// the processes that work in the worktree, without our own and the one that asks.
+fn new_owner(
+    existing: &Record,
+    asked: Option<&Owner>,
+    take_over: bool,
+    alive: impl Fn(&Owner) -> Alive,
+    inside: impl FnOnce() -> Vec<u32>,
+) -> Result<Option<Owner>, Refusal> {
+    let Some(asked) = asked.cloned() else {
         return Ok(None);
     };
     let (name, path) = (existing.name.to_string(), existing.path.clone());
-    match &facts.recorded {
+    let recorded = existing.owner.as_ref().map(|owner| (owner, alive(owner)));
+    match recorded {
         Some((recorded, alive)) if recorded.id == asked.id => {
             // its process counts from now on; without a new process, one that runs stays
-            let is_known = asked.process.is_some() || *alive == Alive::No;
+            let is_known = asked.process.is_some() || alive == Alive::No;
             let since = recorded.since.clone();
-            let now = Owner {
-                since,
-                ..asked.clone()
-            };
+            let now = Owner { since, ..asked };
             Ok((is_known && now != *recorded).then_some(now))
         }
-        _ if facts.gives_way => Ok(Some(asked.clone())),
-        Some((recorded, alive @ (Alive::Yes | Alive::Unknown))) => Err(Refusal::OwnedByAnother {
+        _ if take_over => Ok(Some(asked)),
+        Some((owner, alive @ (Alive::Yes | Alive::Unknown))) => Err(Refusal::OwnedByAnother {
             name,
-            owner: Box::new(recorded.clone()),
-            alive: *alive,
-            asked: asked.id.clone(),
+            owner: Box::new(owner.clone()),
+            alive,
+            asked: asked.id,
         }),
-        _ if facts.inside.is_empty() => Ok(Some(asked.clone())),
-        _ => {
-            let pids = facts.inside.clone();
-            Err(Refusal::StillRunning { name, path, pids })
-        }
+        _ended => match inside() {
+            pids if pids.is_empty() => Ok(Some(asked)),
+            pids => Err(Refusal::StillRunning { name, path, pids }),
+        },
     }
 }
 
@@ -217,59 +327,37 @@ fn difference(recorded: &[ScopeRule], asked: &[ScopeRule]) -> Vec<String> {
     [only(recorded, asked, '-'), only(asked, recorded, '+')].concat()
 }
 
-/// The base, and the revision that named it. An existing branch starts at its tip, unless a base
-/// was asked for.
-fn base(facts: &AddFacts, tip: Option<&CommitId>) -> Result<(CommitId, String), Refusal> {
-    let base = facts.base.clone();
-    let name = facts.wanted.name.to_string();
-    let is_asked = matches!(base.set_by, SetBy::Flag(_));
-    if let (Some(tip), false) = (tip, is_asked) {
-        return Ok((
-            tip.clone(),
-            base.revision.unwrap_or_else(|| tip.to_string()),
-        ));
-    }
-    if base.unborn {
-        return Err(Refusal::Unborn { name });
-    }
-    let Some(revision) = base.revision else {
-        return Err(Refusal::NoDefaultBase { name });
+/// Says by how many commits a base is behind its upstream; nothing when it has none or is not.
+pub(super) fn behind_upstream(
+    repository: &Repository,
+    record: &Record,
+) -> Result<Option<String>, Error> {
+    let (git, revision) = (&repository.git, &record.base.revision);
+    let branch = format!("refs/heads/{revision}");
+    let Some(upstream) = git.upstream(&branch)? else {
+        return Ok(None);
     };
-    let Some(commit) = base.commit else {
-        let set_by = base.set_by.to_string();
-        return Err(Refusal::UnknownBase {
-            name,
-            revision,
-            set_by,
-        });
+    // the tip of an existing branch is a base of its own
+    let is_tip = git.rev_parse_commit(&branch)?.as_ref() == Some(&record.base.commit);
+    let Some(tip) = git.rev_parse_commit(&upstream)?.filter(|_| is_tip) else {
+        return Ok(None);
     };
-    if tip.is_some() && !base.is_ancestor {
-        let (branch, base) = (facts.wanted.branch.to_string(), commit.short().to_owned());
-        return Err(Refusal::BaseNotAncestor { branch, base });
-    }
-    Ok((commit, revision))
-}
-
-/// The tip of a branch that exists; none for a branch that is to be created.
-fn branch_tip(facts: &AddFacts) -> Result<Option<CommitId>, Refusal> {
-    let (name, branch) = (
-        facts.wanted.name.to_string(),
-        facts.wanted.branch.to_string(),
-    );
-    match facts.branch.clone() {
-        BranchState::Free => Ok(None),
-        BranchState::Named(tip) => Ok(Some(tip)),
-        BranchState::Invalid => Err(Refusal::InvalidBranch { branch }),
-        BranchState::Exists => Err(Refusal::BranchExists { name, branch }),
-        BranchState::Blocked(other) => Err(Refusal::BranchBlocked { branch, other }),
-        BranchState::Held(path) => Err(Refusal::BranchHeld { branch, path }),
-    }
+    let commits = match git.rev_list_count(&record.base.commit, &tip)? {
+        0 => return Ok(None),
+        1 => "1 commit".to_owned(),
+        count => format!("{count} commits"),
+    };
+    let short = upstream.strip_prefix("refs/remotes/");
+    let short = short.or_else(|| upstream.strip_prefix("refs/heads/"));
+    let upstream = short.unwrap_or(&upstream);
+    Ok(Some(format!(
+        "`{revision}` is {commits} behind `{upstream}`; to start from there: --base {upstream}"
+    )))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::name::WorktreeName;
     use crate::worktree::OwnerProcess;
 
     fn owner(id: &str, pid: Option<u32>, since: &str) -> Owner {
@@ -284,36 +372,50 @@ mod tests {
         }
     }
 
-    fn decided(facts: &OwnerFacts) -> Result<Option<Owner>, Refusal> {
+    /// What is decided of a worktree that has this owner, by a program that may take it over.
+    struct Facts {
+        asked: Option<Owner>,
+        recorded: Option<(Owner, Alive)>,
+        inside: Vec<u32>,
+        take_over: bool,
+    }
+
+    fn decided(facts: &Facts) -> Result<Option<Owner>, Refusal> {
         let name = WorktreeName::parse("task-5").expect("a name");
-        let existing = Record::new(name, "/r/x".into(), "then".to_owned());
-        new_owner(&existing, facts)
+        let mut existing = Record::new(name, "/r/x".into(), "then".to_owned());
+        let alive = facts.recorded.as_ref().map(|(_, alive)| *alive);
+        existing.owner = facts.recorded.clone().map(|(owner, _)| owner);
+        let (asked, inside) = (facts.asked.as_ref(), || facts.inside.clone());
+        let alive = |_: &Owner| alive.expect("because there is an owner");
+        new_owner(&existing, asked, facts.take_over, alive, inside)
     }
 
     #[test]
     fn nobody_who_does_not_say_who_it_is_changes_the_owner() {
-        let recorded = Some((owner("one", Some(1), "then"), Alive::Yes));
-        let facts = OwnerFacts {
-            recorded,
+        let facts = Facts {
+            asked: None,
+            recorded: Some((owner("one", Some(1), "then"), Alive::Yes)),
             inside: vec![3],
-            ..OwnerFacts::default()
+            take_over: false,
         };
         assert_eq!(decided(&facts), Ok(None));
     }
 
     #[test]
     fn another_owner_stays_unless_it_has_ended() {
-        let mut facts = OwnerFacts {
+        let mut facts = Facts {
             asked: Some(owner("two", Some(2), "now")),
-            ..OwnerFacts::default()
+            recorded: None,
+            inside: Vec::new(),
+            take_over: false,
         };
         for alive in [Alive::Yes, Alive::Unknown] {
             facts.recorded = Some((owner("one", Some(1), "then"), alive));
             let refused = decided(&facts);
             assert!(matches!(refused, Err(Refusal::OwnedByAnother { .. })));
-            facts.gives_way = true;
+            facts.take_over = true;
             assert_eq!(decided(&facts), Ok(facts.asked.clone()));
-            facts.gives_way = false;
+            facts.take_over = false;
         }
         facts.recorded = Some((owner("one", Some(1), "then"), Alive::No));
         assert_eq!(decided(&facts), Ok(facts.asked.clone()));
@@ -322,17 +424,17 @@ mod tests {
         facts.inside = vec![17];
         let refused = decided(&facts);
         assert!(matches!(refused, Err(Refusal::StillRunning { .. })));
-        facts.gives_way = true;
+        facts.take_over = true;
         assert_eq!(decided(&facts), Ok(facts.asked.clone()));
     }
 
     #[test]
     fn the_same_owner_is_written_down_with_its_new_process() {
-        let mut facts = OwnerFacts {
+        let mut facts = Facts {
             asked: Some(owner("one", Some(2), "now")),
             recorded: Some((owner("one", Some(1), "then"), Alive::No)),
             inside: vec![17],
-            ..OwnerFacts::default()
+            take_over: false,
         };
         assert_eq!(decided(&facts), Ok(Some(owner("one", Some(2), "then"))));
         facts.asked = Some(owner("one", None, "now"));

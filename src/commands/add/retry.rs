@@ -13,9 +13,9 @@ use crate::name::WorktreeName;
 use crate::path::escape_for_terminal;
 use crate::process::{CommandProber, Ownership, Question, SharedProber};
 use crate::refusal::Refusal;
-use crate::worktree::claims::{Claims, TakenClaim, holder};
+use crate::worktree::claims::{Claims, TakenClaim, holder, is_lost};
 use crate::worktree::error::ClaimError;
-use crate::worktree::{HeldClaim, Record, Repository, git_error};
+use crate::worktree::{HeldClaim, Record, Repository};
 
 /// How often a signal is looked for during a pause.
 const TICK: Duration = Duration::from_millis(20);
@@ -141,8 +141,8 @@ impl Attempts<'_> {
         if let Some((claims, taken)) = &self.claim
             && let Err(error) = claims.check_ours(&taken.held)
         {
-            if error.is_lost() {
-                return Err(error.into());
+            if is_lost(&error) {
+                return Err(error);
             }
             unknown("the claim", &error.to_string());
         }
@@ -246,7 +246,7 @@ fn passes(error: &Error) -> bool {
                 | Refusal::StillRunning { .. }
         );
     }
-    matches!(git_error(error), Some(GitError::Failed { words, .. })
+    matches!(error.find::<GitError>(), Some(GitError::Failed { words, .. })
         if PASSING_WORDS.iter().any(|text| words.contains(text)))
 }
 

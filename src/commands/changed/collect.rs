@@ -20,7 +20,7 @@ use crate::refusal::Refusal;
 use crate::scope::{Access, EntryKind};
 use crate::truth::commits::touched;
 use crate::truth::{Effort, Survey, Terms, collect_with};
-use crate::worktree::{Repository, Worktree, WorktreeError};
+use crate::worktree::{Repository, Worktree, WorktreeFault};
 
 /// Says what is to be collected; the default is the net set of the worktree that we are in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -110,17 +110,17 @@ fn find(
         Ok(known) => return Ok(Some((known.readable_repository(&repository), known))),
         Err(error) => error,
     };
-    let wrong_name = match &error {
+    let wrong_name = match error.find() {
         // with a directory of that name, it is the record that is gone
-        WorktreeError::UnknownWorktree { name, .. } => !WorktreeName::parse(name)
+        Some(WorktreeFault::UnknownWorktree { name, .. }) => !WorktreeName::parse(name)
             .is_ok_and(|name| files::exists(&repository.worktree_path(&name))),
-        WorktreeError::NotInWorktree { .. } => true,
+        Some(WorktreeFault::NotInWorktree { .. }) => true,
         _others => false,
     };
     if wrong_name {
-        return Err(error.into());
+        return Err(error);
     }
-    Ok(effort.or(Err(error), || None)?)
+    effort.or(Err(error), || None)
 }
 
 /// Resolves the other base that was asked for.
@@ -150,7 +150,7 @@ fn read(
     asked: &Asked,
     terms: &Terms,
     answer: &mut ChangedAnswer,
-) -> Result<Vec<Change>, WorktreeError> {
+) -> Result<Vec<Change>, Error> {
     let effort = &terms.effort;
     let survey = collect_with(repository, known, terms).map(Some);
     let Some(survey) = effort.or(survey, || None)? else {
@@ -195,7 +195,7 @@ fn add_patches(
     survey: &Survey,
     (shown, left): (&[Change], &[Change]),
     answer: &mut ChangedAnswer,
-) -> Result<(), WorktreeError> {
+) -> Result<(), Error> {
     if let Some(one) = survey.states.unreadable.first() {
         let path = one.path.as_ref().map(ToString::to_string);
         let path = path.unwrap_or_else(|| known.record.path.to_string());
@@ -228,7 +228,7 @@ fn read_commits(
     known: &Worktree,
     asked: &Asked,
     survey: &Survey,
-) -> Result<Vec<ChangedCommit>, WorktreeError> {
+) -> Result<Vec<ChangedCommit>, Error> {
     let objects = repository.objects()?;
     let git = repository.git.with_mode(GitMode::Hardened);
     let heads = survey.heads.head.iter().chain(&survey.heads.branch);
@@ -311,7 +311,7 @@ fn uncommitted(known: &Worktree, survey: &Survey, with_ignored: bool) -> Vec<Cha
 /// Resolves write roots ("leases"), each once. A root inside the worktree counts where it really is
 /// but for the last link, so that an agent cannot widen it by a link in the place of its directory;
 /// one outside is resolved fully.
-fn resolve_roots(known: &Worktree, asked: &Asked) -> Result<Vec<PathBuf>, WorktreeError> {
+fn resolve_roots(known: &Worktree, asked: &Asked) -> Result<Vec<PathBuf>, Error> {
     let worktree = resolve(known.record.path.as_std_path(), &|_| true)?;
     let inside = |path: &Path| path.starts_with(&worktree);
     let roots = asked.roots.iter().map(|root| resolve(root, &inside));
@@ -326,7 +326,7 @@ fn outside_of(
     known: &Worktree,
     roots: &[PathBuf],
     changes: &[Change],
-) -> Result<Vec<Change>, WorktreeError> {
+) -> Result<Vec<Change>, Error> {
     let mut parents: HashMap<PathBuf, PathBuf> = HashMap::new();
     let mut outside = Vec::new();
     for change in changes {

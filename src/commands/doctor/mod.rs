@@ -22,8 +22,8 @@ use crate::git::index::read_paths;
 use crate::name::WorktreeName;
 use crate::path::RepoPath;
 use crate::worktree::{
-    Main, RecordState, Repository, WatchedFile, Worktree, WorktreeError, hooks_of, ignore_rules,
-    load_config, names,
+    Main, RecordState, Repository, WatchedFile, Worktree, hooks_of, ignore_rules, load_config,
+    names,
 };
 pub use answer::{DoctorAnswer, DoctorCheck, Repair, UnknownTopic};
 
@@ -113,11 +113,7 @@ fn find(session: &Session) -> Result<(Option<Repository>, Vec<DoctorCheck>), Err
         Ok(repository) => return Ok((Some(repository), Vec::new())),
         Err(error) => error,
     };
-    let git = match error.find::<WorktreeError>() {
-        Some(WorktreeError::Git(git)) => Some(git),
-        Some(_) | None => error.find::<GitError>(),
-    };
-    let check = match git {
+    let check = match error.find() {
         None | Some(GitError::NoDirectory { .. }) => return Err(error),
         // the topic `versions` has that
         Some(GitError::Missing(_) | GitError::TooOld { .. }) => None,

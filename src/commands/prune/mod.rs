@@ -158,7 +158,7 @@ impl Pruning<'_> {
         let record = LeftoverKind::Record;
         let found = match leftover::of_name(self.repository, name, self.now) {
             Ok(found) => found,
-            Err(error) => return self.failed(record, name.as_str(), &error.into()),
+            Err(error) => return self.failed(record, name.as_str(), &error),
         };
         if found.all.is_empty() && !(self.selection.selects() && found.is_there) {
             return;
@@ -173,7 +173,7 @@ impl Pruning<'_> {
         match Lock::if_free(&lock) {
             Ok(Some(_held)) => match leftover::of_name(self.repository, name, self.now) {
                 Ok(found) => self.found(name, found),
-                Err(error) => self.failed(record, name.as_str(), &error.into()),
+                Err(error) => self.failed(record, name.as_str(), &error),
             },
             Ok(None) => self.in_use(name, lock.holder(), &found),
             Err(error) => self.failed(LeftoverKind::Lock, name.as_str(), &error.into()),

@@ -20,7 +20,7 @@ use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::scope::{EntryKind, Scope, Verdict};
 use crate::worktree::listing::Listing;
-use crate::worktree::{Repository, WorktreeError, arguments, load_config, rules_of};
+use crate::worktree::{Repository, arguments, load_config, rules_of};
 
 /// Holds the scope that is shown.
 struct Shown {
@@ -68,7 +68,7 @@ pub fn run(session: &Session, options: &crate::cli::Scope) -> Result<Outcome<Sco
     let below = arguments::prefix(&repository, shown.path.as_ref());
     let mut roots: Vec<&Utf8PathBuf> = shown.path.iter().chain(&repository.toplevel).collect();
     roots.push(&repository.root);
-    let decide = |given: &BString| -> Result<PathDecision, WorktreeError> {
+    let decide = |given: &BString| -> Result<PathDecision, Error> {
         let (path, kind) = arguments::parse(&below, &roots, given)?;
         let verdict = shown.verdict(&repository, &path, kind)?;
         Ok(PathDecision::new(given, verdict.access, verdict.rule))
@@ -78,7 +78,7 @@ pub fn run(session: &Session, options: &crate::cli::Scope) -> Result<Outcome<Sco
 }
 
 /// Counts what each rule matches.
-fn count(repository: &Repository, shown: &Shown) -> Result<WholeScope, WorktreeError> {
+fn count(repository: &Repository, shown: &Shown) -> Result<WholeScope, Error> {
     let rules = shown.scope.rules();
     let (mut matches, mut advice) = (vec![0; rules.len()], Vec::new());
     let mut files = AccessCounts::default();
@@ -127,7 +127,7 @@ impl Shown {
         repository: &Repository,
         path: &RepoPath,
         given: EntryKind,
-    ) -> Result<Verdict<'_>, WorktreeError> {
+    ) -> Result<Verdict<'_>, Error> {
         let verdict = self.scope.verdict(path, given);
         let as_directory = self.scope.verdict(path, EntryKind::Directory);
         if verdict == as_directory || !self.is_directory(repository, path)? {
@@ -137,11 +137,7 @@ impl Shown {
     }
 
     /// Whether the commit has a directory at a path, else the disk.
-    fn is_directory(
-        &self,
-        repository: &Repository,
-        path: &RepoPath,
-    ) -> Result<bool, WorktreeError> {
+    fn is_directory(&self, repository: &Repository, path: &RepoPath) -> Result<bool, Error> {
         if let Some(commit) = &self.commit {
             let objects = repository.objects()?;
             let tree = objects.commit(commit)?.tree;

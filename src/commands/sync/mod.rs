@@ -33,7 +33,7 @@ use crate::worktree::placing::{Destination, Placing};
 use crate::worktree::saved::{Rescue, Saving};
 use crate::worktree::selection::{patterns, read_worktree_files};
 use crate::worktree::{
-    Main, Repository, WatchedFile, Worktree, WorktreeError, arguments, load_config,
+    Main, Repository, WatchedFile, Worktree, WorktreeFault, arguments, load_config,
 };
 
 pub use self::answer::{CleanedFiles, StayedFile, SyncAnswer, SyncedWorktree};
@@ -86,7 +86,8 @@ fn chosen(repository: &Repository, options: &crate::cli::Sync) -> Result<Vec<Wor
         // an `add` that is under way copies by itself; what is damaged is reported for each
         all.retain(|name| {
             let loaded = Worktree::load(repository, name);
-            !matches!(loaded, Err(WorktreeError::Incomplete { .. }))
+            let error = loaded.as_ref().err().and_then(Error::find);
+            !matches!(error, Some(WorktreeFault::Incomplete { .. }))
         });
         return Ok(all);
     }
@@ -227,7 +228,7 @@ impl Run<'_> {
             && renew
             && let Err(error) = known.renew_digests(&own, is_config)
         {
-            return Err(Error::from(error).leaving(placed.take_back()));
+            return Err(error.leaving(placed.take_back()));
         }
         let left = placed.keep();
         let paths: Vec<&RepoPath> = plan.files().map(|copy| &copy.path).collect();

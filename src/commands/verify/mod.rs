@@ -15,6 +15,7 @@ use crate::exit::ExitCode;
 use crate::refusal::Refusal;
 use crate::truth::{Survey, Terms, collect_with, integrity};
 use crate::verify::{verify, without_scope};
+use crate::worktree::WorktreeFault;
 use crate::worktree::{Lost, RecordState, Repository, Worktree, WorktreeError, lost, names};
 
 /// The answer of `verify`: with `--range` one verdict, else one for each worktree.
@@ -193,13 +194,14 @@ fn chosen(repository: &Repository, options: &crate::cli::Verify) -> Result<Chose
         match Worktree::of(repository, name) {
             Ok(known) if chosen.known.iter().any(|other| other.dir == known.dir) => {}
             Ok(known) => chosen.known.push(known),
-            Err(WorktreeError::UnknownWorktree { name, known }) => {
+            Err(error) => {
+                let Some(WorktreeFault::UnknownWorktree { name, .. }) = error.find() else {
+                    return Err(error);
+                };
                 let mut all = lost(repository)?.into_iter();
                 let found = all.find(|lost| lost.name.as_str() == name);
-                let unknown = WorktreeError::UnknownWorktree { name, known };
-                chosen.lost.push(found.ok_or(unknown)?);
+                chosen.lost.push(found.ok_or(error)?);
             }
-            Err(error) => return Err(error.into()),
         }
     }
     Ok(chosen)

@@ -34,6 +34,7 @@ use crate::worktree::load_config_of;
 use crate::worktree::repository::{CONFIG, Repository};
 use crate::worktree::rules_of;
 use crate::worktree::{RecordState, WorktreeError};
+use crate::worktree::{WorktreeFault, unknown};
 
 /// Verifies a range.
 ///
@@ -290,11 +291,8 @@ fn here(repository: &Repository) -> Result<camino::Utf8PathBuf, WorktreeError> {
         return if files::is_directory(&record.admin_dir) {
             Ok(record.admin_dir)
         } else {
-            Err(WorktreeError::Damaged {
-                name: record.name.to_string(),
-                file: "the git directory".to_owned(),
-                detail: format!("{} is gone", record.admin_dir),
-            })
+            let detail = format!("{} is gone", record.admin_dir);
+            Err(WorktreeFault::damaged(&record.name, "the git directory", detail).into())
         };
     }
     let found = repository.git.at(&repository.start).absolute_git_dir()?;
@@ -303,10 +301,7 @@ fn here(repository: &Repository) -> Result<camino::Utf8PathBuf, WorktreeError> {
     // a worktree that nobody recorded: its `.git` may lead anywhere, also to the repository around
     if repository.inside.is_some() && found.parent() != Some(&linked) {
         let name = repository.inside.as_ref().map(ToString::to_string);
-        return Err(WorktreeError::UnknownWorktree {
-            name: name.unwrap_or_default(),
-            known: Vec::new(),
-        });
+        return Err(unknown(repository, name.unwrap_or_default()));
     }
     Ok(found)
 }

@@ -11,7 +11,7 @@ use crate::name::WorktreeName;
 use crate::worktree::Intent;
 use crate::worktree::trash;
 use crate::worktree::unfinished::remove_unfinished;
-use crate::worktree::{Repository, WorktreeError};
+use crate::worktree::{Repository, WorktreeFault};
 
 /// Clears one, unless it is something else by now; whether anything was cleared. Of a name, its
 /// lock is ours. A worktree is the caller's to remove.
@@ -71,7 +71,7 @@ fn clear_incomplete(
     remove_unfinished(repository, intent)?;
     if files::exists(&repository.record_dir(name)) {
         let name = name.to_string();
-        return Err(WorktreeError::Incomplete { name }.into());
+        return Err(WorktreeFault::Incomplete { name }.into());
     }
     files::remove_if_empty(&repository.records_dir());
     Ok(())

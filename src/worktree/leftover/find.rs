@@ -14,6 +14,7 @@ use crate::disk::lock::{LockFile, LockOf};
 use crate::disk::trash_bin::{DELETED, KEPT};
 use crate::git::scratch::SCRATCH;
 use crate::name::WorktreeName;
+use crate::worktree::WorktreeFault;
 use crate::worktree::repository::WORKTREES;
 use crate::worktree::trash::{self, begun};
 use crate::worktree::{Intent, MadeBy};
@@ -86,7 +87,9 @@ pub fn of_name(
             known = Some(*found);
             recorded
         }
-        Err(error @ WorktreeError::Damaged { .. }) => NameState::Damaged(error.to_string()),
+        Err(error) if matches!(error.find(), Some(WorktreeFault::Damaged { .. })) => {
+            NameState::Damaged(error.to_string())
+        }
         Err(other) => return Err(other),
     };
     let claim = files::modified(&claims(repository).join(format!("{name}.toml")));

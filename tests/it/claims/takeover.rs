@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use camino::Utf8Path;
 use git_agentwt::claim::Lease;
+use git_agentwt::cli::Renew;
+use git_agentwt::exit::ExitCode;
 use git_agentwt::git::{SharedRunner, Trace};
 use git_agentwt::name::WorktreeName;
 use git_agentwt::worktree::Repository;
-use git_agentwt::worktree::claims::{Claims, Renewal, holder};
-use git_agentwt::worktree::error::ClaimError;
+use git_agentwt::worktree::claims::{Claims, holder, is_lost};
 
 use super::{Fleet, REF, line};
 
@@ -37,7 +38,7 @@ fn of_a_hundred_rounds_each_has_exactly_one_winner() {
             barrier.wait();
             match claims.take(&who, second(600)) {
                 Ok(taken) => Some(taken.held.commit.to_string()),
-                Err(ClaimError::Held { .. }) => None,
+                Err(held) if is_lost(&held) => None,
                 Err(other) => panic!("{round}: {other}"),
             }
         };
@@ -87,7 +88,7 @@ fn another_takes_over_after_a_full_lease_and_not_before_and_of_two_one() {
     assert!(rest.iter().all(|one| look(one).is_err()));
     std::thread::sleep(Duration::from_millis(1500));
     let held = claims
-        .renew(&held, &Renewal::default())
+        .renew(&held, &Renew::default())
         .expect("it is ours")
         .0;
     std::thread::sleep(Duration::from_secs(1));
@@ -110,11 +111,11 @@ fn another_takes_over_after_a_full_lease_and_not_before_and_of_two_one() {
     assert_eq!(taken.len(), 1, "{taken:?}");
     assert_eq!(taken[0].taken_from.as_ref(), Some(&by));
     // and the first has lost it, for the probe and for renewal
-    assert!(claims.check_ours(&held).is_err_and(|error| error.is_lost()));
+    assert!(claims.check_ours(&held).is_err_and(|error| is_lost(&error)));
     let lost = claims
-        .renew(&held, &Renewal::default())
+        .renew(&held, &Renew::default())
         .expect_err("it is lost");
-    assert_eq!(git_agentwt::error::Error::from(lost).exit_code().code(), 8);
+    assert_eq!(lost.exit_code(), ExitCode::OwnershipLost);
     claims
         .release(&held)
         .expect("there is nothing to give back");

@@ -72,10 +72,8 @@ impl Fault for Interrupted {
 /// A signal ended the command and its git; what git did by then is not undone.
 #[derive(Debug, thiserror::Error, Diagnostic)]
 #[error("interrupted by signal {signal}: {error}")]
-#[diagnostic(
-    code(agentwt::interrupted),
-    help("run the same command again to continue")
-)]
+#[diagnostic(code(agentwt::interrupted))]
+#[diagnostic(help("run the same command again to continue"))]
 pub struct Stopped {
     /// The signal.
     pub signal: u8,

@@ -21,7 +21,7 @@
 //! | 1 rules | [`scope`], [`change`], [`compare`], [`verify`], [`config`], [`manifest`], [`walked`], [`placed`], [`sync`], [`client`], [`claim`] | pure: the access of a path; what happened to which path; findings; what was on disk; what was placed; the config |
 //! | 2 world | [`git`], [`disk`], [`process`] | the only places that start git and read its files, that touch the disk, and that look at processes and start the user's own programs; they do not know each other |
 //! | 3 worktrees | [`worktree`], [`truth`], [`cli`], [`answer`] | one worktree of ours; the ground truth about it; the arguments of the commands; what every answer has |
-//! | 4 verbs | [`commands`], [`refusal`], `exits` | one folder a verb: facts, plan, apply, answer |
+//! | 4 verbs | [`commands`], [`refusal`] | one folder a verb: facts, plan, apply, answer |
 //! | 5 edge | [`output`], [`run`], [`library`] | prints, and maps every error to a status; answers programs with values |
 //!
 //! # The ground truth
@@ -51,8 +51,6 @@ pub mod disk;
 pub mod entry;
 pub mod error;
 pub mod exit;
-mod exits;
-
 pub mod git;
 pub mod library;
 pub mod log;

@@ -117,17 +117,17 @@
     reason = "an edge: it reads the environment for programs"
 )]
 
-mod changed_paths;
-mod kind;
 mod provision;
 
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bstr::ByteSlice;
 use camino::Utf8PathBuf;
+use miette::Diagnostic;
 
-pub use self::changed_paths::{ChangedPaths, changed_paths};
-pub use self::kind::Kind;
 pub use self::provision::{Provision, Provisioned, Teardown, path, provision, teardown};
 use crate::cli::DEFAULT_RETRY_DELAY;
 use crate::commands::Session;
@@ -136,6 +136,7 @@ use crate::disk::files;
 use crate::disk::lock::Patience;
 use crate::disk::scan::Walking;
 pub use crate::error::Error;
+use crate::exit::ExitCode;
 use crate::git::{SharedRunner, Trace};
 use crate::log::Log;
 use crate::process::{SharedProber, is_root};
@@ -257,4 +258,151 @@ pub fn verify(options: &Options, name: Option<&str>) -> Result<Report, Error> {
         changes,
         VerifyOptions::default(),
     ))
+}
+
+/// Names what a program may want to do something about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// What was tried for belongs to somebody else by now. Nothing of it is left behind.
+    LostOwnership,
+    /// There is no worktree of this name.
+    UnknownWorktree,
+    /// There is no repository around, and no directory was named for what is made without one.
+    NoParentDir,
+    /// What was asked for is wrong, or there is no repository.
+    Usage,
+    /// The config or the scope is invalid.
+    Config,
+    /// Refused, to protect work or state.
+    Refused,
+    /// Git failed, or is missing.
+    Git,
+    /// The disk failed.
+    Disk,
+    /// It was stopped; everything was undone.
+    Interrupted,
+}
+
+impl Error {
+    /// The kind of this error, which is finer than its exit status only where that says so.
+    pub fn kind(&self) -> Kind {
+        let code = self.code().map(|code| code.to_string());
+        match self.exit_code() {
+            ExitCode::OwnershipLost => Kind::LostOwnership,
+            ExitCode::UnknownWorktree => Kind::UnknownWorktree,
+            ExitCode::Usage if code.is_some_and(|code| code.ends_with("::no_parent_dir")) => {
+                Kind::NoParentDir
+            }
+            ExitCode::Usage => Kind::Usage,
+            ExitCode::Config => Kind::Config,
+            ExitCode::Refused => Kind::Refused,
+            ExitCode::Disk => Kind::Disk,
+            ExitCode::Signal(_) => Kind::Interrupted,
+            // no error has the four others
+            ExitCode::Git
+            | ExitCode::Success
+            | ExitCode::Violations
+            | ExitCode::Incomplete
+            | ExitCode::Bug => Kind::Git,
+        }
+    }
+}
+
+/// Holds what [`changed_paths`] found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangedPaths {
+    /// The paths, absolute and normalized, sorted, each once.
+    pub paths: Vec<PathBuf>,
+    /// Why some may be missing; only with `best_effort`.
+    pub incomplete: Vec<String>,
+}
+
+/// Collects the files of a worktree that differ from `base` or are neither tracked nor ignored.
+/// `run_git` runs git in the worktree with these arguments and returns its standard output. With
+/// `best_effort`, what one call has found is returned although the other fails.
+///
+/// # Errors
+/// Fails when `run_git` does, and `best_effort` is not asked for.
+pub fn changed_paths<E: std::fmt::Display>(
+    mut run_git: impl FnMut(&[&str]) -> Result<Vec<u8>, E>,
+    worktree: &Path,
+    base: &str,
+    best_effort: bool,
+) -> Result<ChangedPaths, E> {
+    let calls: [&[&str]; 2] = [
+        &["diff", "--name-only", "--no-renames", "-z", base, "--"],
+        &["ls-files", "--others", "--exclude-standard", "-z"],
+    ];
+    let mut paths = BTreeSet::new();
+    let mut incomplete = Vec::new();
+    for arguments in calls {
+        match run_git(arguments) {
+            Ok(output) => {
+                let names = output.split_str("\0").filter(|name| !name.is_empty());
+                let names = names.filter_map(|name| name.to_path().ok());
+                paths.extend(names.map(|name| normalized(&worktree.join(name))));
+            }
+            Err(error) if best_effort => incomplete.push(error.to_string()),
+            Err(error) => return Err(error),
+        }
+    }
+    let paths = paths.into_iter().collect();
+    Ok(ChangedPaths { paths, incomplete })
+}
+
+/// The path without `.` and `..`; nothing on disk is read.
+fn normalized(path: &Path) -> PathBuf {
+    let mut whole = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(whole.pop()),
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => whole.push(part),
+        }
+    }
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers the first call and the second, none with an error.
+    fn run(diff: Option<&str>, others: Option<&str>, best_effort: bool) -> (Vec<String>, usize) {
+        let answer = |arguments: &[&str]| {
+            let text = if arguments[0] == "diff" { diff } else { others };
+            text.map(|text| text.as_bytes().to_vec()).ok_or("no git")
+        };
+        let found = changed_paths(answer, Path::new("/w/./a/../t"), "main", best_effort);
+        let found = found.unwrap_or_default();
+        let paths = found.paths.iter().map(|path| path.display().to_string());
+        (paths.collect(), found.incomplete.len())
+    }
+
+    #[test]
+    fn paths_are_absolute_sorted_and_each_once() {
+        let (paths, missing) = run(Some("b\0src/a b\0"), Some("a\0b\0"), false);
+        assert_eq!(paths, ["/w/t/a", "/w/t/b", "/w/t/src/a b"]);
+        assert_eq!(missing, 0);
+        assert_eq!(run(Some(""), Some(""), false), (vec![], 0));
+    }
+
+    #[test]
+    fn a_git_that_fails_is_an_error_or_with_best_effort_a_gap() {
+        let git = |_: &[&str]| Err::<Vec<u8>, _>("no git");
+        assert_eq!(
+            changed_paths(git, Path::new("/w"), "main", false),
+            Err("no git")
+        );
+        assert_eq!(
+            run(None, Some("new\0"), true),
+            (vec!["/w/t/new".to_owned()], 1)
+        );
+        assert_eq!(
+            run(Some("old\0"), None, true),
+            (vec!["/w/t/old".to_owned()], 1)
+        );
+        assert_eq!(run(None, None, true), (vec![], 2));
+    }
 }

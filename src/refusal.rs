@@ -1,4 +1,5 @@
-//! Lists what planners refuse: [`Refusal`], each with its exit status and the next command.
+//! Lists what planners refuse: [`Refusal`], each with the next command; and says with which status
+//! each error ends the program.
 #![allow(
     unused_assignments,
     reason = "zkat/miette#458: the derive assigns every field"
@@ -7,8 +8,17 @@
 use camino::Utf8PathBuf;
 use miette::Diagnostic;
 
-use crate::error::Fault;
+use crate::commands::verify::range::RangeRefusal;
+use crate::config::ConfigError;
+use crate::disk::DiskError;
+use crate::disk::copy::CopyError;
+use crate::error::{Error, Fault};
 use crate::exit::ExitCode;
+use crate::git::GitError;
+use crate::git::checkout::CheckoutFailure;
+use crate::git::hooks::HooksError;
+use crate::scope::{ScopeError, ScopeErrors};
+use crate::sync::PatternError;
 use crate::worktree::{Alive, Owner};
 
 /// Says why nothing is done.
@@ -16,101 +26,77 @@ use crate::worktree::{Alive, Owner};
 #[expect(missing_docs, reason = "the message of each documents it")]
 pub enum Refusal {
     #[error("cannot accept what `{name}` shares from inside an agent's worktree")]
-    #[diagnostic(
-        code(agentwt::verify::accept_inside),
-        help(
-            "look at what was changed with `git agentwt verify {name}`; then: git agentwt -C {root} verify --accept-shared {name}"
-        )
-    )]
+    #[diagnostic(code(agentwt::verify::accept_inside))]
+    #[diagnostic(help(
+        "look at what was changed with `git agentwt verify {name}`; then: git agentwt -C {root} verify --accept-shared {name}"
+    ))]
     AcceptInside { name: String, root: String },
 
     #[error("a prompt was given for `{name}`, and no client that reads it{}", set_by.as_ref().map(|by| format!(": it is `none` ({by})")).unwrap_or_default())]
-    #[diagnostic(
-        code(agentwt::add::no_client),
-        help(
-            "name one, here or in the config (see them: git agentwt clients): git agentwt add {name} --client claude-code"
-        )
-    )]
+    #[diagnostic(code(agentwt::add::no_client))]
+    #[diagnostic(help(
+        "name one, here or in the config (see them: git agentwt clients): git agentwt add {name} --client claude-code"
+    ))]
     NoClient {
         name: String,
         set_by: Option<String>,
     },
 
     #[error("there is no file {path} to read the prompt from")]
-    #[diagnostic(
-        code(agentwt::add::no_prompt_file),
-        help("paths are relative to where you stand; for stdin: --prompt-file -")
-    )]
+    #[diagnostic(code(agentwt::add::no_prompt_file))]
+    #[diagnostic(help("paths are relative to where you stand; for stdin: --prompt-file -"))]
     NoPromptFile { path: String },
 
     #[error("the prompt from {from} has a NUL byte: it is not text")]
-    #[diagnostic(
-        code(agentwt::add::no_text),
-        help("give a text file: --prompt-file task.md")
-    )]
+    #[diagnostic(code(agentwt::add::no_text))]
+    #[diagnostic(help("give a text file: --prompt-file task.md"))]
     NoText { from: String },
 
     #[error("worktree `{name}` exists with another scope:\n{}", difference.join("\n"))]
-    #[diagnostic(
-        code(agentwt::add::another_scope),
-        help(
-            "`-` is what it has, `+` what was asked for; take another name, or remove it first: git agentwt remove {name}"
-        )
-    )]
+    #[diagnostic(code(agentwt::add::another_scope))]
+    #[diagnostic(help(
+        "`-` is what it has, `+` what was asked for; take another name, or remove it first: git agentwt remove {name}"
+    ))]
     AnotherScope {
         name: String,
         difference: Vec<String>,
     },
 
     #[error("worktree `{name}` exists, and its {what}")]
-    #[diagnostic(
-        code(agentwt::add::differs),
-        help("take another name, or remove it first: git agentwt remove {name}")
-    )]
+    #[diagnostic(code(agentwt::add::differs))]
+    #[diagnostic(help("take another name, or remove it first: git agentwt remove {name}"))]
     Differs { name: String, what: String },
 
     #[error(
         "cannot add `{name}`: there is `{other}`, and some file systems cannot tell them apart"
     )]
-    #[diagnostic(
-        code(agentwt::add::similar_name),
-        help("take a name that differs in more than case")
-    )]
+    #[diagnostic(code(agentwt::add::similar_name))]
+    #[diagnostic(help("take a name that differs in more than case"))]
     SimilarName { name: String, other: String },
 
     #[error("cannot add `{name}`: {path} is there, and git-agentwt did not make it")]
-    #[diagnostic(
-        code(agentwt::add::path_taken),
-        help("take another name, or move it away: mv {path} <elsewhere>")
-    )]
+    #[diagnostic(code(agentwt::add::path_taken))]
+    #[diagnostic(help("take another name, or move it away: mv {path} <elsewhere>"))]
     PathTaken { name: String, path: Utf8PathBuf },
 
     #[error("cannot add `{name}`: {path} is a worktree that git-agentwt did not make")]
-    #[diagnostic(
-        code(agentwt::add::foreign_worktree),
-        help("take another name, or remove it with git: git worktree remove {path}")
-    )]
+    #[diagnostic(code(agentwt::add::foreign_worktree))]
+    #[diagnostic(help("take another name, or remove it with git: git worktree remove {path}"))]
     ForeignWorktree { name: String, path: Utf8PathBuf },
 
     #[error("cannot add `{name}`: the repository has no commit yet")]
-    #[diagnostic(
-        code(agentwt::add::unborn),
-        help("make a first commit: git add -A && git commit -m 'first commit'")
-    )]
+    #[diagnostic(code(agentwt::add::unborn))]
+    #[diagnostic(help("make a first commit: git add -A && git commit -m 'first commit'"))]
     Unborn { name: String },
 
     #[error("cannot add `{name}`: the main worktree is on no branch, so there is no default base")]
-    #[diagnostic(
-        code(agentwt::add::no_default_base),
-        help("name one: git agentwt add {name} --base HEAD")
-    )]
+    #[diagnostic(code(agentwt::add::no_default_base))]
+    #[diagnostic(help("name one: git agentwt add {name} --base HEAD"))]
     NoDefaultBase { name: String },
 
     #[error("cannot add `{name}`: there is no commit `{revision}` ({set_by})")]
-    #[diagnostic(
-        code(agentwt::add::unknown_base),
-        help("see what there is: git branch -a; to get what a remote has: git fetch")
-    )]
+    #[diagnostic(code(agentwt::add::unknown_base))]
+    #[diagnostic(help("see what there is: git branch -a; to get what a remote has: git fetch"))]
     UnknownBase {
         name: String,
         revision: String,
@@ -118,53 +104,41 @@ pub enum Refusal {
     },
 
     #[error("git does not accept `{branch}` as the name of a branch")]
-    #[diagnostic(
-        code(agentwt::add::invalid_branch),
-        help("see git-check-ref-format(1); the prefix is `branch_prefix` in the config")
-    )]
+    #[diagnostic(code(agentwt::add::invalid_branch))]
+    #[diagnostic(help("see git-check-ref-format(1); the prefix is `branch_prefix` in the config"))]
     InvalidBranch { branch: String },
 
     #[error("cannot add `{name}`: the branch `{branch}` exists")]
-    #[diagnostic(
-        code(agentwt::add::branch_exists),
-        help(
-            "to work on it: git agentwt add {name} -b {branch}; to see what it has: git log {branch}"
-        )
-    )]
+    #[diagnostic(code(agentwt::add::branch_exists))]
+    #[diagnostic(help(
+        "to work on it: git agentwt add {name} -b {branch}; to see what it has: git log {branch}"
+    ))]
     BranchExists { name: String, branch: String },
 
     #[error("cannot make the branch `{branch}`: the branch `{other}` is in its way")]
-    #[diagnostic(
-        code(agentwt::add::branch_blocked),
-        help(
-            "rename one (git branch -m {other} <new>), or set another `branch_prefix` in the config"
-        )
-    )]
+    #[diagnostic(code(agentwt::add::branch_blocked))]
+    #[diagnostic(help(
+        "rename one (git branch -m {other} <new>), or set another `branch_prefix` in the config"
+    ))]
     BranchBlocked { branch: String, other: String },
 
     #[error("the branch `{branch}` is checked out at {path}")]
-    #[diagnostic(
-        code(agentwt::add::branch_held),
-        help("switch that worktree away from it: git -C {path} switch <branch>")
-    )]
+    #[diagnostic(code(agentwt::add::branch_held))]
+    #[diagnostic(help("switch that worktree away from it: git -C {path} switch <branch>"))]
     BranchHeld { branch: String, path: Utf8PathBuf },
 
     #[error("the base {base} is not an ancestor of the branch `{branch}`")]
-    #[diagnostic(
-        code(agentwt::add::base_not_ancestor),
-        help(
-            "leave --base out to count from the branch's tip, or take: git merge-base HEAD {branch}"
-        )
-    )]
+    #[diagnostic(code(agentwt::add::base_not_ancestor))]
+    #[diagnostic(help(
+        "leave --base out to count from the branch's tip, or take: git merge-base HEAD {branch}"
+    ))]
     BaseNotAncestor { branch: String, base: String },
 
     #[error("worktree `{name}` belongs to {owner}{}", running(*alive))]
-    #[diagnostic(
-        code(agentwt::add::owned_by_another),
-        help(
-            "wait for it (--retries=<attempts>), or, if it is to give way: git agentwt add {name} --owner {asked} --take-over"
-        )
-    )]
+    #[diagnostic(code(agentwt::add::owned_by_another))]
+    #[diagnostic(help(
+        "wait for it (--retries=<attempts>), or, if it is to give way: git agentwt add {name} --owner {asked} --take-over"
+    ))]
     OwnedByAnother {
         name: String,
         owner: Box<Owner>,
@@ -177,13 +151,11 @@ pub enum Refusal {
         if pids.len() == 1 { "process" } else { "processes" },
         numbers(pids, ", ")
     )]
-    #[diagnostic(
-        code(agentwt::add::still_running),
-        help(
-            "see what it is: ps -p {}; once it has ended: git agentwt add {name}",
-            numbers(pids, ",")
-        )
-    )]
+    #[diagnostic(code(agentwt::add::still_running))]
+    #[diagnostic(help(
+        "see what it is: ps -p {}; once it has ended: git agentwt add {name}",
+        numbers(pids, ",")
+    ))]
     StillRunning {
         name: String,
         path: Utf8PathBuf,
@@ -191,10 +163,8 @@ pub enum Refusal {
     },
 
     #[error("there is no process {pid} that could be the owner")]
-    #[diagnostic(
-        code(agentwt::add::no_such_process),
-        help("name one that runs (a shell's own is $$): --owner-pid $$")
-    )]
+    #[diagnostic(code(agentwt::add::no_such_process))]
+    #[diagnostic(help("name one that runs (a shell's own is $$): --owner-pid $$"))]
     NoSuchProcess { pid: u32 },
 
     #[error("cannot use `{text}` as a name: {why}")]
@@ -202,26 +172,22 @@ pub enum Refusal {
     BadName { text: String, why: String },
 
     #[error("cannot clone here: {dir} is in no git repository that could keep its record")]
-    #[diagnostic(
-        code(agentwt::add::no_parent_dir),
-        help("name a directory for clones: git agentwt add … --repo <URL> --parent <dir>")
-    )]
+    #[diagnostic(code(agentwt::add::no_parent_dir))]
+    #[diagnostic(help(
+        "name a directory for clones: git agentwt add … --repo <URL> --parent <dir>"
+    ))]
     NoParentDir { dir: String },
 
     #[error("cannot add `{name}`: {dir} has no repository of its own, only clones of others")]
-    #[diagnostic(
-        code(agentwt::add::needs_repo),
-        help("say of which: git agentwt add {name} --repo <URL>")
-    )]
+    #[diagnostic(code(agentwt::add::needs_repo))]
+    #[diagnostic(help("say of which: git agentwt add {name} --repo <URL>"))]
     NeedsRepo { name: String, dir: Utf8PathBuf },
 
     #[error("there is no directory {path}")]
-    #[diagnostic(
-        code(agentwt::add::no_parent),
-        help(
-            "make it first: mkdir -p {path} && git agentwt add {name} --repo {url} --parent {path}"
-        )
-    )]
+    #[diagnostic(code(agentwt::add::no_parent))]
+    #[diagnostic(help(
+        "make it first: mkdir -p {path} && git agentwt add {name} --repo {url} --parent {path}"
+    ))]
     NoParent {
         path: Utf8PathBuf,
         name: String,
@@ -229,84 +195,64 @@ pub enum Refusal {
     },
 
     #[error("cannot take {dir} as --parent: it is in the repository {root}")]
-    #[diagnostic(
-        code(agentwt::add::parent_in_repository),
-        help("leave --parent out: git agentwt -C {root} add … --repo <URL>")
-    )]
+    #[diagnostic(code(agentwt::add::parent_in_repository))]
+    #[diagnostic(help("leave --parent out: git agentwt -C {root} add … --repo <URL>"))]
     ParentInRepository { dir: Utf8PathBuf, root: Utf8PathBuf },
 
     #[error(
         "cannot add `{name}`: with --repo it is a clone, and the strategy `worktree` was asked for"
     )]
-    #[diagnostic(
-        code(agentwt::add::repo_is_clone),
-        help("leave --strategy out, or --repo")
-    )]
+    #[diagnostic(code(agentwt::add::repo_is_clone))]
+    #[diagnostic(help("leave --strategy out, or --repo"))]
     RepoIsClone { name: String },
 
     #[error(
         "cannot add `{name}`: {url} makes its ids by another hash function than the repository here"
     )]
-    #[diagnostic(
-        code(agentwt::add::other_format),
-        help(
-            "clone it with --parent into a directory that is in no repository, made with: GIT_DEFAULT_HASH=sha256"
-        )
-    )]
+    #[diagnostic(code(agentwt::add::other_format))]
+    #[diagnostic(help(
+        "clone it with --parent into a directory that is in no repository, made with: GIT_DEFAULT_HASH=sha256"
+    ))]
     OtherFormat { name: String, url: String },
 
     #[error("there is no directory {path}")]
-    #[diagnostic(
-        code(agentwt::cli::no_directory),
-        help("-C takes the directory to start in: git agentwt -C <dir> list")
-    )]
+    #[diagnostic(code(agentwt::cli::no_directory))]
+    #[diagnostic(help("-C takes the directory to start in: git agentwt -C <dir> list"))]
     NoDirectory { path: String },
 
     #[error("this is a bare repository: there is no worktree to take the config from")]
-    #[diagnostic(
-        code(agentwt::add::bare),
-        help("make a worktree and go there: git worktree add ../main && cd ../main")
-    )]
+    #[diagnostic(code(agentwt::add::bare))]
+    #[diagnostic(help("make a worktree and go there: git worktree add ../main && cd ../main"))]
     Bare,
 
     #[error("there is no commit `{revision}` to compare with")]
-    #[diagnostic(
-        code(agentwt::changed::no_such_commit),
-        help("see what there is: git branch -a; to get what a remote has: git fetch")
-    )]
+    #[diagnostic(code(agentwt::changed::no_such_commit))]
+    #[diagnostic(help("see what there is: git branch -a; to get what a remote has: git fetch"))]
     NoSuchCommit { revision: String },
 
     #[error(
         "cannot add `{name}` with --exclusive: other worktrees may write the same files{}",
         items.iter().map(|item| format!("\n  {item}")).collect::<String>()
     )]
-    #[diagnostic(
-        code(agentwt::add::overlap),
-        help(
-            "narrow it (--write, --add-exclude), wait until they are removed, or share: git agentwt add {name} without --exclusive"
-        )
-    )]
+    #[diagnostic(code(agentwt::add::overlap))]
+    #[diagnostic(help(
+        "narrow it (--write, --add-exclude), wait until they are removed, or share: git agentwt add {name} without --exclusive"
+    ))]
     Overlap { name: String, items: Vec<String> },
 
     #[error("{path} is not a linked worktree of this repository")]
-    #[diagnostic(
-        code(agentwt::hooks::not_linked),
-        help("see what there is: git worktree list")
-    )]
+    #[diagnostic(code(agentwt::hooks::not_linked))]
+    #[diagnostic(help("see what there is: git worktree list"))]
     NotLinked { path: String },
 
     #[error("cannot install hooks in {path}: it is on no branch")]
-    #[diagnostic(
-        code(agentwt::hooks::detached),
-        help("git -C {path} switch -c <branch>")
-    )]
+    #[diagnostic(code(agentwt::hooks::detached))]
+    #[diagnostic(help("git -C {path} switch -c <branch>"))]
     Detached { path: Utf8PathBuf },
 
     #[error("cannot install hooks in {path}: the name `{name}` is taken by {taken_by}")]
-    #[diagnostic(
-        code(agentwt::hooks::name_taken),
-        help("move the worktree to another name: git worktree move {path} <new path>")
-    )]
+    #[diagnostic(code(agentwt::hooks::name_taken))]
+    #[diagnostic(help("move the worktree to another name: git worktree move {path} <new path>"))]
     NameTaken {
         path: Utf8PathBuf,
         name: String,
@@ -351,4 +297,101 @@ impl Fault for Refusal {
             _others => ExitCode::Refused,
         }
     }
+}
+
+impl Fault for ConfigError {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Config
+    }
+}
+
+impl Fault for ScopeErrors {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Config
+    }
+}
+
+impl Fault for PatternError {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Config
+    }
+}
+
+impl Fault for DiskError {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Disk
+    }
+}
+
+impl Fault for CopyError {
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Changed { .. } | Self::InTheWay { .. } => ExitCode::Refused,
+            Self::Stopped => ExitCode::Disk,
+        }
+    }
+}
+
+impl Fault for CheckoutFailure {
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Disk(_) => ExitCode::Disk,
+            Self::Memory | Self::Git(_) => ExitCode::Git,
+        }
+    }
+}
+
+impl Fault for RangeRefusal {
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Syntax { .. } | Self::Unknown { .. } | Self::Unrelated { .. } => ExitCode::Usage,
+            Self::NoScope { .. } => ExitCode::Config,
+            Self::Shallow { .. } => ExitCode::Git,
+        }
+    }
+}
+
+impl From<Vec<ScopeError>> for Error {
+    fn from(errors: Vec<ScopeError>) -> Self {
+        ScopeErrors::from(errors).into()
+    }
+}
+
+impl Fault for HooksError {
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::NotLinked { .. } => ExitCode::Usage,
+            Self::Locked { .. } => ExitCode::Git,
+            Self::Disk { .. } => ExitCode::Disk,
+            Self::Git(error) => error.exit_code(),
+        }
+    }
+}
+
+impl Fault for GitError {
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::NoRepository { .. } => ExitCode::Usage,
+            Self::Failed { words, .. } if is_disk(words) => ExitCode::Disk,
+            Self::Write { kind: Some(_), .. } => ExitCode::Disk,
+            _others => ExitCode::Git,
+        }
+    }
+}
+
+/// Git has one status for everything; in the C locale these words are the system's own, or git's
+/// where it writes and does not say what the system said.
+fn is_disk(words: &str) -> bool {
+    [
+        "No space left on device",
+        "Read-only file system",
+        "Disk quota exceeded",
+        "unable to write",
+        "ould not write",
+        "failed to write",
+        "couldn't write",
+        "couldn't close",
+    ]
+    .iter()
+    .any(|text| words.contains(text))
 }

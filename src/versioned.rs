@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 /// The version of the files' form.
-pub const VERSION: u32 = 3;
+const VERSION: u32 = 3;
 
 /// Says that a file of ours cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,12 +18,14 @@ pub enum RecordError {
     Damaged(String),
 }
 
-/// Writes a file of ours.
+/// Writes a file of ours: its version, then what it holds.
 ///
 /// # Panics
 /// Never: the types above have no value that TOML cannot hold.
 pub fn to_text<T: Serialize>(value: &T) -> String {
-    toml::to_string(value).expect("because these types hold only what TOML can write")
+    let text = toml::to_string(value);
+    let text = text.expect("because these types hold only what TOML can write");
+    format!("version = {VERSION}\n{text}")
 }
 
 /// Reads a file of ours.
@@ -31,8 +33,11 @@ pub fn to_text<T: Serialize>(value: &T) -> String {
 /// # Errors
 /// Fails when it is of another version, or damaged.
 pub fn from_text<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, RecordError> {
-    let table: toml::Table = text.parse().map_err(|error| damaged(&error))?;
-    match table.get("version").and_then(toml::Value::as_integer) {
+    let mut table: toml::Table = text.parse().map_err(|error| damaged(&error))?;
+    match table
+        .remove("version")
+        .and_then(|version| version.as_integer())
+    {
         Some(version) if version == i64::from(VERSION) => {}
         Some(version) => return Err(RecordError::Version(version)),
         None => return Err(RecordError::Damaged("it has no version".to_owned())),

@@ -1,23 +1,23 @@
-//! What a command answers: [`Answer`], a plain value that prints itself.
+//! What a command answers: [`Answer`], a plain value that prints itself into a [`Text`].
 //!
 //! A verb's answer derives `Serialize`, which is its JSON: absent means not applicable, null asked
 //! but unknown. [`shapes`] holds the parts that documents share. For lists, [`Answer::rows`] is the
 //! one table that is rendered for people, as porcelain and as TSV; whatever else people read is
 //! printed by [`Answer::print`].
 
-pub mod copies;
-pub mod hooks;
-mod paint;
 pub mod shapes;
 mod table;
-mod text;
 mod verdict;
+pub mod worktree;
 
+use std::fmt::Display;
+
+use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
-pub use paint::Paint;
+use crate::path::escape_for_terminal;
+
 pub use table::{Cell, Form, Row, records};
-pub use text::{Text, age, count, one_line, seconds_since};
 pub use verdict::{VerdictField, kind_paint};
 
 /// Represents what a command answers.
@@ -41,4 +41,136 @@ pub trait Answer: Serialize {
     fn verdicts(&self) -> Vec<&VerdictField> {
         Vec::new()
     }
+}
+/// Says whether words are coloured; all output makes sense without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paint {
+    /// They are.
+    Colour,
+    /// They are not.
+    Plain,
+}
+
+impl Paint {
+    fn with(self, style: Style, text: &str) -> String {
+        match self {
+            Self::Colour => format!("{style}{text}{style:#}"),
+            Self::Plain => text.to_owned(),
+        }
+    }
+
+    /// What is wrong.
+    pub fn bad(self, text: &str) -> String {
+        self.with(AnsiColor::Red.on_default().bold(), text)
+    }
+
+    /// What is right.
+    pub fn good(self, text: &str) -> String {
+        self.with(AnsiColor::Green.on_default(), text)
+    }
+
+    /// What asks for attention.
+    pub fn warning(self, text: &str) -> String {
+        self.with(AnsiColor::Yellow.on_default(), text)
+    }
+
+    /// What is a name.
+    pub fn name(self, text: &str) -> String {
+        self.with(AnsiColor::Cyan.on_default(), text)
+    }
+
+    /// What matters less.
+    pub fn faint(self, text: &str) -> String {
+        self.with(Style::new().dimmed(), text)
+    }
+
+    /// What heads a part.
+    pub fn heading(self, text: &str) -> String {
+        self.with(Style::new().bold(), text)
+    }
+}
+
+/// Collects what is printed for people: the answer on stdout, the conversation on stderr.
+#[derive(Clone, Debug)]
+pub struct Text {
+    /// Whether words are coloured.
+    pub paint: Paint,
+    /// Whether records end with NUL (`-z`).
+    pub nul: bool,
+    /// The answer.
+    pub stdout: Vec<u8>,
+    /// The conversation.
+    pub stderr: String,
+}
+
+impl Text {
+    /// Creates an empty text.
+    pub fn new(paint: Paint, nul: bool) -> Self {
+        Self {
+            paint,
+            nul,
+            stdout: Vec::new(),
+            stderr: String::new(),
+        }
+    }
+
+    /// Adds text to the answer, as it is.
+    pub fn put(&mut self, text: impl AsRef<[u8]>) {
+        self.stdout.extend_from_slice(text.as_ref());
+    }
+
+    /// Adds a line to the answer.
+    pub fn line(&mut self, line: impl AsRef<[u8]>) {
+        self.put(line);
+        self.stdout.push(b'\n');
+    }
+
+    /// Adds a key and its value to the answer.
+    pub fn fact(&mut self, key: &str, value: impl Display) {
+        self.line(format!("  {key:<8} {value}"));
+    }
+
+    /// Adds aligned rows to the answer.
+    pub fn table(&mut self, rows: &[Row], indent: &str) {
+        self.put(table::table(rows, indent, self.paint));
+    }
+
+    /// Adds a line to the conversation.
+    pub fn tell(&mut self, line: impl AsRef<str>) {
+        self.stderr.push_str(line.as_ref());
+        self.stderr.push('\n');
+    }
+}
+
+/// A number with its noun: `1 file`, `2 files`.
+pub fn count(number: usize, one: &str, many: &str) -> String {
+    let noun = if number == 1 { one } else { many };
+    format!("{number} {noun}")
+}
+
+/// How long ago a time was.
+pub fn age(at: &str) -> String {
+    match seconds_since(at) {
+        None => at.to_owned(),
+        Some(0..=59) => "just now".to_owned(),
+        Some(seconds @ 60..=3599) => format!("{} min ago", seconds / 60),
+        Some(seconds @ 3600..=86_399) => format!("{} h ago", seconds / 3600),
+        Some(seconds) => format!("{} d ago", seconds / 86_400),
+    }
+}
+
+/// How many seconds ago a time was; none where the text is not a time.
+pub fn seconds_since(at: &str) -> Option<i64> {
+    let then = at.parse::<jiff::Timestamp>().ok()?;
+    let now = jiff::Timestamp::now().as_second();
+    Some(now.saturating_sub(then.as_second()).max(0))
+}
+
+/// The lines of a text in one, escaped for a terminal.
+pub fn one_line(text: &str) -> String {
+    let lines = text.lines();
+    let lines: Vec<String> = lines
+        .map(|line| escape_for_terminal(line.trim().as_bytes()))
+        .collect();
+    lines.join("; ")
 }

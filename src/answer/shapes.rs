@@ -2,24 +2,21 @@
 //!
 //! An absent key is not applicable, null is unknown; no value has a space.
 
-use std::collections::BTreeMap;
-
 use bstr::ByteSlice;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{age, count, seconds_since};
+use super::{Paint, count};
 use crate::change::{Change, Seen};
-use crate::config::{Choice as _, Strategy};
-use crate::disk::files;
 use crate::name::CommitId;
 use crate::path::{escape_for_terminal, escape_for_tsv};
 use crate::placed::{Drift, PlacedFile};
 use crate::scope::{RuleList, ScopeRule};
+use crate::size::Size;
+use crate::sync::SyncPlan;
 use crate::verify::Finding;
 use crate::worktree::saved::Rescue;
 use crate::worktree::trash::Trashed;
-use crate::worktree::{Alive, HeldClaim, LastVerification, Owner, Record};
 
 /// A path; use it flattened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -282,71 +279,6 @@ pub struct AccessCounts {
     pub excluded: usize,
 }
 
-/// The owner of a worktree.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct OwnerField {
-    /// The name of the owner.
-    pub id: String,
-    /// The host of the owner.
-    pub host: String,
-    /// The number of the owner's process; absent without a process.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pid: Option<u32>,
-    /// The time at which the owner was recorded.
-    pub since: String,
-    /// Whether the process runs; null if unknown on this host.
-    pub alive: Option<bool>,
-}
-
-impl OwnerField {
-    /// Creates the field.
-    pub fn new(owner: &Owner) -> Self {
-        Self {
-            id: owner.id.clone(),
-            host: owner.host.clone(),
-            pid: owner.process.as_ref().map(|process| process.pid),
-            since: owner.since.clone(),
-            alive: match owner.alive() {
-                Alive::Yes => Some(true),
-                Alive::No => Some(false),
-                Alive::Unknown => None,
-            },
-        }
-    }
-}
-
-impl OwnerField {
-    /// The word of porcelain for whether the owner is alive.
-    pub const fn alive_word(&self) -> &'static str {
-        match self.alive {
-            Some(true) => "alive",
-            Some(false) => "ended",
-            None => "unknown",
-        }
-    }
-}
-
-/// A claim on a server.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ClaimField {
-    /// The remote.
-    pub remote: String,
-    /// The commit of the claim.
-    pub commit: CommitId,
-    /// The number of seconds for which the claim counts without a renewal.
-    pub lease: u64,
-}
-
-impl From<&HeldClaim> for ClaimField {
-    fn from(claim: &HeldClaim) -> Self {
-        Self {
-            remote: claim.remote.clone(),
-            commit: claim.commit.clone(),
-            lease: claim.lease.seconds(),
-        }
-    }
-}
-
 /// What the trash keeps of a removed worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TrashField {
@@ -380,49 +312,6 @@ impl TrashField {
     pub fn shown(&self) -> &str {
         let directory = self.directory.as_deref().or(self.reference.as_deref());
         directory.unwrap_or_default()
-    }
-}
-
-/// Who has a worktree.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Held {
-    /// `worktree` or `clone`.
-    pub strategy: &'static str,
-    /// The owner; absent if none was named.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub owner: Option<OwnerField>,
-    /// The claim on a server; absent if there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub claim: Option<ClaimField>,
-    /// Whether `git worktree lock` locked the worktree; absent for a clone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub locked: Option<bool>,
-    /// Why the worktree is locked, if a reason was given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lock_reason: Option<String>,
-}
-
-impl Held {
-    /// Reads the owner, the claim and the lock of a worktree.
-    pub fn of(record: &Record) -> Self {
-        let is_clone = record.strategy == Strategy::Clone;
-        // gitrepository-layout(5), `worktrees/<id>/locked`; a clone cannot be locked
-        let lock = if is_clone {
-            None
-        } else {
-            files::read(&record.admin_dir.join("locked")).ok().flatten()
-        };
-        let reason = lock
-            .as_ref()
-            .map(|why| String::from_utf8_lossy(why.trim_ascii()));
-        let owner = record.owner.as_ref();
-        Self {
-            strategy: record.strategy.as_str(),
-            owner: owner.map(OwnerField::new),
-            claim: record.claim.as_ref().map(ClaimField::from),
-            locked: (!is_clone).then_some(lock.is_some()),
-            lock_reason: reason.filter(|why| !why.is_empty()).map(Into::into),
-        }
     }
 }
 
@@ -473,76 +362,96 @@ impl PlacedField {
     }
 }
 
-/// A verification.
+/// The number of paths of one kind that people see.
+const SHOWN: usize = 20;
+
+/// What is copied from the main worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct VerificationField {
-    /// The time of the verification.
-    pub at: String,
-    /// The age in seconds.
-    pub age: Option<i64>,
-    /// The commit that was verified.
-    pub head: CommitId,
-    /// `everything`, or `commits` (by a hook in a large worktree): neither the index nor the files
-    /// on disk.
-    pub looked: &'static str,
-    /// The number of changed paths.
-    pub changed: u64,
-    /// The number of paths by kind of change (`created`, `modified`, `deleted`, …).
-    pub kinds: BTreeMap<String, u64>,
-    /// The number of violations.
-    pub violations: u64,
-    /// The number of notices.
-    pub notices: u64,
-    /// The findings, at most a hundred.
-    pub findings: Vec<KeptFindingField>,
+pub struct CopiesField {
+    /// The number of files that are copied.
+    pub files: usize,
+    /// The size of the files that are copied.
+    pub bytes: u64,
+    /// The files that are copied.
+    pub copied: Vec<CopiedFile>,
+    /// The number of files that are the same as in the main worktree.
+    pub kept: usize,
+    /// The selected files that the scope excludes.
+    pub excluded: Vec<ExcludedFile>,
+    /// The selected files that the branch of the worktree tracks.
+    pub tracked: Vec<PathField>,
 }
 
-/// A finding of an earlier verification.
+/// A file that is copied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct KeptFindingField {
-    /// The place, as in TSV.
-    pub place: String,
-    /// The kind of change.
-    pub kind: String,
-    /// The reason.
-    pub reason: String,
-    /// `violation` or `notice`.
-    pub level: String,
+pub struct CopiedFile {
+    /// The path.
+    #[serde(flatten)]
+    pub path: PathField,
+    /// The size.
+    pub bytes: u64,
 }
 
-impl From<&LastVerification> for VerificationField {
-    fn from(last: &LastVerification) -> Self {
-        let findings = last.findings.iter().map(|kept| KeptFindingField {
-            place: kept.place.clone(),
-            kind: kept.kind.clone(),
-            reason: kept.reason.clone(),
-            level: kept.level.clone(),
+/// A selected file that the scope excludes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ExcludedFile {
+    /// The path.
+    #[serde(flatten)]
+    pub path: PathField,
+    /// The rule that excludes the file.
+    pub rule: String,
+}
+
+impl From<&SyncPlan> for CopiesField {
+    fn from(plan: &SyncPlan) -> Self {
+        let copied = plan.files().map(|one| CopiedFile {
+            path: PathField::from(&one.path),
+            bytes: one.stat.size,
+        });
+        let excluded = plan.excluded.iter().map(|(path, rule)| ExcludedFile {
+            path: PathField::from(path),
+            rule: rule.clone(),
         });
         Self {
-            at: last.at.clone(),
-            age: seconds_since(&last.at),
-            head: last.head.clone(),
-            looked: last.looked.as_str(),
-            changed: last.changed,
-            kinds: last.kinds.clone(),
-            violations: last.violations,
-            notices: last.notices,
-            findings: findings.collect(),
+            files: plan.files().count(),
+            bytes: plan.bytes(),
+            copied: copied.collect(),
+            kept: plan.kept,
+            excluded: excluded.collect(),
+            tracked: paths(&plan.tracked),
         }
     }
 }
 
-impl VerificationField {
-    /// The result and the age, for people.
-    pub fn summary(&self) -> String {
-        let result = match usize::try_from(self.violations) {
-            Ok(0) => "ok".to_owned(),
-            number => count(number.unwrap_or(usize::MAX), "violation", "violations"),
-        };
-        let looked = match self.looked {
-            "commits" => " (commits)",
-            _everything => "",
-        };
-        format!("{result}{looked}, {}", age(&self.at))
+impl CopiesField {
+    /// The number of files and their size: `3 files (2.5 MB)`.
+    pub fn size(&self) -> String {
+        format!(
+            "{} ({})",
+            count(self.files, "file", "files"),
+            Size(self.bytes)
+        )
+    }
+
+    /// What was copied: `copied 3 files (2.5 MB) into task-5`.
+    pub fn summary(&self, name: &str, dry_run: bool, paint: Paint) -> String {
+        let verb = if dry_run { "would copy" } else { "copied" };
+        format!("{verb} {} into {}", self.size(), paint.name(name))
+    }
+
+    /// What was selected and is not copied, a line each.
+    pub fn left_out(&self, name: &str) -> Vec<String> {
+        let excluded = self.excluded.iter().take(SHOWN);
+        let not_copied = |path: &PathField| format!("  {} is not copied", path.shown());
+        let mut lines: Vec<String> = excluded
+            .map(|one| format!("{}: {}", not_copied(&one.path), one.rule))
+            .collect();
+        if let more @ 1.. = self.excluded.len().saturating_sub(SHOWN) {
+            let more = count(more, "file", "files");
+            lines.push(format!("  and {more} more that the scope excludes"));
+        }
+        let tracked = self.tracked.iter().take(SHOWN);
+        lines.extend(tracked.map(|path| format!("{}: it is tracked in {name}", not_copied(path))));
+        lines
     }
 }

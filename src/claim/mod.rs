@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::name::{CommitId, WorktreeName};
 use crate::path::escape_for_terminal;
-use crate::versioned::{RecordError, VERSION, from_text, to_text};
+use crate::versioned::{RecordError, from_text, to_text};
 
 /// The claims on the server; never in a local repository.
 pub const REFS: &str = "refs/agentwt/claims/";
@@ -26,8 +26,6 @@ pub const LONGEST: u64 = 16 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// [`VERSION`].
-    pub version: u32,
     /// The name that is claimed.
     pub name: WorktreeName,
     /// The time of the first claim, RFC 3339 in UTC by the holder's clock.
@@ -219,8 +217,6 @@ impl fmt::Display for Lease {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimState {
-    /// [`VERSION`].
-    pub version: u32,
     /// Our own claim, written before the first push.
     #[serde(default)]
     pub own: Option<Own>,
@@ -266,11 +262,7 @@ pub struct Reading {
 impl Default for ClaimState {
     fn default() -> Self {
         let (own, seen) = (None, None);
-        Self {
-            version: VERSION,
-            own,
-            seen,
-        }
+        Self { own, seen }
     }
 }
 

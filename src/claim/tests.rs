@@ -4,7 +4,6 @@ use super::*;
 
 fn claim() -> Claim {
     Claim {
-        version: VERSION,
         name: WorktreeName::parse("task-5").expect("a name"),
         since: "2026-11-21T10:00:00Z".into(),
         renewed: "2026-11-21T10:05:00Z".into(),
@@ -195,7 +194,6 @@ fn a_state_is_read_back_as_it_was_written() {
             holding: "a".into(),
         }),
         seen: Some(seen("d", "b", 5)),
-        ..ClaimState::default()
     };
     let text = crate::versioned::to_text(&state);
     assert_eq!(crate::versioned::from_text(&text), Ok(state));

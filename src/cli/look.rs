@@ -6,8 +6,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 
-use super::output::with_forms;
-use super::{AnswerOutput, ListOutput, ScopeLists};
+use super::{AnswerOutput, ListOutput, ScopeLists, with_forms};
 use crate::verify::VerifyOptions;
 
 /// List the worktrees, with branch, scope, changes and last verification

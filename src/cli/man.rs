@@ -14,7 +14,7 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::Man;
 
 use super::Cli;
@@ -42,8 +42,7 @@ const OTHERS: [(&str, &str); 5] = [
 /// functions return the hand-written sections of a page, by its name without a number, and the
 /// section JSON of a command.
 pub fn pages(sections: impl Fn(&str) -> String, json: impl Fn(&str) -> String) -> Vec<Page> {
-    let mut root = Cli::command();
-    root.build();
+    let root = Cli::whole();
     let verbs = root.get_subcommands().filter(|c| !c.is_hide_set());
     let mut pages = vec![("git-agentwt".to_owned(), "1", Some(&root))];
     pages.extend(verbs.map(|verb| (page_name(verb), "1", Some(verb))));
@@ -94,7 +93,7 @@ pub fn page_asked_for(arguments: &[OsString]) -> Option<String> {
     match verb {
         _ if !is_asked => None,
         None => Some("git-agentwt".to_owned()),
-        Some(verb) => Cli::command()
+        Some(verb) => Cli::whole()
             .find_subcommand(verb)
             .filter(|command| !command.is_hide_set())
             .map(page_name),

@@ -12,18 +12,17 @@
 //! ```
 
 mod add;
-mod alone;
 pub mod completions;
 mod hooks;
 mod lifecycle;
 mod look;
 pub mod man;
-mod output;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Parser, Subcommand};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 pub use self::add::{
     Add, ClaimOptions, ContextOptions, DEFAULT_ATTEMPTS, DEFAULT_RETRY_DELAY, ProgramOptions,
@@ -32,7 +31,6 @@ pub use self::add::{
 pub use self::hooks::{Completions, Doctor, Hook, Hooks, HooksCommand, HooksInstall, HooksStatus};
 pub use self::lifecycle::{EmptyTrash, Init, Prune, Reapply, Remove, Restore, Sync};
 pub use self::look::{Changed, Clients, List, Path, Scope, Status, Verify};
-pub use self::output::{AnswerOutput, Format, ListOutput, WaitOption};
 
 /// Give each coding agent its own worktree, and verify what it changed
 ///
@@ -62,20 +60,28 @@ pub struct Cli {
 }
 
 impl Cli {
-    /// Parses a command line, the program's name first.
+    /// Parses a command line, the program's name first. To define all commands takes longer than
+    /// most of them run, so only the called one is defined; the error comes of the whole definition.
     ///
     /// # Errors
     /// Returns what clap says of it: what is wrong, or the help that was asked for.
     pub fn of(arguments: &[OsString]) -> Result<Self, clap::Error> {
-        match alone::parse(arguments) {
-            Some(cli) => Ok(cli),
-            None => Self::try_parse_from(arguments),
-        }
+        Self::try_parse_from(arguments).or_else(|_| {
+            let mut matches = Self::whole().try_get_matches_from(arguments)?;
+            Self::from_arg_matches_mut(&mut matches)
+        })
+    }
+
+    /// The definition with all commands.
+    pub fn whole() -> clap::Command {
+        let mut whole = Self::command();
+        whole.build();
+        whole
     }
 }
 
 /// Holds the options that every command takes, before or after its name.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Args)]
 #[command(next_help_heading = "Common options")]
 pub struct Common {
     /// Run as if started in this directory
@@ -99,6 +105,7 @@ pub struct Common {
 /// Names a command, with its arguments. Its help is the documentation of its type; a comment on
 /// the variant would replace that.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 #[expect(missing_docs, reason = "the type of each variant documents it")]
 #[expect(clippy::large_enum_variant, reason = "a run has one")]
 pub enum Command {
@@ -156,10 +163,128 @@ Exit status:
 
 An inconclusive check never exits with 0 or 1.";
 
+/// Names a form of the answer on stdout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Aligned, coloured on a terminal; it may change between versions.
+    #[default]
+    Human,
+    /// One JSON document in a versioned envelope.
+    Json,
+    /// One record a line in a fixed order of fields, which later versions only add to.
+    Porcelain,
+    /// Tab-separated findings, with other bytes than printable ASCII written as `\ooo`.
+    Tsv,
+    /// A log of static analysis results in the Static Analysis Results Interchange Format 2.1.0.
+    Sarif,
+    /// Workflow commands of GitHub Actions, which it shows as annotations.
+    Github,
+}
+
+/// The form of the answer of a command: for people or in JSON.
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub struct AnswerOutput {
+    /// Print the answer in this form [default: human]
+    ///
+    /// `human` is for people and may change between versions; `json` is one document with a
+    /// versioned schema.
+    #[arg(long, value_name = "form", value_parser = forms(&["human", "json"]))]
+    format: Option<Format>,
+    /// Short for --format=json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+/// The form of the records of a command: for people, for scripts or in JSON.
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub struct ListOutput {
+    /// Print the answer in this form [default: human]
+    ///
+    /// `human` is for people and may change between versions; `json` is one document with a
+    /// versioned schema; `porcelain` is one record a line for scripts.
+    #[arg(long, value_name = "form", value_parser = forms(&["human", "json", "porcelain"]))]
+    format: Option<Format>,
+    /// Short for --format=json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Short for --format=porcelain
+    #[arg(long, conflicts_with_all = ["format", "json"])]
+    porcelain: bool,
+    /// End records with NUL and escape nothing; implies --porcelain
+    ///
+    /// Names and paths are then printed byte for byte. With `--format=tsv` the records stay those
+    /// of TSV; JSON does not change.
+    #[arg(short = 'z')]
+    nul: bool,
+}
+
+/// Holds the option that says whether to wait.
+#[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitOption {
+    /// Do not wait for another git-agentwt that works on the same worktree
+    ///
+    /// Only one command at a time works on a worktree: a second command waits, and after one second
+    /// names the process that it waits for. With this option it is refused at once (exit 4).
+    #[arg(long)]
+    pub no_wait: bool,
+}
+
+impl AnswerOutput {
+    /// The requested form, and whether records end with NUL.
+    pub fn form(&self) -> (Format, bool) {
+        let short = self.json.then_some(Format::Json);
+        (self.format.or(short).unwrap_or_default(), false)
+    }
+}
+
+impl ListOutput {
+    /// The requested form, and whether records end with NUL; `-z` alone requests
+    /// [`Format::Porcelain`].
+    pub fn form(&self) -> (Format, bool) {
+        let json = self.json.then_some(Format::Json);
+        let porcelain = (self.porcelain || self.nul).then_some(Format::Porcelain);
+        let format = self.format.or(json).or(porcelain);
+        (format.unwrap_or_default(), self.nul)
+    }
+}
+
+/// Accepts these forms and no others, so that the help of each command lists its forms.
+fn forms(names: &'static [&'static str]) -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(names).map(|name| Format::from_str(&name, false).unwrap_or_default())
+}
+
+/// Adds the form TSV to `--format` of [`ListOutput`], and if `review` the forms for code review.
+fn with_forms(format: Arg, review: bool) -> Arg {
+    let text = "`human` is for people and may change between versions; `json` is one document with a \
+        versioned schema; `porcelain` is one record a line for scripts; `tsv` is one finding a line \
+        with its path, kind, reason and level.";
+    if review {
+        let review = "`sarif` is a SARIF 2.1.0 log for code scanning; `github` prints workflow \
+            commands that GitHub shows as annotations.";
+        return format
+            .long_help(format!(
+                "Print the answer in this form [default: human]\n\n{text} {review}"
+            ))
+            .value_parser(forms(&[
+                "human",
+                "json",
+                "porcelain",
+                "tsv",
+                "sarif",
+                "github",
+            ]));
+    }
+    format
+        .long_help(format!(
+            "Print the answer in this form [default: human]\n\n{text}"
+        ))
+        .value_parser(forms(&["human", "json", "porcelain", "tsv"]))
+}
+
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     fn visit(command: &clap::Command, look: &mut impl FnMut(&clap::Command)) {
@@ -176,7 +301,7 @@ mod tests {
 
     #[test]
     fn every_command_and_flag_has_a_first_line_without_a_full_stop() {
-        visit(&Cli::command(), &mut |command| {
+        visit(&Cli::whole(), &mut |command| {
             let about = command.get_about().map(ToString::to_string);
             let about = about.unwrap_or_default();
             assert!(
@@ -199,7 +324,7 @@ mod tests {
 
     #[test]
     fn every_visible_command_shows_an_example() {
-        let command = Cli::command();
+        let command = Cli::whole();
         for command in command.get_subcommands().filter(|c| !c.is_hide_set()) {
             let text = command.get_after_long_help().map(ToString::to_string);
             assert!(
@@ -247,5 +372,32 @@ mod tests {
         };
         assert_eq!(scope.args, ["task-5", "a"]);
         assert_eq!(scope.paths, ["-b", "task-6"]);
+    }
+
+    #[derive(Parser)]
+    #[command(mut_arg("format", |format| with_forms(format, false)))]
+    struct Fixture {
+        #[command(flatten)]
+        output: ListOutput,
+    }
+
+    #[test]
+    fn short_forms_and_the_long_one_say_the_same() {
+        for (arguments, format) in [
+            (&[][..], Format::Human),
+            (&["--json"], Format::Json),
+            (&["--format=json"], Format::Json),
+            (&["--porcelain"], Format::Porcelain),
+            (&["-z"], Format::Porcelain),
+            (&["-z", "--json"], Format::Json),
+            (&["-z", "--format", "tsv"], Format::Tsv),
+        ] {
+            let arguments = std::iter::once("x").chain(arguments.iter().copied());
+            let fixture = Fixture::try_parse_from(arguments).expect("they do not contradict");
+            assert_eq!(fixture.output.form().0, format);
+        }
+        for arguments in [["--json", "--porcelain"], ["--json", "--format=tsv"]] {
+            assert!(Fixture::try_parse_from(std::iter::once("x").chain(arguments)).is_err());
+        }
     }
 }

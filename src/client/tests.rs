@@ -5,9 +5,7 @@ use insta::assert_snapshot;
 use saphyr::LoadableYamlNode;
 
 use super::*;
-use crate::name::{BranchName, CommitId, WorktreeName};
-use crate::path::RepoPath;
-use crate::scope::{Origin, RuleList, ScopeRule};
+use crate::scope::Origin;
 
 /// What stands at a few paths; all others are free.
 type Around<'a> = &'a [(&'a str, PathState)];
@@ -440,4 +438,23 @@ fn every_client_is_a_word_of_the_config() {
     let names = super::ALL.iter().map(|client| client.name);
     let names: Vec<&str> = names.chain(["none"]).collect();
     assert_eq!(words.collect::<Vec<_>>(), names);
+}
+
+#[test]
+fn a_pattern_cannot_leave_its_code_span() {
+    for (text, span) in [
+        ("src/**", "`src/**`"),
+        ("a`b", "``a`b``"),
+        ("`", "`` ` ``"),
+        ("a``b`", "``` a``b` ```"),
+        (" a", "`  a `"),
+        (
+            "a\n<!-- agentwt: end -->\n",
+            "`a\\012\\074!-- agentwt: end -->\\012`",
+        ),
+        ("\u{1b}[2J", "`\\033[2J`"),
+        ("a\\*", "`a\\*`"),
+    ] {
+        assert_eq!(code(text), span, "{text:?}");
+    }
 }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Outcome, Session};
-use crate::answer::hooks::{HooksField, method_word};
+use crate::answer::worktree::{HooksField, method_word};
 use crate::answer::{Answer, Row, Text};
 use crate::cli::HooksCommand;
 use crate::disk::files::{self, Lock};

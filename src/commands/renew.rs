@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Outcome, Session};
-use crate::answer::shapes::{ClaimField, OwnerField};
+use crate::answer::worktree::OwnerField;
 use crate::answer::{Answer, Text};
-use crate::claim::{Lease, Who};
+use crate::claim::Who;
 use crate::disk::files::{self, Lock};
 use crate::disk::lock::{LockError, LockFile, Patience};
 use crate::error::Error;
@@ -37,7 +37,7 @@ pub struct RenewAnswer {
 pub struct RenewedClaim {
     /// The claim.
     #[serde(flatten)]
-    pub claim: ClaimField,
+    pub claim: HeldClaim,
     /// The owner of the claim.
     pub owner: String,
     /// The host of the owner.
@@ -58,8 +58,7 @@ impl Answer for RenewAnswer {
         let name = text.paint.name(&self.name);
         let escape = |text: &str| escape_for_terminal(text.as_bytes());
         if let Some(RenewedClaim { claim, owner, .. }) = &self.claim {
-            let lease = Lease::of_seconds(claim.lease).unwrap_or(Lease::DEFAULT);
-            let (owner, remote) = (escape(owner), &claim.remote);
+            let (owner, HeldClaim { remote, lease, .. }) = (escape(owner), claim);
             text.tell(format!(
                 "{would} the claim of `{owner}` on {name} at {remote} for {lease}"
             ));
@@ -84,7 +83,7 @@ pub fn run(session: &Session, options: &crate::cli::Renew) -> Result<Outcome<Ren
         Some(held) => {
             let (held, who, owner) = renew_claim(session, &repository, &known, held, options)?;
             let claim = RenewedClaim {
-                claim: ClaimField::from(&held),
+                claim: held,
                 owner: who.owner,
                 host: who.host,
                 pid: who.pid,

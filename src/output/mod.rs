@@ -3,12 +3,10 @@
 //! stdout carries the answer, stderr the conversation. JSON is the answer serialized, in an
 //! envelope with a version (`"schema": "agentwt.<document>/1"`).
 
-mod errors;
 mod findings;
 pub mod schema;
 
-pub use errors::render as render_error;
-
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 use serde::Serialize;
 
 use crate::answer::{Answer, Form, Paint, Text, records};
@@ -53,5 +51,43 @@ fn document<A: Answer>(answer: &A, notes: &[String]) -> Vec<u8> {
 pub fn json<T: Serialize>(document: &T) -> Vec<u8> {
     let mut text = serde_json::to_vec_pretty(document).unwrap_or_default();
     text.push(b'\n');
+    text
+}
+
+/// Renders an error for stderr. One with a source is shown with its line underlined; any other
+/// is a line, and a line of help.
+pub fn render_error(error: &dyn Diagnostic, paint: Paint, width: usize) -> String {
+    if has_source(error) {
+        let theme = match paint {
+            Paint::Colour => GraphicalTheme::unicode(),
+            Paint::Plain => GraphicalTheme::unicode_nocolor(),
+        };
+        let handler = GraphicalReportHandler::new_themed(theme)
+            .with_width(width)
+            .with_links(false);
+        let mut text = String::new();
+        if handler.render_report(&mut text, error).is_ok() {
+            return text;
+        }
+    }
+    let mut text = plain(error, paint);
+    for other in error.related().into_iter().flatten() {
+        text.push_str(&plain(other, paint));
+    }
+    text
+}
+
+fn has_source(error: &dyn Diagnostic) -> bool {
+    let of_related = |mut related: Box<dyn Iterator<Item = &dyn Diagnostic> + '_>| {
+        related.any(|other| other.source_code().is_some())
+    };
+    error.source_code().is_some() || error.related().is_some_and(of_related)
+}
+
+fn plain(error: &dyn Diagnostic, paint: Paint) -> String {
+    let mut text = format!("{} {error}\n", paint.bad("error:"));
+    if let Some(help) = error.help() {
+        text.push_str(&format!("{} {help}\n", paint.name("help:")));
+    }
     text
 }

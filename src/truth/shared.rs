@@ -16,7 +16,7 @@ use crate::git::hooks::journal::{Journal, Target};
 use crate::git::{Git, GitMode};
 use crate::name::CommitId;
 use crate::worktree::repository::Repository;
-use crate::worktree::{Digests, Main, Shared, VERSION, Worktree, WorktreeError};
+use crate::worktree::{Digests, Main, Shared, Worktree, WorktreeError};
 
 /// Tells the commits that were created in the worktree.
 pub type MadeHere<'a> = dyn Fn(&CommitId) -> bool + 'a;
@@ -27,7 +27,6 @@ pub type MadeHere<'a> = dyn Fn(&CommitId) -> bool + 'a;
 /// Fails when git or the disk does.
 pub fn take(repository: &Repository) -> Result<Shared, WorktreeError> {
     Ok(Shared {
-        version: VERSION,
         hooks: hooks(repository)?,
         settings: settings(repository)?,
     })

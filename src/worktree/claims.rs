@@ -23,7 +23,7 @@ use crate::git::{Git, GitError};
 use crate::name::{CommitId, WorktreeName};
 use crate::path::escape_for_terminal;
 use crate::process;
-use crate::versioned::{VERSION, from_text, timestamp, to_text};
+use crate::versioned::{from_text, timestamp, to_text};
 use crate::worktree::error::{ClaimAttempt, ClaimError};
 use crate::worktree::{HeldClaim, Repository};
 
@@ -341,7 +341,6 @@ impl Claims {
 
     fn claim(&self, who: Who, lease: Lease, holding: String, since: String) -> Claim {
         Claim {
-            version: VERSION,
             name: self.name.clone(),
             since,
             renewed: timestamp(Duration::ZERO),

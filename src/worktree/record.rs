@@ -20,14 +20,12 @@ use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::process;
 use crate::scope::ScopeRule;
 
-pub use crate::versioned::{RecordError, VERSION, from_text, to_text};
+pub use crate::versioned::{RecordError, from_text, to_text};
 
 /// Represents what `add` wrote down of a worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// [`VERSION`].
-    pub version: u32,
     /// Its name.
     pub name: WorktreeName,
     /// When it was made, RFC 3339 in UTC.
@@ -77,7 +75,6 @@ impl Record {
     /// Creates the record of a new worktree of which nothing else is known.
     pub fn new(name: WorktreeName, path: Utf8PathBuf, created: String) -> Self {
         Self {
-            version: VERSION,
             branch: BranchName::from_git(name.as_str()),
             name,
             created,
@@ -180,8 +177,6 @@ pub enum WatchedFile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Intent {
-    /// [`VERSION`].
-    pub version: u32,
     /// The process that creates it.
     pub process: u32,
     /// The commit at which the branch is created in this repository; none when it is not.
@@ -191,42 +186,42 @@ pub struct Intent {
 }
 
 /// Holds the last verification, as the hooks and `verify` leave it for `list`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LastVerification {
-    /// [`VERSION`].
-    pub version: u32,
-    /// When, RFC 3339 in UTC.
+    /// The time of the verification.
     pub at: String,
-    /// The commit the worktree was on.
+    /// The commit that was verified.
     pub head: CommitId,
-    /// How much was looked at.
+    /// `everything`, or `commits` (by a hook in a large worktree): neither the index nor the files
+    /// on disk.
     #[serde(default)]
+    #[schemars(with = "String")]
     pub looked: Extent,
-    /// How many paths had changed.
+    /// The number of changed paths.
     pub changed: u64,
-    /// How many of them had been created, modified, deleted, …: by the word for it.
+    /// The number of paths by kind of change (`created`, `modified`, `deleted`, …).
     #[serde(default)]
     pub kinds: BTreeMap<String, u64>,
-    /// How many findings were violations.
+    /// The number of violations.
     pub violations: u64,
-    /// How many findings were notices.
+    /// The number of notices.
     pub notices: u64,
-    /// The findings, violations first; not more than a hundred.
+    /// The findings, at most a hundred, violations first.
     pub findings: Vec<KeptFinding>,
 }
 
-/// Holds one finding of the last verification, in the words of `--format=tsv`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A finding of an earlier verification.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KeptFinding {
-    /// Where.
+    /// The place, as in TSV.
     pub place: String,
-    /// What happened.
+    /// The kind of change.
     pub kind: String,
-    /// Why it is a finding.
+    /// The reason.
     pub reason: String,
-    /// How much it counts.
+    /// `violation` or `notice`.
     pub level: String,
 }
 
@@ -286,15 +281,16 @@ pub struct OwnerProcess {
     pub started: String,
 }
 
-/// Holds what a claim on a server was when we last wrote it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A claim on a server, as we last wrote it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HeldClaim {
-    /// The remote, as the user named it.
+    /// The remote.
     pub remote: String,
-    /// The commit that `refs/agentwt/claims/<name>` named there.
+    /// The commit of the claim.
     pub commit: CommitId,
-    /// How long it counts without a change.
+    /// The number of seconds for which the claim counts without a renewal.
+    #[schemars(with = "u64")]
     pub lease: Lease,
 }
 
@@ -359,8 +355,6 @@ impl Owner {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Removal {
-    /// [`VERSION`].
-    pub version: u32,
     /// When it began, RFC 3339 in UTC.
     pub began: String,
     /// When the worktree was made: a later worktree of the same name is another.
@@ -392,8 +386,6 @@ pub struct TrashStamp {
 /// `verify --accept-shared`. Only digests are kept: a setting can hold a password.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shared {
-    /// [`VERSION`].
-    pub version: u32,
     /// The hooks that git ran in the main worktree, by their paths as messages show them
     /// (`@git/hooks/pre-commit`, `@main/.husky/_/pre-commit`).
     pub hooks: Digests,
@@ -412,7 +404,6 @@ mod tests {
     fn sample() -> Record {
         let commit = CommitId::parse(&"a".repeat(40)).expect("40 digits");
         Record {
-            version: VERSION,
             name: WorktreeName::parse("task-5").expect("a name"),
             created: "2026-11-21T10:00:00Z".into(),
             made_by: MadeBy::Add,

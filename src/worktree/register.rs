@@ -7,7 +7,7 @@ use camino::Utf8Path;
 use super::excluding::read_users_rules;
 use super::listing::Listing;
 use super::repository::joined;
-use super::{KeptFinding, LastVerification, VERSION};
+use super::{KeptFinding, LastVerification};
 use super::{Record, Repository, WALKED, WatchedFile, Worktree, to_text};
 use crate::change::by_kind;
 use crate::disk::DiskError;
@@ -239,7 +239,6 @@ impl Worktree {
             level: finding.level.as_str().to_owned(),
         };
         let last = LastVerification {
-            version: VERSION,
             at: now.to_owned(),
             head: report.changes.head.clone(),
             looked: report.changes.looked,

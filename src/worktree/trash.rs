@@ -408,7 +408,6 @@ pub fn keep_incomplete(
     let head = admin.map(|admin| repository.git.on(admin, None).rev_parse_commit("HEAD"));
     let head = head.transpose().ok().flatten().flatten();
     let removal = Removal {
-        version: crate::worktree::VERSION,
         began: now.to_owned(),
         created: now.to_owned(),
         branch_at: None,
@@ -607,7 +606,6 @@ mod tests {
         Trashed {
             removed: seconds(time),
             removal: is_entry.then(|| Removal {
-                version: crate::worktree::VERSION,
                 began: String::new(),
                 created: String::new(),
                 branch_at: None,

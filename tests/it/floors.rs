@@ -26,6 +26,7 @@ const HOMES: &[(&str, &[&str])] = &[
         "schemars",
         &[
             "name", "answer", "client", "commands", "error", "output", "placed", "truth",
+            "worktree",
         ],
     ),
     ("ignore", &["disk", "sync", "commands"]),

@@ -137,18 +137,18 @@ fn people_see_what_is_not_as_usual() {
     assert_snapshot!(said, @"
     NAME       BRANCH             BASE     AHEAD  BEHIND  SCOPE  CHANGES  VERIFIED
     both       agentwt/both       main +4  3      4       -      0        ok, just now
-      owner fleet-1 on elsewhere; claimed on origin
+      owner fleet-1, unknown whether alive; claim on origin
     early      agentwt/early      main +4  -      4       -      -        never
-      owner fleet-1, has ended; claimed on origin
+      owner fleet-1, has ended; claim on origin
     elsewhere  agentwt/elsewhere  main +4  1      5       -      0        2 violations, just now
     late       agentwt/late       main     1      -       -      0        ok, just now
-      locked: on loan
+      locked on loan
     merged     agentwt/merged     main +4  4      1       -      0        ok, just now
-      owner fleet-1, alive; claimed on origin
+      owner fleet-1, alive; claim on origin
     pushed     agentwt/pushed     main +4  3      4       -      0        ok, just now
       2 ahead of origin/agentwt/pushed
     still      agentwt/still      main +4  -      4       -      -        never
-      locked
+      locked without a reason
     ");
     let status = repo.agentwt(&["status", "merged", "pushed", "late"]).ok();
     let keys = ["  beside", "  upstream", "  owner", "  claim", "  locked"];
@@ -161,7 +161,7 @@ fn people_see_what_is_not_as_usual() {
     assert_snapshot!(lines.replace(&git_agentwt::process::host(), "HOST"), @"
       beside   main: 4 ahead, 1 behind
       owner    fleet-1, alive (process PID on HOST, just now)
-      claim    on origin, for 600 s at a time
+      claim    on origin, for 10m at a time
       beside   main: 3 ahead, 4 behind
       upstream 2 ahead of origin/agentwt/pushed
       locked   on loan

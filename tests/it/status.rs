@@ -96,18 +96,19 @@ fn porcelain_is_a_field_a_line() {
     task	branch	agentwt/task
     task	base	af82e40edf386d673bb6f4292ab3a4faea3c91e5
     task	head	691043535cd35ad2782e2c130e8ff41230632813
-    task	commits	1
-    task	uncommitted	2
-    task	ignored	1
-    task	strategy	worktree
+    task	paths	1
+    task	violations	0
     task	base-branch	main
     task	moved	0
     task	ahead	1
     task	behind	0
+    task	strategy	worktree
+    task	notices	0
+    task	commits	1
+    task	uncommitted	2
+    task	ignored	1
     task	kind	created	2
     task	kind	modified	1
-    task	violations	0
-    task	notices	0
     task	change	created	docs/n
     task	change	modified	src/main.rs
     task	change	created	src/new.rs

@@ -4,14 +4,12 @@ use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::answer::copies::CopiesField;
-use crate::answer::shapes::{
-    AccessCounts, BaseField, ClaimField, OwnerField, PathField, ScopeField,
-};
+use crate::answer::shapes::{AccessCounts, BaseField, CopiesField, PathField, ScopeField};
+use crate::answer::worktree::OwnerField;
 use crate::answer::{Answer, Text, count};
 use crate::client::ContextFile;
 use crate::config::{Choice, Client};
-use crate::worktree::Record;
+use crate::worktree::{HeldClaim, Record};
 
 /// The answer of `add`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -49,7 +47,7 @@ pub struct AddAnswer {
     pub synced: Option<CopiesField>,
     /// The claim on a server; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub claim: Option<ClaimField>,
+    pub claim: Option<HeldClaim>,
     /// The agent program that the context is for; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<&'static str>,
@@ -101,7 +99,7 @@ impl AddAnswer {
             files,
             owner: record.owner.as_ref().map(OwnerField::new),
             synced: None,
-            claim: record.claim.as_ref().map(ClaimField::from),
+            claim: record.claim.clone(),
             client: None,
             context: None,
             record,

@@ -31,7 +31,7 @@ use crate::worktree::register::{Registration, read_dot_git};
 use crate::worktree::scope_edit::set_bits_of_index;
 use crate::worktree::selection::read_worktree_files;
 use crate::worktree::unfinished::{Unfinished, intent_file};
-use crate::worktree::{Intent, Record, Repository, VERSION, hooks_of, to_text};
+use crate::worktree::{Intent, Record, Repository, hooks_of, to_text};
 
 /// Holds what a worktree is created from.
 pub(super) struct Creation<'a> {
@@ -238,7 +238,6 @@ impl<'a> Created<'a> {
     fn new(home: &'a Repository, record: &Record) -> Self {
         let makes_branch = record.strategy == Strategy::Worktree && record.branch_made;
         let intent = Intent {
-            version: VERSION,
             process: std::process::id(),
             branch_at: makes_branch.then(|| record.base.commit.clone()),
             record: record.clone(),

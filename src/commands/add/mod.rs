@@ -14,7 +14,7 @@ use self::clone::FetchedClone;
 use self::context::Around;
 use self::retry::Attempts;
 use super::{Outcome, Session};
-use crate::answer::copies::CopiesField;
+use crate::answer::shapes::CopiesField;
 use crate::cli::Add;
 use crate::client::Root;
 use crate::config::{Choice as _, Strategy};

@@ -7,11 +7,10 @@ use std::collections::HashSet;
 use camino::{Utf8Path, Utf8PathBuf};
 
 pub use self::answer::ListAnswer;
-use self::answer::ListedTrash;
-use self::answer::{ListedDetails, ListedWorktree};
+use self::answer::{ListedDetails, ListedTrash, ListedWorktree};
 use super::{Outcome, Session};
-use crate::answer::shapes::Held;
-use crate::answer::shapes::{ScopeField, VerificationField};
+use crate::answer::shapes::ScopeField;
+use crate::answer::worktree::RecordedField;
 use crate::cli::Format;
 use crate::disk::drift::drift;
 use crate::disk::file_system::usage;
@@ -23,11 +22,9 @@ use crate::placed::{DriftCounts, Here};
 use crate::scope::overlap::{Overlap, overlaps_among};
 use crate::truth::position::{Position, positions};
 use crate::truth::shared::main_changed;
-use crate::worktree::Repository;
 use crate::worktree::listing::Listing;
 use crate::worktree::trash::{self, Trashed};
-use crate::worktree::worktree_scopes;
-use crate::worktree::{Intent, RecordState, Worktree, lost, names};
+use crate::worktree::{RecordState, Repository, Worktree, lost, names, worktree_scopes};
 
 /// Lists all worktrees of ours, sorted by name, or what they may both write.
 ///
@@ -35,24 +32,15 @@ use crate::worktree::{Intent, RecordState, Worktree, lost, names};
 /// Fails when the records cannot be listed; a damaged one is a row.
 pub fn run(session: &Session, options: &crate::cli::List) -> Result<Outcome<ListAnswer>, Error> {
     let repository = session.repository()?;
-    let listed = if options.trash {
-        ListAnswer {
-            worktrees: None,
-            overlaps: None,
-            trash: Some(list_trash(&repository)?),
-            groups: Vec::new(),
-        }
+    let mut answer = ListAnswer::default();
+    if options.trash {
+        answer.trash = Some(list_trash(&repository)?);
     } else if options.overlap {
-        ListAnswer::overlaps(overlaps(&repository)?)
+        answer = ListAnswer::overlaps(overlaps(&repository)?);
     } else {
-        ListAnswer {
-            worktrees: Some(rows(&repository, options)?),
-            overlaps: None,
-            trash: None,
-            groups: Vec::new(),
-        }
-    };
-    Ok(Outcome::done(listed))
+        answer.worktrees = Some(rows(&repository, options)?);
+    }
+    Ok(Outcome::done(answer))
 }
 
 fn list_trash(repository: &Repository) -> Result<Vec<ListedTrash>, Error> {
@@ -83,7 +71,15 @@ fn rows(repository: &Repository, options: &crate::cli::List) -> Result<Vec<Liste
     for name in names(repository)? {
         match RecordState::read(repository, &name) {
             Ok(RecordState::Complete(known)) => all.push(*known),
-            Ok(RecordState::Incomplete(intent)) => rows.push(incomplete(name.as_str(), &intent)),
+            Ok(RecordState::Incomplete(intent)) => rows.push(ListedWorktree {
+                name: name.to_string(),
+                path: intent.record.path,
+                state: "incomplete",
+                branch: Some(intent.record.branch.to_string()),
+                began: Some(intent.record.created),
+                process: Some(intent.process),
+                ..ListedWorktree::default()
+            }),
             Ok(RecordState::Missing) => {}
             Err(error) => rows.push(damaged(repository, &name, error.to_string())),
         }
@@ -98,11 +94,11 @@ fn rows(repository: &Repository, options: &crate::cli::List) -> Result<Vec<Liste
     let main = is_json.then(|| main_changed(repository, &known).ok().flatten());
     for (known, position) in all.iter().zip(positions(repository, &known)?) {
         let mut row = whole(repository, known, position);
-        if let Some(details) = &mut row.details {
-            details.main_changed = main.flatten();
-        }
         if row.state == "missing" && known.is_gone(repository) {
             continue;
+        }
+        if let Some(details) = &mut row.details {
+            details.recorded.main_changed = main.flatten();
         }
         rows.push(row);
     }
@@ -132,7 +128,7 @@ fn measure(rows: &mut [ListedWorktree]) {
     let paths: Vec<&Utf8Path> = paths.iter().map(Utf8PathBuf::as_path).collect();
     for (row, size) in there.into_iter().zip(usage(&paths)) {
         if let Some(details) = &mut row.details {
-            details.size = Some(size);
+            details.recorded.size = Some(size);
         }
     }
 }
@@ -144,29 +140,23 @@ fn whole(repository: &Repository, known: &Worktree, position: Position) -> Liste
         *head != record.base.commit && !known.recorded_refs().is_ok_and(|refs| refs.contains(head))
     };
     let committed = position.head.as_ref().is_some_and(is_new);
-    let verification = known.last_verification();
-    let hooks_silent =
-        committed && verification.as_ref().map(|last| &last.head) != position.head.as_ref();
+    let recorded = RecordedField::new(
+        known,
+        position,
+        ScopeField::profile(record.profile.as_deref()),
+    );
+    let verified = recorded.verification.as_ref().map(|one| &one.last.head);
     ListedWorktree {
         name: record.name.to_string(),
         path: record.path.clone(),
         state: if there { "ready" } else { "missing" },
         branch: Some(record.branch.to_string()),
-        began: None,
-        process: None,
-        detail: None,
         details: Some(ListedDetails {
-            base: position.base(&record.base.commit, &record.base.revision),
-            position,
-            scope: ScopeField::profile(record.profile.as_deref()),
-            created: record.created.clone(),
-            held: Held::of(record),
-            hooks_silent,
-            main_changed: None,
+            hooks_silent: committed && verified != recorded.position.head.as_ref(),
             placed: there.then(|| placed(repository, known)),
-            size: None,
-            verification: verification.as_ref().map(VerificationField::from),
+            recorded,
         }),
+        ..ListedWorktree::default()
     }
 }
 
@@ -186,28 +176,12 @@ fn placed(repository: &Repository, known: &Worktree) -> Option<DriftCounts> {
     Some(DriftCounts::of(placed.files().iter().zip(drifts)))
 }
 
-fn incomplete(name: &str, intent: &Intent) -> ListedWorktree {
-    ListedWorktree {
-        name: name.to_owned(),
-        path: intent.record.path.clone(),
-        state: "incomplete",
-        branch: Some(intent.record.branch.to_string()),
-        began: Some(intent.record.created.clone()),
-        process: Some(intent.process),
-        detail: None,
-        details: None,
-    }
-}
-
 fn damaged(repository: &Repository, name: &WorktreeName, detail: String) -> ListedWorktree {
     ListedWorktree {
         name: name.to_string(),
         path: repository.worktree_path(name),
         state: "damaged",
-        branch: None,
-        began: None,
-        process: None,
         detail: Some(detail),
-        details: None,
+        ..ListedWorktree::default()
     }
 }

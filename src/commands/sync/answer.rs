@@ -4,7 +4,7 @@ use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::answer::copies::CopiesField;
+use crate::answer::shapes::CopiesField;
 use crate::answer::shapes::{PathField, PlacedField, SavedField};
 use crate::answer::{Answer, Cell, Paint, Row, Text, count};
 

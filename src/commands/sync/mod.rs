@@ -13,7 +13,7 @@ use camino::Utf8Path;
 
 use self::plan::PullPlan;
 use super::{Outcome, Session};
-use crate::answer::copies::CopiesField;
+use crate::answer::shapes::CopiesField;
 use crate::answer::shapes::{PlacedField, SavedField, paths};
 use crate::config::SettingFlags;
 use crate::disk::drift::drift;

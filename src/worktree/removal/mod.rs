@@ -21,7 +21,7 @@ use crate::worktree::claims;
 use crate::worktree::trash::{self, REMOVING, Trashed, begun};
 use crate::worktree::unfinished::end_locks;
 use crate::worktree::{Environment, Repository, Worktree};
-use crate::worktree::{Removal, TrashStamp, VERSION, to_text};
+use crate::worktree::{Removal, TrashStamp, to_text};
 use facts::Around;
 use plan::{BranchFate, RemoveFacts, RemoveOptions, RemovePlan};
 use refusal::RemoveRefusal;
@@ -186,7 +186,6 @@ impl Leaving {
             BranchFate::Stays | BranchFate::Gone | BranchFate::Private => None,
         };
         let removal = Removal {
-            version: VERSION,
             began: now.to_owned(),
             created: record.created.clone(),
             branch_at,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use git_agentwt::name::{BranchName, WorktreeName};
-use git_agentwt::worktree::{Intent, Record, VERSION, to_text};
+use git_agentwt::worktree::{Intent, Record, to_text};
 
 use super::{Said, binary, hermetic, template};
 
@@ -165,7 +165,6 @@ impl TestRepo {
         let path = path.to_str().expect("UTF-8").into();
         let dir = self.main.join(".git/agentwt/worktrees").join(name.as_str());
         let intent = Intent {
-            version: VERSION,
             process,
             branch_at: None,
             record: Record {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::name::{BranchName, WorktreeName};
-use crate::worktree::{Base, Owner, OwnerProcess, VERSION};
+use crate::worktree::{Base, Owner, OwnerProcess};
 
 fn commit(digit: &str) -> CommitId {
     CommitId::parse(&digit.repeat(40)).expect("40 digits")
@@ -10,7 +10,6 @@ fn commit(digit: &str) -> CommitId {
 fn clean() -> RemoveFacts {
     let path = Utf8PathBuf::from("/r/.agentwt/worktrees/task");
     let record = Record {
-        version: VERSION,
         name: WorktreeName::parse("task").expect("a name"),
         created: "2026-11-22T10:00:00Z".into(),
         made_by: MadeBy::Add,

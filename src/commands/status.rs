@@ -1,0 +1,368 @@
+//! `git agentwt status`: one worktree in full.
+
+use std::collections::BTreeMap;
+
+use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Outcome, Session};
+use crate::answer::shapes::{ChangeField, PlacedField, ScopeField};
+use crate::answer::worktree::{HooksField, RecordedField};
+use crate::answer::{Answer, Cell, Row, Text, age, count};
+use crate::change::{Change, by_kind, by_seen};
+use crate::disk::drift::drift;
+use crate::disk::file_system::usage;
+use crate::disk::files;
+use crate::error::Error;
+use crate::placed::PlacedKind;
+use crate::scope::escape_for_rule;
+use crate::scope::overlap::some;
+use crate::truth::position::{Position, position};
+use crate::truth::shared::main_changed;
+use crate::truth::{Survey, collect};
+use crate::worktree::{MadeBy, Repository, Worktree};
+
+/// The number of placed files that people see for each state.
+const SHOWN: usize = 8;
+
+/// The answer of `status`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StatusAnswer {
+    /// The worktrees, in the order in which they were named.
+    pub worktrees: Vec<WorktreeStatus>,
+}
+
+/// A worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct WorktreeStatus {
+    /// The name.
+    pub name: String,
+    /// The directory.
+    #[schemars(with = "String")]
+    pub path: Utf8PathBuf,
+    /// The branch.
+    pub branch: String,
+    /// What is recorded.
+    #[serde(flatten)]
+    pub recorded: RecordedField,
+    /// What changed since the base.
+    pub changed: Vec<ChangeField>,
+    /// The number of changes by what happened.
+    pub kinds: BTreeMap<String, u64>,
+    /// The number of changes by where they were seen; one change may count in several.
+    pub seen: BTreeMap<String, u64>,
+    /// The number of changes that are not committed.
+    pub uncommitted: usize,
+    /// The number of ignored files.
+    pub ignored: usize,
+    /// The hooks; null if they cannot be read.
+    pub hooks: Option<HooksField>,
+    /// The placed files; null if the directory is gone.
+    pub placed: Option<Vec<PlacedField>>,
+    /// Whether plain git created the worktree.
+    #[serde(skip)]
+    pub is_foreign: bool,
+}
+
+impl Answer for StatusAnswer {
+    const DOCUMENT: &'static str = "status";
+
+    fn print(&self, text: &mut Text) {
+        for (at, one) in self.worktrees.iter().enumerate() {
+            if at > 0 {
+                text.line("");
+            }
+            one.print(text);
+        }
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        self.worktrees
+            .iter()
+            .flat_map(WorktreeStatus::rows)
+            .collect()
+    }
+}
+
+impl WorktreeStatus {
+    fn print(&self, text: &mut Text) {
+        let foreign = if self.is_foreign {
+            " (made by plain git)"
+        } else {
+            ""
+        };
+        text.line(text.paint.heading(&self.name) + foreign);
+        let RecordedField {
+            base,
+            position,
+            scope,
+            created,
+            ..
+        } = &self.recorded;
+        let commits = position
+            .commits
+            .map_or(0, |commits| usize::try_from(commits).unwrap_or(usize::MAX));
+        let commits = count(commits, "commit", "commits");
+        let id = base.commit.as_ref().map_or("", |base| base.short());
+        let revision = base.revision.as_deref().unwrap_or_default();
+        text.fact("path", &self.path);
+        text.fact(
+            "branch",
+            format!("{}, {commits} since the base", self.branch),
+        );
+        text.fact("base", format!("{id} ({revision}), {}", age(created)));
+        self.print_position(text);
+        for (key, fact, more) in self.recorded.remarks() {
+            text.fact(key, fact + &more);
+        }
+        let profile = scope.profile.as_deref();
+        text.fact("scope", profile.unwrap_or("given on the command line"));
+        let lists = [
+            ("write", &scope.write),
+            ("read", &scope.read),
+            ("exclude", &scope.exclude),
+        ];
+        for (key, list) in lists {
+            let patterns = list.iter().flatten();
+            let patterns: Vec<String> = patterns.map(|pattern| escape_for_rule(pattern)).collect();
+            if !patterns.is_empty() {
+                text.fact(key, patterns.join("  "));
+            }
+        }
+        if let Some(hooks) = &self.hooks {
+            hooks.print(text);
+        }
+        text.fact("verified", self.recorded.verified());
+        self.print_placed(text);
+        if let Some(size) = self.recorded.size_text() {
+            text.fact("size", size);
+        }
+        self.print_changes(text);
+    }
+
+    /// Where the branch stands, if that is more than its commits.
+    fn print_position(&self, text: &mut Text) {
+        let position = &self.recorded.position;
+        let moved = self.recorded.base.moved.flatten().unwrap_or(0);
+        if let Some(branch) = &position.base_branch
+            && (moved > 0 || branch.ahead != position.commits)
+        {
+            let number = |number: Option<u64>| number.map_or("?".to_owned(), |n| n.to_string());
+            let (ahead, behind) = (number(branch.ahead), number(branch.behind));
+            text.fact(
+                "beside",
+                format!("{}: {ahead} ahead, {behind} behind", branch.name),
+            );
+        }
+        if let Some(upstream) = &position.upstream {
+            let same = || format!("as {}", upstream.name);
+            text.fact("upstream", upstream.difference().unwrap_or_else(same));
+        }
+    }
+
+    /// The number of placed files, and for each state but `same` a line with names.
+    fn print_placed(&self, text: &mut Text) {
+        let all = self.placed.as_deref().unwrap_or_default();
+        if all.is_empty() {
+            return;
+        }
+        let files: Vec<&PlacedField> = all.iter().filter(|file| file.kind != "directory").collect();
+        let same = match files.iter().filter(|file| file.state == ["same"]).count() {
+            same if same == files.len() => "same".to_owned(),
+            same => format!("{same} same"),
+        };
+        text.fact(
+            "placed",
+            format!("{}, {same}", count(files.len(), "file", "files")),
+        );
+        let mut moved: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for file in all.iter().filter(|file| file.state != ["same"]) {
+            let state = file.state.join(", ").replace('-', " ");
+            moved.entry(state).or_default().push(file.path.shown());
+        }
+        for (state, paths) in moved {
+            let number = paths.len();
+            text.line(format!(
+                "    {number} {state}: {}",
+                some(paths.into_iter(), SHOWN)
+            ));
+        }
+    }
+
+    fn print_changes(&self, text: &mut Text) {
+        let ignored = match self.ignored {
+            0 => String::new(),
+            n => format!(", {}", count(n, "ignored file", "ignored files")),
+        };
+        let kinds = self.kinds.iter();
+        let kinds: Vec<String> = kinds
+            .map(|(kind, number)| format!("{number} {kind}"))
+            .collect();
+        let kinds = match kinds.as_slice() {
+            [] => String::new(),
+            kinds => format!(" ({})", kinds.join(", ")),
+        };
+        let total = count(self.changed.len(), "path", "paths");
+        let uncommitted = self.uncommitted;
+        text.fact(
+            "changed",
+            format!("{total}{kinds}, {uncommitted} not committed{ignored}"),
+        );
+        if let Some(changed @ 1..) = self.recorded.main_changed {
+            let files = count(changed, "file", "files");
+            text.fact(
+                "main",
+                format!("{files} of the main worktree not committed"),
+            );
+        }
+        let changes = self.changed.iter();
+        let row = |change: &ChangeField| {
+            Row::new(vec![
+                Cell::people(change.kind),
+                Cell::people(change.shown()),
+            ])
+        };
+        text.table(&changes.map(row).collect::<Vec<_>>(), "    ");
+    }
+
+    /// A record for each fact: name, key, value.
+    fn rows(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let mut put =
+            |fields: &[&[u8]]| rows.push(Row::record(&[&[self.name.as_bytes()], fields].concat()));
+        for (key, value) in self.facts() {
+            if let Some(value) = value {
+                put(&[key.as_bytes(), value.as_bytes()]);
+            }
+        }
+        for (kind, number) in &self.kinds {
+            put(&[b"kind", kind.as_bytes(), number.to_string().as_bytes()]);
+        }
+        for file in self.placed.iter().flatten() {
+            put(&[
+                b"placed",
+                file.state.join(",").as_bytes(),
+                file.path.bytes(),
+            ]);
+        }
+        for change in &self.changed {
+            put(&[b"change", change.kind.as_bytes(), change.bytes()]);
+        }
+        rows
+    }
+
+    fn facts(&self) -> Vec<(&'static str, Option<String>)> {
+        let number = |number: Option<u64>| number.map(|number| number.to_string());
+        let position = &self.recorded.position;
+        let upstream = position.upstream.as_ref();
+        let last = self.recorded.verification.as_ref();
+        let mut facts = vec![
+            ("path", Some(self.path.to_string())),
+            ("branch", Some(self.branch.clone())),
+        ];
+        facts.extend(self.recorded.facts());
+        facts.extend([
+            ("notices", number(last.map(|one| one.last.notices))),
+            ("commits", number(position.commits)),
+            ("uncommitted", Some(self.uncommitted.to_string())),
+            ("ignored", Some(self.ignored.to_string())),
+            ("upstream", upstream.map(|upstream| upstream.name.clone())),
+            ("upstream-ahead", number(upstream.and_then(|one| one.ahead))),
+            (
+                "upstream-behind",
+                number(upstream.and_then(|one| one.behind)),
+            ),
+        ]);
+        facts
+    }
+}
+
+/// Shows the named worktrees, or the one that we are in.
+///
+/// # Errors
+/// Fails when the facts of one cannot be read.
+pub fn run(
+    session: &Session,
+    options: &crate::cli::Status,
+) -> Result<Outcome<StatusAnswer>, Error> {
+    let repository = session.repository()?;
+    let mut chosen: Vec<Worktree> = Vec::new();
+    if options.names.is_empty() {
+        chosen.push(Worktree::of(&repository, None)?);
+    }
+    for name in &options.names {
+        let known = Worktree::of(&repository, Some(name))?;
+        if !chosen.iter().any(|other| other.dir == known.dir) {
+            chosen.push(known);
+        }
+    }
+    let answers = chosen
+        .into_iter()
+        .map(|known| known.unless_gone(&repository, of(&repository, &known, options)));
+    let worktrees = answers.collect::<Result<_, _>>()?;
+    Ok(Outcome::done(StatusAnswer { worktrees }))
+}
+
+fn of(
+    repository: &Repository,
+    known: &Worktree,
+    options: &crate::cli::Status,
+) -> Result<WorktreeStatus, Error> {
+    let home = repository;
+    let repository = &known.readable_repository(repository);
+    let survey = collect(repository, known)?;
+    let record = &known.record;
+    let hooks = known.hooks(repository);
+    let hooks = hooks.and_then(|hooks| hooks.status()).ok();
+    let uncommitted = survey.uncommitted(known).len();
+    let ignored = survey.ignored();
+    let placed = placed(repository, known, &survey)?;
+    let set = survey.changes;
+    let git = &repository.git;
+    let commits = git.rev_list_count(&record.base.commit, &set.head)?;
+    let changes = set.changes.into_iter().chain(set.integrity);
+    let changes: Vec<Change> = changes.filter(|change| !change.is_ignored()).collect();
+    let position = Position {
+        head: Some(set.head),
+        commits: Some(commits),
+        ..position(home, known)?
+    };
+    let scope = ScopeField::whole(record.profile.as_deref(), &record.scope);
+    let mut recorded = RecordedField::new(known, position, scope);
+    recorded.main_changed = main_changed(home, &[known]).ok().flatten();
+    let is_there = files::is_directory(&record.path);
+    let size = || is_there.then(|| usage(&[&record.path]).pop().flatten());
+    recorded.size = options.size.then(|| size().flatten());
+    Ok(WorktreeStatus {
+        name: record.name.to_string(),
+        path: record.path.clone(),
+        branch: record.branch.to_string(),
+        recorded,
+        changed: ChangeField::all(&changes),
+        kinds: by_kind(&changes),
+        seen: by_seen(&changes),
+        uncommitted,
+        ignored,
+        hooks: hooks.as_ref().map(HooksField::from),
+        placed,
+        is_foreign: record.made_by == MadeBy::Git,
+    })
+}
+
+/// What was placed and is not tracked by now; none where the directory is gone.
+fn placed(
+    repository: &Repository,
+    known: &Worktree,
+    survey: &Survey,
+) -> Result<Option<Vec<PlacedField>>, Error> {
+    let (root, placed) = (&known.record.path, &survey.states.placed);
+    if !files::is_directory(root) {
+        return Ok(None);
+    }
+    let drifts = drift(root, Some(&repository.root), placed)?;
+    let all = placed.files().iter().zip(drifts);
+    let all = all.filter(|(file, drift)| file.kind != PlacedKind::Directory || !drift.is_same());
+    let all = all.map(|(file, drift)| PlacedField::new(file, drift));
+    Ok(Some(all.collect()))
+}

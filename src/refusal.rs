@@ -325,10 +325,7 @@ impl Fault for DiskError {
 
 impl Fault for CopyError {
     fn exit_code(&self) -> ExitCode {
-        match self {
-            Self::Changed { .. } | Self::InTheWay { .. } => ExitCode::Refused,
-            Self::Stopped => ExitCode::Disk,
-        }
+        ExitCode::Refused
     }
 }
 

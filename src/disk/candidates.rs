@@ -9,11 +9,10 @@
 )]
 
 use std::collections::BTreeSet;
-use std::fs::FileType;
 use std::io;
-use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bstr::{BStr, BString, ByteSlice};
 use camino::Utf8Path;
@@ -23,7 +22,7 @@ use super::error::DiskError;
 use super::stat::stat_of;
 use crate::path::RepoPath;
 use crate::scope::Case;
-use crate::sync::{Candidate, CandidateKind, Candidates, Matcher};
+use crate::sync::{Candidate, Candidates, Matcher};
 
 /// Holds what git knows of the main worktree.
 pub struct MainPaths {
@@ -83,184 +82,116 @@ fn folded(path: &BStr, case: Case) -> BString {
     }
 }
 
-#[derive(Default)]
-struct Found {
-    candidates: Candidates,
-    failed: Option<(PathBuf, io::Error)>,
-}
-
-/// Finds what the patterns select below a root; `patterns` is their number.
+/// Walks a main worktree. A path that is gone since it was listed is passed over.
 ///
 /// # Errors
-/// Fails when a directory that is entered cannot be read, or a candidate cannot be looked at.
+/// Fails when a directory cannot be read.
 pub fn find_candidates(
     root: &Utf8Path,
     matcher: &Matcher,
     patterns: usize,
     paths: &MainPaths,
 ) -> Result<Candidates, DiskError> {
-    let found = Mutex::new(Found::default());
     let walk = Walk {
-        root: root.as_std_path(),
+        root,
         matcher,
         paths,
-        found: &found,
+        found: Mutex::new(Candidates {
+            tracked: vec![0; patterns],
+            ..Candidates::default()
+        }),
+        failed: Mutex::new(None),
     };
-    walk.lock().candidates.tracked = vec![0; patterns];
     let mut builder = WalkBuilder::new(root);
     builder
         .standard_filters(false)
         .threads(super::pool::threads());
     builder.build_parallel().run(|| {
-        Box::new(|entry| match entry {
-            Ok(entry) if entry.depth() == 0 => WalkState::Continue,
-            Ok(entry) => match walk.entry(&entry) {
-                Ok(state) => state,
-                Err(error) => walk.fail(entry.into_path(), error),
-            },
-            Err(error) => {
-                let path = path_of(&error).unwrap_or(root.as_std_path()).to_owned();
-                let error = error.into_io_error();
-                walk.fail(
-                    path,
-                    error.unwrap_or_else(|| io::Error::other("unreadable")),
-                )
-            }
+        Box::new(|entry| {
+            let entry = entry.and_then(|entry| walk.entry(&entry));
+            entry.unwrap_or_else(|error| walk.fail(&error))
         })
     });
-    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if let Some((path, error)) = found.failed {
-        let path = crate::path::escape_for_terminal(path.as_os_str().as_encoded_bytes());
-        let attempt = format!("look for files to sync in {path}");
-        return Err(DiskError::new(attempt, error));
+    if let Some(error) = into_inner(walk.failed) {
+        return Err(DiskError::new("look for files to sync", error));
     }
-    let mut candidates = found.candidates;
-    candidates
-        .entries
-        .sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    candidates.not_entered.sort_unstable();
-    Ok(candidates)
+    let mut found = into_inner(walk.found);
+    found.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    found.not_entered.sort_unstable();
+    Ok(found)
 }
 
-/// The path that an error of the walk is about.
-fn path_of(error: &ignore::Error) -> Option<&Path> {
-    match error {
-        ignore::Error::WithPath { path, .. } => Some(path),
-        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
-            path_of(err)
-        }
-        _other => None,
-    }
+fn into_inner<T>(mutex: Mutex<T>) -> T {
+    mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Walk<'a> {
-    root: &'a Path,
+    root: &'a Utf8Path,
     matcher: &'a Matcher,
     paths: &'a MainPaths,
-    found: &'a Mutex<Found>,
+    found: Mutex<Candidates>,
+    failed: Mutex<Option<io::Error>>,
 }
 
 impl Walk<'_> {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Found> {
+    fn found(&self) -> MutexGuard<'_, Candidates> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the walk; of several errors that of the first path is reported.
-    fn fail(&self, path: PathBuf, error: io::Error) -> WalkState {
-        if error.kind() == io::ErrorKind::NotFound {
-            // gone since it was listed
+    fn fail(&self, error: &ignore::Error) -> WalkState {
+        let kind = error.io_error().map(io::Error::kind);
+        if kind == Some(io::ErrorKind::NotFound) {
             return WalkState::Continue;
         }
-        let mut found = self.lock();
-        if found.failed.as_ref().is_none_or(|(other, _)| path < *other) {
-            found.failed = Some((path, error));
-        }
+        let error = io::Error::new(kind.unwrap_or(io::ErrorKind::Other), error.to_string());
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         WalkState::Quit
     }
 
-    fn entry(&self, entry: &DirEntry) -> io::Result<WalkState> {
+    fn entry(&self, entry: &DirEntry) -> Result<WalkState, ignore::Error> {
         let below = entry.path().strip_prefix(self.root);
-        let below = below.map_err(io::Error::other)?.as_os_str();
-        let path = RepoPath::parse(below.as_encoded_bytes()).map_err(io::Error::other)?;
-        match entry.file_type() {
-            Some(kind) if kind.is_dir() => self.directory(entry, path),
-            Some(kind) => self.file(entry, path, kind).map(|()| WalkState::Continue),
-            None => Ok(WalkState::Continue),
-        }
-    }
-
-    fn directory(&self, entry: &DirEntry, path: RepoPath) -> io::Result<WalkState> {
-        if self.paths.is_reserved(&path, true) || !self.matcher.enters(&path) {
+        let below = below.ok().filter(|_| entry.depth() > 0);
+        let path = below.and_then(|path| RepoPath::parse(path.as_os_str().as_bytes()).ok());
+        let (Some(path), Some(kind)) = (path, entry.file_type()) else {
+            return Ok(WalkState::Continue);
+        };
+        let (paths, matcher, is_directory) = (self.paths, self.matcher, kind.is_dir());
+        let is_reserved = paths.is_reserved(&path, is_directory);
+        if is_directory && (is_reserved || !matcher.enters(&path)) {
             return Ok(WalkState::Skip);
         }
-        let is_foreign = self.paths.is_tracked(&path)
-            || self.paths.is_worktree(&path)
-            || is_repository(entry.path());
-        if is_foreign {
-            self.lock().candidates.not_entered.push(path);
+        let is_tracked = paths.is_tracked(&path);
+        let is_not_entered = if is_directory {
+            is_tracked || paths.is_worktree(&path) || is_repository(entry.path())
+        } else {
+            kind.is_symlink() && matcher.names_as_directory(&path)
+        };
+        if is_not_entered {
+            self.found().not_entered.push(path);
             return Ok(WalkState::Skip);
         }
-        let selected = self.matcher.selected(&path, true);
-        // the worktree has a tracked one anyway
-        if selected.any() && !self.paths.has_tracked_below(&path) {
-            self.select(entry, path, CandidateKind::Directory, selected.patterns)?;
+        let selected = matcher.selected(&path, is_directory);
+        if is_reserved || !selected.any() {
+            return Ok(WalkState::Continue);
         }
-        Ok(WalkState::Continue)
-    }
-
-    fn file(&self, entry: &DirEntry, path: RepoPath, kind: FileType) -> io::Result<()> {
-        if kind.is_symlink() && self.matcher.names_as_directory(&path) {
-            self.lock().candidates.not_entered.push(path);
-            return Ok(());
-        }
-        let selected = self.matcher.selected(&path, false);
-        if !selected.any() || self.paths.is_reserved(&path, false) {
-            return Ok(());
-        }
-        if self.paths.is_tracked(&path) || self.paths.has_tracked_below(&path) {
-            let mut found = self.lock();
-            for pattern in selected.patterns {
-                found.candidates.tracked[pattern] += 1;
+        let patterns = selected.patterns;
+        if is_tracked || paths.has_tracked_below(&path) {
+            // the worktree has a tracked directory anyway
+            for pattern in patterns.into_iter().filter(|_| !is_directory) {
+                self.found().tracked[pattern] += 1;
             }
-            return Ok(());
+            return Ok(WalkState::Continue);
         }
-        self.select(entry, path, kind_of(kind), selected.patterns)
-    }
-
-    fn select(
-        &self,
-        entry: &DirEntry,
-        path: RepoPath,
-        kind: CandidateKind,
-        patterns: Vec<usize>,
-    ) -> io::Result<()> {
-        let stat = stat_of(&std::fs::symlink_metadata(entry.path())?);
-        self.lock().candidates.entries.push(Candidate {
+        let stat = stat_of(&entry.metadata()?);
+        self.found().entries.push(Candidate {
             path,
-            kind,
             stat,
             patterns,
         });
-        Ok(())
+        Ok(WalkState::Continue)
     }
 }
 
-fn kind_of(kind: FileType) -> CandidateKind {
-    if kind.is_symlink() {
-        CandidateKind::Link
-    } else if kind.is_file() {
-        CandidateKind::File
-    } else if kind.is_fifo() {
-        CandidateKind::Special("a FIFO")
-    } else if kind.is_socket() {
-        CandidateKind::Special("a socket")
-    } else {
-        CandidateKind::Special("a device")
-    }
-}
-
-/// Whether a directory is another repository's: it has a `.git` of any kind, or is a bare one
-/// (gitrepository-layout(5)).
 fn is_repository(directory: &Path) -> bool {
     let has = |name: &str| std::fs::symlink_metadata(directory.join(name)).is_ok();
     has(".git") || has("HEAD") && has("objects") && has("refs")

@@ -7,7 +7,6 @@
 mod matcher;
 mod pattern;
 pub mod plan;
-pub mod refusal;
 #[cfg(test)]
 mod tests;
 
@@ -15,11 +14,11 @@ use std::fmt;
 
 use crate::manifest::Stat;
 use crate::path::RepoPath;
+use crate::placed::PlacedKind;
 
 pub use matcher::{Matcher, Selected};
 pub use pattern::{Pattern, PatternError, PatternFault, shown_pattern};
-pub use plan::{Selection, SyncPlan};
-pub use refusal::SyncRefusal;
+pub use plan::{Selection, SyncPlan, SyncRefusal};
 
 /// Says who wrote a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,31 +44,28 @@ impl fmt::Display for PatternOrigin {
     }
 }
 
-/// Says what a candidate is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CandidateKind {
-    /// A regular file.
-    File,
-    /// A symbolic link.
-    Link,
-    /// A directory; its selected entries are candidates of their own.
-    Directory,
-    /// A FIFO, a socket or a device, by its name for people.
-    Special(&'static str),
-}
-
 /// Holds an untracked file of the main worktree that is selected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// Its path.
     pub path: RepoPath,
-    /// What it is.
-    pub kind: CandidateKind,
     /// Its stat data.
     pub stat: Stat,
     /// The patterns that select it, by their places in the list, sorted; empty if only
     /// `.worktreeinclude` does.
     pub patterns: Vec<usize>,
+}
+
+impl Candidate {
+    /// Its kind.
+    pub const fn kind(&self) -> PlacedKind {
+        PlacedKind::of(&self.stat)
+    }
+
+    /// Whether it has no content: a FIFO, a socket or a device.
+    pub const fn is_special(&self) -> bool {
+        matches!(self.kind(), PlacedKind::File) && self.stat.mode & 0o170_000 != 0o100_000
+    }
 }
 
 /// Holds what was found for a list of patterns.

@@ -3,13 +3,19 @@
 //! What the scope excludes and what the worktree's branch tracks is left out; what stands in the
 //! worktree already is kept, brought up to date, or refused.
 
+#![allow(
+    unused_assignments,
+    reason = "zkat/miette#458: fields that only messages show"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
 
-use super::refusal::{SHOWN, SyncRefusal, list, named, optional};
-use super::{Candidate, CandidateKind, Candidates, Pattern};
+use super::{Candidate, Candidates, Pattern, PatternOrigin, shown_pattern};
 use crate::config::{BYTES_PER_MB, CONFIG_PATH, FileSyncConfig};
+use crate::error::Fault;
+use crate::exit::ExitCode;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
 use crate::placed::{Placed, PlacedKind};
@@ -144,79 +150,76 @@ pub const fn bits(mode: u32, access: Access) -> u32 {
     }
 }
 
-/// Holds a candidate that may be in the worktree.
-struct Allowed<'a> {
-    candidate: &'a Candidate,
-    kind: PlacedKind,
-    access: Access,
-}
-
 /// Decides.
 ///
 /// # Errors
 /// Refuses a pattern that selects nothing, a file that cannot be copied or is too large, and what
 /// would overwrite the worktree's own work.
 pub fn plan(facts: &SyncFacts<'_>) -> Result<SyncPlan, SyncRefusal> {
-    require_matches(facts.selection)?;
     let mut plan = SyncPlan::default();
     let allowed = allowed(facts, &mut plan)?;
     require_limits(&facts.selection.limits, &allowed)?;
     let mut edited = Vec::new();
-    for allowed in allowed {
-        let (path, kind) = (&allowed.candidate.path, allowed.kind);
-        let over = match next(facts, allowed.candidate, kind)? {
-            Next::Keep => {
-                plan.kept += usize::from(kind != PlacedKind::Directory);
-                continue;
-            }
-            Next::Copy(over) => over,
-            Next::Edited(over) if facts.force => {
-                plan.save.push(path.clone());
-                Some(over)
-            }
-            Next::Edited(_) => {
-                edited.push(path.clone());
-                continue;
+    for (candidate, access) in allowed {
+        let (path, kind, stat) = (&candidate.path, candidate.kind(), candidate.stat);
+        require_place(facts, candidate)?;
+        let over = match facts.there.standing.get(path) {
+            None => None,
+            Some(_) if kind == PlacedKind::Directory => continue,
+            Some(standing) => {
+                let placed = facts.there.placed.get(path);
+                let is_from = placed.is_some_and(|file| file.source == Some(stat));
+                match standing.compared {
+                    Compared::AsPlaced if is_from => {
+                        plan.kept += 1;
+                        continue;
+                    }
+                    Compared::Other if !facts.force => {
+                        edited.push(path.clone());
+                        continue;
+                    }
+                    Compared::Other => plan.save.push(path.clone()),
+                    // nothing of the worktree's own is in it
+                    Compared::AsPlaced | Compared::Same => {}
+                }
+                Some(standing.stat)
             }
         };
-        let stat = allowed.candidate.stat;
         plan.copy.push(PlannedCopy {
             path: path.clone(),
             kind,
             stat,
             bits: match kind {
-                PlacedKind::File => bits(stat.mode, allowed.access),
+                PlacedKind::File => bits(stat.mode, access),
                 PlacedKind::Link | PlacedKind::Directory => stat.mode & 0o7777,
             },
             over,
         });
     }
-    match edited.first() {
-        Some(first) => Err(refuse_edited(facts, first, &edited)),
-        None => Ok(plan),
+    if edited.is_empty() {
+        Ok(plan)
+    } else {
+        Err(refuse_edited(facts, edited))
     }
 }
 
-fn refuse_edited(facts: &SyncFacts<'_>, first: &RepoPath, paths: &[RepoPath]) -> SyncRefusal {
-    let (name, here, there) = (facts.name, facts.path, facts.root);
+fn refuse_edited(facts: &SyncFacts<'_>, paths: Vec<RepoPath>) -> SyncRefusal {
+    let (name, here, there, first) = (facts.name, facts.path, facts.root, &paths[0]);
     let edited = match paths.len() {
         1 => "a file was edited there and is".to_owned(),
         count => format!("{count} files were edited there and are"),
     };
     let line = |path: &RepoPath| format!("\n  {here}/{path} and {there}/{path}");
-    let files: String = paths.iter().take(SHOWN).map(line).collect();
-    let more = match paths.len().saturating_sub(SHOWN) {
-        0 => String::new(),
-        more => format!("\n  and {more} more"),
-    };
+    let mut files: String = paths.iter().take(SHOWN).map(line).collect();
+    if let more @ 1.. = paths.len().saturating_sub(SHOWN) {
+        files.push_str(&format!("\n  and {more} more"));
+    }
     SyncRefusal::Edited {
-        message: format!(
-            "cannot sync into `{name}`: {edited} not as in the main worktree:{files}{more}"
-        ),
+        message: format!("cannot sync into `{name}`: {edited} not as in the main worktree:{files}"),
         help: format!(
             "to keep what is in the worktree: git agentwt sync {name} --pull {first}; to replace it, saved first: git agentwt sync {name} --force"
         ),
-        paths: paths.to_vec(),
+        paths,
     }
 }
 
@@ -224,54 +227,41 @@ fn refuse_edited(facts: &SyncFacts<'_>, first: &RepoPath, paths: &[RepoPath]) ->
 fn allowed<'a>(
     facts: &SyncFacts<'a>,
     plan: &mut SyncPlan,
-) -> Result<Vec<Allowed<'a>>, SyncRefusal> {
-    let candidates = &facts.selection.candidates.entries;
-    let mut allowed = Vec::with_capacity(candidates.len());
+) -> Result<Vec<(&'a Candidate, Access)>, SyncRefusal> {
+    let mut allowed = Vec::new();
     // the patterns of which the scope does not exclude everything
     let mut shown = BTreeSet::new();
     let mut classifier = facts.scope.classifier();
-    for candidate in candidates {
-        let is_directory = candidate.kind == CandidateKind::Directory;
-        let entry = if is_directory {
-            EntryKind::Directory
-        } else {
-            EntryKind::File
+    for candidate in &facts.selection.candidates.entries {
+        let path = &candidate.path;
+        let entry = match candidate.kind() {
+            PlacedKind::Directory => EntryKind::Directory,
+            PlacedKind::File | PlacedKind::Link => EntryKind::File,
         };
-        let verdict = classifier.verdict(&candidate.path, entry);
+        let verdict = classifier.verdict(path, entry);
         if verdict.access == Access::Excluded {
-            if !is_directory {
+            if entry == EntryKind::File {
                 let rule = verdict.rule.map_or_else(
                     || "not in scope: no read or write pattern matches".to_owned(),
                     rule_line,
                 );
-                plan.excluded.push((candidate.path.clone(), rule));
+                plan.excluded.push((path.clone(), rule));
             }
             continue;
         }
         shown.extend(candidate.patterns.iter().copied());
-        if facts.there.tracked.binary_search(&candidate.path).is_ok() {
-            plan.tracked.push(candidate.path.clone());
-            continue;
+        if facts.there.tracked.binary_search(path).is_ok() {
+            plan.tracked.push(path.clone());
+        } else if candidate.is_special() {
+            return Err(SyncRefusal::blocked(
+                format!("cannot sync {path}: it is a FIFO, a socket or a device"),
+                "it has no content: take a pattern that leaves it out".to_owned(),
+            ));
+        } else {
+            allowed.push((candidate, verdict.access));
         }
-        let kind = match candidate.kind {
-            CandidateKind::File => PlacedKind::File,
-            CandidateKind::Link => PlacedKind::Link,
-            CandidateKind::Directory => PlacedKind::Directory,
-            CandidateKind::Special(kind) => {
-                return Err(SyncRefusal::blocked(
-                    format!("cannot sync {}: it is {kind}", candidate.path),
-                    "a FIFO, socket or device has no content: take a pattern that leaves it out"
-                        .to_owned(),
-                ));
-            }
-        };
-        allowed.push(Allowed {
-            candidate,
-            kind,
-            access: verdict.access,
-        });
     }
-    require_not_all_excluded(facts.selection, &shown, &plan.excluded)?;
+    require_matches(facts.selection, &shown, &plan.excluded)?;
     Ok(allowed)
 }
 
@@ -280,137 +270,200 @@ fn rule_line(rule: &ScopeRule) -> String {
     format!("{} \"{pattern}\" ({})", rule.list, rule.origin)
 }
 
-/// A pattern of which the scope excludes everything contradicts the scope.
-fn require_not_all_excluded(
+/// A typo must not pass silently, and a pattern of which the scope excludes everything contradicts
+/// the scope.
+fn require_matches(
     selection: &Selection,
     shown: &BTreeSet<usize>,
     excluded: &[(RepoPath, String)],
 ) -> Result<(), SyncRefusal> {
-    for (at, pattern) in selection.patterns.iter().enumerate() {
-        if pattern.is_optional() || shown.contains(&at) {
-            continue;
-        }
-        let candidates = selection.candidates.entries.iter();
-        let mut own = candidates.filter(|candidate| candidate.patterns.contains(&at));
-        let of_pattern = own.find_map(|candidate| {
-            let at = excluded.binary_search_by(|(path, _)| path.cmp(&candidate.path));
+    let candidates = &selection.candidates;
+    let required = selection.patterns.iter().enumerate();
+    for (at, pattern) in required.filter(|(at, one)| !one.is_optional() && !shown.contains(at)) {
+        let entries = candidates.entries.iter();
+        let mut own = entries.filter(|one| one.patterns.contains(&at)).peekable();
+        let is_empty = own.peek().is_none();
+        let left_out = own.find_map(|one| {
+            let at = excluded.binary_search_by(|(path, _)| path.cmp(&one.path));
             at.ok().map(|at| &excluded[at])
         });
-        if let Some((path, rule)) = of_pattern {
-            let (pattern, help) = (named(pattern), optional(pattern));
-            return Err(SyncRefusal::config(
-                format!("the scope excludes everything that {pattern} matches, as {path}: {rule}"),
-                format!("take one of the two out, or {help}"),
-            ));
-        }
+        let text = shown_pattern(pattern.text());
+        let named = format!("the sync pattern `{text}` ({})", pattern.origin());
+        let verb = match pattern.origin() {
+            PatternOrigin::File(_) => "move it to",
+            PatternOrigin::Flag(_) | PatternOrigin::Record | PatternOrigin::BuiltIn => "have it in",
+        };
+        let optional = format!(
+            "or {verb} `optional_patterns = [\"{text}\"]` in {CONFIG_PATH}, where it may match nothing"
+        );
+        let (message, help) = match (left_out, candidates.tracked.get(at)) {
+            (Some((path, rule)), _) => (
+                format!("the scope excludes everything that {named} matches, as {path}: {rule}"),
+                format!("take one of the two out, {optional}"),
+            ),
+            // directories only
+            (None, _) if !is_empty => continue,
+            (None, Some(tracked @ 1..)) => (
+                format!("{named} matches only tracked files ({tracked}), which are never copied"),
+                format!("a worktree has them from its branch: take the pattern out, {optional}"),
+            ),
+            (None, _) => {
+                let closed = match candidates.not_entered.as_slice() {
+                    [] => String::new(),
+                    closed => format!(
+                        "; not entered, as a link, or another repository or worktree is there, or git has something else: {}",
+                        list(closed)
+                    ),
+                };
+                (
+                    format!("{named} matches nothing"),
+                    format!("correct it, {optional}{closed}"),
+                )
+            }
+        };
+        return Err(SyncRefusal::Config { message, help });
     }
     Ok(())
 }
 
-/// A typo must not pass silently.
-fn require_matches(selection: &Selection) -> Result<(), SyncRefusal> {
-    let candidates = &selection.candidates;
-    let matched = |at| {
-        let mut entries = candidates.entries.iter();
-        entries.any(|candidate| candidate.patterns.contains(&at))
-    };
-    let mut patterns = selection.patterns.iter().enumerate();
-    let Some((at, pattern)) = patterns.find(|(at, one)| !one.is_optional() && !matched(*at)) else {
-        return Ok(());
-    };
-    let (pattern, optional) = (named(pattern), optional(pattern));
-    let closed = match candidates.not_entered.as_slice() {
-        [] => String::new(),
-        closed => format!(
-            "; not entered, as a link, or another repository or worktree is there, or git has something else: {}",
-            list(closed)
-        ),
-    };
-    Err(match candidates.tracked.get(at) {
-        None | Some(0) => SyncRefusal::config(
-            format!("{pattern} matches nothing"),
-            format!("correct it, or {optional}{closed}"),
-        ),
-        Some(tracked) => SyncRefusal::config(
-            format!("{pattern} matches only tracked files ({tracked}), which are never copied"),
-            format!("a worktree has them from its branch: take the pattern out, or {optional}"),
-        ),
-    })
-}
-
 /// Compares the sizes with the limits, before anything is copied.
-fn require_limits(limits: &FileSyncConfig, allowed: &[Allowed<'_>]) -> Result<(), SyncRefusal> {
-    let files = allowed.iter().filter(|one| one.kind == PlacedKind::File);
-    let files: Vec<&Candidate> = files.map(|one| one.candidate).collect();
-    let help = |patterns: &str, key: &str, bytes: u64| {
+fn require_limits(
+    limits: &FileSyncConfig,
+    allowed: &[(&Candidate, Access)],
+) -> Result<(), SyncRefusal> {
+    let files = allowed.iter().map(|(candidate, _)| *candidate);
+    let files = files.filter(|one| one.kind() == PlacedKind::File);
+    let refused = |message, patterns: &str, key: &str, bytes: u64| {
         let limit = bytes.div_ceil(BYTES_PER_MB);
-        format!(
+        let help = format!(
             "take {patterns}, or set `{key} = {limit}` in [worktree.file_sync] of {CONFIG_PATH}"
-        )
+        );
+        Err(SyncRefusal::Config { message, help })
     };
-    let too_large = |file: &&&Candidate| file.stat.size > limits.max_file_bytes();
-    if let Some(file) = files.iter().find(too_large) {
+    let (mut total, mut largest) = (0_u64, None::<&Candidate>);
+    for file in files {
         let (path, size, limit) = (&file.path, file.stat.size, limits.max_file_size_mb);
-        return Err(SyncRefusal::config(
-            format!(
+        if size > limits.max_file_bytes() {
+            let message = format!(
                 "cannot sync {path}: it has {} ({size} bytes), and a file may have {limit} MB",
                 Size(size)
-            ),
-            help("a pattern that leaves it out", "max_file_size_mb", size),
-        ));
+            );
+            return refused(
+                message,
+                "a pattern that leaves it out",
+                "max_file_size_mb",
+                size,
+            );
+        }
+        total = total.saturating_add(size);
+        largest = largest
+            .filter(|other| other.stat.size >= size)
+            .or(Some(file));
     }
-    let sizes = files.iter().map(|file| file.stat.size);
-    let total = sizes.fold(0, u64::saturating_add);
-    match files.iter().rev().max_by_key(|file| file.stat.size) {
+    match largest {
         Some(largest) if total > limits.max_total_bytes() => {
             let (path, size) = (&largest.path, Size(largest.stat.size));
             let (together, limit) = (Size(total), limits.max_total_size_mb);
-            Err(SyncRefusal::config(
-                format!(
-                    "cannot sync: the files have {together} ({total} bytes) together, and may have {limit} MB; the largest is {path} with {size}"
-                ),
-                help("patterns that select less", "max_total_size_mb", total),
-            ))
+            let message = format!(
+                "cannot sync: the files have {together} ({total} bytes) together, and may have {limit} MB; the largest is {path} with {size}"
+            );
+            refused(
+                message,
+                "patterns that select less",
+                "max_total_size_mb",
+                total,
+            )
         }
         Some(_) | None => Ok(()),
     }
 }
 
-/// Says what becomes of one candidate.
-enum Next {
-    Keep,
-    Copy(Option<Stat>),
-    Edited(Stat),
+/// Nothing is written through a link, and no directory takes the place of a file.
+fn require_place(facts: &SyncFacts<'_>, candidate: &Candidate) -> Result<(), SyncRefusal> {
+    let (name, path) = (facts.name, &candidate.path);
+    let is_directory = candidate.kind() == PlacedKind::Directory;
+    let (file, directory) = ("a file or a link", "a directory");
+    let mut in_the_way = facts.there.in_the_way.iter();
+    let above = in_the_way.find(|above| path.is_below(above.as_bstr()));
+    let standing = facts.there.standing.get(path);
+    let (path, found, wanted) = match (above, standing.map(|one| one.stat.is_directory())) {
+        (Some(above), _) => (above, file, directory),
+        (None, Some(true)) if !is_directory => (path, directory, file),
+        (None, Some(false)) if is_directory => (path, file, directory),
+        (None, _) => return Ok(()),
+    };
+    Err(SyncRefusal::blocked(
+        format!("cannot sync into `{name}`: {path} is {found} there, and has to be {wanted}"),
+        format!(
+            "look at it: ls -ld \"$(git agentwt path {name})/{path}\"; move it away, then: git agentwt sync {name}"
+        ),
+    ))
 }
 
-fn next(
-    facts: &SyncFacts<'_>,
-    candidate: &Candidate,
-    kind: PlacedKind,
-) -> Result<Next, SyncRefusal> {
-    let there = facts.there;
-    let refused = |path, found, wanted| SyncRefusal::in_the_way(facts.name, path, found, wanted);
-    let mut in_the_way = there.in_the_way.iter();
-    if let Some(above) = in_the_way.find(|above| candidate.path.is_below(above.as_bstr())) {
-        return Err(refused(above, "a file or a link", "a directory"));
+/// As many paths are named.
+const SHOWN: usize = 5;
+
+/// The first few names.
+pub fn list(names: &[RepoPath]) -> String {
+    let shown: Vec<String> = names.iter().take(SHOWN).map(ToString::to_string).collect();
+    let mut text = shown.join(", ");
+    if names.len() > SHOWN {
+        text.push_str(&format!(" and {} more", names.len() - SHOWN));
     }
-    let Some(standing) = there.standing.get(&candidate.path) else {
-        return Ok(Next::Copy(None));
-    };
-    let placed = there.placed.get(&candidate.path);
-    let is_from = placed.is_some_and(|file| file.source == Some(candidate.stat));
-    match (kind == PlacedKind::Directory, standing.stat.is_directory()) {
-        (true, true) => return Ok(Next::Keep),
-        (true, false) => return Err(refused(&candidate.path, "a file or a link", "a directory")),
-        (false, true) => return Err(refused(&candidate.path, "a directory", "a file or a link")),
-        (false, false) => {}
+    text
+}
+
+/// Says why nothing is copied.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[error("{message}")]
+#[expect(missing_docs, reason = "the fields are what the messages show")]
+pub enum SyncRefusal {
+    /// The patterns or limits do not fit what is there.
+    #[diagnostic(code(agentwt::sync::config), help("{help}"))]
+    Config { message: String, help: String },
+    /// Something is there that is never copied, or never replaced.
+    #[diagnostic(code(agentwt::sync::blocked), help("{help}"))]
+    Blocked { message: String, help: String },
+    /// A copy would replace work; `--force` saves it first.
+    #[diagnostic(code(agentwt::sync::edited), help("{help}"))]
+    Edited {
+        message: String,
+        help: String,
+        paths: Vec<RepoPath>,
+    },
+    /// Several worktrees cannot be pulled from at once.
+    #[diagnostic(code(agentwt::sync::several_to_pull), help("{help}"))]
+    Several { message: String, help: String },
+}
+
+impl Fault for SyncRefusal {
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Config { .. } => ExitCode::Config,
+            Self::Several { .. } => ExitCode::Usage,
+            Self::Blocked { .. } | Self::Edited { .. } => ExitCode::Refused,
+        }
     }
-    Ok(match standing.compared {
-        Compared::AsPlaced if is_from => Next::Keep,
-        // nothing of the worktree's own is in it
-        Compared::AsPlaced | Compared::Same => Next::Copy(Some(standing.stat)),
-        Compared::Other => Next::Edited(standing.stat),
-    })
+}
+
+impl SyncRefusal {
+    /// Something is there that is never copied, or never replaced.
+    pub fn blocked(message: String, help: String) -> Self {
+        Self::Blocked { message, help }
+    }
+
+    /// A hook of the user's created these files while the worktree was created.
+    pub fn made_by_hook(name: &str, paths: &[RepoPath]) -> Self {
+        let files = list(paths);
+        Self::blocked(
+            format!(
+                "cannot place {files} in `{name}`: a post-checkout hook made it first, with another content"
+            ),
+            format!(
+                "leave it to the hook (git agentwt add {name} --no-sync, or --client none for context), or take it out of the hook"
+            ),
+        )
+    }
 }
 
 #[cfg(test)]

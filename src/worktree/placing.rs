@@ -48,7 +48,7 @@ pub struct Destination<'a> {
     /// Counts what is copied.
     pub progress: &'a Progress,
     /// Whether a signal asked to stop.
-    pub stop: &'a (dyn Fn() -> bool + Sync),
+    pub stop: &'a (dyn Fn() -> Result<(), Error> + Sync),
 }
 
 /// Holds what is to be placed.
@@ -139,7 +139,7 @@ impl<'d> Destination<'d> {
         repository: &'d Repository,
         known: &'d Worktree,
         progress: &'d Progress,
-        stop: &'d (dyn Fn() -> bool + Sync),
+        stop: &'d (dyn Fn() -> Result<(), Error> + Sync),
     ) -> Self {
         Self {
             main: &repository.root,

@@ -6,7 +6,8 @@ use std::path::Path;
 use camino::Utf8Path;
 use git_agentwt::error::Error;
 use git_agentwt::git::{SharedRunner, Trace};
-use git_agentwt::sync::{CandidateKind, Candidates, Pattern, PatternOrigin};
+use git_agentwt::placed::PlacedKind;
+use git_agentwt::sync::{Candidates, Pattern, PatternOrigin};
 use git_agentwt::worktree::Repository;
 
 use crate::support::{TestRepo, chmod, is_root, write};
@@ -42,11 +43,11 @@ fn selected(repo: &TestRepo, globs: &[&str]) -> String {
 
 #[must_use]
 fn shown(found: &Candidates) -> String {
-    let word = |one: &git_agentwt::sync::Candidate| match one.kind {
-        CandidateKind::File => one.path.to_string(),
-        CandidateKind::Link => format!("{}@", one.path),
-        CandidateKind::Directory => format!("{}/", one.path),
-        CandidateKind::Special(what) => format!("{} ({what})", one.path),
+    let word = |one: &git_agentwt::sync::Candidate| match one.kind() {
+        _ if one.is_special() => format!("{} (special)", one.path),
+        PlacedKind::File => one.path.to_string(),
+        PlacedKind::Link => format!("{}@", one.path),
+        PlacedKind::Directory => format!("{}/", one.path),
     };
     let mut words: Vec<String> = found.entries.iter().map(word).collect();
     words.extend(found.not_entered.iter().map(|path| format!("!{path}")));
@@ -337,7 +338,7 @@ fn a_worktreeinclude_enters_no_other_worktree() {
 }
 
 #[test]
-fn what_is_no_file_is_named_by_its_kind() {
+fn what_is_no_file_is_selected_as_that() {
     let repo = TestRepo::project();
     let place = repo.main().join("run");
     std::fs::create_dir(&place).expect("a directory");
@@ -345,7 +346,7 @@ fn what_is_no_file_is_named_by_its_kind() {
     let _socket = std::os::unix::net::UnixListener::bind(place.join("socket")).expect("a socket");
     assert_eq!(
         selected(&repo, &["run/*"]),
-        "run/pipe (a FIFO) run/socket (a socket)"
+        "run/pipe (special) run/socket (special)"
     );
 }
 
@@ -445,7 +446,7 @@ fn a_directory_that_cannot_be_read_is_an_error_that_names_it() {
     let error = find_in(repo.main(), &["data/**"]);
     let error = error.expect_err("it is closed");
     let expected = format!(
-        "cannot look for files to sync in {}: Permission denied",
+        "cannot look for files to sync: {}: Permission denied",
         closed.display()
     );
     assert!(error.to_string().starts_with(&expected), "{error}");

@@ -205,7 +205,7 @@ impl Creation<'_> {
             admin_dir,
             record_dir: &home.record_dir(&record.name),
             progress: &self.session.progress,
-            stop: &|| self.session.check().is_err(),
+            stop: &|| self.session.check(),
         };
         let done = to.place(&placing).map_err(|error| match error.find() {
             Some(CopyError::InTheWay {

@@ -365,7 +365,7 @@ impl Restoring<'_> {
             over: BTreeMap::new(),
             before: placed.clone(),
         };
-        let stop = || false;
+        let stop = || Ok(());
         let to = Destination::new(repository, known, &self.session.progress, &stop);
         let renew = known.config_is_as_recorded(repository)?;
         let placed = to.place(&placing)?;

@@ -4,24 +4,20 @@
 //! on by [`crate::sync::plan`], as `add` does; `worktree/placing.rs` puts it there.
 
 mod answer;
-mod apply;
-mod plan;
+mod back;
 
-use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use camino::Utf8Path;
 
-use self::plan::PullPlan;
 use super::{Outcome, Session};
-use crate::answer::shapes::CopiesField;
-use crate::answer::shapes::{PlacedField, SavedField, paths};
+use crate::answer::shapes::{CopiesField, PlacedField, SavedField};
 use crate::config::SettingFlags;
 use crate::disk::drift::drift;
 use crate::disk::files::{self, Lock};
-use crate::disk::standing::standing;
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::git::index::{read_index, read_paths};
+use crate::git::index::read_index;
 use crate::name::WorktreeName;
 use crate::path::RepoPath;
 use crate::placed::{Drift, Placed, PlacedKind};
@@ -32,38 +28,35 @@ use crate::worktree::names;
 use crate::worktree::placing::{Destination, Placing};
 use crate::worktree::saved::{Rescue, Saving};
 use crate::worktree::selection::{patterns, read_worktree_files};
-use crate::worktree::{
-    Main, Repository, WatchedFile, Worktree, WorktreeFault, arguments, load_config,
-};
+use crate::worktree::{Main, Repository, WatchedFile, Worktree, WorktreeFault, load_config};
 
 pub use self::answer::{CleanedFiles, StayedFile, SyncAnswer, SyncedWorktree};
 
-/// Syncs, or does what else was asked for, in every worktree that was named.
+/// Syncs worktrees, one after the other. With several, what fails for one is noted.
 ///
 /// # Errors
-/// Fails when it is refused, or git or the disk fails; of several worktrees the others are done,
-/// and the first failure gives the status.
+/// Fails when the only worktree cannot be synced, or a signal asked to stop.
 pub fn run(session: &Session, options: &crate::cli::Sync) -> Result<Outcome<SyncAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let chosen = chosen(&repository, options)?;
-    if let (false, [first, _, ..]) = (options.pull.is_empty(), chosen.as_slice()) {
-        let name = first.to_string();
-        return Err(SyncRefusal::SeveralToPull { name }.into());
+    if let (false, [name, _, ..]) = (options.pull.is_empty(), chosen.as_slice()) {
+        let message = "cannot pull from several worktrees at once".to_owned();
+        let help = format!("name one: git agentwt sync {name} --pull <path>");
+        return Err(SyncRefusal::Several { message, help }.into());
     }
     let mut run = Run {
         session,
         repository: &repository,
         options,
-        selections: Vec::new(),
+        selection: None,
         notes: Vec::new(),
     };
     let mut outcome = Outcome::done(SyncAnswer::default());
-    let alone = chosen.len() == 1;
-    for name in chosen {
+    for name in &chosen {
         session.check()?;
-        match run.worktree(&name) {
+        match run.worktree(name) {
             Ok(synced) => outcome.answer.worktrees.push(synced),
-            Err(error) if alone || matches!(error.exit_code(), ExitCode::Signal(_)) => {
+            Err(error) if chosen.len() == 1 || matches!(error.exit_code(), ExitCode::Signal(_)) => {
                 return Err(error);
             }
             Err(error) => {
@@ -104,13 +97,13 @@ fn chosen(repository: &Repository, options: &crate::cli::Sync) -> Result<Vec<Wor
     Ok(chosen)
 }
 
+/// Holds what the worktrees of a run share.
 struct Run<'a> {
     session: &'a Session,
     repository: &'a Repository,
     options: &'a crate::cli::Sync,
-    /// What the main worktree has for the worktrees that left the config out, or did not, and
-    /// that have the same globs.
-    selections: Vec<(bool, Vec<String>, Selection)>,
+    /// The last one, for whether the config counts and the patterns of the record.
+    selection: Option<(bool, Vec<String>, Rc<Selection>)>,
     notes: Vec<String>,
 }
 
@@ -135,8 +128,7 @@ impl Run<'_> {
         let placed = known.placed()?;
         if options.status {
             synced.done = "status";
-            let drift = self.drift(&known, &placed)?;
-            let files = placed.files().iter().zip(drift);
+            let files = placed.files().iter().zip(self.drift(&known, &placed)?);
             let files = files.filter(|(file, _)| file.kind != PlacedKind::Directory);
             let files = files.map(|(file, drift)| PlacedField::new(file, drift));
             synced.placed = Some(files.collect());
@@ -155,10 +147,7 @@ impl Run<'_> {
             synced.rescue = rescue.as_ref().map(SavedField::from);
         } else {
             synced.done = "pulled";
-            let (plan, rescue) = self.pull(&known, &placed)?;
-            synced.pulled = Some(paths(&plan.pull));
-            synced.unchanged = Some(plan.unchanged);
-            synced.rescue = rescue.as_ref().map(SavedField::from);
+            self.pull(&known, &placed, &mut synced)?;
         }
         Ok(synced)
     }
@@ -169,61 +158,48 @@ impl Run<'_> {
         Ok(drift(&known.record.path, main, placed)?)
     }
 
-    fn clean(&self, known: &Worktree, placed: &Placed) -> Result<CleanedFiles, Error> {
-        let drift = drift(&known.record.path, Some(&self.repository.root), placed)?;
-        let plan = plan::plan_clean(placed, &drift);
-        if self.options.dry_run {
-            let files = plan.remove.iter();
-            let files = files.filter(|file| file.kind != PlacedKind::Directory);
-            return Ok(CleanedFiles {
-                removed: paths(files.map(|file| &file.path)),
-                last: paths(plan.last),
-                edited: paths(plan.edited),
-                stayed: Vec::new(),
-            });
-        }
-        let own = known.repository(self.repository);
-        let renew = known.config_is_as_recorded(&own)?;
-        let stop = || false;
-        let to = Destination::new(self.repository, known, &self.session.progress, &stop);
-        let (cleaned, changed_config) = apply::apply_clean(&to, placed, plan)?;
-        if changed_config && renew {
-            known.renew_digests(&own, is_config)?;
-        }
-        Ok(cleaned)
-    }
-
     fn copy(
         &mut self,
         known: &Worktree,
         placed: Placed,
     ) -> Result<(SyncPlan, Option<Rescue>), Error> {
-        let (session, options, record) = (self.session, self.options, &known.record);
-        let at = self.selection(&placed)?;
-        let selection = &self.selections[at].2;
+        let (session, repository, record) = (self.session, self.repository, &known.record);
+        let selection = self.selection(&placed)?;
         if placed.without_config {
-            self.notes.push(
-                "this worktree was made with --no-sync: the config's patterns do not count"
-                    .to_owned(),
-            );
+            let note = "this worktree was made with --no-sync: the config's patterns do not count";
+            self.notes.push(note.to_owned());
         } else if !selection.limits.enabled {
             let note = "[worktree.file_sync] says `enabled = false`";
             self.notes.push(note.to_owned());
         }
         session.tell_not_entered(&selection.candidates);
-        let plan = self.plan_copies(known, placed, selection)?;
-        let (plan, placed) = plan;
-        let stop = || session.check().is_err();
-        let to = Destination::new(self.repository, known, &self.session.progress, &stop);
-        if options.dry_run || plan.copy.is_empty() && !to.is_unfinished() {
+        let tracked = || {
+            let index = read_index(&record.admin_dir.join("index"), repository.format)?;
+            let mut paths: Vec<RepoPath> = index.into_iter().map(|entry| entry.path).collect();
+            paths.dedup();
+            Ok(paths)
+        };
+        let (path, root, candidates) = (&record.path, &repository.root, &selection.candidates);
+        let there = read_worktree_files(path, root, tracked, placed, candidates)?;
+        let plan = plan_copies(&SyncFacts {
+            name: record.name.as_str(),
+            path,
+            scope: &known.scope,
+            there: &there,
+            root,
+            selection: &selection,
+            force: self.options.force,
+        })?;
+        let stop = || session.check();
+        let to = Destination::new(repository, known, &session.progress, &stop);
+        if self.options.dry_run || plan.copy.is_empty() && !to.is_unfinished() {
             return Ok((plan, None));
         }
-        let rescue = self.save(known, &record.path, &plan.save)?;
-        let own = known.repository(self.repository);
+        let rescue = self.save(known, path, &plan.save)?;
+        let own = known.repository(repository);
         let renew = known.config_is_as_recorded(&own)?;
         session.tell_copies(&plan);
-        let placed = to.place(&Placing::new(&plan, placed));
-        let placed = self.unless_stopped(placed)?;
+        let placed = to.place(&Placing::new(&plan, there.placed))?;
         if placed.changed_config
             && renew
             && let Err(error) = known.renew_digests(&own, is_config)
@@ -232,96 +208,13 @@ impl Run<'_> {
         }
         let left = placed.keep();
         let paths: Vec<&RepoPath> = plan.files().map(|copy| &copy.path).collect();
-        let git = own.git.on(&record.admin_dir, Some(&record.path));
-        let note = read_shown_note(&git, &record.path, &paths)?;
+        let git = own.git.on(&record.admin_dir, Some(path));
+        let note = read_shown_note(&git, path, &paths)?;
         self.notes.extend(left.into_iter().chain(note));
         Ok((plan, rescue))
     }
 
-    /// Decides what is copied; returns what was placed before, too.
-    fn plan_copies(
-        &self,
-        known: &Worktree,
-        placed: Placed,
-        selection: &Selection,
-    ) -> Result<(SyncPlan, Placed), Error> {
-        let (repository, record) = (self.repository, &known.record);
-        let index = record.admin_dir.join("index");
-        let tracked = || {
-            let index = read_index(&index, repository.format)?;
-            let mut paths: Vec<RepoPath> = index.into_iter().map(|entry| entry.path).collect();
-            paths.dedup();
-            Ok(paths)
-        };
-        let candidates = &selection.candidates;
-        let there =
-            read_worktree_files(&record.path, &repository.root, tracked, placed, candidates)?;
-        let facts = SyncFacts {
-            name: record.name.as_str(),
-            path: &record.path,
-            scope: &known.scope,
-            there: &there,
-            root: &repository.root,
-            selection,
-            force: self.options.force,
-        };
-        let plan = plan_copies(&facts)?;
-        Ok((plan, there.placed))
-    }
-
-    fn pull(
-        &mut self,
-        known: &Worktree,
-        placed: &Placed,
-    ) -> Result<(PullPlan, Option<Rescue>), Error> {
-        let (repository, options) = (self.repository, self.options);
-        let path = &known.record.path;
-        let below = arguments::prefix(repository, Some(path));
-        let mut asked = Vec::new();
-        for word in &options.pull {
-            let given = arguments::bytes_of(word.clone());
-            asked.push(arguments::parse(&below, &[path, &repository.root], &given)?.0);
-        }
-        let home = repository.home();
-        // of a sparse index only git knows; what is in it as a directory is not on disk
-        let tracked = read_paths(&home.common_dir.join("index"), home.format)?;
-        let tracked = tracked.unwrap_or_default().into_iter();
-        let tracked: Vec<_> = tracked.map(|(path, _)| path).collect();
-        let stands = standing(path, placed.files().iter().map(|file| &file.path))?;
-        let stands = stands.entries.into_iter();
-        let kinds: BTreeMap<_, _> = stands
-            .map(|(at, stat)| (at, PlacedKind::of(&stat)))
-            .collect();
-        let plan = plan::plan_pull(&plan::PullFacts {
-            name: known.record.name.as_str(),
-            asked: &asked,
-            placed,
-            drift: &self.drift(known, placed)?,
-            kinds: &kinds,
-            tracked_there: &tracked,
-            force: options.force,
-        });
-        let plan = plan?;
-        if options.dry_run || plan.pull.is_empty() {
-            return Ok((plan, None));
-        }
-        let rescue = self.save(known, &repository.root, &plan.save)?;
-        let stop = || self.session.check().is_err();
-        let from = Destination::new(self.repository, known, &self.session.progress, &stop);
-        let pulled = apply::apply_pull(&from, placed, &plan.pull);
-        let left = self.unless_stopped(pulled)?;
-        self.notes.extend(left);
-        Ok((plan, rescue))
-    }
-
-    /// A signal is why a copy stopped.
-    fn unless_stopped<T>(&self, result: Result<T, impl Into<Error>>) -> Result<T, Error> {
-        if result.is_err() {
-            self.session.check()?;
-        }
-        result.map_err(Into::into)
-    }
-
+    /// Saves what is about to be replaced below a root.
     fn save(
         &self,
         known: &Worktree,
@@ -331,29 +224,26 @@ impl Run<'_> {
         if paths.is_empty() {
             return Ok(None);
         }
-        let time = Session::now().replace([':', '-'], "");
+        let (record, time) = (&known.record, Session::now().replace([':', '-'], ""));
+        let base = &record.base.commit;
         // what was cloned from elsewhere has its base only there
         let own = known.readable_repository(self.repository);
-        let objects = self.repository.objects()?;
-        let is_home = *root == self.repository.root;
-        let repository = if is_home && objects.commit(&known.record.base.commit).is_ok() {
-            self.repository
-        } else {
-            &own
-        };
-        let record = &known.record;
+        let is_home =
+            *root == self.repository.root && self.repository.objects()?.commit(base).is_ok();
+        let repository = if is_home { self.repository } else { &own };
         let saving = Saving::begin(repository, &record.name)?;
-        let base = &record.base.commit;
         let saved = saving.save_files(base, root, paths, &known.scope, &time)?;
         Ok(Some(saved))
     }
 
-    /// The place of what is selected for a worktree, which is looked for once.
-    fn selection(&mut self, placed: &Placed) -> Result<usize, Error> {
+    /// What is selected for a worktree.
+    fn selection(&mut self, placed: &Placed) -> Result<Rc<Selection>, Error> {
         let (without_config, globs) = (placed.without_config, &placed.globs);
-        let mut known = self.selections.iter();
-        if let Some(at) = known.position(|one| one.0 == without_config && one.1 == *globs) {
-            return Ok(at);
+        if let Some((without, same, selection)) = &self.selection
+            && *without == without_config
+            && same == globs
+        {
+            return Ok(Rc::clone(selection));
         }
         let flags = SettingFlags::default();
         let loaded = load_config(self.repository, &flags, &self.session.environment)?;
@@ -361,15 +251,13 @@ impl Run<'_> {
         let patterns = patterns(&limits, without_config, globs, &PatternOrigin::Record)?;
         let include = limits.enabled && !without_config;
         let main = self.repository.main_worktree();
-        let candidates = main.candidates(&patterns, include)?;
-        let selection = Selection {
+        let selection = Rc::new(Selection {
+            candidates: main.candidates(&patterns, include)?,
             patterns,
             limits,
-            candidates,
-        };
-        self.selections
-            .push((without_config, globs.clone(), selection));
-        Ok(self.selections.len() - 1)
+        });
+        self.selection = Some((without_config, globs.clone(), Rc::clone(&selection)));
+        Ok(selection)
     }
 }
 

@@ -17,7 +17,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::{CopyError, Item, Source, Staged, Staging, changed, disk_error, drop_staging};
+use super::{Item, Source, Staged, Staging, changed, disk_error, drop_staging};
 use crate::disk::below::{Directories, open_regular};
 use crate::disk::drift::digest_of;
 use crate::disk::pool::map_parallel;
@@ -65,9 +65,7 @@ fn stage_item(
     at: usize,
     item: &Item,
 ) -> Result<Staged, Error> {
-    if (staging.stop)() {
-        return Err(CopyError::Stopped.into());
-    }
+    (staging.stop)()?;
     let path = &item.path;
     let to = staging.directory.join(at.to_string()).into_std_path_buf();
     let unreadable = |error: io::Error| match Errno::from_io_error(&error) {

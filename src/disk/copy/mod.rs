@@ -64,8 +64,8 @@ pub struct Staging<'a> {
     pub directory: &'a Utf8Path,
     /// Counts the bytes.
     pub progress: &'a Progress,
-    /// Whether to stop.
-    pub stop: &'a (dyn Fn() -> bool + Sync),
+    /// Fails where the copy is to stop.
+    pub stop: &'a (dyn Fn() -> Result<(), Error> + Sync),
 }
 
 /// Says why nothing was placed.
@@ -75,12 +75,6 @@ pub struct Staging<'a> {
     reason = "the fields are the names that the messages show"
 )]
 pub enum CopyError {
-    #[error("the copy was stopped")]
-    #[diagnostic(
-        code(agentwt::copy::stopped),
-        help("nothing was placed; run the same command again")
-    )]
-    Stopped,
     #[error("{path} changed while it was copied")]
     #[diagnostic(
         code(agentwt::copy::changed),

@@ -19,7 +19,6 @@ fn stat(size: u64, mode: u32) -> Stat {
 fn candidate(text: &str, size: u64) -> Candidate {
     Candidate {
         path: path(text),
-        kind: CandidateKind::File,
         stat: stat(size, FILE),
         patterns: Vec::new(),
     }
@@ -272,9 +271,9 @@ fn a_path_that_the_branch_tracks_is_left_alone() {
 #[test]
 fn what_has_no_content_is_refused() {
     let mut world = env();
-    world.selection.candidates.entries[0].kind = CandidateKind::Special("a FIFO");
+    world.selection.candidates.entries[0].stat.mode = 0o010_644;
     assert_eq!(
         world.refusal().to_string(),
-        "cannot sync .env: it is a FIFO"
+        "cannot sync .env: it is a FIFO, a socket or a device"
     );
 }

@@ -10,7 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::disk::copy::{Item, Settled, Source, Staged, Staging, settle, stage};
 use crate::disk::progress::Progress;
 use crate::disk::stat::stat_of;
-use crate::error::Error;
+use crate::error::{Error, Interrupted};
 use crate::manifest::Stat;
 use crate::path::RepoPath;
 use crate::placed::{Placed, PlacedKind};
@@ -96,7 +96,12 @@ impl Ground {
             source: &self.from(),
             directory: &self.staging(),
             progress: &Progress::default(),
-            stop,
+            stop: &|| {
+                if stop() {
+                    return Err(Interrupted { signal: 2 }.into());
+                }
+                Ok(())
+            },
         };
         stage(&staging, items)
     }
@@ -122,7 +127,7 @@ impl Ground {
             source: &self.from(),
             directory: &self.staging(),
             progress: &Progress::default(),
-            stop: &|| false,
+            stop: &|| Ok(()),
         };
         settle(&staging, &self.to(), staged, over, &Placed::default())
     }

@@ -1,0 +1,333 @@
+//! `--pull` brings edited files back to the main worktree; `--clean` removes copies that were not
+//! edited.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{CleanedFiles, Run, StayedFile, SyncedWorktree, is_config};
+use crate::answer::shapes::{PathField, SavedField, paths};
+use crate::disk::copy::{Item, Source, Staged, Staging, remove_placed, settle, stage};
+use crate::disk::drift::drift;
+use crate::disk::standing::standing;
+use crate::disk::{DiskError, files};
+use crate::error::Error;
+use crate::git::index::read_paths;
+use crate::manifest::Stat;
+use crate::path::RepoPath;
+use crate::placed::{Drift, Here, Origin, Placed, PlacedFile, PlacedKind, There};
+use crate::sync::SyncRefusal;
+use crate::sync::plan::list;
+use crate::worktree::excluding::write_exclude;
+use crate::worktree::placing::{Destination, PLACED, staging};
+use crate::worktree::{Worktree, arguments};
+
+type Stats = BTreeMap<RepoPath, Stat>;
+
+/// Holds what a pull is decided on.
+struct PullFacts<'a> {
+    name: &'a str,
+    asked: &'a [RepoPath],
+    placed: &'a Placed,
+    drift: &'a [Drift],
+    /// What stands in the worktree.
+    here: &'a Stats,
+    /// What the main worktree tracks, sorted.
+    tracked: &'a [RepoPath],
+    force: bool,
+}
+
+/// Holds what a pull will do.
+#[derive(Default)]
+struct PullPlan<'a> {
+    pull: Vec<&'a PlacedFile>,
+    save: Vec<RepoPath>,
+    unchanged: usize,
+}
+
+impl Run<'_> {
+    pub(super) fn pull(
+        &mut self,
+        known: &Worktree,
+        placed: &Placed,
+        synced: &mut SyncedWorktree,
+    ) -> Result<(), Error> {
+        let (repository, options, path) = (self.repository, self.options, &known.record.path);
+        let below = arguments::prefix(repository, Some(path));
+        let mut asked = Vec::new();
+        for word in &options.pull {
+            let given = arguments::bytes_of(word.clone());
+            asked.push(arguments::parse(&below, &[path, &repository.root], &given)?.0);
+        }
+        let home = repository.home();
+        // of a sparse index only git knows; what is in it as a directory is not on disk
+        let tracked = read_paths(&home.common_dir.join("index"), home.format)?;
+        let tracked = tracked.unwrap_or_default().into_iter();
+        let tracked: Vec<_> = tracked.map(|(path, _)| path).collect();
+        let here = standing(path, placed.files().iter().map(|file| &file.path))?.entries;
+        let drift = self.drift(known, placed)?;
+        let plan = plan_pull(&PullFacts {
+            name: known.record.name.as_str(),
+            asked: &asked,
+            placed,
+            drift: &drift,
+            here: &here,
+            tracked: &tracked,
+            force: options.force,
+        })?;
+        synced.pulled = Some(paths(plan.pull.iter().map(|file| &file.path)));
+        synced.unchanged = Some(plan.unchanged);
+        if options.dry_run || plan.pull.is_empty() {
+            return Ok(());
+        }
+        let rescue = self.save(known, &repository.root, &plan.save)?;
+        synced.rescue = rescue.as_ref().map(SavedField::from);
+        let stop = || self.session.check();
+        let from = Destination::new(repository, known, &self.session.progress, &stop);
+        let left = apply_pull(&from, placed, &here, &plan.pull)?;
+        self.notes.extend(left);
+        Ok(())
+    }
+
+    pub(super) fn clean(&self, known: &Worktree, placed: &Placed) -> Result<CleanedFiles, Error> {
+        let drift = drift(&known.record.path, Some(&self.repository.root), placed)?;
+        let mut cleaned = CleanedFiles::default();
+        let (mut remove, mut gone) = (Vec::new(), BTreeSet::new());
+        let synced = placed.files().iter().zip(drift);
+        for (file, drift) in synced.filter(|(file, _)| file.origin == Origin::Synced) {
+            let is_directory = file.kind == PlacedKind::Directory;
+            match drift.here {
+                Here::Same if !is_directory && drift.there == There::Gone => {
+                    cleaned.last.push(PathField::from(&file.path));
+                }
+                Here::Same => remove.push(file),
+                Here::Edited if is_directory => {}
+                Here::Edited => cleaned.edited.push(PathField::from(&file.path)),
+                Here::Missing => drop(gone.insert(file.path.clone())),
+            }
+        }
+        if self.options.dry_run {
+            let files = remove.iter();
+            let files = files.filter(|file| file.kind != PlacedKind::Directory);
+            cleaned.removed = paths(files.map(|file| &file.path));
+            return Ok(cleaned);
+        }
+        let own = known.repository(self.repository);
+        let renew = known.config_is_as_recorded(&own)?;
+        let (stop, progress) = (|| Ok(()), &self.session.progress);
+        let to = Destination::new(self.repository, known, progress, &stop);
+        if apply_clean(&to, placed, &remove, gone, &mut cleaned)? && renew {
+            known.renew_digests(&own, is_config)?;
+        }
+        Ok(cleaned)
+    }
+}
+
+/// Decides on a pull.
+fn plan_pull<'a>(facts: &PullFacts<'a>) -> Result<PullPlan<'a>, SyncRefusal> {
+    let (name, mut plan, mut newer) = (facts.name, PullPlan::default(), Vec::new());
+    let nothing = |path: &RepoPath, why: &str| {
+        let help = format!(
+            "see what was synced: git agentwt sync {name} --status; to copy it in again: git agentwt sync {name}"
+        );
+        refused(name, path, why, help)
+    };
+    let is_asked = |file: &PlacedFile, asked: &RepoPath| {
+        file.path == *asked || file.path.is_below(asked.as_bstr())
+    };
+    let all = facts.placed.files().iter().zip(facts.drift);
+    let synced = all.filter(|(file, _)| file.origin == Origin::Synced);
+    for asked in facts.asked {
+        if !synced.clone().any(|(file, _)| is_asked(file, asked)) {
+            return Err(nothing(asked, "it was not synced"));
+        }
+    }
+    for (file, drift) in synced.filter(|(file, _)| file.kind != PlacedKind::Directory) {
+        if !facts.asked.iter().any(|asked| is_asked(file, asked)) {
+            continue;
+        }
+        match drift.here {
+            Here::Same => plan.unchanged += 1,
+            Here::Missing if facts.asked.contains(&file.path) => {
+                return Err(nothing(&file.path, "it is gone there"));
+            }
+            Here::Missing => {}
+            Here::Edited => {
+                require_replaceable(facts, file)?;
+                let is_newer = drift.there == There::Newer;
+                if is_newer && !facts.force {
+                    newer.push(file.path.clone());
+                    continue;
+                }
+                plan.save.extend(is_newer.then(|| file.path.clone()));
+                plan.pull.push(file);
+            }
+        }
+    }
+    let Some(first) = newer.first() else {
+        return Ok(plan);
+    };
+    Err(SyncRefusal::Edited {
+        message: format!(
+            "cannot pull {} from worktree `{name}`: the main worktree has changed it as well",
+            list(&newer)
+        ),
+        help: format!(
+            "compare {first} with \"$(git agentwt path {name})/{first}\"; to replace the main worktree's, saved first: git agentwt sync {name} --force --pull {first}"
+        ),
+        paths: newer,
+    })
+}
+
+fn refused(name: &str, path: &RepoPath, why: &str, help: String) -> SyncRefusal {
+    let message = format!("cannot pull {path} from worktree `{name}`: {why}");
+    SyncRefusal::blocked(message, help)
+}
+
+/// Neither a tracked file is replaced, nor a file by something of another kind.
+fn require_replaceable(facts: &PullFacts<'_>, file: &PlacedFile) -> Result<(), SyncRefusal> {
+    let (name, path) = (facts.name, &file.path);
+    if facts.tracked.binary_search(path).is_ok() {
+        let help = format!(
+            "compare them: git diff --no-index {path} \"$(git agentwt path {name})/{path}\""
+        );
+        let why = "the main worktree tracks it by now";
+        return Err(refused(name, path, why, help));
+    }
+    let found = facts.here.get(path).map(PlacedKind::of);
+    if found == Some(file.kind) || found == Some(PlacedKind::Link) && facts.force {
+        return Ok(());
+    }
+    let (found, placed) = (
+        found.map_or("missing file", PlacedKind::as_str),
+        file.kind.as_str(),
+    );
+    let why = format!("it is a {found} there, and was placed as a {placed}");
+    let help = format!(
+        "look at it: ls -ld \"$(git agentwt path {name})/{path}\"; to pull it all the same: git agentwt sync {name} --force --pull {path}"
+    );
+    Err(refused(name, path, &why, help))
+}
+
+/// Copies these files over those of the main worktree, which keep their permissions, and writes
+/// down that both sides are the same again. Returns what could not be tidied up.
+fn apply_pull(
+    from: &Destination<'_>,
+    placed: &Placed,
+    here: &Stats,
+    pull: &[&PlacedFile],
+) -> Result<Vec<String>, Error> {
+    let there = standing(from.main, pull.iter().map(|file| &file.path))?.entries;
+    let item = |file: &&PlacedFile| {
+        let stat = here.get(&file.path)?;
+        Some(Item {
+            path: file.path.clone(),
+            from: Source::File(PlacedKind::of(stat), *stat),
+            bits: permissions(file, there.get(&file.path), stat),
+        })
+    };
+    let items: Vec<Item> = pull.iter().filter_map(item).collect();
+    // on the file system of the main worktree, where the worktree stands beside too, if it does
+    let name = from.path.file_name().unwrap_or("worktree");
+    let worktrees = from.main.join(".agentwt/worktrees");
+    let is_beside = files::is_directory(&worktrees);
+    let directory = staging(
+        &if is_beside {
+            worktrees
+        } else {
+            from.main.into()
+        }
+        .join(name),
+    );
+    files::remove_directory(&directory)?;
+    let copying = Staging {
+        source: from.path,
+        directory: &directory,
+        progress: from.progress,
+        stop: from.stop,
+    };
+    let staged = stage(&copying, &items);
+    from.progress.end();
+    // in the main worktree nothing is ours
+    let settled = settle(&copying, from.main, staged?, &there, &Placed::default())?;
+    match write_down(from, placed, here, &settled.staged) {
+        Ok(()) => Ok(settled.done()),
+        Err(error) => Err(Error::from(error).leaving(settled.take_back())),
+    }
+}
+
+/// Those that the main worktree's file has, or had, with the execute bits that were changed since
+/// it was placed: who else may read or write it is the user's to say.
+fn permissions(file: &PlacedFile, there: Option<&Stat>, here: &Stat) -> u32 {
+    let Some(before) = there.or(file.source.as_ref()) else {
+        return here.permissions() & 0o777 | 0o200;
+    };
+    let changed = (here.permissions() ^ file.stat.permissions()) & 0o111;
+    before.permissions() & !changed | here.permissions() & changed
+}
+
+fn write_down(
+    from: &Destination<'_>,
+    placed: &Placed,
+    here: &Stats,
+    staged: &[Staged],
+) -> Result<(), DiskError> {
+    let now = |staged: &Staged| {
+        Some(PlacedFile {
+            kind: staged.kind,
+            digest: staged.digest,
+            stat: *here.get(&staged.path)?,
+            source: Some(staged.stat),
+            ..placed.get(&staged.path)?.clone()
+        })
+    };
+    let new = staged
+        .iter()
+        .filter(|one| one.kind != PlacedKind::Directory);
+    let new: Vec<PlacedFile> = new.filter_map(now).collect();
+    let newest = new.iter().map(|file| file.stat.ctime).max().unwrap_or(0);
+    let time = files::settled_time(from.path, newest)?;
+    let list = placed.replaced_by(new, time);
+    files::write(&from.record_dir.join(PLACED), &list.to_bytes())
+}
+
+/// Removes copies from a worktree that stays, and directories that we created and that are empty
+/// then. Returns whether the worktree's configuration is another now, too.
+fn apply_clean(
+    to: &Destination<'_>,
+    placed: &Placed,
+    remove: &[&PlacedFile],
+    mut gone: BTreeSet<RepoPath>,
+    cleaned: &mut CleanedFiles,
+) -> Result<bool, Error> {
+    // touched since it was placed and with the same content, its stat data are others
+    let stands = standing(to.path, remove.iter().map(|file| &file.path))?;
+    let expected = remove.iter().filter_map(|file| {
+        Some(Staged {
+            path: file.path.clone(),
+            kind: file.kind,
+            digest: file.digest,
+            stat: *stands.entries.get(&file.path)?,
+        })
+    });
+    let mut done = remove_placed(to.path, &expected.collect::<Vec<_>>())?;
+    gone.extend(done.removed.iter().cloned());
+    let kept = placed.files().iter();
+    let kept = kept.filter(|file| !gone.contains(&file.path));
+    let left = placed.with_files(kept.cloned().collect(), Vec::new(), placed.settled());
+    let excluded = write_exclude(to.git, to.admin_dir, &left)?;
+    files::write(&to.record_dir.join(PLACED), &left.to_bytes())?;
+    let is_file = |path: &RepoPath| {
+        let file = placed.get(path);
+        file.is_some_and(|file| file.kind != PlacedKind::Directory)
+    };
+    done.removed.retain(is_file);
+    done.removed.sort_unstable();
+    cleaned.removed = paths(done.removed);
+    // a directory that holds something else simply stays
+    let stayed = done.stayed.into_iter().filter(|(path, _)| is_file(path));
+    let stayed = stayed.map(|(path, detail)| StayedFile {
+        path: PathField::from(path),
+        detail,
+    });
+    cleaned.stayed = stayed.collect();
+    Ok(excluded.changed_config())
+}

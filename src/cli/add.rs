@@ -19,7 +19,6 @@ use crate::config::{Choice, Client, Strategy};
 /// A second run with the same name and the same scope prints the same path and changes nothing.
 /// When a step fails, all earlier steps are undone.
 #[derive(Args, Debug, Default)]
-#[command(after_long_help = EXAMPLES)]
 pub struct Add {
     /// The worktree's name: letters, digits, '.', '_' and '-'
     #[arg(id = "new-name", value_name = "name")]
@@ -40,11 +39,7 @@ pub struct Add {
     /// A `worktree` shares objects, refs, settings and hooks with the repository. A `clone` shares
     /// nothing: it is a full repository at the same place, with the same branches and remotes.
     /// `git agentwt remove` fetches the commits of a clone into refs/agentwt/incoming.
-    #[arg(
-        long,
-        value_name = "strategy",
-        value_parser = PossibleValuesParser::new(Strategy::ALL.iter().map(|strategy| strategy.as_str()))
-    )]
+    #[arg(long, value_name = "strategy", value_parser = PossibleValuesParser::new(Strategy::words()))]
     pub strategy: Option<String>,
     /// Refuse when another worktree may write the same files
     ///
@@ -127,11 +122,7 @@ pub struct ContextOptions {
     /// The context is the prompt, followed by a summary of the scope. A tracked or synced file is
     /// never rewritten: another file that the program reads is used, or the command is refused.
     /// `none` writes no file, whatever the config says. See git-agentwt-clients(1).
-    #[arg(
-        long,
-        value_name = "name",
-        value_parser = PossibleValuesParser::new(Client::ALL.iter().map(|client| client.as_str()))
-    )]
+    #[arg(long, value_name = "name", value_parser = PossibleValuesParser::new(Client::words()))]
     pub client: Option<String>,
     /// Give the agent program this task; '-' reads the task from stdin
     ///
@@ -196,27 +187,6 @@ pub struct ScopeLists {
     pub add_exclude: Option<Vec<String>>,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  Create a worktree with the default scope of the config, and go there:
-      cd \"$(git agentwt add task-5)\"
-
-  Use another profile, and one more writable directory:
-      git agentwt add task-6 --scope docs --add-write '/examples/'
-
-  Give the scope without any config, on an existing branch:
-      git agentwt add task-7 -b fix/login --write 'src/**' --exclude '**/secrets/**'
-
-  Create a worktree for a task that only reads:
-      git agentwt add review-7 --write ''
-
-  Give an agent its task:
-      git agentwt add task-8 --client codex --prompt 'Make the tests green'
-      git agentwt add task-9 --client claude-code --prompt-file task.md
-
-  Print what would be done:
-      git agentwt add task-8 -n";
-
 /// Holds the options of `add` that claim the name on a git server.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 #[command(next_help_heading = "Claim")]
@@ -243,7 +213,6 @@ pub struct ClaimOptions {
 /// lost, the command exits with 8 and names the new owner: stop the work there. A scheduler calls
 /// this command in a loop. In a worktree without a claim, it renews the owner in the record.
 #[derive(Args, Debug, Default)]
-#[command(after_long_help = RENEW_EXAMPLES)]
 pub struct Renew {
     /// The worktree [default: the current worktree]
     #[arg(value_name = "name")]
@@ -266,17 +235,6 @@ pub struct Renew {
     #[command(flatten)]
     pub output: AnswerOutput,
 }
-
-const RENEW_EXAMPLES: &str = "\
-Examples:
-  Renew once, with a longer lease from now on:
-      git agentwt renew task-5 --lease 1h
-
-  Renew while an agent works, and stop the agent when the claim is lost:
-      while sleep 200; do
-          git agentwt renew task-5 -q
-          test $? -eq 8 && kill \"$agent\" && break
-      done";
 
 /// The default number of attempts, the first included, where retries are on.
 pub const DEFAULT_ATTEMPTS: u32 = 3;

@@ -14,7 +14,6 @@ use super::{AnswerOutput, ListOutput};
 /// and your own hooks do not change and run as before. `git agentwt add` installs the hooks.
 #[derive(Args, Debug)]
 #[command(
-    after_long_help = EXAMPLES,
     subcommand_required = true,
     arg_required_else_help = true,
     disable_help_subcommand = true,
@@ -85,32 +84,11 @@ pub struct Hook {
 /// They complete both `git agentwt <TAB>` and `git-agentwt <TAB>`. `install.sh` installs them
 /// where the shells find them.
 #[derive(Args, Debug)]
-#[command(after_long_help = COMPLETIONS_EXAMPLES)]
 pub struct Completions {
     /// The shell
     #[arg(value_name = "shell")]
     pub shell: Shell,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  Show whether the hooks are installed:
-      git agentwt hooks status task-5
-
-  Install the hooks in a worktree of plain git:
-      git worktree add ../review
-      git agentwt hooks install ../review
-
-  Remove the hooks again:
-      git agentwt hooks uninstall ../review";
-
-const COMPLETIONS_EXAMPLES: &str = "\
-Examples:
-  Load the completions in the current bash:
-      source <(git agentwt completions bash)
-
-  Install the completions for fish:
-      git agentwt completions fish > ~/.config/fish/completions/git-agentwt.fish";
 
 /// Report problems of the set-up, and how to fix them
 ///
@@ -119,7 +97,6 @@ Examples:
 /// is `ok`, a `note`, a `warning` or a `problem`, and names the remedy. The command exits with 1 if
 /// there is a warning or a problem, and changes nothing without --fix.
 #[derive(Args, Debug)]
-#[command(after_long_help = DOCTOR_EXAMPLES)]
 pub struct Doctor {
     /// Fix the problems that are safe to fix
     ///
@@ -134,15 +111,3 @@ pub struct Doctor {
     #[command(flatten)]
     pub output: ListOutput,
 }
-
-const DOCTOR_EXAMPLES: &str = "\
-Examples:
-  Report the problems, and how to fix them:
-      git agentwt doctor
-
-  Print the safe fixes, then apply them:
-      git agentwt doctor -n
-      git agentwt doctor --fix
-
-  Print only the problems for a script:
-      git agentwt doctor --porcelain | grep -E '^(warning|problem)'";

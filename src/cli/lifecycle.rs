@@ -13,7 +13,6 @@ use super::{AnswerOutput, ListOutput, WaitOption};
 /// Proposes a default scope from the files of the repository, and explains every key in a comment.
 /// An existing config is kept as it is. Commit the config: it is meant to be shared.
 #[derive(Args, Debug)]
-#[command(after_long_help = INIT_EXAMPLES)]
 pub struct Init {
     /// Print what would be written, and change nothing
     #[arg(short = 'n', long)]
@@ -29,7 +28,6 @@ pub struct Init {
 /// demands. The hooks do the same after a checkout, merge, rebase, reset or stash; use this command
 /// when the hooks could not run. The contents of files are never changed.
 #[derive(Args, Debug)]
-#[command(after_long_help = REAPPLY_EXAMPLES)]
 pub struct Reapply {
     /// The worktree [default: the current worktree]
     #[arg(value_name = "name")]
@@ -49,7 +47,6 @@ pub struct Reapply {
 /// The branch is deleted only when it is merged: by its commits, or by their changes. A worktree that
 /// `git agentwt add` did not create is never touched.
 #[derive(Args, Debug, Default)]
-#[command(after_long_help = REMOVE_EXAMPLES)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of its own on the command line"
@@ -113,37 +110,6 @@ pub struct EmptyTrash {
     pub root: Utf8PathBuf,
 }
 
-const INIT_EXAMPLES: &str = "\
-Examples:
-  Write the config, review it, and commit it:
-      git agentwt init
-      git add .agentwt/config.toml
-
-  Print what would be written:
-      git agentwt init -n";
-
-const REAPPLY_EXAMPLES: &str = "\
-Examples:
-  After a tool has made every file writable:
-      git agentwt reapply task-5
-
-  Print what differs from the scope:
-      git agentwt reapply task-5 -n";
-
-const REMOVE_EXAMPLES: &str = "\
-Examples:
-  Remove a worktree whose work is merged:
-      git agentwt remove task-5
-
-  Discard the work, the branch included:
-      git agentwt remove task-6 --force --delete-branch
-
-  Undo that:
-      cd \"$(git agentwt remove --undo task-6)\"
-
-  What can be brought back:
-      git agentwt list --trash";
-
 /// Revert out-of-scope changes, after saving them
 ///
 /// Every path that `git agentwt verify` reports gets the content of the base, with the upstream work
@@ -158,7 +124,6 @@ Examples:
 /// worktree of that name exists, else a path; an argument after `--` is always a path.
 #[derive(Args, Debug)]
 #[command(
-    after_long_help = RESTORE_EXAMPLES,
     override_usage = "git agentwt restore [OPTIONS] [<name>] [--] [<path>...]\n       \
         git agentwt restore [OPTIONS] --undo[=<restore>] [<name>]"
 )]
@@ -204,21 +169,6 @@ pub struct Restore {
     pub output: AnswerOutput,
 }
 
-const RESTORE_EXAMPLES: &str = "\
-Examples:
-  Print what would be restored, then restore:
-      git agentwt restore task-5 -n
-      git agentwt restore task-5
-
-  Restore one directory only:
-      git agentwt restore task-5 docs
-
-  Undo that:
-      git agentwt restore task-5 --undo
-
-  List the restores that can be undone:
-      git for-each-ref refs/agentwt/rescue/task-5";
-
 /// Copy untracked files into a worktree again, or show their state
 ///
 /// `[worktree.file_sync]` of the config, `.worktreeinclude` and the worktree's own `add --sync`
@@ -227,7 +177,6 @@ Examples:
 /// worktree is refused (exit 4).
 #[derive(Args, Debug)]
 #[command(
-    after_long_help = SYNC_EXAMPLES,
     override_usage = "git agentwt sync [OPTIONS] [<name>... | --all]\n       \
         git agentwt sync --status [<name>... | --all]\n       \
         git agentwt sync [<name>] --pull <path>...\n       \
@@ -283,21 +232,6 @@ pub struct Sync {
     pub output: ListOutput,
 }
 
-const SYNC_EXAMPLES: &str = "\
-Examples:
-  Copy a new .env of the main worktree into the current worktree, or into all:
-      git agentwt sync
-      git agentwt sync --all
-
-  List the placed files that changed:
-      git agentwt sync task-5 --status
-
-  Keep the agent's edit of a local file:
-      git agentwt sync task-5 --pull config/local.json
-
-  Remove the secrets from a worktree, and keep the worktree:
-      git agentwt sync task-5 --clean";
-
 /// Remove leftovers, and finished worktrees, without losing work
 ///
 /// Without a selecting option, only leftovers are removed: remains of killed commands, records and
@@ -305,7 +239,6 @@ Examples:
 /// expired trash. A worktree that `git agentwt remove` would refuse is kept, with the reason; so
 /// is every file whose origin is unknown.
 #[derive(Args, Debug, Default)]
-#[command(after_long_help = PRUNE_EXAMPLES)]
 pub struct Prune {
     /// Also worktrees whose commits are all merged or pushed
     ///
@@ -356,21 +289,6 @@ fn age(text: &str) -> Result<u64, String> {
         .and_then(|number| number.checked_mul(unit))
         .ok_or_else(|| WANTED.to_owned())
 }
-
-const PRUNE_EXAMPLES: &str = "\
-Examples:
-  Print the leftovers, then remove them:
-      git agentwt prune -n
-      git agentwt prune
-
-  Remove merged worktrees without activity for a week:
-      git agentwt prune --merged --older-than 7d
-
-  Remove the worktrees of a dead scheduler, and keep their work in the trash:
-      git agentwt prune --dead-owners --force
-
-  Undo that:
-      cd \"$(git agentwt remove --undo task-6)\"";
 
 #[cfg(test)]
 mod tests {

@@ -17,7 +17,6 @@ use crate::verify::VerifyOptions;
 /// The command does not read the files of the worktrees: the changes are those that the last
 /// verification found. `git agentwt status` reads the files.
 #[derive(Args, Debug)]
-#[command(after_long_help = LIST_EXAMPLES)]
 pub struct List {
     /// Show the disk usage of each worktree
     ///
@@ -49,7 +48,6 @@ pub struct List {
 /// that changed, changes since the base, and the last verification. This does not verify the
 /// worktree: `git agentwt verify` does.
 #[derive(Args, Debug)]
-#[command(after_long_help = STATUS_EXAMPLES)]
 pub struct Status {
     /// The worktrees [default: the current worktree]
     #[arg(value_name = "name")]
@@ -68,7 +66,6 @@ pub struct Status {
 ///
 /// Only the path is printed on stdout, so that a command can use it.
 #[derive(Args, Debug)]
-#[command(after_long_help = PATH_EXAMPLES)]
 pub struct Path {
     /// The worktree's name
     #[arg(value_name = "name")]
@@ -93,7 +90,6 @@ pub struct Path {
 /// worktree of that name exists, else a path; an argument after `--` is always a path.
 #[derive(Args, Debug)]
 #[command(
-    after_long_help = SCOPE_EXAMPLES,
     override_usage = "git agentwt scope [OPTIONS] [<name>] [--] [<path>...]\n       \
         git agentwt scope [OPTIONS] --scope <profile> [--] [<path>...]"
 )]
@@ -127,67 +123,11 @@ pub struct Scope {
 /// each program the context files in the order in which they are tried, how the program reads them,
 /// and the version or the date of its documentation. This command needs no repository.
 #[derive(Args, Debug)]
-#[command(after_long_help = CLIENTS_EXAMPLES)]
 pub struct Clients {
     /// How to print the answer.
     #[command(flatten)]
     pub output: ListOutput,
 }
-
-const LIST_EXAMPLES: &str = "\
-Examples:
-  List all worktrees:
-      git agentwt list
-
-  Repeat the list every two seconds:
-      watch git agentwt list
-
-  List the worktrees that may write the same files:
-      git agentwt list --overlap
-
-  Print names and paths for a script:
-      git agentwt list --porcelain -z";
-
-const STATUS_EXAMPLES: &str = "\
-Examples:
-  Show the current worktree:
-      git agentwt status
-
-  Show two worktrees:
-      git agentwt status task-5 task-6";
-
-const PATH_EXAMPLES: &str = "\
-Examples:
-  Go there:
-      cd \"$(git agentwt path task-5)\"
-
-  Open it in an editor:
-      code \"$(git agentwt path task-5)\"";
-
-const CLIENTS_EXAMPLES: &str = "\
-Examples:
-  List all agent programs:
-      git agentwt clients
-
-  Print the names for a script:
-      git agentwt clients --porcelain | cut -f1 | sort -u";
-
-const SCOPE_EXAMPLES: &str = "\
-Examples:
-  Show the rules of task-5, and how many files each matches:
-      git agentwt scope task-5
-
-  Show why a file is read-only there:
-      git agentwt scope task-5 -- src/generated/api.ts
-
-  The same from inside the worktree:
-      git agentwt scope -- src/generated/api.ts
-
-  Try a profile before a worktree is created with it:
-      git agentwt scope --scope docs -- README.md
-
-  Print the access of every tracked file for a program:
-      git ls-files -z | git agentwt scope task-5 --stdin -z";
 
 /// List every path that changed since the base
 ///
@@ -195,7 +135,7 @@ Examples:
 /// is a deletion and a creation. Upstream work that was merged or rebased in is not listed. Paths
 /// are relative to the repository's root and sorted.
 #[derive(Args, Debug)]
-#[command(after_long_help = CHANGED_EXAMPLES, mut_arg("format", |format| with_forms(format, false)))]
+#[command(mut_arg("format", |format| with_forms(format, false)))]
 pub struct Changed {
     /// The worktree [default: the current worktree]
     #[arg(value_name = "name")]
@@ -251,20 +191,6 @@ pub struct Changed {
     pub output: ListOutput,
 }
 
-const CHANGED_EXAMPLES: &str = "\
-Examples:
-  List the paths that the agent changed:
-      git agentwt changed task-5
-
-  Pass the files to a program, even with unusual names:
-      git agentwt changed task-5 --absolute --name-only -z | xargs -0 -n 1 echo
-
-  Try the work, committed or not, in the main worktree:
-      git agentwt changed task-5 --patch | git apply --3way
-
-  List the changes outside a directory:
-      git agentwt changed task-5 --roots /srv/app/.agentwt/worktrees/task-5/src";
-
 /// Compare what changed with the scope
 ///
 /// Compares every change since the base with the scope that `git agentwt add` recorded, and the
@@ -274,7 +200,6 @@ Examples:
 /// A notice does not change the exit status, unless --strict is given.
 #[derive(Args, Debug)]
 #[command(
-    after_long_help = VERIFY_EXAMPLES,
     mut_arg("format", |format| with_forms(format, true)),
     mut_group("ScopeLists", of_a_range_only)
 )]
@@ -329,17 +254,3 @@ fn of_a_range_only(group: ArgGroup) -> ArgGroup {
     let group = group.requires("range");
     group.conflicts_with_all(["names", "all"])
 }
-
-const VERIFY_EXAMPLES: &str = "\
-Examples:
-  Verify the current worktree:
-      git agentwt verify
-
-  Merge only work in scope:
-      git agentwt verify task-5 && git merge agentwt/task-5
-
-  Verify all worktrees for a program:
-      git agentwt verify --all --json
-
-  Verify a pull request in CI, and annotate it:
-      git agentwt verify --range origin/main..HEAD --scope docs --format github";

@@ -32,6 +32,10 @@ pub use self::hooks::{Completions, Doctor, Hook, Hooks, HooksCommand, HooksInsta
 pub use self::lifecycle::{EmptyTrash, Init, Prune, Reapply, Remove, Restore, Sync};
 pub use self::look::{Changed, Clients, List, Path, Scope, Status, Verify};
 
+/// The end of the long help and of the man page of each command. A line that ends with a colon at the
+/// left margin is a section; what is indented below it is shown as it stands.
+const ENDS: &str = include_str!("ends.txt");
+
 /// Give each coding agent its own worktree, and verify what it changed
 ///
 /// Each agent gets a worktree that holds only the files the agent may see, in which only the files
@@ -47,8 +51,7 @@ pub use self::look::{Changed, Clients, List, Path, Scope, Status, Verify};
     arg_required_else_help = true,
     subcommand_value_name = "command",
     subcommand_help_heading = "Commands",
-    after_help = "'git agentwt <command> -h' is the short help of one command.",
-    after_long_help = TOP_LONG
+    after_help = "'git agentwt <command> -h' is the short help of one command."
 )]
 pub struct Cli {
     /// The options that every command takes.
@@ -72,9 +75,17 @@ impl Cli {
         })
     }
 
-    /// The definition with all commands.
+    /// The definition with all commands, and the end of their long help.
     pub fn whole() -> clap::Command {
         let mut whole = Self::command();
+        for section in ENDS.split("== ").skip(1) {
+            let (name, end) = section.split_once('\n').unwrap_or_default();
+            let end = end.trim_end();
+            whole = match name {
+                "git-agentwt" => whole.after_long_help(end),
+                name => whole.mut_subcommand(name, |command| command.after_long_help(end)),
+            };
+        }
         whole.build();
         whole
     }
@@ -134,34 +145,6 @@ pub enum Command {
     #[command(hide = true)]
     EmptyTrash(EmptyTrash),
 }
-
-/// The end of the long help and of git-agentwt(1). A line that ends with a colon at the left
-/// margin is a section; what is indented below it is shown as it stands.
-const TOP_LONG: &str = "\
-Examples:
-  Set up a repository, create a worktree, and go there:
-      git agentwt init
-      cd \"$(git agentwt add task-5)\"
-
-  Verify the changes of the agent, then remove the worktree:
-      git agentwt verify task-5
-      git agentwt remove task-5
-
-Exit status:
-    0    success, or in scope
-    1    violations were found, or the answer is no
-    2    the command line is wrong, or there is no repository here
-    3    the config or the scope is invalid
-    4    refused, to protect work or state
-    5    git failed, is missing or is too old
-    6    the disk failed
-    7    the worktree is not known to git-agentwt
-    8    ownership lost: another owner has the worktree or its claim
-   10    incomplete answer of --best-effort
-  101    a bug in git-agentwt: please report it
-128+n    ended by signal n, after everything was undone
-
-An inconclusive check never exits with 0 or 1.";
 
 /// Names a form of the answer on stdout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -432,12 +432,10 @@ fn a_refusal_says_what_to_do_instead() {
 #[test]
 fn every_client_is_a_word_of_the_config() {
     use crate::config::Choice;
-    let words = crate::config::Client::ALL
-        .iter()
-        .map(|client| client.as_str());
+    let words = crate::config::Client::words();
     let names = super::ALL.iter().map(|client| client.name);
     let names: Vec<&str> = names.chain(["none"]).collect();
-    assert_eq!(words.collect::<Vec<_>>(), names);
+    assert_eq!(words, names);
 }
 
 #[test]

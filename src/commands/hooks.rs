@@ -217,8 +217,7 @@ fn install(
     let on_violation = match &target.known {
         Some(known) => known.record.on_violation,
         None => {
-            let flags = crate::config::SettingFlags::default();
-            load_config(repository, &flags, &session.environment)?
+            load_config(repository, &[], &session.environment)?
                 .settings
                 .on_violation
                 .value

@@ -11,8 +11,11 @@
 //! let write = config.scopes["default"].write.as_ref().expect("it has a write list");
 //! assert_eq!((write[0].value.as_str(), write[0].line), ("/src/**", 3));
 //! ```
+#![allow(
+    unused_assignments,
+    reason = "zkat/miette#458: false in derived diagnostics"
+)]
 
-mod error;
 mod read;
 mod settings;
 #[cfg(test)]
@@ -21,10 +24,14 @@ mod value;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
+use miette::{Diagnostic, NamedSource, SourceSpan};
 use serde::{Deserialize, Deserializer};
+use thiserror::Error;
 
-pub use error::{ConfigError, Mistake};
+use crate::path::escape_for_terminal;
+
 pub use settings::{
     DEFAULT_BRANCH_PREFIX, DEFAULT_PROFILE, SetBy, Setting, SettingFlags, Settings,
 };
@@ -84,11 +91,11 @@ pub struct WorktreeConfig {
     /// What stands before the name in the branch.
     pub branch_prefix: Option<Located<String>>,
     /// What a worktree is.
-    pub strategy: Option<Located<String>>,
+    pub strategy: Option<Located<Strategy>>,
     /// The agent program.
-    pub client: Option<Located<String>>,
+    pub client: Option<Located<Client>>,
     /// What the hooks do about a violation.
-    pub on_violation: Option<Located<String>>,
+    pub on_violation: Option<Located<OnViolation>>,
     /// `[worktree.file_sync]`, until the config takes it.
     file_sync: FileSyncConfig,
 }
@@ -160,4 +167,90 @@ pub struct ScopeProfile {
     pub write: Option<Vec<Located<String>>>,
     /// What is absent.
     pub exclude: Option<Vec<Located<String>>>,
+}
+
+/// Holds all mistakes of one file, or of the settings around it, in the order of the file.
+#[derive(Clone, Debug, Error, Diagnostic)]
+#[error("{message}")]
+#[diagnostic(code(agentwt::config::mistake))]
+pub struct ConfigError {
+    /// What was attempted, and the mistake, or how many there are.
+    pub message: String,
+    /// The file; none for variables and flags.
+    #[source_code]
+    source_text: Option<Arc<NamedSource<String>>>,
+    /// The place in the file, if there is one mistake.
+    #[label]
+    pub span: Option<SourceSpan>,
+    /// What to write, if there is one mistake.
+    #[help]
+    pub help: Option<String>,
+    /// The mistakes, if there are several; each with its own lines, underline and help.
+    #[related]
+    pub mistakes: Vec<Mistake>,
+}
+
+/// Holds one mistake: what it is, where it is, and what to write in its place.
+#[derive(Clone, Debug, PartialEq, Eq, Error, Diagnostic)]
+#[error("{message}")]
+#[diagnostic(code(agentwt::config::mistake))]
+pub struct Mistake {
+    /// The fact: lower case, one line, escaped for a terminal.
+    pub message: String,
+    /// The bytes to underline, in the text without its byte order mark; none for a variable or a
+    /// flag.
+    #[label]
+    pub span: Option<SourceSpan>,
+    /// What to write.
+    #[help]
+    pub help: String,
+}
+
+impl ConfigError {
+    /// Collects the mistakes of a file; `text` is what the spans point into.
+    fn in_file(name: &str, text: &str, mut mistakes: Vec<Mistake>) -> Self {
+        mistakes.sort_by_key(|mistake| mistake.span.map(|span| span.offset()));
+        let name = escape_for_terminal(name.as_bytes());
+        let source = Arc::new(NamedSource::new(&name, printable(text)));
+        Self {
+            source_text: Some(source),
+            ..Self::collect(&format!("cannot read {name}"), mistakes)
+        }
+    }
+
+    /// Collects the mistakes of variables and flags.
+    fn in_settings(mistakes: Vec<Mistake>) -> Self {
+        Self::collect("cannot use the settings", mistakes)
+    }
+
+    fn collect(attempt: &str, mistakes: Vec<Mistake>) -> Self {
+        let (message, span, help, mistakes) = match <[Mistake; 1]>::try_from(mistakes) {
+            Ok([one]) => (one.message, one.span, Some(one.help), Vec::new()),
+            Err(several) => (format!("{} mistakes", several.len()), None, None, several),
+        };
+        Self {
+            message: format!("{attempt}: {message}"),
+            source_text: None,
+            span,
+            help,
+            mistakes,
+        }
+    }
+}
+
+/// Replaces what could act on a terminal, byte for byte, so that the underlines stay right.
+fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let line_end = c == '\n' || c == '\r' && chars.peek() == Some(&'\n');
+        let mut bytes = [0; 4];
+        let shown = c.encode_utf8(&mut bytes);
+        if line_end || c == '\t' || c == '\\' || escape_for_terminal(shown.as_bytes()) == *shown {
+            out.push(c);
+        } else {
+            out.extend(std::iter::repeat_n('?', c.len_utf8()));
+        }
+    }
+    out
 }

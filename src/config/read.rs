@@ -10,13 +10,8 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer, Error};
 
-use super::error::Mistake;
 use super::value::{self, Fault, quoted, shown, toml_string};
-use super::{
-    Config, ConfigError, Located, OnViolation, SCHEMA_VERSION, ScopeProfile, Strategy,
-    WorktreeConfig,
-};
-use crate::config::Client;
+use super::{Config, ConfigError, Located, Mistake, SCHEMA_VERSION, ScopeProfile, WorktreeConfig};
 
 /// The file, as serde reads it.
 #[derive(Default, Deserialize)]
@@ -163,23 +158,23 @@ fn serde_mistake(error: &Error, span: Range<usize>, entry: Option<&(String, Stri
     let (table, key) = entry.map_or(("", ""), |(table, key)| (table, key));
     let place = place(table);
     let text = error.message();
-    if let Some(rest) = text.strip_prefix("unknown field ") {
-        // `key`, expected one of `read`, `write`, `exclude`
-        let known: Vec<&str> = rest
-            .rsplit_once("expected")
-            .map_or("", |(_, known)| known)
-            .split('`')
-            .skip(1)
-            .step_by(2)
-            .collect();
-        let near = value::nearest(key, known.iter().copied());
+    // unknown field `wirte`, expected one of `read`, `write`, `exclude`; a variant is a value
+    if let Some((what, known)) = text.rsplit_once("expected")
+        && let Some(written) = what.split('`').nth(1)
+        && text.starts_with("unknown ")
+    {
+        let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+        let is_key = text.starts_with("unknown field");
+        let noun = if is_key { "key" } else { key };
+        let near = value::nearest(written, known.iter().copied());
         let meant = near.map(|near| format!("did you mean `{near}`? "));
-        let help = format!(
-            "{}the keys {place} are {}",
-            meant.unwrap_or_default(),
-            value::listed(&known, "and")
-        );
-        return mistake(format!("unknown key {} {place}", quoted(key)), span, help);
+        let help = if is_key {
+            format!("the keys {place} are {}", value::listed(&known, "and"))
+        } else {
+            format!("write {}", value::listed(&known, "or"))
+        };
+        let message = format!("unknown {noun} {} {place}", quoted(written));
+        return mistake(message, span, meant.unwrap_or_default() + &help);
     }
     let text = text.replace("expected a sequence", "expected a list of strings");
     let text = text.replace("expected a map", "expected a table");
@@ -233,30 +228,17 @@ fn check_schema_version(version: Option<&Located<String>>, mistakes: &mut Vec<Mi
 }
 
 fn check_values(config: &Config, mistakes: &mut Vec<Mistake>) {
-    type Check = fn(&str) -> Result<(), Fault>;
-    let worktree = &config.worktree;
-    let values: [(_, Check); 5] = [
-        (&worktree.base, |v| value::base(v).map(drop)),
-        (&worktree.branch_prefix, |v| {
-            value::branch_prefix(v).map(drop)
-        }),
-        (&worktree.strategy, |v| {
-            value::choice::<Strategy>(v).map(drop)
-        }),
-        (&worktree.client, |v| value::choice::<Client>(v).map(drop)),
-        (&worktree.on_violation, |v| {
-            value::choice::<OnViolation>(v).map(drop)
-        }),
-    ];
-    for (value, is_valid) in values {
-        if let Some(value) = value {
-            check(
-                is_valid(&value.value),
-                "in [worktree]",
-                &value.span,
-                mistakes,
-            );
-        }
+    if let Some(base) = &config.worktree.base {
+        check(
+            value::base(&base.value),
+            "in [worktree]",
+            &base.span,
+            mistakes,
+        );
+    }
+    if let Some(prefix) = &config.worktree.branch_prefix {
+        let checked = value::branch_prefix(&prefix.value);
+        check(checked, "in [worktree]", &prefix.span, mistakes);
     }
     let sync = &config.file_sync;
     for pattern in sync.patterns.iter().chain(&sync.optional_patterns) {
@@ -265,8 +247,8 @@ fn check_values(config: &Config, mistakes: &mut Vec<Mistake>) {
     }
 }
 
-fn check(
-    checked: Result<(), Fault>,
+fn check<T>(
+    checked: Result<T, Fault>,
     place: &str,
     span: &Range<usize>,
     mistakes: &mut Vec<Mistake>,
@@ -277,21 +259,24 @@ fn check(
 }
 
 fn count_lines(config: &mut Config, text: &str) {
-    let worktree = &mut config.worktree;
-    let values = [
-        &mut worktree.base,
-        &mut worktree.branch_prefix,
-        &mut worktree.strategy,
-        &mut worktree.client,
-        &mut worktree.on_violation,
-    ];
+    fn count<'l, T: 'l>(all: impl IntoIterator<Item = &'l mut Located<T>>, text: &str) {
+        for value in all {
+            value.line = line_of(text, value.span.start);
+        }
+    }
+    count(&mut config.worktree.base, text);
+    count(&mut config.worktree.branch_prefix, text);
+    count(&mut config.worktree.strategy, text);
+    count(&mut config.worktree.client, text);
+    count(&mut config.worktree.on_violation, text);
     let sync = &mut config.file_sync;
-    let patterns = sync.patterns.iter_mut().chain(&mut sync.optional_patterns);
-    let lists = config.scopes.values_mut();
-    let lists = lists.flat_map(|scope| [&mut scope.read, &mut scope.write, &mut scope.exclude]);
-    let values = values.into_iter().flatten().chain(patterns);
-    for value in values.chain(lists.flatten().flatten()) {
-        value.line = line_of(text, value.span.start);
+    count(
+        sync.patterns.iter_mut().chain(&mut sync.optional_patterns),
+        text,
+    );
+    for scope in config.scopes.values_mut() {
+        let lists = [&mut scope.read, &mut scope.write, &mut scope.exclude];
+        count(lists.into_iter().flatten().flatten(), text);
     }
 }
 

@@ -5,26 +5,11 @@
 
 use std::fmt;
 
-use super::error::Mistake;
-use super::value::{self, Choice, Client, Fault, OnViolation, Strategy};
-use super::{CONFIG_PATH, Config, ConfigError, Located, ScopeProfile};
+use super::value::{self, Client, Fault, OnViolation, Strategy};
+use super::{CONFIG_PATH, Config, ConfigError, Located, Mistake, ScopeProfile};
 
-/// Holds what the command line said; nothing where it said nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SettingFlags {
-    /// `--base`.
-    pub base: Option<String>,
-    /// `--branch-prefix`.
-    pub branch_prefix: Option<String>,
-    /// `--strategy`.
-    pub strategy: Option<Strategy>,
-    /// `--client`.
-    pub client: Option<Client>,
-    /// `--on-violation`.
-    pub on_violation: Option<OnViolation>,
-    /// `--scope`.
-    pub scope: Option<String>,
-}
+/// What the command line said, by flag.
+pub type SettingFlags<'f> = [(&'static str, Option<&'f str>)];
 
 /// Holds every setting that a worktree is made with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,48 +77,38 @@ impl Settings {
     /// Returns every value that would count and is invalid, each with the name of its variable. A
     /// value that a higher layer overrides is not looked at.
     pub fn resolve(
-        flags: &SettingFlags,
+        flags: &SettingFlags<'_>,
         environment: &[(String, String)],
         git_config: &[(String, String)],
         config: &Config,
     ) -> Result<Self, ConfigError> {
+        fn or<T>(found: Option<Setting<T>>, value: T) -> Setting<T> {
+            let set_by = SetBy::Default;
+            found.unwrap_or(Setting { value, set_by })
+        }
         let file = &config.worktree;
         let mut layers = Layers {
+            flags,
             environment,
             git_config,
             mistakes: Vec::new(),
         };
-        let strategy = flags.strategy.map(Choice::as_str);
-        let client = flags.client.map(Choice::as_str);
-        let violation = flags.on_violation.map(Choice::as_str);
-        let prefix = flags.branch_prefix.as_deref();
-        let base = layers.find(BASE, flags.base.as_deref(), value::base, file.base.as_ref());
-        let branch_prefix = layers.find(
-            PREFIX,
-            prefix,
-            value::branch_prefix,
-            file.branch_prefix.as_ref(),
-        );
-        let strategy = layers.find(STRATEGY, strategy, value::choice, file.strategy.as_ref());
-        let client = layers.find(CLIENT, client, value::choice, file.client.as_ref());
-        let on_violation = layers.find(
-            VIOLATION,
-            violation,
-            value::choice,
-            file.on_violation.as_ref(),
-        );
-        let scope = layers.find(SCOPE, flags.scope.as_deref(), value::scope, None);
+        let base = layers.find(BASE, value::base, file.base.as_ref());
+        let prefix = layers.find(PREFIX, value::branch_prefix, file.branch_prefix.as_ref());
+        let strategy = layers.find(STRATEGY, value::choice, file.strategy.as_ref());
+        let client = layers.find(CLIENT, value::choice, file.client.as_ref());
+        let violation = layers.find(VIOLATION, value::choice, file.on_violation.as_ref());
+        let scope = layers.find(SCOPE, value::scope, None);
         if !layers.mistakes.is_empty() {
             return Err(ConfigError::in_settings(layers.mistakes));
         }
         Ok(Self {
             base,
-            branch_prefix: branch_prefix
-                .unwrap_or_else(|| by_default(DEFAULT_BRANCH_PREFIX.into())),
-            strategy: strategy.unwrap_or_else(|| by_default(Strategy::default())),
+            branch_prefix: or(prefix, DEFAULT_BRANCH_PREFIX.into()),
+            strategy: or(strategy, Strategy::default()),
             client,
-            on_violation: on_violation.unwrap_or_else(|| by_default(OnViolation::default())),
-            scope: scope.unwrap_or_else(|| by_default(DEFAULT_PROFILE.into())),
+            on_violation: or(violation, OnViolation::default()),
+            scope: or(scope, DEFAULT_PROFILE.into()),
         })
     }
 
@@ -178,8 +153,9 @@ const VIOLATION: Names = [
 ];
 const SCOPE: Names = ["--scope", "AGENTWT_SCOPE", "agentwt.scope"];
 
-/// The layers between the flags and the default, and what was found wrong in them.
+/// The layers above the file, and what was found wrong in them.
 struct Layers<'l> {
+    flags: &'l SettingFlags<'l>,
     environment: &'l [(String, String)],
     git_config: &'l [(String, String)],
     mistakes: Vec<Mistake>,
@@ -187,38 +163,33 @@ struct Layers<'l> {
 
 impl Layers<'_> {
     /// The value of the highest layer that has one.
-    fn find<T>(
+    fn find<T: Clone>(
         &mut self,
-        [flag_name, environment_name, git_name]: Names,
-        flag: Option<&str>,
+        [flag, variable, key]: Names,
         check: fn(&str) -> Result<T, Fault>,
-        file: Option<&Located<String>>,
+        file: Option<&Located<T>>,
     ) -> Option<Setting<T>> {
-        let environment = self
-            .environment
-            .iter()
-            .rfind(|(name, _)| name == environment_name);
+        let given = self.flags.iter().find(|(name, _)| *name == flag);
+        let given = given.and_then(|(_, text)| *text);
+        let environment = self.environment.iter().rfind(|(name, _)| name == variable);
         let environment = environment.filter(|(_, text)| !text.is_empty());
         // git-config(1): section and variable names are not case sensitive.
-        let is_ours = |(name, _): &&(String, String)| name.eq_ignore_ascii_case(git_name);
-        let git_config = self.git_config.iter().rfind(is_ours);
-        let (text, set_by) = if let Some(text) = flag {
-            (text, SetBy::Flag(flag_name))
+        let is_ours = |(name, _): &&(String, String)| name.eq_ignore_ascii_case(key);
+        let (text, set_by) = if let Some(text) = given {
+            (text, SetBy::Flag(flag))
         } else if let Some((_, text)) = environment {
-            (text.as_str(), SetBy::Environment(environment_name))
-        } else if let Some((_, text)) = git_config {
-            (text.as_str(), SetBy::GitConfig(git_name))
+            (text.as_str(), SetBy::Environment(variable))
+        } else if let Some((_, text)) = self.git_config.iter().rfind(is_ours) {
+            (text.as_str(), SetBy::GitConfig(key))
         } else {
-            let file = file?;
-            (file.value.as_str(), SetBy::File(file.line))
+            let (value, set_by) = (file?.value.clone(), SetBy::File(file?.line));
+            return Some(Setting { value, set_by });
         };
-        match check(text) {
-            Ok(value) => Some(Setting { value, set_by }),
-            Err(fault) => {
-                self.mistakes.push(mistake(&fault, set_by));
-                None
-            }
-        }
+        let value = check(text).map_err(|fault| self.mistakes.push(mistake(&fault, set_by)));
+        Some(Setting {
+            value: value.ok()?,
+            set_by,
+        })
     }
 }
 
@@ -239,11 +210,6 @@ fn mistake(fault: &Fault, set_by: SetBy) -> Mistake {
         span: None,
         help: format!("{}{repair}", fault.help),
     }
-}
-
-fn by_default<T>(value: T) -> Setting<T> {
-    let set_by = SetBy::Default;
-    Setting { value, set_by }
 }
 
 #[cfg(test)]

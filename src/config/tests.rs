@@ -78,7 +78,7 @@ fn the_config_of_the_product_page_is_read_with_its_lines() {
     assert_eq!((base.value.as_str(), base.line), ("main", 5));
     assert_eq!(&PRODUCT_PAGE[base.span], "\"main\"");
     let client = config.worktree.client.map(|client| client.value);
-    assert_eq!(client.as_deref(), Some("claude-code"));
+    assert_eq!(client, Some(Client::ClaudeCode));
     assert_eq!(config.file_sync.max_file_bytes(), 104_857_600);
     assert_eq!(config.file_sync.patterns[1].value, "config/local.json");
     let docs = &config.scopes["docs"];
@@ -116,7 +116,7 @@ fn each_mistake_is_underlined_and_says_what_to_write() {
         ("[scope]\nwrite = 1", "1 | `write` in [scope]: invalid type: integer `1`, expected a table | see git-agentwt-config(5) for an example".into()),
         ("[worktree.file_sync]\nmax_file_size_mb = 0", "0 | `max_file_size_mb` in [worktree.file_sync]: 0 is not a number of megabytes from 1 to 17592186044415 | see git-agentwt-config(5) for an example".into()),
         ("[worktree]\nstrategy = \"Clone\"", "\"Clone\" | unknown strategy `Clone` in [worktree] | did you mean `clone`? write `worktree` or `clone`".into()),
-        ("[worktree]\non_violation = \"explode\"", "\"explode\" | unknown `on_violation` `explode` in [worktree] | write `report` or `block`".into()),
+        ("[worktree]\non_violation = \"explode\"", "\"explode\" | unknown on_violation `explode` in [worktree] | write `report` or `block`".into()),
         ("[worktree]\nbase = \"\"", "\"\" | empty base in [worktree] | write a branch, tag or commit".into()),
         ("[worktree]\nbranch_prefix = \"my agents/\"", "\"my agents/\" | bad branch prefix `my agents/` in [worktree]: git allows no such branch name | write a prefix like `agentwt/`, or an empty one".into()),
         ("[scope.\"\"]\nwrite = []", "\"\" | bad profile name `` in [scope]: a scope profile needs a name | write for example `[scope.docs]`".into()),

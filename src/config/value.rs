@@ -11,21 +11,28 @@ use crate::path::escape_for_terminal;
 use crate::sync::{Pattern, PatternOrigin, shown_pattern};
 
 /// Is implemented by a setting whose value is one of a few words.
-pub trait Choice: Copy + Sized + 'static {
+pub trait Choice: Copy + PartialEq + 'static {
     /// What one of them is called in messages (`strategy`).
     const NOUN: &'static str;
-    /// Every value, the usual one first.
-    const ALL: &'static [Self];
+    /// Every value with its word in the config, in variables and on the command line; the usual one
+    /// first.
+    const ALL: &'static [(&'static str, Self)];
 
-    /// The word, as it stands in the config, in variables and on the command line.
-    fn as_str(self) -> &'static str;
+    /// The word.
+    fn as_str(self) -> &'static str {
+        let word = Self::ALL.iter().find(|(_, choice)| *choice == self);
+        word.map_or("", |(word, _)| word)
+    }
 
     /// Finds the value that has exactly this word.
     fn parse(word: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|choice| choice.as_str() == word)
+        let choice = Self::ALL.iter().find(|(known, _)| *known == word);
+        choice.map(|(_, choice)| *choice)
+    }
+
+    /// Every word.
+    fn words() -> Vec<&'static str> {
+        Self::ALL.iter().map(|(word, _)| *word).collect()
     }
 }
 
@@ -42,14 +49,8 @@ pub enum Strategy {
 
 impl Choice for Strategy {
     const NOUN: &'static str = "strategy";
-    const ALL: &'static [Self] = &[Self::Worktree, Self::Clone];
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Worktree => "worktree",
-            Self::Clone => "clone",
-        }
-    }
+    const ALL: &'static [(&'static str, Self)] =
+        &[("worktree", Self::Worktree), ("clone", Self::Clone)];
 }
 
 /// Names the agent program that will work in the directory, or `none`, which takes back what a
@@ -73,25 +74,14 @@ pub enum Client {
 
 impl Choice for Client {
     const NOUN: &'static str = "client";
-    const ALL: &'static [Self] = &[
-        Self::ClaudeCode,
-        Self::Codex,
-        Self::Gemini,
-        Self::Aider,
-        Self::Opencode,
-        Self::None,
+    const ALL: &'static [(&'static str, Self)] = &[
+        ("claude-code", Self::ClaudeCode),
+        ("codex", Self::Codex),
+        ("gemini", Self::Gemini),
+        ("aider", Self::Aider),
+        ("opencode", Self::Opencode),
+        ("none", Self::None),
     ];
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::Aider => "aider",
-            Self::Opencode => "opencode",
-            Self::None => "none",
-        }
-    }
 }
 
 /// Says what the hooks do when a commit breaks the scope.
@@ -106,15 +96,9 @@ pub enum OnViolation {
 }
 
 impl Choice for OnViolation {
-    const NOUN: &'static str = "`on_violation`";
-    const ALL: &'static [Self] = &[Self::Report, Self::Block];
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Report => "report",
-            Self::Block => "block",
-        }
-    }
+    const NOUN: &'static str = "on_violation";
+    const ALL: &'static [(&'static str, Self)] =
+        &[("report", Self::Report), ("block", Self::Block)];
 }
 
 /// Says what is wrong with a value, before the place of the value is known.
@@ -216,9 +200,8 @@ pub(super) fn profile_header(name: &str) -> String {
 /// Reads one of a few words.
 pub(super) fn choice<C: Choice>(word: &str) -> Result<C, Fault> {
     C::parse(word).ok_or_else(|| {
-        let words: Vec<_> = C::ALL.iter().map(|choice| choice.as_str()).collect();
         let subject = format!("unknown {} {}", C::NOUN, quoted(word));
-        Fault::one_of(subject, word, &words, "")
+        Fault::one_of(subject, word, &C::words(), "")
     })
 }
 
@@ -373,7 +356,7 @@ mod tests {
 
     #[track_caller]
     fn assert_words<C: Choice + Serialize + PartialEq + std::fmt::Debug>() {
-        for choice in C::ALL {
+        for (_, choice) in C::ALL {
             assert_eq!(C::parse(choice.as_str()), Some(*choice));
             let json = serde_json::to_string(choice).expect("a unit variant has a JSON form");
             assert_eq!(json, format!("\"{}\"", choice.as_str()), "records agree");

@@ -10,7 +10,7 @@ use crate::cli::{
 use crate::commands::add::{AddAnswer, Done};
 use crate::commands::remove::RemovedWorktree;
 use crate::commands::{self, Session};
-use crate::config::{Client, Strategy};
+use crate::config::{Choice as _, Client, Strategy};
 use crate::name::{BranchName, CommitId};
 use crate::worktree::WorktreeFault;
 use crate::worktree::{HeldClaim, Owner};
@@ -101,11 +101,6 @@ pub struct Teardown {
 /// As the command: [`Error::kind`] tells the kinds apart.
 pub fn provision(options: &Options, asked: &Provision) -> Result<Provisioned, Error> {
     let mut session = options.session(asked.no_wait)?;
-    if let Some(strategy) = asked.strategy {
-        // the last value of a variable counts
-        let (key, value) = ("AGENTWT_STRATEGY", crate::config::Choice::as_str(strategy));
-        session.environment.push((key.to_owned(), value.to_owned()));
-    }
     let mut add = asked.to_add(options);
     if let Some(prompt) = &asked.prompt {
         session.input.clone_from(prompt);
@@ -163,6 +158,7 @@ impl Provision {
             base: self.base.clone(),
             branch: self.branch.clone(),
             repo: self.repo.clone(),
+            strategy: self.strategy.map(|strategy| strategy.as_str().to_owned()),
             no_hooks: self.no_hooks,
             claims: ClaimOptions {
                 claim: self.claim.clone(),
@@ -181,9 +177,7 @@ impl Provision {
                 ..ProgramOptions::default()
             },
             context: ContextOptions {
-                client: self
-                    .client
-                    .map(|client| crate::config::Choice::as_str(client).to_owned()),
+                client: self.client.map(|client| client.as_str().to_owned()),
                 // what stands in the session's input
                 prompt: self.prompt.as_ref().map(|_| "-".to_owned()),
                 prompt_file: None,

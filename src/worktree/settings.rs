@@ -29,7 +29,7 @@ pub struct Loaded {
 /// Fails when the config cannot be read, or says something that is not allowed.
 pub fn load_config(
     repository: &Repository,
-    flags: &SettingFlags,
+    flags: &SettingFlags<'_>,
     environment: &Environment,
 ) -> Result<Loaded, Error> {
     let mut bytes = files::read(&repository.root.join(CONFIG))?;
@@ -47,7 +47,7 @@ pub fn load_config(
 /// Fails when the config says something that is not allowed, or git fails.
 pub fn load_config_of(
     repository: &Repository,
-    flags: &SettingFlags,
+    flags: &SettingFlags<'_>,
     environment: &Environment,
     name: &str,
     bytes: Option<&[u8]>,

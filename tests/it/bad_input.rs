@@ -706,7 +706,7 @@ mod config {
         command.args(SRC).env("AGENTWT_ON_VIOLATION", "panic");
         insta::assert_snapshot!(repo.said(&command.output().expect("it starts")), @"
         --- stderr
-        error: cannot use the settings: unknown `on_violation` `panic` in AGENTWT_ON_VIOLATION
+        error: cannot use the settings: unknown on_violation `panic` in AGENTWT_ON_VIOLATION
         help: write `report` or `block`; for example `AGENTWT_ON_VIOLATION=report`
         --- status 3
         ");

@@ -2,7 +2,7 @@
 
 use crate::cli::{Add, ProgramOptions};
 use crate::commands::Session;
-use crate::config::{Choice as _, Client, SetBy, SettingFlags, Strategy};
+use crate::config::{Choice as _, Client, SetBy, Strategy};
 use crate::disk::files;
 use crate::error::Error;
 use crate::git::refs::Ref;
@@ -21,16 +21,15 @@ pub(super) fn load_settings(
     options: &Add,
 ) -> Result<Loaded, Error> {
     let strategy = match &options.repo {
-        Some(_) => Some(Strategy::Clone),
-        None => options.strategy.as_deref().and_then(Strategy::parse),
+        Some(_) => Some("clone"),
+        None => options.strategy.as_deref(),
     };
-    let flags = SettingFlags {
-        base: options.base.clone(),
-        scope: options.scope.profile.clone(),
-        client: options.context.client.as_deref().and_then(Client::parse),
-        strategy,
-        ..SettingFlags::default()
-    };
+    let flags = [
+        ("--base", options.base.as_deref()),
+        ("--scope", options.scope.profile.as_deref()),
+        ("--client", options.context.client.as_deref()),
+        ("--strategy", strategy),
+    ];
     let mut loaded = load_config(repository.home(), &flags, &session.environment)?;
     if options.repo.is_some() && options.base.is_none() {
         loaded.settings.base = None;

@@ -13,7 +13,6 @@ use bstr::BString;
 use miette::Diagnostic as _;
 
 use super::{Outcome, Session};
-use crate::config::SettingFlags;
 use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::exit::ExitCode;
@@ -137,8 +136,7 @@ fn find(session: &Session) -> Result<(Option<Repository>, Vec<DoctorCheck>), Err
 
 impl<'a> Context<'a> {
     fn read(session: &'a Session, repository: &'a Repository) -> Result<Self, Error> {
-        let flags = SettingFlags::default();
-        let loaded = load_config(repository, &flags, &session.environment);
+        let loaded = load_config(repository, &[], &session.environment);
         let index = match repository.main {
             Main::Worktree => {
                 read_paths(&repository.common_dir.join("index"), repository.format).ok()

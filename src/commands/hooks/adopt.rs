@@ -4,7 +4,6 @@ use camino::Utf8Path;
 
 use crate::cli::ScopeLists;
 use crate::commands::Session;
-use crate::config::SettingFlags;
 use crate::error::Error;
 use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::refusal::Refusal;
@@ -25,7 +24,7 @@ pub(super) fn plan_record(
     admin_dir: &Utf8Path,
 ) -> Result<Record, Error> {
     let name = free_name(repository, path)?;
-    let loaded = load_config(repository, &SettingFlags::default(), &session.environment)?;
+    let loaded = load_config(repository, &[], &session.environment)?;
     let settings = &loaded.settings;
     let profile = settings.profile(&loaded.config)?;
     let scope = rules_of(name.as_str(), profile, &ScopeLists::default(), loaded.found)?;

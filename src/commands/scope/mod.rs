@@ -13,7 +13,6 @@ use self::answer::{CountedRule, PathDecision, WholeScope};
 use super::{Outcome, Session};
 use crate::answer::shapes::{AccessCounts, RuleField};
 use crate::cli::ScopeLists;
-use crate::config::SettingFlags;
 use crate::disk::{DiskError, files};
 use crate::error::Error;
 use crate::name::CommitId;
@@ -103,10 +102,7 @@ fn count(repository: &Repository, shown: &Shown) -> Result<WholeScope, Error> {
 }
 
 fn load_profile(session: &Session, repository: &Repository, profile: &str) -> Result<Shown, Error> {
-    let flags = SettingFlags {
-        scope: Some(profile.to_owned()),
-        ..SettingFlags::default()
-    };
+    let flags = [("--scope", Some(profile))];
     let loaded = load_config(repository, &flags, &session.environment)?;
     let found = loaded.settings.profile(&loaded.config)?;
     let rules = rules_of(profile, found, &ScopeLists::default(), true)?;

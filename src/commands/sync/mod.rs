@@ -12,7 +12,6 @@ use camino::Utf8Path;
 
 use super::{Outcome, Session};
 use crate::answer::shapes::{CopiesField, PlacedField, SavedField};
-use crate::config::SettingFlags;
 use crate::disk::drift::drift;
 use crate::disk::files::{self, Lock};
 use crate::error::Error;
@@ -245,8 +244,7 @@ impl Run<'_> {
         {
             return Ok(Rc::clone(selection));
         }
-        let flags = SettingFlags::default();
-        let loaded = load_config(self.repository, &flags, &self.session.environment)?;
+        let loaded = load_config(self.repository, &[], &self.session.environment)?;
         let limits = loaded.config.file_sync.clone();
         let patterns = patterns(&limits, without_config, globs, &PatternOrigin::Record)?;
         let include = limits.enabled && !without_config;

@@ -15,7 +15,7 @@ use crate::answer::VerdictField;
 use crate::change::{ChangeSet, Extent};
 use crate::commands::Session;
 use crate::compare::{Delta, State, compare, entry_in, same};
-use crate::config::{CONFIG_PATH, SettingFlags};
+use crate::config::CONFIG_PATH;
 use crate::disk::files;
 use crate::entry::Entry;
 use crate::error::Error;
@@ -61,10 +61,7 @@ fn scope(
     span: &Span<'_>,
 ) -> Result<(Scope, Option<String>), Error> {
     let (repository, lists) = (&span.repository, &options.lists);
-    let flags = SettingFlags {
-        scope: lists.profile.clone(),
-        ..SettingFlags::default()
-    };
+    let flags = [("--scope", lists.profile.as_deref())];
     let bytes = span.config()?;
     let name = format!("{}:{CONFIG_PATH}", range.shown_base());
     let environment = &session.environment;

@@ -2,6 +2,7 @@
 
 use super::super::tests::rendered;
 use super::*;
+use crate::config::Choice as _;
 use insta::assert_snapshot;
 
 type Pairs = Vec<(String, String)>;
@@ -17,25 +18,27 @@ fn config(lines: &str) -> Config {
     Config::parse(CONFIG_PATH, &text).expect("it is valid")
 }
 
-fn flags() -> SettingFlags {
-    SettingFlags::default()
-}
-
 #[test]
 fn with_nothing_set_the_defaults_count() {
-    let settings = Settings::resolve(&flags(), &[], &[], &Config::default());
+    let settings = Settings::resolve(&[], &[], &[], &Config::default());
     let settings = settings.expect("nothing is wrong");
     assert_eq!((settings.base, settings.client), (None, None));
     assert_eq!(settings.branch_prefix.value, "agentwt/");
     assert_eq!(settings.strategy.value, Strategy::Worktree);
     assert_eq!(settings.on_violation.value, OnViolation::Report);
-    assert_eq!(settings.scope, by_default("default".to_owned()));
+    assert_eq!(
+        settings.scope,
+        Setting {
+            value: "default".to_owned(),
+            set_by: SetBy::Default
+        }
+    );
 }
 
 #[test]
 fn every_layer_beats_the_ones_below_it() {
     let config = config("[worktree]\nbranch_prefix = \"file/\"\nclient = \"codex\"");
-    let mut flags = flags();
+    let mut flags: &SettingFlags<'_> = &[];
     let mut env = Pairs::new();
     let mut git = Pairs::new();
     let mut seen = Vec::new();
@@ -55,11 +58,13 @@ fn every_layer_beats_the_ones_below_it() {
                 ]);
             }
             _ => {
-                flags.branch_prefix = Some("flag/".into());
-                flags.client = Client::parse("opencode");
+                flags = &[
+                    ("--branch-prefix", Some("flag/")),
+                    ("--client", Some("opencode")),
+                ];
             }
         }
-        let settings = Settings::resolve(&flags, &env, &git, &config).expect("all are valid");
+        let settings = Settings::resolve(flags, &env, &git, &config).expect("all are valid");
         let client = settings.client.expect("it is set");
         let prefix = settings.branch_prefix;
         seen.push(format!("{} by {}", prefix.value, prefix.set_by));
@@ -94,7 +99,7 @@ fn every_setting_has_a_variable_in_every_layer() {
         .map(|(n, v)| (n[2].to_lowercase(), v.into()))
         .collect();
     for (env, git) in [(env.as_slice(), [].as_slice()), (&[], git.as_slice())] {
-        let s = Settings::resolve(&flags(), env, git, &config).expect("all are valid");
+        let s = Settings::resolve(&[], env, git, &config).expect("all are valid");
         let client = s.client.map(|c| c.value);
         assert_eq!(
             (s.base.map(|b| b.value).as_deref(), client),
@@ -120,7 +125,7 @@ fn an_empty_variable_is_not_set_and_the_last_git_value_counts() {
         ("agentwt.unknown", "x"),
         ("agentwt.branchprefix", ""),
     ]);
-    let settings = Settings::resolve(&flags(), &env, &git, &Config::default());
+    let settings = Settings::resolve(&[], &env, &git, &Config::default());
     let settings = settings.expect("what counts is valid");
     assert_eq!(settings.strategy.value, Strategy::Clone);
     assert_eq!(
@@ -131,16 +136,14 @@ fn an_empty_variable_is_not_set_and_the_last_git_value_counts() {
 
 #[test]
 fn a_value_that_a_flag_overrides_does_not_matter() {
-    let mut flags = flags();
-    flags.client = Client::parse("codex");
+    let flags = [("--client", Some("codex"))];
     let env = pairs(&[("AGENTWT_CLIENT", "nonsense")]);
     assert!(Settings::resolve(&flags, &env, &[], &Config::default()).is_ok());
 }
 
 #[test]
 fn invalid_values_name_their_variables_all_at_once() {
-    let mut flags = flags();
-    flags.base = Some(String::new());
+    let flags = [("--base", Some(""))];
     let env = pairs(&[("AGENTWT_STRATEGY", "clon"), ("AGENTWT_CLIENT", "\u{1b}x")]);
     let git = pairs(&[
         ("agentwt.branchprefix", "a..b"),
@@ -178,12 +181,12 @@ fn invalid_values_name_their_variables_all_at_once() {
 
     Error: agentwt::config::mistake
 
-      × unknown `on_violation` `` in git config agentwt.onViolation
+      × unknown on_violation `` in git config agentwt.onViolation
       help: write `report` or `block`; for example `git config agentwt.onViolation
             report`
     "#);
     let env = pairs(&[("AGENTWT_STRATEGY", "clon")]);
-    let error = Settings::resolve(&self::flags(), &env, &[], &Config::default());
+    let error = Settings::resolve(&[], &env, &[], &Config::default());
     assert_snapshot!(rendered(&error.expect_err("it is invalid")), @r#"
     agentwt::config::mistake
 
@@ -196,16 +199,16 @@ fn invalid_values_name_their_variables_all_at_once() {
 #[test]
 fn a_profile_that_was_named_must_exist() {
     let config = config("[scope.docs]\nwrite = [\"docs/**\"]");
-    let mut flags = flags();
-    let resolve = |flags: &SettingFlags| {
+    let resolve = |flags: &SettingFlags<'_>| {
         Settings::resolve(flags, &[], &[], &config).expect("the settings are valid")
     };
-    let unnamed = resolve(&flags).profile(&config).expect("nobody named one");
+    let unnamed = resolve(&[]).profile(&config).expect("nobody named one");
     assert_eq!(unnamed, None);
-    flags.scope = Some("docs".into());
-    let docs = resolve(&flags).profile(&config).expect("it exists");
+    let docs = resolve(&[("--scope", Some("docs"))])
+        .profile(&config)
+        .expect("it exists");
     assert_eq!(docs.map(|d| d.line), Some(2));
-    flags.scope = Some("dosc".into());
+    let flags = [("--scope", Some("dosc"))];
     let error = resolve(&flags).profile(&config).expect_err("it does not");
     assert_snapshot!(rendered(&error), @r#"
     agentwt::config::mistake

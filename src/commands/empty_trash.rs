@@ -3,7 +3,7 @@
 use super::{Outcome, Session};
 use crate::error::Error;
 use crate::process;
-use crate::worktree::emptying;
+use crate::worktree::trash;
 
 /// Leaves the terminal, and deletes what waits to be deleted below a root.
 ///
@@ -13,6 +13,6 @@ pub fn run(session: &Session, options: &crate::cli::EmptyTrash) -> Result<Outcom
     process::leave_session();
     // nobody listens: the next removal reports what cannot be deleted
     let repository = session.repository_at(&options.root)?;
-    emptying::empty_now(&repository)?;
+    trash::empty_now(&repository)?;
     Ok(Outcome::done(()))
 }

@@ -10,9 +10,9 @@ use rustix::fs::{AtFlags, FileType, Mode, chmodat, fchmod, fstat, openat, statat
 use rustix::io::Errno;
 
 use super::below::{DIRECTORY, Directories};
+use super::entries::standing;
 use super::error::DiskError;
 use super::pool::map_parallel;
-use super::standing::standing;
 use super::stat::stat_from;
 use crate::manifest::Stat;
 use crate::path::RepoPath;

@@ -17,21 +17,8 @@ use super::files::TEMPORARY;
 /// How often a lock file is looked at while it is watched.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Names a lock file, and says for how long nothing may happen to it until it counts as dead.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Suspect {
-    /// The file.
-    pub file: Utf8PathBuf,
-    /// How long it is watched.
-    pub patience: Duration,
-}
-
-/// Holds a lock file as it was when it was first seen.
-struct Watched<'a> {
-    suspect: &'a Suspect,
-    beside: Utf8PathBuf,
-    seen: (Option<Look>, Option<Look>),
-}
+/// How long nothing may happen to a lock file until it counts as dead: any git takes some of them.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Holds what changes when somebody is at work.
 #[derive(PartialEq, Eq)]
@@ -42,41 +29,21 @@ struct Look {
 }
 
 /// Removes the dead ones of these lock files: made after the file `since` was, and without a
-/// change for as long as each is watched. Returns at once where there is none.
-pub fn remove_dead_locks(suspects: &[Suspect], since: &Utf8Path) {
-    let Some(since) = look(since) else { return };
-    let is_new = |watched: &Watched<'_>| {
-        let lock = watched.seen.0.as_ref();
-        lock.is_some_and(|lock| lock.modified >= since.modified)
-    };
-    let mut watched: Vec<Watched<'_>> = suspects.iter().map(Watched::of).filter(is_new).collect();
-    let began = Instant::now();
-    while !watched.is_empty() {
+/// change for as long as they are watched. Returns at once where there is none.
+pub fn remove_dead_locks(locks: &[Utf8PathBuf], since: &Utf8Path) {
+    let seen = |lock: &Utf8PathBuf| (look(lock), look(&lock.with_extension("new")));
+    let is_new = |lock: &&Utf8PathBuf| look(lock).is_some() && is_newer(lock, since);
+    let new = locks.iter().filter(is_new);
+    let mut watched: Vec<_> = new.map(|lock| (lock, seen(lock))).collect();
+    let until = Instant::now() + PATIENCE;
+    while !watched.is_empty() && Instant::now() < until {
         std::thread::sleep(PAUSE);
-        watched.retain(|watched| {
-            if Watched::of(watched.suspect).seen != watched.seen {
-                return false;
-            }
-            let is_dead = began.elapsed() >= watched.suspect.patience;
-            if is_dead {
-                // first what the lock guards: without it the next one would find it free
-                let _ = std::fs::remove_file(&watched.beside);
-                let _ = std::fs::remove_file(&watched.suspect.file);
-            }
-            !is_dead
-        });
+        watched.retain(|(lock, was)| seen(lock) == *was);
     }
-}
-
-impl<'a> Watched<'a> {
-    fn of(suspect: &'a Suspect) -> Self {
-        let beside = suspect.file.with_extension("new");
-        let seen = (look(&suspect.file), look(&beside));
-        Self {
-            suspect,
-            beside,
-            seen,
-        }
+    for (lock, _) in watched {
+        // first what the lock guards: without it the next one would find it free
+        let _ = std::fs::remove_file(lock.with_extension("new"));
+        let _ = std::fs::remove_file(lock);
     }
 }
 
@@ -93,17 +60,13 @@ fn look(file: &Utf8Path) -> Option<Look> {
 /// Whether something was changed after a file was made, or at the same time.
 pub fn is_newer(path: &Utf8Path, file: &Utf8Path) -> bool {
     let modified = |path| look(path).map(|look| look.modified);
-    modified(path) >= modified(file)
+    modified(file).is_some_and(|since| modified(path) >= Some(since))
 }
 
-/// Removes the temporary files that a killed [`write`](super::files::write) left in a directory.
-/// The caller holds the lock under which alone files are written there.
-pub fn sweep(directory: &Utf8Path) {
-    sweep_of(directory, &[""]);
-}
-
-/// As [`sweep`], of the files with these names only: others are written under no lock.
-pub fn sweep_of(directory: &Utf8Path, names: &[&str]) {
+/// Removes the temporary files that a killed [`write`](super::files::write) left in a directory, of
+/// the files with these names (`[""]`: all). The caller holds the lock under which alone these are
+/// written there.
+pub fn sweep(directory: &Utf8Path, names: &[&str]) {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return;
     };
@@ -146,11 +109,6 @@ mod tests {
         Place { _held: held, path }
     }
 
-    fn suspect(file: Utf8PathBuf) -> Suspect {
-        let patience = Duration::from_millis(150);
-        Suspect { file, patience }
-    }
-
     fn put(file: &Utf8Path, text: &str) {
         std::fs::write(file, text).expect("a file");
     }
@@ -163,7 +121,7 @@ mod tests {
         for file in [&since, &lock, &new] {
             put(file, "");
         }
-        remove_dead_locks(&[suspect(lock.clone())], &since);
+        remove_dead_locks(std::slice::from_ref(&lock), &since);
         assert!(!lock.exists() && !new.exists() && since.exists());
     }
 
@@ -177,7 +135,7 @@ mod tests {
         open.and_then(|file| file.set_modified(old))
             .expect("a time");
         put(&since, "");
-        remove_dead_locks(&[suspect(lock.clone())], &since);
+        remove_dead_locks(std::slice::from_ref(&lock), &since);
         assert!(lock.exists());
     }
 
@@ -194,7 +152,7 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(15));
             }
         });
-        remove_dead_locks(&[suspect(lock.clone())], &since);
+        remove_dead_locks(std::slice::from_ref(&lock), &since);
         growing.join().expect("it ends");
         assert!(lock.exists());
     }

@@ -3,32 +3,28 @@
 //!
 //! Everything is reached from one open directory, `.agentwt/worktrees` of a root, each step
 //! without following a link: whatever is swapped meanwhile, nothing outside is touched
-//! (`docs/decisions/0018-removal.md`).
+//! (`docs/decisions/0018-removal.md`). Nothing in another file system is deleted.
 
-mod delete;
-
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use camino::Utf8Path;
 use rustix::fs::{
-    AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RenameFlags, flock, fstat, mkdirat,
-    openat, renameat, renameat_with, statat, unlinkat,
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, fchmod, flock, fstat,
+    mkdirat, openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 
+use super::below::DIRECTORY;
 use super::error::DiskError;
-use delete::{Deletion, open_directory};
 
 /// Where removed worktrees are kept, among the worktrees: no name of a worktree begins with a dot.
 pub const KEPT: &str = ".trash";
 /// Where they wait to be deleted.
 pub const DELETED: &str = ".deleted";
 
-const DIRECTORY: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
+/// How many directories are held open on the way down: what is deeper is moved up first.
+const DEPTH: usize = 100;
 
 /// Represents the directory of worktrees of one root, held open.
 #[derive(Debug)]
@@ -36,93 +32,49 @@ pub struct TrashBin {
     worktrees: OwnedFd,
 }
 
-/// Says what became of a worktree's directory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Put {
-    /// There was none.
-    Nothing,
-    /// It is in the bin, to be deleted.
-    Moved,
-    /// A link or a file stood there, which was unlinked.
-    Unlinked,
-    /// It cannot be moved (it is a mount point, or the bin is on another file system), and stands
-    /// where it stood.
-    Stands,
-}
-
-/// Says how long a caller waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
-    /// Until nothing is left, or nothing more can be deleted.
-    Endless,
-    /// Until then, and not at all for another who is deleting.
-    Until(Instant),
-}
-
-/// Says what is left in the bin.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Emptied {
-    /// Nothing: it is gone.
-    Gone,
-    /// Something that takes longer, or that another is deleting.
-    Working,
-    /// What cannot be deleted: its path in the bin, and why.
-    Left(Vec<(String, String)>),
-}
-
 impl TrashBin {
     /// Opens the directory of worktrees below a root; none when there is none.
     ///
     /// # Errors
-    /// Fails when it, or `.agentwt`, is a link or no directory, or cannot be opened.
+    /// Fails when it, or `.agentwt`, is a link or not a directory, or cannot be opened.
     pub fn open(root: &Utf8Path) -> Result<Option<Self>, DiskError> {
         let follow = DIRECTORY.difference(OFlags::NOFOLLOW);
         let mut path = root.to_owned();
-        let mut directory = openat(CWD, root.as_std_path(), follow, Mode::empty())
+        let mut worktrees = openat(CWD, root.as_std_path(), follow, Mode::empty())
             .map_err(|error| DiskError::new(format!("open {root}"), error))?;
         for name in [".agentwt", "worktrees"] {
             path.push(name);
-            directory = match openat(&directory, name, DIRECTORY, Mode::empty()) {
+            worktrees = match openat(&worktrees, name, DIRECTORY, Mode::empty()) {
                 Err(Errno::NOENT) => return Ok(None),
                 other => other.map_err(|error| refused(&path, error))?,
             };
         }
-        Ok(Some(Self {
-            worktrees: directory,
-        }))
+        Ok(Some(Self { worktrees }))
     }
 
-    /// Moves the directory of this name into the bin, which is created for it.
+    /// Moves the directory of this name into the bin, to be deleted later. One that cannot be moved
+    /// (a mount point, a lower layer of an overlay) is deleted, a link or a file is unlinked.
     ///
     /// # Errors
-    /// Fails when the bin is a link or no directory, or the disk refuses.
-    pub fn put(&self, name: &str) -> Result<Put, DiskError> {
-        let failed = |error: Errno| DiskError::new(format!("move {name} into {DELETED}"), error);
-        // whoever empties the bin removes it at the end, at any moment until something is in it
-        for _ in 0..100 {
-            let stat = match statat(&self.worktrees, name, AtFlags::SYMLINK_NOFOLLOW) {
-                Err(Errno::NOENT) => return Ok(Put::Nothing),
-                other => other.map_err(failed)?,
-            };
-            if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
-                unlinkat(&self.worktrees, name, AtFlags::empty()).map_err(failed)?;
-                return Ok(Put::Unlinked);
-            }
-            let Some(bin) = self.create(DELETED)? else {
-                continue;
-            };
-            match rename(&self.worktrees, name, &bin, &unused(name)) {
-                Ok(()) => return Ok(Put::Moved),
-                Err(Errno::XDEV | Errno::BUSY) => {
-                    let _ = unlinkat(&self.worktrees, DELETED, AtFlags::REMOVEDIR);
-                    return Ok(Put::Stands);
-                }
-                // of the name, or of the bin: the next round sees which
-                Err(Errno::NOENT | Errno::EXIST) => {}
-                Err(error) => return Err(failed(error)),
-            }
+    /// Fails when the bin is a link or not a directory, or the disk refuses.
+    pub fn put(&self, name: &str) -> Result<(), DiskError> {
+        use std::io::ErrorKind::{CrossesDevices, ResourceBusy};
+        if let Ok(stat) = statat(&self.worktrees, name, AtFlags::SYMLINK_NOFOLLOW)
+            && FileType::from_raw_mode(stat.st_mode) != FileType::Directory
+        {
+            return unlink(&self.worktrees, name.as_bytes())
+                .map_err(|error| DiskError::new(format!("delete {name}"), error));
         }
-        Err(failed(Errno::BUSY))
+        match self.carry(&self.worktrees, name, DELETED, &unused(name)) {
+            Err(error) if matches!(error.source.kind(), CrossesDevices | ResourceBusy) => {
+                let _ = unlinkat(&self.worktrees, DELETED, AtFlags::REMOVEDIR);
+                match self.delete(name, None)?.into_iter().flatten().next() {
+                    Some(left) => Err(DiskError::new("delete it", std::io::Error::other(left))),
+                    None => Ok(()),
+                }
+            }
+            other => other,
+        }
     }
 
     /// Renames what stands under this name into the trash; nothing there is fine.
@@ -130,21 +82,7 @@ impl TrashBin {
     /// # Errors
     /// Fails when the trash is a link or not a directory, or the disk refuses.
     pub fn keep(&self, name: &str, id: &str) -> Result<(), DiskError> {
-        let failed = |error: Errno| DiskError::new(format!("move {name} into {KEPT}"), error);
-        if is_absent(&self.worktrees, name) {
-            return Ok(());
-        }
-        for _ in 0..100 {
-            // an undo removes it at its end, when it is empty
-            let Some(trash) = self.create(KEPT)? else {
-                continue;
-            };
-            match rename(&self.worktrees, name, &trash, id) {
-                Err(Errno::NOENT) => {}
-                other => return other.map_err(failed),
-            }
-        }
-        Err(failed(Errno::BUSY))
+        self.carry(&self.worktrees, name, KEPT, id)
     }
 
     /// Renames what is in the trash back among the worktrees; nothing there is fine.
@@ -170,117 +108,170 @@ impl TrashBin {
     /// As [`TrashBin::put`].
     pub fn discard(&self, id: &str) -> Result<(), DiskError> {
         if let Some(trash) = self.directory(KEPT)? {
-            let of_trash = Self { worktrees: trash };
-            let failed = |error: Errno| DiskError::new(format!("delete {id}"), error);
-            for _ in 0..100 {
-                let Some(bin) = self.create(DELETED)? else {
-                    continue;
-                };
-                match rename(&of_trash.worktrees, id, &bin, &unused(id)) {
-                    Ok(()) => break,
-                    Err(Errno::NOENT) if is_absent(&of_trash.worktrees, id) => break,
-                    Err(Errno::NOENT) => {}
-                    Err(error) => return Err(failed(error)),
-                }
-            }
+            self.carry(&trash, id, DELETED, &unused(id))?;
             let _ = unlinkat(&self.worktrees, KEPT, AtFlags::REMOVEDIR);
         }
         Ok(())
     }
 
-    /// Creates and opens a directory of ours; none when another has removed it in between.
-    fn create(&self, name: &str) -> Result<Option<OwnedFd>, DiskError> {
-        match mkdirat(&self.worktrees, name, Mode::RWXU) {
-            Ok(()) | Err(Errno::EXIST) => self.directory(name),
-            Err(error) => Err(DiskError::new(format!("create {name}"), error)),
-        }
-    }
-
-    /// Deletes the directory of this name where it stands, without crossing into another file
-    /// system.
+    /// Deletes what is in the bin, and the bin: until then if a time is given, and then not at all
+    /// while another deletes. Returns what cannot be deleted, and why; none where more can be.
     ///
     /// # Errors
-    /// Fails when something in it cannot be deleted; all else is.
-    pub fn delete_in_place(&self, name: &str) -> Result<(), DiskError> {
-        let failed = |error: Errno| DiskError::new(format!("delete {name}"), error);
-        let directory = match open_directory(&self.worktrees, name.as_bytes()) {
-            Err(Errno::NOENT) => return Ok(()),
-            other => other.map_err(failed)?,
-        };
-        loop {
-            let mut deletion = Deletion::new(&directory, None);
-            deletion.content(&directory, name).map_err(failed)?;
-            if let Some((path, why)) = deletion.failed.into_iter().next() {
-                let why = std::io::Error::other(why);
-                return Err(DiskError::new(format!("delete {path}"), why));
+    /// Fails when the bin is a link or not a directory, or cannot be opened.
+    pub fn empty(&self, until: Option<Instant>) -> Result<Option<Vec<String>>, DiskError> {
+        self.delete(DELETED, until)
+    }
+
+    /// Renames an entry into a directory of ours, which is created; nothing there is fine.
+    fn carry(&self, from: &OwnedFd, name: &str, to: &str, id: &str) -> Result<(), DiskError> {
+        let failed = |error: Errno| DiskError::new(format!("move {name} into {to}"), error);
+        // another may remove the directory at any moment until something is in it
+        for _ in 0..100 {
+            if is_absent(from, name) {
+                return Ok(());
             }
-            match unlinkat(&self.worktrees, name, AtFlags::REMOVEDIR) {
-                Ok(()) | Err(Errno::NOENT) => return Ok(()),
-                // what was too deep is at its top now
-                Err(Errno::NOTEMPTY | Errno::EXIST) => {}
+            match mkdirat(&self.worktrees, to, Mode::RWXU) {
+                Ok(()) | Err(Errno::EXIST) => {}
                 Err(error) => return Err(failed(error)),
             }
+            let Some(directory) = self.directory(to)? else {
+                continue;
+            };
+            match rename(from, name, &directory, id) {
+                Err(Errno::NOENT) => {}
+                other => return other.map_err(failed),
+            }
         }
+        Err(failed(Errno::BUSY))
     }
 
-    /// Deletes what is in the bin, and the bin. One does so at a time, under a lock that the
+    /// Deletes a directory with all that is in it, one caller at a time, under a lock that the
     /// system takes back when that one dies.
-    ///
-    /// # Errors
-    /// Fails when the bin is a link or no directory, or cannot be opened.
-    pub fn empty(&self, patience: Patience) -> Result<Emptied, DiskError> {
-        let failed = |error: Errno| DiskError::new(format!("empty {DELETED}"), error);
-        let (operation, until) = match patience {
-            Patience::Endless => (FlockOperation::LockExclusive, None),
-            Patience::Until(time) => (FlockOperation::NonBlockingLockExclusive, Some(time)),
+    fn delete(&self, name: &str, until: Option<Instant>) -> Result<Option<Vec<String>>, DiskError> {
+        let failed = |error: Errno| DiskError::new(format!("empty {name}"), error);
+        let operation = match until {
+            None => FlockOperation::LockExclusive,
+            Some(_) => FlockOperation::NonBlockingLockExclusive,
         };
-        let mut before: Option<Vec<(String, String)>> = None;
+        let mut before = None;
         loop {
-            let Some(trash) = self.directory(DELETED)? else {
-                return Ok(Emptied::Gone);
+            let Some(directory) = self.directory(name)? else {
+                return Ok(Some(Vec::new()));
             };
-            match flock(&trash, operation) {
-                Err(Errno::WOULDBLOCK) => return Ok(Emptied::Working),
+            match flock(&directory, operation) {
+                Err(Errno::WOULDBLOCK) => return Ok(None),
                 other => other.map_err(failed)?,
             }
-            let mut deletion = Deletion::new(&trash, until);
-            deletion.content(&trash, "").map_err(failed)?;
+            let mut deletion = Deletion {
+                top: &directory,
+                until,
+                stopped: false,
+                failed: Vec::new(),
+            };
+            deletion.content(&directory, "", 0).map_err(failed)?;
             if deletion.stopped {
-                return Ok(Emptied::Working);
+                return Ok(None);
             }
-            // still locked: what was moved in since keeps the directory
-            match unlinkat(&self.worktrees, DELETED, AtFlags::REMOVEDIR) {
-                Ok(()) | Err(Errno::NOENT) => return Ok(Emptied::Gone),
+            // still locked: what was moved in, or up, since keeps the directory
+            match unlinkat(&self.worktrees, name, AtFlags::REMOVEDIR) {
+                Ok(()) | Err(Errno::NOENT) => return Ok(Some(Vec::new())),
                 Err(Errno::NOTEMPTY | Errno::EXIST) => {}
                 Err(error) => return Err(failed(error)),
             }
-            let left = deletion.failed;
-            if !left.is_empty() && before.as_ref() == Some(&left) {
-                return Ok(Emptied::Left(left));
+            let left = Some(deletion.failed).filter(|left| !left.is_empty());
+            if left.is_some() && before == left {
+                return Ok(left);
             }
-            before = Some(left);
+            before = left;
         }
     }
 
-    /// Opens a directory of ours; none when there is none.
+    /// Opens a directory; none when there is none.
     fn directory(&self, name: &str) -> Result<Option<OwnedFd>, DiskError> {
-        loop {
-            let opened = match openat(&self.worktrees, name, DIRECTORY, Mode::empty()) {
-                Err(Errno::NOENT) => return Ok(None),
-                other => other.map_err(|error| refused(Utf8Path::new(name), error))?,
-            };
-            let failed = |error: Errno| DiskError::new(format!("look at {name}"), error);
-            // one that was removed since it was opened is another's
-            match statat(&self.worktrees, name, AtFlags::SYMLINK_NOFOLLOW) {
-                Err(Errno::NOENT) => return Ok(None),
-                Err(error) => return Err(failed(error)),
-                Ok(there) => {
-                    let ours = fstat(&opened).map_err(failed)?;
-                    if (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino) {
-                        return Ok(Some(opened));
-                    }
-                }
+        match open_directory(&self.worktrees, name.as_bytes()) {
+            Err(Errno::NOENT) => Ok(None),
+            other => Ok(Some(
+                other.map_err(|error| refused(Utf8Path::new(name), error))?,
+            )),
+        }
+    }
+}
+
+/// Deletes trees, and remembers what cannot be deleted.
+struct Deletion<'a> {
+    /// Where a tree that is too deep is moved to.
+    top: &'a OwnedFd,
+    until: Option<Instant>,
+    /// Whether the time was over before all was done.
+    stopped: bool,
+    /// What stays, and why.
+    failed: Vec<String>,
+}
+
+impl Deletion<'_> {
+    /// Deletes all that is in a directory. `shown` is its path for people.
+    fn content(&mut self, directory: &OwnedFd, shown: &str, depth: usize) -> Result<(), Errno> {
+        let entries: Result<Vec<_>, Errno> = Dir::read_from(directory)?.collect();
+        for (at, entry) in entries?.iter().enumerate() {
+            let name = entry.file_name().to_bytes();
+            let is_due = || self.until.is_some_and(|until| Instant::now() >= until);
+            self.stopped = self.stopped || at % 64 == 0 && is_due();
+            if self.stopped {
+                return Ok(());
             }
+            if matches!(name, b"." | b"..") {
+                continue;
+            }
+            let below = || {
+                let name = crate::path::escape_for_terminal(name);
+                let above = if shown.is_empty() { "" } else { "/" };
+                format!("{shown}{above}{name}")
+            };
+            let is_file = !matches!(entry.file_type(), FileType::Directory | FileType::Unknown);
+            let deleted = match is_file.then(|| unlink(directory, name)) {
+                Some(Err(Errno::ISDIR | Errno::PERM)) | None => {
+                    self.tree(directory, name, &below(), depth)
+                }
+                Some(other) => other,
+            };
+            if let Err(error) = deleted {
+                let why = std::io::Error::from(error);
+                self.failed.push(format!("{}: {why}", below()));
+            }
+        }
+        Ok(())
+    }
+
+    fn tree(
+        &mut self,
+        above: &OwnedFd,
+        name: &[u8],
+        shown: &str,
+        depth: usize,
+    ) -> Result<(), Errno> {
+        let directory = match open_directory(above, name) {
+            Err(Errno::NOENT) => return Ok(()),
+            // a link, or not a directory by now
+            Err(Errno::LOOP | Errno::NOTDIR) => return unlink(above, name),
+            other => other?,
+        };
+        if is_mount_point(above, &directory)? {
+            return Err(Errno::BUSY);
+        }
+        if depth >= DEPTH {
+            // to the top, where the next round finds it
+            return renameat(above, name, self.top, unused("deep"));
+        }
+        let failures = self.failed.len();
+        self.content(&directory, shown, depth + 1)?;
+        if self.stopped || self.failed.len() > failures {
+            // what is in it was named
+            return Ok(());
+        }
+        match unlinkat(above, name, AtFlags::REMOVEDIR) {
+            Err(Errno::NOENT) => Ok(()),
+            other => other,
         }
     }
 }
@@ -325,6 +316,75 @@ fn unused(name: &str) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |since| since.as_nanos());
     format!("{name}-{}-{now:x}", std::process::id())
+}
+
+/// Unlinks what is not a directory; a directory that is not writable is made so.
+fn unlink(above: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
+    let unlinked = match unlinkat(above, name, AtFlags::empty()) {
+        Err(Errno::ACCESS) => {
+            let mode = Mode::from_raw_mode(fstat(above)?.st_mode);
+            fchmod(above, mode | Mode::RWXU)?;
+            unlinkat(above, name, AtFlags::empty())
+        }
+        other => other,
+    };
+    match unlinked {
+        Err(Errno::NOENT) => Ok(()),
+        other => other,
+    }
+}
+
+/// Opens a directory without following a link, so that what is in it can be unlinked: its owner
+/// is let in where it is closed.
+fn open_directory(above: &OwnedFd, name: &[u8]) -> Result<OwnedFd, Errno> {
+    let directory = match openat(above, name, DIRECTORY, Mode::empty()) {
+        Err(Errno::ACCESS) => {
+            let_in(above, name)?;
+            openat(above, name, DIRECTORY, Mode::empty())?
+        }
+        other => other?,
+    };
+    let mode = Mode::from_raw_mode(fstat(&directory)?.st_mode);
+    if !mode.contains(Mode::RWXU) {
+        fchmod(&directory, mode | Mode::RWXU)?;
+    }
+    Ok(directory)
+}
+
+/// Lets the owner into a directory that cannot be opened.
+#[cfg(target_os = "linux")]
+fn let_in(above: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let handle = openat(above, name, flags, Mode::empty())?;
+    // a path handle takes no fchmod(2); its name in /proc is followed to it and nowhere else
+    let itself = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&handle));
+    rustix::fs::chmod(itself, Mode::RWXU)
+}
+
+/// Lets the owner into a directory that cannot be opened.
+#[cfg(not(target_os = "linux"))]
+fn let_in(above: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
+    rustix::fs::chmodat(above, name, Mode::RWXU, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+/// Whether something is mounted on a directory, also from the same file system.
+fn is_mount_point(above: &OwnedFd, directory: &OwnedFd) -> Result<bool, Errno> {
+    if fstat(above.as_fd())?.st_dev != fstat(directory.as_fd())?.st_dev {
+        return Ok(true);
+    }
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{StatxAttributes, StatxFlags, statx};
+        let root = StatxAttributes::MOUNT_ROOT;
+        match statx(directory, "", AtFlags::EMPTY_PATH, StatxFlags::empty()) {
+            Ok(stat) => Ok(stat.stx_attributes.contains(root)),
+            // an old kernel, or a sandbox without it
+            Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    Ok(false)
 }
 
 #[cfg(test)]

@@ -115,7 +115,9 @@ pub fn ensure(repository: &Repository) -> Result<WrittenIgnoreRules, LockError> 
     }
     let _shared = Lock::wait(&repository.shared_lock())?;
     for file in [exclude_file(repository), gitignore_file(repository)] {
-        file.parent().into_iter().for_each(sweep);
+        file.parent()
+            .into_iter()
+            .for_each(|directory| sweep(directory, &[""]));
     }
     Ok(write(repository)?)
 }

@@ -13,9 +13,9 @@ use super::excluding::{EXCLUDE, ExcludeFile, write_exclude};
 use super::{Repository, Worktree};
 use crate::client::ContextFile;
 use crate::disk::copy::{Item, Settled, Source, Staged, Staging, settle, stage};
+use crate::disk::entries::standing;
 use crate::disk::progress::Progress;
-use crate::disk::remains::sweep_of;
-use crate::disk::standing::standing;
+use crate::disk::remains::sweep;
 use crate::disk::{DiskError, files};
 use crate::error::Error;
 use crate::git::Git;
@@ -200,10 +200,10 @@ impl<'d> Destination<'d> {
     /// Removes what a killed call left. The lock of the name is held.
     fn clear(&self) -> Result<(), DiskError> {
         files::remove_directory(&staging(self.path))?;
-        sweep_of(self.record_dir, &[PLACED, PLACING, "record.toml"]);
+        sweep(self.record_dir, &[PLACED, PLACING, "record.toml"]);
         let exclude = self.admin_dir.join(EXCLUDE);
         if let (Some(directory), Some(name)) = (exclude.parent(), exclude.file_name()) {
-            sweep_of(directory, &[name]);
+            sweep(directory, &[name]);
         }
         Ok(())
     }

@@ -295,11 +295,12 @@ pub struct HeldClaim {
 }
 
 /// Says whether an owner is alive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Alive {
     /// Its process runs on this host.
     Yes,
     /// Its process has ended.
+    #[default]
     No,
     /// It named no process, or is on another host.
     Unknown,

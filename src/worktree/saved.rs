@@ -19,9 +19,9 @@ use bstr::{BStr, ByteSlice};
 use camino::Utf8Path;
 
 use crate::disk::below::open_below;
+use crate::disk::entries::standing;
 use crate::disk::files::Opened;
-use crate::disk::standing::standing;
-use crate::disk::{DiskError, put};
+use crate::disk::{DiskError, entries};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::git::objects::Objects;
 use crate::git::scratch::ScratchObjects;
@@ -149,7 +149,7 @@ impl<'a> Saving<'a> {
         Ok(SavedPath {
             path: path.clone(),
             disk: entry.or(found.filter(|entry| entry.mode.git_octal().is_none())),
-            permissions: put::permissions(root, path)?,
+            permissions: entries::permissions(root, path)?,
             index,
         })
     }

@@ -9,7 +9,7 @@ use camino::Utf8Path;
 use crate::config::FileSyncConfig;
 use crate::disk::candidates::{MainPaths, find_candidates};
 use crate::disk::drift::{digest_below, drift_of, is_proven};
-use crate::disk::standing::standing;
+use crate::disk::entries::standing;
 use crate::disk::{DiskError, files};
 use crate::error::Error;
 use crate::git::objects::ObjectFormat;

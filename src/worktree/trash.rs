@@ -4,29 +4,31 @@
 //! `<common git dir>/agentwt/trash/<name>-<time>`. The private git directory stays where it is, locked
 //! and with a detached HEAD, so that `git gc` keeps the index and the reflogs; its files that changed
 //! wait in the record's `admin/`. The file `removing` of the record says what is being done: with it,
-//! a removal and an undo are one state, which either can finish.
+//! a removal and an undo are one state, which either can finish. What is not kept is deleted here, or
+//! in the background.
+
+use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::change::Seen;
 use crate::config::Strategy;
-use crate::disk::DiskError;
 use crate::disk::files::{self, Lock};
-use crate::disk::put;
 use crate::disk::remains::sweep;
-use crate::disk::trash_bin::{KEPT, TrashBin};
+use crate::disk::trash_bin::{DELETED, KEPT, TrashBin};
+use crate::disk::{DiskError, entries};
 use crate::error::Error;
 use crate::git::Git;
-use crate::git::objects::Objects;
 use crate::name::{CommitId, WorktreeName};
 use crate::path::RepoPath;
+use crate::process;
 use crate::truth::collect;
-use crate::worktree::load_record;
+use crate::worktree::leftover::{delete_entry, entry_of};
 use crate::worktree::repository::WORKTREES;
-use crate::worktree::{Removal, TrashStamp, from_text, to_text};
-use crate::worktree::{Repository, Worktree, WorktreeError};
+use crate::worktree::{Removal, TrashStamp, from_text, load_record, names, to_text};
+use crate::worktree::{Repository, Worktree};
 
-/// Where commits of removed worktrees are kept, by name and time; version 0.1 kept whole worktrees here.
+/// Where commits of removed worktrees are kept, by name and time.
 pub const REFS: &str = "refs/agentwt/trash/";
 /// The file of a record that says that a removal has begun.
 pub const REMOVING: &str = "removing";
@@ -42,6 +44,9 @@ const OPERATIONS: [&str; 3] = ["rebase-merge", "rebase-apply", "BISECT_LOG"];
 const DAYS_30: i64 = 30 * 24 * 60 * 60;
 /// How many ignored files are deleted under one lock.
 const AT_ONCE: usize = 500;
+/// How long a command deletes itself before it leaves the rest to the background: long enough for
+/// some thousand files, too short to be noticed.
+const SOON: Duration = Duration::from_millis(50);
 
 /// Represents a removed worktree, or commits of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,8 +55,6 @@ pub struct Trashed {
     pub name: WorktreeName,
     /// The time of its removal, as the names in the trash have it.
     pub time: String,
-    /// The same in seconds since the epoch; none when the time cannot be read.
-    pub removed: Option<i64>,
     /// What its removal wrote down; none where only commits are kept.
     pub removal: Option<Removal>,
     /// Its directory in the trash, if there is one.
@@ -63,7 +66,22 @@ pub struct Trashed {
 impl Trashed {
     /// Its name in the trash.
     pub fn id(&self) -> String {
-        format!("{}-{}", self.name, self.time)
+        id(&self.name, &self.time)
+    }
+
+    /// The time of its removal, in seconds since the epoch; none when it cannot be read.
+    pub fn removed(&self) -> Option<i64> {
+        let time = self.time.split('-').next()?;
+        let time = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%SZ", time).ok()?;
+        let zoned = time.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+        Some(zoned.timestamp().as_second())
+    }
+
+    /// The time of its removal, and which one of that second it is.
+    fn order(&self) -> (Option<i64>, u32) {
+        let number = self.time.split_once('-');
+        let number = number.and_then(|(_, number)| number.parse().ok());
+        (self.removed(), number.unwrap_or(1))
     }
 
     /// What the user sees of it: the directory below the root, or the ref.
@@ -78,11 +96,10 @@ impl Trashed {
     fn is_named(&self, text: &str) -> bool {
         let ends = |full: &str| full == text || full.ends_with(&format!("/{text}"));
         let commits = self.commits.as_ref();
+        let directory = format!("{KEPT}/{}", self.id());
         self.time == text
             || ends(&self.shown())
-            || text
-                .trim_end_matches('/')
-                .ends_with(&format!("{KEPT}/{}", self.id()))
+            || text.trim_end_matches('/').ends_with(&directory)
             || commits.is_some_and(|(name, commit)| {
                 ends(name) || text.len() >= 7 && commit.as_str().starts_with(text)
             })
@@ -90,82 +107,81 @@ impl Trashed {
 }
 
 /// The newest, or the one that is named.
-pub fn chosen<'t>(all: &'t [Trashed], named: Option<&str>) -> Option<&'t Trashed> {
-    let meant = all
-        .iter()
-        .filter(|one| named.is_none_or(|text| one.is_named(text)));
-    meant.max_by_key(|one| (one.removed, number(&one.time), one.removal.is_some()))
+pub fn chosen<'t>(
+    all: impl Iterator<Item = &'t Trashed>,
+    named: Option<&str>,
+) -> Option<&'t Trashed> {
+    let meant = all.filter(|one| named.is_none_or(|text| one.is_named(text)));
+    meant.max_by_key(|one| (one.order(), one.removal.is_some()))
 }
 
-/// Which one of the same second it is, from 1.
-fn number(time: &str) -> u32 {
-    let number = time.split_once('-').and_then(|(_, n)| n.parse().ok());
-    number.unwrap_or(1)
+fn id(name: &WorktreeName, time: &str) -> String {
+    format!("{name}-{time}")
+}
+
+/// The record in the trash.
+fn record_of(repository: &Repository, id: &str) -> Utf8PathBuf {
+    records(repository).join(id)
+}
+
+fn records(repository: &Repository) -> Utf8PathBuf {
+    repository.home().common_dir.join("agentwt/trash")
+}
+
+/// The directory in the trash.
+fn place_of(repository: &Repository, id: &str) -> Utf8PathBuf {
+    repository.root.join(WORKTREES).join(KEPT).join(id)
+}
+
+/// What a removal has decided; none where there was none, or it cannot be read.
+fn read_removal(record: &Utf8Path) -> Option<Removal> {
+    let bytes = files::read(&record.join(REMOVING)).ok()??;
+    from_text(std::str::from_utf8(&bytes).ok()?).ok()
 }
 
 /// Lists all that is in the trash, by name, the oldest first.
 ///
 /// # Errors
 /// Fails when git or the disk does; an entry that cannot be read is left out.
-pub fn list(repository: &Repository) -> Result<Vec<Trashed>, WorktreeError> {
-    let mut all = Vec::new();
-    for id in files::names(&records(repository))? {
-        all.extend(entry(repository, &id)?);
-    }
+pub fn list(repository: &Repository) -> Result<Vec<Trashed>, Error> {
+    let ids = files::names(&records(repository))?.into_iter();
+    let mut all: Vec<Trashed> = ids.filter_map(|id| entry(repository, &id)).collect();
     for found in repository.git.for_each_ref(&[REFS])? {
         let reference = found.name.to_string();
-        let Some((name, time)) = reference.strip_prefix(REFS).and_then(|n| n.split_once('/'))
-        else {
+        let parts = reference.strip_prefix(REFS).and_then(|n| n.split_once('/'));
+        let Some((name, time)) = parts else {
             continue;
         };
-        let kept = (reference.clone(), found.id);
+        let commits = Some((reference.clone(), found.id));
         let of_entry = |one: &&mut Trashed| one.name.as_str() == name && one.time == time;
         if let Some(one) = all.iter_mut().find(of_entry) {
-            one.commits = Some(kept);
+            one.commits = commits;
         } else if let Ok(name) = WorktreeName::parse(name) {
             all.push(Trashed {
                 name,
                 time: time.to_owned(),
-                removed: seconds(time),
                 removal: None,
                 path: None,
-                commits: Some(kept),
+                commits,
             });
         }
     }
-    all.sort_by_key(|one| (one.name.clone(), one.removed, number(&one.time)));
+    all.sort_by_key(|one| (one.name.clone(), one.order()));
     Ok(all)
 }
 
-fn entry(repository: &Repository, id: &str) -> Result<Option<Trashed>, WorktreeError> {
-    let bytes = files::read(&records(repository).join(id).join(REMOVING))?.unwrap_or_default();
-    let removal = String::from_utf8(bytes).ok();
-    let removal: Option<Removal> = removal.and_then(|text| from_text(&text).ok());
-    let time = removal.as_ref().and_then(|removal| removal.trash.as_ref());
-    let time = time.map(|stamp| stamp.time.clone());
-    let name = time
-        .as_ref()
-        .and_then(|time| id.strip_suffix(time)?.strip_suffix('-'));
-    let (Some(Ok(name)), Some(time)) = (name.map(WorktreeName::parse), time) else {
-        return Ok(None);
-    };
-    let path = repository.root.join(WORKTREES).join(KEPT).join(id);
-    Ok(Some(Trashed {
-        name,
-        removed: seconds(&time),
+fn entry(repository: &Repository, id: &str) -> Option<Trashed> {
+    let removal = read_removal(&record_of(repository, id))?;
+    let time = removal.trash.as_ref()?.time.clone();
+    let name = id.strip_suffix(&time)?.strip_suffix('-')?;
+    let path = place_of(repository, id);
+    Some(Trashed {
+        name: WorktreeName::parse(name).ok()?,
         time,
-        removal,
+        removal: Some(removal),
         path: files::exists(&path).then_some(path),
         commits: None,
-    }))
-}
-
-/// The time in a name (`20261122T083457Z`, `…Z-2`), seconds since the epoch.
-fn seconds(text: &str) -> Option<i64> {
-    let text = text.split_once('-').map_or(text, |(time, _)| time);
-    let time = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%SZ", text).ok()?;
-    let zoned = time.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
-    Some(zoned.timestamp().as_second())
+    })
 }
 
 /// The moment before which what was removed expires (`git config agentwt.trashExpire`, by default
@@ -173,35 +189,24 @@ fn seconds(text: &str) -> Option<i64> {
 ///
 /// # Errors
 /// Fails when the setting is not a time, or git fails.
-pub fn expiry(repository: &Repository) -> Result<i64, WorktreeError> {
+pub fn expiry(repository: &Repository) -> Result<i64, Error> {
     let set = repository.git.config_get_expiry("agentwt.trashExpire")?;
     Ok(set.unwrap_or_else(|| jiff::Timestamp::now().as_second() - DAYS_30))
-}
-
-fn records(repository: &Repository) -> Utf8PathBuf {
-    repository.home().common_dir.join("agentwt/trash")
 }
 
 /// Returns a time that nothing in the trash has for this name; `now` is RFC 3339 in UTC.
 ///
 /// # Errors
 /// Fails when git does.
-pub fn free_time(
-    repository: &Repository,
-    name: &WorktreeName,
-    now: &str,
-) -> Result<String, WorktreeError> {
+pub fn free_time(repository: &Repository, name: &WorktreeName, now: &str) -> Result<String, Error> {
     let now = now.replace([':', '-'], "");
     let mut time = now.clone();
     for number in 2_u32.. {
-        let id = format!("{name}-{time}");
-        let is_free = !files::exists(&records(repository).join(&id))
-            && !files::exists(&repository.root.join(WORKTREES).join(KEPT).join(&id))
-            && repository
-                .git
-                .rev_parse_commit(&format!("{REFS}{name}/{time}"))?
-                .is_none();
-        if is_free {
+        let (id, name) = (id(name, &time), format!("{REFS}{name}/{time}"));
+        if !files::exists(&record_of(repository, &id))
+            && !files::exists(&place_of(repository, &id))
+            && repository.git.rev_parse_commit(&name)?.is_none()
+        {
             break;
         }
         time = format!("{now}-{number}");
@@ -237,9 +242,14 @@ pub fn keep_commits(
 /// What a removal of exactly this worktree has decided that did not come to its end; none when
 /// there was none, or it cannot be read: then all is looked at again.
 pub fn begun(known: &Worktree) -> Option<Removal> {
-    let bytes = files::read(&known.dir.join(REMOVING)).ok()??;
-    let removal: Removal = from_text(std::str::from_utf8(&bytes).ok()?).ok()?;
-    (removal.created == known.record.created).then_some(removal)
+    read_removal(&known.dir).filter(|removal| removal.created == known.record.created)
+}
+
+/// Whether the directory of a worktree whose removal has begun is in the trash.
+pub fn is_in_trash(repository: &Repository, known: &Worktree, removal: &Removal) -> bool {
+    let stamp = removal.trash.as_ref();
+    let id = stamp.map(|stamp| id(&known.record.name, &stamp.time));
+    id.is_some_and(|id| files::exists(&place_of(repository, &id)))
 }
 
 /// Whether the private git directory is locked by us, not by the user.
@@ -255,18 +265,19 @@ pub fn is_locked_by_us(admin: &Utf8Path) -> bool {
 /// Fails when the disk or git does: the next call goes on.
 pub fn enter(repository: &Repository, known: &Worktree, stamp: &TrashStamp) -> Result<(), Error> {
     let name = &known.record.name;
-    let id = format!("{name}-{}", stamp.time);
+    let place = place_of(repository, &id(name, &stamp.time));
     let admin = linked_admin(known);
     let lock = admin.map(|admin| admin.join("locked"));
     if let Some(lock) = lock.filter(|lock| !files::exists(lock)) {
         files::write(&lock, LOCKED.as_bytes())?;
     }
-    if let Some(bin) = TrashBin::open(&repository.root)? {
-        bin.keep(name.as_str(), &id)?;
+    // with it there, what stands in its place is not ours
+    if let (Some(bin), false) = (TrashBin::open(&repository.root)?, files::exists(&place)) {
+        bin.keep(name.as_str(), &id(name, &stamp.time))?;
     }
     let Some(admin) = admin else { return Ok(()) };
     let aside = known.dir.join(ADMIN);
-    sweep(admin);
+    sweep(admin, &[""]);
     let branch_log = branch_log(repository, known);
     copy_once(&branch_log, &aside.join("branch-log"))?;
     copy_once(&admin.join("logs/HEAD"), &aside.join("head-log"))?;
@@ -279,7 +290,6 @@ pub fn enter(repository: &Repository, known: &Worktree, stamp: &TrashStamp) -> R
             files::rename(&from, &aside.join(operation))?;
         }
     }
-    let place = repository.root.join(WORKTREES).join(KEPT).join(id);
     files::write(&admin.join("gitdir"), format!("{place}/.git\n").as_bytes())?;
     let detached = stamp.head.as_ref().unwrap_or(&known.record.checked_out);
     set_head(&known.git(repository), admin, &format!("{detached}\n"))
@@ -294,9 +304,9 @@ pub fn leave(repository: &Repository, known: &Worktree, stamp: &TrashStamp) -> R
     let record = &known.record;
     let aside = known.dir.join(ADMIN);
     let admin = linked_admin(known);
-    sweep(&known.dir);
+    sweep(&known.dir, &[""]);
     if let Some(admin) = admin {
-        sweep(admin);
+        sweep(admin, &[""]);
         for operation in OPERATIONS {
             if files::exists(&aside.join(operation)) {
                 files::rename(&aside.join(operation), &admin.join(operation))?;
@@ -324,10 +334,7 @@ pub fn leave(repository: &Repository, known: &Worktree, stamp: &TrashStamp) -> R
         }
     }
     if let Some(bin) = TrashBin::open(&repository.root)? {
-        bin.bring_back(
-            &format!("{}-{}", record.name, stamp.time),
-            record.name.as_str(),
-        )?;
+        bin.bring_back(&id(&record.name, &stamp.time), record.name.as_str())?;
     }
     if let Some(admin) = admin {
         if !files::exists(&record.path) {
@@ -349,12 +356,9 @@ pub fn leave(repository: &Repository, known: &Worktree, stamp: &TrashStamp) -> R
 /// # Errors
 /// Fails when the disk does.
 pub fn move_record(repository: &Repository, known: &Worktree, time: &str) -> Result<(), DiskError> {
-    let all = records(repository);
-    files::create_directories(&all)?;
-    files::rename(
-        &known.dir,
-        &all.join(format!("{}-{time}", known.record.name)),
-    )
+    files::create_directories(&records(repository))?;
+    let kept = record_of(repository, &id(&known.record.name, time));
+    files::rename(&known.dir, &kept)
 }
 
 /// Moves the record of a worktree out of the trash; the removal then counts as begun.
@@ -364,7 +368,7 @@ pub fn move_record(repository: &Repository, known: &Worktree, time: &str) -> Res
 pub fn move_record_back(repository: &Repository, one: &Trashed) -> Result<(), DiskError> {
     files::create_directories(&repository.records_dir())?;
     let live = repository.record_dir(&one.name);
-    files::rename(&records(repository).join(one.id()), &live)?;
+    files::rename(&record_of(repository, &one.id()), &live)?;
     files::remove_if_empty(&records(repository));
     Ok(())
 }
@@ -374,26 +378,20 @@ pub fn move_record_back(repository: &Repository, one: &Trashed) -> Result<(), Di
 ///
 /// # Errors
 /// Fails when it is damaged or cannot be read.
-pub fn load(repository: &Repository, one: &Trashed) -> Result<Option<Worktree>, WorktreeError> {
-    load_record(repository, &one.name, &records(repository).join(one.id()))
+pub fn load(repository: &Repository, one: &Trashed) -> Result<Option<Worktree>, Error> {
+    load_record(repository, &one.name, &record_of(repository, &one.id()))
 }
 
-/// Whether an interrupted removal or undo accounts for a directory in the trash.
-pub fn is_of_live_record(repository: &Repository, id: &str) -> bool {
-    let names = crate::worktree::names(repository).unwrap_or_default();
-    let mut names = names.iter().filter(|name| id.starts_with(name.as_str()));
-    names.any(|name| {
-        let file = repository.record_dir(name).join(REMOVING);
-        let text = files::read(&file).ok().flatten().unwrap_or_default();
-        let removal = std::str::from_utf8(&text).ok().map(from_text::<Removal>);
-        let stamp = removal
-            .and_then(Result::ok)
-            .and_then(|removal| removal.trash);
-        stamp.is_some_and(|stamp| format!("{name}-{}", stamp.time) == id)
-    })
+/// The directories in the trash for which an interrupted removal or undo accounts.
+pub fn ids_of_live_records(repository: &Repository) -> Vec<String> {
+    let names = names(repository).unwrap_or_default();
+    let stamp = |name: &WorktreeName| read_removal(&repository.record_dir(name))?.trash;
+    let ids = names.iter().map(|name| Some(id(name, &stamp(name)?.time)));
+    ids.flatten().collect()
 }
 
-/// Keeps what a killed `add` left and somebody has worked in: as a directory without a record.
+/// Keeps what a killed `add` left and somebody has worked in: as a directory without a record, whose
+/// path is returned.
 ///
 /// # Errors
 /// Fails when the disk does.
@@ -404,7 +402,7 @@ pub fn keep_incomplete(
     now: &str,
 ) -> Result<Utf8PathBuf, Error> {
     let time = free_time(repository, name, now)?;
-    let id = format!("{name}-{time}");
+    let id = id(name, &time);
     let head = admin.map(|admin| repository.git.on(admin, None).rev_parse_commit("HEAD"));
     let head = head.transpose().ok().flatten().flatten();
     let removal = Removal {
@@ -419,13 +417,13 @@ pub fn keep_incomplete(
             tip: None,
         }),
     };
-    let record = records(repository).join(&id);
-    files::write(&record.join(REMOVING), to_text(&removal).as_bytes())?;
-    let place = repository.root.join(WORKTREES).join(KEPT).join(&id);
+    let place = place_of(repository, &id);
+    let file = record_of(repository, &id).join(REMOVING);
+    files::write(&file, to_text(&removal).as_bytes())?;
     if let Some(admin) = admin {
+        let gitdir = format!("{place}/.git\n");
         files::write(&admin.join("locked"), LOCKED.as_bytes())?;
-        files::write(&record.join("admin-dir"), admin.as_str().as_bytes())?;
-        files::write(&admin.join("gitdir"), format!("{place}/.git\n").as_bytes())?;
+        files::write(&admin.join("gitdir"), gitdir.as_bytes())?;
         if let Some(head) = head {
             set_head(&repository.git.on(admin, None), admin, &format!("{head}\n"))?;
         }
@@ -441,26 +439,12 @@ pub fn keep_incomplete(
 /// # Errors
 /// Fails when the disk or git does: the next call goes on.
 pub fn expire(repository: &Repository, one: &Trashed) -> Result<(), Error> {
+    let (id, record) = (one.id(), record_of(repository, &one.id()));
     if let Some(bin) = TrashBin::open(&repository.root)? {
-        bin.discard(&one.id())?;
+        bin.discard(&id)?;
     }
-    let record = records(repository).join(one.id());
-    if one.removal.is_some() {
-        let known = load(repository, one).ok().flatten();
-        let incomplete = files::read(&record.join("admin-dir"))?;
-        let incomplete = incomplete.and_then(|bytes| String::from_utf8(bytes).ok());
-        let admin = known
-            .as_ref()
-            .and_then(linked_admin)
-            .map(Utf8Path::to_owned);
-        if let Some(admin) = admin.or(incomplete.map(Utf8PathBuf::from)) {
-            let _shared = Lock::wait(&repository.shared_lock())?;
-            // what is there of it by now is another worktree's where that is not ours
-            if is_of_trash(repository, &admin, &one.id())? {
-                files::remove_directory(&admin)?;
-                files::remove_if_empty(&repository.common_dir.join("worktrees"));
-            }
-        }
+    if let Some(admin) = entry_of(repository, &place_of(repository, &id))? {
+        delete_entry(repository, &admin)?;
     }
     if let Some((name, commit)) = &one.commits {
         repository.git.delete_ref(name, commit)?;
@@ -470,20 +454,11 @@ pub fn expire(repository: &Repository, one: &Trashed) -> Result<(), Error> {
     Ok(())
 }
 
-fn is_of_trash(repository: &Repository, admin: &Utf8Path, id: &str) -> Result<bool, DiskError> {
-    let place = repository.root.join(WORKTREES).join(KEPT).join(id);
-    let text = files::read(&admin.join("gitdir"))?.unwrap_or_default();
-    Ok(text == format!("{place}/.git\n").as_bytes())
-}
-
 /// Deletes the ignored files of what is in the trash; what was placed stays. An undo may come in
 /// between: it brings back what is there by then.
-///
-/// # Errors
-/// Fails when git or the disk does.
-pub fn trim(repository: &Repository) -> Result<(), Error> {
+fn trim(repository: &Repository) -> Result<(), Error> {
     for one in list(repository)? {
-        let done = records(repository).join(one.id()).join(TRIMMED);
+        let done = record_of(repository, &one.id()).join(TRIMMED);
         let (Some(path), false) = (&one.path, files::exists(&done)) else {
             continue;
         };
@@ -506,7 +481,7 @@ pub fn trim(repository: &Repository) -> Result<(), Error> {
         for some in ignored.chunks(AT_ONCE) {
             let _one_at_a_time = Lock::wait(&repository.name_lock(&one.name))?;
             for file in some.iter().filter(|_| files::exists(path)) {
-                let _ = put::remove_entry(path, file);
+                let _ = entries::remove_entry(path, file);
             }
         }
         let _one_at_a_time = Lock::wait(&repository.name_lock(&one.name))?;
@@ -515,6 +490,50 @@ pub fn trim(repository: &Repository) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Deletes without keeping the caller waiting: what takes longer is done by our own program in the
+/// background, or here where that cannot be started. `has_trash` says whether something new is in
+/// the trash. Returns what cannot be deleted, a line each.
+///
+/// # Errors
+/// Fails when the directory of worktrees, or one above it, is a link or cannot be opened.
+pub fn empty_soon(
+    repository: &Repository,
+    program: &Utf8Path,
+    has_trash: bool,
+) -> Result<Vec<String>, Error> {
+    let left = empty(repository, Some(Instant::now() + SOON))?;
+    if let (false, Some(left)) = (has_trash, left) {
+        return Ok(left);
+    }
+    if process::start_detached(program, &["empty-trash", "--", repository.root.as_str()]) {
+        return Ok(Vec::new());
+    }
+    empty_now(repository)
+}
+
+/// Deletes all of it, however long that takes; what cannot be deleted.
+///
+/// # Errors
+/// As [`empty_soon`].
+pub fn empty_now(repository: &Repository) -> Result<Vec<String>, Error> {
+    let left = empty(repository, None)?;
+    trim(repository)?;
+    Ok(left.unwrap_or_default())
+}
+
+fn empty(
+    repository: &Repository,
+    until: Option<Instant>,
+) -> Result<Option<Vec<String>>, DiskError> {
+    let Some(bin) = TrashBin::open(&repository.root)? else {
+        return Ok(Some(Vec::new()));
+    };
+    let place = repository.root.join(WORKTREES).join(DELETED);
+    let line = |left| format!("cannot delete {place}/{left}");
+    let left = bin.empty(until)?;
+    Ok(left.map(|left| left.into_iter().map(line).collect()))
 }
 
 /// The private git directory of a linked worktree, if it is there.
@@ -551,60 +570,14 @@ fn set_head(git: &Git, admin: &Utf8Path, head: &str) -> Result<(), Error> {
     Ok(files::write(&file, head.as_bytes())?)
 }
 
-/// Whether a repository of a submodule below `modules/` has something of its own, other than what a
-/// clone brings: a clone leaves one pack, no loose object, and no trace of `git gc`.
-///
-/// # Errors
-/// Fails when a directory cannot be read.
-pub fn has_own_modules(git_dir: &Utf8Path) -> Result<bool, DiskError> {
-    let mut left = vec![git_dir.join("modules")];
-    while let Some(directory) = left.pop() {
-        let names = files::names(&directory)?;
-        if !names.iter().any(|name| name == "objects") {
-            let below = names.iter().map(|name| directory.join(name));
-            left.extend(below.filter(|path| files::is_directory(path)));
-            continue;
-        }
-        let objects = directory.join("objects");
-        let is_loose = |name: &String| !matches!(name.as_str(), "info" | "pack");
-        let packs = files::names(&objects.join("pack"))?;
-        let packs = packs
-            .iter()
-            .filter(|name| Utf8Path::new(name).extension() == Some("pack"))
-            .count();
-        let is_as_cloned = packs <= 1
-            && !files::names(&objects)?.iter().any(is_loose)
-            && files::names(&objects.join("info"))?.is_empty()
-            && files::names(&directory.join("worktrees"))?.is_empty();
-        if !is_as_cloned {
-            return Ok(true);
-        }
-        left.push(directory.join("modules"));
-    }
-    Ok(false)
-}
-
-/// How version 0.1 kept a whole worktree: the last parent has its list.
-///
-/// # Errors
-/// Fails when an object cannot be read.
-pub fn is_of_version_0_1(objects: &Objects, commit: &CommitId) -> Result<bool, WorktreeError> {
-    let Some(last) = objects.commit(commit)?.parents.pop() else {
-        return Ok(false);
-    };
-    let tree = objects.commit(&last)?.tree;
-    Ok(objects.names(&tree)?.contains_key("trash.toml"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn trashed(time: &str, is_entry: bool) -> Trashed {
         let name = WorktreeName::parse("task").expect("a name");
-        let digit = number(time) % 10;
+        let digit = time.bytes().next_back().expect("a time") % 8;
         Trashed {
-            removed: seconds(time),
             removal: is_entry.then(|| Removal {
                 began: String::new(),
                 created: String::new(),
@@ -624,6 +597,13 @@ mod tests {
 
     #[test]
     fn the_time_in_a_name_is_read() {
+        let seconds = |time: &str| {
+            Trashed {
+                time: time.to_owned(),
+                ..trashed("1", false)
+            }
+            .removed()
+        };
         assert_eq!(seconds("19700102T000001Z"), Some(86_401));
         assert_eq!(seconds("19700102T000001Z-7"), Some(86_401));
         for odd in ["", "Z", "19700102", "19700102T000001", "nonsense"] {
@@ -639,8 +619,11 @@ mod tests {
             "20261121T080000Z-3",
         ];
         let all = [trashed(a, true), trashed(b, true), trashed(c, false)];
-        let time = |named: &str| chosen(&all, Some(named)).map(|one| one.time.as_str());
-        assert_eq!(chosen(&all, None).map(|one| one.time.as_str()), Some(b));
+        let time = |named: &str| chosen(all.iter(), Some(named)).map(|one| one.time.as_str());
+        assert_eq!(
+            chosen(all.iter(), None).map(|one| one.time.as_str()),
+            Some(b)
+        );
         assert_eq!(time(c), Some(c));
         assert_eq!(
             time(&format!("/r/.agentwt/worktrees/.trash/task-{a}")),

@@ -17,16 +17,14 @@ use super::{Intent, Repository};
 use crate::config::Strategy;
 use crate::disk::DiskError;
 use crate::disk::files::{self, Lock};
-use crate::disk::remains::{Suspect, is_newer, remove_busy_directory, remove_dead_locks, sweep};
+use crate::disk::remains::{is_newer, remove_busy_directory, remove_dead_locks, sweep};
 use crate::error::Error;
 use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::process::wait_for_gits;
 use crate::versioned::timestamp;
 
-/// How long a lock is watched that only a git for this very branch takes.
-const OWN_LOCK: Duration = Duration::from_millis(200);
-/// How long a lock is watched that any git takes, and holds for milliseconds.
-const SHARED_LOCK: Duration = Duration::from_secs(2);
+/// How long a git that lives may take until it has written the file that names its worktree.
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// Holds what an `add` was about to create.
 pub struct Unfinished<'a> {
@@ -108,7 +106,7 @@ impl Unfinished<'_> {
         let info = common_dir.join("info");
         [common_dir, &info, &worktrees]
             .into_iter()
-            .for_each(|one| sweep(one));
+            .for_each(|one| sweep(one, &[""]));
         if path.starts_with(&worktrees) {
             let mut ours = self.admin_dirs();
             ours.splice(0..0, [staging(path), path.clone()]);
@@ -164,7 +162,7 @@ impl Unfinished<'_> {
             let mut named = read_gitdir(&admin_dir);
             if named.is_none() && may_be_id(&id) && is_newer(&admin_dir, &intent) {
                 // a living git writes it at once
-                std::thread::sleep(OWN_LOCK);
+                std::thread::sleep(PAUSE);
                 named = read_gitdir(&admin_dir).or_else(|| Some(dot_git.clone()));
             }
             if named.as_ref() == Some(&dot_git) && files::is_directory(&admin_dir) {
@@ -203,22 +201,16 @@ impl Unfinished<'_> {
 /// Removes the locks that a killed git of ours left on files that all worktrees share, and on this
 /// branch: created after the file `since` was, and untouched for as long as each is watched.
 pub fn end_locks(repository: &Repository, own: Option<&BranchName>, since: &Utf8Path) {
-    let shared = |file: &str| Suspect {
-        file: repository.common_dir.join(format!("{file}.lock")),
-        patience: SHARED_LOCK,
-    };
+    let shared = |file: &str| repository.common_dir.join(format!("{file}.lock"));
     let mut suspects = vec![shared("config"), shared("packed-refs")];
     suspects.extend(own.map(|branch| lock_of(repository, branch)));
     remove_dead_locks(&suspects, since);
 }
 
 /// The lock of a branch of ours.
-fn lock_of(repository: &Repository, branch: &BranchName) -> Suspect {
+fn lock_of(repository: &Repository, branch: &BranchName) -> Utf8PathBuf {
     let file = format!("{}.lock", branch.full_ref());
-    Suspect {
-        file: repository.common_dir.join(file),
-        patience: OWN_LOCK,
-    }
+    repository.common_dir.join(file)
 }
 
 /// Reads the `.git` file that a private git directory names (gitrepository-layout(5)), which newer

@@ -81,7 +81,7 @@ fn every_remain_goes_with_its_reason_and_the_healthy_stays() {
         ),
         (
             "mkdir -p .git/agentwt/worktrees/void",
-            "record | void | there is no record in it, and no worktree",
+            "record | void | there is no record in it, and there is no worktree",
         ),
         (
             "mkdir .agentwt/worktrees/stray",
@@ -132,11 +132,11 @@ fn every_remain_goes_with_its_reason_and_the_healthy_stays() {
             "temporary | @git/objects/.tmpAbc123 | the process that wrote it was killed",
         ),
         (
-            "echo x > .git/agentwt/worktrees/task/rescue-index.lock",
+            "echo x > .git/agentwt/worktrees/task/rescue-index.lock; old .git/agentwt/worktrees/task/rescue-index.lock",
             "temporary | @git/agentwt/worktrees/task/rescue-index.lock | the process that wrote it was killed",
         ),
         (
-            "echo x > .git/agentwt/worktrees/task/restore-index-4711.lock",
+            "echo x > .git/agentwt/worktrees/task/restore-index-4711.lock; old .git/agentwt/worktrees/task/restore-index-4711.lock",
             "temporary | @git/agentwt/worktrees/task/restore-index-4711.lock | the process that wrote it was killed",
         ),
         (
@@ -318,7 +318,7 @@ fn a_removal_that_was_interrupted_is_finished() {
     let repo = after("");
     let shim = Shim::new(
         repo.root(),
-        "case \"$*\" in *'worktree remove'*) kill -9 $PPID;; esac",
+        "case \"$*\" in *'update-ref -d'*) kill -9 $PPID;; esac",
     );
     for at in 1..40 {
         let (said, call) = shim.run(&repo, &["remove", "task"], at);

@@ -202,6 +202,21 @@ fn a_nested_repository_is_refused_and_force_keeps_it() {
     repo.git_in(&kept.join("src/inner"), &["rev-parse", "HEAD"]);
 }
 
+#[test]
+fn an_ignored_nested_repository_stays_when_ignored_files_are_deleted() {
+    let (repo, _) = after(
+        "git init -q target/inner; git -C target/inner commit -q --allow-empty -m x
+        echo w >target/inner/w; echo x >target/a; echo x >b.log",
+    );
+    let kept = kept(
+        &repo,
+        &repo.agentwt(&["remove", "task", "--force", "--wait"]),
+    );
+    repo.git_in(&kept.join("target/inner"), &["rev-parse", "HEAD"]);
+    assert!(kept.join("target/inner/w").exists());
+    assert!(!kept.join("target/a").exists() && !kept.join("b.log").exists());
+}
+
 #[track_caller]
 fn with_submodule() -> (TestRepo, PathBuf) {
     let repo = TestRepo::project();

@@ -44,7 +44,7 @@ fn judge(leftover: Leftover) -> DoctorCheck {
     use LeftoverKind::{Claim, Entry, Record, Temporary, Trash};
     let check = leftover.kind.as_str();
     let found = format!("{}: {}", leftover.what, leftover.why);
-    let (stays, has_help) = (leftover.remedy.is_none(), leftover.help.is_some());
+    let (stays, has_help) = (!leftover.goes, leftover.help.is_some());
     let fix = match leftover.help {
         _ if !stays => "git agentwt prune".to_owned(),
         help => help.unwrap_or_default(),

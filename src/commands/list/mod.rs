@@ -53,7 +53,7 @@ fn list_trash(repository: &Repository) -> Result<Vec<ListedTrash>, Error> {
         .map(|one| one.path.as_deref().unwrap_or(&nowhere))
         .collect();
     let row = |(one, bytes): (&Trashed, Option<u64>)| {
-        let removed = one.removed.filter(|_| moment > 0);
+        let removed = one.removed().filter(|_| moment > 0);
         let at = removed.map(|removed| jiff::Timestamp::from_second(removed.saturating_add(kept)));
         ListedTrash {
             name: one.name.to_string(),

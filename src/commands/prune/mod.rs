@@ -3,39 +3,77 @@
 //!
 //! Names are taken one by one, each under its own lock: what is decided is read under it.
 
-mod answer;
 mod select;
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{Outcome, Session};
 use crate::answer::shapes::TrashField;
+use crate::answer::{Answer, Row, Text, one_line};
+use crate::disk::DiskError;
 use crate::disk::files::{self, Lock};
 use crate::disk::trash_bin::DELETED;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::name::{BranchName, WorktreeName};
-use crate::worktree::Record;
-use crate::worktree::emptying;
-use crate::worktree::leftover::{self, Leftover, LeftoverKind, NameLeftovers, Remedy};
+use crate::path::escape_for_terminal;
+use crate::worktree::leftover::{self, Leftover, LeftoverKind};
 use crate::worktree::removal::Leaving;
 use crate::worktree::removal::facts::Around;
-use crate::worktree::removal::plan::{BranchFate, RemoveOptions, notes};
+use crate::worktree::removal::plan::{BranchFate, RemoveOptions, RemovePlan};
 use crate::worktree::repository::WORKTREES;
-use crate::worktree::{Repository, Worktree};
-pub use answer::PruneAnswer;
-use answer::PrunedCandidate;
-use select::{Idleness, Selected, Selection, read_commits, read_idle, read_owner, select};
+use crate::worktree::{Intent, Record, Repository, Worktree, trash};
+use select::{Idleness, dead_owner, read_commits, read_idle, select, selects};
+
+/// The answer of `prune`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PruneAnswer {
+    /// Whether nothing was changed (`-n`).
+    pub dry_run: bool,
+    /// The candidates.
+    pub candidates: Vec<PrunedCandidate>,
+}
+
+/// A candidate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PrunedCandidate {
+    /// `removed`, `would-remove`, `kept` or `failed`.
+    pub done: &'static str,
+    /// `worktree`, `trash`, `lock`, …
+    #[schemars(with = "String")]
+    pub kind: LeftoverKind,
+    /// The name or the path.
+    pub what: String,
+    /// Why.
+    pub why: String,
+    /// How to go on; absent if there is nothing more to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+    /// The branch of a removed worktree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// Whether the branch was deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch_deleted: Option<bool>,
+    /// What is kept of a removed worktree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trash: Option<TrashField>,
+    /// The branch and its fate in words.
+    #[serde(skip)]
+    pub branch_words: String,
+}
 
 /// Holds what one call works with.
 struct Pruning<'a> {
     session: &'a Session,
     repository: &'a Repository,
     options: &'a crate::cli::Prune,
-    selection: Selection,
     now: i64,
     /// What git has, read anew when something went.
     around: Option<Around>,
     /// The branches that would go (`-n`).
-    leaving: Vec<BranchName>,
+    going: Vec<BranchName>,
     lines: Vec<PrunedCandidate>,
     notes: Vec<String>,
     /// The status of the first failure.
@@ -53,14 +91,9 @@ pub fn run(session: &Session, options: &crate::cli::Prune) -> Result<Outcome<Pru
         session,
         repository: &repository,
         options,
-        selection: Selection {
-            merged: options.merged,
-            dead_owners: options.dead_owners,
-            older_than: options.older_than,
-        },
         now: jiff::Timestamp::now().as_second(),
         around: None,
-        leaving: Vec::new(),
+        going: Vec::new(),
         lines: Vec::new(),
         notes: Vec::new(),
         failed: None,
@@ -68,11 +101,13 @@ pub fn run(session: &Session, options: &crate::cli::Prune) -> Result<Outcome<Pru
     pruning.own_locks()?;
     for name in leftover::all_names(&repository)? {
         session.check()?;
-        pruning.name(&name);
+        if let Err(error) = pruning.name(&name) {
+            pruning.failed(LeftoverKind::Record, name.as_str(), &error);
+        }
     }
     session.check()?;
     for leftover in leftover::shared(&repository, pruning.now)? {
-        pruning.clear(leftover, None, None);
+        pruning.clear(leftover, None);
     }
     pruning.bin();
     Ok(Outcome {
@@ -85,14 +120,6 @@ pub fn run(session: &Session, options: &crate::cli::Prune) -> Result<Outcome<Pru
     })
 }
 
-fn set_branch(line: &mut PrunedCandidate, record: &Record, fate: &BranchFate) {
-    line.branch = Some(record.branch.to_string());
-    line.branch_deleted = Some(matches!(fate, BranchFate::Deleted(_) | BranchFate::Private));
-    if *fate != BranchFate::Gone {
-        line.branch_words = fate.words(&record.branch, None);
-    }
-}
-
 impl Pruning<'_> {
     fn failed(&mut self, kind: LeftoverKind, what: &str, error: &Error) {
         self.failed = self.failed.or(Some(error.exit_code()));
@@ -101,33 +128,28 @@ impl Pruning<'_> {
         self.lines.push(PrunedCandidate { help, ..line });
     }
 
-    /// What a removal says when it is done: it is gone, or would be.
-    const fn done(&self) -> &'static str {
-        if self.options.dry_run {
+    /// The line of something that is gone, or would be.
+    fn gone(&self, kind: LeftoverKind, what: &str, why: impl Into<String>) -> PrunedCandidate {
+        let done = if self.options.dry_run {
             "would-remove"
         } else {
             "removed"
-        }
+        };
+        PrunedCandidate::new(kind, what, done, why)
     }
 
     /// Clears one, and says so; what is something else by now is no line.
-    fn clear(
-        &mut self,
-        leftover: Leftover,
-        name: Option<&WorktreeName>,
-        found: Option<&NameLeftovers>,
-    ) {
-        let (kind, what) = (leftover.kind, leftover.what.clone());
-        let mut line = PrunedCandidate::new(kind, &what, self.done(), leftover.why.clone());
-        if leftover.remedy.is_none() {
+    fn clear(&mut self, leftover: Leftover, intent: Option<&Intent>) {
+        let (kind, what) = (leftover.kind, &leftover.what);
+        let mut line = self.gone(kind, what, &leftover.why);
+        if !leftover.goes {
             line.done = "kept";
             line.help = leftover.help;
         } else if !self.options.dry_run {
-            let intent = found.and_then(|found| found.intent.as_ref());
-            match leftover::clear(self.repository, &leftover, name, intent) {
+            match leftover::clear(self.repository, &leftover, intent) {
                 Ok(true) => {}
                 Ok(false) => return,
-                Err(error) => return self.failed(kind, &what, &error),
+                Err(error) => return self.failed(kind, what, &error),
             }
         }
         self.lines.push(line);
@@ -138,86 +160,69 @@ impl Pruning<'_> {
         for lock in leftover::dead_locks(self.repository)? {
             let what = lock.path.strip_prefix(&self.repository.common_dir);
             let what = what.map_or_else(|_| lock.path.to_string(), |path| format!("@git/{path}"));
-            let why = "no process holds it".to_owned();
-            let line = PrunedCandidate::new(LeftoverKind::Lock, &what, self.done(), why);
-            if self.options.dry_run {
-                self.lines.push(line);
-                continue;
-            }
-            match Lock::if_free(&lock) {
-                Ok(Some(_free)) => self.lines.push(line),
-                Ok(None) => {}
-                Err(error) => self.failed(LeftoverKind::Lock, &what, &error.into()),
+            let line = self.gone(LeftoverKind::Lock, &what, "no process holds it");
+            match (!self.options.dry_run).then(|| Lock::if_free(&lock)) {
+                None | Some(Ok(Some(_))) => self.lines.push(line),
+                Some(Ok(None)) => {}
+                Some(Err(error)) => self.failed(LeftoverKind::Lock, &what, &error.into()),
             }
         }
         Ok(())
     }
 
     /// Everything of one name: looked at, and if anything is to be done, again under its lock.
-    fn name(&mut self, name: &WorktreeName) {
-        let record = LeftoverKind::Record;
-        let found = match leftover::of_name(self.repository, name, self.now) {
-            Ok(found) => found,
-            Err(error) => return self.failed(record, name.as_str(), &error),
-        };
-        if found.all.is_empty() && !(self.selection.selects() && found.is_there) {
-            return;
+    fn name(&mut self, name: &WorktreeName) -> Result<(), Error> {
+        let is_dry = self.options.dry_run;
+        let mut found = leftover::of_name(self.repository, name, self.now)?;
+        if found.all.is_empty() && !(selects(self.options) && found.is_there) {
+            return Ok(());
         }
         let lock = self.repository.name_lock(name);
-        if self.options.dry_run {
-            if lock.is_held() {
-                return self.in_use(name, lock.holder(), &found);
-            }
-            return self.found(name, found);
+        let held = (!is_dry).then(|| Lock::if_free(&lock)).transpose()?;
+        let held = held.flatten();
+        if held.is_none() && (!is_dry || lock.is_held()) {
+            let kind = match found.intent {
+                Some(_) => LeftoverKind::Incomplete,
+                None => LeftoverKind::Worktree,
+            };
+            let by = lock.holder().map(|pid| format!(" by process {pid}"));
+            let why = format!("in use{}", by.unwrap_or_default());
+            let line = PrunedCandidate::new(kind, name.as_str(), "kept", why);
+            self.lines.push(line);
+            return Ok(());
         }
-        match Lock::if_free(&lock) {
-            Ok(Some(_held)) => match leftover::of_name(self.repository, name, self.now) {
-                Ok(found) => self.found(name, found),
-                Err(error) => self.failed(record, name.as_str(), &error),
-            },
-            Ok(None) => self.in_use(name, lock.holder(), &found),
-            Err(error) => self.failed(LeftoverKind::Lock, name.as_str(), &error.into()),
+        if !is_dry {
+            found = leftover::of_name(self.repository, name, self.now)?;
         }
-    }
-
-    fn in_use(&mut self, name: &WorktreeName, pid: Option<u32>, found: &NameLeftovers) {
-        let why = match pid {
-            Some(pid) => format!("in use by process {pid}"),
-            None => "in use".to_owned(),
-        };
-        let kind = match found.intent {
-            Some(_) => LeftoverKind::Incomplete,
-            None => LeftoverKind::Worktree,
-        };
-        let line = PrunedCandidate::new(kind, name.as_str(), "kept", why);
-        self.lines.push(line);
-    }
-
-    fn found(&mut self, name: &WorktreeName, mut found: NameLeftovers) {
         for leftover in std::mem::take(&mut found.all) {
-            if leftover.remedy == Some(Remedy::RemoveWorktree) {
-                if let Some(known) = found.known.take() {
-                    self.worktree(known, Some(leftover.why));
-                }
-            } else {
-                self.clear(leftover, Some(name), Some(&found));
+            if leftover.kind != LeftoverKind::Worktree {
+                self.clear(leftover, found.intent.as_ref());
+            } else if let Some(known) = found.known.take() {
+                self.worktree(known, Some(leftover.why));
             }
         }
-        if let (true, true, Some(known)) = (self.selection.selects(), found.is_there, found.known) {
+        if let (true, true, Some(known)) = (selects(self.options), found.is_there, found.known) {
             self.worktree(known, None);
         }
+        Ok(())
     }
 
     /// Takes a worktree whose lock is ours: for `why`, or because it is selected.
     fn worktree(&mut self, known: Worktree, why: Option<String>) {
         let name = known.record.name.to_string();
-        match self.try_worktree(known, why) {
+        // what is half done when it fails is not as it was
+        let around = match self.around.take() {
+            Some(around) => Ok(around),
+            None => Around::read(self.repository),
+        };
+        let line = around.and_then(|around| {
+            let line = self.try_worktree(known, why, &around)?;
+            self.around = Some(around).filter(|_| line.done != "removed");
+            Ok(line)
+        });
+        match line {
             Ok(line) => self.lines.push(line),
-            Err(error) => {
-                // whatever was half done is not as it was
-                self.around = None;
-                self.failed(LeftoverKind::Worktree, &name, &error);
-            }
+            Err(error) => self.failed(LeftoverKind::Worktree, &name, &error),
         }
     }
 
@@ -225,134 +230,183 @@ impl Pruning<'_> {
         &mut self,
         known: Worktree,
         why: Option<String>,
+        around: &Around,
     ) -> Result<PrunedCandidate, Error> {
-        let repository = self.repository;
+        let (repository, options) = (self.repository, self.options);
         let name = known.record.name.to_string();
-        let asked = self.selection.older_than;
+        let owner = known.record.owner.as_ref();
         let mut idleness = Idleness {
-            owner: read_owner(&known),
-            idle: asked.and_then(|_| read_idle(repository, &known, self.now)),
+            owner: dead_owner(owner.map(|owner| (&*owner.id, owner.alive()))),
+            idle: options
+                .older_than
+                .and_then(|_| read_idle(repository, &known, self.now)),
             commits: None,
         };
         let mut selected = match why {
-            Some(why) => Selected::Yes(why),
-            None => select(self.selection, &idleness),
+            Some(why) => Some(Ok(why)),
+            None => select(options, &idleness),
         };
         let kept = |why| PrunedCandidate::new(LeftoverKind::Worktree, &name, "kept", why);
-        if let Selected::No(why) = selected {
+        if let Some(Err(why)) = selected {
             return Ok(kept(why));
         }
-        let is_forced = self.options.force > 0 && !self.options.dry_run;
-        let whole = is_forced && selected != Selected::LookAtCommits;
-        let mut leaving = Leaving::read(repository, known, whole)?;
-        let around = match self.around.take() {
-            Some(around) => around,
-            None => Around::read(repository)?,
-        };
-        leaving.read_facts(repository, &around, &self.leaving)?;
-        if let (Selected::LookAtCommits, Some(survey), Some(facts)) =
-            (&selected, &leaving.survey, &leaving.facts)
-        {
-            let commits = read_commits(repository, &around, &leaving.known, survey, facts)?;
-            idleness.commits = Some(commits);
-            selected = select(self.selection, &idleness);
+        let whole = options.force > 0 && !options.dry_run && selected.is_some();
+        let leaving = Leaving::read(repository, known, around, &self.going, whole)?;
+        if let (None, Some(survey)) = (&selected, &leaving.survey) {
+            idleness.commits = Some(read_commits(repository, around, &leaving, survey)?);
+            selected = select(options, &idleness);
         }
         match selected {
-            Selected::Yes(why) => self.remove(&leaving, around, why),
-            Selected::No(why) => {
-                self.around = Some(around);
-                Ok(kept(why))
-            }
-            Selected::LookAtCommits => {
-                self.around = Some(around);
-                Ok(kept("its removal has begun meanwhile".to_owned()))
-            }
+            Some(Ok(why)) => self.remove(&leaving, &why),
+            Some(Err(why)) => Ok(kept(why)),
+            None => Ok(kept("its removal has begun meanwhile".to_owned())),
         }
     }
 
     /// `remove` has the last word.
-    fn remove(
-        &mut self,
-        leaving: &Leaving,
-        around: Around,
-        why: String,
-    ) -> Result<PrunedCandidate, Error> {
+    fn remove(&mut self, leaving: &Leaving, why: &str) -> Result<PrunedCandidate, Error> {
         let allowed = RemoveOptions {
             force: self.options.force,
             ..RemoveOptions::default()
         };
-        let told = leaving
-            .facts
-            .iter()
-            .flat_map(|facts| notes(facts, &allowed));
         let record = &leaving.known.record;
-        let mut line = PrunedCandidate::new(
-            LeftoverKind::Worktree,
-            record.name.as_str(),
-            self.done(),
-            why,
-        );
-        let plan = match leaving.plan(&allowed) {
+        let mut line = self.gone(LeftoverKind::Worktree, record.name.as_str(), why);
+        let mut plan = match leaving.plan(&allowed) {
             Ok(plan) => plan,
             Err(refusal) => {
-                self.around = Some(around);
-                line.why = format!("{}; {}", refusal.reason(), line.why);
+                line.why = format!("{}; {why}", refusal.reason());
                 line.help = Some(refusal.advice());
                 line.done = "kept";
                 return Ok(line);
             }
         };
-        self.notes.extend(told);
         if self.options.dry_run {
-            self.around = Some(around);
-            if record.branch_made {
-                self.leaving.push(record.branch.clone());
-            }
-            set_branch(&mut line, record, &plan.branch);
-            return Ok(line);
+            self.going
+                .extend(record.branch_made.then(|| record.branch.clone()));
+        } else {
+            let environment = &self.session.environment;
+            leaving.apply(&mut plan, self.repository, environment, &Session::now())?;
         }
-        let environment = &self.session.environment;
-        let left = leaving.apply(&plan, self.repository, environment, &Session::now())?;
-        self.notes.extend(left.notes);
-        set_branch(&mut line, record, &left.branch);
-        line.trash = left.trash.as_ref().map(TrashField::from);
-        Ok(line)
+        self.notes.append(&mut plan.notes);
+        Ok(line.with_branch(record, plan))
     }
 
     /// What waits to be deleted, by now also what went in this call.
     fn bin(&mut self) {
         let kind = LeftoverKind::Deleted;
         let path = format!("{WORKTREES}/{DELETED}");
-        let went = |line: &PrunedCandidate| {
-            let goes = matches!(line.kind, LeftoverKind::Worktree | LeftoverKind::Trash);
-            goes && line.done == "removed"
-        };
         let has_trash = self.lines.iter().any(|line| line.trash.is_some());
         if !files::exists(&self.repository.root.join(&path)) && !has_trash {
             return;
         }
-        let why = if self.options.dry_run {
-            "it waits to be deleted"
-        } else {
-            "it waited to be deleted"
-        };
-        let line = PrunedCandidate::new(kind, &path, self.done(), why.to_owned());
         if self.options.dry_run {
-            self.lines.push(line);
-            return;
+            return self
+                .lines
+                .push(self.gone(kind, &path, "it waits to be deleted"));
         }
-        match emptying::empty_soon(self.repository, &self.session.binary, has_trash) {
+        let went = |line: &PrunedCandidate| {
+            let goes = matches!(line.kind, LeftoverKind::Worktree | LeftoverKind::Trash);
+            goes && line.done == "removed"
+        };
+        match trash::empty_soon(self.repository, &self.session.binary, has_trash) {
             Ok(left) if left.is_empty() => {
                 if !self.lines.iter().any(went) {
-                    self.lines.push(line);
+                    self.lines
+                        .push(self.gone(kind, &path, "it waited to be deleted"));
                 }
             }
             Ok(left) => {
                 let error = std::io::Error::other(left.join("; "));
-                let error = crate::disk::DiskError::new(format!("empty {path}"), error);
+                let error = DiskError::new(format!("empty {path}"), error);
                 self.failed(kind, &path, &error.into());
             }
             Err(error) => self.failed(kind, &path, &error),
         }
+    }
+}
+
+impl PrunedCandidate {
+    fn new(kind: LeftoverKind, what: &str, done: &'static str, why: impl Into<String>) -> Self {
+        Self {
+            done,
+            kind,
+            what: what.to_owned(),
+            why: why.into(),
+            help: None,
+            branch: None,
+            branch_deleted: None,
+            trash: None,
+            branch_words: String::new(),
+        }
+    }
+
+    fn with_branch(self, record: &Record, plan: RemovePlan) -> Self {
+        let branch = record.branch.to_string();
+        let is_deleted = matches!(plan.branch, BranchFate::Deleted(_) | BranchFate::Private);
+        Self {
+            branch_words: match plan.branch {
+                BranchFate::Gone => String::new(),
+                fate => fate.words(&branch, None),
+            },
+            branch: Some(branch),
+            branch_deleted: Some(is_deleted),
+            trash: plan.trash,
+            ..self
+        }
+    }
+
+    fn print(&self, text: &mut Text) {
+        let paint = text.paint;
+        let what = paint.name(&escape_for_terminal(self.what.as_bytes()));
+        let mut why = one_line(&self.why);
+        if self.done == "failed" {
+            why = paint.bad(&format!("could not be removed: {why}"));
+        }
+        if !self.branch_words.is_empty() {
+            why.push_str(&format!("; {}", self.branch_words));
+        }
+        if let Some(trash) = &self.trash {
+            why.push_str(&format!("; kept in {}", trash.shown()));
+        }
+        text.line(format!("  {} {what}: {why}", self.kind.as_str()));
+        if let Some(help) = &self.help {
+            let label = paint.faint("to go on:");
+            text.line(format!("    {label} {}", one_line(help)));
+        }
+    }
+}
+
+impl Answer for PruneAnswer {
+    const DOCUMENT: &'static str = "prune";
+
+    fn print(&self, text: &mut Text) {
+        let heading = if self.dry_run {
+            "would remove"
+        } else {
+            "removed"
+        };
+        let stays = |one: &PrunedCandidate| matches!(one.done, "kept" | "failed");
+        for (heading, is_kept) in [(heading, false), ("kept", true)] {
+            let all = self.candidates.iter();
+            let mut all = all.filter(|one| stays(one) == is_kept).peekable();
+            if all.peek().is_some() {
+                text.line(text.paint.heading(heading));
+            }
+            all.for_each(|one| one.print(text));
+        }
+        if self.candidates.is_empty() {
+            text.tell("nothing to prune");
+        }
+    }
+
+    /// The records: what became of it, kind, what, why, how to go on, and where it is kept.
+    fn rows(&self) -> Vec<Row> {
+        let row = |one: &PrunedCandidate| {
+            let help = one.help.as_deref().unwrap_or_default();
+            let kept = one.trash.as_ref().map_or("", TrashField::shown);
+            let fields = [one.done, one.kind.as_str(), &one.what, &one.why, help, kept];
+            Row::record(&fields.map(str::as_bytes))
+        };
+        self.candidates.iter().map(row).collect()
     }
 }

@@ -1,105 +1,71 @@
 //! Selects worktrees that are there, by their commits, owner, and when something happened: [`select`].
 
+use crate::cli::Prune;
 use crate::disk::files;
+use crate::error::Error;
+use crate::name::CommitId;
 use crate::truth::Survey;
-use crate::worktree::Alive;
 use crate::worktree::leftover::{age, ago};
+use crate::worktree::removal::Leaving;
 use crate::worktree::removal::facts::Around;
-use crate::worktree::removal::plan::RemoveFacts;
-use crate::worktree::{Repository, Worktree, WorktreeError};
+use crate::worktree::{Alive, Repository, Worktree};
 
-/// Holds what the user asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Selection {
-    /// `--merged`.
-    pub merged: bool,
-    /// `--dead-owners`.
-    pub dead_owners: bool,
-    /// `--older-than`, in seconds.
-    pub older_than: Option<u64>,
-}
-
-impl Selection {
-    /// Whether worktrees that are there are candidates.
-    pub const fn selects(&self) -> bool {
-        self.merged || self.dead_owners || self.older_than.is_some()
-    }
-}
+/// Says why a worktree is selected, or why not.
+pub type Selected = Result<String, String>;
 
 /// Holds what is known of a worktree that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Idleness {
-    /// Its owner, if it has one, and whether that is alive.
-    pub owner: Option<(String, Alive)>,
-    /// For how many seconds nothing happened there; none when that was not asked.
+    /// Whether its owner has ended.
+    pub owner: Selected,
+    /// For how many seconds nothing happened there; none when that cannot be told.
     pub idle: Option<u64>,
-    /// Its commits; none until they are read.
-    pub commits: Option<Commits>,
+    /// Whether its commits are merged; none until they are read.
+    pub commits: Option<Selected>,
 }
 
-/// Says what is with the commits of a worktree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Commits {
-    /// There are none of its own.
-    None,
-    /// So many are nowhere else.
-    Unmerged(usize),
-    /// All are elsewhere, or merged; how, if only by content.
-    Merged(Option<String>),
-}
-
-/// Says whether a worktree is selected.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Selected {
-    /// It is, for this reason.
-    Yes(String),
-    /// It is not, for this reason.
-    No(String),
-    /// Its commits decide.
-    LookAtCommits,
+/// Whether worktrees that are there are candidates.
+pub const fn selects(asked: &Prune) -> bool {
+    asked.merged || asked.dead_owners || asked.older_than.is_some()
 }
 
 /// Selects: whoever is merged or has a dead owner, if that was asked for, and of these, or of all,
-/// those in which nothing happened for so long.
-pub fn select(asked: Selection, standing: &Idleness) -> Selected {
+/// those in which nothing happened for so long. None where the commits decide, which are not read.
+pub fn select(asked: &Prune, standing: &Idleness) -> Option<Selected> {
     let idle = match (asked.older_than, standing.idle) {
         (Some(age), Some(idle)) if idle < age => {
-            return Selected::No(format!("something happened there {} ago", ago(idle)));
+            return Some(Err(format!("something happened there {} ago", ago(idle))));
         }
         (Some(_), None) => {
-            return Selected::No("it cannot be told when something happened there".to_owned());
+            return Some(Err(
+                "it cannot be told when something happened there".to_owned()
+            ));
         }
         (Some(_), Some(idle)) => Some(format!("nothing happened there for {}", ago(idle))),
         (None, _) => None,
     };
-    let also = |why: String| match &idle {
-        Some(idle) => Selected::Yes(format!("{why}, and {idle}")),
-        None => Selected::Yes(why),
-    };
     let mut against = Vec::new();
-    if asked.dead_owners {
-        match dead(standing) {
-            Ok(why) => return also(why),
-            Err(why) => against.push(why),
+    for (is_asked, why) in [
+        (asked.dead_owners, Some(&standing.owner)),
+        (asked.merged, standing.commits.as_ref()),
+    ] {
+        match (is_asked, why, &idle) {
+            (false, ..) => {}
+            (true, None, _) => return None,
+            (true, Some(Ok(why)), Some(idle)) => return Some(Ok(format!("{why}, and {idle}"))),
+            (true, Some(Ok(why)), None) => return Some(Ok(why.clone())),
+            (true, Some(Err(why)), _) => against.push(&**why),
         }
     }
-    if asked.merged {
-        match &standing.commits {
-            None => return Selected::LookAtCommits,
-            Some(commits) => match merged(commits) {
-                Ok(why) => return also(why),
-                Err(why) => against.push(why),
-            },
-        }
-    }
-    match idle {
-        Some(idle) if against.is_empty() => Selected::Yes(idle),
-        Some(_) | None => Selected::No(against.join(", ")),
-    }
+    Some(match idle {
+        Some(idle) if against.is_empty() => Ok(idle),
+        Some(_) | None => Err(against.join(", ")),
+    })
 }
 
-fn dead(standing: &Idleness) -> Result<String, String> {
-    match &standing.owner {
+/// Whether the owner of a worktree has ended.
+pub fn dead_owner(owner: Option<(&str, Alive)>) -> Selected {
+    match owner {
         None => Err("it has no owner".to_owned()),
         Some((id, Alive::No)) => Ok(format!("its owner `{id}` has ended")),
         Some((id, Alive::Yes)) => Err(format!("its owner `{id}` is alive")),
@@ -107,22 +73,6 @@ fn dead(standing: &Idleness) -> Result<String, String> {
             "it cannot be told from here whether its owner `{id}` is alive"
         )),
     }
-}
-
-fn merged(commits: &Commits) -> Result<String, String> {
-    match commits {
-        Commits::None => Err("nothing was committed there yet".to_owned()),
-        Commits::Unmerged(1) => Err("1 commit is on no other branch".to_owned()),
-        Commits::Unmerged(more) => Err(format!("{more} commits are on no other branch")),
-        Commits::Merged(None) => Ok("its commits are merged or pushed".to_owned()),
-        Commits::Merged(Some(how)) => Ok(how.clone()),
-    }
-}
-
-/// The owner of a worktree, and whether that is alive.
-pub fn read_owner(known: &Worktree) -> Option<(String, Alive)> {
-    let owner = known.record.owner.as_ref()?;
-    Some((owner.id.clone(), owner.alive()))
 }
 
 /// For how many seconds nothing happened: since it was made, since git wrote its index, moved its
@@ -141,79 +91,57 @@ pub fn read_idle(repository: &Repository, known: &Worktree, now: i64) -> Option<
         known.dir.join("placed"),
         known.dir.join("record.toml"),
     ];
-    let mut moments: Vec<i64> = files
-        .iter()
-        .filter_map(|file| files::modified(file))
-        .collect();
+    let moments = files.iter().filter_map(|file| files::modified(file));
+    let last = known.last_verification().and_then(|last| time(&last.at));
     // a record whose time cannot be read proves nothing
-    moments.push(time(&record.created)?);
-    moments.extend(known.last_verification().and_then(|last| time(&last.at)));
-    moments.iter().max().map(|at| age(now, *at))
+    let latest = moments.chain(last).chain([time(&record.created)?]).max();
+    latest.map(|at| age(now, at))
 }
 
-/// What is with its commits.
+/// Whether its commits are merged.
 ///
 /// # Errors
 /// Fails when git does.
 pub fn read_commits(
     repository: &Repository,
     around: &Around,
-    known: &Worktree,
+    leaving: &Leaving,
     survey: &Survey,
-    facts: &RemoveFacts,
-) -> Result<Commits, WorktreeError> {
-    let heads = &survey.heads;
+) -> Result<Selected, Error> {
+    let (known, facts, heads) = (&leaving.known, &leaving.facts, &survey.heads);
     let record = &known.record;
-    let tip = facts
-        .branch_tip
-        .as_ref()
-        .or(heads.branch.as_ref())
-        .or(heads.head.as_ref());
-    let began = |tip: &&crate::name::CommitId| {
-        **tip == record.base.commit
-            || **tip == record.checked_out
-            || known.recorded_refs().is_ok_and(|refs| refs.contains(*tip))
+    let tip = facts.branch_tip.as_ref().or(heads.branch.as_ref());
+    let began = |tip: &CommitId| {
+        *tip == record.base.commit
+            || *tip == record.checked_out
+            || known.recorded_refs().is_ok_and(|refs| refs.contains(tip))
     };
-    let is_moved = tip.is_some_and(|tip| !began(&tip));
     // where the log is there, it tells a commit from an update to what others did
     let has_own = if heads.reflog.is_empty() {
-        is_moved
+        tip.or(heads.head.as_ref()).is_some_and(|tip| !began(tip))
     } else {
         !heads.made_here().is_empty()
     };
     if !has_own {
-        return Ok(Commits::None);
+        return Ok(Err("nothing was committed there yet".to_owned()));
     }
-    let own = known.readable_repository(repository);
-    if own.is_clone() {
-        return in_home(repository, around, survey);
+    let mut unmerged = facts.unmerged.len() + facts.alone.len();
+    if known.readable_repository(repository).is_clone() {
+        // of a clone only what the repository around has counts as merged
+        let home = repository.home();
+        let objects = home.objects()?;
+        for tip in heads.branch.iter().chain(&heads.head) {
+            unmerged = unmerged.max(match objects.commit(tip) {
+                Ok(_) => around.nowhere(home, tip)?.len(),
+                Err(_) => survey.commits.len().max(1),
+            });
+        }
     }
-    let unmerged = facts.unmerged.branch.len() + facts.unmerged.detached.len();
+    let how = facts.merged.as_ref().map(ToString::to_string);
     Ok(match unmerged {
-        0 => Commits::Merged(facts.merged.as_ref().map(ToString::to_string)),
-        more => Commits::Unmerged(more),
-    })
-}
-
-/// Of a clone only what the repository around has counts as merged.
-fn in_home(
-    repository: &Repository,
-    around: &Around,
-    survey: &Survey,
-) -> Result<Commits, WorktreeError> {
-    let home = repository.home();
-    let objects = home.objects()?;
-    let heads = &survey.heads;
-    let mut unmerged = 0;
-    for tip in heads.branch.iter().chain(&heads.head) {
-        unmerged = unmerged.max(match objects.commit(tip) {
-            Ok(_) => around.nowhere(home, tip)?.len(),
-            Err(_) => survey.commits.len().max(1),
-        });
-    }
-    Ok(match unmerged {
-        0 => Commits::Merged(None),
-        more => Commits::Unmerged(more),
+        0 => Ok(how.unwrap_or_else(|| "its commits are merged or pushed".to_owned())),
+        1 => Err("1 commit is on no other branch".to_owned()),
+        more => Err(format!("{more} commits are on no other branch")),
     })
 }
 
@@ -223,17 +151,19 @@ mod tests {
 
     #[test]
     fn flags_select_together_and_the_age_narrows_them() {
-        let asked = |merged, dead_owners, older_than| Selection {
+        let asked = |merged, dead_owners, older_than| Prune {
             merged,
             dead_owners,
             older_than,
+            ..Prune::default()
         };
-        let of = |alive: Option<Alive>, idle, commits: Option<Commits>| Idleness {
-            owner: alive.map(|alive| ("s".to_owned(), alive)),
+        let of = |alive: Option<Alive>, idle, commits: Option<Selected>| Idleness {
+            owner: dead_owner(alive.map(|alive| ("s", alive))),
             idle,
             commits,
         };
-        let merged = || Some(Commits::Merged(None));
+        let merged = || Some(Ok("merged".to_owned()));
+        let not = || Some(Err("not merged".to_owned()));
         let table = [
             (asked(true, false, None), of(None, None, None), None),
             (
@@ -241,16 +171,8 @@ mod tests {
                 of(None, None, merged()),
                 Some(true),
             ),
-            (
-                asked(true, false, None),
-                of(None, None, Some(Commits::None)),
-                Some(false),
-            ),
-            (
-                asked(true, false, None),
-                of(None, None, Some(Commits::Unmerged(2))),
-                Some(false),
-            ),
+            (asked(true, false, None), of(None, None, not()), Some(false)),
+            (asked(true, false, None), of(None, None, not()), Some(false)),
             (
                 asked(false, true, None),
                 of(Some(Alive::No), None, None),
@@ -303,7 +225,7 @@ mod tests {
             ),
             (
                 asked(true, false, Some(60)),
-                of(None, Some(61), Some(Commits::None)),
+                of(None, Some(61), not()),
                 Some(false),
             ),
             (
@@ -313,14 +235,9 @@ mod tests {
             ),
         ];
         for (asked, standing, is_selected) in table {
-            let found = match select(asked, &standing) {
-                Selected::Yes(_) => Some(true),
-                Selected::No(why) => {
-                    assert!(!why.is_empty());
-                    Some(false)
-                }
-                Selected::LookAtCommits => None,
-            };
+            let found = select(&asked, &standing);
+            assert!(!matches!(&found, Some(Err(why)) if why.is_empty()));
+            let found = found.map(|why| why.is_ok());
             assert_eq!(found, is_selected, "{asked:?} {standing:?}");
         }
     }

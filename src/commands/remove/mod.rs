@@ -1,23 +1,51 @@
 //! `git agentwt remove`: removes worktrees, never losing work; `--undo` brings them back.
 
-mod answer;
-mod refusal;
 pub mod undo;
 
+use std::collections::BTreeSet;
+
+use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{Outcome, Session};
-use crate::answer::shapes::{TrashField, paths};
+use crate::answer::{Answer, Text, count};
 use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::name::{BranchName, WorktreeName};
-use crate::path::RepoPath;
-use crate::truth::Survey;
-use crate::worktree::emptying;
+use crate::size::Size;
+use crate::worktree::removal::Leaving;
 use crate::worktree::removal::facts::Around;
-use crate::worktree::removal::plan::{RemoveOptions, RemovePlan, notes};
-use crate::worktree::removal::{Leaving, Left};
-use crate::worktree::{Repository, Worktree, joined};
-use answer::{IgnoredPlace, MergedField, RemovalField};
-pub use answer::{RemoveAnswer, RemovedWorktree};
+use crate::worktree::removal::plan::{RemoveOptions, RemovePlan};
+use crate::worktree::{Record, Repository, Worktree, trash};
+use undo::UndoField;
+
+/// The answer of `remove`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RemoveAnswer {
+    /// The worktrees.
+    pub worktrees: Vec<RemovedWorktree>,
+}
+
+/// A worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RemovedWorktree {
+    /// The name.
+    pub name: String,
+    /// The directory.
+    #[schemars(with = "String")]
+    pub path: Utf8PathBuf,
+    /// The branch.
+    pub branch: String,
+    /// Whether nothing was changed (`-n`).
+    pub dry_run: bool,
+    /// The removal; absent with `--undo`.
+    #[serde(flatten)]
+    pub removal: Option<RemovePlan>,
+    /// What was undone; absent without `--undo`.
+    #[serde(flatten)]
+    pub undo: Option<UndoField>,
+}
 
 /// Removes the named worktrees. All are looked at before the first is touched: when one is
 /// refused, none is removed.
@@ -30,76 +58,54 @@ pub fn run(
 ) -> Result<Outcome<RemoveAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let (known, locks) = load(&repository, &options.names)?;
-    let (planned, mut notes) = plan_all(&repository, known, options)?;
-    let (mut worktrees, mut has_trash) = (Vec::new(), false);
-    for (leaving, plan) in planned {
-        session.check()?;
-        let mut left = None;
-        if !options.dry_run {
-            let environment = &session.environment;
-            let done = leaving.apply(&plan, &repository, environment, &Session::now())?;
-            notes.extend_from_slice(&done.notes);
-            left = Some(done);
-        }
-        has_trash |= plan.trash;
-        worktrees.push(removed(&leaving, &plan, left.as_ref()));
-    }
-    // whoever deletes ignored files in the trash takes them, one at a time
-    drop(locks);
-    if !options.dry_run {
-        notes.extend(if options.wait {
-            session.waiting(|| emptying::empty_now(&repository))?
-        } else {
-            emptying::empty_soon(&repository, &session.binary, has_trash)?
-        });
-    }
-    Ok(Outcome {
-        notes,
-        ..Outcome::done(RemoveAnswer { worktrees })
-    })
-}
-
-/// The worktrees that go, each with its plan.
-type Planned = Vec<(Leaving, RemovePlan)>;
-
-/// Looks at all of them, and decides about each.
-fn plan_all(
-    repository: &Repository,
-    known: Vec<Worktree>,
-    options: &crate::cli::Remove,
-) -> Result<(Planned, Vec<String>), Error> {
     let allowed = RemoveOptions {
         force: options.force,
         delete_branch: options.delete_branch,
         keep_branch: options.keep_branch,
         owner: options.owner.clone(),
     };
-    let may_go = |known: &&Worktree| known.record.branch_made || options.delete_branch;
-    let may_go = known.iter().filter(|_| !options.keep_branch).filter(may_go);
-    let going: Vec<BranchName> = may_go.map(|known| known.record.branch.clone()).collect();
+    let may_go =
+        |record: &Record| !options.keep_branch && (record.branch_made || options.delete_branch);
+    let going = known.iter().map(|known| &known.record);
+    let going = going.filter(|record| may_go(record));
+    let going: Vec<BranchName> = going.map(|record| record.branch.clone()).collect();
     let whole = options.force > 0 && !options.dry_run;
-    let (around, read) = std::thread::scope(|scope| {
-        let around = scope.spawn(|| Around::read(repository));
-        let all = known.into_iter();
-        let read: Result<Vec<_>, Error> = all
-            .map(|known| Leaving::read(repository, known, whole))
-            .collect();
-        (joined(around), read)
-    });
-    let around = around?;
-    let (mut planned, mut told) = (Vec::new(), Vec::new());
-    for mut leaving in read? {
-        leaving.read_facts(repository, &around, &going)?;
-        told.extend(
-            leaving
-                .facts
-                .iter()
-                .flat_map(|facts| notes(facts, &allowed)),
-        );
+    let around = Around::read(&repository)?;
+    let mut planned = Vec::new();
+    for known in known {
+        let leaving = Leaving::read(&repository, known, &around, &going, whole)?;
         let plan = leaving.plan(&allowed)?;
         planned.push((leaving, plan));
     }
-    Ok((planned, told))
+    let (mut worktrees, mut notes, mut has_trash) = (Vec::new(), Vec::new(), false);
+    for (leaving, mut plan) in planned {
+        session.check()?;
+        if !options.dry_run {
+            let environment = &session.environment;
+            leaving.apply(&mut plan, &repository, environment, &Session::now())?;
+        }
+        notes.append(&mut plan.notes);
+        has_trash |= plan.is_kept;
+        worktrees.push(RemovedWorktree::new(
+            &leaving.known.record,
+            options.dry_run,
+            Some(plan),
+            None,
+        ));
+    }
+    // whoever deletes ignored files in the trash takes them, one at a time
+    drop(locks);
+    if !options.dry_run {
+        notes.extend(if options.wait {
+            session.waiting(|| trash::empty_now(&repository))?
+        } else {
+            trash::empty_soon(&repository, &session.binary, has_trash)?
+        });
+    }
+    Ok(Outcome {
+        notes,
+        ..Outcome::done(RemoveAnswer { worktrees })
+    })
 }
 
 /// Loads the named worktrees, each once, and takes their locks: in the order of the names, so
@@ -112,43 +118,91 @@ fn load(repository: &Repository, names: &[String]) -> Result<(Vec<Worktree>, Vec
             order.push(name);
         }
     }
-    let mut sorted = order.clone();
-    sorted.sort_unstable();
-    let mut locks = Vec::new();
-    for name in &sorted {
-        locks.push(Lock::wait(&repository.name_lock(name))?);
-    }
+    let sorted = order.iter().collect::<BTreeSet<_>>().into_iter();
+    let locks = sorted.map(|name| Lock::wait(&repository.name_lock(name)));
+    let locks = locks.collect::<Result<_, _>>()?;
     // what they were may have changed while we waited
-    let known: Result<_, _> = order
-        .iter()
-        .map(|name| Worktree::load(repository, name))
-        .collect();
-    Ok((known?, locks))
+    let known = order.iter().map(|name| Worktree::load(repository, name));
+    Ok((known.collect::<Result<_, _>>()?, locks))
 }
 
-fn removed(leaving: &Leaving, plan: &RemovePlan, left: Option<&Left>) -> RemovedWorktree {
-    let record = &leaving.known.record;
-    let survey = leaving.survey.as_ref();
-    let fate = left.map_or(&plan.branch, |left| &left.branch);
-    let places = survey.map_or_else(Vec::new, Survey::ignored_by_place);
-    let place = |(path, bytes)| IgnoredPlace { path, bytes };
-    let trash = left.and_then(|left| left.trash.as_ref());
-    RemovedWorktree {
-        name: record.name.to_string(),
-        path: record.path.clone(),
-        branch: record.branch.to_string(),
-        dry_run: left.is_none(),
-        removal: Some(RemovalField {
-            branch_fate: fate.as_str(),
-            branch_words: fate.words(&record.branch, plan.merged.as_ref()),
-            merged: plan.merged.as_ref().map(MergedField::from),
-            saved: survey.map(|_| paths(plan.uncommitted.iter().map(RepoPath::as_bstr))),
-            trash: trash.map(TrashField::from),
-            ignored: survey.map(Survey::ignored),
-            ignored_places: places.into_iter().map(place).collect(),
-            is_kept: plan.trash,
-            commits: plan.keep.len(),
-        }),
-        undo: None,
+impl Answer for RemoveAnswer {
+    const DOCUMENT: &'static str = "remove";
+
+    /// What is kept, or the path of what came back, on stdout; the rest on stderr.
+    fn print(&self, text: &mut Text) {
+        for one in &self.worktrees {
+            if let Some(removal) = &one.removal {
+                one.print_removal(removal, text);
+            }
+            if let Some(undo) = &one.undo {
+                undo.print(one, text);
+            }
+        }
     }
+}
+
+impl RemovedWorktree {
+    fn new(
+        record: &Record,
+        dry_run: bool,
+        removal: Option<RemovePlan>,
+        undo: Option<UndoField>,
+    ) -> Self {
+        Self {
+            name: record.name.to_string(),
+            path: record.path.clone(),
+            branch: record.branch.to_string(),
+            dry_run,
+            removal,
+            undo,
+        }
+    }
+
+    fn print_removal(&self, removal: &RemovePlan, text: &mut Text) {
+        let (name, path) = (text.paint.name(&self.name), &self.path);
+        let branch = removal.branch.words(&self.branch, removal.merged.as_ref());
+        let ignored = ignored_words(removal);
+        let verb = if self.dry_run {
+            "would remove"
+        } else {
+            "removed"
+        };
+        text.tell(format!("{verb} {name}: {path}, {branch}{ignored}"));
+        if let Some(trash) = &removal.trash {
+            let shown = trash.shown();
+            text.tell(match trash.directory {
+                Some(_) => {
+                    format!("kept in {shown}; to bring it back: git agentwt remove --undo {name}")
+                }
+                None => format!("kept its commits; to see them: git log {shown}"),
+            });
+            text.line(shown);
+        } else if self.dry_run && removal.is_kept {
+            let files = removal.saved.as_ref().map_or(0, Vec::len);
+            let files = count(files, "uncommitted file", "uncommitted files");
+            text.tell(format!("  would keep it in the trash, with {files}"));
+        } else if self.dry_run && !removal.keep.is_empty() {
+            let below = format!("{}{}/", trash::REFS, self.name);
+            text.tell(format!("  would keep its commits under {below}"));
+        }
+    }
+}
+
+/// The number of ignored files, and where most of them were.
+fn ignored_words(removal: &RemovePlan) -> String {
+    const SHOWN: usize = 3;
+    let number = removal.ignored.unwrap_or(0);
+    if number == 0 {
+        return String::new();
+    }
+    let files = count(number, "ignored file", "ignored files");
+    let places = removal.ignored_places.iter();
+    let places = places.map(|place| format!("{} {}", place.path, Size(place.bytes)));
+    let mut places: Vec<String> = places.collect();
+    if places.len() > SHOWN {
+        places.truncate(SHOWN);
+        places.push("…".to_owned());
+    }
+    format!(", {files} ({})", places.join(", "))
 }

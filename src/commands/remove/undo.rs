@@ -1,28 +1,90 @@
 //! `git agentwt remove --undo`: brings removed worktrees back as they were.
 
-use camino::Utf8PathBuf;
+use std::fmt;
 
-use super::answer::{RemoveAnswer, RemovedWorktree, UndoField};
-use super::refusal::UndoRefusal;
+use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{RemoveAnswer, RemovedWorktree};
+use crate::answer::Text;
 use crate::answer::shapes::TrashField;
 use crate::commands::{Outcome, Session};
+use crate::config::Strategy;
 use crate::disk::files::{self, Lock};
-use crate::error::Error;
+use crate::error::{Error, Fault};
+use crate::exit::ExitCode;
 use crate::name::{CommitId, WorktreeName};
 use crate::refusal::Refusal;
-use crate::worktree::RecordState;
 use crate::worktree::removal;
 use crate::worktree::trash::{self, Trashed, begun, chosen};
-use crate::worktree::{Removal, TrashStamp, to_text};
-use crate::worktree::{Repository, Worktree, WorktreeError};
+use crate::worktree::{RecordState, Removal, Repository, TrashStamp, Worktree};
+
+/// What was undone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct UndoField {
+    /// The commit of HEAD; null if the branch has none.
+    pub head: Option<CommitId>,
+    /// The directory in the trash that was moved back.
+    pub undone: String,
+    /// The removals of this name that were in the trash, the newest first.
+    pub removals: Vec<TrashField>,
+    /// Where HEAD is, in words.
+    #[serde(skip)]
+    pub place: String,
+}
+
+/// Says why a removed worktree is not brought back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UndoRefusal {
+    exit: ExitCode,
+    code: &'static str,
+    message: String,
+    help: String,
+}
+
+impl UndoRefusal {
+    fn new(code: &'static str, message: String, help: impl Into<String>) -> Self {
+        Self {
+            exit: ExitCode::Refused,
+            code,
+            message,
+            help: help.into(),
+        }
+    }
+}
+
+impl fmt::Display for UndoRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for UndoRefusal {}
+
+impl miette::Diagnostic for UndoRefusal {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(format!("agentwt::trash::{}", self.code)))
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(&self.help))
+    }
+}
+
+impl Fault for UndoRefusal {
+    fn exit_code(&self) -> ExitCode {
+        self.exit
+    }
+}
 
 /// Holds what decides.
 #[derive(Clone, Debug)]
 struct UndoFacts {
-    name: String,
+    name: WorktreeName,
+    path: Utf8PathBuf,
     /// Whether a worktree of this name is recorded.
     recorded: bool,
-    path: Utf8PathBuf,
     /// Whether something stands at the path.
     taken: bool,
     branches: Vec<BranchNow>,
@@ -47,6 +109,8 @@ struct Returning {
     known: Worktree,
     removal: Removal,
     stamp: TrashStamp,
+    /// Whether its removal, or an undo of it, was killed: the record is at its place then.
+    is_interrupted: bool,
 }
 
 /// Brings the named worktrees back, one after the other.
@@ -61,7 +125,12 @@ pub fn run(
     let repository = session.repository_to_change()?;
     let count = options.names.len();
     if options.from.is_some() && count > 1 {
-        return Err(UndoRefusal::SeveralFrom { count }.into());
+        let message = format!("--from names one removal, and there are {count} worktrees");
+        let help = "name one: git agentwt remove --undo <name> --from <removal>";
+        return Err(Error::from(UndoRefusal {
+            exit: ExitCode::Usage,
+            ..UndoRefusal::new("several_from", message, help)
+        }));
     }
     let mut worktrees = Vec::new();
     for text in &options.names {
@@ -82,42 +151,30 @@ fn undo(
     name: &WorktreeName,
     options: &crate::cli::Remove,
 ) -> Result<RemovedWorktree, Error> {
-    let everything = trash::list(repository)?;
-    let mut all: Vec<Trashed> = everything
-        .iter()
-        .filter(|one| one.name == *name)
-        .cloned()
-        .collect();
-    all.reverse();
-    let interrupted = interrupted(repository, name)?;
-    let is_interrupted = interrupted.is_some();
-    let returning = match interrupted {
+    let all = trash::list(repository)?;
+    let returning = match interrupted(repository, name)? {
         Some(returning) => returning,
-        None => find(repository, name, options.from.as_deref(), &all, &everything)?,
+        None => find(repository, name, options.from.as_deref(), &all)?,
     };
-    let facts = read_facts(repository, &returning, is_interrupted)?;
-    let make = plan(&facts)?;
+    let make = plan(&read_facts(repository, &returning)?)?;
     session.check()?;
+    let Returning { one, known, .. } = &returning;
     if !options.dry_run {
-        if !is_interrupted {
-            files::remove_if_empty(&returning.known.record.path);
-            trash::move_record_back(repository, &returning.one)?;
+        if !returning.is_interrupted {
+            files::remove_if_empty(&known.record.path);
+            trash::move_record_back(repository, one)?;
         }
         apply(repository, &returning, &make)?;
     }
-    Ok(RemovedWorktree {
-        name: name.to_string(),
-        path: facts.path,
-        branch: returning.known.record.branch.to_string(),
-        dry_run: options.dry_run,
-        removal: None,
-        undo: Some(UndoField {
-            undone: returning.one.shown(),
-            place: place(&returning.stamp),
-            head: returning.stamp.head,
-            removals: all.iter().map(TrashField::from).collect(),
-        }),
-    })
+    let removals = all.iter().rev().filter(|one| one.name == *name);
+    let undo = UndoField {
+        head: returning.stamp.head.clone(),
+        undone: one.shown(),
+        removals: removals.map(TrashField::from).collect(),
+        place: place(&returning.stamp),
+    };
+    let (record, dry_run) = (&known.record, options.dry_run);
+    Ok(RemovedWorktree::new(record, dry_run, None, Some(undo)))
 }
 
 /// Where HEAD is, in words.
@@ -131,22 +188,37 @@ fn place(stamp: &TrashStamp) -> String {
     }
 }
 
+impl UndoField {
+    pub(super) fn print(&self, one: &RemovedWorktree, text: &mut Text) {
+        let name = text.paint.name(&one.name);
+        let Self { undone, place, .. } = self;
+        if !one.dry_run {
+            text.tell(format!("brought back {name} {place}, from {undone}"));
+            return text.line(one.path.as_str());
+        }
+        text.tell(format!("would bring back {name} {place}, from {undone}"));
+        for other in self.removals.iter().map(TrashField::shown) {
+            if other != undone {
+                text.tell(format!("  another removal of this name: {other}"));
+            }
+        }
+    }
+}
+
 /// A removal or an undo of this name that was killed.
 fn interrupted(repository: &Repository, name: &WorktreeName) -> Result<Option<Returning>, Error> {
     let RecordState::Complete(known) = RecordState::read(repository, name)? else {
         return Ok(None);
     };
-    let Some(removal) = begun(&known) else {
-        return Ok(None);
-    };
-    let Some(stamp) = removal.trash.clone() else {
+    let removal = begun(&known);
+    let stamp = removal.as_ref().and_then(|removal| removal.trash.clone());
+    let (Some(removal), Some(stamp)) = (removal, stamp) else {
         return Ok(None);
     };
     Ok(Some(Returning {
         one: Trashed {
             name: name.clone(),
             time: stamp.time.clone(),
-            removed: None,
             removal: Some(removal.clone()),
             path: None,
             commits: None,
@@ -154,6 +226,7 @@ fn interrupted(repository: &Repository, name: &WorktreeName) -> Result<Option<Re
         known: *known,
         removal,
         stamp,
+        is_interrupted: true,
     }))
 }
 
@@ -163,91 +236,68 @@ fn find(
     name: &WorktreeName,
     from: Option<&str>,
     all: &[Trashed],
-    everything: &[Trashed],
 ) -> Result<Returning, Error> {
-    let text = name.to_string();
-    let Some(one) = chosen(all, from) else {
-        return Err(match from {
-            Some(from) if !all.is_empty() => UndoRefusal::Unknown {
-                name: text,
-                text: from.to_owned(),
-            },
-            Some(_) | None => {
-                let mut others: Vec<String> =
-                    everything.iter().map(|one| one.name.to_string()).collect();
-                others.dedup();
-                let kept = commits_of_clone(repository, name)?;
-                UndoRefusal::Nothing {
-                    name: text,
-                    others,
-                    kept,
-                }
-            }
+    let of_name = || all.iter().filter(|one| one.name == *name);
+    let Some(one) = chosen(of_name(), from) else {
+        if let (Some(text), Some(_)) = (from, of_name().next()) {
+            let message = format!("`{text}` names no removal of worktree `{name}`");
+            let help = "to see what can come back: git agentwt list --trash";
+            return Err(UndoRefusal::new("unknown", message, help).into());
         }
-        .into());
+        let message = format!("there is no removed worktree `{name}` to bring back");
+        let help = instead(repository, name, all)?;
+        return Err(UndoRefusal::new("nothing", message, help).into());
     };
-    let stamp = one
-        .removal
-        .as_ref()
-        .and_then(|removal| removal.trash.clone());
+    let stamp = one.removal.as_ref().and_then(|one| one.trash.clone());
     let (Some(removal), Some(stamp)) = (one.removal.clone(), stamp) else {
-        let Some(commits) = &one.commits else {
-            return Err(UndoRefusal::Nothing {
-                name: text,
-                others: Vec::new(),
-                kept: Vec::new(),
-            }
-            .into());
-        };
-        let objects = repository.objects()?;
-        let (reference, commit) = commits.clone();
-        return Err(if trash::is_of_version_0_1(&objects, &commit)? {
-            UndoRefusal::OldVersion {
-                name: text,
-                reference,
-            }
-        } else {
-            let branch = format!("agentwt/{name}");
-            UndoRefusal::OnlyCommits {
-                name: text,
-                branch,
-                reference,
-            }
-        }
-        .into());
+        let message = format!("of the removed worktree `{name}` only commits are kept");
+        let help = format!(
+            "to have them on a branch again: git branch agentwt/{name} {}",
+            one.shown()
+        );
+        return Err(UndoRefusal::new("only_commits", message, help).into());
     };
     let Some(known) = trash::load(repository, one)? else {
+        let message =
+            format!("cannot bring `{name}` back: its `add` was killed, so only its files are kept");
         let path = one.path.clone().unwrap_or_else(|| one.shown().into());
-        return Err(UndoRefusal::Incomplete { name: text, path }.into());
+        let help = format!("take what you need from {path}");
+        return Err(UndoRefusal::new("incomplete", message, help).into());
     };
     Ok(Returning {
         one: one.clone(),
         known,
         removal,
         stamp,
+        is_interrupted: false,
     })
 }
 
-/// The refs in which commits of a removed clone were kept.
-fn commits_of_clone(
-    repository: &Repository,
-    name: &WorktreeName,
-) -> Result<Vec<String>, WorktreeError> {
+/// What there is instead of a removed worktree: commits of a removed clone, or others.
+fn instead(repository: &Repository, name: &WorktreeName, all: &[Trashed]) -> Result<String, Error> {
     let incoming = format!("refs/agentwt/incoming/{name}");
     let kept = format!("refs/agentwt/kept/{name}/");
-    let found = repository.git.for_each_ref(&[&incoming, &kept])?;
-    Ok(found.into_iter().map(|one| one.name.to_string()).collect())
+    let kept = repository.git.for_each_ref(&[&incoming, &kept])?;
+    let kept: Vec<String> = kept.into_iter().map(|one| one.name.to_string()).collect();
+    let mut others: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
+    others.dedup();
+    Ok(if !kept.is_empty() {
+        format!(
+            "commits of this name were kept; to have them on a branch: git branch <new> <ref>, of {}",
+            kept.join(", ")
+        )
+    } else if others.is_empty() {
+        "nothing was removed with `git agentwt remove --force`, or it has expired".to_owned()
+    } else {
+        format!("there are: {}", others.join(", "))
+    })
 }
 
-fn read_facts(
-    repository: &Repository,
-    returning: &Returning,
-    is_interrupted: bool,
-) -> Result<UndoFacts, Error> {
+fn read_facts(repository: &Repository, returning: &Returning) -> Result<UndoFacts, Error> {
     let (record, stamp) = (&returning.known.record, &returning.stamp);
     let path = repository.worktree_path(&record.name);
     let mut wanted: Vec<(String, Option<CommitId>)> = Vec::new();
-    if record.strategy == crate::config::Strategy::Worktree {
+    if record.strategy == Strategy::Worktree {
         let on = stamp.on.clone().filter(|on| on.starts_with("refs/heads/"));
         wanted.extend(on.map(|on| (on, stamp.head.clone())));
         let own = record.branch.full_ref();
@@ -269,11 +319,12 @@ fn read_facts(
             was,
         });
     }
+    let is_new = !returning.is_interrupted;
     let stands = files::exists(&path) && !(files::is_directory(&path) && files::is_empty(&path));
     Ok(UndoFacts {
-        name: record.name.to_string(),
-        recorded: !is_interrupted && files::exists(&repository.record_dir(&record.name)),
-        taken: !is_interrupted && stands,
+        name: record.name.clone(),
+        recorded: is_new && files::exists(&repository.record_dir(&record.name)),
+        taken: is_new && stands,
         path,
         branches,
     })
@@ -281,21 +332,27 @@ fn read_facts(
 
 /// Decides: the branches that are created, by their full names.
 fn plan(facts: &UndoFacts) -> Result<Vec<(String, CommitId)>, UndoRefusal> {
-    let name = facts.name.clone();
+    let (name, path) = (&facts.name, &facts.path);
+    let refused = |code, why: String, help: String| {
+        let message = format!("cannot bring `{name}` back: {why}");
+        Err(UndoRefusal::new(code, message, help))
+    };
     if facts.recorded {
-        return Err(UndoRefusal::Exists { name });
+        let help = format!("remove that one first: git agentwt remove {name}");
+        return refused("exists", "a worktree of this name is there".into(), help);
     }
     if facts.taken {
-        let path = facts.path.clone();
-        return Err(UndoRefusal::PathTaken { name, path });
+        let help = format!("move it away: mv {path} <elsewhere>");
+        return refused("path_taken", format!("{path} is there"), help);
     }
     let mut make = Vec::new();
     for branch in &facts.branches {
         let short = branch.name.strip_prefix("refs/heads/");
-        let short = short.unwrap_or(&branch.name).to_owned();
+        let short = short.unwrap_or(&branch.name);
         if let Some(path) = &branch.held {
-            let (branch, path) = (short, path.clone());
-            return Err(UndoRefusal::BranchHeld { name, branch, path });
+            let why = format!("the branch `{short}` is checked out at {path}");
+            let help = format!("switch that worktree away from it: git -C {path} switch <branch>");
+            return refused("branch_held", why, help);
         }
         match (&branch.now, &branch.was) {
             (None, None) => {}
@@ -303,12 +360,10 @@ fn plan(facts: &UndoFacts) -> Result<Vec<(String, CommitId)>, UndoRefusal> {
             (Some(now), Some(was)) if now == was => {}
             (Some(now), was) => {
                 let was = was.as_ref().map_or("no commit", CommitId::short);
-                return Err(UndoRefusal::BranchMoved {
-                    name,
-                    branch: short,
-                    now: now.short().to_owned(),
-                    was: was.to_owned(),
-                });
+                let now = now.short();
+                let why = format!("the branch `{short}` is at {now}, and was at {was}");
+                let help = format!("rename that branch first: git branch -m {short} <new>");
+                return refused("branch_moved", why, help);
             }
         }
     }
@@ -326,8 +381,7 @@ fn apply(
     // the removal ended the work of the owner and released the claim
     known.record.owner = None;
     known.record.claim = None;
-    let file = known.dir.join("record.toml");
-    files::write(&file, to_text(&known.record).as_bytes())?;
+    known.write_record(&known.record)?;
     let back = make.iter().try_for_each(|(branch, at)| {
         let reason = "agentwt remove: undo";
         Ok(repository.git.update_ref(branch, at, None, reason)?)
@@ -352,7 +406,7 @@ mod tests {
 
     fn facts() -> UndoFacts {
         UndoFacts {
-            name: "task".into(),
+            name: WorktreeName::parse("task").expect("a name"),
             path: "/r/.agentwt/worktrees/task".into(),
             recorded: false,
             taken: false,

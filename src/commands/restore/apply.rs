@@ -15,9 +15,8 @@ use crate::answer::count;
 use crate::answer::shapes::{PathField, SavedField};
 use crate::commands::Session;
 use crate::disk::copy::{Item, Source};
+use crate::disk::entries::{self, Content, standing};
 use crate::disk::mode::{DirectoryModes, Doing};
-use crate::disk::put::{self, Content};
-use crate::disk::standing::standing;
 use crate::disk::{DiskError, files};
 use crate::entry::{Entry, Mode};
 use crate::error::Error;
@@ -240,7 +239,7 @@ fn directory_modes(
 
 /// Makes a directory that may be there already.
 fn put_directory(known: &Worktree, path: &RepoPath, mode: u32) -> Result<(), DiskError> {
-    match put::put_entry(&known.record.path, path, &Content::Directory, Some(mode)) {
+    match entries::put_entry(&known.record.path, path, &Content::Directory, Some(mode)) {
         Err(error) if error.source.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         done => done,
     }
@@ -298,9 +297,9 @@ impl Restoring<'_> {
             }
             if one.from_source() {
                 // the directory that it is in has its own permissions
-                put::remove_alone(root, &one.path)?;
+                entries::remove_alone(root, &one.path)?;
             } else {
-                put::remove_entry(root, &one.path)?;
+                entries::remove_entry(root, &one.path)?;
             }
         }
         let wanted = pairs.into_iter().map(|(one, _)| one);
@@ -316,7 +315,7 @@ impl Restoring<'_> {
         git.read_tree(self.head.as_str())?;
         git.update_index_info(&index_lines(self.repository, &self.targets()))?;
         for one in &wanted {
-            put::make_way(root, &one.path)?;
+            entries::make_way(root, &one.path)?;
         }
         // attributes that were removed are read from the index
         git.checkout_index(&nul_ended(wanted.iter().map(|one| &one.path)))?;
@@ -447,11 +446,11 @@ fn write_saved(
     for file in known.placed()?.files().iter().rev() {
         if file.kind == PlacedKind::Directory && is_below(&file.path) {
             // one with something in it goes once that has gone, or a later step says why not
-            let _ = put::remove_alone(root, &file.path);
+            let _ = entries::remove_alone(root, &file.path);
         }
     }
     for saved in paths.iter().rev() {
-        put::remove_entry(root, &saved.path)?;
+        entries::remove_entry(root, &saved.path)?;
     }
     for (path, mode) in &saved.directories {
         let is_at = |saved: &&SavedPath| saved.path == *path || saved.path.is_below(path.as_bstr());
@@ -469,7 +468,7 @@ fn write_saved(
             Mode::Link => Content::Link(objects.blob(&id)?),
             _ => continue,
         };
-        put::put_entry(root, &saved.path, &content, saved.permissions)?;
+        entries::put_entry(root, &saved.path, &content, saved.permissions)?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::{CleanedFiles, Run, StayedFile, SyncedWorktree, is_config};
 use crate::answer::shapes::{PathField, SavedField, paths};
 use crate::disk::copy::{Item, Source, Staged, Staging, remove_placed, settle, stage};
 use crate::disk::drift::drift;
-use crate::disk::standing::standing;
+use crate::disk::entries::standing;
 use crate::disk::{DiskError, files};
 use crate::error::Error;
 use crate::git::index::read_paths;

@@ -54,22 +54,20 @@ impl World {
     }
 }
 
+const GONE: Option<Vec<String>> = Some(Vec::new());
 const OUT: &str = "out out/deep out/deep/f";
 
 #[test]
 fn a_worktree_is_moved_and_then_deleted_with_the_bin() {
     let world = World::new();
-    assert_eq!(world.bin().put("task").expect("it moves"), Put::Moved);
+    world.bin().put("task").expect("it moves");
     assert!(!world.worktrees().join("task").exists());
     assert!(world.worktrees().join(DELETED).exists());
-    let left = world.bin().empty(Patience::Endless).expect("it is emptied");
-    assert_eq!(left, Emptied::Gone);
+    let left = world.bin().empty(None).expect("it is emptied");
+    assert_eq!(left, GONE);
     assert_eq!(world.all(), format!(".agentwt .agentwt/worktrees {OUT}"));
-    assert_eq!(world.bin().put("task").expect("nothing"), Put::Nothing);
-    assert_eq!(
-        world.bin().empty(Patience::Endless).expect("nothing"),
-        Emptied::Gone
-    );
+    world.bin().put("task").expect("nothing");
+    assert_eq!(world.bin().empty(None).expect("nothing"), GONE);
 }
 
 #[test]
@@ -79,9 +77,9 @@ fn links_are_unlinked_and_never_followed() {
     symlink(world.root.join("out"), task.join("link")).expect("a link");
     symlink("../../../../out", task.join("src/near")).expect("a link");
     world.bin().put("task").expect("it moves");
-    world.bin().empty(Patience::Endless).expect("it is emptied");
+    world.bin().empty(None).expect("it is emptied");
     symlink(world.root.join("out"), world.worktrees().join("other")).expect("a link");
-    assert_eq!(world.bin().put("other").expect("unlinked"), Put::Unlinked);
+    world.bin().put("other").expect("unlinked");
     assert_eq!(world.all(), format!(".agentwt .agentwt/worktrees {OUT}"));
 }
 
@@ -92,10 +90,7 @@ fn a_bin_or_a_parent_that_is_a_link_is_refused() {
     let refused = |error: DiskError| error.to_string();
     let said = refused(world.bin().put("task").expect_err("it is a link"));
     assert!(said.contains("it is a link or not a directory"), "{said}");
-    world
-        .bin()
-        .empty(Patience::Endless)
-        .expect_err("it is a link");
+    world.bin().empty(None).expect_err("it is a link");
     let elsewhere = world.root.join("elsewhere");
     std::fs::rename(world.root.join(".agentwt"), &elsewhere).expect("it moves");
     symlink(&elsewhere, world.root.join(".agentwt")).expect("a link");
@@ -113,9 +108,9 @@ fn closed_directories_are_opened() {
         let mode = std::fs::Permissions::from_mode(mode);
         std::fs::set_permissions(task.join(path), mode).expect("a directory");
     }
-    assert_eq!(world.bin().put("task").expect("it moves"), Put::Moved);
-    let left = world.bin().empty(Patience::Endless).expect("it is emptied");
-    assert_eq!(left, Emptied::Gone);
+    world.bin().put("task").expect("it moves");
+    let left = world.bin().empty(None).expect("it is emptied");
+    assert_eq!(left, GONE);
 }
 
 #[test]
@@ -129,8 +124,8 @@ fn a_tree_of_any_depth_is_deleted() {
         at = openat(&at, "deeper", DIRECTORY, Mode::empty()).expect("it opens");
     }
     bin.put("task").expect("it moves");
-    let left = bin.empty(Patience::Endless).expect("it is emptied");
-    assert_eq!(left, Emptied::Gone);
+    let left = bin.empty(None).expect("it is emptied");
+    assert_eq!(left, GONE);
 }
 
 #[test]
@@ -138,8 +133,8 @@ fn whoever_has_no_time_leaves_the_rest() {
     let world = World::new();
     world.bin().put("task").expect("it moves");
     let before = world.all();
-    let left = world.bin().empty(Patience::Until(Instant::now()));
-    assert_eq!(left.expect("it is looked at"), Emptied::Working);
+    let left = world.bin().empty(Some(Instant::now()));
+    assert_eq!(left.expect("it is looked at"), None);
     assert_eq!(world.all(), before);
 }
 
@@ -153,17 +148,18 @@ fn one_empties_at_a_time() {
         .expect("it opens")
         .expect("it is there");
     flock(&held, FlockOperation::LockExclusive).expect("a lock");
-    let soon = Patience::Until(Instant::now() + Duration::from_secs(60));
+    let soon = Some(Instant::now() + Duration::from_secs(60));
     let left = world.bin().empty(soon).expect("it is looked at");
-    assert_eq!(left, Emptied::Working);
+    assert_eq!(left, None);
     drop(held);
     let left = world.bin().empty(soon).expect("it is emptied");
-    assert_eq!(left, Emptied::Gone);
+    assert_eq!(left, GONE);
 }
 
 #[test]
 fn what_is_deleted_in_place_is_gone_without_a_bin() {
     let world = World::new();
-    world.bin().delete_in_place("task").expect("it is deleted");
+    let left = world.bin().delete("task", None).expect("it is deleted");
+    assert_eq!(left, GONE);
     assert_eq!(world.all(), format!(".agentwt .agentwt/worktrees {OUT}"));
 }

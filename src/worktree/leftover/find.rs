@@ -4,29 +4,31 @@ use std::collections::BTreeSet;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::entries::{entries, entry_of, git_locks};
+use super::incomplete::has_work;
 use super::{
-    Leftover, LeftoverKind, NameFacts, NameState, OLD, Remedy, Standing, age, ago, judge_entry,
+    Leftover, LeftoverKind, LockFacts, OLD, Standing, age, ago, judge_claim, judge_entry,
     judge_lock, judge_name, stranger,
 };
 use crate::disk::files;
 use crate::disk::lock::{LockFile, LockOf};
+use crate::disk::locked_file::lock_files;
 use crate::disk::trash_bin::{DELETED, KEPT};
+use crate::error::Error;
 use crate::git::scratch::SCRATCH;
 use crate::name::WorktreeName;
-use crate::worktree::WorktreeFault;
+use crate::process;
 use crate::worktree::repository::WORKTREES;
 use crate::worktree::trash::{self, begun};
-use crate::worktree::{Intent, MadeBy};
-use crate::worktree::{RecordState, names};
-use crate::worktree::{Repository, Worktree, WorktreeError};
+use crate::worktree::unfinished::read_gitdir;
+use crate::worktree::{Intent, MadeBy, RecordState, Repository, Worktree, WorktreeFault, names};
 
 /// What the directories begin with in which files wait to be moved in.
 const COPIES: [&str; 2] = [".placing-", ".cloning-"];
-/// Files of a record that exist only while a command runs.
-const PASSING: [&str; 2] = ["rescue-index", "restore-index"];
+/// What files of a killed process of ours begin with; the last two are those of version 0.1.
+const WRITTEN: [&str; 3] = [files::TEMPORARY, "rescue-index", "restore-index"];
 
 /// Holds what is left over of one name.
+#[derive(Default)]
 pub struct NameLeftovers {
     /// All of it.
     pub all: Vec<Leftover>,
@@ -42,18 +44,15 @@ pub struct NameLeftovers {
 ///
 /// # Errors
 /// Fails when a directory cannot be read.
-pub fn all_names(repository: &Repository) -> Result<BTreeSet<WorktreeName>, WorktreeError> {
+pub fn all_names(repository: &Repository) -> Result<BTreeSet<WorktreeName>, Error> {
     let mut all: BTreeSet<WorktreeName> = names(repository)?.into_iter().collect();
     let mut found = files::names(&repository.root.join(WORKTREES))?;
     let in_root = files::names(&repository.root)?.into_iter();
     found.extend(in_root.filter(|name| name.starts_with(COPIES[0])));
     let claims = files::names(&claims(repository))?.into_iter();
     found.extend(claims.filter_map(|name| Some(name.strip_suffix(".toml")?.to_owned())));
-    all.extend(
-        found
-            .iter()
-            .filter_map(|name| WorktreeName::parse(bare(name)).ok()),
-    );
+    let parsed = found.iter().map(|name| WorktreeName::parse(bare(name)));
+    all.extend(parsed.filter_map(Result::ok));
     Ok(all)
 }
 
@@ -72,117 +71,87 @@ pub fn of_name(
     repository: &Repository,
     name: &WorktreeName,
     now: i64,
-) -> Result<NameLeftovers, WorktreeError> {
-    let path = repository.worktree_path(name);
-    let (mut intent, mut known) = (None, None);
-    let recorded = match RecordState::read(repository, name) {
-        Ok(RecordState::Missing) if files::exists(&repository.record_dir(name)) => NameState::Empty,
-        Ok(RecordState::Missing) => NameState::Nothing,
-        Ok(RecordState::Incomplete(found)) => {
-            intent = Some(*found);
-            NameState::Incomplete
+) -> Result<NameLeftovers, Error> {
+    let (dir, path) = (repository.record_dir(name), repository.worktree_path(name));
+    let mut found = NameLeftovers::default();
+    let of_name = |kind, why: &str| Leftover::new(kind, name.as_str(), why).going();
+    let mut damage = files::exists(&dir).then(|| "there is no record in it".to_owned());
+    match RecordState::read(repository, name) {
+        Ok(RecordState::Missing) => {}
+        Ok(RecordState::Incomplete(intent)) => {
+            let kind = LeftoverKind::Incomplete;
+            found.all.push(of_name(kind, "`add` was killed"));
+            found.intent = Some(*intent);
         }
-        Ok(RecordState::Complete(found)) => {
-            let recorded = whole(&found);
-            known = Some(*found);
-            recorded
+        Ok(RecordState::Complete(known)) => {
+            let record = &known.record;
+            let is_git = record.made_by == MadeBy::Git;
+            if begun(&known).is_some() {
+                let why = "its removal was interrupted";
+                found.all.push(of_name(LeftoverKind::Worktree, why));
+            } else if files::exists(&record.path) {
+                found.is_there = true;
+            } else if is_git && !files::exists(&record.admin_dir) {
+                let why = "git has no such worktree any more";
+                found.all.push(of_name(LeftoverKind::Record, why).at(&dir));
+            } else {
+                let why = "its directory is gone";
+                found.all.push(of_name(LeftoverKind::Worktree, why));
+            }
+            found.known = Some(*known);
         }
         Err(error) if matches!(error.find(), Some(WorktreeFault::Damaged { .. })) => {
-            NameState::Damaged(error.to_string())
+            damage = Some(error.to_string());
         }
         Err(other) => return Err(other),
-    };
-    let claim = files::modified(&claims(repository).join(format!("{name}.toml")));
-    let facts = NameFacts {
-        name: name.to_string(),
-        copies: copies(repository, name, &recorded),
-        standing: standing(repository, &path),
-        entry: entry_of(repository, &path)?.is_some(),
-        claim: claim.map(|at| age(now, at)),
-        recorded,
-    };
-    let mut all = judge_name(&facts);
-    all.extend(passing(repository, name)?);
-    Ok(NameLeftovers {
-        all,
-        intent,
-        known,
-        is_there: facts.recorded == NameState::There,
-    })
-}
-
-/// Files of a record that only a running command has: its lock is ours.
-fn passing(repository: &Repository, name: &WorktreeName) -> Result<Vec<Leftover>, WorktreeError> {
-    let dir = repository.record_dir(name);
-    let names = files::names(&dir)?.into_iter();
-    let names = names.filter(|file| PASSING.iter().any(|start| file.starts_with(start)));
-    let line = |file: String| {
-        let what = format!("@git/agentwt/worktrees/{name}/{file}");
-        let why = "the process that wrote it was killed";
-        let line = Leftover::new(LeftoverKind::Temporary, what, why).at(dir.join(file));
-        line.cleared_by(Remedy::Unlink)
-    };
-    Ok(names.map(line).collect())
-}
-
-fn whole(known: &Worktree) -> NameState {
-    let record = &known.record;
-    let is_there = files::exists(&record.path);
-    if begun(known).is_some() {
-        return NameState::Begun;
     }
-    match record.made_by {
-        _ if is_there => NameState::There,
-        MadeBy::Git if !files::exists(&record.admin_dir) => NameState::Forgotten,
-        MadeBy::Git | MadeBy::Add => NameState::Gone,
-    }
-}
-
-fn standing(repository: &Repository, path: &Utf8Path) -> Standing {
-    let is_link = files::canonical(path).is_ok_and(|real| real != *path);
-    if !files::exists(path) {
-        Standing::Nothing
-    } else if is_link || !files::is_directory(path) {
-        Standing::Other
-    } else if files::is_empty(path) {
-        Standing::Empty
-    } else if is_worktree(repository, path) {
-        Standing::Worktree
-    } else if files::is_directory(&path.join(".git/agentwt")) {
-        Standing::Clone
-    } else {
-        Standing::Other
-    }
-}
-
-/// Whether a private git directory of this repository belongs to a directory.
-fn is_worktree(repository: &Repository, path: &Utf8Path) -> bool {
-    let text = files::read(&path.join(".git"))
-        .ok()
-        .flatten()
-        .unwrap_or_default();
-    let text = String::from_utf8_lossy(&text).into_owned();
-    let admin = text
-        .strip_prefix("gitdir: ")
-        .map(|dir| path.join(dir.trim_end()));
-    let admins = repository.common_dir.join("worktrees");
-    admin.is_some_and(|admin| admin.starts_with(admins) && files::is_directory(&admin))
-}
-
-/// Among the worktrees; and in the root, where only a record says that it is ours.
-fn copies(repository: &Repository, name: &WorktreeName, recorded: &NameState) -> Vec<String> {
-    let mut all: Vec<String> = COPIES
+    let mut copies: Vec<String> = COPIES
         .iter()
         .map(|start| format!("{WORKTREES}/{start}{name}"))
         .collect();
-    if !matches!(
-        recorded,
-        NameState::Nothing | NameState::Empty | NameState::Damaged(_)
-    ) {
-        all.push(format!("{}{name}", COPIES[0]));
+    if found.intent.is_some() || found.known.is_some() {
+        // in the root only a record says that it is ours
+        copies.push(format!("{}{name}", COPIES[0]));
+    } else {
+        let entry = entry_of(repository, &path)?.is_some();
+        let (name, stands) = (name.as_str(), standing(&path, entry));
+        let unrecorded = judge_name(name, stands, entry, damage.as_deref());
+        found.all.extend(unrecorded.map(|one| {
+            let at = match one.kind {
+                LeftoverKind::Record => &dir,
+                _ => &path,
+            };
+            one.at(at)
+        }));
+        let claim = claims(repository).join(format!("{name}.toml"));
+        let written = files::modified(&claim).filter(|_| damage.is_none());
+        let line = written.map(|at| judge_claim(name, age(now, at)).at(claim));
+        found.all.extend(line);
     }
-    all.retain(|path| files::exists(&repository.root.join(path)));
-    all
+    for copy in copies {
+        let path = repository.root.join(&copy);
+        if files::exists(&path) {
+            let why = "the process that copied into it was killed";
+            let line = Leftover::new(LeftoverKind::Copies, copy, why);
+            found.all.push(line.at(path).going());
+        }
+    }
+    Ok(found)
+}
+
+fn standing(path: &Utf8Path, entry: bool) -> Standing {
+    let is_reached = files::canonical(path).is_ok_and(|real| real == *path);
+    if !files::exists(path) {
+        Standing::Nothing
+    } else if !is_reached || !files::is_directory(path) {
+        Standing::Other
+    } else if files::is_empty(path) {
+        Standing::Empty
+    } else if entry {
+        Standing::Worktree
+    } else {
+        Standing::Other
+    }
 }
 
 fn claims(repository: &Repository) -> Utf8PathBuf {
@@ -193,15 +162,13 @@ fn claims(repository: &Repository) -> Utf8PathBuf {
 ///
 /// # Errors
 /// Fails when their directory cannot be read.
-pub fn dead_locks(repository: &Repository) -> Result<Vec<LockFile>, WorktreeError> {
+pub fn dead_locks(repository: &Repository) -> Result<Vec<LockFile>, Error> {
     let locks = repository.common_dir.join("agentwt/locks");
     let claims = claims(repository);
     let mut paths = vec![repository.shared_lock().path];
     paths.extend(files::names(&locks)?.iter().map(|name| locks.join(name)));
-    let of_claims = files::names(&claims)?;
-    let of_claims = of_claims
-        .iter()
-        .filter(|name| Utf8Path::new(name).extension() == Some("lock"));
+    let of_claims = files::names(&claims)?.into_iter();
+    let of_claims = of_claims.filter(|name| Utf8Path::new(name).extension() == Some("lock"));
     paths.extend(of_claims.map(|name| claims.join(name)));
     let lock = |path: Utf8PathBuf| LockFile {
         of: LockOf::Name(path.file_name().unwrap_or_default().to_owned()),
@@ -217,18 +184,25 @@ pub fn dead_locks(repository: &Repository) -> Result<Vec<LockFile>, WorktreeErro
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn shared(repository: &Repository, now: i64) -> Result<Vec<Leftover>, WorktreeError> {
-    let mut all = strangers(repository)?;
-    all.extend(entries(repository, now)?.iter().map(judge_entry));
-    let known = known(repository)?;
-    all.extend(git_locks(repository, &known)?.iter().map(judge_lock));
+pub fn shared(repository: &Repository, now: i64) -> Result<Vec<Leftover>, Error> {
+    let in_trash = trash::list(repository)?;
+    let mut all = strangers(repository, &in_trash)?;
+    all.extend(entries(repository, now)?);
+    all.extend(git_locks(repository)?);
     all.extend(temporaries(repository, now)?);
-    all.extend(expired(repository, now)?);
+    if !in_trash.is_empty() {
+        let moment = trash::expiry(repository)?;
+        all.extend(in_trash.iter().filter_map(|one| {
+            let removed = one.removed().filter(|removed| *removed <= moment)?;
+            let why = format!("it was removed {} ago", ago(age(now, removed)));
+            Some(Leftover::new(LeftoverKind::Trash, one.shown(), why).going())
+        }));
+    }
     Ok(all)
 }
 
 /// What stands among the worktrees or in the trash, and nothing of ours can be.
-fn strangers(repository: &Repository) -> Result<Vec<Leftover>, WorktreeError> {
+fn strangers(repository: &Repository, in_trash: &[trash::Trashed]) -> Result<Vec<Leftover>, Error> {
     let is_ours = |name: &str| {
         matches!(name, KEPT | DELETED | ".gitignore") || WorktreeName::parse(bare(name)).is_ok()
     };
@@ -237,21 +211,16 @@ fn strangers(repository: &Repository) -> Result<Vec<Leftover>, WorktreeError> {
         .filter(|name| !is_ours(name))
         .map(|name| format!("{WORKTREES}/{name}"))
         .collect();
+    let mut known = trash::ids_of_live_records(repository);
+    known.extend(in_trash.iter().map(trash::Trashed::id));
     let kept = files::names(&repository.root.join(WORKTREES).join(KEPT))?;
-    if !kept.is_empty() {
-        let known: Vec<String> = trash::list(repository)?
-            .iter()
-            .map(trash::Trashed::id)
-            .collect();
-        let of_live = |id: &String| trash::is_of_live_record(repository, id);
-        let unknown = kept.iter().filter(|id| !known.contains(id) && !of_live(id));
-        found.extend(unknown.map(|id| format!("{WORKTREES}/{KEPT}/{id}")));
-    }
+    let unknown = kept.iter().filter(|id| !known.contains(id));
+    found.extend(unknown.map(|id| format!("{WORKTREES}/{KEPT}/{id}")));
     Ok(found.iter().map(|path| stranger(path)).collect())
 }
 
 /// Files and objects that a killed process of ours was writing, old enough that none can be at it.
-fn temporaries(repository: &Repository, now: i64) -> Result<Vec<Leftover>, WorktreeError> {
+fn temporaries(repository: &Repository, now: i64) -> Result<Vec<Leftover>, Error> {
     let common = &repository.common_dir;
     let mut directories = vec![common.clone(), common.join("info"), claims(repository)];
     let records = names(repository)?;
@@ -261,8 +230,8 @@ fn temporaries(repository: &Repository, now: i64) -> Result<Vec<Leftover>, Workt
     let mut found = Vec::new();
     for directory in directories {
         let names = files::names(&directory)?.into_iter();
-        let names = names.filter(|name| name.starts_with(files::TEMPORARY));
-        found.extend(names.map(|name| directory.join(name)));
+        let is_ours = |name: &String| WRITTEN.iter().any(|start| name.starts_with(start));
+        found.extend(names.filter(is_ours).map(|name| directory.join(name)));
     }
     // git calls its own ones `tmp_obj_…`, and deletes them
     let objects = common.join("objects");
@@ -280,35 +249,130 @@ fn temporaries(repository: &Repository, now: i64) -> Result<Vec<Leftover>, Workt
         let inside = path.strip_prefix(common);
         let what = inside.map_or_else(|_| path.to_string(), |inside| format!("@git/{inside}"));
         let why = format!("the process that wrote it was killed {} ago", ago(since));
-        let line = Leftover::new(LeftoverKind::Temporary, what, why).at(path);
-        Some(line.cleared_by(Remedy::Delete))
+        Some(
+            Leftover::new(LeftoverKind::Temporary, what, why)
+                .at(path)
+                .going(),
+        )
     };
     Ok(found.into_iter().filter_map(line).collect())
 }
 
-/// What was removed longer ago than it is kept.
-fn expired(repository: &Repository, now: i64) -> Result<Vec<Leftover>, WorktreeError> {
-    let all = trash::list(repository)?;
-    if all.is_empty() {
-        return Ok(Vec::new());
-    }
-    let moment = trash::expiry(repository)?;
-    let line = |one: &trash::Trashed| {
-        let removed = one.removed.filter(|removed| *removed <= moment)?;
-        let why = format!("it was removed {} ago", ago(age(now, removed)));
-        let line = Leftover::new(LeftoverKind::Trash, one.shown(), why);
-        Some(line.cleared_by(Remedy::Unlink))
-    };
-    Ok(all.iter().filter_map(line).collect())
+/// Returns the private git directory that belongs to a worktree's directory, there or not.
+pub(crate) fn entry_of(
+    repository: &Repository,
+    path: &Utf8Path,
+) -> Result<Option<Utf8PathBuf>, Error> {
+    let all = repository.common_dir.join("worktrees");
+    let mut entries = files::names(&all)?.into_iter().map(|id| all.join(id));
+    Ok(entries.find(|admin| worktree_of(admin).is_some_and(|worktree| worktree == *path)))
 }
 
-/// All worktrees with a whole record.
-fn known(repository: &Repository) -> Result<Vec<Worktree>, WorktreeError> {
-    let mut all = Vec::new();
+/// The directory of the worktree that a private git directory belongs to.
+pub(crate) fn worktree_of(admin: &Utf8Path) -> Option<Utf8PathBuf> {
+    Some(read_gitdir(admin)?.parent()?.to_owned())
+}
+
+/// Looks at the private git directories that lead nowhere (gitrepository-layout(5),
+/// `worktrees/<id>/`). What a name accounts for is left to it.
+fn entries(repository: &Repository, now: i64) -> Result<Vec<Leftover>, Error> {
+    let all = repository.common_dir.join("worktrees");
+    let mut found = Vec::new();
+    for id in files::names(&all)? {
+        let admin = all.join(id);
+        let worktree = worktree_of(&admin);
+        // the name of ours that it is for, as far as its path tells
+        let below = worktree.as_deref().and_then(|worktree| {
+            let path = worktree.strip_prefix(repository.root.join(WORKTREES));
+            WorktreeName::parse(path.ok()?.as_str()).ok()
+        });
+        let is_recorded = |name: &WorktreeName| files::exists(&repository.record_dir(name));
+        if below.as_ref().is_some_and(is_recorded) {
+            continue;
+        }
+        let locked = files::read(&admin.join("locked"))?;
+        let lock = locked.as_ref().map(|why| why.trim_ascii());
+        let is_initializing = lock == Some(b"initializing");
+        let is_absent = |path: &Utf8PathBuf| !files::exists(&path.join(".git"));
+        let (why, by_git) = match &worktree {
+            _ if is_initializing => (
+                "`git worktree add` was killed".to_owned(),
+                format!("if no git runs here: rm {admin}/locked && git worktree prune"),
+            ),
+            None => ("it names no worktree".into(), "git worktree prune".into()),
+            // a locked one is away on purpose (git-worktree(1), `lock`)
+            Some(path) if lock.is_none() && is_absent(path) => (
+                format!("{path} is not there"),
+                format!(
+                    "git worktree prune; or if it was moved: git worktree repair <its new path> ({admin})"
+                ),
+            ),
+            Some(_) => continue,
+        };
+        // no git is at it any more
+        let is_old = || files::modified(&admin).is_some_and(|at| age(now, at) >= OLD);
+        let is_over = !is_initializing || worktree.as_ref().is_some_and(is_absent) && is_old();
+        let ours = is_over && (below.is_some() || files::is_directory(&admin.join("agentwt")));
+        // nothing is in a new one before there is an index
+        let is_new = is_initializing && !files::exists(&admin.join("index"));
+        let work = || {
+            if is_new {
+                Some(false)
+            } else {
+                has_work(repository, &admin).ok()
+            }
+        };
+        let work = ours.then(work).flatten();
+        found.push(judge_entry(admin.as_str(), &why, by_git, ours, work));
+    }
+    Ok(found)
+}
+
+/// Looks at git's lock files.
+fn git_locks(repository: &Repository) -> Result<Vec<Leftover>, Error> {
+    let common = &repository.common_dir;
+    let mut known = Vec::new();
     for name in names(repository)? {
-        if let Ok(RecordState::Complete(known)) = RecordState::read(repository, &name) {
-            all.push(*known);
+        if let Ok(RecordState::Complete(one)) = RecordState::read(repository, &name) {
+            known.push(*one);
         }
     }
-    Ok(all)
+    let mut found = lock_files(common, false);
+    found.extend(lock_files(&common.join("refs"), true));
+    for id in files::names(&common.join("worktrees"))? {
+        found.extend(lock_files(&common.join("worktrees").join(id), false));
+    }
+    for known in known.iter().filter(|known| known.has_own_repository()) {
+        let own = known.record.path.join(".git");
+        found.extend(lock_files(&own, false));
+        found.extend(lock_files(&own.join("refs"), true));
+    }
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    let in_root = process::count_in("git", &repository.root);
+    let gits = in_root.zip(process::count_in("git", common));
+    let gits = gits.map(|(root, common)| root.max(common));
+    let paths: Vec<&Utf8Path> = found.iter().map(|(path, _)| path.as_path()).collect();
+    let open = process::open_of(&paths);
+    let lock = |(path, age): &(Utf8PathBuf, u64)| {
+        judge_lock(&LockFacts {
+            path: path.clone(),
+            age: *age,
+            ours: is_ours(repository, &known, path),
+            gits,
+            open: open.as_ref().map(|open| open.contains(path.as_path())),
+        })
+    };
+    Ok(found.iter().map(lock).collect())
+}
+
+/// Whether a lock is for one of our worktrees, its branch, or a ref of ours alone.
+fn is_ours(repository: &Repository, known: &[Worktree], path: &Utf8Path) -> bool {
+    let common = &repository.common_dir;
+    let is_of = |known: &Worktree| {
+        let branch = format!("{}.lock", known.record.branch.full_ref());
+        path.starts_with(&known.record.admin_dir) || *path == common.join(branch)
+    };
+    path.starts_with(common.join("refs/agentwt")) || known.iter().any(is_of)
 }

@@ -1,4 +1,5 @@
-//! Tells whether an incomplete worktree holds work: what neither a checkout nor a copy has written.
+//! Tells whether what no record accounts for holds work: an incomplete worktree something that
+//! neither a checkout nor a copy has written, a private git directory something that is nowhere else.
 //!
 //! A killed `add` has neither a record nor, maybe, an index, so the files are compared with the base
 //! and with the main worktree. A file that was being written when `add` was killed is the beginning
@@ -11,15 +12,81 @@ use std::path::Path;
 use bstr::ByteSlice;
 use camino::Utf8Path;
 
-use super::entries::has_work;
 use crate::client::{BEGIN, END};
 use crate::config::Strategy;
 use crate::disk::files::{self, Opened, TEMPORARY};
 use crate::entry::{Entry, Mode};
+use crate::error::Error;
+use crate::git::GitMode;
+use crate::git::index::{Stage, read_index};
 use crate::git::objects::Objects;
+use crate::git::refs::ReflogEntry;
+use crate::name::CommitId;
 use crate::path::RepoPath;
-use crate::worktree::removal::facts::Around;
-use crate::worktree::{Intent, Repository, WorktreeError};
+use crate::truth::heads::reflog_file;
+use crate::worktree::private_refs::read_put_aside_in;
+use crate::worktree::removal::facts::{Around, has_own_modules};
+use crate::worktree::{Intent, Repository};
+
+/// What git notes in a private directory while it is at work there.
+const OPERATIONS: [&str; 5] = [
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "rebase-merge",
+    "rebase-apply",
+];
+
+/// Whether a private git directory has something that is nowhere else.
+pub(super) fn has_work(repository: &Repository, admin: &Utf8Path) -> Result<bool, Error> {
+    let git = repository.git.on(admin, None).with_mode(GitMode::Hardened);
+    let has = |name: &&str| files::exists(&admin.join(name));
+    if OPERATIONS.iter().any(has) || has_own_modules(admin)? {
+        return Ok(true);
+    }
+    let head = git.rev_parse_commit("HEAD")?;
+    let reflog = match &head {
+        Some(_) => git.reflog("HEAD")?,
+        None => reflog_file(admin)?,
+    };
+    if reflog.iter().any(ReflogEntry::left_a_detached_head) {
+        return Ok(true);
+    }
+    let mut alone = read_put_aside_in(&git, admin)?;
+    alone.extend(match &head {
+        Some(_) if git.symbolic_ref_head()?.is_some() => None,
+        Some(head) => Some(head.clone()),
+        None => reflog.first().map(|newest| newest.id.clone()),
+    });
+    let around = Around::read(repository)?;
+    for commit in &alone {
+        if !around.nowhere(repository, commit)?.is_empty() {
+            return Ok(true);
+        }
+    }
+    let index = admin.join("index");
+    if !files::exists(&index) {
+        return Ok(false);
+    }
+    let committed = match &head {
+        Some(head) => entries_of(&repository.objects()?, head)?,
+        None => BTreeMap::new(),
+    };
+    let index = read_index(&index, repository.format)?;
+    let mut entries = index.iter();
+    let is_committed = index.len() == committed.len()
+        && entries.all(|one| {
+            one.stage == Stage::Normal
+                && !one.intent_to_add
+                && committed.get(&one.path) == Some(&one.entry)
+        });
+    Ok(!is_committed)
+}
+
+fn entries_of(objects: &Objects, commit: &CommitId) -> Result<BTreeMap<RepoPath, Entry>, Error> {
+    let tree = objects.commit(commit)?.tree;
+    Ok(objects.list(&tree)?.into_iter().collect())
+}
 
 /// Whether a killed `add` left a worktree that somebody has worked in. `admin` is the private git
 /// directory, if git has created one.
@@ -30,15 +97,14 @@ pub fn has_incomplete_work(
     repository: &Repository,
     intent: &Intent,
     admin: Option<&Utf8Path>,
-) -> Result<bool, WorktreeError> {
+) -> Result<bool, Error> {
     let own_git_dir = intent.record.path.join(".git");
     let (objects, git_dir) = match intent.record.strategy {
-        Strategy::Worktree => (repository.objects()?, admin),
-        Strategy::Clone if files::is_directory(&own_git_dir) => {
-            let objects = Objects::open(&own_git_dir, repository.format)?;
-            (objects, Some(own_git_dir.as_path()))
-        }
-        Strategy::Clone => (repository.objects()?, None),
+        Strategy::Clone if files::is_directory(&own_git_dir) => (
+            Objects::open(&own_git_dir, repository.format)?,
+            Some(&*own_git_dir),
+        ),
+        Strategy::Worktree | Strategy::Clone => (repository.objects()?, admin),
     };
     let log = git_dir.map(|dir| files::read(&dir.join("logs/HEAD")));
     let log = log.transpose()?.flatten().unwrap_or_default();
@@ -49,9 +115,8 @@ pub fn has_incomplete_work(
     if commits.any(|commit| Some(commit) != first) {
         return Ok(true);
     }
-    if let Some(admin) = admin
-        && files::exists(&admin.join("index"))
-        && has_work(repository, &Around::read(repository)?, admin).unwrap_or(true)
+    if let Some(admin) = admin.filter(|admin| files::exists(&admin.join("index")))
+        && has_work(repository, admin).unwrap_or(true)
     {
         return Ok(true);
     }
@@ -63,15 +128,11 @@ pub fn has_incomplete_work(
         Some(base) => Some(base.clone()),
         None => git.rev_parse_commit(&intent.record.branch.full_ref())?,
     };
-    let mut entries = BTreeMap::new();
-    if let Some(base) = base {
-        let tree = objects.commit(&base)?.tree;
-        entries.extend(objects.list(&tree)?);
-    }
+    let base = base.map(|base| entries_of(&objects, &base)).transpose()?;
     let walk = Expected {
         main: &repository.root,
+        base: base.unwrap_or_default(),
         objects,
-        base: entries,
     };
     walk.differs(intent.record.path.as_std_path(), None)
 }
@@ -84,7 +145,7 @@ struct Expected<'a> {
 
 impl Expected<'_> {
     /// Whether something in a directory is neither of the base nor of the main worktree.
-    fn differs(&self, directory: &Path, parent: Option<&RepoPath>) -> Result<bool, WorktreeError> {
+    fn differs(&self, directory: &Path, parent: Option<&RepoPath>) -> Result<bool, Error> {
         for (name, is_directory) in files::entries(directory)? {
             let file = directory.join(&name);
             let is_ours = name.as_encoded_bytes().starts_with(TEMPORARY.as_bytes());

@@ -1,21 +1,26 @@
 //! Finds what is left over: of killed commands, of git, of worktrees that somebody deleted by hand.
 //! One model for `prune`, which clears it, and for `doctor` and `list`, which show it.
 //!
-//! [`of_name`] finds what a name has, [`shared`] the rest; each [`Leftover`] says what `prune` does
-//! with it ([`Remedy`]) or how the user goes on. What may be work is never cleared. The rules here are
+//! [`of_name`] finds what a name has, [`shared`] the rest; each [`Leftover`] says whether `prune`
+//! clears it ([`clear`]) or how the user goes on. What may be work is never cleared. The rules here are
 //! pure.
 
-mod clear;
-mod entries;
 mod find;
 mod incomplete;
 
-pub use clear::clear;
-pub(crate) use entries::entry_of;
 pub use find::{NameLeftovers, all_names, dead_locks, of_name, shared};
+pub(crate) use find::{entry_of, worktree_of};
 pub use incomplete::has_incomplete_work;
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::disk::files::{self, Lock};
+use crate::disk::mode::make_directories_writable;
+use crate::error::Error;
+use crate::worktree::repository::WORKTREES;
+use crate::worktree::trash;
+use crate::worktree::unfinished::remove_unfinished;
+use crate::worktree::{Intent, Repository, WorktreeFault};
 
 /// Names a kind of leftover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -67,23 +72,6 @@ impl LeftoverKind {
     }
 }
 
-/// Says what `prune` does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remedy {
-    /// Clear what a killed `add` left, as the next `add` does.
-    ClearIncomplete,
-    /// Remove the worktree, if `remove`'s rules allow it.
-    RemoveWorktree,
-    /// Remove the record only.
-    ForgetRecord,
-    /// Remove a directory that is empty.
-    RemoveEmpty,
-    /// Delete a directory of ours with all that is in it.
-    Delete,
-    /// Delete a file of ours.
-    Unlink,
-}
-
 /// Represents one thing that is left over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
@@ -95,8 +83,8 @@ pub struct Leftover {
     pub path: Utf8PathBuf,
     /// Why it is left over, or stays.
     pub why: String,
-    /// What `prune` does; none: it stays.
-    pub remedy: Option<Remedy>,
+    /// Whether `prune` clears it.
+    pub goes: bool,
     /// How the user goes on, where it stays and there is more to do.
     pub help: Option<String>,
 }
@@ -114,7 +102,7 @@ impl Leftover {
             what: what.into(),
             path: Utf8PathBuf::new(),
             why: why.into(),
-            remedy: None,
+            goes: false,
             help: None,
         }
     }
@@ -124,36 +112,15 @@ impl Leftover {
         Self { path, ..self }
     }
 
-    fn cleared_by(self, remedy: Remedy) -> Self {
-        let remedy = Some(remedy);
-        Self { remedy, ..self }
+    fn going(self) -> Self {
+        let goes = true;
+        Self { goes, ..self }
     }
 
     fn with_help(self, help: impl Into<String>) -> Self {
         let help = Some(help.into());
         Self { help, ..self }
     }
-}
-
-/// Says what is recorded of a name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum NameState {
-    /// Nothing.
-    Nothing,
-    /// A directory for a record, without one.
-    Empty,
-    /// An intent: `add` was killed.
-    Incomplete,
-    /// Something that cannot be read, for this reason.
-    Damaged(String),
-    /// A whole record, whose worktree's directory is not there.
-    Gone,
-    /// A whole record of a worktree that plain git made and has removed.
-    Forgotten,
-    /// A whole record of a worktree whose removal has begun.
-    Begun,
-    /// A whole record of a worktree that is there.
-    There,
 }
 
 /// Says what stands where a worktree of a name is.
@@ -165,119 +132,48 @@ enum Standing {
     Empty,
     /// A worktree of this repository.
     Worktree,
-    /// A clone that `add` made.
-    Clone,
     /// Anything else.
     Other,
 }
 
-/// Holds what is there of one name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct NameFacts {
-    name: String,
-    recorded: NameState,
+/// Judges what there is of a name without a record that can be read, which gives no scope and no
+/// base: what is work there cannot be told. `damage` is why there is none, if anything is recorded;
+/// `entry` whether git has a private directory for it.
+fn judge_name(
+    name: &str,
     standing: Standing,
-    /// Whether git still has a private directory for it.
     entry: bool,
-    /// Directories in which files wait to be moved in, below the root.
-    copies: Vec<String>,
-    /// How long ago what is known of a claim on it was written, in seconds, if anything is.
-    claim: Option<u64>,
-}
-
-/// Judges everything of a name whose lock is ours.
-fn judge_name(facts: &NameFacts) -> Vec<Leftover> {
-    use LeftoverKind::{Copies, Incomplete, Record, Worktree};
-    let name = facts.name.as_str();
-    let place = format!(".agentwt/worktrees/{name}");
-    let worktree =
-        |why: &str| Leftover::new(Worktree, name, why).cleared_by(Remedy::RemoveWorktree);
-    let record = |why: &str| Leftover::new(Record, name, why).cleared_by(Remedy::ForgetRecord);
-    let is_bare = facts.standing == Standing::Nothing && !facts.entry;
-    let mut all = Vec::new();
-    match &facts.recorded {
-        NameState::Nothing => all.extend(unrecorded(facts, &place)),
-        NameState::Empty if is_bare => {
-            all.push(record("there is no record in it, and no worktree"));
+    damage: Option<&str>,
+) -> Option<Leftover> {
+    let place = format!("{WORKTREES}/{name}");
+    let saved = format!("save what is in {place} (git -C {place} status), then");
+    let record = |why: &str| Leftover::new(LeftoverKind::Record, name, why);
+    Some(match (standing, damage) {
+        (Standing::Nothing, None) => return None,
+        (Standing::Nothing, Some(why)) if !entry => {
+            record(&format!("{why}, and there is no worktree")).going()
         }
-        NameState::Empty => all.push(lost(facts, &place)),
-        NameState::Incomplete => {
-            let line = Leftover::new(Incomplete, name, "`add` was killed");
-            all.push(line.cleared_by(Remedy::ClearIncomplete));
-        }
-        NameState::Damaged(why) if is_bare => {
-            all.push(record(&format!("{why}, and there is no worktree")));
-        }
-        NameState::Damaged(why) => all.push(damaged(facts, why, &place)),
-        NameState::Gone => all.push(worktree("its directory is gone")),
-        NameState::Forgotten => all.push(record("git has no such worktree any more")),
-        NameState::Begun => all.push(worktree("its removal was interrupted")),
-        NameState::There => {}
-    }
-    let copies = facts.copies.iter().map(|path| {
-        let why = "the process that copied into it was killed";
-        Leftover::new(Copies, path, why)
-            .at(path)
-            .cleared_by(Remedy::Delete)
-    });
-    all.extend(copies);
-    all.extend(facts.claim.and_then(|age| claim(facts, age)));
-    all
-}
-
-/// A record that cannot be read gives no scope and no base: what is work there cannot be told.
-fn damaged(facts: &NameFacts, why: &str, place: &str) -> Leftover {
-    let help = match facts.standing {
-        Standing::Nothing => format!(
+        (Standing::Nothing, Some(why)) => record(why).with_help(format!(
             "what was staged may still be in git's index for it: git worktree list; then git worktree remove {place}"
-        ),
-        Standing::Clone | Standing::Other => format!(
-            "save what is in {place} (git -C {place} status), then rm -r {place} && git agentwt prune"
-        ),
-        Standing::Empty | Standing::Worktree => format!(
-            "save what is in {place} (git -C {place} status), then git worktree remove --force {place} && git agentwt prune"
-        ),
-    };
-    Leftover::new(LeftoverKind::Record, &facts.name, why).with_help(help)
-}
-
-fn unrecorded(facts: &NameFacts, place: &str) -> Option<Leftover> {
-    match facts.standing {
-        Standing::Nothing => None,
-        Standing::Empty => {
+        )),
+        (Standing::Empty, None) => {
             let why = "it is empty, and nothing is recorded of it";
-            let line = Leftover::new(LeftoverKind::Directory, place, why).at(place);
-            Some(line.cleared_by(Remedy::RemoveEmpty))
+            Leftover::new(LeftoverKind::Directory, &place, why).going()
         }
-        Standing::Worktree | Standing::Clone | Standing::Other => Some(lost(facts, place)),
-    }
-}
-
-/// Something without a record, of which it cannot be told whether it is ours.
-fn lost(facts: &NameFacts, place: &str) -> Leftover {
-    let directory = |why: &str, help: String| {
-        Leftover::new(LeftoverKind::Directory, place, why).with_help(help)
-    };
-    match facts.standing {
-        Standing::Worktree => directory(
-            "it is a worktree without a record",
-            format!(
+        (Standing::Worktree, None) => {
+            let why = "it is a worktree without a record";
+            Leftover::new(LeftoverKind::Directory, &place, why).with_help(format!(
                 "look at its work (git -C {place} status), then git worktree remove {place}; to verify it: git agentwt hooks install {place}"
-            ),
-        ),
-        Standing::Clone => directory(
-            "it is a clone without a record",
-            format!(
-                "look at its work (git -C {place} status; git -C {place} log --branches --not --remotes), then rm -r {place}"
-            ),
-        ),
-        Standing::Nothing => {
-            let why = "git still has what was staged there";
-            let help = "git worktree list; then git worktree prune";
-            Leftover::new(LeftoverKind::Record, &facts.name, why).with_help(help)
+            ))
         }
-        Standing::Empty | Standing::Other => stranger(place),
-    }
+        (Standing::Other, None) => stranger(&place),
+        (Standing::Other, Some(why)) => {
+            record(why).with_help(format!("{saved} rm -r {place} && git agentwt prune"))
+        }
+        (Standing::Empty | Standing::Worktree, Some(why)) => record(why).with_help(format!(
+            "{saved} git worktree remove --force {place} && git agentwt prune"
+        )),
+    })
 }
 
 /// A directory of which nothing is known.
@@ -287,80 +183,38 @@ fn stranger(place: &str) -> Leftover {
     Leftover::new(LeftoverKind::Directory, place, why).with_help(help)
 }
 
-/// What is known of a claim only counts for a worktree that is there, or for one who waits for it.
-fn claim(facts: &NameFacts, age: u64) -> Option<Leftover> {
-    if !matches!(facts.recorded, NameState::Nothing | NameState::Empty) {
-        return None;
-    }
-    let what = format!("agentwt/claims/{}.toml", facts.name);
+/// Judges what is known of a claim of a name that has no worktree, for which one may wait.
+fn judge_claim(name: &str, age: u64) -> Leftover {
+    let what = format!("agentwt/claims/{name}.toml");
     let since = ago(age);
-    Some(if age < CLAIM_OLD {
+    if age < CLAIM_OLD {
         let why = format!("another process may wait for the claim: it was written {since} ago");
-        Leftover::new(LeftoverKind::Claim, what, why)
-    } else {
-        let why = format!("no worktree has the name, and it was written {since} ago");
-        let line = Leftover::new(LeftoverKind::Claim, what, why);
-        line.cleared_by(Remedy::Unlink)
-    })
+        return Leftover::new(LeftoverKind::Claim, what, why);
+    }
+    let why = format!("no worktree has the name, and it was written {since} ago");
+    Leftover::new(LeftoverKind::Claim, what, why).going()
 }
 
-/// Says what is wrong with a private git directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum EntryFault {
-    /// `git worktree add` was killed: it is locked as "initializing", and git never prunes it.
-    Initializing,
-    /// Its worktree is not at this path.
-    Dangling(String),
-    /// It names no worktree.
-    NoWorktree,
-}
-
-/// Holds a private git directory that leads nowhere.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct EntryFacts {
-    path: String,
-    fault: EntryFault,
-    /// Whether `add` made it.
-    ours: bool,
-    /// Whether something would go with it that is nowhere else; none when that cannot be told.
-    work: Option<bool>,
-}
-
-/// Judges a private git directory that leads nowhere.
-fn judge_entry(facts: &EntryFacts) -> Leftover {
-    let path = facts.path.as_str();
-    let entry = |why: String| Leftover::new(LeftoverKind::Entry, path, why).at(path);
-    let (why, by_git) = match &facts.fault {
-        EntryFault::Initializing => (
-            "`git worktree add` was killed".to_owned(),
-            format!("if no git runs here: rm {path}/locked && git worktree prune"),
-        ),
-        EntryFault::Dangling(worktree) => (
-            format!("{worktree} is not there"),
-            format!(
-                "git worktree prune; or if it was moved: git worktree repair <its new path> ({path})"
-            ),
-        ),
-        EntryFault::NoWorktree => (
-            "it names no worktree".to_owned(),
-            "git worktree prune".to_owned(),
-        ),
-    };
-    match (facts.ours, facts.work) {
-        (false, _) => entry(format!("{why}, and no record of ours names it")).with_help(by_git),
-        (true, Some(false)) => entry(why).cleared_by(Remedy::Delete),
+/// Judges a private git directory that leads nowhere: whether `add` made it (`ours`), and whether
+/// something would go with it that is nowhere else, if that can be told.
+fn judge_entry(path: &str, why: &str, by_git: String, ours: bool, work: Option<bool>) -> Leftover {
+    let entry = |more: &str| Leftover::new(LeftoverKind::Entry, path, format!("{why}{more}"));
+    let entry = match (ours, work) {
+        (false, _) => entry(", and no record of ours names it").with_help(by_git),
+        (true, Some(false)) => entry("").going(),
         (true, Some(true)) => {
             let help = format!("git --git-dir {path} log -1; git --git-dir {path} diff --cached");
-            entry(format!("{why}, but it has work that is nowhere else")).with_help(help)
+            entry(", but it has work that is nowhere else").with_help(help)
         }
-        (true, None) => entry(format!("{why}, and it cannot be read")).with_help(by_git),
-    }
+        (true, None) => entry(", and it cannot be read").with_help(by_git),
+    };
+    entry.at(path)
 }
 
 /// Holds a lock file of git's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LockFacts {
-    path: String,
+    path: Utf8PathBuf,
     /// How old it is, in seconds.
     age: u64,
     /// Whether it is for one worktree, branch or ref of ours alone.
@@ -373,9 +227,9 @@ struct LockFacts {
 
 /// Judges a lock file of git's.
 fn judge_lock(facts: &LockFacts) -> Leftover {
-    let path = facts.path.as_str();
+    let path = &facts.path;
     let since = ago(facts.age);
-    let lock = |why: String| Leftover::new(LeftoverKind::GitLock, path, why).at(path);
+    let lock = |why: String| Leftover::new(LeftoverKind::GitLock, path.as_str(), why).at(path);
     let by_hand = format!("if no git runs here: rm {path}");
     match (facts.open, facts.gits) {
         (Some(true), _) => lock("a process has it open".to_owned()),
@@ -386,8 +240,7 @@ fn judge_lock(facts: &LockFacts) -> Leftover {
         ))
         .with_help(by_hand),
         (Some(false), Some(0)) if facts.ours => {
-            let why = format!("a git that was killed left it {since} ago");
-            lock(why).cleared_by(Remedy::Unlink)
+            lock(format!("a git that was killed left it {since} ago")).going()
         }
         (Some(false), Some(0)) => {
             lock(format!("it is {since} old, and not only ours")).with_help(by_hand)
@@ -408,6 +261,100 @@ pub fn ago(seconds: u64) -> String {
 /// How many seconds ago something was.
 pub fn age(now: i64, at: i64) -> u64 {
     u64::try_from(now.saturating_sub(at)).unwrap_or(0)
+}
+
+/// Clears one, unless it is something else by now; whether anything was cleared. Of a name, its
+/// lock is ours; `intent` is that of a killed `add`. A worktree is the caller's to remove.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub fn clear(
+    repository: &Repository,
+    leftover: &Leftover,
+    intent: Option<&Intent>,
+) -> Result<bool, Error> {
+    let path = &leftover.path;
+    match (leftover.kind, intent) {
+        (LeftoverKind::Incomplete, Some(intent)) => {
+            // as the next `add` of the name does
+            let name = &intent.record.name;
+            remove_unfinished(repository, intent)?;
+            if files::exists(&repository.record_dir(name)) {
+                let name = name.to_string();
+                return Err(WorktreeFault::Incomplete { name }.into());
+            }
+            files::remove_if_empty(&repository.records_dir());
+        }
+        (LeftoverKind::Record, _) => {
+            files::remove_directory(path)?;
+            files::remove_if_empty(&repository.records_dir());
+        }
+        (LeftoverKind::Directory, _) => {
+            files::remove_if_empty(path);
+            return Ok(!files::exists(path));
+        }
+        (LeftoverKind::Entry, _) => return delete_entry(repository, path),
+        (LeftoverKind::Trash, _) => return expire(repository, leftover),
+        (LeftoverKind::GitLock, _) => {
+            let now = jiff::Timestamp::now().as_second();
+            if files::modified(path).is_none_or(|at| age(now, at) < OLD) {
+                return Ok(false);
+            }
+            files::remove_file(path)?;
+        }
+        (LeftoverKind::Claim, _) => {
+            files::remove_file(path)?;
+            path.parent().into_iter().for_each(files::remove_if_empty);
+        }
+        (LeftoverKind::Copies | LeftoverKind::Temporary, _) => {
+            let is_reached = files::canonical(path).is_ok_and(|real| real == *path);
+            if is_reached && files::is_directory(path) {
+                // what is in a directory that was copied without its write bit cannot be removed
+                make_directories_writable(path)?;
+                files::remove_directory(path)?;
+            } else {
+                files::remove_file(path)?;
+            }
+        }
+        (
+            LeftoverKind::Incomplete
+            | LeftoverKind::Worktree
+            | LeftoverKind::Lock
+            | LeftoverKind::Deleted,
+            _,
+        ) => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Deletes a private git directory of ours that leads nowhere, unless it leads somewhere by now.
+///
+/// # Errors
+/// Fails when the disk does.
+pub fn delete_entry(repository: &Repository, admin: &Utf8Path) -> Result<bool, Error> {
+    let all = repository.common_dir.join("worktrees");
+    if admin.parent() != Some(&all) {
+        return Ok(false);
+    }
+    let _shared = Lock::wait(&repository.shared_lock())?;
+    if worktree_of(admin).is_some_and(|worktree| files::exists(&worktree.join(".git"))) {
+        return Ok(false);
+    }
+    files::remove_directory(admin)?;
+    files::remove_if_empty(&all);
+    Ok(true)
+}
+
+/// Expires what is in the trash, unless it is back by now or in use.
+fn expire(repository: &Repository, leftover: &Leftover) -> Result<bool, Error> {
+    let all = trash::list(repository)?;
+    let Some(one) = all.iter().find(|one| one.shown() == leftover.what) else {
+        return Ok(false);
+    };
+    match Lock::if_free(&repository.name_lock(&one.name))? {
+        Some(_held) => trash::expire(repository, one).map(|()| true),
+        None => Ok(false),
+    }
 }
 
 #[cfg(test)]

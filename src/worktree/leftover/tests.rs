@@ -1,71 +1,31 @@
 use super::*;
 
-fn goes(leftover: &Leftover) -> bool {
-    leftover.remedy.is_some()
-}
-
 #[test]
 fn only_what_is_empty_or_provably_ours_goes_without_a_record() {
-    for (recorded, standing, entry, is_gone) in [
-        (NameState::Nothing, Standing::Empty, false, Some(true)),
-        (NameState::Nothing, Standing::Other, false, Some(false)),
-        (NameState::Nothing, Standing::Worktree, true, Some(false)),
-        (NameState::Nothing, Standing::Nothing, false, None),
-        (NameState::Empty, Standing::Nothing, false, Some(true)),
-        (NameState::Empty, Standing::Nothing, true, Some(false)),
-        (NameState::Empty, Standing::Other, false, Some(false)),
-        (NameState::Incomplete, Standing::Other, true, Some(true)),
-        (
-            NameState::Damaged("no".into()),
-            Standing::Nothing,
-            false,
-            Some(true),
-        ),
-        (
-            NameState::Damaged("no".into()),
-            Standing::Nothing,
-            true,
-            Some(false),
-        ),
-        (
-            NameState::Damaged("no".into()),
-            Standing::Worktree,
-            true,
-            Some(false),
-        ),
-        (NameState::Forgotten, Standing::Nothing, false, Some(true)),
-        (NameState::There, Standing::Worktree, true, None),
+    let broken = Some("no");
+    for (standing, entry, damage, is_gone) in [
+        (Standing::Empty, false, None, Some(true)),
+        (Standing::Other, false, None, Some(false)),
+        (Standing::Worktree, true, None, Some(false)),
+        (Standing::Nothing, false, None, None),
+        (Standing::Nothing, true, None, None),
+        (Standing::Nothing, false, broken, Some(true)),
+        (Standing::Nothing, true, broken, Some(false)),
+        (Standing::Empty, false, broken, Some(false)),
+        (Standing::Other, false, broken, Some(false)),
+        (Standing::Worktree, true, broken, Some(false)),
     ] {
-        let facts = NameFacts {
-            name: "task".to_owned(),
-            recorded,
-            standing,
-            entry,
-            copies: Vec::new(),
-            claim: None,
-        };
-        let found = judge_name(&facts).first().map(goes);
-        assert_eq!(found, is_gone, "{facts:?}");
+        let found = judge_name("task", standing, entry, damage);
+        let is_helped = |one: &Leftover| one.goes != one.help.is_some();
+        assert!(found.as_ref().is_none_or(is_helped), "{found:?}");
+        assert_eq!(found.as_ref().map(|one| one.goes), is_gone, "{found:?}");
     }
 }
 
 #[test]
 fn what_is_known_of_a_claim_goes_when_nobody_waits_for_it() {
-    for (recorded, age, is_gone) in [
-        (NameState::Nothing, CLAIM_OLD, Some(true)),
-        (NameState::Nothing, CLAIM_OLD - 1, Some(false)),
-        (NameState::There, CLAIM_OLD, None),
-    ] {
-        let facts = NameFacts {
-            name: "task".to_owned(),
-            recorded,
-            standing: Standing::Nothing,
-            entry: false,
-            copies: Vec::new(),
-            claim: Some(age),
-        };
-        assert_eq!(judge_name(&facts).first().map(goes), is_gone, "{facts:?}");
-    }
+    assert!(judge_claim("task", CLAIM_OLD).goes);
+    assert!(!judge_claim("task", CLAIM_OLD - 1).goes);
 }
 
 #[test]
@@ -79,15 +39,14 @@ fn a_lock_of_git_goes_when_it_is_old_ours_and_nobodys() {
         (OLD, true, None, Some(false), false),
         (OLD, true, Some(0), None, false),
     ] {
-        let path = "/r/.git/worktrees/task/index.lock".to_owned();
         let facts = LockFacts {
-            path,
+            path: "/r/.git/worktrees/task/index.lock".into(),
             age,
             ours,
             gits,
             open,
         };
-        assert_eq!(goes(&judge_lock(&facts)), is_gone, "{facts:?}");
+        assert_eq!(judge_lock(&facts).goes, is_gone, "{facts:?}");
     }
 }
 
@@ -99,12 +58,9 @@ fn an_entry_of_git_or_with_work_stays() {
         (true, None, false),
         (false, Some(false), false),
     ] {
-        let facts = EntryFacts {
-            path: "/r/.git/worktrees/x".to_owned(),
-            fault: EntryFault::Dangling("/r/x".to_owned()),
-            ours,
-            work,
-        };
-        assert_eq!(goes(&judge_entry(&facts)), is_gone, "{facts:?}");
+        let help = "git worktree prune".to_owned();
+        let found = judge_entry("/r/.git/worktrees/x", "gone", help, ours, work);
+        assert_eq!(found.goes, is_gone, "{found:?}");
+        assert_eq!(found.help.is_none(), is_gone, "{found:?}");
     }
 }

@@ -5,18 +5,16 @@ use std::collections::BTreeSet;
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::merged::{self, Target};
-use super::plan::{Merged, RemoveFacts, Running, Unmerged};
+use super::merged;
+use super::plan::{RemoveFacts, WorkKind};
 use crate::change::Seen;
+use crate::disk::DiskError;
 use crate::disk::file_system::mounted_below;
-use crate::disk::files;
-use crate::disk::files::Opened;
-use crate::disk::scan::Unreadable;
+use crate::disk::files::{self, Opened};
 use crate::disk::trash_bin::TrashBin;
 use crate::entry::Mode;
-
+use crate::error::Error;
 use crate::git::GitMode;
-use crate::git::objects::Objects;
 use crate::git::refs::{Ref, ReflogEntry};
 use crate::git::worktree::WorktreeEntry;
 use crate::name::{BranchName, CommitId};
@@ -25,13 +23,10 @@ use crate::placed::PlacedKind;
 use crate::process;
 use crate::truth::Survey;
 use crate::truth::heads::Heads;
-use crate::worktree::Alive;
-use crate::worktree::Owner;
-use crate::worktree::Worktree;
-use crate::worktree::WorktreeError;
+use crate::worktree::leftover::worktree_of;
 use crate::worktree::private_refs::read_put_aside;
-use crate::worktree::repository::{Repository, joined};
-use crate::worktree::trash::{begun, has_own_modules, is_locked_by_us};
+use crate::worktree::trash::is_locked_by_us;
+use crate::worktree::{Alive, Owner, Repository, Worktree};
 
 /// Holds what is the same for all worktrees that one command removes.
 pub struct Around {
@@ -41,19 +36,15 @@ pub struct Around {
 }
 
 impl Around {
-    /// Reads it, both questions to git side by side.
+    /// Reads it.
     ///
     /// # Errors
     /// Fails when git does.
-    pub fn read(repository: &Repository) -> Result<Self, WorktreeError> {
+    pub fn read(repository: &Repository) -> Result<Self, Error> {
         let git = repository.git.with_mode(GitMode::Hardened);
-        let all = ["refs/heads/", "refs/remotes/", "refs/tags/", "refs/stash"];
-        let (refs, worktrees) = std::thread::scope(|scope| {
-            let worktrees = scope.spawn(|| repository.worktrees());
-            (git.for_each_ref(&all), joined(worktrees))
-        });
-        let mut refs = refs?;
         let is_stash = |one: &Ref| one.name == "refs/stash";
+        let all = ["refs/heads/", "refs/remotes/", "refs/tags/", "refs/stash"];
+        let mut refs = git.for_each_ref(&all)?;
         let stashes = if refs.iter().any(is_stash) {
             git.reflog("refs/stash")?
         } else {
@@ -62,14 +53,9 @@ impl Around {
         refs.retain(|one| !is_stash(one));
         Ok(Self {
             refs,
-            worktrees: worktrees?,
+            worktrees: repository.worktrees()?,
             stashes,
         })
-    }
-
-    /// Whether git knows a worktree at this path.
-    pub fn lists(&self, path: &Utf8Path) -> bool {
-        self.worktrees.iter().any(|entry| entry.path == *path)
     }
 
     /// Where a branch is; none when there is none.
@@ -83,11 +69,7 @@ impl Around {
     ///
     /// # Errors
     /// Fails when git does.
-    pub fn nowhere(
-        &self,
-        repository: &Repository,
-        tip: &CommitId,
-    ) -> Result<Vec<CommitId>, WorktreeError> {
+    pub fn nowhere(&self, repository: &Repository, tip: &CommitId) -> Result<Vec<CommitId>, Error> {
         let others: Vec<&CommitId> = self.refs.iter().map(|one| &one.id).collect();
         nowhere_else(repository, &[tip], &others)
     }
@@ -102,7 +84,7 @@ impl Around {
 }
 
 /// Reads what decides. Without a `survey` the worktree goes into the trash whatever it holds.
-/// `leaving` are the branches that may go in the same command: what only they hold is on no other
+/// `going` are the branches that may go in the same command: what only they hold is on no other
 /// branch.
 ///
 /// # Errors
@@ -113,119 +95,158 @@ pub fn read(
     known: &Worktree,
     survey: Option<&Survey>,
     heads: &Heads,
-    leaving: &[BranchName],
-) -> Result<RemoveFacts, WorktreeError> {
+    going: &[BranchName],
+) -> Result<RemoveFacts, Error> {
     let record = &known.record;
     let repository = &known.readable_repository(repository);
-    let there = files::is_directory(&record.path);
+    let is_there = files::is_directory(&record.path);
     let own = record.branch.full_ref();
     let entry = around.worktrees.iter().find(|e| e.path == record.path);
-    let others = |e: &&WorktreeEntry| e.path != record.path && e.branch.as_ref() == Some(&own);
-    let commits = if repository.is_clone() {
-        // all that only a clone has is fetched before it goes
-        Commits::default()
-    } else {
-        Commits::read(
-            repository,
-            around,
-            known,
-            (survey.is_none(), heads),
-            leaving,
-        )?
-    };
-    let facts = RemoveFacts {
-        record: Box::new(record.clone()),
+    let mut others = around.worktrees.iter().filter(|e| e.path != record.path);
+    let mut facts = RemoveFacts {
         start: repository.start.clone(),
         root: repository.root.clone(),
-        place: repository.worktree_path(&record.name),
         barred: TrashBin::open(&repository.root)
             .err()
             .map(|error| error.to_string()),
         link: link(&record.path),
+        moved_to: moved_to(known),
         locked: entry.is_some_and(|entry| entry.locked) && !is_locked_by_us(&record.admin_dir),
-        uncommitted: Vec::new(),
-        untracked: Vec::new(),
-        placed: Vec::new(),
-        nested: Vec::new(),
-        unreadable: Vec::new(),
         linked: linked(repository),
-        modules: has_own_modules(&record.admin_dir)?,
-        is_left: there || files::is_directory(&record.admin_dir),
         mounted: mounted_below(&record.path)?,
-        running: running(repository, known, there),
+        running: running(repository, &record.path, is_there),
         owner: record.owner.as_ref().map_or(Alive::No, Owner::alive),
-        moved_to: moved_to(known)?,
-        held: around.worktrees.iter().any(|e| others(&e)),
+        modules: has_own_modules(&record.admin_dir)?,
+        is_left: is_there || files::is_directory(&record.admin_dir),
+        held: others.any(|other| other.branch.as_ref() == Some(&own)),
         branch_tip: around.tip_of(&record.branch).cloned(),
-        detached: commits.detached,
-        unmerged: commits.unmerged,
-        merged: commits.merged,
         stashes: around.stashes_on(&record.branch),
+        ..RemoveFacts::default()
     };
-    match survey {
-        Some(survey) => with_files(facts, repository, known, survey, there),
-        None => Ok(facts),
+    if !repository.is_clone() {
+        // all that only a clone has is fetched before it goes
+        let mut left = heads.detached();
+        left.extend(read_put_aside(repository, known)?);
+        if survey.is_none() {
+            // in the trash the reflog comes back, so nothing that it names may be collected
+            let objects = repository.objects()?;
+            let logged = heads.reflog.iter().map(|entry| &entry.id);
+            left.extend(logged.filter(|id| objects.commit(id).is_ok()).cloned());
+        }
+        left.sort_unstable();
+        left.dedup();
+        read_commits(&mut facts, repository, around, known, &left, going)?;
     }
+    if let Some(survey) = survey {
+        read_files(&mut facts, repository, known, survey, is_there)?;
+    }
+    Ok(facts)
 }
 
-/// Adds what is in the worktree.
-fn with_files(
-    facts: RemoveFacts,
+/// Reads the commits that would be on no branch: of the branch, and of those that it leaves behind.
+fn read_commits(
+    facts: &mut RemoveFacts,
+    repository: &Repository,
+    around: &Around,
+    known: &Worktree,
+    left: &[CommitId],
+    going: &[BranchName],
+) -> Result<(), Error> {
+    let record = &known.record;
+    let mut going: Vec<String> = going.iter().map(BranchName::full_ref).collect();
+    going.push(record.branch.full_ref());
+    let stays = |one: &&Ref| !going.iter().any(|name| one.name == *name);
+    let staying: Vec<&Ref> = around.refs.iter().filter(stays).collect();
+    let tip = around.tip_of(&record.branch);
+    let mut others: Vec<&CommitId> = staying.iter().map(|one| &one.id).collect();
+    others.sort_unstable();
+    others.dedup();
+    let branch = nowhere_else(repository, tip.as_slice(), &others)?;
+    let left: Vec<&CommitId> = left.iter().filter(|id| Some(*id) != tip).collect();
+    others.extend(tip);
+    let alone = nowhere_else(repository, &left, &others)?;
+    if branch.is_empty() && alone.is_empty() {
+        return Ok(());
+    }
+    let is_alone: BTreeSet<&CommitId> = alone.iter().collect();
+    let detached = left.into_iter().filter(|id| is_alone.contains(id));
+    facts.detached = detached.cloned().collect();
+    // the refs whose content counts: those that the base was taken from, as they are now
+    let mut targets: Vec<&Ref> = Vec::new();
+    for tip in &record.base.tips {
+        let now = staying.iter().find(|one| one.name == tip.name);
+        let new = now.filter(|now| !targets.iter().any(|other| other.id == now.id));
+        targets.extend(new);
+    }
+    let find = |tip: &CommitId, own: &[CommitId]| merged::find(repository, tip, own, &targets);
+    facts.merged = tip.and_then(|tip| find(tip, &branch));
+    if facts.merged.is_none() {
+        facts.unmerged = with_subjects(repository, branch)?;
+    }
+    if !matches!(&*facts.detached, [only] if find(only, &alone).is_some()) {
+        facts.alone = with_subjects(repository, alone)?;
+    }
+    Ok(())
+}
+
+/// Reads what is in the worktree.
+fn read_files(
+    facts: &mut RemoveFacts,
     repository: &Repository,
     known: &Worktree,
     survey: &Survey,
-    there: bool,
-) -> Result<RemoveFacts, WorktreeError> {
-    let staged = survey.staged_only();
-    let mut uncommitted = if there {
+    is_there: bool,
+) -> Result<(), Error> {
+    let (states, path) = (&survey.states, &known.record.path);
+    let uncommitted = if is_there {
         survey.uncommitted(known)
     } else {
-        staged.clone()
+        survey.staged_only()
     };
-    if begun(known).is_some() {
-        // what is missing is what was deleted already
-        let stands = |path: &RepoPath| matches!(survey.states.disk.get(path), Some(Some(_)));
-        uncommitted.retain(|path| stands(path) || staged.binary_search(path).is_ok());
+    let kind = |path: &RepoPath| {
+        // what stands in the place of a directory that we created is nobody's placed file
+        let placed = states.placed.get(path);
+        let placed = placed.filter(|file| file.kind != PlacedKind::Directory);
+        match (placed, states.untracked.get(path)) {
+            (Some(file), _) => WorkKind::Placed(file.origin),
+            (None, Some(Seen::Untracked | Seen::Synced)) => WorkKind::Untracked,
+            (None, _) => WorkKind::Changed,
+        }
+    };
+    let of_kind = |path: RepoPath| {
+        let kind = kind(&path);
+        (path, kind)
+    };
+    facts.uncommitted = uncommitted.into_iter().map(of_kind).collect();
+    let mut nested: BTreeSet<RepoPath> = survey.nested().into_iter().collect();
+    // git makes it a file
+    if !repository.is_clone() && files::names(&path.join(".git")).is_ok_and(|all| !all.is_empty()) {
+        nested.insert(RepoPath::child(None, b".git"));
     }
-    // what stands in the place of a directory that we created is nobody's placed file
-    let placed = |path: &RepoPath| {
-        let file = survey.states.placed.get(path)?;
-        (file.kind != PlacedKind::Directory).then(|| (file.path.clone(), file.origin))
-    };
-    let is_untracked = |path: &&RepoPath| match survey.states.untracked.get(*path) {
-        Some(Seen::Untracked) => true,
-        Some(Seen::Synced) => placed(path).is_none(),
-        Some(_) | None => false,
-    };
-    let mut nested = nested(repository, known, survey);
-    nested.extend(submodules(repository, known, survey)?);
-    nested.sort_unstable();
-    nested.dedup();
-    Ok(RemoveFacts {
-        untracked: uncommitted.iter().filter(is_untracked).cloned().collect(),
-        placed: uncommitted.iter().filter_map(placed).collect(),
-        uncommitted,
-        nested,
-        unreadable: if there {
-            unreadable(known, survey)
-        } else {
-            Vec::new()
-        },
-        ..facts
-    })
+    for item in states.manifest.items() {
+        let is_submodule = item.base.is_some_and(|entry| entry.mode == Mode::Gitlink);
+        let Some(relative) = item.path.as_bstr().to_str().ok().filter(|_| is_submodule) else {
+            continue;
+        };
+        let directory = path.join(relative);
+        let git = repository.git.at(&directory).with_mode(GitMode::Hardened);
+        if files::exists(&directory.join(".git")) && git.has_own_work()? {
+            nested.insert(item.path.clone());
+        }
+    }
+    facts.nested = nested.into_iter().collect();
+    let unreadable = states.unreadable.iter().filter(|_| is_there);
+    let shown = |at: Option<&RepoPath>| at.map_or_else(|| path.to_string(), RepoPath::to_string);
+    facts.unreadable = unreadable.map(|one| shown(one.path.as_ref())).collect();
+    Ok(())
 }
 
 /// The worktrees that were added elsewhere to a clone's own repository.
 fn linked(repository: &Repository) -> Vec<String> {
     let all = repository.common_dir.join("worktrees");
-    let ids = files::names(&all).unwrap_or_default();
-    let ids = ids.iter().filter(|_| repository.is_clone());
-    let of = |id: &String| {
-        let text = files::read(&all.join(id).join("gitdir")).ok().flatten()?;
-        let path = Utf8PathBuf::from(String::from_utf8_lossy(text.trim_ascii_end()).into_owned());
-        Some(path.parent()?.to_string())
-    };
-    ids.map(|id| of(id).unwrap_or_else(|| id.clone())).collect()
+    let ids = files::names(&all).unwrap_or_default().into_iter();
+    let path = |id: String| worktree_of(&all.join(&id)).map_or(id, Utf8PathBuf::into_string);
+    ids.filter(|_| repository.is_clone()).map(path).collect()
 }
 
 /// The directory behind a link that stands in the place of a worktree.
@@ -237,9 +258,12 @@ fn link(path: &Utf8Path) -> Option<Utf8PathBuf> {
 
 /// Processes that work inside. Where the command was started inside, whoever started it is no
 /// news.
-fn running(repository: &Repository, known: &Worktree, there: bool) -> Option<Vec<Running>> {
-    let path = &known.record.path;
-    if !there {
+fn running(
+    repository: &Repository,
+    path: &Utf8Path,
+    is_there: bool,
+) -> Option<Vec<process::Inside>> {
+    if !is_there {
         return Some(Vec::new());
     }
     let mut found = process::inside(path)?;
@@ -247,109 +271,7 @@ fn running(repository: &Repository, known: &Worktree, there: bool) -> Option<Vec
         let ours = process::ancestors();
         found.retain(|one| !ours.contains(&one.pid));
     }
-    let running = |one: process::Inside| Running {
-        pid: one.pid,
-        name: one.name,
-    };
-    Some(found.into_iter().map(running).collect())
-}
-
-/// Holds the commits that would be on no branch.
-#[derive(Default)]
-struct Commits {
-    detached: Vec<CommitId>,
-    unmerged: Unmerged,
-    merged: Option<Merged>,
-}
-
-impl Commits {
-    fn read(
-        repository: &Repository,
-        around: &Around,
-        known: &Worktree,
-        (is_kept, heads): (bool, &Heads),
-        leaving: &[BranchName],
-    ) -> Result<Self, WorktreeError> {
-        let record = &known.record;
-        let mut going: Vec<String> = leaving.iter().map(BranchName::full_ref).collect();
-        going.push(record.branch.full_ref());
-        let stay = |one: &&Ref| !going.iter().any(|name| one.name == *name);
-        let staying: Vec<&Ref> = around.refs.iter().filter(stay).collect();
-        let tip = around.tip_of(&record.branch);
-        let mut others: Vec<&CommitId> = staying.iter().map(|one| &one.id).collect();
-        others.sort_unstable();
-        others.dedup();
-        let branch = nowhere_else(repository, tip.as_slice(), &others)?;
-        let mut left = heads.detached();
-        left.extend(read_put_aside(repository, known)?);
-        left.sort_unstable();
-        left.dedup();
-        let left: Vec<&CommitId> = left.iter().filter(|id| Some(*id) != tip).collect();
-        others.extend(tip);
-        let alone = nowhere_else(repository, &left, &others)?;
-        let is_alone: BTreeSet<&CommitId> = alone.iter().collect();
-        let detached = left.into_iter().filter(|id| is_alone.contains(id));
-        let mut detached: Vec<CommitId> = detached.cloned().collect();
-        if is_kept {
-            // in the trash the reflog comes back, so nothing that it names may be collected
-            let objects = repository.objects()?;
-            let there = |id: &&CommitId| objects.commit(id).is_ok();
-            let logged: BTreeSet<&CommitId> = heads.reflog.iter().map(|entry| &entry.id).collect();
-            let logged: Vec<&CommitId> = logged.into_iter().filter(there).collect();
-            let alone = nowhere_else(repository, &logged, &others)?;
-            let alone: BTreeSet<&CommitId> = alone.iter().collect();
-            let more = logged
-                .into_iter()
-                .filter(|id| alone.contains(id) && !detached.contains(id));
-            let more: Vec<CommitId> = more.cloned().collect();
-            detached.extend(more);
-        }
-        if branch.is_empty() && alone.is_empty() {
-            let unmerged = Unmerged::default();
-            let merged = None;
-            return Ok(Self {
-                detached,
-                unmerged,
-                merged,
-            });
-        }
-        let targets = targets(record, &staying);
-        let merged = tip.and_then(|tip| merged::find(repository, tip, &branch, &targets));
-        let is_merged = |tip: &CommitId| {
-            merged::find(repository, tip, &alone, &targets).is_some_and(|_| detached.len() == 1)
-        };
-        let objects = repository.objects()?;
-        let kept = |merged: bool, all| if merged { Vec::new() } else { all };
-        let unmerged = Unmerged {
-            branch: kept(merged.is_some(), with_subjects(&objects, branch)),
-            detached: kept(
-                detached.first().is_some_and(is_merged),
-                with_subjects(&objects, alone),
-            ),
-        };
-        Ok(Self {
-            detached,
-            unmerged,
-            merged,
-        })
-    }
-}
-
-/// The refs whose content counts: those that the base was taken from, as they are now.
-fn targets(record: &crate::worktree::Record, staying: &[&Ref]) -> Vec<Target> {
-    let mut targets: Vec<Target> = Vec::new();
-    for tip in &record.base.tips {
-        let now = staying.iter().find(|one| one.name == tip.name);
-        if let Some(now) = now
-            && !targets.iter().any(|other| other.commit == now.id)
-        {
-            targets.push(Target {
-                name: tip.name.clone(),
-                commit: now.id.clone(),
-            });
-        }
-    }
-    targets
+    Some(found)
 }
 
 /// The commits of these tips that no other ref has, the newest first. Git is not asked where a
@@ -358,96 +280,66 @@ fn nowhere_else(
     repository: &Repository,
     tips: &[&CommitId],
     others: &[&CommitId],
-) -> Result<Vec<CommitId>, WorktreeError> {
-    let is_elsewhere = |tip: &&CommitId| others.contains(tip);
-    if tips.iter().all(is_elsewhere) {
+) -> Result<Vec<CommitId>, Error> {
+    if tips.iter().all(|tip| others.contains(tip)) {
         return Ok(Vec::new());
     }
     let git = repository.git.with_mode(GitMode::Hardened);
     Ok(git.rev_list(tips, others)?)
 }
 
-/// The subjects of the first ones, which are shown.
-fn with_subjects(objects: &Objects, commits: Vec<CommitId>) -> Vec<(CommitId, String)> {
+/// Adds the subjects of the first ones, which are shown.
+fn with_subjects(
+    repository: &Repository,
+    commits: Vec<CommitId>,
+) -> Result<Vec<(CommitId, String)>, Error> {
     const SHOWN: usize = 20;
-    let subject = |at: usize, id: &CommitId| {
-        let headline = (at < SHOWN).then(|| objects.headline(id).ok()).flatten();
-        headline.map_or_else(String::new, |line| line.subject.to_str_lossy().into_owned())
-    };
+    let objects = repository.objects()?;
     let with = |(at, id): (usize, CommitId)| {
-        let subject = subject(at, &id);
+        let line = (at < SHOWN).then(|| objects.headline(&id).ok()).flatten();
+        let subject = line.map_or_else(String::new, |line| line.subject.to_str_lossy().into());
         (id, subject)
     };
-    commits.into_iter().enumerate().map(with).collect()
-}
-
-/// Directories with a repository of their own, the worktree's own `.git` among them if it is a
-/// directory with anything in it: git makes it a file.
-fn nested(repository: &Repository, known: &Worktree, survey: &Survey) -> Vec<RepoPath> {
-    let mut nested = survey.nested();
-    let own = known.record.path.join(".git");
-    if !repository.is_clone() && files::names(&own).is_ok_and(|names| !names.is_empty()) {
-        nested.push(RepoPath::child(None, b".git"));
-    }
-    nested
+    Ok(commits.into_iter().enumerate().map(with).collect())
 }
 
 /// Where git has the worktree, if that is another place (`git worktree move`).
-fn moved_to(known: &Worktree) -> Result<Option<Utf8PathBuf>, WorktreeError> {
+fn moved_to(known: &Worktree) -> Option<Utf8PathBuf> {
     let record = &known.record;
-    let Some(bytes) = files::read(&record.admin_dir.join("gitdir"))? else {
-        return Ok(None);
-    };
-    let dot_git = record
-        .admin_dir
-        .join(String::from_utf8_lossy(&bytes).trim_end());
-    let directory = dot_git.parent().unwrap_or(&dot_git);
-    if *directory == record.path {
-        return Ok(None);
-    }
-    // relative where `worktree.useRelativePaths` is set
-    let elsewhere = files::canonical(directory).ok();
-    Ok(elsewhere.filter(|path| *path != record.path && files::exists(&dot_git)))
+    let named = worktree_of(&record.admin_dir)?;
+    let elsewhere = files::canonical(&named).ok()?;
+    (elsewhere != record.path && files::exists(&named.join(".git"))).then_some(elsewhere)
 }
 
-/// What could not be read: the worktree itself, or paths in it.
-fn unreadable(known: &Worktree, survey: &Survey) -> Vec<String> {
-    let name = |unreadable: &Unreadable| match &unreadable.path {
-        Some(path) => path.to_string(),
-        None => known.record.path.to_string(),
-    };
-    survey.states.unreadable.iter().map(name).collect()
-}
-
-/// Submodules that hold something of their own: changed files, or commits that no remote has.
-fn submodules(
-    repository: &Repository,
-    known: &Worktree,
-    survey: &Survey,
-) -> Result<Vec<RepoPath>, WorktreeError> {
-    let manifest = &survey.states.manifest;
-    let gitlinks = manifest
-        .items()
-        .iter()
-        .filter(|item| item.base.is_some_and(|entry| entry.mode == Mode::Gitlink));
-    let mut with_work = Vec::new();
-    for item in gitlinks {
-        let Some(relative) = item.path.to_os_path().ok() else {
+/// Whether a repository of a submodule below `modules/` has something of its own, other than what a
+/// clone brings: a clone leaves one pack, no loose object, and no trace of `git gc`.
+///
+/// # Errors
+/// Fails when a directory cannot be read.
+pub fn has_own_modules(git_dir: &Utf8Path) -> Result<bool, DiskError> {
+    let mut left = vec![git_dir.join("modules")];
+    while let Some(directory) = left.pop() {
+        let names = files::names(&directory)?;
+        if !names.iter().any(|name| name == "objects") {
+            let below = names.iter().map(|name| directory.join(name));
+            left.extend(below.filter(|path| files::is_directory(path)));
             continue;
-        };
-        let directory = known.record.path.as_std_path().join(relative);
-        let Ok(directory) = camino::Utf8PathBuf::from_path_buf(directory) else {
-            continue;
-        };
-        if files::exists(&directory.join(".git"))
-            && repository
-                .git
-                .at(&directory)
-                .with_mode(GitMode::Hardened)
-                .has_own_work()?
-        {
-            with_work.push(item.path.clone());
         }
+        let objects = directory.join("objects");
+        let is_loose = |name: &String| !matches!(name.as_str(), "info" | "pack");
+        let packs = files::names(&objects.join("pack"))?;
+        let packs = packs
+            .iter()
+            .filter(|name| Utf8Path::new(name).extension() == Some("pack"))
+            .count();
+        let is_as_cloned = packs <= 1
+            && !files::names(&objects)?.iter().any(is_loose)
+            && files::names(&objects.join("info"))?.is_empty()
+            && files::names(&directory.join("worktrees"))?.is_empty();
+        if !is_as_cloned {
+            return Ok(true);
+        }
+        left.push(directory.join("modules"));
     }
-    Ok(with_work)
+    Ok(false)
 }

@@ -7,24 +7,25 @@
 pub mod facts;
 pub mod merged;
 pub mod plan;
-pub mod refusal;
 
+use crate::answer::shapes::{TrashField, paths};
 use crate::config::Strategy;
-use crate::disk::files::{self, Lock};
-use crate::disk::trash_bin::{Put, TrashBin};
+use crate::disk::files;
+use crate::disk::trash_bin::TrashBin;
 use crate::error::Error;
 use crate::name::{BranchName, CommitId};
+use crate::path::RepoPath;
 use crate::truth::heads::Heads;
 use crate::truth::{Effort, Survey, collect};
 use crate::worktree::bring::{Brought, bring};
 use crate::worktree::claims;
+use crate::worktree::leftover::delete_entry;
 use crate::worktree::trash::{self, REMOVING, Trashed, begun};
 use crate::worktree::unfinished::end_locks;
-use crate::worktree::{Environment, Repository, Worktree};
-use crate::worktree::{Removal, TrashStamp, to_text};
+use crate::worktree::{Environment, Record, Removal, Repository, TrashStamp, Worktree};
+use crate::worktree::{from_text, to_text, unknown};
 use facts::Around;
-use plan::{BranchFate, RemoveFacts, RemoveOptions, RemovePlan};
-use refusal::RemoveRefusal;
+use plan::{BranchFate, IgnoredPlace, RemoveFacts, RemoveOptions, RemovePlan, RemoveRefusal};
 
 /// Holds a worktree that may be removed, and what was read of it.
 pub struct Leaving {
@@ -33,64 +34,51 @@ pub struct Leaving {
     /// What is in it; none where that does not matter: it goes into the trash as it is, or an
     /// earlier removal has decided.
     pub survey: Option<Survey>,
-    /// What decides; none where an earlier removal has decided.
-    pub facts: Option<RemoveFacts>,
+    /// What decides; of no meaning where an earlier removal has decided.
+    pub facts: RemoveFacts,
     heads: Heads,
     rest: Option<Removal>,
 }
 
-/// Holds what became of a worktree.
-pub struct Left {
-    /// What became of the branch.
-    pub branch: BranchFate,
-    /// Where it, or commits of it, are kept.
-    pub trash: Option<Trashed>,
-    /// What the user should know.
-    pub notes: Vec<String>,
-}
-
 impl Leaving {
     /// Reads a worktree whose lock is ours. What is in it is only read where that decides: `whole`
-    /// says that it goes into the trash whatever it holds.
+    /// says that it goes into the trash whatever it holds. `going` are the branches that go in the
+    /// same command.
     ///
     /// # Errors
     /// Fails when it cannot be read.
-    pub fn read(repository: &Repository, known: Worktree, whole: bool) -> Result<Self, Error> {
-        let rest = begun(&known).filter(|_| !files::exists(&known.record.path));
+    pub fn read(
+        repository: &Repository,
+        known: Worktree,
+        around: &Around,
+        going: &[BranchName],
+        whole: bool,
+    ) -> Result<Self, Error> {
+        let record = &known.record;
+        // with the worktree in the trash, what stands in its place is not it
+        let rest = begun(&known).filter(|rest| {
+            !files::exists(&record.path) || trash::is_in_trash(repository, &known, rest)
+        });
         let (mut survey, mut heads) = (None, Heads::default());
-        if rest.is_none() && whole {
-            let own = known.readable_repository(repository);
-            heads = Heads::read(&own, &known, &Effort::best())?;
-        } else if rest.is_none() {
-            let found = collect(repository, &known)?;
-            heads = found.heads.clone();
-            survey = Some(found);
+        let mut facts = RemoveFacts::default();
+        if rest.is_none() {
+            if whole {
+                let own = known.readable_repository(repository);
+                heads = Heads::read(&own, &known, &Effort::best())?;
+            } else {
+                let found = collect(repository, &known)?;
+                heads = found.heads.clone();
+                survey = Some(found);
+            }
+            facts = facts::read(repository, around, &known, survey.as_ref(), &heads, going)?;
         }
         Ok(Self {
             known,
             survey,
-            facts: None,
+            facts,
             heads,
             rest,
         })
-    }
-
-    /// Reads what decides beside it. `leaving` are the branches that go in the same command.
-    ///
-    /// # Errors
-    /// Fails when git or the disk does.
-    pub fn read_facts(
-        &mut self,
-        repository: &Repository,
-        around: &Around,
-        leaving: &[BranchName],
-    ) -> Result<(), Error> {
-        if self.rest.is_none() {
-            let (known, survey) = (&self.known, self.survey.as_ref());
-            let found = facts::read(repository, around, known, survey, &self.heads, leaving)?;
-            self.facts = Some(found);
-        }
-        Ok(())
     }
 
     /// Decides.
@@ -98,76 +86,82 @@ impl Leaving {
     /// # Errors
     /// Refuses what `remove` refuses.
     pub fn plan(&self, allowed: &RemoveOptions) -> Result<RemovePlan, RemoveRefusal> {
-        if let Some(facts) = &self.facts {
-            return plan::plan(facts, allowed);
+        if let Some(rest) = &self.rest {
+            let branch_at = rest.branch_at.clone();
+            return Ok(RemovePlan {
+                branch: branch_at.map_or(BranchFate::Stays, BranchFate::Deleted),
+                is_kept: rest.trash.is_some(),
+                ..RemovePlan::default()
+            });
         }
-        let rest = self.rest.as_ref();
-        let branch_at = rest.and_then(|rest| rest.branch_at.clone());
-        Ok(RemovePlan {
-            branch: branch_at.map_or(BranchFate::Stays, BranchFate::Deleted),
-            trash: rest.is_some_and(|rest| rest.trash.is_some()),
-            ..RemovePlan::default()
-        })
+        let mut plan = plan::plan(&self.known.record, &self.facts, allowed)?;
+        if let Some(survey) = &self.survey {
+            let uncommitted = self.facts.uncommitted.iter();
+            let uncommitted = uncommitted.map(|(path, _): &(RepoPath, _)| path.as_bstr());
+            plan.saved = Some(paths(uncommitted));
+            plan.ignored = Some(survey.ignored());
+            let places = survey.ignored_by_place().into_iter();
+            let places = places.map(|(path, bytes)| IgnoredPlace { path, bytes });
+            plan.ignored_places = places.collect();
+        }
+        Ok(plan)
     }
 
-    /// Takes it away. `now` is RFC 3339 in UTC.
+    /// Takes it away, and says in the plan what became of it. `now` is RFC 3339 in UTC.
     ///
     /// # Errors
     /// Fails when something cannot be kept or taken away: the next call goes on.
     pub fn apply(
         &self,
-        plan: &RemovePlan,
+        plan: &mut RemovePlan,
         repository: &Repository,
         environment: &Environment,
         now: &str,
-    ) -> Result<Left, Error> {
+    ) -> Result<(), Error> {
         let record = &self.known.record;
-        let mut notes = Vec::new();
-        let (removal, commits) = match &self.rest {
+        let mut commits = None;
+        let removal = match &self.rest {
             Some(removal) => {
-                let commits = removal.saved.as_ref();
-                let commits = commits.map(|saved| format!("; its commits are in {saved}"));
-                notes.push(format!(
+                let saved = removal.saved.as_ref();
+                let saved = saved.map(|saved| format!("; its commits are in {saved}"));
+                plan.notes.push(format!(
                     "{}: finished a removal that was interrupted{}",
                     record.name,
-                    commits.unwrap_or_default()
+                    saved.unwrap_or_default()
                 ));
-                (removal.clone(), None)
+                removal.clone()
             }
             None => {
                 // what only a clone has comes to us first
-                notes.extend(brought(&self.known, &bring(repository, &self.known)?));
-                self.begin(plan, repository, now)?
+                let brought = bring(repository, &self.known)?;
+                plan.notes.extend(notes_of(&self.known, &brought));
+                let removal;
+                (removal, commits) = self.begin(plan, repository, now)?;
+                removal
             }
         };
         let held = record.claim.as_ref();
-        notes.extend(
+        plan.notes.extend(
             held.and_then(|held| {
                 claims::release_or_note(repository, &record.name, held, environment)
             }),
         );
         let branch = finish(repository, &self.known, &removal)?;
-        let kept = removal.trash.as_ref();
-        let time = kept.map(|stamp| stamp.time.clone()).or_else(|| {
-            let commits = commits.as_ref()?;
-            commits.0.rsplit('/').next().map(ToOwned::to_owned)
+        if removal.branch_at.is_some() {
+            plan.branch = branch;
+        }
+        let stamp = removal.trash.as_ref().map(|stamp| stamp.time.clone());
+        let time = stamp.or_else(|| Some(commits.as_ref()?.0.rsplit('/').next()?.to_owned()));
+        plan.trash = time.map(|time| {
+            TrashField::from(&Trashed {
+                name: record.name.clone(),
+                time,
+                removal: removal.trash.is_some().then_some(removal),
+                path: None,
+                commits,
+            })
         });
-        let trash = time.map(|time| Trashed {
-            name: record.name.clone(),
-            time,
-            removed: None,
-            removal: kept.map(|_| removal.clone()),
-            path: None,
-            commits,
-        });
-        Ok(Left {
-            branch: removal
-                .branch_at
-                .as_ref()
-                .map_or_else(|| plan.branch.clone(), |_| branch),
-            trash,
-            notes,
-        })
+        Ok(())
     }
 
     /// Keeps commits that nothing else holds, and writes down that the removal begins.
@@ -190,7 +184,7 @@ impl Leaving {
             created: record.created.clone(),
             branch_at,
             saved: commits.as_ref().map(|(name, _)| name.clone()),
-            trash: plan.trash.then(|| TrashStamp {
+            trash: plan.is_kept.then(|| TrashStamp {
                 time,
                 head: heads.head.clone(),
                 on: heads.symbolic.clone(),
@@ -213,14 +207,17 @@ pub fn finish(
 ) -> Result<BranchFate, Error> {
     match &removal.trash {
         Some(stamp) => trash::enter(repository, known, stamp)?,
-        None => delete_directory(repository, known)?,
+        None => {
+            let bin = TrashBin::open(&repository.root)?;
+            bin.map_or(Ok(()), |bin| bin.put(known.record.name.as_str()))?;
+        }
     }
     let branch = match known.record.strategy {
         // of a clone nothing is here but the record
         Strategy::Clone => BranchFate::Private,
         Strategy::Worktree => {
             if removal.trash.is_none() {
-                forget_entry(repository, known)?;
+                delete_entry(repository, &known.record.admin_dir)?;
             }
             delete_branch(repository, known, removal)?
         }
@@ -232,39 +229,6 @@ pub fn finish(
     }
     files::remove_if_empty(&repository.records_dir());
     Ok(branch)
-}
-
-/// Moves the directory aside, where it is deleted later; one that cannot be moved is deleted.
-fn delete_directory(repository: &Repository, known: &Worktree) -> Result<(), Error> {
-    let Some(bin) = TrashBin::open(&repository.root)? else {
-        return Ok(());
-    };
-    let name = known.record.name.as_str();
-    match bin.put(name)? {
-        Put::Nothing | Put::Moved | Put::Unlinked => Ok(()),
-        Put::Stands => Ok(bin.delete_in_place(name)?),
-    }
-}
-
-/// Lets git forget the worktree, if git still knows it.
-fn forget_entry(repository: &Repository, known: &Worktree) -> Result<(), Error> {
-    let record = &known.record;
-    let _shared = Lock::wait(&repository.shared_lock())?;
-    if let Err(error) = repository.git.worktree_remove_missing(&record.path) {
-        // one that git does not know is what we want
-        let listed = repository.worktrees()?;
-        if listed.iter().any(|entry| entry.path == record.path) {
-            return Err(error.into());
-        }
-        // what a git leaves that is killed while it deletes the entry
-        let dot_git = files::read(&record.admin_dir.join("gitdir"))?;
-        let own = format!("{}/.git", record.path);
-        if dot_git.is_none_or(|text| text.trim_ascii_end() == own.as_bytes()) {
-            files::remove_directory(&record.admin_dir)?;
-        }
-        files::remove_if_empty(&repository.common_dir.join("worktrees"));
-    }
-    Ok(())
 }
 
 /// Deletes the branch if that was decided and it is still where it was then.
@@ -302,13 +266,13 @@ fn delete_branch(
 }
 
 /// What the user should hear of the commits that a clone had for itself.
-fn brought(known: &Worktree, brought: &Brought) -> Vec<String> {
-    let name = &known.record.name;
+fn notes_of(known: &Worktree, brought: &Brought) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some((incoming, tip)) = &brought.incoming {
-        let tip = CommitId::short(tip);
         notes.push(format!(
-            "the commits of `{name}` are in {incoming} ({tip}); to merge them: git merge {incoming}"
+            "the commits of `{}` are in {incoming} ({}); to merge them: git merge {incoming}",
+            known.record.name,
+            tip.short()
         ));
     }
     if let [first, others @ ..] = brought.kept.as_slice() {
@@ -321,4 +285,43 @@ fn brought(known: &Worktree, brought: &Brought) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// Looking takes no lock, so that a long look holds up nobody. What it found, or could not find, in
+/// what somebody takes away in that moment says nothing: the record is read again then.
+impl Worktree {
+    /// Whether it was removed since it was loaded, or just is. One whose removal was interrupted is
+    /// still there.
+    pub fn is_gone(&self, repository: &Repository) -> bool {
+        let lock = || repository.home().name_lock(&self.record.name);
+        !self.is_recorded() || begun(self).is_some() && lock().is_held() || !self.is_recorded()
+    }
+
+    /// Whether the record is there, and that of this very worktree. One that cannot be read is;
+    /// so is one that somebody took away alone, as a removal takes the directory first.
+    fn is_recorded(&self) -> bool {
+        let record = match files::read(&self.dir.join("record.toml")) {
+            Ok(None) => return files::exists(&self.record.path),
+            Ok(bytes) => bytes.and_then(|bytes| String::from_utf8(bytes).ok()),
+            Err(_) => None,
+        };
+        let record = record.and_then(|text| from_text::<Record>(&text).ok());
+        record.is_none_or(|record| record.created == self.record.created)
+    }
+
+    /// What was found, unless it was removed meanwhile.
+    ///
+    /// # Errors
+    /// Fails as what was found does, or when there is no such worktree any more.
+    pub fn unless_gone<T>(
+        &self,
+        repository: &Repository,
+        found: Result<T, Error>,
+    ) -> Result<T, Error> {
+        if self.is_gone(repository) {
+            let name = self.record.name.to_string();
+            return Err(unknown(repository.home(), name));
+        }
+        found
+    }
 }

@@ -1,39 +1,40 @@
-//! Decides whether a worktree may be removed, and what is saved before; pure.
+//! Decides whether a worktree may be removed, and what is kept; pure.
 
 use std::fmt;
 
 use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
-use super::refusal::{Reason, RemoveRefusal, keep_all};
+use crate::answer::count;
+use crate::answer::shapes::{PathField, TrashField};
 use crate::config::Strategy;
-use crate::name::{BranchName, CommitId};
-use crate::path::RepoPath;
+use crate::error::Fault;
+use crate::exit::ExitCode;
+use crate::name::CommitId;
+use crate::path::{RepoPath, escape_for_terminal};
 use crate::placed::Origin;
+use crate::process::Inside;
+use crate::worktree::repository::WORKTREES;
 use crate::worktree::{Alive, MadeBy, Record};
 
-/// Holds what `remove` looks at.
-#[derive(Clone, Debug)]
+/// Holds what `remove` looks at beside the record; by default nothing speaks against a removal.
+#[derive(Clone, Debug, Default)]
 pub struct RemoveFacts {
-    /// The record.
-    pub record: Box<Record>,
     /// The directory in which the command was started.
     pub start: Utf8PathBuf,
     /// The repository's root.
     pub root: Utf8PathBuf,
-    /// Where a worktree of this name stands.
-    pub place: Utf8PathBuf,
     /// Why nothing can be removed there: a directory on the way is a link.
     pub barred: Option<String>,
     /// Which directory a link in its place leads to.
     pub link: Option<Utf8PathBuf>,
+    /// Where git has the worktree by now, if somebody moved it.
+    pub moved_to: Option<Utf8PathBuf>,
     /// Whether git has the worktree locked.
     pub locked: bool,
-    /// Paths with uncommitted work, untracked files among them.
-    pub uncommitted: Vec<RepoPath>,
-    /// Which of these git does not know.
-    pub untracked: Vec<RepoPath>,
-    /// Which of these were placed, and are edited.
-    pub placed: Vec<(RepoPath, Origin)>,
+    /// Paths with uncommitted work.
+    pub uncommitted: Vec<(RepoPath, WorkKind)>,
     /// Directories with a repository of their own inside, submodules with work of their own among
     /// them.
     pub nested: Vec<RepoPath>,
@@ -41,78 +42,72 @@ pub struct RemoveFacts {
     pub unreadable: Vec<String>,
     /// Of a clone: the worktrees that were added to its repository elsewhere.
     pub linked: Vec<String>,
+    /// Where other file systems are mounted inside.
+    pub mounted: Vec<String>,
+    /// Processes that work inside; none where the system does not tell.
+    pub running: Option<Vec<Inside>>,
+    /// Whether its owner, if it has one, is alive.
+    pub owner: Alive,
     /// Whether a submodule's repository in the private git directory has something of its own.
     pub modules: bool,
     /// Whether the directory, or the private git directory, is there.
     pub is_left: bool,
-    /// Where other file systems are mounted inside.
-    pub mounted: Vec<String>,
-    /// Processes that work inside; none where the system does not tell.
-    pub running: Option<Vec<Running>>,
-    /// Whether its owner, if it has one, is alive.
-    pub owner: Alive,
     /// Whether another worktree has the branch checked out by now.
     pub held: bool,
     /// Where the branch is; none when it is gone.
     pub branch_tip: Option<CommitId>,
-    /// Where HEAD is, if not at the branch, where it was when it left a commit that it named by
-    /// itself, and what else only the private git directory keeps: those that no branch,
+    /// Commits that only HEAD, its reflog or the private git directory name, and no branch,
     /// remote-tracking branch or tag has.
     pub detached: Vec<CommitId>,
-    /// Where git has the worktree by now, if somebody moved it.
-    pub moved_to: Option<Utf8PathBuf>,
-    /// The commits that are nowhere else, neither by themselves nor by what they change.
-    pub unmerged: Unmerged,
+    /// The commits of these that nobody has merged by content either, with their subjects, the
+    /// newest first.
+    pub alone: Vec<(CommitId, String)>,
+    /// The same of the branch.
+    pub unmerged: Vec<(CommitId, String)>,
     /// How what the branch changes came into the base branch, where its commits are not in it.
     pub merged: Option<Merged>,
     /// Stashes that were made on the branch, which stay.
     pub stashes: Vec<String>,
 }
 
-/// Lists commits that are on no other branch, remote-tracking branch or tag, and that nobody has
-/// merged by content: the id and the subject of each, the newest first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unmerged {
-    /// On the worktree's branch.
-    pub branch: Vec<(CommitId, String)>,
-    /// Only reachable from a HEAD that is elsewhere, or from refs that the worktree has for itself.
-    pub detached: Vec<(CommitId, String)>,
+/// Says what a path with uncommitted work is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkKind {
+    /// A tracked file that is not as in HEAD.
+    Changed,
+    /// A file that git does not know.
+    Untracked,
+    /// A placed file, which is edited.
+    Placed(Origin),
 }
 
-/// Says how the content of commits came into the base branch, which does not have the commits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Merged {
-    /// Each change is in a commit of its own there; the newest of them.
-    Picked(CommitId),
-    /// All of it is in this commit.
-    Squashed(CommitId),
-    /// To merge it again would change nothing in this ref.
-    Contained(String),
+/// How the content of a branch was merged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Merged {
+    /// `picked` (each commit), `squashed` (in one commit) or `contained` (in a ref).
+    pub how: &'static str,
+    /// The commit that has the content, or the last of these commits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<CommitId>,
+    /// The ref that has the content.
+    #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
 }
 
 impl fmt::Display for Merged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Picked(commit) => {
-                write!(f, "merged by rebase or cherry-pick in {}", commit.short())
-            }
-            Self::Squashed(commit) => write!(f, "merged by squash in {}", commit.short()),
-            Self::Contained(name) => {
-                let short = ["refs/heads/", "refs/remotes/"];
-                let short = short.iter().find_map(|start| name.strip_prefix(start));
-                write!(f, "merged: {} has its content", short.unwrap_or(name))
-            }
+        if let Some(name) = &self.reference {
+            let short = ["refs/heads/", "refs/remotes/"];
+            let short = short.iter().find_map(|start| name.strip_prefix(start));
+            return write!(f, "merged: {} has its content", short.unwrap_or(name));
         }
+        let way = match self.how {
+            "squashed" => "squash",
+            _ => "rebase or cherry-pick",
+        };
+        let commit = self.commit.as_ref().map_or("", CommitId::short);
+        write!(f, "merged by {way} in {commit}")
     }
-}
-
-/// Holds a process that works inside.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Running {
-    /// Its number.
-    pub pid: u32,
-    /// What it calls itself.
-    pub name: String,
 }
 
 /// Holds what the user allowed.
@@ -128,19 +123,47 @@ pub struct RemoveOptions {
     pub owner: Option<String>,
 }
 
-/// Holds what `remove` will do.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A removal.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RemovePlan {
-    /// Uncommitted work, as far as it was read.
-    pub uncommitted: Vec<RepoPath>,
-    /// Whether the worktree is kept in the trash.
-    pub trash: bool,
-    /// Commits that a ref must keep: they are on no branch when this is done.
-    pub keep: Vec<CommitId>,
-    /// What becomes of the branch.
+    /// `deleted`, `stays`, `gone` (before), or `private` (to a clone).
+    #[serde(rename = "branch_fate", serialize_with = "write_fate")]
+    #[schemars(with = "String")]
     pub branch: BranchFate,
-    /// How it was merged, if only by content.
+    /// How the branch was merged, if only its content was.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub merged: Option<Merged>,
+    /// The paths with uncommitted work; null if they were not read.
+    pub saved: Option<Vec<PathField>>,
+    /// What is kept; absent if everything was deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trash: Option<TrashField>,
+    /// The number of ignored files, which are deleted; null if they were not counted.
+    pub ignored: Option<usize>,
+    /// The directories with ignored files, the largest first.
+    pub ignored_places: Vec<IgnoredPlace>,
+    /// Whether the worktree is kept in the trash.
+    #[serde(skip)]
+    pub is_kept: bool,
+    /// Commits that a ref must keep: they are on no branch when this is done.
+    #[serde(skip)]
+    pub keep: Vec<CommitId>,
+    /// What the user should know although it stops nothing.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// A directory with ignored files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct IgnoredPlace {
+    /// The directory.
+    pub path: String,
+    /// The bytes of the ignored files.
+    pub bytes: u64,
+}
+
+fn write_fate<S: Serializer>(fate: &BranchFate, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(fate.as_str())
 }
 
 /// Says what becomes of the branch.
@@ -169,7 +192,7 @@ impl BranchFate {
     }
 
     /// The fate of a branch for people.
-    pub fn words(&self, branch: &BranchName, merged: Option<&Merged>) -> String {
+    pub fn words(&self, branch: &str, merged: Option<&Merged>) -> String {
         match self {
             Self::Stays => format!("branch {branch} stays"),
             Self::Deleted(tip) => {
@@ -187,24 +210,25 @@ impl BranchFate {
 /// # Errors
 /// Refuses what is not ours to remove, and what would lose work that nobody allowed to save: all
 /// reasons at once.
-pub fn plan(facts: &RemoveFacts, options: &RemoveOptions) -> Result<RemovePlan, RemoveRefusal> {
-    let record = &facts.record;
-    let allowed = |reason: &Reason| reason.force.is_some_and(|n| n <= options.force);
-    let mut reasons = reasons(facts, options);
-    reasons.retain(|reason| !allowed(reason));
+pub fn plan(
+    record: &Record,
+    facts: &RemoveFacts,
+    options: &RemoveOptions,
+) -> Result<RemovePlan, RemoveRefusal> {
+    // asked for, in use, or the user's own
+    let stays = options.keep_branch || facts.held || !(record.branch_made || options.delete_branch);
+    let mut reasons = reasons(record, facts, options, stays);
+    reasons.retain(|reason| reason.force.is_none_or(|force| force > options.force));
     if !reasons.is_empty() {
-        return Err(RemoveRefusal {
-            name: record.name.to_string(),
-            reasons,
-        });
+        let name = record.name.to_string();
+        return Err(RemoveRefusal { name, reasons });
     }
-    let is_merged = facts.unmerged.branch.is_empty();
+    let is_merged = facts.unmerged.is_empty();
     let mut keep = facts.detached.clone();
     let branch = match &facts.branch_tip {
         _ if record.strategy == Strategy::Clone => BranchFate::Private,
         None => BranchFate::Gone,
-        Some(_) if stays(facts, options) => BranchFate::Stays,
-        Some(tip) if is_merged || options.delete_branch => {
+        Some(tip) if !stays && (is_merged || options.delete_branch) => {
             if !is_merged || facts.merged.is_some() {
                 keep.push(tip.clone());
             }
@@ -213,185 +237,326 @@ pub fn plan(facts: &RemoveFacts, options: &RemoveOptions) -> Result<RemovePlan, 
         Some(_) => BranchFate::Stays,
     };
     Ok(RemovePlan {
-        uncommitted: facts.uncommitted.clone(),
-        trash: facts.is_left && (options.force > 0 || facts.modules),
-        keep,
         branch,
         merged: facts.merged.clone(),
+        is_kept: facts.is_left && (options.force > 0 || facts.modules),
+        keep,
+        notes: notes(record, facts, options),
+        ..RemovePlan::default()
     })
 }
 
-/// Whether the branch stays whatever it holds: asked for, in use, or the user's own.
-fn stays(facts: &RemoveFacts, options: &RemoveOptions) -> bool {
-    let own = !facts.record.branch_made && !options.delete_branch;
-    options.keep_branch || facts.held || own
-}
-
-/// Everything that speaks against it.
-fn reasons(facts: &RemoveFacts, options: &RemoveOptions) -> Vec<Reason> {
-    let record = &facts.record;
-    let (name, path) = (record.name.as_str(), &record.path);
-    if record.made_by == MadeBy::Git {
-        let advice = format!("git agentwt hooks uninstall {name} && git worktree remove {path}");
-        return vec![Reason::new("not_ours", "plain git made it", advice)];
-    }
-    if *path != facts.place {
-        let place = &facts.place;
-        let phrase = format!("its record names another place than {place}");
-        let advice = format!(
-            "if the repository was moved, move it back to where {path} is in it; {place} is not touched: git worktree list"
-        );
-        return vec![Reason::new("elsewhere", phrase, advice)];
-    }
-    if let (Some(target), None) = (&facts.link, &facts.barred) {
-        // nobody can tell more of it
-        let phrase = format!("a link to {target} stands in its place, which is not followed");
-        let advice = format!("put the directory back: rm {path} && mv {target} {path}");
-        return vec![Reason::new("link", phrase, advice)];
-    }
-    let mut all = Vec::new();
-    if let Some(why) = &facts.barred {
-        let advice = format!(
-            "put the directory back where the link is: ls -ld {path} {path}/.. {path}/../.."
-        );
-        all.push(Reason::new("barred", why, advice));
-    }
-    if facts.start.starts_with(path) {
-        let advice = format!("cd {} && git agentwt remove {name}", facts.root);
-        all.push(Reason::new("inside", "you are inside it", advice));
-    }
-    if let Some(to) = &facts.moved_to {
-        let advice = format!("move it back first: git worktree move {to} {path}");
-        all.push(Reason::new(
-            "moved",
-            format!("it was moved to {to}"),
-            advice,
-        ));
-    }
-    let listed = |code, what: &str, items: &[String], advice: String| {
-        let phrase = format!("{what}: {}", items.join(", "));
-        (!items.is_empty()).then(|| Reason::new(code, phrase, advice))
-    };
-    let advice = format!(
-        "remove these first: git -C {path} worktree list; git -C {path} worktree remove <path>"
-    );
-    let what = "its repository has other worktrees";
-    all.extend(listed("linked", what, &facts.linked, advice));
-    let nested: Vec<String> = facts.nested.iter().map(ToString::to_string).collect();
-    let advice = format!("move it out of {path}, or {}", keep_all(name));
-    let what = "a repository is inside it";
-    let reason = listed("nested_repository", what, &nested, advice);
-    all.extend(reason.map(|reason| reason.up_to(1)));
-    let below = |item: &String| format!(" {path}/{item}");
-    let mounted: String = facts.mounted.iter().map(below).collect();
-    let what = "a file system is mounted inside it";
-    all.extend(listed(
-        "mounted",
-        what,
-        &facts.mounted,
-        format!("umount{mounted}"),
-    ));
-    if !facts.unreadable.is_empty() {
-        all.push(Reason::unreadable(facts));
-    }
-    let work = work(facts, options);
-    all.extend(work.map(|work| Reason::would_lose(name, &work)));
-    if facts.locked {
-        let advice = format!("git worktree unlock {path}");
-        all.push(Reason::new("locked", "it is locked", advice).up_to(2));
-    }
-    if let Some(running @ [_, ..]) = facts.running.as_deref() {
-        all.push(Reason::running(name, running));
-    }
-    if let (Some(owner), Alive::Yes) = (&record.owner, facts.owner)
-        && options.owner.as_ref() != Some(&owner.id)
-    {
-        all.push(Reason::owned(name, owner));
-    }
-    all
-}
-
-/// Holds what git would lose.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Work {
-    /// How many tracked files are not as in HEAD.
-    pub changed: usize,
-    /// How many files are untracked.
-    pub untracked: usize,
-    /// How many placed files are edited.
-    pub placed: usize,
-    /// All of these, in the order in which they are shown.
-    pub paths: Vec<RepoPath>,
-    /// Which of these can be taken over by `sync --pull`.
-    pub synced: Vec<RepoPath>,
-    /// Commits that are nowhere else.
-    pub commits: Vec<(CommitId, String)>,
-}
-
-/// What git would lose, if anything.
-fn work(facts: &RemoveFacts, options: &RemoveOptions) -> Option<Work> {
-    let mut commits = facts.unmerged.detached.clone();
-    if !stays(facts, options) && !options.delete_branch {
-        commits.extend(facts.unmerged.branch.iter().cloned());
-    }
-    // what is in a repository inside is told as such
-    let is_nested = |path: &RepoPath| {
-        let mut nested = facts.nested.iter();
-        nested.any(|above| path == above || path.is_below(above.as_bstr()))
-    };
-    let work: Vec<&RepoPath> = facts.uncommitted.iter().filter(|p| !is_nested(p)).collect();
-    if work.is_empty() && commits.is_empty() {
-        return None;
-    }
-    // what git shows nobody is named first
-    let is_placed = |path: &RepoPath| facts.placed.iter().any(|(placed, _)| placed == path);
-    let edited = facts.placed.iter().map(|(path, _)| path);
-    let others = work.iter().copied().filter(|path| !is_placed(path));
-    let synced = facts.placed.iter();
-    let synced = synced.filter(|(_, origin)| *origin == Origin::Synced);
-    let untracked = facts.untracked.iter().filter(|p| !is_nested(p)).count();
-    let placed = facts.placed.len();
-    Some(Work {
-        changed: work.len().saturating_sub(untracked + placed),
-        untracked,
-        placed,
-        paths: edited.chain(others).cloned().collect(),
-        synced: synced.map(|(path, _)| path.clone()).collect(),
-        commits,
-    })
-}
-
-/// What the user should know although it stops nothing.
-pub fn notes(facts: &RemoveFacts, options: &RemoveOptions) -> Vec<String> {
-    let record = &facts.record;
-    let name = &record.name;
+fn notes(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Vec<String> {
     let mut notes = Vec::new();
     if let (Some(owner), Alive::Unknown) = (&record.owner, facts.owner)
         && options.owner.as_ref() != Some(&owner.id)
     {
         notes.push(format!(
-            "{name}: nobody can tell from here whether its owner `{}` on {} is alive",
+            "nobody can tell from here whether its owner `{}` on {} is alive",
             owner.id, owner.host
         ));
     }
     if facts.modules && options.force == 0 {
-        notes.push(format!(
-            "{name}: a submodule's repository has something of its own, so the worktree is kept in the trash"
-        ));
+        notes.push(
+            "a submodule's repository has something of its own, so the worktree is kept in the trash"
+                .to_owned(),
+        );
     }
     if facts.running.is_none() {
-        notes.push(format!(
-            "{name}: this system does not tell whether a process works in it"
-        ));
+        notes.push("this system does not tell whether a process works in it".to_owned());
     }
     if !facts.stashes.is_empty() {
         let verb = match facts.stashes.len() {
             1 => "a stash that was made on its branch stays",
             _ => "stashes that were made on its branch stay",
         };
-        notes.push(format!("{name}: {verb}: {}", facts.stashes.join(", ")));
+        notes.push(format!("{verb}: {}", facts.stashes.join(", ")));
     }
-    notes
+    let name = &record.name;
+    let named = notes.iter().map(|note| format!("{name}: {note}"));
+    named.collect()
+}
+
+/// Says why a worktree is not removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoveRefusal {
+    /// Its name.
+    pub name: String,
+    /// Everything that speaks against it; never empty.
+    pub reasons: Vec<Reason>,
+}
+
+/// Represents one thing that speaks against a removal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    code: &'static str,
+    /// How often `--force` must be given for it not to count; none when it always does.
+    force: Option<u8>,
+    phrase: String,
+    advice: String,
+    /// What is listed below, a line each.
+    items: Vec<String>,
+}
+
+impl fmt::Display for RemoveRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, reasons } = self;
+        write!(f, "cannot remove worktree `{name}`: {}", self.reason())?;
+        let mut items = reasons.iter().flat_map(|reason| &reason.items);
+        items.try_for_each(|item| write!(f, "\n  {item}"))
+    }
+}
+
+impl std::error::Error for RemoveRefusal {}
+
+impl miette::Diagnostic for RemoveRefusal {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        let code = self.reasons.first()?.code;
+        Some(Box::new(format!("agentwt::remove::{code}")))
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(self.advice()))
+    }
+}
+
+impl Fault for RemoveRefusal {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Refused
+    }
+}
+
+impl RemoveRefusal {
+    /// All reasons in one line.
+    pub fn reason(&self) -> String {
+        let all: Vec<&str> = self.reasons.iter().map(|one| &*one.phrase).collect();
+        all.join(", ")
+    }
+
+    /// The next commands, one for each reason.
+    pub fn advice(&self) -> String {
+        let all: Vec<&str> = self.reasons.iter().map(|one| &*one.advice).collect();
+        all.join("; ")
+    }
+}
+
+fn reason(
+    code: &'static str,
+    force: Option<u8>,
+    phrase: impl Into<String>,
+    advice: impl Into<String>,
+) -> Reason {
+    Reason {
+        code,
+        force,
+        phrase: phrase.into(),
+        advice: advice.into(),
+        items: Vec::new(),
+    }
+}
+
+/// Everything that speaks against it.
+fn reasons(
+    record: &Record,
+    facts: &RemoveFacts,
+    options: &RemoveOptions,
+    stays: bool,
+) -> Vec<Reason> {
+    let (name, path) = (&record.name, &record.path);
+    let place = facts.root.join(WORKTREES).join(name.as_str());
+    if record.made_by == MadeBy::Git {
+        let advice = format!("git agentwt hooks uninstall {name} && git worktree remove {path}");
+        return vec![reason("not_ours", None, "plain git made it", advice)];
+    }
+    if *path != place {
+        let phrase = format!("its record names another place than {place}");
+        let advice = format!(
+            "if the repository was moved, move it back to where {path} is in it; {place} is not touched: git worktree list"
+        );
+        return vec![reason("elsewhere", None, phrase, advice)];
+    }
+    if let (Some(target), None) = (&facts.link, &facts.barred) {
+        // nothing more can be told of it
+        let phrase = format!("a link to {target} stands in its place, which is not followed");
+        let advice = format!("put the directory back: rm {path} && mv {target} {path}");
+        return vec![reason("link", None, phrase, advice)];
+    }
+    let mut all = Vec::new();
+    if let Some(why) = &facts.barred {
+        let advice = format!(
+            "put the directory back where the link is: ls -ld {path} {path}/.. {path}/../.."
+        );
+        all.push(reason("barred", None, why, advice));
+    }
+    if facts.start.starts_with(path) {
+        let advice = format!("cd {} && git agentwt remove {name}", facts.root);
+        all.push(reason("inside", None, "you are inside it", advice));
+    }
+    if let Some(to) = &facts.moved_to {
+        let advice = format!("move it back first: git worktree move {to} {path}");
+        all.push(reason(
+            "moved",
+            None,
+            format!("it was moved to {to}"),
+            advice,
+        ));
+    }
+    if !facts.linked.is_empty() {
+        let phrase = format!(
+            "its repository has other worktrees: {}",
+            facts.linked.join(", ")
+        );
+        let advice = format!(
+            "remove these first: git -C {path} worktree list; git -C {path} worktree remove <path>"
+        );
+        all.push(reason("linked", None, phrase, advice));
+    }
+    if !facts.nested.is_empty() {
+        let nested: Vec<String> = facts.nested.iter().map(ToString::to_string).collect();
+        let phrase = format!("a repository is inside it: {}", nested.join(", "));
+        let advice = format!("move it out of {path}, or {}", keep_all(record));
+        all.push(reason("nested_repository", Some(1), phrase, advice));
+    }
+    if !facts.mounted.is_empty() {
+        let phrase = format!(
+            "a file system is mounted inside it: {}",
+            facts.mounted.join(", ")
+        );
+        let below = facts.mounted.iter().map(|item| format!(" {path}/{item}"));
+        let advice = format!("umount{}", below.collect::<String>());
+        all.push(reason("mounted", None, phrase, advice));
+    }
+    if !facts.unreadable.is_empty() {
+        let phrase = "it cannot be read whether work would be lost";
+        let advice = format!("chmod -R u+rX {path}, or {}", keep_all(record));
+        let items = facts.unreadable.iter();
+        all.push(Reason {
+            items: items
+                .map(|item| format!("{item} (it cannot be read)"))
+                .collect(),
+            ..reason("unreadable", Some(1), phrase, advice)
+        });
+    }
+    all.extend(lost_work(record, facts, !stays && !options.delete_branch));
+    all.extend(in_use(record, facts, options));
+    all
+}
+
+/// Who uses the worktree.
+fn in_use(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Vec<Reason> {
+    let (name, path) = (&record.name, &record.path);
+    let mut all = Vec::new();
+    if facts.locked {
+        let advice = format!("git worktree unlock {path}");
+        all.push(reason("locked", Some(2), "it is locked", advice));
+    }
+    let one = |one: &Inside| format!("{} ({})", one.pid, one.name);
+    if let Some(running @ [first, others @ ..]) = facts.running.as_deref() {
+        let all_of_them = || shortened(running.iter().map(one)).join(", ");
+        let phrase = match others {
+            [] => format!("process {} works in it", one(first)),
+            [..] => format!("processes {} work in it", all_of_them()),
+        };
+        let pids: Vec<String> = running.iter().map(|one| one.pid.to_string()).collect();
+        let advice = format!(
+            "end it or wait for it (ps -f -p {}), or remove it all the same with `git agentwt remove -ff {name}`",
+            pids.join(",")
+        );
+        all.push(reason("running", Some(2), phrase, advice));
+    }
+    if let (Some(owner), Alive::Yes) = (&record.owner, facts.owner)
+        && options.owner.as_ref() != Some(&owner.id)
+    {
+        let id = &owner.id;
+        let pid = owner.process.as_ref();
+        let pid = pid.map(|process| format!(" (process {})", process.pid));
+        let phrase = format!("its owner `{id}` is alive{}", pid.unwrap_or_default());
+        let advice = format!(
+            "if that is you: git agentwt remove --owner '{id}' {name}; to take it away from a live owner: git agentwt remove -ff {name}"
+        );
+        all.push(reason("owned", Some(2), phrase, advice));
+    }
+    all
+}
+
+/// What git would lose, if anything.
+fn lost_work(record: &Record, facts: &RemoveFacts, with_branch: bool) -> Option<Reason> {
+    // what is in a repository inside is listed as such
+    let is_nested = |path: &RepoPath| {
+        let mut nested = facts.nested.iter();
+        nested.any(|above| path == above || path.is_below(above.as_bstr()))
+    };
+    let work = facts.uncommitted.iter();
+    let mut work: Vec<_> = work.filter(|(path, _)| !is_nested(path)).collect();
+    // what git shows nobody is named first
+    work.sort_by_key(|(_, kind)| !matches!(kind, WorkKind::Placed(_)));
+    let commits = facts.alone.iter();
+    let branch = facts.unmerged.iter().filter(|_| with_branch);
+    let commits = commits.chain(branch).map(|(id, subject)| {
+        let subject = escape_for_terminal(subject.as_bytes());
+        format!("{} {subject}", id.short())
+    });
+    let commits: Vec<String> = commits.collect();
+    let number = |is_it: fn(WorkKind) -> bool| work.iter().filter(|(_, kind)| is_it(*kind)).count();
+    let parts = [
+        (
+            number(|kind| kind == WorkKind::Changed),
+            "file has uncommitted changes",
+            "files have uncommitted changes",
+        ),
+        (
+            number(|kind| kind == WorkKind::Untracked),
+            "file is untracked",
+            "files are untracked",
+        ),
+        (
+            number(|kind| matches!(kind, WorkKind::Placed(_))),
+            "placed file is edited",
+            "placed files are edited",
+        ),
+        (
+            commits.len(),
+            "commit is on no other branch",
+            "commits are on no other branch",
+        ),
+    ];
+    let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
+    let parts: Vec<String> = parts
+        .map(|(number, one, many)| count(number, one, many))
+        .collect();
+    let synced = work
+        .iter()
+        .filter(|(_, kind)| *kind == WorkKind::Placed(Origin::Synced));
+    let synced: Vec<String> = synced.map(|(path, _)| path.to_string()).collect();
+    let pull = match synced.as_slice() {
+        [] => String::new(),
+        [..] => format!(
+            "git agentwt sync {} --pull {}, to keep what was synced; ",
+            record.name,
+            synced.join(" ")
+        ),
+    };
+    let advice = format!("{pull}commit and merge it, or {}", keep_all(record));
+    let mut items = shortened(work.iter().map(|(path, _)| path.to_string()));
+    items.extend(shortened(commits.into_iter()));
+    (!parts.is_empty()).then(|| Reason {
+        items,
+        ..reason("would_lose", Some(1), parts.join(", "), advice)
+    })
+}
+
+/// The command that keeps everything.
+fn keep_all(record: &Record) -> String {
+    let name = &record.name;
+    format!("keep all of it in the trash: git agentwt remove --force {name}")
+}
+
+/// The first paths, commits or processes, which are listed.
+fn shortened(items: impl ExactSizeIterator<Item = String>) -> Vec<String> {
+    const SHOWN: usize = 20;
+    let more = items.len().saturating_sub(SHOWN);
+    let more = (more > 0).then(|| format!("… and {more} more"));
+    items.take(SHOWN).chain(more).collect()
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ fn a_removal_killed_while_git_deletes_the_entry_is_finished() {
         let repo = TestRepo::project();
         repo.add("task");
         let shim = Shim::new(repo.root(), "kill -9 $PPID");
-        let said = shim.run_at_words(&repo, &["remove", "task"], "worktree remove");
+        let said = shim.run_at_words(&repo, &["remove", "task"], "update-ref -d");
         assert_eq!(said.status, 137, "{said}");
         // git deletes in the order of the directory, so anything may be left of it
         let entry = repo.main().join(".git/worktrees/task");

@@ -82,3 +82,28 @@ fn who_works_while_it_is_removed_loses_nothing() {
         world.sh("echo s >src/main.rs");
     }
 }
+
+#[test]
+fn what_was_made_in_the_place_of_an_interrupted_removal_is_not_it() {
+    let world = World::after(SCRIPT);
+    let before = world.everything();
+    world.remove(&[]);
+    // killed before its record went: somebody made a directory there
+    let main = world.repo.main();
+    let script = "set -e; mkdir -p .git/agentwt/worktrees; mv .git/agentwt/trash/task-* .git/agentwt/worktrees/task
+        mkdir .agentwt/worktrees/task; echo mine >.agentwt/worktrees/task/mine";
+    world.repo.sh(main, script).ok();
+    let kept = |world: &World| world.repo.sh(main, "ls .agentwt/worktrees/.trash").ok();
+    let trash = kept(&world);
+    world.agentwt(&["remove", "--force", "task"]).ok();
+    assert_eq!(kept(&world), trash);
+    world
+        .repo
+        .sh(
+            main,
+            "mv .agentwt/worktrees/task mine; grep -q mine mine/mine",
+        )
+        .ok();
+    world.agentwt(&["remove", "--undo", "task"]).ok();
+    world.is_as(&before, "undone");
+}

@@ -15,48 +15,28 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct WorktreeName(String);
 
-/// Says why a text is not a [`WorktreeName`].
+/// Says that a text is not a [`WorktreeName`]; git would refuse some of them as a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NameError {
-    /// No text, or more than 100 bytes.
-    #[error("a name has 1 to 100 characters")]
-    Length,
-    /// A character outside `[A-Za-z0-9._-]`.
-    #[error("a name consists of the letters A-Z and a-z, digits, `.`, `_` and `-`")]
-    Character,
-    /// Starts with `-` or `.`.
-    #[error("a name does not start with `-` or `.`")]
-    Start,
-    /// Contains `..`, or ends with `.` or `.lock`: git would refuse the branch.
-    #[error(
-        "a name has no `..` and does not end with `.` or `.lock`, as git refuses such branch names"
-    )]
-    Ref,
-}
+#[error(
+    "a name has 1 to 100 of the letters A-Z and a-z, digits, `.`, `_` and `-`, does not start with `-` or `.`, and has no `..` and no `.` or `.lock` at its end"
+)]
+pub struct NameError;
 
 impl WorktreeName {
     /// Parses a name.
     ///
     /// # Errors
-    /// Returns the first rule that the text breaks.
+    /// Fails when the text breaks one of the rules.
     pub fn parse(text: &str) -> Result<Self, NameError> {
-        if text.is_empty() || text.len() > 100 {
-            return Err(NameError::Length);
-        }
-        if !text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
-        {
-            return Err(NameError::Character);
-        }
-        if text.starts_with(['-', '.']) {
-            return Err(NameError::Start);
-        }
+        let is_fit = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
         let lower = text.to_ascii_lowercase();
-        if text.contains("..") || text.ends_with('.') || lower.as_bytes().ends_with(b".lock") {
-            return Err(NameError::Ref);
-        }
-        Ok(Self(text.to_owned()))
+        let is_name = (1..=100).contains(&text.len())
+            && text.bytes().all(is_fit)
+            && !text.starts_with(['-', '.'])
+            && !text.contains("..")
+            && !text.ends_with('.')
+            && !lower.as_bytes().ends_with(b".lock");
+        is_name.then(|| Self(text.to_owned())).ok_or(NameError)
     }
 
     /// The name as text.
@@ -138,11 +118,8 @@ impl CommitId {
         let hex = text
             .bytes()
             .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-        if hex && (text.len() == 40 || text.len() == 64) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(CommitIdError)
-        }
+        let is_id = hex && (text.len() == 40 || text.len() == 64);
+        is_id.then(|| Self(text.to_owned())).ok_or(CommitIdError)
     }
 
     /// All digits.
@@ -175,25 +152,22 @@ mod tests {
 
     #[test]
     fn names_that_could_not_be_a_branch_or_a_directory_are_refused() {
-        for (text, error) in [
-            ("", NameError::Length),
-            ("..", NameError::Start),
-            ("-x", NameError::Start),
-            (".hidden", NameError::Start),
-            ("a b", NameError::Character),
-            ("a/b", NameError::Character),
-            ("t\u{e2}che", NameError::Character),
-            ("a..b", NameError::Ref),
-            ("a.", NameError::Ref),
-            ("a.lock", NameError::Ref),
-            ("a.LOCK", NameError::Ref),
+        for text in [
+            "",
+            "..",
+            "-x",
+            ".hidden",
+            "a b",
+            "a/b",
+            "t\u{e2}che",
+            "a..b",
+            "a.",
+            "a.lock",
+            "a.LOCK",
+            &"x".repeat(101),
         ] {
-            assert_eq!(WorktreeName::parse(text), Err(error), "{text:?}");
+            assert_eq!(WorktreeName::parse(text), Err(NameError), "{text:?}");
         }
-        assert_eq!(
-            WorktreeName::parse(&"x".repeat(101)),
-            Err(NameError::Length)
-        );
         for text in ["task-5", "A", "1.2_3", &"x".repeat(100)] {
             assert!(WorktreeName::parse(text).is_ok(), "{text:?}");
         }

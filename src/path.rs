@@ -30,14 +30,8 @@ pub struct RepoPath {
 /// Says why some bytes are not a [`RepoPath`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RepoPathError {
-    /// No bytes at all.
-    #[error("a path may not be empty")]
-    Empty,
-    /// It begins with `/`.
-    #[error("a path in the repository is relative to its root")]
-    Absolute,
-    /// One of its components is empty, `.` or `..`.
-    #[error("a path may not have an empty, `.` or `..` component")]
+    /// It is absolute, or one of its components is empty, `.` or `..`.
+    #[error("a path is relative to the repository's root, without an empty, `.` or `..` component")]
     Component,
     /// It contains a NUL byte.
     #[error("a path may not contain a NUL byte")]
@@ -232,10 +226,8 @@ impl Paths {
         self.bytes.extend_from_slice(rest);
         // what is shared was looked at, but for the component that the rest goes on with
         let shared = &self.bytes[start..start + shared];
-        if !goes_on(shared, rest) {
-            let whole = shared.rfind_byte(b'/').map_or(0, |at| at + 1);
-            check(&self.bytes[start + whole..])?;
-        }
+        let whole = shared.rfind_byte(b'/').map_or(0, |at| at + 1);
+        check(&self.bytes[start + whole..])?;
         u32::try_from(self.bytes.len()).map_err(|_| RepoPathError::Long)?;
         let start = u32::try_from(start).map_err(|_| RepoPathError::Long)?;
         self.starts.push(start);
@@ -256,57 +248,23 @@ impl Paths {
     }
 }
 
-/// Whether what was looked at already becomes a path with these bytes after it; not every path is
-/// found to be one.
-fn goes_on(before: &[u8], rest: &[u8]) -> bool {
-    // a component of three bytes is neither empty nor `.` nor `..`; fewer are not looked into
-    let mut length = match before {
-        [] | [.., b'/'] => 0,
-        [.., a, b, c] if ![a, b, c].contains(&&b'/') => 3,
-        _ => return false,
-    };
-    let mut has_dot_first = false;
-    for byte in rest {
-        match byte {
-            0 => return false,
-            b'/' if length < 3 && (length == 0 || has_dot_first) => return false,
-            b'/' => length = 0,
-            _ => {
-                if length == 0 {
-                    has_dot_first = *byte == b'.';
-                }
-                length += 1;
-            }
-        }
-    }
-    length >= 3 || length > 0 && !has_dot_first
-}
-
-/// Looks at every component once.
+/// Looks at every byte once.
 fn check(bytes: &[u8]) -> Result<(), RepoPathError> {
-    if bytes.is_empty() {
-        return Err(RepoPathError::Empty);
-    }
-    if bytes.find_byte(0).is_some() {
-        return Err(RepoPathError::Nul);
-    }
-    if bytes[0] == b'/' {
-        return Err(RepoPathError::Absolute);
-    }
-    let mut rest = bytes;
-    loop {
-        let (component, after) = match rest.find_byte(b'/') {
-            Some(at) => (&rest[..at], Some(&rest[at + 1..])),
-            None => (rest, None),
-        };
-        if matches!(component, b"" | b"." | b"..") {
-            return Err(RepoPathError::Component);
-        }
-        match after {
-            Some(after) => rest = after,
-            None => return Ok(()),
+    // of the component: how long it is, and whether it has other bytes than dots
+    let (mut length, mut is_name) = (0, false);
+    let is_bad = |length, is_name: bool| length < 3 && !is_name;
+    for byte in bytes {
+        match byte {
+            0 => return Err(RepoPathError::Nul),
+            b'/' if is_bad(length, is_name) => return Err(RepoPathError::Component),
+            b'/' => (length, is_name) = (0, false),
+            _ => (length, is_name) = (length + 1, is_name || *byte != b'.'),
         }
     }
+    if is_bad(length, is_name) {
+        return Err(RepoPathError::Component);
+    }
+    Ok(())
 }
 
 /// Escapes any bytes for a terminal: printable UTF-8 stays, control characters, `\` and what is
@@ -366,8 +324,8 @@ mod tests {
     #[test]
     fn parse_refuses_what_is_not_a_normal_relative_path() {
         for (text, error) in [
-            ("", RepoPathError::Empty),
-            ("/a", RepoPathError::Absolute),
+            ("", RepoPathError::Component),
+            ("/a", RepoPathError::Component),
             ("a//b", RepoPathError::Component),
             ("a/", RepoPathError::Component),
             ("./a", RepoPathError::Component),

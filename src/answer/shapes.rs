@@ -279,6 +279,15 @@ pub struct AccessCounts {
     pub excluded: usize,
 }
 
+impl AccessCounts {
+    /// The counts for people.
+    pub fn text(&self) -> String {
+        let write = count(self.write, "file", "files");
+        let (read, excluded) = (self.read, self.excluded);
+        format!("{write} to edit, {read} to read, {excluded} excluded")
+    }
+}
+
 /// What the trash keeps of a removed worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TrashField {

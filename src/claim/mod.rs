@@ -71,8 +71,8 @@ impl Claim {
     pub fn from_commit(raw: &[u8]) -> Result<Self, RecordError> {
         let damaged = |why: &str| RecordError::Damaged(why.to_owned());
         let text = std::str::from_utf8(raw).map_err(|_| damaged("not UTF-8"))?;
-        let mut parts = text.splitn(3, "\n\n").skip(2);
-        from_text(parts.next().ok_or_else(|| damaged("no message"))?)
+        let message = text.splitn(3, "\n\n").nth(2);
+        from_text(message.ok_or_else(|| damaged("no message"))?)
     }
 }
 
@@ -152,11 +152,8 @@ impl Lease {
     pub const DEFAULT: Self = Self(600);
 
     /// Takes a number of seconds.
-    pub const fn of_seconds(seconds: u64) -> Option<Self> {
-        match seconds {
-            1..=2_592_000 => Some(Self(seconds)),
-            0 | 2_592_001.. => None,
-        }
+    pub fn of_seconds(seconds: u64) -> Option<Self> {
+        (1..=2_592_000).contains(&seconds).then_some(Self(seconds))
     }
 
     /// Parses `90`, `90s`, `10m`, `2h` or `1d`.
@@ -165,18 +162,13 @@ impl Lease {
     /// Says what is allowed.
     pub fn parse(text: &str) -> Result<Self, String> {
         let units = [('s', 1), ('m', 60), ('h', 3600), ('d', 24 * 3600)];
-        let unit = units
-            .iter()
-            .find_map(|(letter, unit)| Some((text.strip_suffix(*letter)?, *unit)));
-        let (number, unit) = unit.unwrap_or((text, 1));
-        let number = number
-            .bytes()
-            .all(|byte| byte.is_ascii_digit())
-            .then(|| number.parse().ok());
-        number
-            .flatten()
-            .and_then(|number: u64| Self::of_seconds(number.checked_mul(unit)?))
-            .ok_or_else(|| WANTED.to_owned())
+        let unit = |(letter, unit): &(char, u64)| Some((text.strip_suffix(*letter)?, *unit));
+        let (number, unit) = units.iter().find_map(unit).unwrap_or((text, 1));
+        let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+        let number: Option<u64> = number.parse().ok().filter(|_| is_number);
+        let seconds = number.and_then(|number| number.checked_mul(unit));
+        let lease = seconds.and_then(Self::of_seconds);
+        lease.ok_or_else(|| WANTED.to_owned())
     }
 
     /// The seconds.
@@ -214,14 +206,12 @@ impl fmt::Display for Lease {
 }
 
 /// What this repository knows of the claim on one name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimState {
     /// Our own claim, written before the first push.
-    #[serde(default)]
     pub own: Option<Own>,
     /// The claim of another.
-    #[serde(default)]
     pub seen: Option<Seen>,
 }
 
@@ -257,13 +247,6 @@ pub struct Reading {
     pub boot: String,
     /// Milliseconds.
     pub milliseconds: u64,
-}
-
-impl Default for ClaimState {
-    fn default() -> Self {
-        let (own, seen) = (None, None);
-        Self { own, seen }
-    }
 }
 
 impl Own {

@@ -19,8 +19,8 @@ use crate::exit::ExitCode;
 use crate::git::hooks::{Hooks, Method};
 use crate::name::WorktreeName;
 use crate::refusal::Refusal;
-use crate::worktree::listing::Listing;
 use crate::worktree::register::Registration;
+use crate::worktree::scope_edit::Listing;
 use crate::worktree::{Repository, WatchedFile, Worktree, by_path, load_config};
 
 /// The answer of `hooks`.

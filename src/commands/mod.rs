@@ -20,6 +20,7 @@ pub mod status;
 pub mod sync;
 pub mod verify;
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -35,7 +36,6 @@ use crate::git::{GitError, SharedRunner, Trace, TraceEvent};
 use crate::log::Log;
 use crate::process::SharedProber;
 use crate::refusal::Refusal;
-use crate::sync::{Candidates, SyncPlan};
 use crate::versioned::timestamp;
 use crate::worktree::{Environment, Main, Repository};
 
@@ -188,19 +188,11 @@ impl Session {
         came
     }
 
-    /// Names directories in which nothing was looked for (`-v`).
-    pub fn tell_not_entered(&self, candidates: &Candidates) {
-        for path in &candidates.not_entered {
-            self.trace
-                .report(&TraceEvent::Step(&format!("not entered: {path}")));
-        }
-    }
-
-    /// Names what is about to be copied (`-v`).
-    pub fn tell_copies(&self, plan: &SyncPlan) {
-        for copy in plan.files() {
-            self.trace
-                .report(&TraceEvent::Step(&format!("copy {}", copy.path)));
+    /// Names each of these paths (`-v`).
+    pub fn tell_each<P: Display>(&self, what: &str, paths: impl IntoIterator<Item = P>) {
+        for path in paths {
+            let step = format!("{what} {path}");
+            self.trace.report(&TraceEvent::Step(&step));
         }
     }
 

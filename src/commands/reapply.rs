@@ -61,16 +61,8 @@ impl Answer for ReapplyAnswer {
             text.tell(format!("{name}: everything is as the scope says"));
             return;
         }
-        let would = if self.dry_run {
-            "would restore"
-        } else {
-            "restored"
-        };
-        let patterns = if self.patterns {
-            "the sparse patterns, "
-        } else {
-            ""
-        };
+        let would = ["restored", "would restore"][usize::from(self.dry_run)];
+        let patterns = ["", "the sparse patterns, "][usize::from(self.patterns)];
         let bits = count(self.write_bits.len(), "file", "files");
         let absent = count(self.present.len(), "excluded file", "excluded files");
         text.tell(format!(
@@ -119,11 +111,6 @@ pub fn run(
     }
     bits.changed.sort_unstable();
     bits.changed.dedup();
-    let left = if options.dry_run {
-        Vec::new()
-    } else {
-        known.excluded_on_disk(&index)
-    };
     let mut outcome = Outcome::done(ReapplyAnswer {
         name: record.name.to_string(),
         path: record.path.clone(),
@@ -134,8 +121,14 @@ pub fn run(
         refused: paths(bits.refused.iter().map(|(path, _)| path)),
         faults: bits.refused.iter().map(|(_, why)| why.clone()).collect(),
     });
-    outcome.notes.extend(left.iter().map(|path| {
-        format!("{path} is excluded and stays on disk, because it is changed: save or revert it")
-    }));
+    if !options.dry_run {
+        outcome
+            .notes
+            .extend(known.excluded_on_disk(&index).iter().map(|path| {
+                format!(
+                    "{path} is excluded and stays on disk, because it is changed: save or revert it"
+                )
+            }));
+    }
     Ok(outcome)
 }

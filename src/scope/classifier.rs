@@ -1,5 +1,10 @@
-//! Holds [`Classifier`], which answers for many paths and remembers what it found for directories.
+//! Holds [`Classifier`], which answers for many paths and remembers what it found for directories, and
+//! [`Coverage`]: how many tracked paths each rule matches, and what looks like a mistake. That counts
+//! what a rule's own pattern matches, whatever other rules say of the path, because an author asks
+//! whether a line does anything.
 
+use std::borrow::Borrow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bstr::ByteSlice;
@@ -7,8 +12,8 @@ use bstr::ByteSlice;
 use foldhash::HashMap;
 
 use super::pattern::{Pattern, PatternName};
-use super::{Access, Case, EntryKind, RuleList, Scope, Verdict};
-use crate::path::RepoPath;
+use super::{Access, Case, EntryKind, Origin, RuleList, Scope, ScopeRule, Verdict};
+use crate::path::{RepoPath, escape_for_rule};
 
 /// Answers like [`Scope::verdict`] for a stream of paths. Any order is right; in sorted order each
 /// directory is judged once.
@@ -28,7 +33,7 @@ struct Judged {
 /// Holds the rules that can match in a directory, by their places in the scope, without those that
 /// [`Names`] finds.
 #[derive(Clone, Debug)]
-pub(super) struct Near {
+struct Near {
     /// Those that can match an entry at any depth.
     below: Arc<[usize]>,
     /// Those that can match an entry directly in the directory.
@@ -43,7 +48,7 @@ type Places = HashMap<Vec<u8>, Vec<usize>>;
 pub(super) struct Names {
     whole: Places,
     /// By the length of the ending.
-    endings: Vec<(usize, Places)>,
+    endings: BTreeMap<usize, Places>,
 }
 
 impl Names {
@@ -53,15 +58,7 @@ impl Names {
             let (name, found) = match pattern.name() {
                 Some(PatternName::Whole(name)) => (name, &mut names.whole),
                 Some(PatternName::Ending(end)) => {
-                    let known = names
-                        .endings
-                        .iter()
-                        .position(|(length, _)| *length == end.len());
-                    let at = known.unwrap_or_else(|| {
-                        names.endings.push((end.len(), HashMap::default()));
-                        names.endings.len() - 1
-                    });
-                    (end, &mut names.endings[at].1)
+                    (end, names.endings.entry(end.len()).or_default())
                 }
                 None => continue,
             };
@@ -118,39 +115,23 @@ impl<'s> Classifier<'s> {
 }
 
 impl Scope {
-    pub(super) fn near_root(&self) -> Near {
+    fn near_root(&self) -> Near {
         let unnamed = |place: &usize| self.patterns[*place].name().is_none();
-        let below: Arc<[usize]> = (0..self.rules.len()).filter(unnamed).collect();
-        Near {
-            here: self.here(&below, b""),
-            below,
-        }
+        let below = (0..self.rules.len()).filter(unnamed).collect();
+        let here = Arc::default();
+        self.near(&Near { below, here }, b"")
     }
 
     /// The rules that can match inside a directory, of those that can inside the directory above.
-    pub(super) fn near(&self, above: &Near, directory: &[u8]) -> Near {
-        let reaches = |place: &usize| self.patterns[*place].reaches_into(directory);
-        let below = if above.below.iter().all(reaches) {
-            Arc::clone(&above.below)
-        } else {
-            above.below.iter().copied().filter(reaches).collect()
-        };
-        Near {
-            here: self.here(&below, directory),
-            below,
-        }
-    }
-
-    fn here(&self, below: &Arc<[usize]>, directory: &[u8]) -> Arc<[usize]> {
-        let reaches = |place: &usize| self.patterns[*place].reaches_entry_of(directory);
-        if below.iter().all(reaches) {
-            return Arc::clone(below);
-        }
-        below.iter().copied().filter(reaches).collect()
+    fn near(&self, above: &Near, directory: &[u8]) -> Near {
+        let pattern = |place: &usize| &self.patterns[*place];
+        let below = only(&above.below, |place| pattern(place).reaches_into(directory));
+        let here = only(&below, |place| pattern(place).reaches_entry_of(directory));
+        Near { below, here }
     }
 
     /// The rules that may match an entry of the directory that `near` is of.
-    pub(super) fn candidates<'n>(
+    fn candidates<'n>(
         &'n self,
         near: &'n Near,
         level: Level<'n>,
@@ -184,10 +165,18 @@ impl Scope {
     }
 }
 
+/// Those of the rules; the same memory where it is all of them.
+fn only(all: &Arc<[usize]>, reaches: impl Fn(&usize) -> bool) -> Arc<[usize]> {
+    if all.iter().all(&reaches) {
+        return Arc::clone(all);
+    }
+    all.iter().copied().filter(reaches).collect()
+}
+
 /// Remembers one value for each directory on the way to the current path. Paths come sorted from git
 /// and from a walk, so that neighbours share most of their directories.
 #[derive(Clone, Debug)]
-pub(super) struct Descent<T> {
+struct Descent<T> {
     case: Case,
     path: Vec<u8>,
     levels: Vec<(usize, T)>, // the length of the directory's path, and its value
@@ -196,14 +185,14 @@ pub(super) struct Descent<T> {
 
 /// Represents an entry that is judged: its path (folded if need be) and where its name begins.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Level<'p> {
-    pub(super) path: &'p [u8],
-    pub(super) name: usize,
+struct Level<'p> {
+    path: &'p [u8],
+    name: usize,
 }
 
 impl<T> Descent<T> {
     /// Starts at the root, which has this value.
-    pub(super) fn new(case: Case, root: T) -> Self {
+    fn new(case: Case, root: T) -> Self {
         Self {
             case,
             path: Vec::new(),
@@ -214,11 +203,7 @@ impl<T> Descent<T> {
 
     /// Goes to a path. Each directory that was not on the way before gets its value from its
     /// parent's and `judge`. Returns the path's own level with its parent's value.
-    pub(super) fn enter(
-        &mut self,
-        path: &[u8],
-        judge: impl Fn(&T, Level<'_>) -> T,
-    ) -> (Level<'_>, &T) {
+    fn enter(&mut self, path: &[u8], judge: impl Fn(&T, Level<'_>) -> T) -> (Level<'_>, &T) {
         let common = self.common_prefix(path);
         self.levels
             .retain(|(end, _)| *end < common || (*end == common && path.get(*end) == Some(&b'/')));
@@ -251,6 +236,131 @@ impl<T> Descent<T> {
     }
 }
 
+/// Says what the rules of a scope match among the tracked paths.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Coverage {
+    /// How many tracked paths each rule of [`Scope::rules`] matches, in its order, those below a
+    /// matching directory included.
+    pub matches: Vec<usize>,
+    /// One line for each likely mistake, in the order of the rules, which are valid all the same.
+    pub advice: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Tally {
+    matches: usize,
+    is_in_root: bool,
+    /// The first path that matches below the root.
+    below: Option<RepoPath>,
+}
+
+/// Holds what is known of the directories above a path.
+#[derive(Clone, Debug)]
+struct Above {
+    near: Near,
+    /// The rules that match one of them, and whether the first such directory is in the root.
+    matched: Arc<[(usize, bool)]>,
+}
+
+impl Scope {
+    /// Counts the tracked paths that each rule matches and looks for likely mistakes. Sorted paths
+    /// are fast.
+    pub fn coverage<P: Borrow<RepoPath>>(
+        &self,
+        tracked: impl IntoIterator<Item = (P, EntryKind)>,
+    ) -> Coverage {
+        let root = Above {
+            near: self.near_root(),
+            matched: Arc::default(),
+        };
+        let mut tallies = vec![Tally::default(); self.users];
+        let mut descent = Descent::new(self.case, root);
+        for (path, kind) in tracked {
+            let path = path.borrow();
+            let enter = |above: &Above, directory: Level<'_>| above.enter(self, directory);
+            let (level, above) = descent.enter(path.as_bstr(), enter);
+            let matched = above.matched.iter().copied();
+            for (place, is_in_root) in matched.chain(above.more(self, level, kind)) {
+                let tally = &mut tallies[place];
+                tally.matches += 1;
+                tally.is_in_root |= is_in_root;
+                if !is_in_root && tally.below.is_none() {
+                    tally.below = Some(path.clone());
+                }
+            }
+        }
+        let rules = self.rules().iter().zip(&self.patterns).zip(&tallies);
+        Coverage {
+            advice: rules
+                .filter_map(|((rule, pattern), tally)| advice(rule, pattern, tally))
+                .collect(),
+            matches: tallies.iter().map(|tally| tally.matches).collect(),
+        }
+    }
+}
+
+impl Above {
+    fn enter(&self, scope: &Scope, directory: Level<'_>) -> Self {
+        let mut more = (self.more(scope, directory, EntryKind::Directory)).peekable();
+        let matched = if more.peek().is_none() {
+            Arc::clone(&self.matched)
+        } else {
+            self.matched.iter().copied().chain(more).collect()
+        };
+        Self {
+            near: scope.near(&self.near, directory.path),
+            matched,
+        }
+    }
+
+    /// The user's rules that match this path itself, and no directory above it.
+    fn more<'n>(
+        &'n self,
+        scope: &'n Scope,
+        level: Level<'n>,
+        kind: EntryKind,
+    ) -> impl Iterator<Item = (usize, bool)> + 'n {
+        let candidates = scope.candidates(&self.near, level);
+        let users = candidates.filter(|place| *place < scope.users);
+        let is_new = move |place: &usize| {
+            scope.patterns[*place].matches(level.path, level.name, kind)
+                && !self.matched.iter().any(|(known, _)| known == place)
+        };
+        users
+            .filter(is_new)
+            .map(move |place| (place, level.name == 0))
+    }
+}
+
+/// The likely mistake of a rule.
+fn advice(rule: &ScopeRule, pattern: &Pattern, tally: &Tally) -> Option<String> {
+    if matches!(rule.origin, Origin::Default | Origin::BuiltIn) {
+        return None;
+    }
+    let text = escape_for_rule(&rule.pattern);
+    let what = if tally.matches > 0 {
+        let is_meant_for_root = tally.is_in_root
+            && rule.list == RuleList::Write
+            && !pattern.is_anchored
+            && !pattern.is_everything();
+        let example = tally.below.as_ref().filter(|_| is_meant_for_root)?;
+        format!("also matches below the root (`{example}`); write `/{text}` for the root only")
+    } else if pattern.line.contains('{') && pattern.line.contains(',') {
+        "matches no tracked file: braces do not expand in these patterns; write one for each".into()
+    } else if pattern
+        .line
+        .trim_start_matches(['*', '/'])
+        .starts_with(".git/")
+    {
+        // git tracks no such path, and it means nothing in any list
+        return None;
+    } else {
+        "matches no tracked file".to_owned()
+    };
+    let (origin, list) = (&rule.origin, rule.list);
+    Some(format!("{origin}: the {list} pattern `{text}` {what}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -278,5 +388,66 @@ mod tests {
         }
         let expected = ["a", "a/b", "a/bc", "a", "a/b", "a/b/c"];
         assert_eq!(*judged.borrow(), expected);
+    }
+
+    fn scope(rules: &[(RuleList, &str)]) -> Scope {
+        let flag = |list: &RuleList| Origin::Flag(format!("--{list}"));
+        let rules = rules
+            .iter()
+            .map(|(list, pattern)| ScopeRule::new(*list, *pattern, flag(list)));
+        Scope::compile(rules.collect(), Case::Sensitive).expect("the rules are valid")
+    }
+
+    fn tracked() -> Vec<(RepoPath, EntryKind)> {
+        [
+            "a/x/package.json",
+            "package.json",
+            "src/lib.rs",
+            "src/main.rs",
+        ]
+        .map(|path| {
+            (
+                RepoPath::parse(path).expect("it is normal"),
+                EntryKind::File,
+            )
+        })
+        .into()
+    }
+
+    use RuleList::{Exclude, Read, Write};
+
+    #[test]
+    fn every_rule_is_counted_by_its_own_pattern() {
+        let scope = scope(&[
+            (Exclude, "*.rs"),
+            (Read, "**"),
+            (Write, "/src"),
+            (Write, "x/"),
+        ]);
+        assert_eq!(scope.coverage(tracked()).matches, [2, 4, 2, 1]);
+    }
+
+    #[test]
+    fn likely_mistakes_are_named() {
+        let scope = scope(&[
+            (Write, "*.{rs,toml}"),
+            (Write, "package.json"),
+            (Write, "/package.json"),
+            (Write, "*.rs"),
+            (Read, "package.json"),
+            (Write, "*"),
+            (Exclude, "secret/"),
+            (Exclude, ".git/**"),
+        ]);
+        assert_eq!(
+            scope.coverage(tracked()).advice,
+            [
+                "--write: the write pattern `*.{rs,toml}` matches no tracked file: braces do \
+                 not expand in these patterns; write one for each",
+                "--write: the write pattern `package.json` also matches below the root \
+                 (`a/x/package.json`); write `/package.json` for the root only",
+                "--exclude: the exclude pattern `secret/` matches no tracked file",
+            ]
+        );
     }
 }

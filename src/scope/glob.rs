@@ -10,8 +10,7 @@
 
 use bstr::{ByteSlice, Finder};
 
-use super::Case;
-use super::rule::Fault;
+use super::{Case, Fault};
 
 /// Names one step of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,19 +32,16 @@ pub(super) enum Token {
 /// Represents the parsed body of a pattern, without its leading and trailing `/`.
 #[derive(Clone, Debug)]
 pub(super) struct Glob {
-    tokens: Vec<Token>,
-    prefix: Vec<u8>,
-    suffix: Vec<u8>,
+    /// The steps, for those who judge or render the pattern.
+    pub(super) tokens: Vec<Token>,
+    /// The literal bytes that it begins with.
+    pub(super) prefix: Vec<u8>,
+    /// The literal bytes that it ends with.
+    pub(super) suffix: Vec<u8>,
     /// The longest run of literal bytes between: looked for before anything is tried.
     middle: Option<Finder<'static>>,
-    floating: Option<Vec<u8>>,
-}
-
-/// Remembers where matching can be taken up again: at this token, with this much text consumed.
-#[derive(Clone, Copy)]
-struct Resume {
-    token: usize,
-    text: usize,
+    /// The directory that every match has in its path, for `**/directory/…`.
+    pub(super) floating: Option<Vec<u8>>,
 }
 
 impl Glob {
@@ -89,13 +85,13 @@ impl Glob {
             .max_by_key(|run| run.len())
             .map(|run| run.iter().filter_map(literal).collect::<Vec<u8>>())
             .filter(|run| run.len() > prefix.len().max(suffix.len()));
-        let floating = match tokens.split_first() {
-            Some((Token::Directories, rest)) => {
-                let name: Vec<u8> = rest.iter().map_while(literal).collect();
-                name.find_byte(b'/').map(|end| name[..end].to_vec())
-            }
-            Some(_) | None => None,
-        };
+        let floating = tokens.split_first().and_then(|(first, rest)| {
+            let name: Vec<u8> = rest.iter().map_while(literal).collect();
+            let end = name
+                .find_byte(b'/')
+                .filter(|_| *first == Token::Directories)?;
+            Some(name[..end].to_vec())
+        });
         Ok(Self {
             floating,
             tokens,
@@ -105,26 +101,6 @@ impl Glob {
         })
     }
 
-    /// The steps, for those who judge or render the pattern.
-    pub(super) fn tokens(&self) -> &[Token] {
-        &self.tokens
-    }
-
-    /// The literal bytes that it begins with.
-    pub(super) fn prefix(&self) -> &[u8] {
-        &self.prefix
-    }
-
-    /// The literal bytes that it ends with.
-    pub(super) fn suffix(&self) -> &[u8] {
-        &self.suffix
-    }
-
-    /// The directory that every match has in its path, for `**/directory/…`.
-    pub(super) fn floating_component(&self) -> Option<&[u8]> {
-        self.floating.as_deref()
-    }
-
     /// A text that it matches, with `filler` where any bytes may be.
     pub(super) fn example(&self, filler: &[u8]) -> Vec<u8> {
         let mut text = Vec::new();
@@ -132,7 +108,7 @@ impl Glob {
             match token {
                 Token::Byte(byte) => text.push(*byte),
                 Token::Any => text.extend(filler.first()),
-                Token::Class(set) => text.extend((b' '..=u8::MAX).find(|b| set.contains(*b))),
+                Token::Class(set) => text.extend((b' '..=u8::MAX).find(|b| is_in(set, *b))),
                 Token::Star | Token::Everything => text.extend_from_slice(filler),
                 Token::Directories => {}
             }
@@ -161,45 +137,46 @@ impl Glob {
     /// earlier one would take instead, the later `**` can take as well.
     fn matches_from(&self, text: &[u8], start: usize) -> bool {
         let (mut token, mut at) = (start, start);
-        let mut star: Option<Resume> = None;
-        let mut directories: Option<Resume> = None;
+        // where matching can be taken up again: at this token, with this much text consumed
+        let mut star: Option<(usize, usize)> = None;
+        let mut directories: Option<(usize, usize)> = None;
         loop {
-            let here = Resume {
-                token: token + 1,
-                text: at,
-            };
             let step = match self.tokens.get(token) {
-                None => at == text.len(),
+                None if at == text.len() => return true,
+                None => false,
                 Some(Token::Everything) => return true,
                 Some(Token::Star) => {
-                    star = Some(here);
+                    star = Some((token + 1, at));
                     token += 1;
                     continue;
                 }
                 Some(Token::Directories) => {
-                    (star, directories) = (None, Some(here));
+                    (star, directories) = (None, Some((token + 1, at)));
                     token += 1;
                     continue;
                 }
                 Some(Token::Byte(byte)) => text.get(at) == Some(byte),
                 Some(Token::Any) => text.get(at).is_some_and(|b| *b != b'/'),
-                Some(Token::Class(set)) => text.get(at).is_some_and(|b| set.contains(*b)),
+                Some(Token::Class(set)) => text.get(at).is_some_and(|b| is_in(set, *b)),
             };
             if step {
-                if token == self.tokens.len() {
-                    return true;
-                }
                 (token, at) = (token + 1, at + 1);
                 continue;
             }
-            star = star.and_then(|resume| next_byte(text, resume));
+            star = star.and_then(|(token, at)| {
+                let byte = text.get(at)?;
+                (*byte != b'/').then_some((token, at + 1))
+            });
             if star.is_none() {
-                directories = directories.and_then(|resume| next_directory(text, resume));
+                directories = directories.and_then(|(token, at)| {
+                    let slash = text[at..].find_byte(b'/')?;
+                    Some((token, at + slash + 1))
+                });
             }
             let Some(resume) = star.or(directories) else {
                 return false;
             };
-            (token, at) = (resume.token, resume.text);
+            (token, at) = resume;
         }
     }
 }
@@ -208,22 +185,6 @@ impl Glob {
 /// of `memcmp` was measured to cost ten times as much.
 fn begins_with(literal: &[u8], text: &[u8]) -> bool {
     literal.iter().zip(text).all(|(a, b)| a == b)
-}
-
-fn next_byte(text: &[u8], resume: Resume) -> Option<Resume> {
-    let byte = text.get(resume.text)?;
-    (*byte != b'/').then_some(Resume {
-        token: resume.token,
-        text: resume.text + 1,
-    })
-}
-
-fn next_directory(text: &[u8], resume: Resume) -> Option<Resume> {
-    let slash = text[resume.text..].find_byte(b'/')?;
-    Some(Resume {
-        token: resume.token,
-        text: resume.text + slash + 1,
-    })
 }
 
 fn literal(token: &Token) -> Option<u8> {
@@ -254,26 +215,16 @@ fn star(body: &[u8], at: usize) -> (&'static [Token], usize) {
     }
 }
 
-/// Holds a set of bytes, one bit each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ByteSet([u64; 4]);
+/// A set of bytes.
+pub(super) type ByteSet = Box<[bool; 256]>;
 
-impl ByteSet {
-    /// Whether no byte at all is in the set.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0 == [0; 4]
-    }
+fn is_in(set: &ByteSet, byte: u8) -> bool {
+    set[usize::from(byte)]
+}
 
-    const fn contains(&self, byte: u8) -> bool {
-        self.0[(byte >> 6) as usize] & (1 << (byte & 63)) != 0
-    }
-
-    fn add_where(&mut self, is_member: impl Fn(u8) -> bool) {
-        for byte in 0..=u8::MAX {
-            if is_member(byte) {
-                self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
-            }
-        }
+fn add_where(set: &mut ByteSet, is_member: impl Fn(u8) -> bool) {
+    for (byte, is_in) in (0..=u8::MAX).zip(set.iter_mut()) {
+        *is_in |= is_member(byte);
     }
 }
 
@@ -286,54 +237,48 @@ impl ByteSet {
 /// nothing at all, because git folds the text and not the member, while ranges and `[:upper:]` do
 /// fold. For [`Case::Insensitive`] the set answers for text that is already lower case.
 pub(super) fn parse_class(text: &[u8], case: Case) -> Result<(ByteSet, usize), Fault> {
-    let mut set = ByteSet([0; 4]);
+    let mut set: ByteSet = Box::new([false; 256]);
     let negated = matches!(text.first(), Some(b'!' | b'^'));
     let start = usize::from(negated);
+    let byte_at = |at: usize| text.get(at).copied().ok_or(Fault::OpenClass);
     let mut at = start;
     let mut previous = None; // what a following `-` would make the start of a range
     loop {
-        let byte = *text.get(at).ok_or(Fault::OpenClass)?;
+        let byte = byte_at(at)?;
         at += 1;
         match byte {
             b']' if at > start + 1 => break,
-            b'\\' => {
-                let escaped = *text.get(at).ok_or(Fault::OpenClass)?;
-                at += 1;
-                set.add_where(|b| b == escaped);
-                previous = Some(escaped);
-            }
             b'-' if previous.is_some() && text.get(at).is_some_and(|next| *next != b']') => {
                 let low = previous.take().unwrap_or_default();
                 at += usize::from(text[at] == b'\\');
-                let high = *text.get(at).ok_or(Fault::OpenClass)?;
+                let high = byte_at(at)?;
                 at += 1;
-                set.add_where(|b| is_in_range(b, low, high, case));
+                add_where(&mut set, |b| is_in_range(b, low, high, case));
+                continue;
+            }
+            b'\\' => {
+                previous = Some(byte_at(at)?);
+                at += 1;
             }
             b'[' if text.get(at) == Some(&b':') => {
-                let rest = &text[at + 1..];
-                let end = rest.iter().position(|b| *b == b']');
-                let inner = &rest[..end.ok_or(Fault::OpenClass)?];
+                let end = text[at + 1..].find_byte(b']').ok_or(Fault::OpenClass)?;
+                let inner = &text[at + 1..at + 1 + end];
                 if let Some((b':', name)) = inner.split_last() {
                     add_named(&mut set, name, case)?;
-                    at += inner.len() + 2;
+                    at += end + 2;
                     previous = None;
-                } else {
-                    // No `:]`: git takes the `[` as an ordinary member.
-                    set.add_where(|b| b == b'[');
-                    previous = Some(b'[');
+                    continue;
                 }
+                // No `:]`: git takes the `[` as an ordinary member.
+                previous = Some(b'[');
             }
-            member => {
-                set.add_where(|b| b == member);
-                previous = Some(member);
-            }
+            member => previous = Some(member),
         }
+        set[usize::from(previous.unwrap_or_default())] = true;
     }
-    if negated {
-        set.0 = set.0.map(|bits| !bits);
-    }
+    set.iter_mut().for_each(|is_in| *is_in ^= negated);
     for never in [0, b'/'] {
-        set.0[usize::from(never >> 6)] &= !(1 << (never & 63));
+        set[usize::from(never)] = false;
     }
     Ok((set, at))
 }
@@ -366,7 +311,7 @@ fn add_named(set: &mut ByteSet, name: &[u8], case: Case) -> Result<(), Fault> {
         b"xdigit" => |b| b.is_ascii_hexdigit(),
         _ => return Err(Fault::BadClass),
     };
-    set.add_where(is_member);
+    add_where(set, is_member);
     Ok(())
 }
 
@@ -416,7 +361,7 @@ mod tests {
         let (set, length) = parse_class(text.as_bytes(), case).expect("the class is closed");
         assert_eq!(length, text.len(), "{text} is taken whole");
         (0x20..0x7f)
-            .filter(|b| set.contains(*b))
+            .filter(|b| is_in(&set, *b))
             .map(char::from)
             .collect()
     }

@@ -158,16 +158,16 @@ fn is_writable_by(scope: &Scope, pattern: &Pattern, path: &RepoPath) -> bool {
 /// end of the other.
 fn examples(first: &Pattern, second: &Pattern) -> Vec<Vec<u8>> {
     let directory = |pattern: &Pattern| {
-        let end = pattern.head().iter().rposition(|byte| *byte == b'/');
+        let end = pattern.glob.prefix.iter().rposition(|byte| *byte == b'/');
         end.map_or(0, |slash| slash + 1)
     };
     let (mut all, mut below) = (Vec::new(), Vec::new());
     for filler in [b"a".as_slice(), b"new-file", b"0"] {
         for (one, other) in [(first, second), (second, first)] {
             let example = one.example(filler);
-            let literal = &other.head()[..directory(other)];
+            let literal = &other.glob.prefix[..directory(other)];
             all.push([literal, &example[directory(one)..]].concat());
-            all.push([one.head(), filler, other.tail()].concat());
+            all.push([&one.glob.prefix, filler, &other.glob.suffix].concat());
             below.push([&*example, b"/", &other.example(filler)].concat());
             all.push(example);
         }

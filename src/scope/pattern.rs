@@ -4,37 +4,19 @@
 //! it is the business of those who walk the levels ([`Classifier`](super::Classifier)).
 
 use super::glob::{Glob, Token};
-use super::rule::Fault;
-use super::{Case, EntryKind};
+use super::{Case, EntryKind, Fault};
 
 /// Represents a pattern as git reads it.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern {
     /// What was written, without trailing spaces and without a trailing `/`.
     pub(super) line: String,
-    /// Whether it is matched against the whole path, because it has a leading or inner slash.
-    pub(super) anchor: Anchor,
-    /// What kind of entry it matches.
-    pub(super) target: Target,
-    glob: Glob,
-}
-
-/// Says what a pattern is matched against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Anchor {
-    /// A leading or inner slash: the whole path from the root.
-    Root,
-    /// The last component of a path, at any depth.
-    Name,
-}
-
-/// Says which entries a pattern can match.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Target {
-    /// Files and directories.
-    Any,
-    /// A trailing slash: directories only.
-    Directory,
+    /// Whether it is matched against the whole path from the root, because it has a leading or inner
+    /// slash; else against the last component of a path, at any depth.
+    pub(super) is_anchored: bool,
+    /// Whether it matches directories only, because of a trailing slash.
+    pub(super) is_of_directories: bool,
+    pub(super) glob: Glob,
 }
 
 /// Names what a pattern such as `Makefile` or `*.pem` looks for.
@@ -62,82 +44,66 @@ impl Pattern {
             _ => {}
         }
         // Git decides all three by looking for the byte, also where it is escaped or in a class.
-        let (line, target) = match line.strip_suffix('/') {
-            Some(line) => (line, Target::Directory),
-            None => (line, Target::Any),
-        };
-        let anchor = if line.contains('/') {
-            Anchor::Root
-        } else {
-            Anchor::Name
-        };
+        let stripped = line.strip_suffix('/');
+        let (line, is_of_directories) = (stripped.unwrap_or(line), stripped.is_some());
         let body = line.strip_prefix('/').unwrap_or(line).as_bytes();
         // Judged case-sensitively: what is refused must not depend on the machine.
         let plain = Glob::parse(body, Case::Sensitive)?;
-        check(plain.tokens())?;
+        check(&plain.tokens)?;
         let glob = match case {
             Case::Sensitive => plain,
             Case::Insensitive => Glob::parse(body, case)?,
         };
         Ok(Self {
             line: line.to_owned(),
-            anchor,
-            target,
+            is_anchored: line.contains('/'),
+            is_of_directories,
             glob,
         })
     }
 
     /// Whether it matches the entry itself. `name` is where the path's last component begins.
     pub(super) fn matches(&self, path: &[u8], name: usize, kind: EntryKind) -> bool {
-        let right_kind = match (self.target, kind) {
-            (Target::Any, EntryKind::File | EntryKind::Directory)
-            | (Target::Directory, EntryKind::Directory) => true,
-            (Target::Directory, EntryKind::File) => false,
+        let text = if self.is_anchored {
+            path
+        } else {
+            &path[name..]
         };
-        let text = match self.anchor {
-            Anchor::Root => path,
-            Anchor::Name => &path[name..],
-        };
-        right_kind && self.glob.matches(text)
+        (!self.is_of_directories || kind == EntryKind::Directory) && self.glob.matches(text)
     }
 
     /// Whether it can match an entry of this directory (`""` is the root), or below.
     pub(super) fn reaches_into(&self, directory: &[u8]) -> bool {
         let inside = directory.iter().chain(b"/");
         let same = |(literal, byte): (&u8, &u8)| literal == byte;
-        self.anchor == Anchor::Name
-            || directory.is_empty()
-            || self.glob.prefix().iter().zip(inside).all(same)
+        !self.is_anchored || directory.is_empty() || self.glob.prefix.iter().zip(inside).all(same)
     }
 
     /// Whether it can match an entry directly in this directory (`""` is the root).
     pub(super) fn reaches_entry_of(&self, directory: &[u8]) -> bool {
-        if self.anchor == Anchor::Name {
+        if !self.is_anchored {
             return true;
         }
-        if let Some(component) = self.glob.floating_component() {
+        if let Some(component) = &self.glob.floating {
             return directory
                 .split(|byte| *byte == b'/')
                 .any(|part| part == component);
         }
-        let start = if directory.is_empty() {
-            0
-        } else {
-            directory.len() + 1
-        };
-        let rest = self.glob.prefix().get(start..).unwrap_or_default();
+        let start = directory.len() + usize::from(!directory.is_empty());
+        let rest = self.glob.prefix.get(start..).unwrap_or_default();
         self.reaches_into(directory) && !rest.contains(&b'/')
     }
 
     /// What the last component of every match is, or ends with; none if the pattern says more.
     pub(super) fn name(&self) -> Option<PatternName<'_>> {
-        let (tokens, suffix) = (self.glob.tokens(), self.glob.suffix());
-        match self.anchor {
-            Anchor::Name if suffix.len() == tokens.len() => Some(PatternName::Whole(suffix)),
-            Anchor::Name if tokens[0] == Token::Star && suffix.len() + 1 == tokens.len() => {
-                Some(PatternName::Ending(suffix))
-            }
-            Anchor::Name | Anchor::Root => None,
+        let Glob { tokens, suffix, .. } = &self.glob;
+        if self.is_anchored {
+            None
+        } else if suffix.len() == tokens.len() {
+            Some(PatternName::Whole(suffix))
+        } else {
+            let is_ending = tokens[0] == Token::Star && suffix.len() + 1 == tokens.len();
+            is_ending.then_some(PatternName::Ending(suffix))
         }
     }
 
@@ -154,20 +120,10 @@ impl Pattern {
         self.matches(path, name, EntryKind::File)
     }
 
-    /// The bytes that every match begins with.
-    pub(super) fn head(&self) -> &[u8] {
-        self.glob.prefix()
-    }
-
-    /// The bytes that every match ends with.
-    pub(super) fn tail(&self) -> &[u8] {
-        self.glob.suffix()
-    }
-
     /// A path that it matches or covers, with `filler` where any bytes may be.
     pub(super) fn example(&self, filler: &[u8]) -> Vec<u8> {
         let mut path = self.glob.example(filler);
-        if self.target == Target::Directory {
+        if self.is_of_directories {
             path.push(b'/');
             path.extend_from_slice(filler);
         }
@@ -176,17 +132,16 @@ impl Pattern {
 
     /// Whether it matches every entry of the root, and so covers every path.
     pub(super) fn is_everything(&self) -> bool {
-        let Some((last, above)) = self.glob.tokens().split_last() else {
-            return false;
-        };
-        self.target == Target::Any
-            && matches!(last, Token::Star | Token::Everything)
-            && above.iter().all(|token| *token == Token::Directories)
+        self.glob.tokens.split_last().is_some_and(|(last, above)| {
+            !self.is_of_directories
+                && matches!(last, Token::Star | Token::Everything)
+                && above.iter().all(|token| *token == Token::Directories)
+        })
     }
 
     /// Whether it matches whatever lies below a directory, at any depth (`a/**`).
     pub(super) fn ends_with_everything(&self) -> bool {
-        self.glob.tokens().last() == Some(&Token::Everything)
+        self.glob.tokens.last() == Some(&Token::Everything)
     }
 }
 
@@ -195,7 +150,7 @@ fn check(tokens: &[Token]) -> Result<(), Fault> {
     let mut start = 0;
     for (at, token) in tokens.iter().enumerate() {
         match token {
-            Token::Class(set) if set.is_empty() => return Err(Fault::BadClass),
+            Token::Class(set) if !set.contains(&true) => return Err(Fault::BadClass),
             Token::Byte(b'/') => {
                 check_component(&tokens[start..at])?;
                 start = at + 1;

@@ -20,7 +20,7 @@ use std::collections::HashSet;
 
 use bstr::BString;
 
-use super::pattern::{Anchor, Pattern, Target};
+use super::pattern::Pattern;
 use super::{Access, EntryKind, RuleList, Scope, glob};
 use crate::path::RepoPath;
 
@@ -86,45 +86,36 @@ fn literal(path: &RepoPath) -> BString {
 
 /// The line that matches what the pattern matches.
 fn positive(pattern: &Pattern) -> String {
-    let Pattern {
-        line,
-        anchor,
-        target,
-        ..
-    } = pattern;
-    let mut text = with_fewer_stars(line, *anchor);
+    let mut text = with_fewer_stars(pattern);
     if text.starts_with('\u{feff}') {
         // At the start of the file git takes it for a byte order mark.
         text.insert(0, '\\');
     }
-    match target {
-        Target::Any => text,
-        Target::Directory => text + "/",
+    if pattern.is_of_directories {
+        text.push('/');
     }
+    text
 }
 
 /// The line that matches all that lies below the directories which the pattern matches, or none
 /// if the pattern itself does.
 fn contents(pattern: &Pattern) -> Option<String> {
-    let line = with_fewer_stars(&pattern.line, pattern.anchor);
-    match (
-        pattern.anchor,
-        pattern.ends_with_everything(),
-        pattern.target,
-    ) {
-        (Anchor::Name, _, _) => Some(format!("**/{line}/**")),
-        (Anchor::Root, false, _) => Some(format!("{line}/**")),
-        (Anchor::Root, true, Target::Any) => None,
-        // `a/**/` matches directories below `a`; `a/**/**` would match the files in `a` as well.
-        (Anchor::Root, true, Target::Directory) => Some(format!("{line}/*/**")),
+    let line = with_fewer_stars(pattern);
+    if !pattern.is_anchored {
+        return Some(format!("**/{line}/**"));
     }
+    if !pattern.ends_with_everything() {
+        return Some(format!("{line}/**"));
+    }
+    // `a/**/` matches directories below `a`; `a/**/**` would match the files in `a` as well.
+    (pattern.is_of_directories).then(|| format!("{line}/*/**"))
 }
 
 /// Writes one star for a run of stars that is not `**`, and two for a longer one that is. Git
 /// before 2.52 cut the literal start of a pattern off and then took `a**/b` for `a` followed by
 /// `**/b`; and a slashless `**` becomes part of a longer pattern here.
-fn with_fewer_stars(line: &str, anchor: Anchor) -> String {
-    let bytes = line.as_bytes();
+fn with_fewer_stars(pattern: &Pattern) -> String {
+    let bytes = pattern.line.as_bytes();
     let mut kept = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while at < bytes.len() {
@@ -132,7 +123,7 @@ fn with_fewer_stars(line: &str, anchor: Anchor) -> String {
         let (keep, length) = match rest[0] {
             b'*' => {
                 let run = rest.iter().take_while(|b| **b == b'*').count();
-                (stars(bytes, at, run, anchor), run)
+                (stars(pattern, at, run), run)
             }
             b'\\' => (rest.len().min(2), rest.len().min(2)),
             b'[' => {
@@ -148,14 +139,11 @@ fn with_fewer_stars(line: &str, anchor: Anchor) -> String {
     String::from_utf8(kept).expect("because only whole `*` were left out")
 }
 
-fn stars(line: &[u8], at: usize, run: usize, anchor: Anchor) -> usize {
-    let rest = &line[at + run..];
-    let starts = at == 0 || line[at - 1] == b'/';
-    let ends = rest.is_empty() || rest.starts_with(b"/") || rest.starts_with(br"\/");
-    match anchor {
-        Anchor::Root if run > 1 && starts && ends => 2,
-        Anchor::Root | Anchor::Name => 1,
-    }
+fn stars(pattern: &Pattern, at: usize, run: usize) -> usize {
+    let (above, rest) = (&pattern.line[..at], &pattern.line[at + run..]);
+    let starts = above.is_empty() || above.ends_with('/');
+    let ends = rest.is_empty() || rest.starts_with('/') || rest.starts_with(r"\/");
+    1 + usize::from(pattern.is_anchored && run > 1 && starts && ends)
 }
 
 #[cfg(test)]

@@ -153,3 +153,21 @@ fn all_mistakes_are_reported_at_once_with_help() {
         ]
     );
 }
+
+#[test]
+fn a_rule_survives_the_record() {
+    let origins = [
+        Origin::File {
+            path: ".agentwt/config.toml".into(),
+            line: 12,
+        },
+        Origin::Flag("--write".into()),
+        Origin::Default,
+        Origin::BuiltIn,
+    ];
+    for origin in origins {
+        let rule = ScopeRule::new(RuleList::Write, "a \"b\"\\ ", origin);
+        let text = toml::to_string(&rule).expect("a rule is plain data");
+        assert_eq!(toml::from_str::<ScopeRule>(&text), Ok(rule), "{text}");
+    }
+}

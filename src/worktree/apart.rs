@@ -36,13 +36,11 @@ impl Apart {
         };
         let alternate = quoted(&repository.common_dir.join("objects"));
         files::write(&git_dir.join("HEAD"), b"ref: refs/heads/none\n")?;
-        files::write(
-            &git_dir.join("config"),
-            format!("{format}{settings}").as_bytes(),
-        )?;
+        let (config, alternates) = (format!("{format}{settings}"), format!("{alternate}\n"));
+        files::write(&git_dir.join("config"), config.as_bytes())?;
         files::write(
             &git_dir.join("objects/info/alternates"),
-            format!("{alternate}\n").as_bytes(),
+            alternates.as_bytes(),
         )?;
         let objects = Objects::open(&git_dir, repository.format)?;
         Ok(Self {

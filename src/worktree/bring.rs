@@ -7,13 +7,14 @@
 
 use std::collections::BTreeSet;
 
+use camino::Utf8Path;
+
+use crate::disk::files;
 use crate::entry::ObjectId;
 use crate::error::Error;
-use crate::git::GitMode;
 use crate::git::objects::Named;
-use crate::git::refs::Ref;
+use crate::git::{Git, GitMode};
 use crate::name::CommitId;
-use crate::worktree::private_refs::read_put_aside;
 use crate::worktree::{Repository, Worktree};
 
 /// Where commits and tags are kept that only a clone had, below its name.
@@ -37,35 +38,25 @@ pub fn bring(repository: &Repository, known: &Worktree) -> Result<Brought, Error
     if !own.is_clone() {
         return Ok(Brought::default());
     }
-    let home = own.home();
-    let name = &known.record.name;
+    let (home, name) = (own.home(), &known.record.name);
+    let kept = |id: &CommitId| format!("{KEPT}{name}/{id}");
     let fresh = fresh(&own, known)?;
-    let saved = saved(&own, known)?;
+    let tip = known.record.branch.full_ref();
     let tip = own
         .git
         .with_mode(GitMode::Hardened)
-        .rev_parse_commit(&known.record.branch.full_ref())?;
+        .rev_parse_commit(&tip)?;
     let tip = tip.filter(|tip| fresh.all.contains(tip));
-    let mut wanted: Vec<Ref> = saved;
-    let is_saved = |wanted: &[Ref], id: &CommitId| wanted.iter().any(|one| one.id == *id);
-    let kept = |id: &CommitId| format!("{KEPT}{name}/{id}");
+    let mut wanted = saved(&own, known, &kept)?;
     for id in fresh.tips.iter().chain(&tip).chain(&fresh.others) {
-        if !is_saved(&wanted, id) {
-            let (name, id) = (kept(id).into(), id.clone());
-            let is_symbolic = false;
-            wanted.push(Ref {
-                name,
-                id,
-                is_symbolic,
-            });
+        if !wanted.iter().any(|(other, _)| other == id) {
+            wanted.push((id.clone(), kept(id)));
         }
     }
     let git = home.git.with_mode(GitMode::Hardened);
-    let specs: Vec<String> = wanted
-        .iter()
-        .map(|one| format!("{}:{}", one.id, one.name))
-        .collect();
-    if !specs.is_empty() {
+    if !wanted.is_empty() {
+        let specs = wanted.iter().map(|(id, name)| format!("{id}:{name}"));
+        let specs: Vec<String> = specs.collect();
         let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
         // history that came from a URL was never ours to look at
         let has_base = git.rev_parse_commit(known.record.base.commit.as_str())?;
@@ -75,12 +66,12 @@ pub fn bring(repository: &Repository, known: &Worktree) -> Result<Brought, Error
     if let Some(tip) = tip {
         let incoming = format!("refs/agentwt/incoming/{name}");
         point(home, &incoming, &tip, &kept)?;
-        let (temporary, id) = (kept(&tip), tip.clone());
-        wanted.retain(|one| one.name != temporary);
-        git.delete_ref(&temporary, &id)?;
+        let temporary = kept(&tip);
+        wanted.retain(|(_, name)| *name != temporary);
+        git.delete_ref(&temporary, &tip)?;
         brought.incoming = Some((incoming, tip));
     }
-    brought.kept = wanted.iter().map(|one| one.name.to_string()).collect();
+    brought.kept = wanted.into_iter().map(|(_, name)| name).collect();
     Ok(brought)
 }
 
@@ -111,7 +102,7 @@ struct Fresh {
     /// Those that no other of them has for a parent.
     tips: Vec<CommitId>,
     /// What its refs name beside commits: tags with a message, and what somebody tagged.
-    others: Vec<CommitId>,
+    others: BTreeSet<CommitId>,
 }
 
 /// Finds it. What the clone had from the beginning is not its work.
@@ -119,11 +110,8 @@ fn fresh(own: &Repository, known: &Worktree) -> Result<Fresh, Error> {
     let incoming = "refs/agentwt/incoming/";
     let prefixes = ["refs/heads/", "refs/remotes/", "refs/tags/", incoming, KEPT];
     let home = own.home().git.with_mode(GitMode::Hardened);
-    let mut has: BTreeSet<CommitId> = home
-        .for_each_ref(&prefixes)?
-        .into_iter()
-        .map(|one| one.id)
-        .collect();
+    let has = home.for_each_ref(&prefixes)?.into_iter();
+    let mut has: BTreeSet<CommitId> = has.map(|one| one.id).collect();
     has.extend(known.recorded_refs()?);
     has.insert(known.record.base.commit.clone());
     let git = own.git.with_mode(GitMode::Hardened);
@@ -132,43 +120,88 @@ fn fresh(own: &Repository, known: &Worktree) -> Result<Fresh, Error> {
     let lines = git.rev_list_everything(&has, &aside)?;
     let objects = own.objects()?;
     let parents: BTreeSet<&CommitId> = lines.iter().flat_map(|line| &line[1..]).collect();
-    let commits = || lines.iter().filter_map(|line| line.first());
+    let all: BTreeSet<CommitId> = lines
+        .iter()
+        .filter_map(|line| line.first().cloned())
+        .collect();
     let is_commit = |id: &CommitId| {
         let id = ObjectId::from_hex(id.as_str().as_bytes());
         id.is_some_and(|id| objects.kind_of(&id) == Some(Named::Commit))
     };
-    let others: BTreeSet<CommitId> = git
-        .for_each_ref(&[])?
-        .into_iter()
-        .map(|one| one.id)
+    let refs = git.for_each_ref(&[])?.into_iter().map(|one| one.id);
+    let others: BTreeSet<CommitId> = refs
         .filter(|id| !has.contains(id) && !is_commit(id))
         .collect();
-    Ok(Fresh {
-        all: commits().cloned().collect(),
-        tips: commits()
-            .filter(|commit| !parents.contains(commit))
-            .cloned()
-            .collect(),
-        others: others.into_iter().collect(),
-    })
+    let tips = all.iter().filter(|commit| !parents.contains(commit));
+    let tips = tips.cloned().collect();
+    Ok(Fresh { all, tips, others })
 }
 
-/// What `restore` saved in the clone and is not at home. Where home has something
+/// What `restore` saved in the clone and is not at home, with its ref there. Where home has something
 /// else under that name, it is kept by its commit.
-fn saved(own: &Repository, known: &Worktree) -> Result<Vec<Ref>, Error> {
-    let name = &known.record.name;
-    let below = format!("refs/agentwt/rescue/{name}/");
-    let of = |repository: &Repository| {
-        let git = repository.git.with_mode(GitMode::Hardened);
-        git.for_each_ref(&[&below])
-    };
-    let home = of(own.home())?;
-    let mut saved = of(own)?;
-    saved.retain(|one| !home.contains(one));
-    for one in &mut saved {
-        if home.iter().any(|other| other.name == one.name) {
-            one.name = format!("{KEPT}{name}/{}", one.id).into();
+fn saved(
+    own: &Repository,
+    known: &Worktree,
+    kept: &dyn Fn(&CommitId) -> String,
+) -> Result<Vec<(CommitId, String)>, Error> {
+    let below = format!("refs/agentwt/rescue/{}/", known.record.name);
+    let of = |git: &Git| git.with_mode(GitMode::Hardened).for_each_ref(&[&below]);
+    let home = of(&own.home().git)?;
+    let saved = of(&own.git)?.into_iter().filter(|one| !home.contains(one));
+    let saved = saved.map(|one| {
+        let is_taken = home.iter().any(|other| other.name == one.name);
+        let name = if is_taken {
+            kept(&one.id)
+        } else {
+            one.name.to_string()
+        };
+        (one.id, name)
+    });
+    Ok(saved.collect())
+}
+
+/// The refs that each worktree has for itself (git-worktree(1), "REFS").
+const PRIVATE_REFS: [&str; 3] = ["refs/bisect/", "refs/rewritten/", "refs/worktree/"];
+/// The files in which git writes down what an operation in progress has put aside (`--autostash`,
+/// git-rebase(1) and git-merge(1)). `ORIG_HEAD` and the like are not among them: git overwrites them
+/// unasked, and lets what they name go as it does with reflogs.
+const ASIDE: [&str; 3] = [
+    "rebase-merge/autostash",
+    "rebase-apply/autostash",
+    "MERGE_AUTOSTASH",
+];
+
+/// The commits that only the private git directory of a worktree names in these ways, none twice.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub fn read_put_aside(repository: &Repository, known: &Worktree) -> Result<Vec<CommitId>, Error> {
+    let admin = &known.record.admin_dir;
+    if !files::is_directory(admin) || known.is_without(repository) {
+        return Ok(Vec::new());
+    }
+    read_put_aside_in(&known.git(repository), admin)
+}
+
+/// The same of whatever private git directory this is, which this git is on.
+///
+/// # Errors
+/// Fails when git or the disk does.
+pub fn read_put_aside_in(git: &Git, admin: &Utf8Path) -> Result<Vec<CommitId>, Error> {
+    let git = git.with_mode(GitMode::Hardened);
+    let mut commits = Vec::new();
+    for one in git.for_each_ref(&PRIVATE_REFS)? {
+        // what a tag leads to; a blob or a tree has no commit to lose
+        commits.extend(git.rev_parse_commit(one.id.as_str())?);
+    }
+    for name in ASIDE {
+        let bytes = files::read(&admin.join(name))?.unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        if let Ok(id) = CommitId::parse(text.trim()) {
+            commits.extend(git.rev_parse_commit(id.as_str())?);
         }
     }
-    Ok(saved)
+    commits.sort_unstable();
+    commits.dedup();
+    Ok(commits)
 }

@@ -1,31 +1,39 @@
-//! Makes git ignore `.agentwt/worktrees/` in the main worktree: by a line in the common
-//! `info/exclude`, and by a `.gitignore` in it that ignores itself. One alone is not enough: a
-//! branch can hide the first, and `git clean -ffd` passes over what the second covers.
+//! Makes git ignore what is ours: `.agentwt/worktrees/` in the main worktree, and placed files in
+//! each worktree.
+//!
+//! The first by a line in the common `info/exclude`, and by a `.gitignore` in it that ignores itself.
+//! One alone is not enough: a branch can hide the first, and `git clean -ffd` passes over what the
+//! second covers. The second by an exclude file of the worktree's own, which its `config.worktree`
+//! names as `core.excludesFile` (gitignore(5)): it begins with the rules of the user's own
+//! `core.excludesFile`, which it stands for. A `.gitignore` of the branch counts more than both.
+//! Verification uses none of it.
 
-use camino::Utf8PathBuf;
+use bstr::ByteSlice;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::Repository;
+use super::repository::WORKTREES;
 use crate::disk::files::{self, Lock};
-use crate::disk::lock::LockError;
 use crate::disk::{DiskError, remains::sweep};
+use crate::error::Error;
+use crate::git::{Git, GitError};
+use crate::path::RepoPath;
+use crate::placed::{Placed, PlacedKind};
 
 /// The rule in `info/exclude` of the common git directory (gitignore(5)).
 pub const EXCLUDE_RULE: &str = "/.agentwt/worktrees/";
 
-/// Where the `.gitignore` is, relative to the root of the main worktree.
+/// Where the `.gitignore` is, relative to the root of the main worktree. It ignores everything beside
+/// and below it, itself too: it works where `info/exclude` is not read or was lost, and is never
+/// committed.
 pub const WORKTREES_GITIGNORE_PATH: &str = ".agentwt/worktrees/.gitignore";
 
-/// Ignores everything beside and below it, itself too: it works where `info/exclude` is not read
-/// or was lost, and is never committed.
-const WORKTREES_GITIGNORE: &[u8] = b"*\n";
-
-fn exclude_file(repository: &Repository) -> Utf8PathBuf {
-    repository.common_dir.join("info/exclude")
-}
-
-fn gitignore_file(repository: &Repository) -> Utf8PathBuf {
-    repository.root.join(WORKTREES_GITIGNORE_PATH)
-}
+/// The file, below the worktree's private git directory.
+pub const EXCLUDE: &str = "agentwt/exclude";
+/// More lines than these would make git slow: then whole directories of ours are excluded.
+const MOST_LINES: usize = 1_000;
+/// As many placed files are asked of git: one `!` rule rarely shows a single file.
+const ASKED: usize = 1_000;
 
 /// Says which of the two rules exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,14 +42,6 @@ pub struct IgnoreRules {
     pub exclude_rule: bool,
     /// The `.gitignore`.
     pub gitignore: bool,
-}
-
-/// Holds what was written, for the undo.
-#[derive(Debug, Default)]
-#[must_use]
-pub struct WrittenIgnoreRules {
-    exclude: Option<SharedFile>,
-    gitignore: Option<Utf8PathBuf>,
 }
 
 /// Holds a file that others write too, before and after a change of ours.
@@ -76,18 +76,44 @@ impl SharedFile {
         Ok(())
     }
 
+    fn add_line(&mut self, line: &str) -> Result<(), DiskError> {
+        let text = ended(self.before.clone().unwrap_or_default());
+        let text = [text, format!("{line}\n").into_bytes()].concat();
+        self.after = Some(text.clone());
+        files::write(&self.file, &text).inspect_err(|_| self.remove_empty())
+    }
+
+    fn remove_empty(&self) {
+        let above = self.file.ancestors().skip(1).take(2);
+        above.for_each(files::remove_if_empty);
+    }
+
     /// Restores the file, unless another process has written it since; returns what failed.
     pub fn undo(self) -> Option<String> {
         if self.before == self.after {
             return None;
         }
-        let undone = files::read(&self.file).and_then(|now| match self.before {
+        let undone = files::read(&self.file).and_then(|now| match &self.before {
             _ if now != self.after => Ok(()),
-            Some(before) => files::write(&self.file, &before),
-            None => files::remove_file(&self.file),
+            Some(before) => files::write(&self.file, before),
+            None => files::remove_file(&self.file).inspect(|()| self.remove_empty()),
         });
         undone.err().map(|error| error.to_string())
     }
+}
+
+/// Text whose last line is ended.
+fn ended(mut text: Vec<u8>) -> Vec<u8> {
+    if !text.is_empty() && !text.ends_with(b"\n") {
+        text.push(b'\n');
+    }
+    text
+}
+
+fn rules(repository: &Repository) -> [(Utf8PathBuf, &'static str); 2] {
+    let exclude = repository.common_dir.join("info/exclude");
+    let gitignore = repository.root.join(WORKTREES_GITIGNORE_PATH);
+    [(exclude, EXCLUDE_RULE), (gitignore, "*")]
 }
 
 /// Reads which rules exist.
@@ -95,82 +121,237 @@ impl SharedFile {
 /// # Errors
 /// Fails when `info/exclude` cannot be read.
 pub fn read(repository: &Repository) -> Result<IgnoreRules, DiskError> {
-    let bytes = files::read(&exclude_file(repository))?.unwrap_or_default();
+    let [(exclude, rule), (gitignore, _)] = rules(repository);
+    let bytes = files::read(&exclude)?.unwrap_or_default();
     let mut lines = bytes.split(|byte| *byte == b'\n');
     Ok(IgnoreRules {
-        exclude_rule: lines.any(|line| line.trim_ascii_end() == EXCLUDE_RULE.as_bytes()),
-        gitignore: files::exists(&gitignore_file(repository)),
+        exclude_rule: lines.any(|line| line.trim_ascii_end() == rule.as_bytes()),
+        gitignore: files::exists(&gitignore),
     })
 }
 
 /// Writes what is missing, one process at a time: no other line is lost, and a temporary file that
-/// stands there then is that of a dead process.
+/// stands there then is that of a dead process. Returns what was written, for [`undo`].
 ///
 /// # Errors
 /// Fails when the disk refuses; then nothing was written.
-pub fn ensure(repository: &Repository) -> Result<WrittenIgnoreRules, LockError> {
-    let rules = read(repository)?;
-    if rules.exclude_rule && rules.gitignore {
-        return Ok(WrittenIgnoreRules::default());
+pub fn ensure(repository: &Repository) -> Result<Vec<SharedFile>, Error> {
+    let mut written = Vec::new();
+    let found = read(repository)?;
+    if found.exclude_rule && found.gitignore {
+        return Ok(written);
     }
     let _shared = Lock::wait(&repository.shared_lock())?;
-    for file in [exclude_file(repository), gitignore_file(repository)] {
+    let found = read(repository)?;
+    let found = [found.exclude_rule, found.gitignore];
+    for ((file, line), is_there) in rules(repository).into_iter().zip(found) {
         file.parent()
             .into_iter()
             .for_each(|directory| sweep(directory, &[""]));
-    }
-    Ok(write(repository)?)
-}
-
-fn write(repository: &Repository) -> Result<WrittenIgnoreRules, DiskError> {
-    let mut written = WrittenIgnoreRules::default();
-    let rules = read(repository)?;
-    if !rules.exclude_rule {
-        let mut shared = SharedFile::read(exclude_file(repository))?;
-        let mut text = shared.before.clone().unwrap_or_default();
-        if !text.is_empty() && !text.ends_with(b"\n") {
-            text.push(b'\n');
+        if is_there {
+            continue;
         }
-        text.extend_from_slice(format!("{EXCLUDE_RULE}\n").as_bytes());
-        let directory = shared.file.parent();
-        files::write(&shared.file, &text)
-            .inspect_err(|_| directory.into_iter().for_each(files::remove_if_empty))?;
-        shared.after = Some(text);
-        written.exclude = Some(shared);
-    }
-    if !rules.gitignore {
-        let file = gitignore_file(repository);
-        written.gitignore = Some(file.clone());
-        if let Err(error) = files::write(&file, WORKTREES_GITIGNORE) {
-            let _ = written.undo();
-            return Err(error);
+        let mut shared = SharedFile::read(file)?;
+        if let Err(error) = shared.add_line(line) {
+            return Err(Error::from(error).leaving(undo(repository, written)));
         }
+        written.push(shared);
     }
     Ok(written)
 }
 
-impl WrittenIgnoreRules {
-    /// Undoes what was written, where it did not change since; directories if they are empty.
-    /// Returns what could not be undone.
-    pub fn undo(self) -> Vec<String> {
-        let mut left = Vec::new();
-        // first what frees space: on a full disk the other can only be written then
-        if let Some(file) = self.gitignore
-            && let Some(directory) = file.parent()
-        {
-            if files::names(directory).is_ok_and(|names| names == [".gitignore"]) {
-                left.extend(
-                    files::remove_file(&file)
-                        .err()
-                        .map(|error| error.to_string()),
-                );
-            }
-            directory
-                .ancestors()
-                .take(2)
-                .for_each(files::remove_if_empty);
+/// Undoes what was written, unless there is another worktree, which needs it; returns what could not
+/// be undone.
+pub fn undo(repository: &Repository, written: Vec<SharedFile>) -> Vec<String> {
+    let there = files::names(&repository.root.join(WORKTREES)).unwrap_or_default();
+    if there.iter().any(|name| name != ".gitignore") {
+        return Vec::new();
+    }
+    // first what frees space: on a full disk the other can only be written then
+    let all = written.into_iter().rev();
+    all.filter_map(SharedFile::undo).collect()
+}
+
+/// Represents the exclude file that was written, so that it can be taken back.
+#[must_use]
+pub struct ExcludeFile {
+    shared: SharedFile,
+    /// Whether the configuration names the file since.
+    configured: Option<(Git, Utf8PathBuf)>,
+}
+
+/// Excludes all that was placed, and no more what was placed before. `git` is the one of the main
+/// worktree.
+///
+/// # Errors
+/// Fails when git or the disk does; then everything is as it was.
+pub fn write_exclude(
+    git: &Git,
+    admin_dir: &Utf8Path,
+    placed: &Placed,
+) -> Result<ExcludeFile, Error> {
+    let mut written = ExcludeFile {
+        shared: SharedFile::read(admin_dir.join(EXCLUDE))?,
+        configured: None,
+    };
+    let (lines, before) = (lines(placed), &written.shared.before);
+    if lines.is_empty() && before.is_none() {
+        return Ok(written);
+    }
+    let mut text = ended(read_users_rules::<Error>(git)?.unwrap_or_default());
+    text.extend_from_slice(b"# placed by git-agentwt\n");
+    text.extend(lines);
+    if before.as_ref() == Some(&text) {
+        return Ok(written);
+    }
+    // the file comes last: where it is, the configuration names it, whatever was killed
+    let file = written.shared.file.clone();
+    if before.is_none() {
+        let config = admin_dir.join("config.worktree");
+        git.config_file_set(&config, "core.excludesFile", file.as_str())?;
+        written.configured = Some((git.clone(), config));
+    }
+    if let Err(error) = files::write(&file, &text) {
+        written.take_back();
+        return Err(error.into());
+    }
+    written.shared.after = Some(text);
+    Ok(written)
+}
+
+impl ExcludeFile {
+    /// Puts back what was there.
+    pub fn take_back(self) {
+        if let Some((git, config)) = self.configured {
+            let _ = git.config_file_unset(&config, "core.excludesFile");
         }
-        left.extend(self.exclude.and_then(SharedFile::undo));
-        left
+        let _ = self.shared.undo();
+    }
+
+    /// Whether the worktree's configuration is another now.
+    pub const fn changed_config(&self) -> bool {
+        self.configured.is_some()
+    }
+}
+
+/// Reads the user's own rules (`core.excludesFile`, by default `$XDG_CONFIG_HOME/git/ignore`,
+/// gitignore(5)); none where there are none. `git` is that of the main worktree: in a clone the
+/// setting may name our file.
+///
+/// # Errors
+/// Fails when git does, or the file cannot be read.
+pub fn read_users_rules<E>(git: &Git) -> Result<Option<Vec<u8>>, E>
+where
+    E: From<GitError> + From<DiskError>,
+{
+    let file = git.config_get_path("core.excludesFile")?;
+    let file = file.or_else(Git::default_excludes_file);
+    let text = file.map(|file| files::read(&file)).transpose()?;
+    Ok(text.flatten())
+}
+
+/// Asks git which of the placed files it shows all the same: a `!` rule of a `.gitignore` in the
+/// branch counts more than the exclude file (gitignore(5)). The note for the user, if there is
+/// one; `git` is that of the worktree.
+///
+/// # Errors
+/// Fails when git does.
+pub fn read_shown_note(
+    git: &Git,
+    worktree: &Utf8Path,
+    placed: &[&RepoPath],
+) -> Result<Option<String>, GitError> {
+    let asked = &placed[..placed.len().min(ASKED)];
+    let ignored = git.check_ignore(asked)?;
+    let mut shown = asked.iter().filter(|path| !ignored.contains(**path));
+    let Some(first) = shown.next() else {
+        return Ok(None);
+    };
+    let others = match shown.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Ok(Some(format!(
+        "git shows {first}{others} in {worktree} all the same: a `!` rule of a .gitignore counts more than any exclude file, so `git add -A` would take it"
+    )))
+}
+
+/// A line for each placed file, or, where these would be too many, for each directory of ours.
+fn lines(placed: &Placed) -> Vec<u8> {
+    let files = placed.files();
+    let shown = |kind: PlacedKind| kind != PlacedKind::Directory;
+    let few = files.iter().filter(|file| shown(file.kind)).count() <= MOST_LINES;
+    let mut text = Vec::new();
+    let mut inside: Option<&RepoPath> = None;
+    for file in files {
+        let is_directory = !shown(file.kind);
+        let is_covered = inside.is_some_and(|above| file.path.is_below(above.as_bstr()));
+        if is_covered || is_directory && few {
+            continue;
+        }
+        line(&mut text, &file.path);
+        if is_directory {
+            inside = Some(&file.path);
+            text.push(b'/');
+        }
+        text.push(b'\n');
+    }
+    text
+}
+
+/// An anchored pattern that matches one path. No pattern can hold a newline: there, and for what
+/// git strips at the end of a line, it matches any character.
+fn line(text: &mut Vec<u8>, path: &RepoPath) {
+    text.push(b'/');
+    for byte in path.as_bstr().bytes() {
+        match byte {
+            b'\n' | b'\r' => text.push(b'?'),
+            b'\\' | b'*' | b'?' | b'[' | b']' | b' ' | b'\t' => {
+                text.extend_from_slice(&[b'\\', byte]);
+            }
+            _ => text.push(byte),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::Stat;
+    use crate::placed::{Origin, PlacedFile};
+
+    fn placed(files: &[(&str, PlacedKind)]) -> Placed {
+        let file = |(path, kind): &(&str, PlacedKind)| PlacedFile {
+            path: RepoPath::parse(*path).expect("it is normal"),
+            origin: Origin::Synced,
+            kind: *kind,
+            digest: None,
+            stat: Stat::default(),
+            source: None,
+        };
+        Placed::new(files.iter().map(file).collect(), 0)
+    }
+
+    #[test]
+    fn every_file_has_a_line_that_matches_it_alone() {
+        let placed = placed(&[
+            (".env", PlacedKind::File),
+            ("d", PlacedKind::Directory),
+            ("d/#a*b [c]\\ ", PlacedKind::Link),
+            ("d/x\ny", PlacedKind::File),
+        ]);
+        let text = lines(&placed);
+        assert_eq!(
+            text.to_str_lossy(),
+            "/.env\n/d/#a\\*b\\ \\[c\\]\\\\\\ \n/d/x?y\n"
+        );
+    }
+
+    #[test]
+    fn too_many_files_are_excluded_by_their_directories() {
+        let names: Vec<String> = (0..MOST_LINES).map(|n| format!("deep/{n}")).collect();
+        let mut files = vec![("a", PlacedKind::File), ("deep", PlacedKind::Directory)];
+        files.extend(names.iter().map(|name| (name.as_str(), PlacedKind::File)));
+        assert_eq!(lines(&placed(&files)).to_str_lossy(), "/a\n/deep/\n");
     }
 }

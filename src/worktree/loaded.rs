@@ -92,11 +92,7 @@ pub fn load_record(
     let Some(record) = read_text::<Record>(name, &dir.join("record.toml"))? else {
         return Ok(None);
     };
-    let case = if record.ignore_case {
-        Case::Insensitive
-    } else {
-        Case::Sensitive
-    };
+    let case = Case::of(record.ignore_case);
     let scope = Scope::compile(record.scope.clone(), case).map_err(|errors| {
         let detail = errors.first().map(ToString::to_string).unwrap_or_default();
         WorktreeFault::damaged(name, "the record", detail)

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::excluding::{EXCLUDE, ExcludeFile, write_exclude};
+use super::ignore_rules::{EXCLUDE, ExcludeFile, write_exclude};
 use super::{Repository, Worktree};
 use crate::client::ContextFile;
 use crate::disk::copy::{Item, Settled, Source, Staged, Staging, settle, stage};

@@ -36,10 +36,8 @@ pub struct Record {
     #[serde(default)]
     pub strategy: Strategy,
     /// Who works there, if anybody said.
-    #[serde(default)]
     pub owner: Option<Owner>,
     /// What is held of it on a server, if anything is.
-    #[serde(default)]
     pub claim: Option<HeldClaim>,
     /// Its directory, absolute.
     pub path: Utf8PathBuf,
@@ -338,15 +336,14 @@ impl Owner {
 
     /// Whether the owner is alive: only a process of this host can be looked at.
     pub fn alive(&self) -> Alive {
-        match &self.process {
-            Some(known) if self.host == process::host() => {
-                if process::is_alive(known.pid, &known.started) {
-                    Alive::Yes
-                } else {
-                    Alive::No
-                }
-            }
-            Some(_) | None => Alive::Unknown,
+        let process = self.process.as_ref();
+        let Some(known) = process.filter(|_| self.host == process::host()) else {
+            return Alive::Unknown;
+        };
+        if process::is_alive(known.pid, &known.started) {
+            Alive::Yes
+        } else {
+            Alive::No
         }
     }
 }

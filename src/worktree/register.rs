@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use camino::Utf8Path;
 
-use super::excluding::read_users_rules;
-use super::listing::Listing;
+use super::ignore_rules::read_users_rules;
 use super::repository::joined;
-use super::{KeptFinding, LastVerification};
+use super::scope_edit::Listing;
+use super::{Fingerprint, KeptFinding, LastVerification};
 use super::{Record, Repository, WALKED, WatchedFile, Worktree, to_text};
 use crate::change::by_kind;
 use crate::disk::DiskError;
@@ -82,8 +82,7 @@ impl Registration<'_> {
         if let Some(rules) = files::read(&self.repository.common_dir.join("info/exclude"))? {
             files::write(&ignore.join("info-exclude"), &rules)?;
         }
-        let users: Result<_, Error> = read_users_rules(&self.repository.home().git);
-        if let Some(rules) = users? {
+        if let Some(rules) = read_users_rules::<Error>(&self.repository.home().git)? {
             files::write(&ignore.join("excludes-file"), &rules)?;
         }
         write_shared(self.repository, dir)
@@ -207,8 +206,7 @@ impl Worktree {
         let mut known = self.clone();
         let integrity = &mut known.record.integrity;
         for file in WatchedFile::ALL.into_iter().filter(|file| which(*file)) {
-            let (common_dir, admin_dir) = (&repository.common_dir, &self.record.admin_dir);
-            let now = integrity::fingerprint(file, common_dir, admin_dir, repository.format)?;
+            let now = self.fingerprint(repository, file)?;
             integrity.retain(|recorded| recorded.file != now.file);
             integrity.push(now);
         }
@@ -221,10 +219,17 @@ impl Worktree {
     /// # Errors
     /// Fails when it cannot be read.
     pub fn config_is_as_recorded(&self, repository: &Repository) -> Result<bool, Error> {
-        let (file, common_dir) = (WatchedFile::ConfigWorktree, &repository.common_dir);
-        let admin_dir = &self.record.admin_dir;
-        let now = integrity::fingerprint(file, common_dir, admin_dir, repository.format)?;
+        let now = self.fingerprint(repository, WatchedFile::ConfigWorktree)?;
         Ok(self.record.integrity.contains(&now))
+    }
+
+    fn fingerprint(
+        &self,
+        repository: &Repository,
+        file: WatchedFile,
+    ) -> Result<Fingerprint, Error> {
+        let (common_dir, admin_dir) = (&repository.common_dir, &self.record.admin_dir);
+        integrity::fingerprint(file, common_dir, admin_dir, repository.format)
     }
 
     /// Writes the outcome of a verification, for `list` and `status`.

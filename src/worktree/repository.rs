@@ -12,7 +12,6 @@ use crate::git::worktree::WorktreeEntry;
 use crate::git::{Git, GitError, SharedRunner, Trace};
 use crate::name::WorktreeName;
 use crate::scope::Case;
-use crate::worktree::selection::MainWorktree;
 use crate::worktree::{Record, from_text};
 
 /// Where worktrees are made, below the root.
@@ -147,23 +146,8 @@ impl Repository {
     /// # Errors
     /// Fails when git does.
     pub fn case(&self) -> Result<Case, Error> {
-        let insensitive = self.git.config_get_bool("core.ignoreCase")? == Some(true);
-        Ok(if insensitive {
-            Case::Insensitive
-        } else {
-            Case::Sensitive
-        })
-    }
-
-    /// The main worktree, from which files are synced.
-    pub fn main_worktree(&self) -> MainWorktree<'_> {
-        let home = self.home();
-        MainWorktree {
-            root: &home.root,
-            git: &home.git,
-            common_dir: &home.common_dir,
-            format: home.format,
-        }
+        let ignore_case = self.git.config_get_bool("core.ignoreCase")?;
+        Ok(Case::of(ignore_case == Some(true)))
     }
 
     /// The directory of a worktree of ours.
@@ -183,21 +167,18 @@ impl Repository {
 
     /// The lock for steps in which git writes shared files.
     pub fn shared_lock(&self) -> LockFile {
-        LockFile {
-            path: self.home().common_dir.join("agentwt/lock"),
-            of: LockOf::Shared,
-            waiting: self.waiting.clone(),
-        }
+        self.lock("agentwt/lock".into(), LockOf::Shared)
     }
 
     /// The lock of one name.
     pub fn name_lock(&self, name: &WorktreeName) -> LockFile {
-        let locks = self.home().common_dir.join("agentwt/locks");
-        LockFile {
-            path: locks.join(name.as_str().to_ascii_lowercase()),
-            of: LockOf::Name(name.to_string()),
-            waiting: self.waiting.clone(),
-        }
+        let file = format!("agentwt/locks/{}", name.as_str().to_ascii_lowercase());
+        self.lock(file, LockOf::Name(name.to_string()))
+    }
+
+    fn lock(&self, file: String, of: LockOf) -> LockFile {
+        let (path, waiting) = (self.home().common_dir.join(file), self.waiting.clone());
+        LockFile { path, of, waiting }
     }
 
     /// Opens the object database.
@@ -218,7 +199,6 @@ impl Repository {
 }
 
 /// Holds what a path says of where it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
 struct Claim {
     root: Utf8PathBuf,
     name: WorktreeName,

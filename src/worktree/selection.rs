@@ -12,30 +12,16 @@ use crate::disk::drift::{digest_below, drift_of, is_proven};
 use crate::disk::entries::standing;
 use crate::disk::{DiskError, files};
 use crate::error::Error;
-use crate::git::objects::ObjectFormat;
-use crate::git::{Git, GitError};
+use crate::git::GitError;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
 use crate::placed::{Here, Placed};
-use crate::scope::Case;
 use crate::sync::plan::{Compared, Standing, WorktreeFiles};
 use crate::sync::{Candidates, Matcher, Pattern, PatternError, PatternOrigin};
+use crate::worktree::Repository;
 
 /// The file whose rules select among ignored files, at the root.
 const WORKTREE_INCLUDE: &str = ".worktreeinclude";
-
-/// Names the main worktree.
-#[derive(Clone, Copy)]
-pub struct MainWorktree<'a> {
-    /// Its directory.
-    pub root: &'a Utf8Path,
-    /// Git, there.
-    pub git: &'a Git,
-    /// The common git directory.
-    pub common_dir: &'a Utf8Path,
-    /// The hash function.
-    pub format: ObjectFormat,
-}
 
 /// Says which patterns count: those of the config, unless `without_config`, these globs, and
 /// always the memory bank.
@@ -71,31 +57,30 @@ pub fn patterns(
     Ok(patterns)
 }
 
-impl MainWorktree<'_> {
+/// What can be synced from the main worktree.
+impl Repository {
     /// Finds what the patterns select, and `.worktreeinclude`, if `include` says that it counts.
     ///
     /// # Errors
     /// Fails when git or the disk does, and when a pattern names a directory that is a link:
     /// nothing behind a link is read.
     pub fn candidates(&self, patterns: &[Pattern], include: bool) -> Result<Candidates, Error> {
-        let exists = |name: &str| files::exists(&self.root.join(name));
+        let home = self.home();
+        let exists = |name: &str| files::exists(&home.root.join(name));
         let is_built_in = |pattern: &Pattern| *pattern.origin() == PatternOrigin::BuiltIn;
         let mut rules = None;
         if include && exists(WORKTREE_INCLUDE) {
-            rules = files::read(&self.root.join(WORKTREE_INCLUDE))?;
+            rules = files::read(&home.root.join(WORKTREE_INCLUDE))?;
         }
         if rules.is_none() && patterns.iter().all(is_built_in) && !exists(".agentwt") {
             // git need not be asked what is tracked
             return Ok(Candidates::default());
         }
-        let case = match self.git.config_get_bool("core.ignoreCase")? {
-            Some(true) => Case::Insensitive,
-            Some(false) | None => Case::Sensitive,
-        };
+        let case = home.case()?;
         let matcher = Matcher::new(patterns, rules.as_deref(), case)?;
-        let paths = MainPaths::new(self.tracked()?, self.worktrees()?, case);
-        let mut candidates = find_candidates(self.root, &matcher, patterns.len(), &paths)?;
-        self.keep_ignored(&mut candidates)?;
+        let paths = MainPaths::new(home.tracked()?, home.worktrees_below()?, case);
+        let mut candidates = find_candidates(&home.root, &matcher, patterns.len(), &paths)?;
+        home.keep_ignored(&mut candidates)?;
         Ok(candidates)
     }
 
@@ -108,10 +93,10 @@ impl MainWorktree<'_> {
     }
 
     /// The worktrees of git below the root.
-    fn worktrees(&self) -> Result<Vec<RepoPath>, GitError> {
+    fn worktrees_below(&self) -> Result<Vec<RepoPath>, GitError> {
         let all = self.git.worktree_list()?.into_iter();
         let below = all.filter_map(|entry| {
-            let path = entry.path.strip_prefix(self.root).ok()?;
+            let path = entry.path.strip_prefix(&self.root).ok()?;
             RepoPath::parse(path.as_str()).ok()
         });
         Ok(below.collect())

@@ -76,61 +76,50 @@ pub fn rules_of(
     lists: &ScopeLists,
     config_found: bool,
 ) -> Result<Vec<ScopeRule>, Error> {
-    let list = |list: RuleList| {
-        let of_profile = profile.and_then(|profile| match list {
-            RuleList::Read => profile.read.as_deref(),
-            RuleList::Write => profile.write.as_deref(),
-            RuleList::Exclude => profile.exclude.as_deref(),
-        });
-        let (flag, added) = match list {
-            RuleList::Read => (&lists.read, &lists.add_read),
-            RuleList::Write => (&lists.write, &lists.add_write),
-            RuleList::Exclude => (&lists.exclude, &lists.add_exclude),
+    let mut rules = Vec::new();
+    for (list, of_profile, flag, added) in [
+        (
+            RuleList::Read,
+            profile.and_then(|all| all.read.as_ref()),
+            &lists.read,
+            &lists.add_read,
+        ),
+        (
+            RuleList::Write,
+            profile.and_then(|all| all.write.as_ref()),
+            &lists.write,
+            &lists.add_write,
+        ),
+        (
+            RuleList::Exclude,
+            profile.and_then(|all| all.exclude.as_ref()),
+            &lists.exclude,
+            &lists.add_exclude,
+        ),
+    ] {
+        let of_option = |patterns: &Option<Vec<String>>, option: String| {
+            let patterns = patterns
+                .iter()
+                .flatten()
+                .filter(|pattern| !pattern.is_empty());
+            let rule = |pattern| ScopeRule::new(list, pattern, Origin::Flag(option.clone()));
+            patterns.map(rule).collect::<Vec<_>>()
         };
-        rules_of_list(list, of_profile, flag.as_deref(), added.as_deref())
-    };
-    let Some(write) = list(RuleList::Write) else {
-        let name = name.to_owned();
-        return Err(WorktreeFault::NoWriteList { name, config_found }.into());
-    };
-    let mut rules = list(RuleList::Read).unwrap_or_else(everything);
-    rules.extend(write);
-    rules.extend(list(RuleList::Exclude).unwrap_or_default());
-    Ok(rules)
-}
-
-fn everything() -> Vec<ScopeRule> {
-    vec![ScopeRule::new(RuleList::Read, "**", Origin::Default)]
-}
-
-/// The rules of one list; none when neither the profile nor an option names the list.
-fn rules_of_list(
-    list: RuleList,
-    profile: Option<&[Located<String>]>,
-    flag: Option<&[String]>,
-    added: Option<&[String]>,
-) -> Option<Vec<ScopeRule>> {
-    if profile.is_none() && flag.is_none() && added.is_none() {
-        return None;
+        let in_config = |pattern: &Located<String>| {
+            let (path, line) = (CONFIG_PATH.to_owned(), pattern.line);
+            ScopeRule::new(list, pattern.value.as_str(), Origin::File { path, line })
+        };
+        match (flag, of_profile, list) {
+            (Some(_), _, _) => rules.extend(of_option(flag, format!("--{list}"))),
+            (None, Some(patterns), _) => rules.extend(patterns.iter().map(in_config)),
+            (None, None, RuleList::Read) => rules.push(ScopeRule::new(list, "**", Origin::Default)),
+            (None, None, RuleList::Write) if added.is_none() => {
+                let name = name.to_owned();
+                return Err(WorktreeFault::NoWriteList { name, config_found }.into());
+            }
+            (None, None, RuleList::Write | RuleList::Exclude) => {}
+        }
+        rules.extend(of_option(added, format!("--add-{list}")));
     }
-    let of_option = |patterns: &[String], option: String| -> Vec<ScopeRule> {
-        let patterns = patterns.iter().filter(|pattern| !pattern.is_empty());
-        let rule = |pattern| ScopeRule::new(list, pattern, Origin::Flag(option.clone()));
-        patterns.map(rule).collect()
-    };
-    let in_config = |pattern: &Located<String>| {
-        let (path, line) = (CONFIG_PATH.to_owned(), pattern.line);
-        ScopeRule::new(list, pattern.value.as_str(), Origin::File { path, line })
-    };
-    let mut rules = match (flag, profile) {
-        (Some(patterns), _) => of_option(patterns, format!("--{list}")),
-        (None, Some(patterns)) => patterns.iter().map(in_config).collect(),
-        (None, None) if list == RuleList::Read => everything(),
-        (None, None) => Vec::new(),
-    };
-    rules.extend(of_option(
-        added.unwrap_or_default(),
-        format!("--add-{list}"),
-    ));
-    Some(rules)
+    Ok(rules)
 }

@@ -19,24 +19,12 @@ use crate::disk::DiskError;
 use crate::disk::files::{self, Lock};
 use crate::disk::remains::{is_newer, remove_busy_directory, remove_dead_locks, sweep};
 use crate::error::Error;
-use crate::name::{BranchName, CommitId, WorktreeName};
+use crate::name::{BranchName, WorktreeName};
 use crate::process::wait_for_gits;
 use crate::versioned::timestamp;
 
 /// How long a git that lives may take until it has written the file that names its worktree.
 const PAUSE: Duration = Duration::from_millis(200);
-
-/// Holds what an `add` was about to create.
-pub struct Unfinished<'a> {
-    /// The repository.
-    pub repository: &'a Repository,
-    /// What was to be created.
-    pub intent: &'a Intent,
-    /// Where the branch was created; none when it was there before.
-    pub branch_at: Option<&'a CommitId>,
-    /// Whether a git of ours may have left locks behind.
-    pub git_was_killed: bool,
-}
 
 /// The file of an intent: older than everything that its `add` created.
 pub fn intent_file(repository: &Repository, name: &WorktreeName) -> Utf8PathBuf {
@@ -54,17 +42,14 @@ pub fn remove_unfinished(
     intent: &Intent,
 ) -> Result<Option<Utf8PathBuf>, Error> {
     let (name, path) = (&intent.record.name, &intent.record.path);
-    let unfinished = Unfinished {
-        repository,
-        intent,
-        branch_at: intent.branch_at.as_ref(),
-        git_was_killed: true,
-    };
     // a git that we had started may go on for a moment after we were killed
     wait_for_gits(path);
     let (kept, left) = {
         let _shared = Lock::wait_to_undo(&repository.shared_lock())?;
-        (keep_work(repository, intent)?, unfinished.remove())
+        (
+            keep_work(repository, intent)?,
+            remove(repository, intent, true),
+        )
     };
     if left.is_empty() {
         files::remove_directory(&repository.record_dir(name))?;
@@ -91,111 +76,93 @@ fn keep_work(repository: &Repository, intent: &Intent) -> Result<Option<Utf8Path
     keep_incomplete(repository, name, admin.as_deref(), &now).map(Some)
 }
 
-impl Unfinished<'_> {
-    /// Removes a worktree that nobody has worked in yet, and its branch if that is where we created
-    /// it; returns what could not be removed. The shared lock is held.
-    pub fn remove(&self) -> Vec<String> {
-        let Repository {
-            common_dir, root, ..
-        } = self.repository;
-        let (path, worktrees) = (&self.intent.record.path, root.join(WORKTREES));
-        if self.git_was_killed {
-            self.end_locks();
-        }
-        let mut left = Vec::new();
-        let info = common_dir.join("info");
-        [common_dir, &info, &worktrees]
-            .into_iter()
-            .for_each(|one| sweep(one, &[""]));
-        if path.starts_with(&worktrees) {
-            let mut ours = self.admin_dirs();
-            ours.splice(0..0, [staging(path), path.clone()]);
-            let removed = ours
-                .iter()
-                .map(|directory| remove_busy_directory(directory));
-            left.extend(removed.filter_map(|removed| Some(removed.err()?.to_string())));
-            files::remove_if_empty(&common_dir.join("worktrees"));
-        }
-        left.extend(self.delete_branch());
-        // a git that could not take its own lock away again has said so, and ended well
-        let own = self
-            .own_branch()
-            .map(|branch| lock_of(self.repository, branch));
-        remove_dead_locks(own.as_slice(), &self.intent_file());
-        left
+/// Removes a worktree that nobody has worked in yet, and its branch if that is where we created it;
+/// returns what could not be removed. The shared lock is held. `git_was_killed` says whether a git of
+/// ours may have left locks behind.
+pub fn remove(repository: &Repository, intent: &Intent, git_was_killed: bool) -> Vec<String> {
+    let (common_dir, path) = (&repository.common_dir, &intent.record.path);
+    let worktrees = repository.root.join(WORKTREES);
+    let since = intent_file(repository, &intent.record.name);
+    let own = intent.branch_at.as_ref().map(|_| &intent.record.branch);
+    if git_was_killed {
+        end_locks(repository, own, &since);
     }
+    let mut left = Vec::new();
+    let info = common_dir.join("info");
+    [common_dir, &info, &worktrees]
+        .into_iter()
+        .for_each(|one| sweep(one, &[""]));
+    if path.starts_with(&worktrees) {
+        let mut ours = vec![staging(path), path.clone()];
+        ours.extend(admin_dirs(repository, intent));
+        let removed = ours
+            .iter()
+            .map(|directory| remove_busy_directory(directory));
+        left.extend(removed.filter_map(|removed| Some(removed.err()?.to_string())));
+        files::remove_if_empty(&common_dir.join("worktrees"));
+    }
+    left.extend(delete_branch(repository, intent));
+    // a git that could not take its own lock away again has said so, and ended well
+    let own = own.map(|branch| lock_of(repository, branch));
+    remove_dead_locks(own.as_slice(), &since);
+    left
+}
 
-    fn intent_file(&self) -> Utf8PathBuf {
-        intent_file(self.repository, &self.intent.record.name)
+/// The private git directories that git has created for this path, or was half-way through
+/// creating: first the directory, then the file that names the path.
+fn admin_dirs(repository: &Repository, intent: &Intent) -> Vec<Utf8PathBuf> {
+    let record = &intent.record;
+    if record.strategy == Strategy::Clone {
+        return Vec::new();
     }
-
-    fn end_locks(&self) {
-        end_locks(self.repository, self.own_branch(), &self.intent_file());
-    }
-
-    /// The branch, if that is ours.
-    fn own_branch(&self) -> Option<&BranchName> {
-        self.branch_at.map(|_| &self.intent.record.branch)
-    }
-
-    /// The private git directories that git has created for this path, or was half-way through
-    /// creating: first the directory, then the file that names the path.
-    fn admin_dirs(&self) -> Vec<Utf8PathBuf> {
-        let record = &self.intent.record;
-        if record.strategy == Strategy::Clone {
-            return Vec::new();
+    let all = repository.common_dir.join("worktrees");
+    let since = intent_file(repository, &record.name);
+    let dot_git = record.path.join(".git");
+    let name = record.path.file_name().unwrap_or_default();
+    // git takes the name of the directory, and a number after it when that is taken
+    let may_be_id = |id: &str| {
+        let number = id.strip_prefix(name);
+        number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let mut ours = Vec::new();
+    for id in files::names(&all).unwrap_or_default() {
+        let admin_dir = all.join(&id);
+        let mut named = read_gitdir(&admin_dir);
+        if named.is_none() && may_be_id(&id) && is_newer(&admin_dir, &since) {
+            // a living git writes it at once
+            std::thread::sleep(PAUSE);
+            named = read_gitdir(&admin_dir).or_else(|| Some(dot_git.clone()));
         }
-        let (all, intent) = (
-            self.repository.common_dir.join("worktrees"),
-            self.intent_file(),
-        );
-        let dot_git = record.path.join(".git");
-        let name = record.path.file_name().unwrap_or_default();
-        // git takes the name of the directory, and a number after it when that is taken
-        let may_be_id = |id: &str| {
-            let number = id.strip_prefix(name);
-            number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
-        };
-        let mut ours = Vec::new();
-        for id in files::names(&all).unwrap_or_default() {
-            let admin_dir = all.join(&id);
-            let mut named = read_gitdir(&admin_dir);
-            if named.is_none() && may_be_id(&id) && is_newer(&admin_dir, &intent) {
-                // a living git writes it at once
-                std::thread::sleep(PAUSE);
-                named = read_gitdir(&admin_dir).or_else(|| Some(dot_git.clone()));
-            }
-            if named.as_ref() == Some(&dot_git) && files::is_directory(&admin_dir) {
-                ours.push(admin_dir);
-            }
+        if named.as_ref() == Some(&dot_git) && files::is_directory(&admin_dir) {
+            ours.push(admin_dir);
         }
-        ours
     }
+    ours
+}
 
-    /// Deletes the branch where it is as we created it. A branch that moved has somebody's work.
-    fn delete_branch(&self) -> Option<String> {
-        let at = self.branch_at?;
-        let branch = &self.intent.record.branch;
-        let (git, name) = (&self.repository.git, branch.full_ref());
-        let is_at = || git.rev_parse_commit(&name).ok().flatten().as_ref() == Some(at);
-        if is_at()
-            && let Err(error) = git.delete_ref(&name, at)
-        {
-            if error.was_killed() {
-                self.end_locks();
-            }
-            if is_at() {
-                return Some(format!("branch {branch}: {error}"));
-            }
+/// Deletes the branch where it is as we created it. A branch that moved has somebody's work.
+fn delete_branch(repository: &Repository, intent: &Intent) -> Option<String> {
+    let (at, branch) = (intent.branch_at.as_ref()?, &intent.record.branch);
+    let (git, name) = (&repository.git, branch.full_ref());
+    let is_at = || git.rev_parse_commit(&name).ok().flatten().as_ref() == Some(at);
+    if is_at()
+        && let Err(error) = git.delete_ref(&name, at)
+    {
+        if error.was_killed() {
+            let since = intent_file(repository, &intent.record.name);
+            end_locks(repository, Some(branch), &since);
         }
-        // a lock that git could not write, or took for a branch that is not there, leaves them
-        let file = Utf8PathBuf::from(name);
-        let above = file.ancestors().skip(1);
-        for directory in above.take_while(|directory| *directory != "refs/heads") {
-            files::remove_if_empty(&self.repository.common_dir.join(directory));
+        if is_at() {
+            return Some(format!("branch {branch}: {error}"));
         }
-        None
     }
+    // a lock that git could not write, or took for a branch that is not there, leaves them
+    let file = Utf8PathBuf::from(name);
+    let above = file.ancestors().skip(1);
+    for directory in above.take_while(|directory| *directory != "refs/heads") {
+        files::remove_if_empty(&repository.common_dir.join(directory));
+    }
+    None
 }
 
 /// Removes the locks that a killed git of ours left on files that all worktrees share, and on this

@@ -69,13 +69,13 @@ mod names {
         let repo = TestRepo::project();
         insta::assert_snapshot!(refused(&repo, &["add", "a b", "--write", ""]), @"
         --- stderr
-        error: cannot use `a b` as a name: a name consists of the letters A-Z and a-z, digits, `.`, `_` and `-`
+        error: cannot use `a b` as a name: a name has 1 to 100 of the letters A-Z and a-z, digits, `.`, `_` and `-`, does not start with `-` or `.`, and has no `..` and no `.` or `.lock` at its end
         help: for example: git agentwt add task-1
         --- status 2
         ");
         insta::assert_snapshot!(refused(&repo, &["add", "a\x1b[31mb", "--write", ""]), @r"
         --- stderr
-        error: cannot use `a\033[31mb` as a name: a name consists of the letters A-Z and a-z, digits, `.`, `_` and `-`
+        error: cannot use `a\033[31mb` as a name: a name has 1 to 100 of the letters A-Z and a-z, digits, `.`, `_` and `-`, does not start with `-` or `.`, and has no `..` and no `.` or `.lock` at its end
         help: for example: git agentwt add task-1
         --- status 2
         ");

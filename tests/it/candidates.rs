@@ -31,7 +31,7 @@ fn find(dir: &Path, patterns: &[Pattern]) -> Result<Candidates, Error> {
     let dir = Utf8Path::from_path(dir).expect("it is UTF-8");
     let repository = Repository::find(dir, SharedRunner::default(), Trace::default());
     let repository = repository.expect("a repository");
-    repository.main_worktree().candidates(patterns, true)
+    repository.candidates(patterns, true)
 }
 
 /// What is selected, one path a word: `/` behind a directory, `@` behind a link.

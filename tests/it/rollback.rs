@@ -129,6 +129,11 @@ fn what_a_killed_git_leaves_is_cleared_by_the_next_add() {
         let list = repo.git(&["worktree", "list"]);
         assert_eq!(list.lines().count(), 2, "{wound}: {list}");
         assert!(!repo.worktree("task-5").join("half").exists(), "{wound}");
+        if wound.starts_with("echo half") {
+            let (_, kept) = again.stderr.split_once("is kept: ").expect("a note");
+            let kept = Path::new(kept.lines().next().expect("a place"));
+            assert!(kept.join("half").exists(), "{again}");
+        }
     }
 }
 

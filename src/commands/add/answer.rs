@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::answer::shapes::{AccessCounts, BaseField, CopiesField, PathField, ScopeField};
 use crate::answer::worktree::OwnerField;
-use crate::answer::{Answer, Text, count};
+use crate::answer::{Answer, Text};
 use crate::client::ContextFile;
 use crate::config::{Choice, Client};
 use crate::worktree::{HeldClaim, Record};
@@ -164,13 +164,7 @@ impl Answer for AddAnswer {
         if self.branch_made || record.checked_out != record.base.commit {
             base.push_str(&format!(" ({})", record.base.revision));
         }
-        let AccessCounts {
-            write,
-            read,
-            excluded,
-        } = self.files;
-        let write = count(write, "file", "files");
-        let files = format!("{write} to edit, {read} to read, {excluded} excluded");
+        let files = self.files.text();
         if self.done == Done::Planned {
             return self.print_plan(text, &branch, &base, &files);
         }

@@ -12,7 +12,7 @@ use crate::config::Strategy;
 use crate::disk::copy::CopyError;
 use crate::disk::files::{self, Lock};
 use crate::disk::mode::Doing;
-use crate::entry::Mode;
+use crate::entry::{Entry, Mode};
 use crate::error::Error;
 use crate::git::GitError;
 use crate::git::index::read_index;
@@ -23,14 +23,12 @@ use crate::scope::{Case, Scope};
 use crate::sync::plan::WorktreeFiles;
 use crate::sync::{Selection, SyncPlan, SyncRefusal};
 use crate::truth::tips;
-use crate::worktree::excluding::read_shown_note;
-use crate::worktree::ignore_rules::{self, SharedFile, WrittenIgnoreRules};
-use crate::worktree::listing::{Classified, Listing};
+use crate::worktree::ignore_rules::{self, SharedFile, read_shown_note};
 use crate::worktree::placing::{Destination, Placing};
 use crate::worktree::register::{Registration, read_dot_git};
-use crate::worktree::scope_edit::set_bits_of_index;
+use crate::worktree::scope_edit::{Classified, Listing, set_bits_of_index};
 use crate::worktree::selection::read_worktree_files;
-use crate::worktree::unfinished::{Unfinished, intent_file};
+use crate::worktree::unfinished::{self, intent_file};
 use crate::worktree::{Intent, Record, Repository, hooks_of, to_text};
 
 /// Holds what a worktree is created from.
@@ -74,9 +72,11 @@ impl Creation<'_> {
         let (session, home, wanted) = (self.session, self.home, &self.record);
         let listing = classified.listing;
         created.write_intent()?;
-        created.rules = Some(ignore_rules::ensure(home)?);
+        created.rules = ignore_rules::ensure(home)?;
         session.check()?;
-        let patterns = &self.patterns(listing);
+        let is_gitlink = |entry: &&(RepoPath, Entry)| entry.1.mode == Mode::Gitlink;
+        let gitlinks = listing.entries.iter().filter(is_gitlink);
+        let patterns = &self.scope.sparse_patterns(gitlinks.map(|(path, _)| path));
         let (own, admin_dir) = match wanted.strategy {
             Strategy::Worktree => (home.clone(), created.register(patterns)?),
             Strategy::Clone => {
@@ -129,13 +129,6 @@ impl Creation<'_> {
         Ok((record, synced))
     }
 
-    /// The sparse patterns of the scope.
-    fn patterns(&self, listing: &Listing) -> Vec<u8> {
-        let entries = listing.entries.iter();
-        let gitlinks = entries.filter(|(_, entry)| entry.mode == Mode::Gitlink);
-        self.scope.sparse_patterns(gitlinks.map(|(path, _)| path))
-    }
-
     /// The record with what is known of the worktree by now.
     fn record(&self, own: &Repository, admin_dir: Utf8PathBuf) -> Result<Record, Error> {
         let mut record = self.record.clone();
@@ -147,10 +140,8 @@ impl Creation<'_> {
         record.base.tips = tips::followed_by(&own.git, &base.revision, &base.commit)?;
         record.ignore_case = self.scope.case() == Case::Insensitive;
         record.file_mode = own.git.config_get_bool("core.fileMode")? != Some(false);
-        Ok(Record {
-            admin_dir,
-            ..record
-        })
+        record.admin_dir = admin_dir;
+        Ok(record)
     }
 
     /// Installs the hooks, if they are wanted.
@@ -197,7 +188,8 @@ impl Creation<'_> {
         if placing.is_empty() {
             return Ok((synced, Placed::default()));
         }
-        self.session.tell_copies(&synced);
+        let copied = synced.files().map(|copy| &copy.path);
+        self.session.tell_each("copy", copied);
         let to = Destination {
             main: root,
             git: &home.home().git,
@@ -228,8 +220,7 @@ impl Creation<'_> {
 struct Created<'a> {
     home: &'a Repository,
     intent: Intent,
-    is_begun: bool,
-    rules: Option<WrittenIgnoreRules>,
+    rules: Vec<SharedFile>,
     in_git: bool,
     config: Vec<SharedFile>,
 }
@@ -245,8 +236,7 @@ impl<'a> Created<'a> {
         Self {
             home,
             intent,
-            is_begun: false,
-            rules: None,
+            rules: Vec::new(),
             in_git: false,
             config: Vec::new(),
         }
@@ -255,7 +245,6 @@ impl<'a> Created<'a> {
     /// Writes down what is about to be created.
     fn write_intent(&mut self) -> Result<(), Error> {
         let name = &self.intent.record.name;
-        self.is_begun = true;
         // without an intent in it, it is what a call left that was killed before the first step, or
         // after the last one that it undid
         files::remove_directory(&self.home.record_dir(name))?;
@@ -282,25 +271,24 @@ impl<'a> Created<'a> {
 
     /// Removes everything, in reverse order; returns what could not be. The intent stays with that,
     /// so that the name is known to be incomplete.
-    fn undo(self, why: &Error) -> Vec<String> {
+    fn undo(mut self, why: &Error) -> Vec<String> {
         // where not even a lock can be written, there is all the more to remove
         let _shared = Lock::wait_to_undo(&self.home.shared_lock()).ok();
         let (mut left, mut shared) = (Vec::new(), Vec::new());
         if self.in_git {
             // another process has created the branch since the plan, perhaps at the same commit
-            let is_anothers = matches!(why.find::<GitError>(), Some(GitError::Failed { words, .. })
-                if words.contains("a branch named") && words.contains("already exists"));
-            let unfinished = Unfinished {
-                repository: self.home,
-                intent: &self.intent,
-                branch_at: self.intent.branch_at.as_ref().filter(|_| !is_anothers),
-                git_was_killed: why.find::<GitError>().is_some_and(GitError::was_killed),
-            };
-            left = unfinished.remove();
+            let git = why.find::<GitError>();
+            if matches!(git, Some(GitError::Failed { words, .. })
+                if words.contains("a branch named") && words.contains("already exists"))
+            {
+                self.intent.branch_at = None;
+            }
+            let was_killed = git.is_some_and(GitError::was_killed);
+            left = unfinished::remove(self.home, &self.intent, was_killed);
             shared.extend(self.config.into_iter().filter_map(SharedFile::undo));
         }
-        shared.extend(self.rules.into_iter().flat_map(WrittenIgnoreRules::undo));
-        if self.is_begun && left.is_empty() {
+        shared.extend(ignore_rules::undo(self.home, self.rules));
+        if left.is_empty() {
             let record_dir = self.home.record_dir(&self.intent.record.name);
             let removed = files::remove_directory(&record_dir);
             left.extend(removed.err().map(|error| error.to_string()));

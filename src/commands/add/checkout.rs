@@ -19,8 +19,7 @@ use crate::git::{Git, TraceEvent};
 use crate::manifest::{OnDisk, Stat};
 use crate::path::RepoPath;
 use crate::worktree::Repository;
-use crate::worktree::listing::Classified;
-use crate::worktree::scope_edit::write_bits;
+use crate::worktree::scope_edit::{Classified, write_bits};
 
 /// The hooks that git runs in a checkout, beside post-checkout (githooks(5)).
 const HOOKS: [&str; 2] = ["post-index-change", "reference-transaction"];
@@ -213,16 +212,14 @@ impl Checkout<'_> {
         let inside = file.strip_prefix(self.path).ok();
         let inside = inside.and_then(|inside| RepoPath::parse(inside.as_str()).ok());
         let entries = &self.classified.listing.entries;
-        let is_tracked = |path: &RepoPath| {
+        let is_tracked = |path: RepoPath| {
             entries
-                .binary_search_by(|(other, _)| other.cmp(path))
+                .binary_search_by(|(other, _)| other.cmp(&path))
                 .is_ok()
         };
-        inside.is_some_and(|inside| is_tracked(&inside))
+        let mut keys = hooks.settings.iter().map(|(key, _)| key);
+        inside.is_some_and(is_tracked)
             || files::exists(&file)
-            || hooks
-                .settings
-                .iter()
-                .any(|(key, _)| key.starts_with("hook."))
+            || keys.any(|key| key.starts_with("hook."))
     }
 }

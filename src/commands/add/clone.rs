@@ -6,7 +6,7 @@
 //! (`docs/decisions/0017-clones.md`). With `--repo` the clone is of a URL, and comes before
 //! anything is planned: what is to be created can only be read from it.
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 
 use crate::cli::Add;
 use crate::commands::{Session, is_nowhere};
@@ -69,11 +69,11 @@ pub(super) fn find_home(
         found = session.repository_at(&dir);
     }
     let found = found?;
-    if found.common_dir == dir.join(PARENT_HOME) {
-        return Ok(found);
+    if found.common_dir != dir.join(PARENT_HOME) {
+        let root = found.root;
+        return Err(Refusal::ParentInRepository { dir, root }.into());
     }
-    let root = found.root;
-    Err(Refusal::ParentInRepository { dir, root }.into())
+    Ok(found)
 }
 
 /// Holds a clone of a URL that is beside the worktrees until it becomes a worktree, and is removed
@@ -86,17 +86,10 @@ pub(super) struct FetchedClone {
 
 impl Drop for FetchedClone {
     fn drop(&mut self) {
-        remove_staged(&self.directory);
+        let _ = files::remove_directory(&self.directory);
+        let above = self.directory.ancestors().skip(1).take(2);
+        above.for_each(files::remove_if_empty);
     }
-}
-
-fn remove_staged(directory: &Utf8Path) {
-    let _ = files::remove_directory(directory);
-    directory
-        .ancestors()
-        .skip(1)
-        .take(2)
-        .for_each(files::remove_if_empty);
 }
 
 impl FetchedClone {
@@ -146,9 +139,8 @@ impl FetchedClone {
 pub(super) fn create(home: &Repository, record: &Record) -> Result<Repository, Error> {
     let (from, path) = (&home.common_dir, &record.path);
     // by the directory alone: git would take GIT_WORK_TREE for that of the clone
-    home.git
-        .at(&home.root)
-        .clone_no_checkout(from.as_str(), path)?;
+    let git = home.git.at(&home.root);
+    git.clone_no_checkout(from.as_str(), path)?;
     let own = home.clone_at(path, home.format);
     let settings = home.git.config_list()?;
     let is_origin =

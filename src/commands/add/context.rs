@@ -64,18 +64,7 @@ impl Around<'_> {
             });
             return PathState::Excluded(rule);
         }
-        let tracked = self.tracked.iter();
-        let tracked = tracked.map(|(path, _)| (path, PathState::Tracked));
-        let synced = self.synced.iter().map(|path| (path, PathState::Synced));
-        let held = tracked
-            .chain(synced)
-            .find_map(|(other, by)| self.held(path, other, by));
-        held.unwrap_or(PathState::Free)
-    }
-
-    /// How one entry stands in the way of a path.
-    fn held(&self, path: &RepoPath, other: &RepoPath, by: PathState) -> Option<PathState> {
-        let (wanted, there) = (path.as_bstr(), other.as_bstr());
+        let wanted = path.as_bstr();
         let same = |a: &[u8], b: &[u8]| match self.scope.case() {
             Case::Sensitive => a == b,
             Case::Insensitive => a.eq_ignore_ascii_case(b),
@@ -85,13 +74,21 @@ impl Around<'_> {
                 && path[above.len()] == b'/'
                 && same(above, &path[..above.len()])
         };
-        if same(wanted, there) {
-            Some(by)
-        } else if below(there, wanted) {
-            Some(PathState::Above(other.clone()))
-        } else {
-            below(wanted, there).then_some(PathState::Directory)
+        let tracked = self.tracked.iter();
+        let tracked = tracked.map(|(path, _)| (path, PathState::Tracked));
+        let synced = self.synced.iter().map(|path| (path, PathState::Synced));
+        for (other, by) in tracked.chain(synced) {
+            if same(wanted, other.as_bstr()) {
+                return by;
+            }
+            if below(other.as_bstr(), wanted) {
+                return PathState::Above(other.clone());
+            }
+            if below(wanted, other.as_bstr()) {
+                return PathState::Directory;
+            }
         }
+        PathState::Free
     }
 }
 

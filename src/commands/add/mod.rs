@@ -28,8 +28,8 @@ use crate::scope::Scope;
 use crate::scope::overlap::{notes_on, overlaps_of, refused_items};
 use crate::sync::plan::{SyncFacts, WorktreeFiles, plan as plan_copies};
 use crate::sync::{Candidates, PatternOrigin, Selection, SyncPlan, SyncRefusal};
-use crate::worktree::listing::{Classified, Listing};
 use crate::worktree::repository::joined;
+use crate::worktree::scope_edit::{Classified, Listing};
 use crate::worktree::selection::patterns;
 use crate::worktree::unfinished::remove_unfinished;
 use crate::worktree::{
@@ -112,7 +112,7 @@ fn attempt(
     notes.extend(context.notes);
     notes.extend(plan::behind_upstream(&ground, &record)?);
     notes.extend(session.is_root.then(|| AS_ROOT.to_owned()));
-    if let Some((claim, note)) = attempts.take_claim(&home)? {
+    if let Some((claim, note)) = attempts.take_claim(&home, None)? {
         record.claim = Some(claim);
         notes.push(note);
     }
@@ -185,7 +185,7 @@ fn classify<'l>(
             let (name, items) = (name.to_string(), refused_items(&overlaps));
             return Err(Refusal::Overlap { name, items }.into());
         }
-        notes.extend(joined(covered).1);
+        notes.extend(joined(covered).advice);
         notes.extend(notes_on(&overlaps));
         Ok(classified)
     })
@@ -213,9 +213,9 @@ fn select(
         patterns.clear();
     } else {
         let include = limits.enabled && !without_config;
-        candidates = home.main_worktree().candidates(&patterns, include)?;
+        candidates = home.candidates(&patterns, include)?;
     }
-    session.tell_not_entered(&candidates);
+    session.tell_each("not entered:", &candidates.not_entered);
     if candidates.entries.is_empty() && patterns.len() <= 1 {
         let step = TraceEvent::Step("no file is to be synced");
         session.trace.report(&step);
@@ -281,7 +281,7 @@ fn keep(
     let own = known.readable_repository(home);
     let listing = Listing::read(&own, &record.checked_out)?;
     let files = listing.classify(&known.scope).counts();
-    if let Some((claim, note)) = attempts.claim_existing(home, &record)? {
+    if let Some((claim, note)) = attempts.take_claim(home, Some(&record))? {
         record.claim = Some(claim);
         notes.push(note);
     }

@@ -46,60 +46,51 @@ pub(super) fn run(
     options: &Add,
     attempt: impl Fn(&mut Attempts<'_>) -> Result<Outcome<AddAnswer>, Error>,
 ) -> Result<Outcome<AddAnswer>, Error> {
-    let claim = None;
     let mut attempts = Attempts {
         session,
         name,
         options,
-        claim,
+        claim: None,
     };
-    let error = match attempts.repeat(attempt) {
-        Ok(outcome) => return Ok(outcome),
-        Err(error) => error,
+    let count = options.programs.attempts(options.claims.claim.is_some());
+    let mut number = 1;
+    let error = loop {
+        let error = match attempt(&mut attempts) {
+            Ok(mut outcome) => {
+                outcome.answer.attempts = number;
+                return Ok(outcome);
+            }
+            Err(error) => error,
+        };
+        if number >= count || !passes(&error) {
+            break error;
+        }
+        let delay = options.programs.retry_delay();
+        session.log.tell(&format!(
+            "attempt {number} of {count} failed: {error}; the next one in {delay:?}"
+        ));
+        number += 1;
+        if let Err(error) = attempts.wait(delay).and_then(|()| attempts.ask(number)) {
+            break error;
+        }
     };
-    let left = attempts
-        .claim
-        .and_then(|(claims, TakenClaim { held, .. })| {
-            let why = claims.release(&held).err()?;
-            let HeldClaim { remote, lease, .. } = held;
-            Some(format!(
-                "the claim at {remote}, which ends after {lease} ({why})"
-            ))
-        });
+    let left = attempts.claim.and_then(|(claims, taken)| {
+        let why = claims.release(&taken.held).err()?;
+        let HeldClaim { remote, lease, .. } = taken.held;
+        let claim = format!("the claim at {remote}, which ends after {lease} ({why})");
+        Some(claim)
+    });
     Err(error.leaving(left.into_iter().collect()))
 }
 
 impl Attempts<'_> {
-    fn repeat(
-        &mut self,
-        attempt: impl Fn(&mut Self) -> Result<Outcome<AddAnswer>, Error>,
-    ) -> Result<Outcome<AddAnswer>, Error> {
-        let programs = &self.options.programs;
-        let count = programs.attempts(self.options.claims.claim.is_some());
-        let delay = programs.retry_delay();
-        let mut number = 1;
-        loop {
-            let error = match attempt(self) {
-                Ok(mut outcome) => {
-                    outcome.answer.attempts = number;
-                    return Ok(outcome);
-                }
-                Err(error) => error,
-            };
-            if number >= count || !passes(&error) {
-                return Err(error);
-            }
-            self.session.log.tell(&format!(
-                "attempt {number} of {count} failed: {error}; the next one in {delay:?}"
-            ));
-            let began = Instant::now();
-            while began.elapsed() < delay {
-                self.session.check()?;
-                std::thread::sleep(TICK.min(delay.saturating_sub(began.elapsed())));
-            }
-            number += 1;
-            self.ask(number)?;
+    fn wait(&self, delay: Duration) -> Result<(), Error> {
+        let began = Instant::now();
+        while began.elapsed() < delay {
+            self.session.check()?;
+            std::thread::sleep(TICK.min(delay.saturating_sub(began.elapsed())));
         }
+        Ok(())
     }
 
     /// Asks everyone who knows, right before an attempt: what is lost during the pause must not be
@@ -112,15 +103,14 @@ impl Attempts<'_> {
                 "{who} cannot say whether `{name}` is still ours ({why}); it is tried on"
             ));
         };
-        let owner = programs.owner.clone();
         let question = Question {
             name: name.clone(),
-            owner,
+            owner: programs.owner.clone(),
             attempt,
         };
-        let command = programs.owner_probe.as_ref().map(|command| {
+        let command = programs.owner_probe.clone().map(|command| {
             SharedProber::from(CommandProber {
-                command: command.clone(),
+                command,
                 directory: session.start.clone(),
                 timeout: programs.probe_timeout(),
                 signal: session.signal.clone(),
@@ -153,17 +143,26 @@ impl Attempts<'_> {
     /// Returns what is recorded, and what the user should know.
     ///
     /// # Errors
-    /// Fails when somebody else has the claim.
+    /// Fails when somebody else has the claim, or that of a worktree that exists is elsewhere.
     pub fn take_claim(
         &mut self,
         repository: &Repository,
+        existing: Option<&Record>,
     ) -> Result<Option<(HeldClaim, String)>, Error> {
-        let (session, programs) = (self.session, &self.options.programs);
+        let (session, programs, name) = (self.session, &self.options.programs, self.name);
         let Some(remote) = &self.options.claims.claim else {
             return Ok(None);
         };
+        let held = existing.and_then(|record| record.claim.as_ref());
+        if let Some(held) = held.filter(|held| held.remote != *remote) {
+            return Err(Error::from(ClaimError::Elsewhere {
+                name: name.clone(),
+                remote: remote.clone(),
+                held_at: held.remote.clone(),
+            }));
+        }
         if self.claim.is_none() {
-            let claims = Claims::at(repository, self.name, remote, &session.environment)?;
+            let claims = Claims::at(repository, name, remote, &session.environment)?;
             let who = holder(repository, programs.owner.as_deref(), programs.owner_pid)?;
             if self.options.dry_run {
                 claims.check_free(&who)?;
@@ -174,42 +173,20 @@ impl Attempts<'_> {
             self.claim = Some((claims, taken));
             session.check()?;
         }
-        let taken = self.claim.as_ref().map(|(_, taken)| taken);
-        Ok(taken.map(|taken| (taken.held.clone(), note(self.name, taken))))
+        Ok(self.claim.as_ref().map(|(_, taken)| {
+            let from = taken.taken_from.as_ref().map_or_else(String::new, |who| {
+                let owner = escape_for_terminal(who.owner.as_bytes());
+                format!(
+                    "; it was taken over from `{owner}`, whose claim had not changed for its lease"
+                )
+            });
+            let HeldClaim { remote, lease, .. } = &taken.held;
+            let note = format!(
+                "claimed at {remote} for {lease}{from}; renew it in time: git agentwt renew {name}"
+            );
+            (taken.held.clone(), note)
+        }))
     }
-
-    /// Takes or renews the claim of a worktree that exists.
-    ///
-    /// # Errors
-    /// Fails when the claim is at another remote, or somebody else has it.
-    pub fn claim_existing(
-        &mut self,
-        repository: &Repository,
-        record: &Record,
-    ) -> Result<Option<(HeldClaim, String)>, Error> {
-        let asked = self.options.claims.claim.as_ref();
-        if let (Some(remote), Some(held)) = (asked, &record.claim)
-            && held.remote != *remote
-        {
-            return Err(Error::from(ClaimError::Elsewhere {
-                name: self.name.clone(),
-                remote: remote.clone(),
-                held_at: held.remote.clone(),
-            }));
-        }
-        self.take_claim(repository)
-    }
-}
-
-fn note(name: &WorktreeName, TakenClaim { held, taken_from }: &TakenClaim) -> String {
-    let from = taken_from.as_ref().map_or_else(String::new, |who| {
-        format!(
-            "; it was taken over from `{}`, whose claim had not changed for its lease",
-            escape_for_terminal(who.owner.as_bytes())
-        )
-    });
-    let HeldClaim { remote, lease, .. } = held;
-    format!("claimed at {remote} for {lease}{from}; renew it in time: git agentwt renew {name}")
 }
 
 /// The owner lost the worktree while it was created.

@@ -183,9 +183,7 @@ fn treat(
         check.done = Some("planned");
     } else if options.fix {
         let fixed = match repair {
-            Repair::IgnoreRules => ignore_rules::ensure(repository)
-                .map(drop)
-                .map_err(Error::from),
+            Repair::IgnoreRules => ignore_rules::ensure(repository).map(drop),
             Repair::Hooks(name) => reinstall(session, repository, name),
         };
         check.failure = fixed.err().map(|error| error.to_string());

@@ -16,7 +16,7 @@ use crate::path::RepoPath;
 use crate::placed::{Drift, Here, Origin, Placed, PlacedFile, PlacedKind, There};
 use crate::sync::SyncRefusal;
 use crate::sync::plan::list;
-use crate::worktree::excluding::write_exclude;
+use crate::worktree::ignore_rules::write_exclude;
 use crate::worktree::placing::{Destination, PLACED, staging};
 use crate::worktree::{Worktree, arguments};
 

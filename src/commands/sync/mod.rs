@@ -22,7 +22,7 @@ use crate::path::RepoPath;
 use crate::placed::{Drift, Placed, PlacedKind};
 use crate::sync::plan::{SyncFacts, plan as plan_copies};
 use crate::sync::{PatternOrigin, Selection, SyncPlan, SyncRefusal};
-use crate::worktree::excluding::read_shown_note;
+use crate::worktree::ignore_rules::read_shown_note;
 use crate::worktree::names;
 use crate::worktree::placing::{Destination, Placing};
 use crate::worktree::saved::{Rescue, Saving};
@@ -171,7 +171,7 @@ impl Run<'_> {
             let note = "[worktree.file_sync] says `enabled = false`";
             self.notes.push(note.to_owned());
         }
-        session.tell_not_entered(&selection.candidates);
+        session.tell_each("not entered:", &selection.candidates.not_entered);
         let tracked = || {
             let index = read_index(&record.admin_dir.join("index"), repository.format)?;
             let mut paths: Vec<RepoPath> = index.into_iter().map(|entry| entry.path).collect();
@@ -197,7 +197,7 @@ impl Run<'_> {
         let rescue = self.save(known, path, &plan.save)?;
         let own = known.repository(repository);
         let renew = known.config_is_as_recorded(&own)?;
-        session.tell_copies(&plan);
+        session.tell_each("copy", plan.files().map(|copy| &copy.path));
         let placed = to.place(&Placing::new(&plan, there.placed))?;
         if placed.changed_config
             && renew
@@ -248,9 +248,8 @@ impl Run<'_> {
         let limits = loaded.config.file_sync.clone();
         let patterns = patterns(&limits, without_config, globs, &PatternOrigin::Record)?;
         let include = limits.enabled && !without_config;
-        let main = self.repository.main_worktree();
         let selection = Rc::new(Selection {
-            candidates: main.candidates(&patterns, include)?,
+            candidates: self.repository.candidates(&patterns, include)?,
             patterns,
             limits,
         });

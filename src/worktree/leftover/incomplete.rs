@@ -24,7 +24,7 @@ use crate::git::refs::ReflogEntry;
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::truth::heads::reflog_file;
-use crate::worktree::private_refs::read_put_aside_in;
+use crate::worktree::bring::read_put_aside_in;
 use crate::worktree::removal::facts::{Around, has_own_modules};
 use crate::worktree::{Intent, Repository};
 

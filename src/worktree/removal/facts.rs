@@ -23,8 +23,8 @@ use crate::placed::PlacedKind;
 use crate::process;
 use crate::truth::Survey;
 use crate::truth::heads::Heads;
+use crate::worktree::bring::read_put_aside;
 use crate::worktree::leftover::worktree_of;
-use crate::worktree::private_refs::read_put_aside;
 use crate::worktree::trash::is_locked_by_us;
 use crate::worktree::{Alive, Owner, Repository, Worktree};
 

@@ -1,25 +1,136 @@
 //! `git agentwt scope`: what a scope says, and which rule decides about a path.
 
-mod answer;
-
 use std::ffi::OsString;
 use std::io::Read;
 
 use bstr::BString;
 use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-pub use self::answer::ScopeAnswer;
-use self::answer::{CountedRule, PathDecision, WholeScope};
 use super::{Outcome, Session};
-use crate::answer::shapes::{AccessCounts, RuleField};
+use crate::answer::shapes::{AccessCounts, PathField, RuleField};
+use crate::answer::{Answer, Cell, Form, Paint, Row, Text, count};
 use crate::cli::ScopeLists;
 use crate::disk::{DiskError, files};
 use crate::error::Error;
 use crate::name::CommitId;
 use crate::path::RepoPath;
-use crate::scope::{EntryKind, Scope, Verdict};
-use crate::worktree::listing::Listing;
+use crate::scope::{Access, Coverage, EntryKind, Scope, Verdict, escape_for_rule};
+use crate::worktree::scope_edit::Listing;
 use crate::worktree::{Repository, arguments, load_config, rules_of};
+
+/// The answer of `scope`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ScopeAnswer {
+    /// The whole scope; absent if paths were given.
+    #[serde(flatten)]
+    pub whole: Option<WholeScope>,
+    /// What decides about each path that was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paths: Option<Vec<PathDecision>>,
+}
+
+/// A whole scope.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct WholeScope {
+    /// The name of the worktree, or of the profile.
+    pub name: String,
+    /// The rules.
+    pub rules: Vec<CountedRule>,
+    /// The number of tracked files by access.
+    pub files: AccessCounts,
+    /// Advice for the author of the scope.
+    #[serde(skip)]
+    pub advice: Vec<String>,
+}
+
+/// A rule, with the files that it matches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CountedRule {
+    /// The rule.
+    #[serde(flatten)]
+    pub rule: RuleField,
+    /// The number of tracked files that the pattern matches.
+    pub matches: usize,
+}
+
+/// What decides about a path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PathDecision {
+    /// The path as it was given.
+    #[serde(flatten)]
+    pub path: PathField,
+    /// `write`, `read` or `excluded`.
+    #[schemars(with = "String")]
+    pub access: Access,
+    /// The rule that decided; null if no rule matches.
+    pub rule: Option<RuleField>,
+}
+
+impl PathDecision {
+    fn row(&self) -> Row {
+        let shown = |rule: &RuleField| {
+            let pattern = escape_for_rule(&rule.pattern);
+            format!("{}: {} {pattern}", rule.origin, rule.list)
+        };
+        let rule = self.rule.as_ref();
+        let (list, origin, pattern) = rule.map_or(("", "", ""), |rule| {
+            (&rule.list, &rule.origin, &rule.pattern)
+        });
+        Row::new(vec![
+            Cell::both(self.access.to_string()).paint(match self.access {
+                Access::Write => Paint::good,
+                Access::Read => Paint::warning,
+                Access::Excluded => Paint::bad,
+            }),
+            Cell::porcelain(list),
+            Cell::porcelain(origin),
+            Cell::porcelain(pattern),
+            Cell::people(rule.map_or("no rule".to_owned(), shown)).paint(Paint::faint),
+            Cell::new(self.path.bytes(), &[Form::Table, Form::Porcelain]),
+        ])
+    }
+}
+
+impl CountedRule {
+    fn row(&self) -> Row {
+        let rule = &self.rule;
+        Row::new(vec![
+            Cell::both(&rule.list).paint(Paint::heading),
+            Cell::people(escape_for_rule(&rule.pattern)),
+            Cell::people(count(self.matches, "file", "files")),
+            Cell::both(&rule.origin).paint(Paint::faint),
+            Cell::porcelain(self.matches.to_string()),
+            Cell::porcelain(&rule.pattern),
+        ])
+    }
+}
+
+impl Answer for ScopeAnswer {
+    const DOCUMENT: &'static str = "scope";
+
+    fn print(&self, text: &mut Text) {
+        let Some(whole) = &self.whole else {
+            return text.table(&self.rows(), "");
+        };
+        text.line(text.paint.name(&whole.name));
+        text.table(&self.rows(), "  ");
+        text.line(format!("  {}", whole.files.text()));
+        for advice in &whole.advice {
+            text.tell(format!("note: {advice}"));
+        }
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let rules = self.whole.iter().flat_map(|whole| &whole.rules);
+        let paths = self.paths.iter().flatten();
+        rules
+            .map(CountedRule::row)
+            .chain(paths.map(PathDecision::row))
+            .collect()
+    }
+}
 
 /// Holds the scope that is shown.
 struct Shown {
@@ -56,13 +167,9 @@ pub fn run(session: &Session, options: &crate::cli::Scope) -> Result<Outcome<Sco
     if options.stdin {
         paths.extend(read_stdin(options.output.form().1)?);
     }
-    let mut answer = ScopeAnswer {
-        whole: None,
-        paths: None,
-    };
     if paths.is_empty() && !options.stdin {
-        answer.whole = Some(count(&repository, &shown)?);
-        return Ok(Outcome::done(answer));
+        let (whole, paths) = (Some(count_matches(&repository, &shown)?), None);
+        return Ok(Outcome::done(ScopeAnswer { whole, paths }));
     }
     let below = arguments::prefix(&repository, shown.path.as_ref());
     let mut roots: Vec<&Utf8PathBuf> = shown.path.iter().chain(&repository.toplevel).collect();
@@ -70,32 +177,34 @@ pub fn run(session: &Session, options: &crate::cli::Scope) -> Result<Outcome<Sco
     let decide = |given: &BString| -> Result<PathDecision, Error> {
         let (path, kind) = arguments::parse(&below, &roots, given)?;
         let verdict = shown.verdict(&repository, &path, kind)?;
-        Ok(PathDecision::new(given, verdict.access, verdict.rule))
+        Ok(PathDecision {
+            path: PathField::from(given),
+            access: verdict.access,
+            rule: verdict.rule.map(RuleField::from),
+        })
     };
-    answer.paths = Some(paths.iter().map(decide).collect::<Result<_, _>>()?);
-    Ok(Outcome::done(answer))
+    let paths = paths.iter().map(decide).collect::<Result<_, _>>()?;
+    let (whole, paths) = (None, Some(paths));
+    Ok(Outcome::done(ScopeAnswer { whole, paths }))
 }
 
 /// Counts what each rule matches.
-fn count(repository: &Repository, shown: &Shown) -> Result<WholeScope, Error> {
+fn count_matches(repository: &Repository, shown: &Shown) -> Result<WholeScope, Error> {
     let rules = shown.scope.rules();
     let (mut matches, mut advice) = (vec![0; rules.len()], Vec::new());
     let mut files = AccessCounts::default();
     if let Some(commit) = &shown.commit {
         let listing = Listing::read(repository, commit)?;
-        (matches, advice) = listing.coverage(&shown.scope);
+        Coverage { matches, advice } = listing.coverage(&shown.scope);
         files = listing.classify(&shown.scope).counts();
     }
-    let rules = rules
-        .iter()
-        .zip(matches)
-        .map(|(rule, matches)| CountedRule {
-            rule: RuleField::from(rule),
-            matches,
-        });
+    let rule = |(rule, matches)| CountedRule {
+        rule: RuleField::from(rule),
+        matches,
+    };
     Ok(WholeScope {
         name: shown.name.clone(),
-        rules: rules.collect(),
+        rules: rules.iter().zip(matches).map(rule).collect(),
         files,
         advice,
     })

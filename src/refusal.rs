@@ -15,8 +15,6 @@ use crate::disk::copy::CopyError;
 use crate::error::{Error, Fault};
 use crate::exit::ExitCode;
 use crate::git::GitError;
-use crate::git::checkout::CheckoutFailure;
-use crate::git::hooks::HooksError;
 use crate::scope::{ScopeError, ScopeErrors};
 use crate::sync::PatternError;
 use crate::worktree::{Alive, Owner};
@@ -329,15 +327,6 @@ impl Fault for CopyError {
     }
 }
 
-impl Fault for CheckoutFailure {
-    fn exit_code(&self) -> ExitCode {
-        match self {
-            Self::Disk(_) => ExitCode::Disk,
-            Self::Memory | Self::Git(_) => ExitCode::Git,
-        }
-    }
-}
-
 impl Fault for RangeRefusal {
     fn exit_code(&self) -> ExitCode {
         match self {
@@ -351,17 +340,6 @@ impl Fault for RangeRefusal {
 impl From<Vec<ScopeError>> for Error {
     fn from(errors: Vec<ScopeError>) -> Self {
         ScopeErrors::from(errors).into()
-    }
-}
-
-impl Fault for HooksError {
-    fn exit_code(&self) -> ExitCode {
-        match self {
-            Self::NotLinked { .. } => ExitCode::Usage,
-            Self::Locked { .. } => ExitCode::Git,
-            Self::Disk { .. } => ExitCode::Disk,
-            Self::Git(error) => error.exit_code(),
-        }
     }
 }
 

@@ -1,7 +1,5 @@
 //! `git agentwt hooks`: installs, removes and shows the hooks of one worktree.
 
-mod adopt;
-
 use std::ffi::OsStr;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -12,16 +10,21 @@ use serde::Serialize;
 use super::{Outcome, Session};
 use crate::answer::worktree::{HooksField, method_word};
 use crate::answer::{Answer, Row, Text};
-use crate::cli::HooksCommand;
+use crate::cli::{HooksCommand, ScopeLists};
 use crate::disk::files::{self, Lock};
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::git::hooks::{Hooks, Method};
-use crate::name::WorktreeName;
+use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::refusal::Refusal;
-use crate::worktree::register::Registration;
+use crate::scope::{Case, Scope};
+use crate::truth::tips;
+use crate::worktree::register::{Registration, read_dot_git};
 use crate::worktree::scope_edit::Listing;
-use crate::worktree::{Repository, WatchedFile, Worktree, by_path, load_config};
+use crate::worktree::{
+    Base, MadeBy, Record, RecordState, Repository, WatchedFile, Worktree, by_path, load_config,
+    rules_of,
+};
 
 /// The answer of `hooks`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -128,16 +131,15 @@ pub fn run(session: &Session, command: &HooksCommand) -> Result<Outcome<HooksAns
         hooks: None,
     };
     match command {
-        HooksCommand::Install(_) if dry_run => {
-            answer.done = Some("installed");
-            answer.method = Some(method_word(&Method::of(repository.git.version()?)));
-        }
         HooksCommand::Install(_) => {
-            let (method, name, recorded) = install(session, &repository, &target, &hooks)?;
-            answer.name = Some(name);
             answer.done = Some("installed");
+            let mut method = Method::of(repository.git.version()?);
+            if !dry_run {
+                let (name, recorded);
+                (method, name, recorded) = install(session, &repository, &target, &hooks)?;
+                (answer.name, answer.recorded) = (Some(name), Some(recorded));
+            }
             answer.method = Some(method_word(&method));
-            answer.recorded = Some(recorded);
         }
         HooksCommand::Uninstall(_) => {
             if !dry_run {
@@ -168,17 +170,15 @@ fn target(
     word: Option<&OsStr>,
 ) -> Result<Target, Error> {
     let shown = word.map(OsStr::to_string_lossy).unwrap_or_default();
-    let (known, path) = match word {
-        Some(_) => {
-            let name = WorktreeName::parse(&shown).ok();
-            let known = name.and_then(|name| Worktree::load(repository, &name).ok());
-            (known, session.resolve(Utf8Path::new(&*shown)))
-        }
-        None => {
-            let here = repository.toplevel.as_ref().unwrap_or(&repository.start);
-            (Worktree::of(repository, None).ok(), here.clone())
-        }
+    let name = word.map(|_| WorktreeName::parse(&shown));
+    let known = match name.as_ref().map(Result::as_ref) {
+        Some(Err(_)) => None,
+        Some(Ok(name)) => Worktree::load(repository, name).ok(),
+        None => Worktree::of(repository, None).ok(),
     };
+    let here = repository.toplevel.as_ref().unwrap_or(&repository.start);
+    let path = word.map(|_| session.resolve(Utf8Path::new(&*shown)));
+    let path = path.unwrap_or_else(|| here.clone());
     let path = files::canonical(&path).unwrap_or(path);
     let known = match known {
         None => by_path(repository, &path)?,
@@ -191,16 +191,19 @@ fn target(
             known: Some(known),
         });
     }
-    let linked = repository.worktrees()?;
-    if !linked.iter().any(|entry| entry.path == path) {
-        let path = match word {
-            Some(_) => shown.into_owned(),
-            None => path.into_string(),
-        };
+    let listed = repository.worktrees()?;
+    let is_listed = listed.iter().any(|entry| entry.path == path);
+    let admin_dir = is_listed.then(|| repository.git.at(&path).absolute_git_dir());
+    // the hooks of the main worktree are the user's
+    let admin_dir = admin_dir
+        .transpose()?
+        .filter(|dir| *dir != repository.common_dir);
+    let Some(admin_dir) = admin_dir else {
+        let path = word.map_or(path.into_string(), |_| shown.into_owned());
         return Err(Refusal::NotLinked { path }.into());
-    }
+    };
     Ok(Target {
-        admin_dir: repository.git.at(&path).absolute_git_dir()?,
+        admin_dir,
         path,
         known: None,
     })
@@ -217,10 +220,8 @@ fn install(
     let on_violation = match &target.known {
         Some(known) => known.record.on_violation,
         None => {
-            load_config(repository, &[], &session.environment)?
-                .settings
-                .on_violation
-                .value
+            let loaded = load_config(repository, &[], &session.environment)?;
+            loaded.settings.on_violation.value
         }
     };
     let install = || -> Result<Method, Error> {
@@ -232,7 +233,7 @@ fn install(
         known.renew_digests(&known.repository(repository), WatchedFile::is_of_our_hooks)?;
         return Ok((method, known.record.name.to_string(), false));
     }
-    let record = adopt::plan_record(session, repository, &target.path, &target.admin_dir)?;
+    let record = plan_record(session, repository, &target.path, &target.admin_dir)?;
     let dir = repository.record_dir(&record.name);
     let _one_at_a_time = Lock::wait(&repository.name_lock(&record.name))?;
     let name = record.name.to_string();
@@ -260,7 +261,7 @@ fn uninstall(repository: &Repository, target: &Target, hooks: &Hooks) -> Result<
         hooks.uninstall()?;
     }
     match &target.known {
-        Some(known) if known.record.made_by == crate::worktree::MadeBy::Git => {
+        Some(known) if known.record.made_by == MadeBy::Git => {
             Ok(files::remove_directory(&known.dir)?)
         }
         Some(known) => {
@@ -270,4 +271,100 @@ fn uninstall(repository: &Repository, target: &Target, hooks: &Hooks) -> Result<
         }
         None => Ok(()),
     }
+}
+
+/// Plans the record: the base is where the branch of the worktree left the base branch, the scope is
+/// the profile that the settings name.
+///
+/// # Errors
+/// Refuses a worktree without a branch, a commit or a usable name, and a config without a scope.
+fn plan_record(
+    session: &Session,
+    repository: &Repository,
+    path: &Utf8Path,
+    admin_dir: &Utf8Path,
+) -> Result<Record, Error> {
+    let name = free_name(repository, path)?;
+    let loaded = load_config(repository, &[], &session.environment)?;
+    let settings = &loaded.settings;
+    let profile = settings.profile(&loaded.config)?;
+    let scope = rules_of(name.as_str(), profile, &ScopeLists::default(), loaded.found)?;
+    let git = repository.git.on(admin_dir, Some(path));
+    let detached = || Refusal::Detached {
+        path: path.to_owned(),
+    };
+    let branch = git.symbolic_ref_head()?.ok_or_else(detached)?;
+    let head = git.rev_parse_commit("HEAD")?.ok_or_else(detached)?;
+    let base = settings.base.as_ref().map(|base| base.value.as_str());
+    let base = base_of(repository, base, &head, &name)?;
+    let case = repository.case()?;
+    Scope::compile(scope.clone(), case).map_err(Error::from)?;
+    Ok(Record {
+        made_by: MadeBy::Git,
+        admin_dir: admin_dir.to_owned(),
+        dot_git: read_dot_git(path)?,
+        branch: BranchName::from_git(branch.strip_prefix("refs/heads/").unwrap_or(&branch)),
+        base,
+        checked_out: head,
+        ignore_case: case == Case::Insensitive,
+        file_mode: git.config_get_bool("core.fileMode")? != Some(false),
+        profile: profile.map(|_| settings.scope.value.clone()),
+        on_violation: settings.on_violation.value,
+        scope,
+        ..Record::new(name, path.to_owned(), Session::now())
+    })
+}
+
+/// The name of the directory, if nothing else has it.
+fn free_name(repository: &Repository, path: &Utf8Path) -> Result<WorktreeName, Error> {
+    let text = path.file_name().unwrap_or_default();
+    let name = WorktreeName::parse(text).map_err(|error| Refusal::BadName {
+        text: text.to_owned(),
+        why: error.to_string(),
+    })?;
+    let taken_by = match RecordState::read(repository, &name)? {
+        RecordState::Missing => return Ok(name),
+        RecordState::Incomplete(intent) => intent.record.path,
+        RecordState::Complete(known) => known.record.path,
+    };
+    Err(Refusal::NameTaken {
+        path: path.to_owned(),
+        name: name.to_string(),
+        taken_by,
+    }
+    .into())
+}
+
+fn base_of(
+    repository: &Repository,
+    setting: Option<&str>,
+    head: &CommitId,
+    name: &WorktreeName,
+) -> Result<Base, Error> {
+    let git = &repository.git;
+    let own = git.symbolic_ref_head()?;
+    let own = own
+        .as_deref()
+        .map(|name| name.strip_prefix("refs/heads/").unwrap_or(name));
+    let name = name.to_string();
+    let Some(revision) = setting.or(own).map(ToOwned::to_owned) else {
+        return Err(Refusal::NoDefaultBase { name }.into());
+    };
+    let Some(tip) = git.rev_parse_commit(&revision)? else {
+        let set_by = "the base".to_owned();
+        return Err(Refusal::UnknownBase {
+            name,
+            revision,
+            set_by,
+        }
+        .into());
+    };
+    let common = git.merge_base_all(head, &[tip])?;
+    let commit = common.into_iter().next().unwrap_or_else(|| head.clone());
+    let tips = tips::followed_by(git, &revision, &commit)?;
+    Ok(Base {
+        commit,
+        revision,
+        tips,
+    })
 }

@@ -7,15 +7,14 @@ use super::{Outcome, Session};
 use crate::answer::worktree::OwnerField;
 use crate::answer::{Answer, Text};
 use crate::claim::Who;
-use crate::disk::files::{self, Lock};
+use crate::disk::files::Lock;
 use crate::disk::lock::{LockError, LockFile, Patience};
 use crate::error::Error;
 use crate::path::escape_for_terminal;
 use crate::process;
 use crate::worktree::claims::{Claims, started};
 use crate::worktree::error::ClaimError;
-use crate::worktree::{Alive, HeldClaim, Owner, OwnerProcess, to_text};
-use crate::worktree::{Repository, Worktree};
+use crate::worktree::{Alive, HeldClaim, Owner, OwnerProcess, Repository, Worktree};
 
 /// The answer of `renew`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -132,7 +131,7 @@ fn renew_claim(
             started: who.started.clone(),
         });
     }
-    files::write(&known.dir.join("record.toml"), to_text(&record).as_bytes())?;
+    known.write_record(&record)?;
     Ok((held, who, record.owner))
 }
 
@@ -172,7 +171,7 @@ fn renew_owner(
     }
     record.owner = Some(renewed.clone());
     if !options.dry_run {
-        files::write(&known.dir.join("record.toml"), to_text(&record).as_bytes())?;
+        known.write_record(&record)?;
     }
     Ok(renewed)
 }

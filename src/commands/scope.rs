@@ -246,7 +246,7 @@ impl Shown {
         if let Some(commit) = &self.commit {
             let objects = repository.objects()?;
             let tree = objects.commit(commit)?.tree;
-            if let Some((mode, _)) = objects.held_at(&tree, path)? {
+            if let Some((mode, _)) = objects.held_at(&tree, path.as_bstr())? {
                 return Ok(mode.is_none_or(|mode| EntryKind::of(mode) == EntryKind::Directory));
             }
         }

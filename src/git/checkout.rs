@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bstr::ByteSlice;
+use bstr::{BStr, ByteSlice};
 use camino::Utf8Path;
 use gix::attrs::{Source as AttributeFile, StateRef};
 use gix::index::State;
@@ -24,8 +24,10 @@ use rustix::fs::Mode as Bits;
 use rustix::process::{chdir, getcwd, umask};
 
 use super::environment;
+use super::error::{GitError, reading};
 use super::index::{checksum_of, nanoseconds, seconds};
-use super::objects::ObjectFormat;
+use super::objects::{ObjectFormat, unwritable};
+use super::process::Git;
 use super::repo::causes;
 use super::trees::CachedTree;
 use crate::entry::{Entry, Mode};
@@ -39,10 +41,13 @@ const CONVERTING: [&[u8]; 4] = [b"crlf", b"ident", b"filter=", b"working-tree-en
 /// and UTF-8 where UTF-16 is wanted.
 const ONLY_GIT: [&str; 2] = ["ident", "working-tree-encoding"];
 
+/// What messages call what a checkout reads first.
+const SETTINGS: &str = "what decides how files are checked out";
+
 /// Holds a worktree that git has registered and that has no file yet.
 pub struct NewWorktree<'a> {
-    /// Its private git directory.
-    pub git_dir: &'a Utf8Path,
+    /// Git on its private git directory.
+    pub git: &'a Git,
     /// Its directory.
     pub root: &'a Utf8Path,
     /// The hash function.
@@ -63,93 +68,70 @@ pub struct CheckedOut {
     pub collisions: Vec<String>,
 }
 
-/// Says why a checkout failed.
-#[derive(Debug, thiserror::Error, miette::Diagnostic)]
-pub enum CheckoutFailure {
-    /// The disk refused.
-    #[error("cannot check the files out: {0}")]
-    #[diagnostic(code(agentwt::disk::failed))]
-    Disk(std::io::Error),
-    /// A file does not fit into memory.
-    #[error("cannot check the files out: a file does not fit into memory")]
-    #[diagnostic(code(agentwt::add::checkout))]
-    Memory,
-    /// An object, a setting or a filter is at fault.
-    #[error("cannot check the files out: {0}")]
-    #[diagnostic(
-        code(agentwt::add::checkout),
-        help("fix the named filter, setting or object; `git fsck` finds damaged objects")
-    )]
-    Git(String),
-}
-
-impl From<gix::Error> for CheckoutFailure {
-    fn from(error: gix::Error) -> Self {
-        use std::io::ErrorKind;
-        let words = causes(&error);
-        let kind = error
-            .downcast_any_ref::<std::io::Error>()
-            .map(std::io::Error::kind);
-        match kind {
-            Some(
-                kind @ (ErrorKind::StorageFull
-                | ErrorKind::QuotaExceeded
-                | ErrorKind::ReadOnlyFilesystem
-                | ErrorKind::PermissionDenied
-                | ErrorKind::InvalidFilename),
-            ) => Self::Disk(std::io::Error::new(kind, words)),
-            Some(_) | None if error.is_resource_exhausted() => Self::Memory,
-            Some(_) | None => Self::Git(words),
-        }
-    }
+/// The error of a checkout; none where a file does not fit into memory.
+fn failed(path: Option<&BStr>, error: &gix::Error) -> Option<GitError> {
+    use std::io::ErrorKind;
+    let kind = error
+        .downcast_any_ref::<std::io::Error>()
+        .map(std::io::Error::kind);
+    let of_disk = [
+        ErrorKind::StorageFull,
+        ErrorKind::QuotaExceeded,
+        ErrorKind::ReadOnlyFilesystem,
+        ErrorKind::PermissionDenied,
+        ErrorKind::InvalidFilename,
+    ];
+    let kind = kind.filter(|kind| of_disk.contains(kind));
+    let place = path.map(|path| format!("{path}: ")).unwrap_or_default();
+    let is_memory = kind.is_none() && error.is_resource_exhausted();
+    (!is_memory).then(|| GitError::Write {
+        what: "the files of the worktree".to_owned(),
+        detail: place + &causes(error),
+        kind,
+    })
 }
 
 impl NewWorktree<'_> {
-    /// Creates every file, link and directory that is not excluded.
+    /// Creates every file, link and directory that is not excluded; none where a file does not fit into
+    /// memory.
     ///
     /// # Errors
     /// Fails at the first path that cannot be created; what was created by then stays. A checkout
     /// that `stop` ends early does not fail.
-    pub fn create_files(&self, stop: &AtomicBool) -> Result<CheckedOut, CheckoutFailure> {
-        let repo = open(self.git_dir)?;
+    pub fn create_files(&self, stop: &AtomicBool) -> Result<Option<CheckedOut>, GitError> {
+        let disk = |error: std::io::Error| unwritable("the files of the worktree", &error);
+        let repo = self.git.repo()?.local();
         let mut index = self.index(repo.object_hash());
-        let filtered = filtered(&repo, &index)?;
-        let mut options = repo.checkout_options(Source::IdMapping)?;
+        let filtered = filtered(&repo, &index).map_err(reading(SETTINGS))?;
+        let options = repo.checkout_options(Source::IdMapping);
+        let mut options = options.map_err(reading(SETTINGS))?;
         options.destination_is_initially_empty = true;
         // as git, which sets the bit whatever `core.fileMode` says
         options.fs.executable_bit = true;
         // only the errors that are collected name their path
         let runs_filters = filtered.contains(&true);
         options.keep_going = runs_filters;
-        self.create_directories().map_err(CheckoutFailure::Disk)?;
+        self.create_directories().map_err(disk)?;
         let sizes = Arc::default();
         let objects = SizedObjects {
-            objects: repo
-                .objects
-                .clone()
-                .into_arc()
-                .map_err(CheckoutFailure::Disk)?,
+            objects: repo.objects.clone().into_arc().map_err(disk)?,
             sizes: Arc::clone(&sizes),
         };
         let none = gix::progress::Discard;
         let outcome = {
-            let _mask = Surroundings::set(
-                self.root,
-                runs_filters,
-                !runs_filters && self.is_mostly_read(),
-            )
-            .map_err(|error| CheckoutFailure::Disk(error.into()))?;
+            let read_only = !runs_filters && self.is_mostly_read();
+            let _mask = Surroundings::set(self.root, runs_filters, read_only)
+                .map_err(|error| disk(error.into()))?;
             let root = self.root.as_std_path();
-            gix::worktree::state::checkout(&mut index, root, objects, &none, &none, stop, options)?
+            gix::worktree::state::checkout(&mut index, root, objects, &none, &none, stop, options)
         };
-        if let Some(first) = outcome.errors.into_iter().next() {
-            let failure = CheckoutFailure::from(first.error);
-            return Err(match failure {
-                CheckoutFailure::Git(words) => {
-                    CheckoutFailure::Git(format!("{}: {words}", first.path))
-                }
-                CheckoutFailure::Disk(_) | CheckoutFailure::Memory => failure,
-            });
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(error) => return failed(None, &error).map_or(Ok(None), Err),
+        };
+        if let Some(first) = outcome.errors.first() {
+            let path = first.path.as_bstr();
+            return failed(Some(path), &first.error).map_or(Ok(None), Err);
         }
         let sizes = sizes.lock().unwrap_or_else(PoisonError::into_inner);
         let converted = index.entries().iter().enumerate().map(|(at, entry)| {
@@ -166,12 +148,12 @@ impl NewWorktree<'_> {
         });
         let converted = converted.collect();
         let collisions = outcome.collisions.iter();
-        Ok(CheckedOut {
+        Ok(Some(CheckedOut {
             converted,
             collisions: collisions.map(|one| one.path.to_string()).collect(),
             index,
             format: self.format,
-        })
+        }))
     }
 
     fn index(&self, format: gix::hash::Kind) -> State {
@@ -275,7 +257,7 @@ impl CheckedOut {
         mut self,
         changed: impl Iterator<Item = Option<i64>>,
         trees: &CachedTree,
-    ) -> Result<Vec<u8>, CheckoutFailure> {
+    ) -> Result<Vec<u8>, GitError> {
         for (entry, changed) in self.index.entries_mut().iter_mut().zip(changed) {
             if let Some(time) = changed {
                 entry.stat.ctime.secs = seconds(time);
@@ -287,7 +269,8 @@ impl CheckedOut {
             extensions: Extensions::None,
             skip_hash: false,
         };
-        self.index.write_to(&mut bytes, options)?;
+        let written = self.index.write_to(&mut bytes, options);
+        written.map_err(reading("the new index"))?;
         let mut tree = Vec::new();
         trees.push_to(&mut tree);
         let length = u32::try_from(tree.len()).unwrap_or(u32::MAX);
@@ -316,11 +299,8 @@ pub struct Conversions {
 ///
 /// # Errors
 /// Fails when the repository cannot be opened.
-pub fn read_conversions(
-    git_dir: &Utf8Path,
-    tracked: Vec<Vec<u8>>,
-) -> Result<Conversions, CheckoutFailure> {
-    let repo = open(git_dir)?;
+pub fn read_conversions(git: &Git, tracked: Vec<Vec<u8>>) -> Result<Conversions, GitError> {
+    let repo = git.repo()?.local();
     let config = repo.config_snapshot();
     let mut files = vec![repo.common_dir().join("info/attributes")];
     let mut variable = |name: &str| std::env::var_os(name);
@@ -332,7 +312,8 @@ pub fn read_conversions(
     ];
     let sources = sources.into_iter().filter(|(is_read, _)| *is_read);
     files.extend(sources.filter_map(|(_, source)| source.storage_location(&mut variable)));
-    files.extend(config.trusted_path("core.attributesFile")?);
+    let named = config.trusted_path("core.attributesFile");
+    files.extend(named.map_err(reading(SETTINGS))?);
     let mut texts = tracked;
     texts.extend(files.iter().filter_map(|file| std::fs::read(file).ok()));
     let has = |word: &&[u8]| texts.iter().any(|text| text.contains_str(word));
@@ -347,15 +328,6 @@ pub fn read_conversions(
         only_git: ONLY_GIT.into_iter().find(|word| has(&word.as_bytes())),
         from_tree,
     })
-}
-
-fn open(git_dir: &Utf8Path) -> Result<gix::Repository, gix::Error> {
-    let options = gix::open::Options::default()
-        .permissions(environment::permissions())
-        .with(gix::sec::Trust::Full)
-        .open_path_as_is(true);
-    let shared = options.open(git_dir.as_std_path())?;
-    Ok(shared.to_thread_local())
 }
 
 /// Holds the umask and the working directory of before, and sets them again at its end.

@@ -7,9 +7,9 @@ use gix::config::file::{Metadata, SectionRef};
 use gix::config::path::interpolate;
 use gix::config::{File, Source};
 
-use super::error::{GitError, unreadable};
+use super::error::{GitError, reading, unreadable};
 use super::process::{Git, odd_output, words};
-use super::repo::{Setting, causes, read_file};
+use super::repo::{Setting, read_file};
 
 /// What a worktree's `config.worktree` says anyway where its sparse-checkout is as we set it:
 /// git writes these in different orders and at different times.
@@ -112,7 +112,7 @@ impl Git {
         // "all" and "now" are the last moment of all
         let moment = text.trim().parse::<u64>();
         let moment = moment.map(|moment| i64::try_from(moment).unwrap_or(i64::MAX));
-        let odd = |_| odd_output(&args, "it is not a number");
+        let odd = |_| odd_output("config", "it is not a number");
         moment.map(Some).map_err(odd)
     }
 
@@ -131,7 +131,7 @@ impl Git {
     /// Fails when the settings cannot be read or the value is not a boolean.
     pub fn config_get_bool(&self, key: &str) -> Result<Option<bool>, GitError> {
         let value = self.repo()?.local().config_snapshot().try_boolean(key);
-        value.map_err(|error| unreadable(&format_args!("the setting {key}"), &causes(&error)))
+        value.map_err(reading(format_args!("the setting {key}")))
     }
 
     /// Returns every setting as (scope, key, value), in git's order (`git config --show-scope`).
@@ -182,7 +182,7 @@ impl Git {
         key: &str,
     ) -> Result<Option<bool>, GitError> {
         let value = read_config(file)?.boolean(key);
-        value.map_err(|error| unreadable(file, &causes(&error)))
+        value.map_err(reading(file))
     }
 
     /// Returns every value of a key that is a path, as this directory sees it: the scope as
@@ -212,33 +212,17 @@ impl Git {
     /// Fails when git fails (the file is locked, the disk is full).
     pub fn config_file_set(&self, file: &Utf8Path, key: &str, value: &str) -> Result<(), GitError> {
         let args = [file.as_str(), "--replace-all", key, value];
-        self.perform("write git's configuration", "config --file", &args)
+        let what = "write git's configuration";
+        self.perform(what, "config --file", &args).map(drop)
     }
 
-    /// Removes every value of a key from one configuration file; one that is not there is fine.
+    /// Removes a setting from a configuration file by these options of git-config(1); one that is not
+    /// there is fine.
     ///
     /// # Errors
     /// Fails when git fails (the file is locked, the disk is full).
-    pub fn config_file_unset(&self, file: &Utf8Path, key: &str) -> Result<(), GitError> {
-        self.unset(&[file.as_str(), "--unset-all", key])
-    }
-
-    /// Removes one value of a key from a configuration file, and its section when nothing else is
-    /// in it; one that is not there is fine.
-    ///
-    /// # Errors
-    /// Fails when git fails (the file is locked, the disk is full).
-    pub fn config_file_unset_value(
-        &self,
-        file: &Utf8Path,
-        key: &str,
-        value: &str,
-    ) -> Result<(), GitError> {
-        self.unset(&[file.as_str(), "--fixed-value", "--unset-all", key, value])
-    }
-
-    fn unset(&self, more: &[&str]) -> Result<(), GitError> {
-        let args = words("config --file", more);
+    pub fn config_file_unset(&self, file: &Utf8Path, unset: &[&str]) -> Result<(), GitError> {
+        let args = words("config --file", &[&[file.as_str()], unset].concat());
         let answer = self.run(&args, None)?;
         match answer.status {
             // 5: "you try to unset an option which does not exist" (git-config(1))
@@ -251,7 +235,7 @@ impl Git {
 /// One file, whose includes do not count (`git config --file`).
 fn read_config(file: &Utf8Path) -> Result<File, GitError> {
     let bytes = read_file(file)?.unwrap_or_default();
-    parse(&bytes, Source::Local).map_err(|error| unreadable(file, &causes(&error)))
+    parse(&bytes, Source::Local).map_err(reading(file))
 }
 
 #[cfg(test)]

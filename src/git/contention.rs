@@ -15,38 +15,40 @@ use super::runner::Output;
 /// those who collided once do not do so again.
 const PAUSES: [u64; 5] = [40, 80, 200, 500, 800];
 
-/// Runs a command, and again while it fails only because of a lock.
+/// Runs a command, and again while it fails only because of a lock, unless it may have done something.
 pub(super) fn patiently(
     args: &[&str],
-    mut run: impl FnMut() -> Result<Output, GitError>,
+    run: impl FnMut() -> Result<Output, GitError>,
 ) -> Result<Output, GitError> {
-    if is_repeatable(args) {
-        repeat(run, pause)
-    } else {
-        run()
-    }
+    let is_stopped = |done: &Result<Output, GitError>| {
+        let stopped = |output: &Output| {
+            let words = String::from_utf8_lossy(&output.stderr);
+            output.status != Some(0) && is_contention(&words)
+        };
+        is_repeatable(args) && done.as_ref().is_ok_and(stopped)
+    };
+    repeat(run, is_stopped, pause)
 }
 
-fn repeat(
-    mut run: impl FnMut() -> Result<Output, GitError>,
+/// As [`patiently`], for a method that knows by its error what has been done.
+pub(super) fn repeated(run: impl FnMut() -> Result<(), GitError>) -> Result<(), GitError> {
+    let is_stopped = |done: &Result<(), GitError>| matches!(done, Err(GitError::Failed { words, .. }) if is_contention(words));
+    repeat(run, is_stopped, pause)
+}
+
+fn repeat<T>(
+    mut run: impl FnMut() -> T,
+    is_stopped: impl Fn(&T) -> bool,
     mut pause: impl FnMut(u64),
-) -> Result<Output, GitError> {
-    let mut pauses = PAUSES.iter();
-    loop {
-        let output = run()?;
-        let failed = output.status != Some(0);
-        let again = failed && is_contention(&String::from_utf8_lossy(&output.stderr));
-        match pauses.next().filter(|_| again) {
-            Some(longest) => pause(*longest),
-            None => return Ok(output),
+) -> T {
+    for longest in PAUSES {
+        let done = run();
+        if !is_stopped(&done) {
+            return done;
         }
+        pause(longest);
     }
-}
-
-/// The pauses between the tries of what has to look around before each: see
-/// [`super::Git::worktree_add_no_checkout`].
-pub(super) fn pauses() -> impl Iterator<Item = impl FnOnce()> {
-    PAUSES.iter().map(|longest| || pause(*longest))
+    run()
 }
 
 fn pause(longest: u64) {
@@ -186,29 +188,23 @@ mod tests {
         assert!(!is_repeatable(&["push", "origin"]));
     }
 
-    fn answers(words: &'static str, wins_at: u32) -> (u32, u32, Output) {
+    fn answers(words: &'static str, wins_at: u32) -> (u32, u32, Option<i32>) {
         let (mut runs, mut pauses) = (0, 0);
         let run = || {
             runs += 1;
-            let status = Some(i32::from(runs != wins_at) * 128);
-            Ok(Output {
-                status,
-                stdout: Vec::new(),
-                stderr: words.as_bytes().to_vec(),
-            })
+            (runs != wins_at).then_some(words)
         };
-        let output = repeat(run, |_| pauses += 1).expect("it ran");
-        (runs, pauses, output)
+        let is_stopped = |failed: &Option<&str>| failed.is_some_and(is_contention);
+        let failed = repeat(run, is_stopped, |_| pauses += 1);
+        (runs, pauses, failed.map(|_| 128))
     }
 
     #[test]
     fn it_ends_with_the_lock_or_after_five_more_tries() {
         const LOCKED: &str = "fatal: Unable to create '/r/.git/index.lock': File exists.";
-        let (runs, pauses, output) = answers(LOCKED, 3);
-        assert_eq!((runs, pauses, output.status), (3, 2, Some(0)));
-        let (runs, pauses, output) = answers(LOCKED, 100);
-        assert_eq!((runs, pauses, output.status), (6, 5, Some(128)));
-        let (runs, pauses, _) = answers("fatal: cannot lock ref 'x': is at a but expected b", 100);
-        assert_eq!((runs, pauses), (1, 0));
+        assert_eq!(answers(LOCKED, 3), (3, 2, None));
+        assert_eq!(answers(LOCKED, 100), (6, 5, Some(128)));
+        let lost = answers("fatal: cannot lock ref 'x': is at a but expected b", 100);
+        assert_eq!(lost, (1, 0, Some(128)));
     }
 }

@@ -20,7 +20,7 @@ use gix::config::file::Metadata;
 use super::error::GitError;
 use super::objects::ObjectFormat;
 use super::process::{Git, odd_output, words};
-use super::repo::{Repo, require_file, require_files};
+use super::repo::{Repo, read_file, require_file, require_files};
 
 /// Holds where a repository's parts are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,8 +32,6 @@ pub struct Layout {
     /// The root of the worktree that the directory is in, none in a bare repository or inside a
     /// git directory.
     pub toplevel: Option<Utf8PathBuf>,
-    /// Whether the history is cut off (git-clone(1), `--depth`).
-    pub shallow: bool,
 }
 
 /// Holds where git finds a repository: the directory with the `.git`, and what that leads to.
@@ -48,8 +46,8 @@ impl Git {
     /// # Errors
     /// Fails when git refuses the repository (its owner, its format), or a path is not UTF-8.
     pub fn layout(&self) -> Result<Option<Layout>, GitError> {
-        if self.named_git_dir().is_none()
-            && let Some(found) = discover(self.dir())?
+        if self.named.is_none()
+            && let Some(found) = discover(&self.dir)?
         {
             let repo = self.on(&found.git_dir, None).repo()?;
             if repo.has_usual_work_tree() {
@@ -57,7 +55,6 @@ impl Git {
                     common_dir: repo.common_dir.clone(),
                     format: repo.format,
                     toplevel: (!repo.is_bare()).then_some(found.toplevel),
-                    shallow: repo.is_shallow(),
                 }));
             }
         }
@@ -67,7 +64,7 @@ impl Git {
     fn layout_by_git(&self) -> Result<Option<Layout>, GitError> {
         let what = "find the repository";
         let command = "rev-parse --path-format=absolute --show-object-format \
-             --is-inside-work-tree --is-shallow-repository --git-common-dir";
+             --is-inside-work-tree --git-common-dir";
         let args = words(command, &[]);
         let text = match self.line(what, &args) {
             Ok(text) => text,
@@ -77,12 +74,12 @@ impl Git {
             Err(error) => return Err(error),
         };
         // a path may have several lines
-        let lines: Vec<&str> = text.splitn(4, '\n').collect();
-        let [format, inside, shallow, common_dir] = lines[..] else {
-            return Err(odd_output(&args, "it has not four lines"));
+        let lines: Vec<&str> = text.splitn(3, '\n').collect();
+        let [format, inside, common_dir] = lines[..] else {
+            return Err(odd_output(command, "it has not three lines"));
         };
         let format = ObjectFormat::parse(format)
-            .ok_or_else(|| odd_output(&args, "an unknown object format"))?;
+            .ok_or_else(|| odd_output(command, "an unknown object format"))?;
         let toplevel = match inside {
             "true" => {
                 let args = ["rev-parse", "--path-format=absolute", "--show-toplevel"];
@@ -94,7 +91,6 @@ impl Git {
             common_dir: common_dir.into(),
             format,
             toplevel: toplevel.map(Into::into),
-            shallow: shallow == "true",
         }))
     }
 
@@ -103,8 +99,8 @@ impl Git {
     /// # Errors
     /// Fails when there is no repository, or git refuses it.
     pub fn absolute_git_dir(&self) -> Result<Utf8PathBuf, GitError> {
-        if self.named_git_dir().is_none()
-            && let Some(found) = discover(self.dir())?
+        if self.named.is_none()
+            && let Some(found) = discover(&self.dir)?
         {
             return Ok(found.git_dir);
         }
@@ -205,7 +201,7 @@ pub(super) fn common_dir(git_dir: &Utf8Path) -> Option<Utf8PathBuf> {
 
 /// The path that a file of one line consists of, after this word.
 pub(super) fn read_line(file: &Utf8Path, word: &[u8]) -> Option<Utf8PathBuf> {
-    let bytes = std::fs::read(file).ok()?;
+    let bytes = read_file(file).ok()??;
     let path = bytes.strip_prefix(word)?.trim_end_with(|end| end == '\n');
     let path = path.to_str().ok().filter(|path| !path.is_empty())?;
     Some(path.into())

@@ -154,3 +154,14 @@ pub(super) fn unreadable(
         detail: detail.to_string(),
     }
 }
+
+/// As [`unreadable`], for `map_err`: with all that the error says of its causes.
+pub(super) fn reading<E: std::error::Error>(what: impl fmt::Display) -> impl FnOnce(E) -> GitError {
+    move |error| {
+        let first: &dyn std::error::Error = &error;
+        let causes = std::iter::successors(Some(first), |error| error.source());
+        let mut words: Vec<String> = causes.map(ToString::to_string).collect();
+        words.dedup();
+        unreadable(&what, &words.join(": "))
+    }
+}

@@ -13,11 +13,13 @@ use gix::revision::plumbing::{Graph, merge_base};
 use gix::traverse::commit::simple::{CommitTimeOrder, Sorting};
 use gix::traverse::commit::{Info, Simple};
 
-use super::error::{GitError, unreadable};
+use super::error::{GitError, reading};
 use super::objects::{Objects, commit_id_of, oid_of};
 use super::process::Git;
-use super::repo::causes;
 use crate::name::CommitId;
+
+/// What messages call it.
+const HISTORY: &str = "the history";
 
 /// Represents the commits of a repository.
 pub(super) struct History {
@@ -68,9 +70,7 @@ impl History {
         let mut buffer = Vec::new();
         loop {
             let found = self.objects.try_find(&next, &mut buffer);
-            let found =
-                found.map_err(|error| unreadable(&format_args!("object {next}"), &error))?;
-            let Some(found) = found else {
+            let Some(found) = found.map_err(reading(format_args!("object {next}")))? else {
                 return Ok(None);
             };
             match found.kind {
@@ -79,9 +79,7 @@ impl History {
                 Kind::Tag => {
                     let tag = gix::objs::TagRefIter::from_bytes(found.data, found.object_hash);
                     let target = tag.target_id();
-                    let target = target
-                        .map_err(|error| unreadable(&format_args!("the tag {next}"), &error))?;
-                    next = target;
+                    next = target.map_err(reading(format_args!("the tag {next}")))?;
                 }
             }
         }
@@ -102,7 +100,7 @@ impl History {
         }
         let others: Vec<ObjectId> = others.iter().map(oid_of).collect();
         let found = merge_base(oid_of(one), &others, graph);
-        let found = found.map_err(|error| failed(&error))?;
+        let found = found.map_err(reading(HISTORY))?;
         Ok(found
             .into_iter()
             .flatten()
@@ -130,9 +128,9 @@ impl History {
         let walk = Simple::new(tips.iter().copied(), self)
             .sorting(Sorting::ByCommitTime(CommitTimeOrder::NewestFirst))
             .and_then(|walk| walk.hide(hidden.iter().copied()));
-        let walk = walk.map_err(|error| failed(&error))?;
+        let walk = walk.map_err(reading(HISTORY))?;
         walk.collect::<Result<Vec<_>, _>>()
-            .map_err(|error| failed(&error))
+            .map_err(reading(HISTORY))
     }
 
     /// The commits that these objects lead to; what is none, or gone, is left out.
@@ -146,10 +144,6 @@ impl History {
         }
         Ok(all)
     }
-}
-
-fn failed(error: &gix::Error) -> GitError {
-    unreadable("the history", &causes(error))
 }
 
 /// Orders commits so that each comes after its children (`--topo-order`).
@@ -182,12 +176,12 @@ impl Git {
     /// The commits of the repository, with those of the quarantine.
     pub(super) fn history(&self) -> Result<History, GitError> {
         let repo = self.repo()?;
-        let mut objects = Objects::of(repo.store().to_cache_arc(), repo.format);
-        if let Some(quarantine) = self.quarantine() {
+        let mut objects = Objects::of(repo.objects(), repo.format);
+        if let Some(quarantine) = &self.quarantine {
             objects = objects.with_quarantine(quarantine)?;
         }
         let shallow = repo.local().shallow_commits();
-        let shallow = shallow.map_err(|error| failed(&error))?;
+        let shallow = shallow.map_err(reading(HISTORY))?;
         let shallow = shallow.iter().flat_map(|all| all.iter().copied()).collect();
         Ok(History { objects, shallow })
     }
@@ -217,7 +211,7 @@ impl Git {
         let history = self.history()?;
         let rest: Vec<ObjectId> = rest.iter().map(oid_of).collect();
         let found = merge_base::octopus(oid_of(first), &rest, &mut history.graph());
-        let found = found.map_err(|error| failed(&error))?;
+        let found = found.map_err(reading(HISTORY))?;
         Ok(found.map(|id| commit_id_of(&id)))
     }
 
@@ -284,19 +278,6 @@ impl Git {
     pub fn rev_list_count(&self, older: &CommitId, newer: &CommitId) -> Result<u64, GitError> {
         let found = self.history()?.list(&[oid_of(newer)], &[oid_of(older)])?;
         Ok(found.len() as u64)
-    }
-
-    /// Counts the commits that only one of two has: of the first, and of the second.
-    ///
-    /// # Errors
-    /// Fails when a commit is missing or damaged.
-    pub fn rev_list_count_sides(
-        &self,
-        left: &CommitId,
-        right: &CommitId,
-    ) -> Result<(u64, u64), GitError> {
-        let ahead = self.rev_list_count(right, left)?;
-        Ok((ahead, self.rev_list_count(left, right)?))
     }
 
     /// Returns the names of the refs below these prefixes that contain a commit.

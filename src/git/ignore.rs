@@ -11,19 +11,10 @@ use gix_glob::pattern::Case;
 use gix_ignore::Search;
 use gix_ignore::search::Ignore;
 
-use super::error::GitError;
+use super::error::{GitError, reading};
 use super::plumbing::nul_ended;
 use super::process::Git;
 use crate::path::RepoPath;
-
-/// Says how names compare (`core.ignoreCase`, git-config(1)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NameCase {
-    /// `A` and `a` are two names.
-    Sensitive,
-    /// `A` and `a` are one name.
-    Insensitive,
-}
 
 /// Represents the ignore rules of one tree.
 pub struct IgnoreRules {
@@ -35,40 +26,38 @@ pub struct IgnoreRules {
 impl IgnoreRules {
     /// Takes the rules of lowest precedence first: the user's `core.excludesFile`, then
     /// `info/exclude`, then the `.gitignore` files, each with the directory it stands in (none
-    /// for the root and for the first two).
+    /// for the root and for the first two); `ignore_case` is `core.ignoreCase` (git-config(1)).
     ///
     /// # Errors
     /// Fails when gix cannot hold the place of a file.
     pub fn new(
         shared: &[Vec<u8>],
         files: &[(Option<RepoPath>, Vec<u8>)],
-        case: NameCase,
+        ignore_case: bool,
     ) -> Result<Self, GitError> {
         let mut lists = Search::default();
         let parse = Ignore {
             support_precious: false,
         };
+        let (root, odd) = (Path::new("/"), || reading("ignore rules"));
         for text in shared {
-            lists
-                .add_patterns_buffer(text, "shared", None, parse)
-                .map_err(|error| odd(&error))?;
+            let added = lists.add_patterns_buffer(text, "shared", None, parse);
+            added.map_err(odd())?;
         }
         let mut files: Vec<_> = files.iter().collect();
         files.sort_by_key(|(directory, _)| directory.as_ref().map_or(0, |d| d.as_bstr().len()));
         for (directory, text) in files {
             // gix strips the root from the source to learn where the file's rules begin
-            let source = match directory.as_ref().map(RepoPath::to_os_path) {
-                Some(Ok(path)) => Path::new("/").join(path).join(".gitignore"),
-                Some(Err(_)) => continue,
-                None => Path::new("/").join(".gitignore"),
-            };
-            lists
-                .add_patterns_buffer(text, source, Some(Path::new("/")), parse)
-                .map_err(|error| odd(&error))?;
+            let directory = directory.as_ref().map(RepoPath::to_os_path).transpose();
+            let Ok(directory) = directory else { continue };
+            let source = root.join(directory.unwrap_or_default()).join(".gitignore");
+            let added = lists.add_patterns_buffer(text, source, Some(root), parse);
+            added.map_err(odd())?;
         }
-        let case = match case {
-            NameCase::Sensitive => Case::Sensitive,
-            NameCase::Insensitive => Case::Fold,
+        let case = if ignore_case {
+            Case::Fold
+        } else {
+            Case::Sensitive
         };
         Ok(Self {
             lists,
@@ -106,13 +95,6 @@ impl IgnoreRules {
             self.lists
                 .pattern_matching_relative_path(path, Some(is_directory), self.case);
         decided.is_some_and(|found| !found.pattern.is_negative())
-    }
-}
-
-fn odd(detail: &dyn std::fmt::Display) -> GitError {
-    GitError::Read {
-        what: "ignore rules".to_owned(),
-        detail: detail.to_string(),
     }
 }
 

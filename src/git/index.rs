@@ -276,7 +276,7 @@ impl Git {
     /// # Errors
     /// Fails when git does.
     pub fn ls_files(&self) -> Result<Vec<RepoPath>, GitError> {
-        let output = self.output("list what is tracked", &["ls-files", "-z"])?;
+        let output = self.perform("list what is tracked", "ls-files -z", &[])?;
         let names = output.split(|byte| *byte == 0);
         Ok(names
             .filter_map(|name| RepoPath::parse(name).ok())

@@ -1,11 +1,8 @@
 //! Speaks to git: one place that starts the program, one that reads its files.
 //!
-//! Nothing above this folder sees an argument list, a `gix` type or git's prose. Nothing in it
-//! knows what a scope is.
+//! Nothing above this folder sees a `gix` type or git's prose. Nothing in it knows what a scope is.
 
 pub mod checkout;
-pub mod claim;
-pub mod clone;
 pub mod config;
 mod contention;
 pub mod discover;
@@ -20,15 +17,14 @@ pub mod plumbing;
 mod process;
 pub mod refs;
 mod reftable;
+pub mod remote;
 mod repo;
 mod runner;
 pub mod scratch;
-mod trace;
 pub mod trees;
 pub mod worktree;
 
 pub use error::GitError;
 pub use process::{Git, GitVersion, Mode as GitMode};
 pub use repo::require_file;
-pub use runner::{Call, Duct, Family, Output, Runner, SharedRunner, Stoppable};
-pub use trace::{Trace, TraceEvent};
+pub use runner::{Call, Duct, Family, Output, Runner, SharedRunner, Stoppable, Trace, TraceEvent};

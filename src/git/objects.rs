@@ -16,7 +16,7 @@ use gix::objs::{CommitRefIter, Data, Exists, Find, Kind, Write};
 use gix::odb::Header as _;
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 
-use super::error::{GitError, unreadable};
+use super::error::{GitError, reading, unreadable};
 use super::process::Git;
 use super::scratch::Quarantine;
 use super::trees::Level;
@@ -48,17 +48,6 @@ pub struct Commit {
     pub tree: ObjectId,
     /// Its parents, in order.
     pub parents: Vec<CommitId>,
-}
-
-/// Says what an id names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Named {
-    /// A commit.
-    Commit,
-    /// A tree.
-    Tree,
-    /// A blob.
-    Blob,
 }
 
 /// Holds how a commit introduces itself.
@@ -188,7 +177,7 @@ impl Git {
         format: ObjectFormat,
     ) -> Result<Objects, GitError> {
         let repo = self.on(common_dir, None).repo()?;
-        Ok(Objects::of(repo.store().to_cache_arc(), format))
+        Ok(Objects::of(repo.objects(), format))
     }
 }
 
@@ -201,7 +190,7 @@ impl Objects {
     pub fn open(common_dir: &Utf8Path, format: ObjectFormat) -> Result<Self, GitError> {
         let directory = common_dir.join("objects");
         let opened = gix::odb::at(directory.as_std_path(), format.kind());
-        let store = opened.map_err(|error| unreadable(&directory, &error))?;
+        let store = opened.map_err(reading(&directory))?;
         Ok(Self::of(store, format))
     }
 
@@ -223,7 +212,7 @@ impl Objects {
     pub fn with_quarantine(self, quarantine: &Quarantine) -> Result<Self, GitError> {
         let directory = quarantine.directory();
         let mut store = gix::odb::at(directory.as_std_path(), self.format.kind())
-            .map_err(|error| unreadable(&directory, &error))?;
+            .map_err(reading(&directory))?;
         // a pushed pack does not change, and most objects are in the repository already
         store.refresh_never();
         Ok(Self {
@@ -256,7 +245,7 @@ impl Objects {
         let raw = self.raw_commit(id)?;
         let mut tokens = CommitRefIter::from_bytes(&raw, self.format.kind());
         let tree = tokens.tree_id();
-        let tree = tree.map_err(|error| unreadable(&format_args!("commit {id}"), &error))?;
+        let tree = tree.map_err(reading(format_args!("commit {id}")))?;
         Ok(Commit {
             tree: id_of(&tree),
             parents: tokens.parent_ids().map(|id| commit_id_of(&id)).collect(),
@@ -271,7 +260,7 @@ impl Objects {
         let raw = self.raw_commit(id)?;
         let tokens = || CommitRefIter::from_bytes(&raw, self.format.kind());
         let message = tokens().message();
-        let message = message.map_err(|error| unreadable(&format_args!("commit {id}"), &error))?;
+        let message = message.map_err(reading(format_args!("commit {id}")))?;
         let message = message.trim_start_with(|c| c == '\n');
         let time = tokens().author().and_then(|author| author.time()).ok();
         let strict = gix::date::time::format::ISO8601_STRICT;
@@ -299,11 +288,10 @@ impl Objects {
     pub fn size(&self, id: &ObjectId) -> Result<u64, GitError> {
         let oid = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
         let what = format!("blob {id}");
-        match self.store.try_header(&oid) {
-            Ok(Some(header)) if header.kind() == Kind::Blob => Ok(header.size()),
-            Ok(_) => Err(unreadable(&what, &"it is not a blob of the repository")),
-            Err(error) => Err(unreadable(&what, &error)),
-        }
+        let header = self.store.try_header(&oid).map_err(reading(&what))?;
+        let blob = header.filter(|header| header.kind() == Kind::Blob);
+        let odd = || unreadable(&what, "it is not a blob of the repository");
+        blob.map(|header| header.size()).ok_or_else(odd)
     }
 
     /// Reads the raw bytes of a blob.
@@ -334,15 +322,10 @@ impl Objects {
             .exists(&gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes()))
     }
 
-    /// Says what kind of object an id names, if there is one.
-    pub fn kind_of(&self, id: &ObjectId) -> Option<Named> {
-        let oid = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
-        match self.store.try_header(&oid).ok()??.kind() {
-            Kind::Commit => Some(Named::Commit),
-            Kind::Tree => Some(Named::Tree),
-            Kind::Blob => Some(Named::Blob),
-            Kind::Tag => None,
-        }
+    /// Whether an id names a commit.
+    pub fn is_commit(&self, id: &CommitId) -> bool {
+        let header = self.store.try_header(&oid_of(id));
+        matches!(header, Ok(Some(header)) if header.kind() == Kind::Commit)
     }
 
     pub(super) fn find<'b>(
@@ -352,11 +335,10 @@ impl Objects {
         kind: Kind,
         buffer: &'b mut Vec<u8>,
     ) -> Result<&'b [u8], GitError> {
-        match self.try_find(id, buffer) {
-            Ok(Some(data)) if data.kind == kind => Ok(data.data),
-            Ok(Some(data)) => Err(unreadable(&what, &format!("it is a {}", data.kind))),
-            Ok(None) => Err(unreadable(&what, &"it is not in the repository")),
-            Err(error) => Err(unreadable(&what, &error)),
+        match self.try_find(id, buffer).map_err(reading(what))? {
+            Some(data) if data.kind == kind => Ok(data.data),
+            Some(data) => Err(unreadable(&what, &format!("it is a {}", data.kind))),
+            None => Err(unreadable(&what, &"it is not in the repository")),
         }
     }
 }

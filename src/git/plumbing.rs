@@ -1,4 +1,4 @@
-//! Reads and changes an index, and prints, compares and merges commits, one method a git command.
+//! Changes an index, and prints, compares and merges commits with git.
 //!
 //! What compares and merges is for a [`Git`] of its own, with a git directory in which no attribute
 //! and no merge driver of the repository's counts (`worktree/removal/merged.rs`); so is what makes trees and
@@ -9,7 +9,6 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
 use bstr::ByteSlice;
-use camino::Utf8Path;
 
 use super::error::GitError;
 use super::process::{Git, odd_output, words};
@@ -61,7 +60,8 @@ impl Git {
     /// # Errors
     /// Fails when git does.
     pub fn read_tree(&self, tree: &str) -> Result<(), GitError> {
-        self.perform("read a tree into an index", "read-tree", &[tree])
+        let what = "read a tree into an index";
+        self.perform(what, "read-tree", &[tree]).map(drop)
     }
 
     /// Replaces single entries of the index, with all their stages and flags, by those of lines
@@ -71,16 +71,8 @@ impl Git {
     /// Fails when git does, also when another git has the index locked.
     pub fn update_index_info(&self, info: &[u8]) -> Result<(), GitError> {
         let command = "update-index -z --index-info";
-        self.perform_with("change the index", command, &[], info)
-    }
-
-    /// Tells git that these paths are absent from the disk on purpose.
-    ///
-    /// # Errors
-    /// Fails when git does.
-    pub fn update_index_skip_worktree(&self, paths: &[u8]) -> Result<(), GitError> {
-        let command = "update-index --skip-worktree -z --stdin";
-        self.perform_with("mark what the scope excludes", command, &[], paths)
+        let what = "change the index";
+        self.perform_with(what, command, &[], info).map(drop)
     }
 
     /// Writes the stat data of unchanged files into the index again (`update-index --refresh`).
@@ -90,22 +82,6 @@ impl Git {
     pub fn update_index_refresh(&self) -> Result<(), GitError> {
         let args = ["update-index", "-q", "--refresh"];
         self.maybe("refresh the index", &args).map(drop)
-    }
-
-    /// Writes what the index has at these paths to the disk, with all conversions. Git removes
-    /// links on the way instead of following them.
-    ///
-    /// # Errors
-    /// Fails when git does.
-    pub fn checkout_index(&self, paths: &[u8]) -> Result<(), GitError> {
-        let command = "checkout-index --force -z --stdin";
-        self.perform_with("write the files", command, &[], paths)
-    }
-
-    /// The same git on the files of a worktree, with an index of its own and the settings of the
-    /// main worktree: what the worktree's own configuration names could have been planted.
-    pub fn on_files(&self, common_dir: &Utf8Path, worktree: &Utf8Path, index: &Utf8Path) -> Self {
-        self.on(common_dir, Some(worktree)).with_index(index)
     }
 
     /// Returns what a checkout of these blobs to these paths would write (`git cat-file
@@ -119,7 +95,7 @@ impl Git {
     ) -> Result<Vec<Option<Vec<u8>>>, GitError> {
         let what = "read files as a checkout would write them";
         // what stands in an object's place is not what the commit has
-        let args = words("--no-replace-objects cat-file --batch --filters", &[]);
+        let command = "--no-replace-objects cat-file --batch --filters";
         // Git names the size from before the filters, and not how much it then prints. So every
         // request is followed by one for an object that there is none of: "<name> missing" ends
         // the answer, and nobody can have put the name, which is new each time, into a file.
@@ -133,7 +109,7 @@ impl Git {
             input.extend_from_slice(path);
             input.extend_from_slice(format!("\n{end} {end}\n").as_bytes());
         }
-        let output = self.output_with_input(what, &args, Some(&input))?;
+        let output = self.perform_with(what, command, &[], &input)?;
         let end = format!("\n{end} missing\n");
         let mut rest: &[u8] = &output;
         let mut answers = Vec::with_capacity(blobs.len());
@@ -144,7 +120,7 @@ impl Git {
             }
             let (answer, after) = rest
                 .split_once_str(&end)
-                .ok_or_else(|| odd_output(&args, "it ends early"))?;
+                .ok_or_else(|| odd_output(command, "it ends early"))?;
             rest = after;
             // an object that git does not have is answered by the one line
             let content = answer.split_once_str("\n");
@@ -167,10 +143,11 @@ impl Git {
         let what = "save the work";
         let parents = parents.iter().flat_map(|parent| ["-p", parent.as_str()]);
         let parents: Vec<&str> = parents.collect();
-        let args = words("commit-tree --no-gpg-sign", &[&[tree], &*parents].concat());
+        let args = [&[tree], &*parents].concat();
         let git = self.with_fallback_identity()?;
-        let output = git.output_with_input(what, &args, Some(message.as_bytes()))?;
-        one_id(&args, &output)
+        let command = "commit-tree --no-gpg-sign";
+        let output = git.perform_with(what, command, &args, message.as_bytes())?;
+        one_id(command, &output)
     }
 
     /// Stores files of the work tree as `git add` would, filters and line endings applied by the
@@ -189,7 +166,7 @@ impl Git {
         self.perform_with(what, command, &[], &nul_ended(paths))?;
         let mut stored = BTreeMap::new();
         // `<mode> <id> <stage>\t<path>`
-        let output = self.output(what, &["ls-files", "--stage", "-z"])?;
+        let output = self.perform(what, "ls-files --stage -z", &[])?;
         for line in output.split_str("\0") {
             let Some((about, path)) = line.split_once_str("\t") else {
                 continue;
@@ -207,7 +184,7 @@ impl Git {
     /// # Errors
     /// Fails when git does.
     pub fn diff_tree_patch(&self, from: &str, to: &str) -> Result<Vec<u8>, GitError> {
-        self.output("print a patch", &words(PATCH, &[from, to]))
+        self.perform("print a patch", PATCH, &[from, to])
     }
 
     /// Lists the commits of `left...right`, for each of these right ones, for which git finds one on
@@ -227,10 +204,10 @@ impl Git {
             .map(|right| format!("{left}...{right}"))
             .collect();
         let ranges: Vec<&str> = ranges.iter().map(String::as_str).collect();
-        let args = words("rev-list --cherry-mark --no-merges --topo-order", &ranges);
-        let output = self.output(what, &args)?;
+        let command = "rev-list --cherry-mark --no-merges --topo-order";
+        let output = self.perform(what, command, &ranges)?;
         let alike = output.lines().filter_map(|line| line.strip_prefix(b"="));
-        alike.map(|id| one_id(&args, id)).collect()
+        alike.map(|id| one_id(command, id)).collect()
     }
 
     /// Returns what each of these commits changes, in a form that is equal for equal changes only:
@@ -245,7 +222,7 @@ impl Git {
     ) -> Result<BTreeMap<CommitId, Vec<u8>>, GitError> {
         let what = "compare what commits change";
         let input: String = commits.iter().map(|id| format!("{id}\n")).collect();
-        let output = self.output_with_input(what, &words(PATCHES, &[]), Some(input.as_bytes()))?;
+        let output = self.perform_with(what, PATCHES, &[], input.as_bytes())?;
         Ok(split_patches(&output))
     }
 

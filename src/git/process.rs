@@ -23,22 +23,22 @@ use super::environment::{
 };
 use super::error::{GitError, unreadable};
 use super::repo::{OpenRepos, require_files};
-use super::runner::{Call, Output, Runner, SharedRunner};
+use super::runner::{Call, Output, Runner, SharedRunner, Trace, TraceEvent};
 use super::scratch::Quarantine;
-use super::trace::{Trace, TraceEvent};
 
 /// Says which of the user's settings a call of git obeys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// As the user's own git: for what creates or changes something.
+    #[default]
     User,
-    /// Under the hardened settings of `settings.rs`: for what verification believes.
+    /// Under the hardened settings of `environment.rs`: for what verification believes.
     Hardened,
 }
 
 impl Mode {
     /// The settings that count whatever is configured.
-    pub(super) const fn settings(self) -> &'static [&'static str] {
+    pub(super) const fn settings(self) -> &'static str {
         match self {
             Self::User => ALWAYS,
             Self::Hardened => HARDENED,
@@ -48,19 +48,22 @@ impl Mode {
 
 /// Represents git for one directory, from which git finds the repository, or for a git directory
 /// named outright, which nothing in the worktree can redirect. Cheap to clone.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Git {
-    dir: Utf8PathBuf,
+    /// The directory in which it runs.
+    pub dir: Utf8PathBuf,
     /// The git directory, where it is named outright.
-    named: Option<Utf8PathBuf>,
+    pub(super) named: Option<Utf8PathBuf>,
     work_tree: Option<Utf8PathBuf>,
-    mode: Mode,
+    pub(super) mode: Mode,
     variables: Vec<(&'static str, String)>,
-    quarantine: Option<Quarantine>,
+    /// The quarantine whose objects are found as well.
+    pub(super) quarantine: Option<Quarantine>,
     limit: Option<Duration>,
     runner: SharedRunner,
     trace: Trace,
-    repos: Arc<OpenRepos>,
+    /// The repositories that this run has open.
+    pub(super) repos: Arc<OpenRepos>,
 }
 
 /// Holds a version of git: major, minor, patch.
@@ -70,8 +73,6 @@ pub struct GitVersion(pub u32, pub u32, pub u32);
 impl GitVersion {
     /// The oldest supported version: the oldest that the tests run with.
     pub const OLDEST: Self = Self(2, 39, 0);
-    /// The first that reports `git symbolic-ref HEAD` to a hook (measured: 2.39 does not).
-    pub const TELLS_SYMBOLIC_REFS: Self = Self(2, 46, 0);
     /// The first with configured hooks (`hook.<name>.command`, git-hook(1)).
     pub const CONFIGURED_HOOKS: Self = Self(2, 54, 0);
 
@@ -109,15 +110,8 @@ impl Git {
     pub fn unchecked(dir: &Utf8Path, runner: SharedRunner) -> Self {
         Self {
             dir: dir.to_owned(),
-            named: None,
-            work_tree: None,
-            mode: Mode::User,
-            variables: Vec::new(),
-            quarantine: None,
-            limit: None,
             runner,
-            trace: Trace::default(),
-            repos: Arc::default(),
+            ..Self::default()
         }
     }
 
@@ -184,45 +178,12 @@ impl Git {
         Ok(self.with(own.map(|(name, value)| (*name, (*value).to_owned()))))
     }
 
-    /// The git directory named outright, none where git has to find one.
-    pub(super) fn named_git_dir(&self) -> Option<&Utf8Path> {
-        self.named.as_deref()
-    }
-
-    /// Which settings count.
-    pub(super) const fn mode(&self) -> Mode {
-        self.mode
-    }
-
-    /// The quarantine whose objects are found as well.
-    pub(super) const fn quarantine(&self) -> Option<&Quarantine> {
-        self.quarantine.as_ref()
-    }
-
-    /// The repositories that this run has open.
-    pub(super) fn repos(&self) -> &OpenRepos {
-        &self.repos
-    }
-
-    /// The directory in which it runs.
-    pub fn dir(&self) -> &Utf8Path {
-        &self.dir
-    }
-
     /// Opens a manual page as `git <command> --help` does; whether that worked.
     pub fn open_manual(page: &str) -> bool {
         duct::cmd("man", [page])
             .unchecked()
             .run()
             .is_ok_and(|output| output.status.success())
-    }
-
-    /// The version of another git than the one on the search path; none without an answer.
-    pub fn version_of(program: &Utf8Path) -> Option<GitVersion> {
-        let asked = duct::cmd(program.as_std_path(), ["version"])
-            .stderr_null()
-            .unchecked();
-        GitVersion::parse(asked.read().ok()?.trim())
     }
 
     /// Whether the user lets git colour what goes to a terminal (`color.ui`, git-config(1)).
@@ -246,7 +207,7 @@ impl Git {
             Some(found) => found,
             None => {
                 let quiet = self.clone().with_trace(Trace::default());
-                let answer = quiet.output("find out the version of git", VERSION)?;
+                let answer = quiet.output("find out the version of git", VERSION, None)?;
                 let text = String::from_utf8_lossy(&answer);
                 GitVersion::parse(text.trim()).unwrap_or(GitVersion(0, 0, 0))
             }
@@ -258,18 +219,30 @@ impl Git {
         Ok(found)
     }
 
-    /// Runs a command that must succeed; its standard output.
-    pub(super) fn output(&self, what: &str, args: &[&str]) -> Result<Vec<u8>, GitError> {
-        self.output_with_input(what, args, None)
+    /// Runs a command that must succeed, whose first words are split at blanks; its standard output.
+    ///
+    /// # Errors
+    /// Fails when git cannot be started, or ends with another status than 0.
+    pub fn perform(&self, what: &str, command: &str, more: &[&str]) -> Result<Vec<u8>, GitError> {
+        self.output(what, &words(command, more), None)
     }
 
-    /// Runs a command that must succeed, with its standard input; its standard output.
-    pub(super) fn output_with_input(
+    /// As [`Git::perform`], with its standard input.
+    ///
+    /// # Errors
+    /// As [`Git::perform`].
+    pub fn perform_with(
         &self,
         what: &str,
-        args: &[&str],
-        input: Option<&[u8]>,
+        command: &str,
+        more: &[&str],
+        input: &[u8],
     ) -> Result<Vec<u8>, GitError> {
+        self.output(what, &words(command, more), Some(input))
+    }
+
+    /// Runs a command that must succeed; its standard output.
+    fn output(&self, what: &str, args: &[&str], input: Option<&[u8]>) -> Result<Vec<u8>, GitError> {
         self.trace.report(&TraceEvent::Step(what));
         let answer = self.run(args, input)?;
         if answer.status == Some(0) {
@@ -279,30 +252,13 @@ impl Git {
         }
     }
 
-    /// Runs a command that must succeed; its first words are split at blanks.
-    pub(super) fn perform(&self, what: &str, command: &str, more: &[&str]) -> Result<(), GitError> {
-        self.output(what, &words(command, more)).map(drop)
-    }
-
-    /// As [`Git::perform`], with its standard input.
-    pub(super) fn perform_with(
-        &self,
-        what: &str,
-        command: &str,
-        more: &[&str],
-        input: &[u8],
-    ) -> Result<(), GitError> {
-        let args = words(command, more);
-        self.output_with_input(what, &args, Some(input)).map(drop)
-    }
-
     /// Runs a command that must succeed and print one line of UTF-8; the line.
     pub(super) fn line(&self, what: &str, args: &[&str]) -> Result<String, GitError> {
-        let mut bytes = self.output(what, args)?;
+        let mut bytes = self.output(what, args, None)?;
         if bytes.last() == Some(&b'\n') {
             bytes.pop();
         }
-        String::from_utf8(bytes).map_err(|_| odd_output(args, "it is not UTF-8"))
+        String::from_utf8(bytes).map_err(|_| odd_output(args[0], "it is not UTF-8"))
     }
 
     /// Runs a command whose status 1 means "no"; its standard output, or none.
@@ -330,7 +286,7 @@ impl Git {
             // git would wait for ever for the other end of a FIFO
             require_files(git_dir)?;
         }
-        let settings = self.mode.settings().iter();
+        let settings = self.mode.settings().split_ascii_whitespace();
         let settings = settings.flat_map(|setting| ["-c", setting]);
         let words = settings.chain(args.iter().copied()).map(Into::into);
         let words: Vec<OsString> = words.collect();
@@ -387,7 +343,7 @@ impl Git {
 
     /// Our own environment without what points elsewhere, and with what says where.
     fn environment(&self) -> Vec<(OsString, OsString)> {
-        let is_in = |list: &[&str], name: &OsStr| list.iter().any(|one| name == *one);
+        let is_in = |list: &str, name: &OsStr| list.split_ascii_whitespace().any(|one| name == one);
         let hardened = self.mode == Mode::Hardened;
         let mut all: Vec<(OsString, OsString)> = std::env::vars_os()
             .filter(|(name, _)| {
@@ -421,8 +377,8 @@ pub(super) fn words<'a>(command: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 const VERSION: &[&str] = &["version"];
 
 /// The error of a call whose output is not what git documents.
-pub(super) fn odd_output(args: &[&str], detail: &str) -> GitError {
-    unreadable(&format!("what `git {}` printed", args.join(" ")), detail)
+pub(super) fn odd_output(command: &str, detail: &str) -> GitError {
+    unreadable(&format!("what `git {command}` printed"), detail)
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@ use bstr::{BStr, BString, ByteSlice};
 use gix::refs::{FullName, FullNameRef, Target};
 use gix::remote::Direction;
 
-use super::error::{GitError, unreadable};
+use super::error::{GitError, reading, unreadable};
 use super::objects::commit_id_of;
-use super::process::{Git, odd_output, words};
-use super::repo::{Repo, causes, read_file, require_file};
+use super::process::{Git, odd_output};
+use super::repo::{Repo, read_file, require_file};
 use crate::name::CommitId;
 
 /// How many symbolic refs git follows (`SYMREF_MAXDEPTH`, refs.c).
@@ -120,8 +120,6 @@ fn matches(pattern: &str, name: &BStr) -> bool {
 impl Repo {
     /// Reads one ref that is a file, or a line of `packed-refs`.
     fn read_ref(&self, local: &gix::Repository, name: &BStr) -> Result<Option<Target>, GitError> {
-        let failed =
-            |error: &gix::Error| unreadable(&format_args!("the ref {name}"), &causes(error));
         let Ok(full) = FullName::try_from(name) else {
             return Ok(None);
         };
@@ -129,7 +127,7 @@ impl Repo {
             require_file(self.common_dir.join(text))?;
         }
         let found = local.refs.try_find(full.as_ref().as_partial_name());
-        let found = found.map_err(|error| failed(&error))?;
+        let found = found.map_err(reading(format_args!("the ref {name}")))?;
         Ok(found
             .filter(|found| found.name == full)
             .map(|found| found.target))
@@ -156,11 +154,8 @@ impl Repo {
     }
 
     fn list_refs(&self, patterns: &[&str]) -> Result<Vec<Ref>, GitError> {
-        let failed = |error: &dyn std::fmt::Display| unreadable("the refs", error);
         let local = self.local();
-        let refs = local
-            .references()
-            .map_err(|error| failed(&causes(&error)))?;
+        let refs = local.references().map_err(reading("the refs"))?;
         let is_linked = self.git_dir != self.common_dir;
         let mut all = BTreeMap::new();
         for pattern in patterns {
@@ -170,7 +165,7 @@ impl Repo {
                 "refs/" => refs.all(),
                 start => refs.prefixed(start),
             };
-            let found = found.map_err(|error| failed(&causes(&error)))?;
+            let found = found.map_err(reading("the refs"))?;
             // git passes over a broken ref as well, with a warning
             for found in found.filter_map(Result::ok) {
                 let name = found.name().as_bstr();
@@ -399,6 +394,7 @@ impl Git {
         let old = expected.map_or(zero.as_str(), CommitId::as_str);
         let args = ["-m", reason, "--create-reflog", name, id.as_str(), old];
         self.perform(&format!("write {name}"), "update-ref", &args)
+            .map(drop)
     }
 
     /// Sets HEAD to what its file would hold (gitrepository-layout(5)): `ref: <name>` or a commit.
@@ -406,11 +402,11 @@ impl Git {
     /// # Errors
     /// Fails when git does.
     pub fn set_head(&self, head: &str) -> Result<(), GitError> {
-        let args = match head.strip_prefix("ref: ") {
-            Some(name) => ["symbolic-ref", "HEAD", name].to_vec(),
-            None => ["update-ref", "--no-deref", "HEAD", head].to_vec(),
+        let (command, to) = match head.strip_prefix("ref: ") {
+            Some(name) => ("symbolic-ref HEAD", name),
+            None => ("update-ref --no-deref HEAD", head),
         };
-        self.output("set HEAD", &args).map(drop)
+        self.perform("set HEAD", command, &[to]).map(drop)
     }
 
     /// Deletes a ref, if it still names this object.
@@ -420,12 +416,13 @@ impl Git {
     pub fn delete_ref(&self, name: &str, expected: &CommitId) -> Result<(), GitError> {
         let args = [name, expected.as_str()];
         self.perform(&format!("delete {name}"), "update-ref -d", &args)
+            .map(drop)
     }
 }
 
-pub(super) fn one_id(args: &[&str], text: &[u8]) -> Result<CommitId, GitError> {
+pub(super) fn one_id(command: &str, text: &[u8]) -> Result<CommitId, GitError> {
     let text = text.to_str_lossy();
-    CommitId::parse(text.trim()).map_err(|error| odd_output(args, &error.to_string()))
+    CommitId::parse(text.trim()).map_err(|error| odd_output(command, &error.to_string()))
 }
 
 impl Git {
@@ -435,22 +432,18 @@ impl Git {
     /// # Errors
     /// Fails when git cannot run.
     pub fn has_own_work(&self) -> Result<bool, GitError> {
-        let status = ["status", "--porcelain", "-z", "--untracked-files=all"];
-        if !self.output("look at a submodule", &status)?.is_empty() {
+        let what = "look at a submodule";
+        let status = "status --porcelain -z --untracked-files=all";
+        if !self.perform(what, status, &[])?.is_empty() {
             return Ok(true);
         }
         // what a flag hides from status may be edited (git-update-index(1))
-        let flags = self.output("look at a submodule", &["ls-files", "-v", "-z"])?;
-        let mut flags = flags
-            .split(|byte| *byte == 0)
-            .filter_map(|line| line.first());
+        let flags = self.perform(what, "ls-files -v -z", &[])?;
+        let mut flags = flags.split_str("\0").filter_map(|line| line.first());
         if flags.any(|flag| flag.is_ascii_lowercase() || *flag == b'S') {
             return Ok(true);
         }
-        let args = words(
-            "rev-list --max-count=1 HEAD --branches --not --remotes",
-            &[],
-        );
-        Ok(!self.output("look at a submodule", &args)?.is_empty())
+        let new = "rev-list --max-count=1 HEAD --branches --not --remotes";
+        Ok(!self.perform(what, new, &[])?.is_empty())
     }
 }

@@ -43,10 +43,9 @@ impl Git {
     pub(super) fn refs_by_git(&self, prefixes: &[&str]) -> Result<Vec<Ref>, GitError> {
         let what = "list the refs";
         let format = "--format=%(objectname) %(refname) %(symref)";
-        let args = [&["for-each-ref", format], prefixes].concat();
         let listed = |line: &[u8]| {
             let mut fields = line.split(|byte| *byte == b' ');
-            let id = one_id(&args, fields.next().unwrap_or_default())?;
+            let id = one_id("for-each-ref", fields.next().unwrap_or_default())?;
             let name = fields.next().unwrap_or_default().into();
             let is_symbolic = fields.next().is_some_and(|target| !target.is_empty());
             Ok(Ref {
@@ -55,7 +54,9 @@ impl Git {
                 is_symbolic,
             })
         };
-        self.output(what, &args)?.lines().map(listed).collect()
+        let args = [&[format], prefixes].concat();
+        let output = self.perform(what, "for-each-ref", &args)?;
+        output.lines().map(listed).collect()
     }
 
     /// The log of a ref, the newest entry first; none when it has none.
@@ -88,8 +89,8 @@ impl Git {
     /// Every worktree of the repository, the main one (or the bare repository) first.
     pub(super) fn worktrees_by_git(&self) -> Result<Vec<WorktreeEntry>, GitError> {
         let what = "list the worktrees";
-        let args = ["worktree", "list", "--porcelain", "-z"];
-        let output = self.output(what, &args)?;
+        let command = "worktree list --porcelain -z";
+        let output = self.perform(what, command, &[])?;
         let mut entries: Vec<WorktreeEntry> = Vec::new();
         for field in output.split_str("\0") {
             let field = field.to_str_lossy();
@@ -107,7 +108,7 @@ impl Git {
                 "bare" => entry.bare = true,
                 "HEAD" => {
                     let id = CommitId::parse(value);
-                    let id = id.map_err(|error| odd_output(&args, &error.to_string()))?;
+                    let id = id.map_err(|error| odd_output(command, &error.to_string()))?;
                     entry.head = Some(id).filter(CommitId::is_known);
                 }
                 "branch" => entry.branch = Some(value.to_owned()),

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bstr::BString;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -23,23 +23,15 @@ use gix::config::Source;
 use super::config;
 use super::discover::common_dir;
 use super::environment;
-use super::error::{GitError, unreadable};
+use super::error::{GitError, reading, unreadable};
 use super::objects::ObjectFormat;
 use super::process::{Git, Mode};
 
 /// Extensions of the repository format that do not change how anything here reads a repository
 /// (git-config(1), `extensions`).
-const KNOWN_EXTENSIONS: &[&str] = &[
-    "compatobjectformat",
-    "noop",
-    "noop-v1",
-    "objectformat",
-    "partialclone",
-    "preciousobjects",
-    "refstorage",
-    "relativeworktrees",
-    "worktreeconfig",
-];
+const KNOWN_EXTENSIONS: &str = "compatobjectformat noop noop-v1 objectformat partialclone \
+     preciousobjects refstorage \
+     relativeworktrees worktreeconfig";
 
 /// Represents an open repository.
 pub struct Repo {
@@ -100,13 +92,16 @@ impl Git {
     /// # Errors
     /// Fails when there is none, or it cannot be read.
     pub(super) fn repo(&self) -> Result<Arc<Repo>, GitError> {
-        let git_dir = match self.named_git_dir() {
-            Some(git_dir) => git_dir.to_owned(),
+        let git_dir = match &self.named {
+            Some(git_dir) => git_dir.clone(),
             None => self.absolute_git_dir()?,
         };
-        let mut open = self.repos().open.lock();
-        let open = open.as_mut().map_err(|_| broken_lock())?;
-        let key = (git_dir, self.mode());
+        let mut open = self
+            .repos
+            .open
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let key = (git_dir, self.mode);
         if let Some(repo) = open.get(&key).filter(|repo| repo.is_current()) {
             return Ok(Arc::clone(repo));
         }
@@ -114,10 +109,6 @@ impl Git {
         open.insert(key, Arc::clone(&repo));
         Ok(repo)
     }
-}
-
-fn broken_lock() -> GitError {
-    unreadable(&"the repository", &"another thread of this program failed")
 }
 
 impl Repo {
@@ -134,7 +125,8 @@ impl Repo {
             unreadable(&format_args!("the repository {git_dir}"), error)
         };
         let parameters = environment::parameters(mode).map_err(|detail| failed(&detail))?;
-        let overrides = mode.settings().iter().map(|one| (*one).to_owned());
+        let overrides = mode.settings().split_ascii_whitespace();
+        let overrides = overrides.map(ToOwned::to_owned);
         let options = gix::open::Options::default()
             .permissions(permissions(mode))
             .with(gix::sec::Trust::Full)
@@ -143,7 +135,7 @@ impl Repo {
             .cli_overrides(parameters.into_iter().chain(overrides))
             .config_overrides(["core.useReplaceRefs=false", "core.commitGraph=false"]);
         let shared = options.open(git_dir.as_std_path());
-        let mut shared = shared.map_err(|error| failed(&causes(&error)))?;
+        let mut shared = shared.map_err(reading(format_args!("the repository {git_dir}")))?;
         shared.refs.namespace = None;
         let utf8 = |path: &std::path::Path| {
             let path = path.to_path_buf();
@@ -154,23 +146,16 @@ impl Repo {
         let common_dir = common_dir.canonicalize_utf8().unwrap_or(common_dir);
         let format = ObjectFormat::from_kind(local.object_hash());
         let settings = settings_of(&local);
-        let local_setting = |key: &str| {
-            let mut all = settings.iter().rev();
-            all.find(|one| one.scope == "local" && one.key == key)
-        };
-        let extension = |one: &&Setting| {
+        let of_repository = || settings.iter().filter(|one| one.scope == "local");
+        let is_unknown = |one: &&Setting| {
             let name = one.key.strip_prefix("extensions.");
-            name.is_some_and(|name| !KNOWN_EXTENSIONS.contains(&name))
+            name.is_some_and(|name| !KNOWN_EXTENSIONS.split(' ').any(|known| known == name))
         };
-        if let Some(unknown) = settings
-            .iter()
-            .filter(|one| one.scope == "local")
-            .find(extension)
-        {
-            let key = &unknown.key;
+        if let Some(Setting { key, .. }) = of_repository().find(is_unknown) {
             return Err(failed(&format_args!("unknown repository extension {key}")));
         }
-        let storage = local_setting("extensions.refstorage").and_then(|one| one.value.as_ref());
+        let storage = of_repository().rfind(|one| one.key == "extensions.refstorage");
+        let storage = storage.and_then(|one| one.value.as_ref());
         let is_reftable = storage.is_some_and(|storage| *storage != "files")
             // refs may then be in other files (git 2.54 and newer)
             || std::env::var_os("GIT_REFERENCE_BACKEND").is_some();
@@ -191,19 +176,14 @@ impl Repo {
         self.shared.to_thread_local()
     }
 
-    /// The object store.
-    pub(super) fn store(&self) -> Arc<gix::odb::Store> {
-        Arc::clone(&self.shared.objects)
+    /// The objects, as many threads can read them.
+    pub(super) fn objects(&self) -> gix::odb::Handle {
+        self.shared.objects.to_cache_arc()
     }
 
     /// Every setting, in git's order.
     pub(super) fn settings(&self) -> &[Setting] {
         &self.settings
-    }
-
-    /// Whether history ends before its beginning (git-clone(1), `--depth`).
-    pub(super) fn is_shallow(&self) -> bool {
-        self.common_dir.join("shallow").exists()
     }
 
     /// Whether the files of settings are as they were when it was opened.
@@ -261,21 +241,11 @@ pub(super) fn causes(error: &gix::Error) -> String {
 /// Refuses a git directory in which something else stands for a file that git opens: to open a FIFO
 /// waits for ever, and a device can be without end.
 pub(super) fn require_files(git_dir: &Utf8Path) -> Result<(), GitError> {
-    const FILES: &[&str] = &[
-        "HEAD",
-        "commondir",
-        "config",
-        "config.worktree",
-        "gitdir",
-        "index",
-        "logs/HEAD",
-        "objects/info/alternates",
-        "objects/pack/multi-pack-index",
-        "packed-refs",
-        "shallow",
-    ];
+    const FILES: &str = "HEAD commondir config config.worktree gitdir index logs/HEAD \
+     objects/info/alternates \
+     objects/pack/multi-pack-index packed-refs shallow info/exclude";
     FILES
-        .iter()
+        .split(' ')
         .try_for_each(|file| require_file(git_dir.join(file)))
 }
 

@@ -10,7 +10,7 @@ use bstr::{BStr, BString, ByteSlice};
 use gix::objs::tree::{Editor, EntryKind};
 use gix::objs::{Kind, Tree, TreeRef, TreeRefIter, Write};
 
-use super::error::{GitError, unreadable};
+use super::error::{GitError, reading, unreadable};
 use super::objects::{ObjectFormat, Objects, id_of, unwritable};
 use crate::compare::Delta;
 use crate::entry::{Entry, Mode, ObjectId};
@@ -79,7 +79,7 @@ fn read_entries(
 ) -> Result<Level, GitError> {
     let mut level = Level::new();
     for entry in TreeRefIter::from_bytes(data, format.kind()) {
-        let entry = entry.map_err(|error| unreadable(what, &error))?;
+        let entry = entry.map_err(reading(what))?;
         let name = entry.filename;
         let held = (mode_of(entry.mode), id_of(entry.oid));
         let is_odd = matches!(name.as_bytes(), b"" | b"." | b"..") || name.contains(&b'/');
@@ -219,7 +219,7 @@ impl Objects {
     ) -> Result<Vec<(RepoPath, Entry)>, GitError> {
         let mut found = Vec::new();
         for path in paths {
-            if let Some((Some(mode), id)) = self.held_at(tree, path)? {
+            if let Some((Some(mode), id)) = self.held_at(tree, path.as_bstr())? {
                 found.push((path.clone(), Entry { mode, id }));
             }
         }
@@ -230,9 +230,9 @@ impl Objects {
     ///
     /// # Errors
     /// Fails when a tree is missing or damaged.
-    pub fn held_at(&self, tree: &ObjectId, path: &RepoPath) -> Result<Option<Held>, GitError> {
+    pub fn held_at(&self, tree: &ObjectId, path: &[u8]) -> Result<Option<Held>, GitError> {
         let mut held = (None, *tree);
-        for part in path.as_bstr().split_str("/") {
+        for part in path.split_str("/") {
             // below a file there is nothing
             let level = self.level(Some(&held.1).filter(|_| held.0.is_none()))?;
             match level.iter().find(|(name, _)| name == part) {
@@ -241,16 +241,6 @@ impl Objects {
             }
         }
         Ok(Some(held))
-    }
-
-    /// Names the direct entries of a tree, each with the object that it is.
-    ///
-    /// # Errors
-    /// Fails when it is missing or damaged.
-    pub fn names(&self, tree: &ObjectId) -> Result<BTreeMap<String, ObjectId>, GitError> {
-        let level = self.level(Some(tree))?;
-        let name = |(name, (_, id)): &(BString, Held)| Some((name.to_str().ok()?.to_owned(), *id));
-        Ok(level.iter().filter_map(name).collect())
     }
 
     /// Lists every entry of a tree, sorted by path.
@@ -289,14 +279,13 @@ impl Objects {
         from: Option<&ObjectId>,
         edits: impl IntoIterator<Item = (P, Option<H>)>,
     ) -> Result<ObjectId, GitError> {
-        let failed = |error: &dyn std::fmt::Display| unreadable(&"a tree", error);
         let mut buffer = Vec::new();
         let root = match from {
             Some(from) => {
                 let oid = gix::hash::ObjectId::from_bytes_or_panic(from.as_bytes());
                 let data = self.find(&format!("tree {from}"), &oid, Kind::Tree, &mut buffer)?;
                 let tree = TreeRef::from_bytes(data, self.format.kind());
-                tree.map_err(|error| failed(&error))?.into()
+                tree.map_err(reading("a tree"))?.into()
             }
             None => Tree::default(),
         };
@@ -311,14 +300,14 @@ impl Objects {
                 // what goes goes first: a file may come in the place of a directory
                 None => {
                     let done = editor.remove_if_leaf(names(path.as_ref()));
-                    done.map_err(|error| failed(&error))?;
+                    done.map_err(reading("a tree"))?;
                 }
             }
         }
         for (path, kind, id) in come {
             let id = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
             let done = editor.upsert(names(path.as_ref()), kind, id);
-            done.map_err(|error| failed(&error))?;
+            done.map_err(reading("a tree"))?;
         }
         let written = editor.write(|tree| self.store.write(tree));
         written
@@ -350,7 +339,7 @@ impl Reading<'_> {
             self.path.extend_from_slice(&name);
             if let Some(mode) = mode {
                 let pushed = self.paths.push(self.shared, &self.path[self.shared..]);
-                pushed.map_err(|error| unreadable(&format_args!("tree {tree}"), &error))?;
+                pushed.map_err(reading(format_args!("tree {tree}")))?;
                 self.shared = directory;
                 self.entries.push(Entry { mode, id });
             } else {

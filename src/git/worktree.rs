@@ -1,14 +1,14 @@
-//! Makes and removes worktrees and fills them, one method a git command.
+//! Lists and creates worktrees.
 
 use std::path::Path;
 
-use bstr::{BString, ByteSlice};
+use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::contention;
-use super::error::{GitError, unreadable};
-use super::process::{Git, words};
-use super::repo::{Repo, causes, read_file};
+use super::error::{GitError, reading};
+use super::process::Git;
+use super::repo::{Repo, read_file};
 use crate::name::{BranchName, CommitId};
 
 /// Holds one entry of `git worktree list --porcelain -z` (git-worktree(1)).
@@ -33,8 +33,6 @@ pub enum NewWorktreeBranch<'a> {
     Make(&'a BranchName, &'a CommitId),
     /// A branch that is there.
     Existing(&'a BranchName),
-    /// None: HEAD names this commit.
-    Detached(&'a CommitId),
 }
 
 /// What git writes into `config.worktree`.
@@ -53,8 +51,7 @@ impl Git {
         }
         let common = self.on(&repo.common_dir, None).repo()?;
         let local = common.local();
-        let proxies = local.worktrees();
-        let proxies = proxies.map_err(|error| unreadable("the worktrees", &causes(&error)))?;
+        let proxies = local.worktrees().map_err(reading("the worktrees"))?;
         let mut linked = Vec::new();
         for proxy in &proxies {
             // an entry that another git is just creating, or has deleted
@@ -91,46 +88,25 @@ impl Git {
         path: &Utf8Path,
         branch: NewWorktreeBranch<'_>,
     ) -> Result<(), GitError> {
-        let mut branch = branch;
-        for pause in contention::pauses() {
-            match self.worktree_add_once(path, branch) {
-                Err(GitError::Failed { words, .. }) if contention::is_contention(&words) => pause(),
-                other => return other,
-            }
-            if let NewWorktreeBranch::Make(name, commit) = branch
-                && self.rev_parse_commit(&name.full_ref())?.as_ref() == Some(commit)
-            {
-                branch = NewWorktreeBranch::Existing(name);
-            }
-        }
-        self.worktree_add_once(path, branch)
-    }
-
-    fn worktree_add_once(
-        &self,
-        path: &Utf8Path,
-        branch: NewWorktreeBranch<'_>,
-    ) -> Result<(), GitError> {
         let what = format!("add the worktree {path}");
         let (add, path) = ("worktree add --quiet --no-checkout", path.as_str());
-        let args = match branch {
+        let mut branch = branch;
+        contention::repeated(|| match branch {
+            NewWorktreeBranch::Existing(name) => {
+                let args = ["--", path, name.as_str()];
+                self.perform(&what, add, &args).map(drop)
+            }
             NewWorktreeBranch::Make(name, commit) => {
-                let new = [
-                    "--no-track",
-                    "-b",
-                    name.as_str(),
-                    "--",
-                    path,
-                    commit.as_str(),
-                ];
-                words(add, &new)
+                let args = ["-b", name.as_str(), "--", path, commit.as_str()];
+                let added = self.perform(&what, &format!("{add} --no-track"), &args);
+                if added.is_err()
+                    && self.rev_parse_commit(&name.full_ref())?.as_ref() == Some(commit)
+                {
+                    branch = NewWorktreeBranch::Existing(name);
+                }
+                added.map(drop)
             }
-            NewWorktreeBranch::Existing(name) => words(add, &["--", path, name.as_str()]),
-            NewWorktreeBranch::Detached(commit) => {
-                words(add, &["--detach", "--", path, commit.as_str()])
-            }
-        };
-        self.output(&what, &args).map(drop)
+        })
     }
 
     /// Sets the sparse-checkout patterns, in non-cone mode, of a worktree that has no index yet.
@@ -141,7 +117,7 @@ impl Git {
     pub fn sparse_checkout_set(&self, patterns: &[u8]) -> Result<(), GitError> {
         let what = "set the sparse-checkout patterns";
         let command = "sparse-checkout set --no-cone --stdin";
-        self.perform_with(what, command, &[], patterns)
+        self.perform_with(what, command, &[], patterns).map(drop)
     }
 
     /// Whether [`Git::sparse_checkout_set`] writes nothing for a new worktree but `config.worktree`
@@ -162,26 +138,6 @@ impl Git {
         Ok(is_on && is_plain && is_shared.is_empty())
     }
 
-    /// Makes the files be as the patterns say again (`git sparse-checkout reapply`).
-    ///
-    /// # Errors
-    /// Fails when git fails.
-    pub fn sparse_checkout_reapply(&self) -> Result<(), GitError> {
-        // no option: each is written into `config.worktree`
-        let what = "apply the sparse-checkout patterns";
-        self.perform(what, "sparse-checkout reapply", &[])
-    }
-
-    /// Fills a worktree from HEAD, as `git worktree add` itself does. `git checkout` is no
-    /// substitute: it returns 0 when the disk is full.
-    ///
-    /// # Errors
-    /// Fails when git fails: the disk is full, an object is missing, a filter fails.
-    pub fn reset_hard(&self) -> Result<(), GitError> {
-        let command = "reset --hard --quiet --no-recurse-submodules";
-        self.perform("check the files out", command, &[])
-    }
-
     /// Runs the user's post-checkout hook as `git worktree add` would (githooks(5)).
     ///
     /// # Errors
@@ -192,32 +148,8 @@ impl Git {
         let arguments = [zero.as_str(), head.as_str(), "1"];
         match self.perform("run the post-checkout hook", command, &arguments) {
             Err(GitError::Failed { words, .. }) => Err(GitError::Hook { words }),
-            other => other,
+            other => other.map(drop),
         }
-    }
-
-    /// Forgets a worktree whose directory is no longer there, with its private git directory, also
-    /// when it is locked.
-    ///
-    /// # Errors
-    /// Fails when git does not know it, or fails.
-    pub fn worktree_remove_missing(&self, path: &Utf8Path) -> Result<(), GitError> {
-        let what = format!("forget the worktree {path}");
-        let command = "worktree remove --force --force --";
-        self.perform(&what, command, &[path.as_str()])
-    }
-
-    /// Returns the paths that git takes for changed or untracked here, in git's order; a directory
-    /// that is a repository of its own ends with `/` (`git status`). For what is not verified.
-    ///
-    /// # Errors
-    /// Fails when git fails.
-    pub fn status_paths(&self) -> Result<Vec<BString>, GitError> {
-        let command =
-            "status --porcelain -z --no-renames --untracked-files=all --ignore-submodules=all";
-        let output = self.output("look at the main worktree", &words(command, &[]))?;
-        let records = output.split_str("\0").filter(|record| record.len() > 3);
-        Ok(records.map(|record| record[3..].into()).collect())
     }
 }
 

@@ -7,7 +7,7 @@ use crate::change::Seen;
 use crate::compare::{Delta, entry_in};
 use crate::disk::files;
 use crate::entry::Mode;
-use crate::git::ignore::{IgnoreRules, NameCase};
+use crate::git::ignore::IgnoreRules;
 use crate::git::objects::Objects;
 use crate::manifest::Manifest;
 use crate::path::RepoPath;
@@ -100,10 +100,6 @@ pub fn rules(
     for name in recorded {
         shared.extend(files::read(&known.dir.join(name))?);
     }
-    let case = if known.record.ignore_case {
-        NameCase::Insensitive
-    } else {
-        NameCase::Sensitive
-    };
-    Ok(IgnoreRules::new(&shared, &texts, case)?)
+    let ignore_case = known.record.ignore_case;
+    Ok(IgnoreRules::new(&shared, &texts, ignore_case)?)
 }

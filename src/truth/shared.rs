@@ -88,7 +88,12 @@ pub fn main_changed(
             return Ok(None);
         }
     }
-    Ok(Some(repository.git.status_paths()?.len()))
+    let command =
+        "status --porcelain -z --no-renames --untracked-files=all --ignore-submodules=all";
+    let git = &repository.git;
+    let output = git.perform("look at the main worktree", command, &[])?;
+    let records = output.split_str("\0");
+    Ok(Some(records.filter(|record| record.len() > 3).count()))
 }
 
 /// The keys that have another digest, or are in one of the two only.
@@ -124,7 +129,7 @@ fn users_directory(repository: &Repository) -> Result<Option<Utf8PathBuf>, Workt
     let all = repository.git.config_get_all_paths("core.hooksPath")?;
     let mut all = all.into_iter().map(|(_, path)| path);
     let path = all.rfind(|path| *path != ours);
-    Ok(path.map(|path| repository.git.dir().join(path)))
+    Ok(path.map(|path| repository.git.dir.join(path)))
 }
 
 /// How a directory of hooks is shown.
@@ -479,7 +484,7 @@ fn new_worktrees(
     for id in files::names(&directory)? {
         let dot_git = files::read(&directory.join(&id).join("gitdir"))?.unwrap_or_default();
         let path = dot_git.trim().strip_suffix(b"/.git").unwrap_or_default();
-        if own != Some(&id) && journal.worktrees().iter().any(|made| made == path) {
+        if own != Some(&id) && journal.worktrees.iter().any(|made| made == path) {
             let place = Place::Git(format!("worktrees/{id}").into());
             let said = "it was made from this worktree";
             all.push(SharedChange::new(

@@ -7,12 +7,11 @@
 
 use std::collections::BTreeSet;
 
+use bstr::ByteSlice;
 use camino::Utf8Path;
 
 use crate::disk::files;
-use crate::entry::ObjectId;
 use crate::error::Error;
-use crate::git::objects::Named;
 use crate::git::{Git, GitMode};
 use crate::name::CommitId;
 use crate::worktree::{Repository, Worktree};
@@ -57,10 +56,19 @@ pub fn bring(repository: &Repository, known: &Worktree) -> Result<Brought, Error
     if !wanted.is_empty() {
         let specs = wanted.iter().map(|(id, name)| format!("{id}:{name}"));
         let specs: Vec<String> = specs.collect();
-        let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
+        let mut args = vec![own.common_dir.as_str()];
+        args.extend(specs.iter().map(String::as_str));
         // history that came from a URL was never ours to look at
         let has_base = git.rev_parse_commit(known.record.base.commit.as_str())?;
-        git.fetch_commits(&own.common_dir, &specs, has_base.is_some())?;
+        // with this protocol any commit can be asked for; nothing of the clone's settings is run here
+        let command = format!(
+            "-c protocol.version=2 -c fetch.fsckObjects={} fetch --quiet --no-tags \
+             --no-write-fetch-head --atomic --refmap= --no-auto-maintenance \
+             --no-recurse-submodules --",
+            has_base.is_some()
+        );
+        let what = format!("fetch the commits of {}", own.common_dir);
+        git.perform(&what, &command, &args)?;
     }
     let mut brought = Brought::default();
     if let Some(tip) = tip {
@@ -117,20 +125,29 @@ fn fresh(own: &Repository, known: &Worktree) -> Result<Fresh, Error> {
     let git = own.git.with_mode(GitMode::Hardened);
     // what git has put aside is in no ref
     let aside = read_put_aside(own, known)?;
-    let lines = git.rev_list_everything(&has, &aside)?;
+    let known = has.iter().map(|id| format!("^{id}\n"));
+    let input: String = aside
+        .iter()
+        .map(|id| format!("{id}\n"))
+        .chain(known)
+        .collect();
+    let what = "list the commits of the clone";
+    let command = "rev-list --parents --ignore-missing --all --reflog --stdin";
+    let output = git.perform_with(what, command, &[], input.as_bytes())?;
+    let id = |id: &[u8]| CommitId::parse(&id.to_str_lossy()).ok();
+    let lines = output
+        .lines()
+        .map(|line| line.split_str(" ").filter_map(id).collect());
+    let lines: Vec<Vec<CommitId>> = lines.collect();
     let objects = own.objects()?;
     let parents: BTreeSet<&CommitId> = lines.iter().flat_map(|line| &line[1..]).collect();
     let all: BTreeSet<CommitId> = lines
         .iter()
         .filter_map(|line| line.first().cloned())
         .collect();
-    let is_commit = |id: &CommitId| {
-        let id = ObjectId::from_hex(id.as_str().as_bytes());
-        id.is_some_and(|id| objects.kind_of(&id) == Some(Named::Commit))
-    };
     let refs = git.for_each_ref(&[])?.into_iter().map(|one| one.id);
     let others: BTreeSet<CommitId> = refs
-        .filter(|id| !has.contains(id) && !is_commit(id))
+        .filter(|id| !has.contains(id) && !objects.is_commit(id))
         .collect();
     let tips = all.iter().filter(|commit| !parents.contains(commit));
     let tips = tips.cloned().collect();

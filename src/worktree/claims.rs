@@ -17,7 +17,7 @@ use crate::disk::files::{self, Lock, Temporary};
 use crate::disk::lock::{LockFile, LockOf, Patience, Waiting};
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::git::claim::ClaimRemote;
+use crate::git::remote::ClaimRemote;
 use crate::git::scratch::Quarantine;
 use crate::git::{Git, GitError};
 use crate::name::{CommitId, WorktreeName};

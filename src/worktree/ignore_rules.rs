@@ -223,7 +223,7 @@ impl ExcludeFile {
     /// Puts back what was there.
     pub fn take_back(self) {
         if let Some((git, config)) = self.configured {
-            let _ = git.config_file_unset(&config, "core.excludesFile");
+            let _ = git.config_file_unset(&config, &["--unset-all", "core.excludesFile"]);
         }
         let _ = self.shared.undo();
     }

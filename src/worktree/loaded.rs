@@ -16,8 +16,8 @@ use crate::disk::scan::Walking;
 use crate::disk::trash_bin::KEPT;
 use crate::entry::Entry;
 use crate::error::Error;
+use crate::git::hooks::Hooks;
 use crate::git::hooks::journal::{self, Journal};
-use crate::git::hooks::{Hooks, HooksError};
 use crate::git::objects::{ObjectFormat, Objects};
 use crate::git::{Git, GitError, GitMode};
 use crate::manifest::{Item, Manifest, OnDisk, Stat};
@@ -188,7 +188,7 @@ impl Worktree {
     ///
     /// # Errors
     /// Fails when its private git directory is gone or another one.
-    pub fn hooks(&self, repository: &Repository) -> Result<Hooks, HooksError> {
+    pub fn hooks(&self, repository: &Repository) -> Result<Hooks, GitError> {
         hooks_of(&repository.git, &self.record)
     }
 
@@ -365,7 +365,7 @@ impl Worktree {
 ///
 /// # Errors
 /// Fails when its private git directory is gone or another one.
-pub fn hooks_of(git: &Git, record: &Record) -> Result<Hooks, HooksError> {
+pub fn hooks_of(git: &Git, record: &Record) -> Result<Hooks, GitError> {
     match record.strategy {
         Strategy::Worktree => Hooks::of(git, &record.admin_dir, &record.path),
         Strategy::Clone => Hooks::of_clone(git, &record.path),

@@ -94,7 +94,8 @@ impl Registration<'_> {
     fn conversions(&self) -> Result<bool, Error> {
         let replaced = self.repository.git.for_each_ref(&["refs/replace/"])?;
         let attributes = self.head.attributes(self.repository)?;
-        let conversions = read_conversions(&self.record.admin_dir, attributes)?;
+        let git = self.repository.git.on(&self.record.admin_dir, None);
+        let conversions = read_conversions(&git, attributes)?;
         Ok(!replaced.is_empty() || conversions.possible)
     }
 

@@ -223,11 +223,14 @@ impl Worktree {
         let git = self.hardened_git(repository);
         let _shared = Lock::wait(&repository.shared_lock())?;
         let Some(patterns) = patterns else {
-            return Ok(git.sparse_checkout_reapply()?);
+            // no option: each is written into `config.worktree`
+            let what = "apply the sparse-checkout patterns";
+            git.perform(what, "sparse-checkout reapply", &[])?;
+            return Ok(());
         };
         git.sparse_checkout_set(patterns)?;
         // `git sparse-checkout disable` leaves it behind
         let config = self.record.admin_dir.join("config.worktree");
-        Ok(git.config_file_unset(&config, "index.sparse")?)
+        Ok(git.config_file_unset(&config, &["--unset-all", "index.sparse"])?)
     }
 }

@@ -1511,7 +1511,7 @@ mod as_an_ordinary_user {
         error: cannot find the repository: fatal: detected dubious ownership in repository at '$TMP/repo'
           To add an exception for this directory, call:
           git config --global --add safe.directory $TMP/repo
-        help: git ended with status 128; to see it again: git -C $TMP/repo rev-parse --path-format=absolute --show-object-format --is-inside-work-tree --is-shallow-repository --git-common-dir
+        help: git ended with status 128; to see it again: git -C $TMP/repo rev-parse --path-format=absolute --show-object-format --is-inside-work-tree --git-common-dir
         --- status 5
         ");
     }

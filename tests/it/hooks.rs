@@ -502,8 +502,8 @@ fn status_says_how_hooks_are() {
     assert!(porcelain.starts_with("task\tcomplete\t"), "{porcelain}");
     assert_snapshot!(repo.agentwt(&["hooks", "status"]), @"
     --- stderr
-    error: cannot use hooks of `$TMP/repo/.git`: it is not the git directory of a linked worktree
-    help: the main worktree's hooks are left alone; see its linked ones: git worktree list
+    error: $TMP/repo is not a linked worktree of this repository
+    help: see what there is: git worktree list
     --- status 2
     ");
     assert_snapshot!(repo.agentwt(&["hooks", "install", "/nowhere"]), @"

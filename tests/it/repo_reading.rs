@@ -79,7 +79,8 @@ fn answers(git: &Git) -> Vec<(&'static str, String)> {
         ("octopus", text(git.merge_base_octopus(&tips))),
         ("independent", text(git.merge_base_independent(&tips))),
         ("new", text(git.rev_list(&[&topic], &[&main]))),
-        ("sides", text(git.rev_list_count_sides(&main, &topic))),
+        ("ahead", text(git.rev_list_count(&topic, &main))),
+        ("behind", text(git.rev_list_count(&main, &topic))),
         ("worktrees", format!("{:?}", worktrees.collect::<Vec<_>>())),
     ]
 }

@@ -14,7 +14,7 @@ use crate::disk::locked_file::LockedFile;
 use crate::disk::mode::set_all_bits;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
-use crate::git::checkout::{CheckoutFailure, NewWorktree, read_conversions};
+use crate::git::checkout::{NewWorktree, read_conversions};
 use crate::git::{Git, TraceEvent};
 use crate::manifest::{OnDisk, Stat};
 use crate::path::RepoPath;
@@ -74,7 +74,9 @@ impl Checkout<'_> {
     fn reset_by_git(&self, reason: &str) -> Result<Created, Error> {
         let line = format!("git checks out: {reason}");
         self.session.trace.report(&TraceEvent::Step(&line));
-        self.git.reset_hard()?;
+        // `git checkout` is no substitute: it returns 0 when the disk is full
+        let command = "reset --hard --quiet --no-recurse-submodules";
+        self.git.perform("check the files out", command, &[])?;
         let stats = self.set_bits()?;
         self.git.update_index_refresh()?;
         let converted = vec![true; stats.len()];
@@ -86,7 +88,7 @@ impl Checkout<'_> {
         let trace = &self.session.trace;
         trace.report(&TraceEvent::Step("check the files out"));
         let new = NewWorktree {
-            git_dir: self.admin_dir,
+            git: self.git,
             root: self.path,
             format: self.own.format,
             entries: &self.classified.listing.entries,
@@ -105,9 +107,8 @@ impl Checkout<'_> {
             created
         });
         self.session.check()?;
-        let mut created = match created {
-            Err(CheckoutFailure::Memory) => return Ok(None),
-            created => created?,
+        let Some(mut created) = created? else {
+            return Ok(None);
         };
         if let Some(path) = created.collisions.first() {
             notes.push(format!(
@@ -182,7 +183,7 @@ impl Checkout<'_> {
             return Ok(Some("objects are replaced (`git replace`)".to_owned()));
         }
         let attributes = self.classified.listing.attributes(self.own)?;
-        let conversions = read_conversions(self.admin_dir, attributes)?;
+        let conversions = read_conversions(self.git, attributes)?;
         if conversions.from_tree {
             return Ok(Some("attributes come from another tree".to_owned()));
         }

@@ -12,8 +12,8 @@ use crate::cli::Add;
 use crate::commands::{Session, is_nowhere};
 use crate::disk::files;
 use crate::error::Error;
-use crate::git::clone::carried;
 use crate::git::refs::Ref;
+use crate::git::remote::carried;
 use crate::git::{Git, GitError};
 use crate::name::WorktreeName;
 use crate::refusal::Refusal;
@@ -65,7 +65,9 @@ pub(super) fn find_home(
     if found.as_ref().is_err_and(is_nowhere) {
         let git = Git::unchecked(&dir, session.runner.clone());
         git.version()?;
-        git.init_bare(&dir.join(PARENT_HOME))?;
+        let own = dir.join(PARENT_HOME);
+        let what = format!("create {own}");
+        git.perform(&what, "init --quiet --bare --", &[own.as_str()])?;
         found = session.repository_at(&dir);
     }
     let found = found?;
@@ -161,9 +163,13 @@ pub(super) fn create(home: &Repository, record: &Record) -> Result<Repository, E
         own.git.replace_refs(&there, &[], &reason)?;
         there.clear();
         let same = SHARED.map(|prefix| format!("+{prefix}*:{prefix}*"));
-        let mut refspecs: Vec<&str> = same.iter().map(String::as_str).collect();
-        refspecs.push(record.base.commit.as_str());
-        own.git.fetch_shallow(from, &refspecs)?;
+        let mut args = vec![from.as_str()];
+        args.extend(same.iter().map(String::as_str));
+        args.push(record.base.commit.as_str());
+        let command = "fetch --quiet --no-tags --no-write-fetch-head --update-shallow \
+             --update-head-ok --refmap= --no-auto-maintenance --";
+        own.git
+            .perform(&format!("fetch from {from}"), command, &args)?;
     } else {
         wanted = home.git.for_each_ref(&SHARED)?;
         wanted.retain(|one| !one.is_symbolic);
@@ -177,7 +183,9 @@ pub(super) fn create(home: &Repository, record: &Record) -> Result<Repository, E
     for section in gone {
         let key = format!("{section}.remote");
         if section == ORIGIN || !own.git.config_file_get_all(&config, &key)?.is_empty() {
-            own.git.config_file_remove_section(&config, section)?;
+            let what = "change the clone's configuration";
+            let args = [config.as_str(), "--remove-section", section];
+            own.git.perform(what, "config --file", &args)?;
         }
     }
     copy_settings(home, &own)?;

@@ -191,7 +191,9 @@ fn change(
     let absent = targets.iter().filter(|target| target.absent);
     let absent = nul_ended(absent.map(|target| target.path));
     if !absent.is_empty() {
-        git.update_index_skip_worktree(&absent)?;
+        let what = "mark what the scope excludes";
+        let command = "update-index --skip-worktree -z --stdin";
+        git.perform_with(what, command, &[], &absent)?;
     }
     Ok(())
 }
@@ -311,14 +313,18 @@ impl Restoring<'_> {
         // settings of the main worktree, as the worktree's own could have been planted
         let git = self.repository.git.with_mode(GitMode::Hardened);
         let index = self.saving.scratch.index();
-        let git = git.on_files(&self.repository.common_dir, root, &index);
+        let git = git.on(&self.repository.common_dir, Some(root));
+        let git = git.with_index(&index);
         git.read_tree(self.head.as_str())?;
         git.update_index_info(&index_lines(self.repository, &self.targets()))?;
         for one in &wanted {
             entries::make_way(root, &one.path)?;
         }
         // attributes that were removed are read from the index
-        git.checkout_index(&nul_ended(wanted.iter().map(|one| &one.path)))?;
+        let paths = nul_ended(wanted.iter().map(|one| &one.path));
+        // git removes links on the way instead of following them
+        let command = "checkout-index --force -z --stdin";
+        git.perform_with("write the files", command, &[], &paths)?;
         Ok(())
     }
 

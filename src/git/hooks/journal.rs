@@ -18,15 +18,10 @@ pub const FILE: &str = "agentwt/journal";
 /// Holds what was done to refs from one worktree, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Journal {
-    moves: BTreeMap<BString, Vec<Move>>,
-    worktrees: Vec<BString>,
-}
-
-/// Holds what was done to a ref once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Move {
-    old: Target,
-    new: Target,
+    /// Where each ref was and went.
+    moves: BTreeMap<BString, Vec<(Target, Target)>>,
+    /// The directories of worktrees that were created from this one (post-checkout, githooks(5)).
+    pub worktrees: Vec<BString>,
 }
 
 /// Says where a ref was or went.
@@ -50,15 +45,13 @@ impl Journal {
                 continue;
             }
             let mut words = line.splitn_str(3, " ");
-            let (Some(old), Some(new), Some(name)) = (words.next(), words.next(), words.next())
-            else {
-                continue;
-            };
-            let (Some(old), Some(new)) = (target(old), target(new)) else {
-                continue;
-            };
-            let moves = journal.moves.entry(name.into()).or_default();
-            moves.push(Move { old, new });
+            let mut target = || target(words.next()?);
+            if let (Some(old), Some(new)) = (target(), target())
+                && let Some(name) = words.next()
+            {
+                let moves = journal.moves.entry(name.into()).or_default();
+                moves.push((old, new));
+            }
         }
         journal.moves.values_mut().for_each(forget_packing);
         journal.moves.retain(|_, moves| !moves.is_empty());
@@ -73,20 +66,14 @@ impl Journal {
             let private = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
             name.starts_with(b"refs/") && !private.iter().any(|p| name.starts_with(p.as_bytes()))
         };
-        let last = |moves: &'_ [Move]| moves.len() - 1;
         let names = self.moves.iter().filter(move |(name, _)| shared(name));
-        names.map(move |(name, moves)| (name, &moves[last(moves)].new))
-    }
-
-    /// The directories of worktrees that were made from this one (post-checkout, githooks(5)).
-    pub fn worktrees(&self) -> &[BString] {
-        &self.worktrees
+        names.filter_map(|(name, moves)| Some((name, &moves.last()?.1)))
     }
 
     /// Every place to which a ref was moved from this worktree.
     pub fn places(&self, name: &[u8]) -> impl Iterator<Item = &CommitId> {
         let moves = self.moves.get(name.as_bstr()).into_iter().flatten();
-        moves.filter_map(|one| match &one.new {
+        moves.filter_map(|(_, new)| match new {
             Target::Object(id) => Some(id),
             Target::Nothing | Target::Ref => None,
         })
@@ -112,19 +99,17 @@ fn target(word: &[u8]) -> Option<Target> {
 
 /// Packing writes a ref into `packed-refs` ("anywhere to X") and then deletes its loose file ("X
 /// to nowhere"), each told to the hook (measured with git 2.39 to 2.55); the ref stays at X.
-fn forget_packing(moves: &mut Vec<Move>) {
-    let mut kept: Vec<Move> = Vec::with_capacity(moves.len());
-    for one in moves.drain(..) {
-        let packed = kept.last().is_some_and(|before| {
-            before.old == Target::Nothing
-                && matches!(before.new, Target::Object(_))
-                && one.old == before.new
-                && one.new == Target::Nothing
+fn forget_packing(moves: &mut Vec<(Target, Target)>) {
+    let mut kept: Vec<(Target, Target)> = Vec::with_capacity(moves.len());
+    for (old, new) in moves.drain(..) {
+        let packed = kept.last().is_some_and(|(from, to)| {
+            let is_written = *from == Target::Nothing && matches!(to, Target::Object(_));
+            is_written && old == *to && new == Target::Nothing
         });
         if packed {
             kept.pop();
         } else {
-            kept.push(one);
+            kept.push((old, new));
         }
     }
     *moves = kept;

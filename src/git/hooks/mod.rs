@@ -34,12 +34,6 @@
     clippy::disallowed_methods,
     reason = "hooks are files in git's own directories, replaced as a whole beside its locks"
 )]
-#![allow(
-    unused_assignments,
-    reason = "zkat/miette#458: its derive reads fields in a way that rustc warns about"
-)]
-
-mod config;
 mod files;
 pub mod journal;
 
@@ -52,52 +46,12 @@ use bstr::ByteSlice as _;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::GitError;
+use super::discover::common_dir;
+use super::error::unreadable;
+use super::objects::unwritable;
 use super::process::{Git, GitVersion, Mode};
+use super::repo::read_file;
 use crate::config::OnViolation;
-use config::read;
-
-/// Says why hooks could not be installed, removed or read.
-#[derive(Debug, thiserror::Error, miette::Diagnostic)]
-#[expect(missing_docs, reason = "the fields are what the messages say")]
-pub enum HooksError {
-    /// The git directory is not `<common>/worktrees/<id>`.
-    #[error("cannot use hooks of `{git_dir}`: it is not the git directory of a linked worktree")]
-    #[diagnostic(
-        code(agentwt::hooks::not_linked),
-        help("the main worktree's hooks are left alone; see its linked ones: git worktree list")
-    )]
-    NotLinked { git_dir: Utf8PathBuf },
-    /// Another process is writing a configuration file.
-    #[error("cannot write `{file}`: `{file}.lock` exists")]
-    #[diagnostic(
-        code(agentwt::hooks::locked),
-        help("if no git is running here, remove it: rm '{file}.lock'")
-    )]
-    Locked { file: Utf8PathBuf },
-    /// A file could not be read, written or removed.
-    #[error("cannot {what} `{path}`: {source}")]
-    #[diagnostic(code(agentwt::hooks::disk))]
-    Disk {
-        what: &'static str,
-        path: Utf8PathBuf,
-        source: io::Error,
-    },
-    /// Git failed.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Git(#[from] GitError),
-}
-
-impl HooksError {
-    /// Converts an error of the disk, for `map_err`.
-    fn disk(what: &'static str, path: &Utf8Path) -> impl Fn(io::Error) -> Self {
-        move |source| Self::Disk {
-            what,
-            path: path.to_owned(),
-            source,
-        }
-    }
-}
 
 /// How git is told to run our hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,19 +116,8 @@ impl Hooks {
     /// # Errors
     /// Fails when the git directory is not a linked worktree's: in the main worktree git tells a
     /// hook no `GIT_DIR` (measured, 2.39 to 2.55), and its hooks are the user's.
-    pub fn of(git: &Git, admin: &Utf8Path, work_tree: &Utf8Path) -> Result<Self, HooksError> {
-        let not_linked = |_| HooksError::NotLinked {
-            git_dir: admin.to_owned(),
-        };
-        let link = fs::read_to_string(admin.join("commondir")).map_err(not_linked)?;
-        let common = admin.join(link.trim_end_matches('\n'));
-        let common = common.canonicalize_utf8().map_err(not_linked)?;
-        Ok(Self {
-            git: git.on(admin, Some(work_tree)).with_mode(Mode::User),
-            admin: admin.to_owned(),
-            common,
-            work_tree: work_tree.to_owned(),
-        })
+    pub fn of(git: &Git, admin: &Utf8Path, work_tree: &Utf8Path) -> Result<Self, GitError> {
+        Self::new(git, admin, work_tree, true)
     }
 
     /// Takes a clone of ours by its absolute root: a repository whose own worktree is an agent's.
@@ -182,16 +125,26 @@ impl Hooks {
     ///
     /// # Errors
     /// Fails when there is no repository of its own.
-    pub fn of_clone(git: &Git, work_tree: &Utf8Path) -> Result<Self, HooksError> {
-        let admin = work_tree.join(".git");
-        let is_own = fs::symlink_metadata(&admin).is_ok_and(|found| found.is_dir());
-        if !is_own || admin.join("commondir").exists() {
-            return Err(HooksError::NotLinked { git_dir: admin });
-        }
+    pub fn of_clone(git: &Git, work_tree: &Utf8Path) -> Result<Self, GitError> {
+        Self::new(git, &work_tree.join(".git"), work_tree, false)
+    }
+
+    fn new(
+        git: &Git,
+        admin: &Utf8Path,
+        work_tree: &Utf8Path,
+        is_linked: bool,
+    ) -> Result<Self, GitError> {
+        let is_directory = fs::symlink_metadata(admin).is_ok_and(|found| found.is_dir());
+        let is_meant = |common: &Utf8PathBuf| is_directory && (common != admin) == is_linked;
+        let common = common_dir(admin).filter(is_meant).ok_or_else(|| {
+            let detail = "it is not the git directory of a linked worktree, or of a clone of ours";
+            unreadable(&format_args!("the hooks of {admin}"), detail)
+        })?;
         Ok(Self {
-            git: git.on(&admin, Some(work_tree)).with_mode(Mode::User),
-            common: admin.clone(),
-            admin,
+            git: git.on(admin, Some(work_tree)).with_mode(Mode::User),
+            admin: admin.to_owned(),
+            common,
             work_tree: work_tree.to_owned(),
         })
     }
@@ -205,15 +158,17 @@ impl Hooks {
         &self,
         binary: &Utf8Path,
         on_violation: OnViolation,
-    ) -> Result<Method, HooksError> {
+    ) -> Result<Method, GitError> {
         let method = Method::of(self.git.version()?);
-        let user = self.user_directory()?;
+        let user = self.directory_of(self.users_setting()?);
         let own = self.admin.join("config.worktree");
         // fails before anything is changed
-        read(&own)?;
-        config::enable_extension(&self.git, &self.common)?;
+        if own.is_dir() {
+            return written(&own, Err(ErrorKind::IsADirectory.into()));
+        }
+        files::enable_extension(&self.git, &self.common)?;
         self.place(method, on_violation, &user, binary)?;
-        config::include(&self.git, &own)?;
+        files::include(&self.git, &own)?;
         self.refresh()?;
         self.begin_journal()?;
         Ok(method)
@@ -226,29 +181,26 @@ impl Hooks {
         on_violation: OnViolation,
         user: &Utf8Path,
         binary: &Utf8Path,
-    ) -> Result<(), HooksError> {
+    ) -> Result<(), GitError> {
         let state = self.state();
         let [live, new, old] = ["hooks", "hooks.new", "hooks.old"].map(|name| state.join(name));
-        delete(&new)?;
-        delete(&old)?;
-        let ours = new.join(files::OURS);
-        fs::create_dir_all(&ours).map_err(HooksError::disk("create", &ours))?;
+        remove(&new)?;
+        remove(&old)?;
+        written(&new, fs::create_dir_all(new.join(files::OURS)))?;
         for (name, text) in files::files(method, on_violation, &live, user) {
-            let (path, mode) = (
-                new.join(&name),
-                if name == "config" { 0o644 } else { 0o755 },
-            );
+            let path = new.join(&name);
+            let mode = if name == "config" { 0o644 } else { 0o755 };
             // whatever the umask
-            let written = fs::write(&path, text)
+            let put = fs::write(&path, text)
                 .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(mode)));
-            written.map_err(HooksError::disk("write", &path))?;
+            written(&path, put)?;
         }
         write_whole(&state.join("bin"), format!("{binary}\n").as_bytes())?;
         if live.exists() {
-            fs::rename(&live, &old).map_err(HooksError::disk("replace", &live))?;
+            written(&live, fs::rename(&live, &old))?;
         }
-        fs::rename(&new, &live).map_err(HooksError::disk("write", &live))?;
-        delete(&old)
+        written(&live, fs::rename(&new, &live))?;
+        remove(&old)
     }
 
     /// Removes the hooks; that there are none is fine. The extension stays: another worktree may
@@ -256,14 +208,11 @@ impl Hooks {
     ///
     /// # Errors
     /// Fails when git or the disk does; calling it again goes on where it stopped.
-    pub fn uninstall(&self) -> Result<(), HooksError> {
-        config::exclude(&self.git, &self.admin.join("config.worktree"))?;
+    pub fn uninstall(&self) -> Result<(), GitError> {
+        files::exclude(&self.git, &self.admin.join("config.worktree"))?;
         let state = self.state();
-        for name in ["hooks", "hooks.new", "hooks.old"] {
-            delete(&state.join(name))?;
-        }
-        for name in ["bin", "journal", "committing", "users"] {
-            remove_file(&state.join(name))?;
+        for name in "hooks hooks.new hooks.old bin journal committing users".split(' ') {
+            remove(&state.join(name))?;
         }
         let _ = fs::remove_dir(state);
         Ok(())
@@ -275,12 +224,12 @@ impl Hooks {
     ///
     /// # Errors
     /// Fails when the disk does.
-    pub fn refresh(&self) -> Result<(), HooksError> {
+    pub fn refresh(&self) -> Result<(), GitError> {
         let file = self.state().join("users");
         let now = SystemTime::now();
         let Ok(setting) = self.users_setting() else {
             // not UTF-8
-            return remove_file(&file);
+            return remove(&file);
         };
         // as it was set: the user's hook is called by this name
         let user = match setting {
@@ -288,95 +237,88 @@ impl Hooks {
             empty => self.directory_of(empty),
         };
         let text = format!("{user}\n");
-        if !fs::read(&file).is_ok_and(|there| there == text.as_bytes()) {
+        if read_file(&file)?.is_none_or(|there| there != text.as_bytes()) {
             write_whole(&file, text.as_bytes())?;
         }
         let opened = File::options().append(true).open(&file);
-        let stamped = opened.and_then(|file| file.set_modified(now));
-        stamped.map_err(HooksError::disk("write", &file))
+        written(&file, opened.and_then(|file| file.set_modified(now)))
     }
 
     /// Says how the hooks are, as git would find them here and now.
     ///
     /// # Errors
     /// Fails when git does, or when a file of ours is there and cannot be read.
-    pub fn status(&self) -> Result<HooksStatus, HooksError> {
+    pub fn status(&self) -> Result<HooksStatus, GitError> {
         let (state, directory) = (self.state(), self.state().join("hooks"));
         let asks = directory.join(files::OURS).join("pre-commit").exists();
-        let binary = read(&state.join("bin"))?.map(|text| {
+        let binary = read_file(state.join("bin"))?.map(|text| {
             let path = Utf8PathBuf::from(text.to_str_lossy().trim_end_matches('\n'));
             let found = path.is_file() && is_executable(&path);
             (path, found)
         });
-        let mut status = HooksStatus {
-            method: None,
-            faults: Vec::new(),
-            overridden: None,
-            binary,
-            on_violation: if asks {
-                OnViolation::Block
-            } else {
-                OnViolation::Report
-            },
-            user_directory: self.user_directory()?,
-        };
-        if !directory.is_dir() {
-            return Ok(status);
-        }
-        let config = read(&directory.join("config"))?.unwrap_or_default();
-        let method = if config.contains_str("hooksPath") {
-            Method::HooksPath
+        let user_directory = self.directory_of(self.users_setting()?);
+        let on_violation = if asks {
+            OnViolation::Block
         } else {
-            Method::Configured
+            OnViolation::Report
         };
-        status.method = Some(method);
-        let (user, ask) = (&status.user_directory, status.on_violation);
-        for (name, text) in files::files(method, ask, &directory, user) {
-            let path = directory.join(&name);
-            let whole = read(&path)?.is_some_and(|found| found == text.as_bytes());
-            if !whole || (name != "config" && !is_executable(&path)) {
-                status
-                    .faults
-                    .push(if files::ON_DEMAND.contains(&name.as_str()) {
-                        format!("your {name} hook is newer than ours")
-                    } else {
-                        format!("{path} is missing or altered")
-                    });
-            }
-        }
-        let wiring = self.wiring_faults()?;
-        if wiring.is_empty() {
-            match method {
-                Method::Configured => status.faults.extend(self.configured_faults()?),
-                Method::HooksPath => {
-                    let last = self.git.config_get_all_paths("core.hooksPath")?.pop();
-                    let is_other = |path: &Utf8Path| *path != directory && !Self::is_ours(path);
-                    status.overridden = last.filter(|(_, path)| is_other(path));
+        let (mut method, mut faults, mut overridden) = (None, Vec::new(), None);
+        if directory.is_dir() {
+            let config = read_file(directory.join("config"))?.unwrap_or_default();
+            let found = if config.contains_str("hooksPath") {
+                Method::HooksPath
+            } else {
+                Method::Configured
+            };
+            for (name, text) in files::files(found, on_violation, &directory, &user_directory) {
+                let path = directory.join(&name);
+                let is_whole = read_file(&path)?.is_some_and(|there| there == text.as_bytes());
+                if is_whole && (name == "config" || is_executable(&path)) {
+                    continue;
                 }
+                faults.push(if files::ON_DEMAND.contains(&name.as_str()) {
+                    format!("your {name} hook is newer than ours")
+                } else {
+                    format!("{path} is missing or altered")
+                });
             }
+            method = Some(found);
+            let wiring = self.wiring_faults()?;
+            if wiring.is_empty() && found == Method::Configured {
+                faults.extend(self.configured_faults()?);
+            } else if wiring.is_empty() {
+                let last = self.git.config_get_all_paths("core.hooksPath")?.pop();
+                overridden = last.filter(|(_, path)| *path != directory && !Self::is_ours(path));
+            }
+            faults.extend(wiring);
         }
-        status.faults.extend(wiring);
-        Ok(status)
+        Ok(HooksStatus {
+            method,
+            faults,
+            overridden,
+            binary,
+            on_violation,
+            user_directory,
+        })
     }
 
     /// Whether git comes to read our configuration at all.
-    fn wiring_faults(&self) -> Result<Vec<String>, HooksError> {
+    fn wiring_faults(&self) -> Result<Vec<String>, GitError> {
         let common = self.common.join("config");
-        let is_on = self.git.config_file_get_bool(&common, config::EXTENSION)? == Some(true);
+        let is_on = self.git.config_file_get_bool(&common, files::EXTENSION)? == Some(true);
         let own = self.admin.join("config.worktree");
         let included = self.git.config_file_get_all(&own, "include.path")?;
-        let is_included = included.iter().any(|path| path == config::INCLUDED);
-        let off = (!is_on).then_some("extensions.worktreeConfig is off");
-        let missing = (!is_included).then_some("config.worktree does not include ours");
-        Ok(off
-            .into_iter()
-            .chain(missing)
-            .map(ToOwned::to_owned)
-            .collect())
+        let is_included = included.iter().any(|path| path == files::INCLUDED);
+        let faults = [
+            (is_on, "extensions.worktreeConfig is off"),
+            (is_included, "config.worktree does not include ours"),
+        ];
+        let faults = faults.into_iter().filter(|(is_right, _)| !is_right);
+        Ok(faults.map(|(_, fault)| fault.to_owned()).collect())
     }
 
     /// Whether git runs what is configured (`hook.<name>.enabled`, git-config(1)).
-    fn configured_faults(&self) -> Result<Vec<String>, HooksError> {
+    fn configured_faults(&self) -> Result<Vec<String>, GitError> {
         let version = self.git.version()?;
         if version < GitVersion::CONFIGURED_HOOKS {
             return Ok(vec![format!("git {version} ignores configured hooks")]);
@@ -398,16 +340,19 @@ impl Hooks {
 
     /// Begins the journal with what HEAD has been on until now, so that only what comes later can
     /// be missing from it. One that is there goes on.
-    fn begin_journal(&self) -> Result<(), HooksError> {
+    fn begin_journal(&self) -> Result<(), GitError> {
         let file = self.admin.join(journal::FILE);
         if file.exists() {
             return Ok(());
         }
-        let mut text = String::new();
-        for entry in self.git.reflog("HEAD")? {
-            let zero = "0".repeat(entry.id.as_str().len());
-            text.push_str(&format!("{zero} {} HEAD\n", entry.id));
-        }
+        let line = |entry: &super::refs::ReflogEntry| {
+            format!(
+                "{} {} HEAD\n",
+                "0".repeat(entry.id.as_str().len()),
+                entry.id
+            )
+        };
+        let text: String = self.git.reflog("HEAD")?.iter().map(line).collect();
         write_whole(&file, text.as_bytes())
     }
 
@@ -416,20 +361,12 @@ impl Hooks {
         directory.join(files::OURS).is_dir()
     }
 
-    /// The directory in which git would look for hooks if ours were not there.
-    fn user_directory(&self) -> Result<Utf8PathBuf, HooksError> {
-        Ok(self.directory_of(self.users_setting()?))
-    }
-
     /// The `core.hooksPath` that would count if ours were not there, as it was set.
-    fn users_setting(&self) -> Result<Option<Utf8PathBuf>, HooksError> {
-        let values = self.git.config_get_all_paths("core.hooksPath")?;
-        let user = values
-            .into_iter()
-            .filter(|(scope, _)| scope != "command")
-            .map(|(_, path)| path)
-            .rfind(|path| !Self::is_ours(&self.work_tree.join(path)));
-        Ok(user)
+    fn users_setting(&self) -> Result<Option<Utf8PathBuf>, GitError> {
+        let values = self.git.config_get_all_paths("core.hooksPath")?.into_iter();
+        let users = values.filter(|(scope, _)| scope != "command");
+        let mut paths = users.map(|(_, path)| path);
+        Ok(paths.rfind(|path| !Self::is_ours(&self.work_tree.join(path))))
     }
 
     /// The directory of hooks that such a setting means (githooks(5)).
@@ -448,28 +385,30 @@ impl Hooks {
     }
 }
 
+/// Names the file in the error of a change on the disk.
+fn written<T>(path: &Utf8Path, done: io::Result<T>) -> Result<T, GitError> {
+    done.map_err(|error| unwritable(path.as_str(), &error))
+}
+
 /// Writes a file beside its place and moves it in.
-fn write_whole(path: &Utf8Path, text: &[u8]) -> Result<(), HooksError> {
+fn write_whole(path: &Utf8Path, text: &[u8]) -> Result<(), GitError> {
     let new = Utf8PathBuf::from(format!("{path}.new"));
-    let written = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
-    written.map_err(HooksError::disk("write", path))
+    written(
+        path,
+        fs::write(&new, text).and_then(|()| fs::rename(&new, path)),
+    )
 }
 
-fn remove_file(path: &Utf8Path) -> Result<(), HooksError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(HooksError::disk("remove", path)(error))
-        }
-        Ok(()) | Err(_) => Ok(()),
-    }
-}
-
-fn delete(directory: &Utf8Path) -> Result<(), HooksError> {
-    match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(HooksError::disk("remove", directory)(error))
-        }
-        Ok(()) | Err(_) => Ok(()),
+/// Removes a file, or a directory with all in it; nothing there is fine.
+fn remove(path: &Utf8Path) -> Result<(), GitError> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(there) if there.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        other => written(path, other),
     }
 }
 

@@ -80,7 +80,8 @@ impl Comparing {
             is_plain &= objects.commit(commit)?.parents.len() < 2 && !paths.is_empty();
             is_whole &= paths.keys().all(|path| net.contains_key(path));
         }
-        let (theirs, ours) = git.rev_list_count_sides(&target.id, tip)?;
+        let theirs = git.rev_list_count(tip, &target.id)?;
+        let ours = git.rev_list_count(&target.id, tip)?;
         if theirs == 0 {
             return Ok(None);
         }

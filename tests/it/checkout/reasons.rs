@@ -113,7 +113,11 @@ fn a_required_filter_that_fails_undoes_everything() {
     let before = repo.fingerprint();
     let said = add(&repo, "022", &["task"]);
     assert_eq!(said.status, 5, "{said}");
-    assert!(said.stderr.contains("cannot check the files out"), "{said}");
+    assert!(
+        said.stderr
+            .contains("cannot write the files of the worktree"),
+        "{said}"
+    );
     assert_eq!(repo.fingerprint(), before, "{said}");
 }
 

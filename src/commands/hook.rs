@@ -16,9 +16,9 @@ use crate::disk::mode::{Applied, Doing, Seen as SeenBits, set_write_bits};
 use crate::disk::scan::Walking;
 use crate::error::Error;
 use crate::exit::ExitCode;
+use crate::git::GitMode;
 use crate::git::hooks::journal::Journal;
 use crate::git::index::OpenIndex;
-use crate::git::{GitError, GitMode};
 use crate::manifest::{IndexStat, Stat};
 use crate::name::CommitId;
 use crate::path::RepoPath;
@@ -296,20 +296,16 @@ fn put_back(repository: &Repository, known: &Worktree) -> Result<(), Error> {
     let comparable = files::on_one_file_system(&record.path, &record.admin_dir);
     let since = before.filter(|_| comparable).map(|time| time - MARGIN);
     let index = OpenIndex::read(&file, repository.format)?;
-    let odd = |detail| GitError::Read {
-        what: format!("the index {file}"),
-        detail,
-    };
     let mut classifier = known.scope.classifier();
     let (mut bits, mut seen) = (Vec::new(), Vec::new());
     for (number, entry) in index.entries().enumerate() {
-        let entry = entry.map_err(odd)?;
+        let entry = entry?;
         // a merge leaves entries without stat data
         let is_older = entry.stat.ctime != 0 && since.is_some_and(|since| entry.stat.ctime < since);
         if is_older || !entry.entry.mode.is_regular() || entry.skip_worktree {
             continue;
         }
-        let path = RepoPath::parse(entry.path).map_err(|error| odd(error.to_string()))?;
+        let path = index.repo_path(entry.path)?;
         let access = classifier.verdict(&path, EntryKind::File).access;
         let is_new = bits.last().is_none_or(|(last, _)| *last != path);
         // a conflict has up to three entries of a path

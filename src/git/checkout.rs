@@ -284,14 +284,12 @@ impl CheckedOut {
 }
 
 /// Says what a checkout in a repository may convert, now or after a merge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conversions {
     /// Whether it may write other bytes than git stores.
     pub possible: bool,
-    /// The attribute of a file that gix converts otherwise than git.
-    pub only_git: Option<&'static str>,
-    /// Whether git was told to read attributes from a tree (`GIT_ATTR_SOURCE`, git(1)).
-    pub from_tree: bool,
+    /// Why gix would write other bytes than git, if it would.
+    pub only_git: Option<String>,
 }
 
 /// Reads what a checkout may convert: by settings, by attributes beside the tree, or by those of the
@@ -325,8 +323,12 @@ pub fn read_conversions(git: &Git, tracked: Vec<Vec<u8>>) -> Result<Conversions,
         || from_tree;
     Ok(Conversions {
         possible: set || CONVERTING.iter().any(has),
-        only_git: ONLY_GIT.into_iter().find(|word| has(&word.as_bytes())),
-        from_tree,
+        only_git: if from_tree {
+            Some("attributes come from another tree".to_owned())
+        } else {
+            let named = ONLY_GIT.into_iter().find(|word| has(&word.as_bytes()));
+            named.map(|attribute| format!("an attribute file names `{attribute}`"))
+        },
     })
 }
 

@@ -192,11 +192,11 @@ mod tests {
         let (mut runs, mut pauses) = (0, 0);
         let run = || {
             runs += 1;
-            (runs != wins_at).then_some(words)
+            if runs == wins_at { "" } else { words }
         };
-        let is_stopped = |failed: &Option<&str>| failed.is_some_and(is_contention);
-        let failed = repeat(run, is_stopped, |_| pauses += 1);
-        (runs, pauses, failed.map(|_| 128))
+        let is_stopped = |said: &&str| is_contention(said);
+        let said = repeat(run, is_stopped, |_| pauses += 1);
+        (runs, pauses, (!said.is_empty()).then_some(128))
     }
 
     #[test]

@@ -34,12 +34,6 @@ pub struct Layout {
     pub toplevel: Option<Utf8PathBuf>,
 }
 
-/// Holds where git finds a repository: the directory with the `.git`, and what that leads to.
-struct Discovered {
-    toplevel: Utf8PathBuf,
-    git_dir: Utf8PathBuf,
-}
-
 impl Git {
     /// Finds the repository of this git's directory, none when there is none.
     ///
@@ -47,14 +41,14 @@ impl Git {
     /// Fails when git refuses the repository (its owner, its format), or a path is not UTF-8.
     pub fn layout(&self) -> Result<Option<Layout>, GitError> {
         if self.named.is_none()
-            && let Some(found) = discover(&self.dir)?
+            && let Some((toplevel, git_dir)) = discover(&self.dir)?
         {
-            let repo = self.on(&found.git_dir, None).repo()?;
+            let repo = self.on(&git_dir, None).repo()?;
             if repo.has_usual_work_tree() {
                 return Ok(Some(Layout {
                     common_dir: repo.common_dir.clone(),
                     format: repo.format,
-                    toplevel: (!repo.is_bare()).then_some(found.toplevel),
+                    toplevel: (!repo.is_bare()).then_some(toplevel),
                 }));
             }
         }
@@ -100,9 +94,9 @@ impl Git {
     /// Fails when there is no repository, or git refuses it.
     pub fn absolute_git_dir(&self) -> Result<Utf8PathBuf, GitError> {
         if self.named.is_none()
-            && let Some(found) = discover(&self.dir)?
+            && let Some((_, git_dir)) = discover(&self.dir)?
         {
-            return Ok(found.git_dir);
+            return Ok(git_dir);
         }
         let what = "find the git directory";
         let found = self.line(what, &["rev-parse", "--absolute-git-dir"]);
@@ -143,7 +137,7 @@ impl Repo {
 }
 
 /// Looks at a directory and at those above; none where git has to be asked.
-fn discover(directory: &Utf8Path) -> Result<Option<Discovered>, GitError> {
+fn discover(directory: &Utf8Path) -> Result<Option<(Utf8PathBuf, Utf8PathBuf)>, GitError> {
     // a variable of git's own tests
     if std::env::var_os("GIT_TEST_ASSUME_DIFFERENT_OWNER").is_some() {
         return Ok(None);
@@ -179,10 +173,7 @@ fn discover(directory: &Utf8Path) -> Result<Option<Discovered>, GitError> {
         let is_usual = [level, &entry, &git_dir].into_iter().all(is_ours)
             && (head.starts_with(b"ref:") || is_id)
             && gix::discover::is_git(git_dir.as_std_path()).is_ok();
-        return Ok(is_usual.then(|| Discovered {
-            toplevel: level.to_owned(),
-            git_dir,
-        }));
+        return Ok(is_usual.then(|| (level.to_owned(), git_dir)));
     }
     Ok(None)
 }

@@ -54,6 +54,8 @@ pub struct OpenIndex {
     state: State,
     bytes: Vec<u8>,
     format: ObjectFormat,
+    /// What messages call it.
+    what: String,
 }
 
 /// How many bytes come before the first entry.
@@ -70,47 +72,52 @@ impl OpenIndex {
     /// # Errors
     /// Fails when it is damaged or of an unknown version.
     pub fn read(file: &Utf8Path, format: ObjectFormat) -> Result<Self, GitError> {
-        let bytes = read_file(file)?;
-        let is_missing = bytes.is_none();
-        let index = Self::parse(bytes.unwrap_or_default(), is_missing, format);
-        let index = index.map_err(|detail| damaged(file, &detail))?;
+        let index = Self::parse(file, read_file(file)?, format)?;
         let base = index.state.link().map(|link| link.shared_index_checksum);
         if base.is_none_or(|base| base.is_null()) {
             return Ok(index);
         }
         let whole = File::at(file.as_std_path(), format.kind(), false, Options::default());
-        let (state, _) = whole.map_err(|error| damaged(file, &error))?.into_parts();
+        let whole = whole.map_err(|error| unreadable(&index.what, &error))?;
+        let (state, _) = whole.into_parts();
         Ok(Self { state, ..index })
     }
 
-    /// Parses the bytes of an index file.
+    /// Parses the bytes of an index file; none are an empty index.
     ///
     /// # Errors
-    /// Says why the bytes are not an index.
-    pub fn parse(bytes: Vec<u8>, is_missing: bool, format: ObjectFormat) -> Result<Self, String> {
-        let state = if is_missing {
-            State::new(format.kind())
-        } else if is_whole(&bytes, format) {
-            let epoch = std::time::UNIX_EPOCH.into();
-            let read = State::from_bytes(&bytes, epoch, format.kind(), Options::default());
-            read.map_err(|error| error.to_string())?.0
-        } else {
-            return Err("its checksum is not that of its bytes".to_owned());
+    /// Fails when they are damaged or of an unknown version.
+    pub fn parse(
+        file: &Utf8Path,
+        bytes: Option<Vec<u8>>,
+        format: ObjectFormat,
+    ) -> Result<Self, GitError> {
+        let what = format!("the index {file}");
+        let state = match &bytes {
+            None => State::new(format.kind()),
+            Some(bytes) if is_whole(bytes, format) => {
+                let epoch = std::time::UNIX_EPOCH.into();
+                let read = State::from_bytes(bytes, epoch, format.kind(), Options::default());
+                read.map_err(|error| unreadable(&what, &error))?.0
+            }
+            Some(_) => return Err(unreadable(&what, "its checksum is not that of its bytes")),
         };
         Ok(Self {
             state,
-            bytes,
+            bytes: bytes.unwrap_or_default(),
             format,
+            what,
         })
     }
 
     /// The entries, in order of path and stage; an error for one that no index may have.
-    pub fn entries(&self) -> impl Iterator<Item = Result<IndexEntry<&BStr>, String>> {
+    pub fn entries(&self) -> impl Iterator<Item = Result<IndexEntry<&BStr>, GitError>> {
         let entries = self.state.entries().iter();
         entries.map(|entry| {
             let path = entry.path(&self.state);
             let bits = entry.mode.bits();
-            let mode = mode_of(bits).ok_or_else(|| format!("{path} has mode {bits:o}"))?;
+            let odd = || unreadable(&self.what, &format_args!("{path} has mode {bits:o}"));
+            let mode = mode_of(bits).ok_or_else(odd)?;
             Ok(IndexEntry {
                 path,
                 entry: Entry {
@@ -129,6 +136,14 @@ impl OpenIndex {
                 stat: stat_of(entry),
             })
         })
+    }
+
+    /// The path of an entry, if it is one.
+    ///
+    /// # Errors
+    /// Fails when no tree could have it.
+    pub fn repo_path(&self, path: &BStr) -> Result<RepoPath, GitError> {
+        RepoPath::parse(path).map_err(|error| unreadable(&self.what, &error))
     }
 
     /// The bytes of the file with these change times (nanoseconds since the epoch) of the entries of
@@ -167,10 +182,10 @@ impl OpenIndex {
 /// Fails when it is damaged, of an unknown version, or has entries that no index may have.
 pub fn read_index(file: &Utf8Path, format: ObjectFormat) -> Result<Vec<IndexEntry>, GitError> {
     let index = OpenIndex::read(file, format)?;
-    let owned = |entry: Result<IndexEntry<&BStr>, String>| {
+    let owned = |entry: Result<IndexEntry<&BStr>, GitError>| {
         let entry = entry?;
         Ok(IndexEntry {
-            path: RepoPath::parse(entry.path).map_err(|error| error.to_string())?,
+            path: index.repo_path(entry.path)?,
             entry: entry.entry,
             stage: entry.stage,
             skip_worktree: entry.skip_worktree,
@@ -179,12 +194,7 @@ pub fn read_index(file: &Utf8Path, format: ObjectFormat) -> Result<Vec<IndexEntr
             stat: entry.stat,
         })
     };
-    let entries: Result<Vec<_>, String> = index.entries().map(owned).collect();
-    entries.map_err(|detail| damaged(file, &detail))
-}
-
-fn damaged(file: &Utf8Path, detail: &dyn std::fmt::Display) -> GitError {
-    unreadable(&format_args!("the index {file}"), detail)
+    index.entries().map(owned).collect()
 }
 
 /// Reads the paths of an index file with the sizes that the files had when git last looked, which
@@ -202,14 +212,11 @@ pub fn read_paths(
         return Ok(None);
     }
     let sized = |entry: &RawEntry| {
-        let path = RepoPath::parse(entry.path(&index.state));
-        Ok((
-            path.map_err(|error| damaged(file, &error))?,
-            entry.stat.size,
-        ))
+        let path = index.repo_path(entry.path(&index.state))?;
+        Ok((path, entry.stat.size))
     };
-    let sized: Result<_, _> = index.state.entries().iter().map(sized).collect();
-    sized.map(Some)
+    let entries = index.state.entries().iter();
+    entries.map(sized).collect::<Result<_, _>>().map(Some)
 }
 
 /// The seconds of a time in an index, of which git keeps 32 bits.
@@ -312,7 +319,7 @@ mod tests {
     }
 
     fn open(bytes: Vec<u8>) -> OpenIndex {
-        OpenIndex::parse(bytes, false, ObjectFormat::Sha1).expect("it is an index")
+        OpenIndex::parse("index".into(), Some(bytes), ObjectFormat::Sha1).expect("it is an index")
     }
 
     #[test]
@@ -352,7 +359,7 @@ mod tests {
     fn what_is_damaged_or_not_plain_is_refused() {
         let mut bytes = index(&[("a", 0)]);
         *bytes.last_mut().expect("a byte") = 1;
-        assert!(OpenIndex::parse(bytes, false, ObjectFormat::Sha1).is_err());
+        assert!(OpenIndex::parse("index".into(), Some(bytes), ObjectFormat::Sha1).is_err());
         let mut split = index(&[("a", 0)]);
         let end = split.len() - 20;
         let link: Vec<u8> = [b"link\0\0\0\x14".as_slice(), &[0; 20]].concat();

@@ -10,6 +10,7 @@ use std::hash::{BuildHasher, Hasher};
 
 use bstr::ByteSlice;
 
+use super::environment::OWN_IDENTITY;
 use super::error::GitError;
 use super::process::{Git, odd_output, words};
 use super::refs::one_id;
@@ -144,7 +145,9 @@ impl Git {
         let parents = parents.iter().flat_map(|parent| ["-p", parent.as_str()]);
         let parents: Vec<&str> = parents.collect();
         let args = [&[tree], &*parents].concat();
-        let git = self.with_fallback_identity()?;
+        let has_identity = self.run(&["var", "GIT_COMMITTER_IDENT"], None)?.status == Some(0);
+        let own = OWN_IDENTITY.iter().filter(|_| !has_identity);
+        let git = self.with(own.map(|(name, value)| (*name, (*value).to_owned())));
         let command = "commit-tree --no-gpg-sign";
         let output = git.perform_with(what, command, &args, message.as_bytes())?;
         one_id(command, &output)

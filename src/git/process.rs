@@ -18,9 +18,7 @@ use std::time::{Duration, Instant};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::contention;
-use super::environment::{
-    ALWAYS, CONFIG_VARIABLES, HARDENED, HARDENED_VARIABLES, LOCAL_VARIABLES, OWN_IDENTITY,
-};
+use super::environment::{ALWAYS, CONFIG_VARIABLES, HARDENED, HARDENED_VARIABLES, LOCAL_VARIABLES};
 use super::error::{GitError, unreadable};
 use super::repo::{OpenRepos, require_files};
 use super::runner::{Call, Output, Runner, SharedRunner, Trace, TraceEvent};
@@ -146,7 +144,7 @@ impl Git {
         Self { trace, ..self }
     }
 
-    fn with(&self, variables: impl IntoIterator<Item = (&'static str, String)>) -> Self {
+    pub(super) fn with(&self, variables: impl IntoIterator<Item = (&'static str, String)>) -> Self {
         let mut git = self.clone();
         git.variables.extend(variables);
         git
@@ -169,13 +167,6 @@ impl Git {
         let git = self.with([("GIT_TERMINAL_PROMPT", "0".to_owned())]);
         let limit = Some(limit);
         Self { limit, ..git }
-    }
-
-    /// The same git with an identity of our own where the user has configured none.
-    pub(super) fn with_fallback_identity(&self) -> Result<Self, GitError> {
-        let has_one = self.run(&["var", "GIT_COMMITTER_IDENT"], None)?.status == Some(0);
-        let own = OWN_IDENTITY.iter().filter(|_| !has_one);
-        Ok(self.with(own.map(|(name, value)| (*name, (*value).to_owned()))))
     }
 
     /// Opens a manual page as `git <command> --help` does; whether that worked.

@@ -3,7 +3,6 @@
 //! A tree is sorted as an index is (git-mktree(1)): each path comes after the one before it. One that
 //! is not, or has a name that no tree may have, is damage.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice};
@@ -21,9 +20,6 @@ const KEPT_LEVELS: usize = 1_000;
 
 /// Says what a tree has under a name; a mode of none is a tree.
 pub type Held = (Option<Mode>, ObjectId);
-
-/// Holds what is to stand where, by path: none is nothing. No path is inside of another.
-pub type Edits = BTreeMap<Vec<u8>, Option<Held>>;
 
 impl From<Entry> for Held {
     fn from(entry: Entry) -> Self {

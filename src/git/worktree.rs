@@ -26,15 +26,6 @@ pub struct WorktreeEntry {
     pub locked: bool,
 }
 
-/// Says which branch a new worktree gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NewWorktreeBranch<'a> {
-    /// A branch that is made at this commit.
-    Make(&'a BranchName, &'a CommitId),
-    /// A branch that is there.
-    Existing(&'a BranchName),
-}
-
 /// What git writes into `config.worktree`.
 pub const SPARSE_CONFIG: &[u8] = b"[core]\n\tsparseCheckout = true\n\tsparseCheckoutCone = false\n";
 
@@ -77,7 +68,7 @@ impl Git {
         Ok(linked)
     }
 
-    /// Registers a worktree without filling it. `--no-track` keeps git from writing the shared
+    /// Registers a worktree without filling it, on a branch that is created at a commit, or is there. `--no-track` keeps git from writing the shared
     /// configuration, whose lock does not wait. Where the lock of another git stops it, it is tried
     /// again; the branch may be there by then (git makes it first), and is taken as it is.
     ///
@@ -86,26 +77,24 @@ impl Git {
     pub fn worktree_add_no_checkout(
         &self,
         path: &Utf8Path,
-        branch: NewWorktreeBranch<'_>,
+        branch: &BranchName,
+        at: Option<&CommitId>,
     ) -> Result<(), GitError> {
         let what = format!("add the worktree {path}");
         let (add, path) = ("worktree add --quiet --no-checkout", path.as_str());
-        let mut branch = branch;
-        contention::repeated(|| match branch {
-            NewWorktreeBranch::Existing(name) => {
-                let args = ["--", path, name.as_str()];
-                self.perform(&what, add, &args).map(drop)
+        let mut at = at;
+        contention::repeated(|| {
+            let Some(commit) = at else {
+                let args = ["--", path, branch.as_str()];
+                return self.perform(&what, add, &args).map(drop);
+            };
+            let args = ["-b", branch.as_str(), "--", path, commit.as_str()];
+            let added = self.perform(&what, &format!("{add} --no-track"), &args);
+            let full = branch.full_ref();
+            if added.is_err() && self.rev_parse_commit(&full)?.as_ref() == Some(commit) {
+                at = None;
             }
-            NewWorktreeBranch::Make(name, commit) => {
-                let args = ["-b", name.as_str(), "--", path, commit.as_str()];
-                let added = self.perform(&what, &format!("{add} --no-track"), &args);
-                if added.is_err()
-                    && self.rev_parse_commit(&name.full_ref())?.as_ref() == Some(commit)
-                {
-                    branch = NewWorktreeBranch::Existing(name);
-                }
-                added.map(drop)
-            }
+            added.map(drop)
         })
     }
 

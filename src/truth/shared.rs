@@ -6,6 +6,7 @@
 //! worktree's own branch do to remote-tracking refs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -13,7 +14,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::change::{Cause, Kind, Place, SharedChange};
 use crate::disk::{DiskError, files};
 use crate::git::hooks::journal::{Journal, Target};
-use crate::git::{Git, GitMode};
+use crate::git::{Git, GitError, GitMode};
 use crate::name::CommitId;
 use crate::worktree::repository::Repository;
 use crate::worktree::{Digests, Main, Shared, Worktree, WorktreeError};
@@ -90,8 +91,13 @@ pub fn main_changed(
     }
     let command =
         "status --porcelain -z --no-renames --untracked-files=all --ignore-submodules=all";
-    let git = &repository.git;
-    let output = git.perform("look at the main worktree", command, &[])?;
+    // git waits for ever where a FIFO stands for a file of a submodule's repository
+    let git = repository.git.with_limit(Duration::from_secs(60));
+    git.rev_parse_commit("HEAD")?;
+    let output = match git.perform("look at the main worktree", command, &[]) {
+        Err(GitError::TimedOut { .. }) => return Ok(None),
+        other => other?,
+    };
     let records = output.split_str("\0");
     Ok(Some(records.filter(|record| record.len() > 3).count()))
 }

@@ -16,7 +16,7 @@ use crate::entry::{Entry, Mode};
 use crate::error::Error;
 use crate::git::GitError;
 use crate::git::index::read_index;
-use crate::git::worktree::{NewWorktreeBranch, SPARSE_CONFIG};
+use crate::git::worktree::SPARSE_CONFIG;
 use crate::path::RepoPath;
 use crate::placed::Placed;
 use crate::scope::{Case, Scope};
@@ -302,12 +302,8 @@ impl<'a> Created<'a> {
 
 fn register(home: &Repository, record: &Record, patterns: &[u8]) -> Result<Utf8PathBuf, Error> {
     let (path, branch) = (&record.path, &record.branch);
-    let branch = if record.branch_made {
-        NewWorktreeBranch::Make(branch, &record.base.commit)
-    } else {
-        NewWorktreeBranch::Existing(branch)
-    };
-    home.git.worktree_add_no_checkout(path, branch)?;
+    let at = record.branch_made.then_some(&record.base.commit);
+    home.git.worktree_add_no_checkout(path, branch, at)?;
     let git = home.git.at(path);
     let admin_dir = git.absolute_git_dir()?;
     // without git, where git would write nothing else

@@ -183,12 +183,7 @@ impl Checkout<'_> {
             return Ok(Some("objects are replaced (`git replace`)".to_owned()));
         }
         let attributes = self.classified.listing.attributes(self.own)?;
-        let conversions = read_conversions(self.git, attributes)?;
-        if conversions.from_tree {
-            return Ok(Some("attributes come from another tree".to_owned()));
-        }
-        let named = |attribute| format!("an attribute file names `{attribute}`");
-        Ok(conversions.only_git.map(named))
+        Ok(read_conversions(self.git, attributes)?.only_git)
     }
 
     fn read_hooks(&self) -> Result<Hooks, Error> {

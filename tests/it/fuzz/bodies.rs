@@ -158,12 +158,13 @@ pub fn settings_file(bytes: &[u8]) {
 /// An index: new change times leave all else as it is.
 pub fn index(bytes: &[u8]) {
     for format in [ObjectFormat::Sha1, ObjectFormat::Sha256] {
-        let Ok(index) = OpenIndex::parse(bytes.to_vec(), false, format) else {
+        let Ok(index) = OpenIndex::parse("index".into(), Some(bytes.to_vec()), format) else {
             continue;
         };
         let all: Vec<_> = (0..index.entries().count()).map(|at| (at, 7)).collect();
         if let Some(changed) = index.with_ctimes(&all) {
-            let changed = OpenIndex::parse(changed, false, format).expect("it is an index");
+            let changed =
+                OpenIndex::parse("index".into(), Some(changed), format).expect("it is an index");
             for (before, after) in index.entries().zip(changed.entries()) {
                 let (Ok(mut before), Ok(after)) = (before, after) else {
                     continue;

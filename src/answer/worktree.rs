@@ -8,6 +8,7 @@ use super::{age, count, seconds_since};
 use crate::config::{Choice as _, OnViolation, Strategy};
 use crate::disk::files;
 use crate::git::hooks::{HooksStatus, Method};
+use crate::name::CommitId;
 use crate::path::escape_for_terminal;
 use crate::size::Size;
 use crate::truth::position::Position;
@@ -156,6 +157,16 @@ impl RecordedField {
         let size = self.size?;
         Some(size.map_or("unknown".to_owned(), |bytes| Size(bytes).to_string()))
     }
+}
+
+/// Whether the branch, which is at `head`, has commits that no hook has verified; `last` is the
+/// commit of the last verification.
+pub fn hooks_silent(known: &Worktree, head: Option<&CommitId>, last: Option<&CommitId>) -> bool {
+    head.is_some_and(|head| {
+        *head != known.record.base.commit
+            && last != Some(head)
+            && !known.recorded_refs().is_ok_and(|refs| refs.contains(head))
+    })
 }
 
 /// The owner of a worktree.

@@ -10,6 +10,20 @@ const fn reads(path: &'static str, when: &'static str) -> Reads {
     Reads { path, when }
 }
 
+/// A program whose usual file is read first, and that needs nothing else.
+const PLAIN: AgentProgram = AgentProgram {
+    name: "",
+    title: "",
+    files: &[],
+    known: &[],
+    read_in: &[],
+    by_hand: "",
+    local_wins: false,
+    config: |_, _| None,
+    paragraph: |_, _| None,
+    note: |_, _| None,
+};
+
 /// Every program, in the order in which they are shown.
 pub const ALL: &[AgentProgram] = &[
     AgentProgram {
@@ -33,8 +47,6 @@ pub const ALL: &[AgentProgram] = &[
             "mods/agents-md/README.md of 2.1.277",
         ],
         by_hand: "claude \"$(cat <prompt file>)\"",
-        local_wins: false,
-        config: |_, _| None,
         paragraph: |path, is_read| {
             let own = ["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"];
             let is_hidden = is_read("AGENTS.md") && !own.iter().any(|own| is_read(own));
@@ -45,7 +57,7 @@ pub const ALL: &[AgentProgram] = &[
                 "The repository's own instructions:\n\n@AGENTS.md"
             })
         },
-        note: |_, _| None,
+        ..PLAIN
     },
     AgentProgram {
         name: "codex",
@@ -69,7 +81,6 @@ pub const ALL: &[AgentProgram] = &[
         ],
         by_hand: "codex \"$(cat <prompt file>)\"",
         local_wins: true,
-        config: |_, _| None,
         paragraph: |path, is_read| {
             let is_hidden = path == "AGENTS.override.md" && is_read("AGENTS.md");
             is_hidden.then_some(
@@ -82,6 +93,7 @@ pub const ALL: &[AgentProgram] = &[
                 format!("{path} will have {size} bytes, and codex reads {CODEX_LIMIT} unless `project_doc_max_bytes` in its config.toml is higher: the end of the file, with the scope, would be cut off")
             })
         },
+        ..PLAIN
     },
     AgentProgram {
         name: "gemini",
@@ -107,15 +119,13 @@ pub const ALL: &[AgentProgram] = &[
             "packages/core/src/utils/memoryDiscovery.ts of the same",
         ],
         by_hand: "gemini -i \"$(cat <prompt file>)\"",
-        local_wins: false,
         // both names, so that the repository's own file is read as well
         config: |path, _| {
             (path == "GEMINI.local.md").then_some(
                 "{\n  \"context\": {\n    \"fileName\": [\"GEMINI.md\", \"GEMINI.local.md\"]\n  }\n}\n",
             )
         },
-        paragraph: |_, _| None,
-        note: |_, _| None,
+        ..PLAIN
     },
     AgentProgram {
         name: "aider",
@@ -138,7 +148,6 @@ pub const ALL: &[AgentProgram] = &[
             "aider/main.py of the same",
         ],
         by_hand: "aider --read <prompt file>",
-        local_wins: false,
         config: |path, is_read| {
             Some(if path == "CONVENTIONS.md" {
                 "read:\n  - CONVENTIONS.md\n"
@@ -148,8 +157,7 @@ pub const ALL: &[AgentProgram] = &[
                 "read:\n  - CONVENTIONS.local.md\n"
             })
         },
-        paragraph: |_, _| None,
-        note: |_, _| None,
+        ..PLAIN
     },
     AgentProgram {
         name: "opencode",
@@ -175,7 +183,6 @@ pub const ALL: &[AgentProgram] = &[
             "opencode.ai/docs/rules and packages/opencode/src/session/instruction.ts (version 1, 2026)",
         ],
         by_hand: "opencode run \"$(cat <prompt file>)\"",
-        local_wins: false,
         config: |path, _| {
             (path == "AGENTS.local.md").then_some(
                 "{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"instructions\": [\"AGENTS.local.md\"]\n}\n",
@@ -193,5 +200,6 @@ pub const ALL: &[AgentProgram] = &[
                 "opencode 2 does not read the `instructions` of opencode.json yet: begin with `read AGENTS.local.md`".to_owned()
             })
         },
+        ..PLAIN
     },
 ];

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use textwrap::{Options, WordSplitter};
 
 use crate::answer::{Answer, Cell, Row, Text};
 use crate::client::{self, AgentProgram};
@@ -58,19 +59,8 @@ fn rows(about: &AgentProgram) -> Vec<Row> {
 
 /// A sentence in lines of [`WIDTH`], indented below its first word.
 fn wrapped(head: &str, sentence: &str) -> String {
-    let indent = " ".repeat(2 + head.len());
-    let mut out = format!("  {head}");
-    let mut column = out.len();
-    for (at, word) in sentence.split(' ').enumerate() {
-        if at > 0 && column + 1 + word.len() > WIDTH {
-            out.push_str(&format!("\n{indent}"));
-            column = indent.len();
-        } else if at > 0 {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(word);
-        column += word.len();
-    }
-    out
+    let (first, others) = (format!("  {head}"), " ".repeat(2 + head.len()));
+    let options = Options::new(WIDTH).word_splitter(WordSplitter::NoHyphenation);
+    let options = options.initial_indent(&first).subsequent_indent(&others);
+    textwrap::fill(sentence, options)
 }

@@ -22,7 +22,7 @@ pub struct DoctorAnswer {
 }
 
 /// What one check found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DoctorCheck {
     /// `versions`, `settings`, `hooks`, `ignore-rules`, `tools`, `leftovers` or `file-system`.
     pub topic: &'static str,
@@ -69,43 +69,38 @@ pub enum Repair {
 }
 
 impl DoctorCheck {
-    fn new(level: &'static str, check: &'static str, found: impl Into<String>) -> Self {
+    fn new(
+        (level, check): (&'static str, &'static str),
+        found: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Self {
         Self {
-            topic: "",
-            check,
             level,
+            check,
             found: found.into(),
-            fixable: false,
-            fix: None,
-            done: None,
-            failure: None,
-            repair: None,
+            fix: Some(fix.into()).filter(|fix| !fix.is_empty()),
+            ..Self::default()
         }
-    }
-
-    fn with_fix(self, fix: impl Into<String>) -> Self {
-        let fix = Some(fix.into()).filter(|fix: &String| !fix.is_empty());
-        Self { fix, ..self }
     }
 
     /// Everything is as it should be.
     pub fn ok(check: &'static str, found: impl Into<String>) -> Self {
-        Self::new("ok", check, found)
+        Self::new(("ok", check), found, "")
     }
 
     /// Worth knowing; nothing has to be done.
     pub fn note(check: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self::new("note", check, found).with_fix(fix)
+        Self::new(("note", check), found, fix)
     }
 
     /// Something will go wrong, or is left over.
     pub fn warning(check: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self::new("warning", check, found).with_fix(fix)
+        Self::new(("warning", check), found, fix)
     }
 
     /// Something does not work.
     pub fn problem(check: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self::new("problem", check, found).with_fix(fix)
+        Self::new(("problem", check), found, fix)
     }
 
     /// The same check with what `--fix` does.
@@ -157,19 +152,15 @@ impl Answer for DoctorAnswer {
                 below(text, "fix", help);
             }
         }
-        let wrong = |level: &str| {
-            let checks = self.checks.iter();
-            let checks = checks.filter(|check| check.is_wrong() && check.level == level);
-            checks.count()
+        let wrong = |level| {
+            let is_wrong = |check: &&DoctorCheck| check.is_wrong() && check.level == level;
+            self.checks.iter().filter(is_wrong).count()
         };
+        let unknown = self.unknown.len();
         let parts = [
             (wrong("problem"), "problem", "problems"),
             (wrong("warning"), "warning", "warnings"),
-            (
-                self.unknown.len(),
-                "topic not checked",
-                "topics not checked",
-            ),
+            (unknown, "topic not checked", "topics not checked"),
         ];
         let parts = parts.iter().filter(|(number, ..)| *number > 0);
         let parts: Vec<String> = parts.map(|(n, one, many)| count(*n, one, many)).collect();
@@ -183,25 +174,17 @@ impl Answer for DoctorAnswer {
 
     fn rows(&self) -> Vec<Row> {
         let checks = self.checks.iter().map(|check| {
+            let (level, found) = (check.level, check.found.as_str());
             let (fix, done) = (check.fix.as_deref(), check.done.unwrap_or_default());
             let fix = fix.unwrap_or_default();
-            [
-                check.level,
-                check.topic,
-                check.check,
-                &check.found,
-                fix,
-                done,
-            ]
+            [level, check.topic, check.check, found, fix, done]
         });
         let unknown = self.unknown.iter().map(|unknown| {
             let help = unknown.help.as_deref().unwrap_or_default();
             ["unknown", unknown.topic, "", &unknown.why, help, ""]
         });
-        let records = checks.chain(unknown);
-        records
-            .map(|fields| Row::record(&fields.map(str::as_bytes)))
-            .collect()
+        let row = |fields: [&str; 6]| Row::record(&fields.map(str::as_bytes));
+        checks.chain(unknown).map(row).collect()
     }
 }
 

@@ -4,10 +4,9 @@
 //! read does not keep the others from being checked.
 
 mod answer;
-mod hooks;
-mod leftovers;
 mod repository;
 mod surroundings;
+mod worktrees;
 
 use bstr::BString;
 use miette::Diagnostic as _;
@@ -20,6 +19,7 @@ use crate::git::GitError;
 use crate::git::index::read_paths;
 use crate::name::WorktreeName;
 use crate::path::RepoPath;
+use crate::scope::overlap;
 use crate::worktree::{
     Main, RecordState, Repository, WatchedFile, Worktree, hooks_of, ignore_rules, load_config,
     names,
@@ -52,10 +52,8 @@ pub fn run(
     let mut exit = None;
     let mut add = |topic, found: Result<Vec<DoctorCheck>, Error>| match found {
         Ok(checks) => {
-            let checks = checks.into_iter();
-            answer
-                .checks
-                .extend(checks.map(|check| DoctorCheck { topic, ..check }));
+            let of_topic = |check| DoctorCheck { topic, ..check };
+            answer.checks.extend(checks.into_iter().map(of_topic));
         }
         Err(error) => {
             exit = exit.or(Some(error.exit_code()));
@@ -69,20 +67,18 @@ pub fn run(
     add("versions", Ok(surroundings::versions(session)));
     let (repository, unusable) = find(session)?;
     add("settings", Ok(unusable));
-    let context = repository
-        .as_ref()
-        .map(|repository| Context::read(session, repository));
-    match context {
+    let found = repository.as_ref();
+    match found.map(|found| Context::read(session, found)) {
         None => {}
         Some(Err(error)) => add("settings", Err(error)),
         Some(Ok(context)) => {
             add("settings", Ok(repository::settings(&context)));
-            add("hooks", Ok(hooks::hooks(&context)));
+            add("hooks", Ok(worktrees::hooks(&context)));
             if context.repository.main == Main::Worktree {
                 add("ignore-rules", repository::ignore_rules(&context));
                 add("tools", surroundings::tools(&context.repository.root));
             }
-            add("leftovers", leftovers::leftovers(&context));
+            add("leftovers", worktrees::leftovers(&context));
             add("file-system", surroundings::file_system(&context));
         }
     }
@@ -210,12 +206,7 @@ fn reinstall(session: &Session, repository: &Repository, name: &WorktreeName) ->
     Ok(())
 }
 
-/// Names some of many: the first few, and how many more.
+/// Names the first five of many, and says how many more there are.
 fn some(names: &[String]) -> String {
-    const SHOWN: usize = 5;
-    let shown = names[..names.len().min(SHOWN)].join(", ");
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
+    overlap::some(names.iter().cloned(), 5)
 }

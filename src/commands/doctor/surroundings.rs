@@ -4,13 +4,14 @@
 
 use bstr::ByteSlice as _;
 use camino::{Utf8Path, Utf8PathBuf};
+use miette::Diagnostic as _;
 
 use super::{Context, DoctorCheck, Session};
 use crate::disk::DiskError;
 use crate::disk::file_system::{Tried, free_space, kind, try_out};
 use crate::disk::files;
 use crate::error::Error;
-use crate::git::{Git, GitError, GitVersion};
+use crate::git::{Git, GitVersion};
 use crate::process;
 use crate::size::Size;
 
@@ -41,29 +42,19 @@ pub(super) fn versions(session: &Session) -> Vec<DoctorCheck> {
 
 fn git(session: &Session) -> DoctorCheck {
     let git = Git::unchecked(&session.start, session.runner.clone());
-    let problem = |found: String, fix: String| DoctorCheck::problem("git", found, fix);
-    match git.version() {
-        Ok(version) => {
-            let hooks = if version >= GitVersion::CONFIGURED_HOOKS {
-                "our hooks are configured beside yours"
-            } else {
-                "our hooks chain to yours by a core.hooksPath of each worktree"
-            };
-            DoctorCheck::ok("git", format!("git {version}: {hooks}"))
+    let version = match git.version() {
+        Ok(version) => version,
+        Err(error) => {
+            let help = error.help().map(|help| help.to_string());
+            return DoctorCheck::problem("git", error.to_string(), help.unwrap_or_default());
         }
-        Err(GitError::TooOld { found }) => problem(
-            format!("git {found} is too old"),
-            format!(
-                "install git {} or newer, and put it first on PATH",
-                GitVersion::OLDEST
-            ),
-        ),
-        Err(GitError::Missing(error)) => problem(
-            format!("git cannot be started: {error}"),
-            "install git".to_owned(),
-        ),
-        Err(other) => problem(other.to_string(), "install git".to_owned()),
-    }
+    };
+    let hooks = if version >= GitVersion::CONFIGURED_HOOKS {
+        "our hooks are configured beside yours"
+    } else {
+        "our hooks chain to yours by a core.hooksPath of each worktree"
+    };
+    DoctorCheck::ok("git", format!("git {version}: {hooks}"))
 }
 
 fn program(binary: &Utf8Path, on_path: Option<&Utf8PathBuf>) -> DoctorCheck {
@@ -121,25 +112,23 @@ fn served(kind: Option<&str>) -> DoctorCheck {
 }
 
 fn kept(tried: Result<Tried, DiskError>) -> Option<DoctorCheck> {
-    match tried {
+    let Tried { locks, write_bits } = match tried {
+        Ok(tried) => tried,
         Err(error) => {
-            let found = format!("could not be tried: {error}");
-            let fix = "let this user write there";
-            Some(DoctorCheck::warning("locks", found, fix))
+            let (found, fix) = (
+                format!("could not be tried: {error}"),
+                "let this user write there",
+            );
+            return Some(DoctorCheck::warning("locks", found, fix));
         }
-        Ok(Tried { locks: false, .. }) => {
-            let found = "file locks do not hold here: two `add` at once could break each other";
-            Some(DoctorCheck::problem("locks", found, ELSEWHERE))
-        }
-        Ok(Tried {
-            write_bits: false, ..
-        }) => {
-            let found = "a file cannot be made read-only here: the read list is only verified";
-            let fix = "clone the repository onto a file system with permissions";
-            Some(DoctorCheck::warning("write-bits", found, fix))
-        }
-        Ok(_) => None,
+    };
+    if !locks {
+        let found = "file locks do not hold here: two `add` at once could break each other";
+        return Some(DoctorCheck::problem("locks", found, ELSEWHERE));
     }
+    let found = "a file cannot be made read-only here: the read list is only verified";
+    let fix = "clone the repository onto a file system with permissions";
+    (!write_bits).then(|| DoctorCheck::warning("write-bits", found, fix))
 }
 
 /// `checkout` is the size of all files, where the index tells.

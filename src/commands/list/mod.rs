@@ -10,14 +10,14 @@ pub use self::answer::ListAnswer;
 use self::answer::{ListedDetails, ListedTrash, ListedWorktree};
 use super::{Outcome, Session};
 use crate::answer::shapes::ScopeField;
-use crate::answer::worktree::RecordedField;
+use crate::answer::worktree::{RecordedField, hooks_silent};
 use crate::cli::Format;
 use crate::disk::drift::drift;
 use crate::disk::file_system::usage;
 use crate::disk::files;
 use crate::error::Error;
 use crate::git::index::read_index;
-use crate::name::{CommitId, WorktreeName};
+use crate::name::WorktreeName;
 use crate::placed::{DriftCounts, Here};
 use crate::scope::overlap::{Overlap, overlaps_among};
 use crate::truth::position::{Position, positions};
@@ -136,23 +136,19 @@ fn measure(rows: &mut [ListedWorktree]) {
 fn whole(repository: &Repository, known: &Worktree, position: Position) -> ListedWorktree {
     let record = &known.record;
     let there = files::is_directory(&record.path);
-    let is_new = |head: &CommitId| {
-        *head != record.base.commit && !known.recorded_refs().is_ok_and(|refs| refs.contains(head))
-    };
-    let committed = position.head.as_ref().is_some_and(is_new);
     let recorded = RecordedField::new(
         known,
         position,
         ScopeField::profile(record.profile.as_deref()),
     );
-    let verified = recorded.verification.as_ref().map(|one| &one.last.head);
+    let last = recorded.verification.as_ref().map(|one| &one.last.head);
     ListedWorktree {
         name: record.name.to_string(),
         path: record.path.clone(),
         state: if there { "ready" } else { "missing" },
         branch: Some(record.branch.to_string()),
         details: Some(ListedDetails {
-            hooks_silent: committed && verified != recorded.position.head.as_ref(),
+            hooks_silent: hooks_silent(known, recorded.position.head.as_ref(), last),
             placed: there.then(|| placed(repository, known)),
             recorded,
         }),

@@ -134,11 +134,11 @@ fn a_git_that_is_too_old_or_missing_is_a_problem_and_not_a_crash() {
     for (path, found) in [
         (
             old.display().to_string(),
-            "problem versions: git 2.30.1 is too old | install git 2.39.0 or newer",
+            "problem versions: git 2.30.1 is too old: git-agentwt needs 2.39.0 or newer | upgrade git",
         ),
         (
             "/nowhere".to_owned(),
-            "problem versions: git cannot be started",
+            "problem versions: cannot start `git`",
         ),
     ] {
         let output = repo

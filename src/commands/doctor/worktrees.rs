@@ -1,0 +1,235 @@
+//! Checks the worktrees: our hooks and the user's in each, what is left over, as `prune -n` lists it,
+//! and what is kept on purpose.
+
+use camino::Utf8PathBuf;
+
+use super::{Context, DoctorCheck, Repair, some};
+use crate::answer::worktree::hooks_silent;
+use crate::disk::files;
+use crate::disk::trash_bin::DELETED;
+use crate::error::Error;
+use crate::git::GitMode;
+use crate::git::hooks::Hooks;
+use crate::name::WorktreeName;
+use crate::worktree::leftover::{self, Leftover, LeftoverKind};
+use crate::worktree::repository::WORKTREES;
+use crate::worktree::{Main, WatchedFile, Worktree, hooks_of, trash};
+
+/// The refs of files that were saved before they were replaced.
+const RESCUE: &str = "refs/agentwt/rescue/";
+
+/// Checks the hooks of every worktree that is there.
+pub(super) fn hooks(context: &Context<'_>) -> Vec<DoctorCheck> {
+    let mut checks = Vec::new();
+    let (mut installed, mut unwanted) = (Vec::new(), Vec::new());
+    let (mut silent, mut lacking) = (Vec::new(), Vec::new());
+    let there = context.known.iter();
+    for known in there.filter(|known| files::is_directory(&known.record.path)) {
+        let name = &known.record.name;
+        let install = format!("git agentwt hooks install {name}");
+        let problem = |found: String, fix: String| DoctorCheck::problem("hooks", found, fix);
+        let reinstalled = |check: DoctorCheck| check.fixed_by(Repair::Hooks(name.clone()));
+        let hooks = hooks_of(&context.repository.git, &known.record);
+        let status = match hooks.and_then(|hooks| hooks.status()) {
+            Ok(status) => status,
+            Err(error) => {
+                let found = format!("the hooks of {name} cannot be read: {error}");
+                checks.push(problem(found, install));
+                continue;
+            }
+        };
+        if lacks_users_hooks(context, known, &status.user_directory) {
+            lacking.push(name.to_string());
+        }
+        match (&status.method, &status.overridden, &status.binary) {
+            (None, ..) if were_installed(known) => {
+                let found = format!("the hooks of {name} are gone");
+                checks.push(reinstalled(problem(found, install)));
+            }
+            (None, ..) => unwanted.push(name.to_string()),
+            (_, Some((scope, path)), _) => {
+                let found = format!(
+                    "a core.hooksPath ({scope}) comes before the hooks of {name}: git runs those in {path}"
+                );
+                let fix = format!("git config --{scope} --unset core.hooksPath, then {install}");
+                checks.push(problem(found, fix));
+            }
+            _ if !status.faults.is_empty() => {
+                let faults = status.faults.join("; ");
+                let found = format!("the hooks of {name} are not as installed: {faults}");
+                let fix = format!("git agentwt verify {name}, and if that was you: {install}");
+                checks.push(problem(found, fix));
+            }
+            (_, _, Some((program, false))) => {
+                let found = format!("the hooks of {name} start {program}, which is not there");
+                let check = DoctorCheck::problem("hooks-program", found, install);
+                checks.push(reinstalled(check));
+            }
+            _ => {
+                installed.push(name.to_string());
+                let own = known.readable_repository(context.repository);
+                let git = own.git.with_mode(GitMode::Hardened);
+                let head = git.rev_parse_commit(&known.record.branch.full_ref());
+                let (head, last) = (head.ok().flatten(), known.last_verification());
+                let last = last.as_ref().map(|last| &last.head);
+                let is_silent = hooks_silent(known, head.as_ref(), last);
+                silent.extend(is_silent.then(|| name.to_string()));
+            }
+        }
+    }
+    if !silent.is_empty() {
+        let found = format!("no hook ran at the last commits of {}", some(&silent));
+        let fix = format!("git agentwt verify {}", silent.join(" "));
+        checks.push(DoctorCheck::warning("hooks-silent", found, fix));
+    }
+    if let Some(first) = unwanted.first() {
+        let found = format!("without hooks, as asked for: {}", some(&unwanted));
+        let fix = format!("to have them: git agentwt hooks install {first}");
+        checks.push(DoctorCheck::note("hooks", found, fix));
+    }
+    if !installed.is_empty() {
+        let found = format!("installed, and git runs them: {}", some(&installed));
+        checks.push(DoctorCheck::ok("hooks", found));
+    }
+    checks.splice(0..0, users_hooks(context, &lacking));
+    checks
+}
+
+/// Whether the record has digests of hooks of ours.
+fn were_installed(known: &Worktree) -> bool {
+    let mut files = known.record.integrity.iter();
+    files.any(|file| file.file == WatchedFile::HooksBinary && file.digest.is_some())
+}
+
+/// Whether the directory of the user's hooks is one of the worktree's own and is not there, although
+/// the main worktree has it: git then skips the hooks, without a word.
+fn lacks_users_hooks(context: &Context<'_>, known: &Worktree, directory: &Utf8PathBuf) -> bool {
+    let repository = context.repository;
+    let relative = directory.strip_prefix(&known.record.path);
+    relative.is_ok_and(|relative| {
+        repository.main == Main::Worktree
+            && files::is_directory(&repository.root.join(relative))
+            && !files::is_directory(directory)
+    })
+}
+
+/// A relative path is one of each worktree (git-config(1), `core.hooksPath`).
+fn users_hooks(context: &Context<'_>, lacking: &[String]) -> Option<DoctorCheck> {
+    let (scope, path) = context.setting("core.hookspath")?;
+    if Hooks::is_ours(path.as_str().into()) {
+        return None;
+    }
+    if lacking.is_empty() {
+        let found = format!("core.hooksPath is {path} ({scope}): our hooks run beside those there");
+        return Some(DoctorCheck::ok("hooks-path", found));
+    }
+    let found = format!(
+        "core.hooksPath is {path} ({scope}), which is not in {}: git skips your hooks there, and says nothing",
+        some(lacking)
+    );
+    let fix = format!(
+        "run your hooks' installer there (`npm install` for husky), or add \"{path}/**\" to the patterns of [worktree.file_sync]"
+    );
+    Some(DoctorCheck::warning("hooks-path", found, fix))
+}
+
+/// Lists everything; nothing is removed.
+pub(super) fn leftovers(context: &Context<'_>) -> Result<Vec<DoctorCheck>, Error> {
+    let (repository, now) = (context.repository, jiff::Timestamp::now().as_second());
+    let mut checks = Vec::new();
+    for name in leftover::all_names(repository)? {
+        let found = leftover::of_name(repository, &name, now)?.all;
+        if !found.is_empty() && repository.name_lock(&name).is_held() {
+            let found = format!("a command works on {name}");
+            checks.push(DoctorCheck::note("in-use", found, ""));
+        } else {
+            checks.extend(found.into_iter().map(judge));
+        }
+    }
+    let shared = leftover::shared(repository, now)?.into_iter();
+    checks.extend(shared.map(judge));
+    let deleted = files::names(&repository.root.join(WORKTREES).join(DELETED))?.len();
+    if deleted > 0 {
+        let found = format!("{WORKTREES}/{DELETED} has {deleted} entries to delete");
+        checks.push(DoctorCheck::note("deleted", found, "git agentwt prune"));
+    }
+    if checks.is_empty() {
+        checks.push(DoctorCheck::ok("leftovers", "nothing is left over"));
+    }
+    checks.extend(free_branches(context)?);
+    checks.extend(saved(context)?);
+    Ok(checks)
+}
+
+fn judge(leftover: Leftover) -> DoctorCheck {
+    use LeftoverKind::{Claim, Entry, Record, Temporary, Trash};
+    let check = leftover.kind.as_str();
+    let found = format!("{}: {}", leftover.what, leftover.why);
+    let (stays, has_help) = (!leftover.goes, leftover.help.is_some());
+    let fix = match leftover.help {
+        _ if !stays => "git agentwt prune".to_owned(),
+        help => help.unwrap_or_default(),
+    };
+    match leftover.kind {
+        _ if stays && !has_help => DoctorCheck::note(check, found, fix),
+        Claim | Temporary | Trash => DoctorCheck::note(check, found, fix),
+        Record if stays => DoctorCheck::problem(check, found, fix),
+        // another worktree of plain git
+        Entry if stays && !files::is_directory(&leftover.path.join("agentwt")) => {
+            DoctorCheck::note(check, found, fix)
+        }
+        _ => DoctorCheck::warning(check, found, fix),
+    }
+}
+
+/// Branches that `add` would name so and that no worktree has; without a prefix every branch would
+/// be one.
+fn free_branches(context: &Context<'_>) -> Result<Option<DoctorCheck>, Error> {
+    let prefix = context.prefix.as_deref().unwrap_or_default();
+    if prefix.is_empty() {
+        return Ok(None);
+    }
+    let heads = format!("refs/heads/{prefix}");
+    let mut free = Vec::new();
+    for found in context.repository.git.for_each_ref(&["refs/heads/"])? {
+        let full = found.name.to_string();
+        let name = full.strip_prefix(&heads);
+        let Some(name) = name.and_then(|name| WorktreeName::parse(name).ok()) else {
+            continue;
+        };
+        let is_it = |known: &Worktree| known.record.branch.full_ref() == full;
+        let is_taken = context.known.iter().any(is_it);
+        if !is_taken && !files::exists(&context.repository.record_dir(&name)) {
+            free.push(name.to_string());
+        }
+    }
+    let Some(name) = free.first().cloned() else {
+        return Ok(None);
+    };
+    let fix = format!(
+        "to continue there: git agentwt add {name} -b {prefix}{name}; or git branch -d {prefix}{name}"
+    );
+    let branches: Vec<String> = free.iter().map(|name| format!("{prefix}{name}")).collect();
+    let found = format!("no worktree has the branches: {}", some(&branches));
+    Ok(Some(DoctorCheck::note("branch", found, fix)))
+}
+
+/// What was saved before something was removed or replaced.
+fn saved(context: &Context<'_>) -> Result<Vec<DoctorCheck>, Error> {
+    let mut checks = Vec::new();
+    let trash = trash::list(context.repository)?.len();
+    if trash > 0 {
+        let found = format!("removed worktrees that can come back: {trash}");
+        let fix = "git agentwt list --trash";
+        checks.push(DoctorCheck::note("saved", found, fix));
+    }
+    let rescued = context.repository.git.for_each_ref(&[RESCUE])?;
+    if !rescued.is_empty() {
+        let found = format!("saved files under {RESCUE}: {}", rescued.len());
+        let fix = format!(
+            "to see them: git for-each-ref {RESCUE}; one that is not needed: git update-ref -d <ref>"
+        );
+        checks.push(DoctorCheck::note("saved", found, fix));
+    }
+    Ok(checks)
+}

@@ -12,10 +12,10 @@ use crate::commands::verify::range::RangeRefusal;
 use crate::config::ConfigError;
 use crate::disk::DiskError;
 use crate::disk::copy::CopyError;
-use crate::error::{Error, Fault};
+use crate::error::Fault;
 use crate::exit::ExitCode;
 use crate::git::GitError;
-use crate::scope::{ScopeError, ScopeErrors};
+use crate::scope::ScopeErrors;
 use crate::sync::PatternError;
 use crate::worktree::{Alive, Owner};
 
@@ -334,12 +334,6 @@ impl Fault for RangeRefusal {
             Self::NoScope { .. } => ExitCode::Config,
             Self::Shallow { .. } => ExitCode::Git,
         }
-    }
-}
-
-impl From<Vec<ScopeError>> for Error {
-    fn from(errors: Vec<ScopeError>) -> Self {
-        ScopeErrors::from(errors).into()
     }
 }
 

@@ -298,7 +298,7 @@ fn plan_record(
     let base = settings.base.as_ref().map(|base| base.value.as_str());
     let base = base_of(repository, base, &head, &name)?;
     let case = repository.case()?;
-    Scope::compile(scope.clone(), case).map_err(Error::from)?;
+    Scope::compile(scope.clone(), case)?;
     Ok(Record {
         made_by: MadeBy::Git,
         admin_dir: admin_dir.to_owned(),

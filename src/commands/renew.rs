@@ -80,7 +80,7 @@ pub fn run(session: &Session, options: &crate::cli::Renew) -> Result<Outcome<Ren
     let (claim, owner) = match known.record.claim.clone() {
         None => (None, Some(renew_owner(&repository, &known, options)?)),
         Some(held) => {
-            let (held, who, owner) = renew_claim(session, &repository, &known, held, options)?;
+            let (held, who, owner) = renew_claim(session, &repository, &known, &held, options)?;
             let claim = RenewedClaim {
                 claim: held,
                 owner: who.owner,
@@ -102,17 +102,16 @@ fn renew_claim(
     session: &Session,
     repository: &Repository,
     known: &Worktree,
-    held: HeldClaim,
+    held: &HeldClaim,
     options: &crate::cli::Renew,
 ) -> Result<(HeldClaim, Who, Option<Owner>), Error> {
     let name = &known.record.name;
     let claims = Claims::at(repository, name, &held.remote, &session.environment)?;
     let recorded = known.record.owner.clone();
+    let (held, who) = claims.renew(held, options)?;
     if options.dry_run {
-        let who = claims.check_renew(&held, options)?;
         return Ok((held, who, recorded));
     }
-    let (held, who) = claims.renew(&held, options)?;
     // a lease must not end because a long `sync` has the lock; the next renewal recognizes the claim
     // without the record
     let mut lock: LockFile = repository.name_lock(name);

@@ -218,7 +218,7 @@ fn load_profile(session: &Session, repository: &Repository, profile: &str) -> Re
     Ok(Shown {
         name: profile.to_owned(),
         path: None,
-        scope: Scope::compile(rules, repository.case()?).map_err(Error::from)?,
+        scope: Scope::compile(rules, repository.case()?)?,
         commit: repository.git.rev_parse_commit("HEAD")?,
     })
 }

@@ -143,7 +143,7 @@ impl Scope {
     ///
     /// # Errors
     /// Returns every rule that is refused, in the order given.
-    pub fn compile(mut rules: Vec<ScopeRule>, case: Case) -> Result<Self, Vec<ScopeError>> {
+    pub fn compile(mut rules: Vec<ScopeRule>, case: Case) -> Result<Self, ScopeErrors> {
         let users = rules.len();
         rules.extend(BUILT_IN.map(|(list, text)| ScopeRule::new(list, text, Origin::BuiltIn)));
         let (mut patterns, mut errors) = (Vec::with_capacity(rules.len()), Vec::new());
@@ -156,8 +156,10 @@ impl Scope {
                 }),
             }
         }
-        if !errors.is_empty() {
-            return Err(errors);
+        let mut errors = errors.into_iter();
+        if let Some(first) = errors.next() {
+            let (first, others) = (Box::new(first), errors.collect());
+            return Err(ScopeErrors { first, others });
         }
         Ok(Self {
             rules,
@@ -369,16 +371,6 @@ pub struct ScopeErrors {
     /// The others.
     #[related]
     pub others: Vec<ScopeError>,
-}
-
-impl From<Vec<ScopeError>> for ScopeErrors {
-    fn from(mut errors: Vec<ScopeError>) -> Self {
-        let first = Box::new(errors.remove(0));
-        Self {
-            first,
-            others: errors,
-        }
-    }
 }
 
 fn help(error: &ScopeError) -> String {

@@ -19,14 +19,8 @@ const NOTES: usize = 5;
 /// How many files a refusal names for each worktree.
 const REFUSED: usize = 20;
 
-/// Holds the scope of a worktree that an agent may be working in.
-#[derive(Clone, Debug)]
-pub struct WorktreeScope {
-    /// The worktree's name.
-    pub name: String,
-    /// Its frozen scope.
-    pub scope: Scope,
-}
+/// The name and the frozen scope of a worktree that an agent may be working in.
+pub type WorktreeScope = (String, Scope);
 
 /// Says what worktrees may both write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,7 +52,7 @@ type Group<'s> = (Vec<String>, &'s Scope);
 
 fn groups(worktrees: &[WorktreeScope]) -> Vec<Group<'_>> {
     let mut groups = BTreeMap::new();
-    for WorktreeScope { name, scope } in worktrees {
+    for (name, scope) in worktrees {
         let rules = (scope.rules().iter()).filter(|rule| rule.list != RuleList::Read);
         let rules: BTreeSet<_> = rules.map(|rule| (rule.list, &rule.pattern)).collect();
         let group = groups.entry((scope.case, rules));
@@ -80,11 +74,7 @@ fn writable(scope: &Scope, paths: &[(RepoPath, EntryKind)]) -> Vec<(RepoPath, En
 
 /// Compares two scopes; `ours` are the tracked files that the first may write. None where nothing is
 /// in common.
-fn overlap(
-    first: (Vec<String>, &Scope),
-    second: (Vec<String>, &Scope),
-    ours: &[(RepoPath, EntryKind)],
-) -> Option<Overlap> {
+fn overlap(first: Group<'_>, second: Group<'_>, ours: &[(RepoPath, EntryKind)]) -> Option<Overlap> {
     let files = writable(second.1, ours).into_iter();
     let overlap = Overlap {
         files: files.map(|(path, _)| path).collect(),
@@ -275,10 +265,7 @@ mod tests {
     }
 
     fn worktrees(all: &[(&str, &[&str])]) -> Vec<WorktreeScope> {
-        let one = |(name, write): &(&str, &[&str])| WorktreeScope {
-            name: (*name).to_owned(),
-            scope: scope(write),
-        };
+        let one = |(name, write): &(&str, &[&str])| ((*name).to_owned(), scope(write));
         all.iter().map(one).collect()
     }
 

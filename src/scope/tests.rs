@@ -122,8 +122,8 @@ fn all_mistakes_are_reported_at_once_with_help() {
         (Read, "a//b"),
     ];
     let errors = Scope::compile(rules(&list), Case::Sensitive).expect_err("three are invalid");
-    let said: Vec<_> = errors
-        .iter()
+    let said: Vec<_> = std::iter::once(&*errors.first)
+        .chain(&errors.others)
         .map(|error| {
             use miette::Diagnostic as _;
             let help = error

@@ -169,12 +169,16 @@ impl Claims {
         }
     }
 
-    /// Renews a claim of ours.
+    /// Renews a claim of ours; with `-n` only looks whether it can be.
     ///
     /// # Errors
     /// Fails when the claim is not ours any more or another owner's, or the server cannot be asked or
     /// refuses.
     pub fn renew(&self, held: &HeldClaim, renewal: &Renew) -> Result<(HeldClaim, Who), Error> {
+        if renewal.dry_run {
+            let claim = self.renewed(self.read(RENEW)?, held, renewal)?;
+            return Ok((held.clone(), claim.who));
+        }
         let _alone = Lock::wait(&self.lock())?;
         let mut state = self.load();
         let (commit, claim) = self.swap(RENEW, |standing| {
@@ -185,14 +189,6 @@ impl Claims {
         state.seen = None;
         self.store(&state)?;
         Ok((self.held(commit, claim.lease)?, claim.who))
-    }
-
-    /// Checks whether the claim could be renewed.
-    ///
-    /// # Errors
-    /// As [`Claims::renew`].
-    pub fn check_renew(&self, held: &HeldClaim, renewal: &Renew) -> Result<Who, Error> {
-        Ok(self.renewed(self.read(RENEW)?, held, renewal)?.who)
     }
 
     fn renewed(

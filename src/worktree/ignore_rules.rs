@@ -198,7 +198,7 @@ pub fn write_exclude(
     if lines.is_empty() && before.is_none() {
         return Ok(written);
     }
-    let mut text = ended(read_users_rules::<Error>(git)?.unwrap_or_default());
+    let mut text = ended(read_users_rules(git)?.unwrap_or_default());
     text.extend_from_slice(b"# placed by git-agentwt\n");
     text.extend(lines);
     if before.as_ref() == Some(&text) {
@@ -240,10 +240,7 @@ impl ExcludeFile {
 ///
 /// # Errors
 /// Fails when git does, or the file cannot be read.
-pub fn read_users_rules<E>(git: &Git) -> Result<Option<Vec<u8>>, E>
-where
-    E: From<GitError> + From<DiskError>,
-{
+pub fn read_users_rules(git: &Git) -> Result<Option<Vec<u8>>, Error> {
     let file = git.config_get_path("core.excludesFile")?;
     let file = file.or_else(Git::default_excludes_file);
     let text = file.map(|file| files::read(&file)).transpose()?;

@@ -93,10 +93,8 @@ pub fn load_record(
         return Ok(None);
     };
     let case = Case::of(record.ignore_case);
-    let scope = Scope::compile(record.scope.clone(), case).map_err(|errors| {
-        let detail = errors.first().map(ToString::to_string).unwrap_or_default();
-        WorktreeFault::damaged(name, "the record", detail)
-    })?;
+    let scope = Scope::compile(record.scope.clone(), case)
+        .map_err(|errors| WorktreeFault::damaged(name, "the record", errors.to_string()))?;
     Ok(Some(Worktree {
         record,
         scope,
@@ -506,8 +504,8 @@ pub fn worktree_scopes(
         .filter(|name| except != Some(name));
     let scope = |name: WorktreeName| {
         let known = Worktree::load(repository, &name).ok()?;
-        let (name, scope) = (name.to_string(), known.scope);
-        files::is_directory(&known.record.path).then_some(WorktreeScope { name, scope })
+        let is_there = files::is_directory(&known.record.path);
+        is_there.then(|| (name.to_string(), known.scope))
     };
     Ok(others.filter_map(scope).collect())
 }

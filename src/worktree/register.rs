@@ -17,6 +17,7 @@ use crate::disk::scan::{Believe, Walk, scan};
 use crate::entry::Entry;
 use crate::error::Error;
 use crate::git::checkout::read_conversions;
+use crate::git::refs::Ref;
 use crate::manifest::{Item, Manifest, OnDisk};
 use crate::path::RepoPath;
 use crate::placed::Placed;
@@ -51,14 +52,22 @@ impl Registration<'_> {
     pub fn write(mut self) -> Result<Record, Error> {
         let (repository, record) = (self.repository, &self.record);
         let dir = repository.record_dir(&record.name);
-        let conversions = self.conversions()?;
+        let refs = repository.git.for_each_ref(&[])?;
+        // whether a file on disk may differ from what git stores, by whatever says so now: what is put
+        // into the shared configuration later must hide no edit; so may a replaced object
+        // (git-replace(1))
+        let is_replaced = |found: &Ref| found.name.starts_with(b"refs/replace/");
+        let attributes = self.head.attributes(repository)?;
+        let git = repository.git.on(&record.admin_dir, None);
+        let conversions =
+            read_conversions(&git, attributes)?.possible || refs.iter().any(is_replaced);
         std::thread::scope(|threads| {
             // the disk takes the manifest together with the rest
             let manifest = threads.spawn(|| {
                 let manifest = self.manifest()?.to_bytes();
                 Ok::<_, Error>(files::write(&dir.join("manifest"), &manifest)?)
             });
-            let rest = self.write_rest(&dir);
+            let rest = self.write_rest(&dir, &refs);
             joined(manifest)?;
             rest
         })?;
@@ -72,9 +81,9 @@ impl Registration<'_> {
 
     /// Writes all refs, for telling later what was there; the ignore rules that are outside of the
     /// tree, as the worktree could change them; hooks and settings.
-    fn write_rest(&self, dir: &Utf8Path) -> Result<(), Error> {
+    fn write_rest(&self, dir: &Utf8Path, all: &[Ref]) -> Result<(), Error> {
         let mut refs = Vec::new();
-        for found in self.repository.git.for_each_ref(&[])? {
+        for found in all {
             refs.extend([found.id.as_str().as_bytes(), b" ", &found.name, b"\n"].concat());
         }
         files::write(&dir.join("refs"), &refs)?;
@@ -82,21 +91,10 @@ impl Registration<'_> {
         if let Some(rules) = files::read(&self.repository.common_dir.join("info/exclude"))? {
             files::write(&ignore.join("info-exclude"), &rules)?;
         }
-        if let Some(rules) = read_users_rules::<Error>(&self.repository.home().git)? {
+        if let Some(rules) = read_users_rules(&self.repository.home().git)? {
             files::write(&ignore.join("excludes-file"), &rules)?;
         }
         write_shared(self.repository, dir)
-    }
-
-    /// Whether a file on disk may differ from what git stores, by whatever says so now: what is put
-    /// into the shared configuration later must hide no edit. A replaced object is such a difference
-    /// (git-replace(1)).
-    fn conversions(&self) -> Result<bool, Error> {
-        let replaced = self.repository.git.for_each_ref(&["refs/replace/"])?;
-        let attributes = self.head.attributes(self.repository)?;
-        let git = self.repository.git.on(&self.record.admin_dir, None);
-        let conversions = read_conversions(&git, attributes)?;
-        Ok(!replaced.is_empty() || conversions.possible)
     }
 
     fn manifest(&self) -> Result<Manifest, Error> {

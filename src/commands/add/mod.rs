@@ -260,12 +260,8 @@ fn keep(
         let (name, path) = (name.to_string(), path.clone());
         return Err(WorktreeFault::NoDirectory { name, path }.into());
     }
-    let mut notes = Vec::new();
-    notes.extend(context::note_on_kept_context(
-        known,
-        &options.context,
-        prompt,
-    )?);
+    let context = context::note_on_kept_context(known, &options.context, prompt)?;
+    let mut notes = Vec::from_iter(context);
     if !options.sync.globs.is_empty() {
         notes.push(format!("--sync only counts when a worktree is made; to have what this one was made with: git agentwt sync {name}"));
     }

@@ -1,6 +1,6 @@
 //! Decides what `add` records, or why it refuses.
 
-use crate::cli::{Add, ProgramOptions};
+use crate::cli::Add;
 use crate::commands::Session;
 use crate::config::{Choice as _, Client, SetBy, Strategy};
 use crate::disk::files;
@@ -58,28 +58,20 @@ pub(super) fn wanted(
         None => format!("{}{name}", settings.branch_prefix.value),
     };
     let path = repository.worktree_path(name);
+    let (id, pid) = (&options.programs.owner, options.programs.owner_pid);
+    let owner = id.as_ref().map(|id| Owner::new(id, pid, Session::now()));
+    if let (Some(None), Some(pid)) = (&owner, pid) {
+        return Err(Refusal::NoSuchProcess { pid }.into());
+    }
     Ok(Record {
         branch: BranchName::from_git(branch),
         strategy: settings.strategy.value,
         on_violation: settings.on_violation.value,
         profile: profile.map(|_| settings.scope.value.clone()),
         scope: rules_of(name.as_str(), profile, &options.scope, config_found)?,
-        owner: asked_owner(&options.programs)?,
+        owner: owner.flatten(),
         ..Record::new(name.clone(), path, Session::now())
     })
-}
-
-/// The owner that asks.
-fn asked_owner(options: &ProgramOptions) -> Result<Option<Owner>, Refusal> {
-    let Some(id) = &options.owner else {
-        return Ok(None);
-    };
-    let pid = options.owner_pid;
-    let asked = Owner::new(id, pid, Session::now());
-    let missing = || Refusal::NoSuchProcess {
-        pid: pid.unwrap_or_default(),
-    };
-    asked.ok_or_else(missing).map(Some)
 }
 
 /// The agent program: a prompt that no program reads would be lost without a word.

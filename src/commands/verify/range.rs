@@ -74,7 +74,7 @@ fn scope(
     let nothing_says = "does not say what may be edited";
     let rules = rules.map_err(|_| range.without_scope(nothing_says))?;
     let name = profile.map(|_| loaded.settings.scope.value.clone());
-    let scope = Scope::compile(rules, repository.case()?).map_err(Error::from)?;
+    let scope = Scope::compile(rules, repository.case()?)?;
     Ok((scope, name))
 }
 

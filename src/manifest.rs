@@ -14,8 +14,6 @@ mod codec;
 use crate::entry::Entry;
 use crate::path::RepoPath;
 
-pub use codec::ManifestError;
-
 /// Holds the stat data that prove a file unchanged (stat(2)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stat {
@@ -142,18 +140,11 @@ impl Manifest {
         let Some(directory) = directory else {
             return 0..self.items.len();
         };
-        let mut prefix = directory.as_bstr().to_vec();
-        prefix.push(b'/');
-        let start = self
-            .items
-            .partition_point(|item| **item.path.as_bstr() < *prefix.as_slice());
-        // `0` is the byte after `/`
-        prefix.pop();
-        prefix.push(b'0');
-        let end = self
-            .items
-            .partition_point(|item| **item.path.as_bstr() < *prefix.as_slice());
-        start..end
+        let first = RepoPath::child(Some(directory), b"");
+        let start = self.items.partition_point(|item| item.path < first);
+        let rest = &self.items[start..];
+        let count = rest.partition_point(|item| item.path.is_below(directory.as_bstr()));
+        start..start + count
     }
 
     /// Whether the base or the recorded disk had anything below this path.

@@ -27,8 +27,8 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::disk::copy::Progress;
 use crate::disk::lock::{Patience, Waiting};
-use crate::disk::progress::Progress;
 use crate::disk::scan::Walking;
 use crate::error::{Error, Interrupted};
 use crate::exit::ExitCode;

@@ -8,7 +8,6 @@ use crate::answer::worktree::OwnerField;
 use crate::answer::{Answer, Text};
 use crate::claim::Who;
 use crate::disk::files::Lock;
-use crate::disk::lock::{LockError, LockFile, Patience};
 use crate::error::Error;
 use crate::path::escape_for_terminal;
 use crate::process;
@@ -114,12 +113,8 @@ fn renew_claim(
     }
     // a lease must not end because a long `sync` has the lock; the next renewal recognizes the claim
     // without the record
-    let mut lock: LockFile = repository.name_lock(name);
-    lock.waiting.patience = Patience::Refuse;
-    let _name = match Lock::wait(&lock) {
-        Ok(lock) => lock,
-        Err(LockError::Held { .. }) => return Ok((held, who, recorded)),
-        Err(error @ (LockError::Disk(_) | LockError::Interrupted(_))) => return Err(error.into()),
+    let Some(_name) = Lock::if_free(&repository.name_lock(name))? else {
+        return Ok((held, who, recorded));
     };
     let mut record = Worktree::load(repository, name)?.record;
     record.claim = Some(held.clone());

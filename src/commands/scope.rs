@@ -252,7 +252,7 @@ impl Shown {
         }
         let root = self.path.as_ref().unwrap_or(&repository.root);
         let path = path.to_os_path().map(|path| root.as_std_path().join(path));
-        Ok(path.is_ok_and(|path| files::stands_directory(&path)))
+        Ok(path.is_ok_and(|path| files::stat(&path).is_some_and(|stat| stat.is_directory())))
     }
 }
 

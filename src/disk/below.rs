@@ -18,7 +18,7 @@ use camino::Utf8Path;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, readlinkat, statat};
 use rustix::io::Errno;
 
-use super::error::DiskError;
+use super::DiskError;
 use super::files::Opened;
 use super::stat::{stat_from, stat_of};
 use crate::path::RepoPath;
@@ -168,8 +168,7 @@ const MOST_LINKS: usize = 40;
 pub fn resolve(path: &Path, keep: &dyn Fn(&Path) -> bool) -> Result<PathBuf, DiskError> {
     let shown = crate::path::escape_for_terminal(path.as_os_str().as_encoded_bytes());
     let failed = |error: Error| DiskError::new(format!("resolve {shown}"), error);
-    let mut waiting = Vec::new();
-    push(&mut waiting, path);
+    let mut waiting: Vec<OsString> = components(path).collect();
     let mut at = PathBuf::from("/");
     let mut links = 0;
     while let Some(next) = waiting.pop() {
@@ -190,7 +189,7 @@ pub fn resolve(path: &Path, keep: &dyn Fn(&Path) -> bool) -> Result<PathBuf, Dis
                 if text.is_absolute() {
                     at = PathBuf::from("/");
                 }
-                push(&mut waiting, &text);
+                waiting.extend(components(&text));
             }
             // no link, or nothing at all
             Err(error)
@@ -207,15 +206,12 @@ pub fn resolve(path: &Path, keep: &dyn Fn(&Path) -> bool) -> Result<PathBuf, Dis
     Ok(at)
 }
 
-/// Puts the components of a path on the stack, the first on top.
-fn push(waiting: &mut Vec<OsString>, path: &Path) {
-    let names = path.components().filter_map(|component| match component {
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::ParentDir => Some("..".into()),
+/// The components of a path, the last one first.
+fn components(path: &Path) -> impl Iterator<Item = OsString> + '_ {
+    path.components().rev().filter_map(|part| match part {
+        Component::Normal(_) | Component::ParentDir => Some(part.as_os_str().to_owned()),
         Component::Prefix(_) | Component::RootDir | Component::CurDir => None,
-    });
-    let names: Vec<OsString> = names.collect();
-    waiting.extend(names.into_iter().rev());
+    })
 }
 
 #[cfg(test)]

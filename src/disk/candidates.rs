@@ -14,11 +14,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BString, ByteSlice};
 use camino::Utf8Path;
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
-use super::error::DiskError;
+use super::DiskError;
 use super::stat::stat_of;
 use crate::path::RepoPath;
 use crate::scope::Case;
@@ -38,7 +38,7 @@ impl MainPaths {
         worktrees: impl IntoIterator<Item = RepoPath>,
         case: Case,
     ) -> Self {
-        let fold = |path: RepoPath| folded(path.as_bstr(), case);
+        let fold = |path: RepoPath| folded(&path, case);
         Self {
             tracked: tracked.into_iter().map(fold).collect(),
             worktrees: worktrees.into_iter().map(fold).collect(),
@@ -46,39 +46,28 @@ impl MainPaths {
         }
     }
 
-    fn is_tracked(&self, path: &RepoPath) -> bool {
-        self.tracked.contains(&folded(path.as_bstr(), self.case))
-    }
-
-    fn has_tracked_below(&self, directory: &RepoPath) -> bool {
-        let mut prefix = folded(directory.as_bstr(), self.case);
-        prefix.push(b'/');
+    fn has_tracked_below(&self, directory: &BString) -> bool {
+        let prefix = BString::from([directory.as_slice(), b"/"].concat());
         let next = self.tracked.range(prefix.clone()..).next();
         next.is_some_and(|path| path.starts_with(&prefix))
     }
+}
 
-    fn is_worktree(&self, path: &RepoPath) -> bool {
-        self.worktrees.contains(&folded(path.as_bstr(), self.case))
-    }
-
-    /// Whether an entry is git's or ours, which nothing selects: `.git`, and all in `.agentwt`
-    /// but the memory bank.
-    fn is_reserved(&self, path: &RepoPath, is_directory: bool) -> bool {
-        let path = folded(path.as_bstr(), self.case);
-        let mut parts = path.splitn_str(3, "/");
-        match (parts.next(), parts.next()) {
-            (Some(b".agentwt"), Some(second)) => second != b"memory",
-            (Some(b".agentwt"), None) => !is_directory,
-            (first, _) => first == Some(b".git"),
-        }
+fn folded(path: &RepoPath, case: Case) -> BString {
+    match case {
+        Case::Sensitive => path.as_bstr().to_owned(),
+        Case::Insensitive => path.as_bstr().to_ascii_lowercase().into(),
     }
 }
 
-/// A path as it is compared.
-fn folded(path: &BStr, case: Case) -> BString {
-    match case {
-        Case::Sensitive => path.to_owned(),
-        Case::Insensitive => path.to_ascii_lowercase().into(),
+/// Whether an entry is git's or ours, which nothing selects: `.git`, and all in `.agentwt` but the
+/// memory bank.
+fn is_reserved(folded: &BString, is_directory: bool) -> bool {
+    let mut parts = folded.splitn_str(3, "/");
+    match (parts.next(), parts.next()) {
+        (Some(b".agentwt"), Some(second)) => second != b"memory",
+        (Some(b".agentwt"), None) => !is_directory,
+        (first, _) => first == Some(b".git"),
     }
 }
 
@@ -156,13 +145,14 @@ impl Walk<'_> {
             return Ok(WalkState::Continue);
         };
         let (paths, matcher, is_directory) = (self.paths, self.matcher, kind.is_dir());
-        let is_reserved = paths.is_reserved(&path, is_directory);
+        let folded = folded(&path, paths.case);
+        let is_reserved = is_reserved(&folded, is_directory);
         if is_directory && (is_reserved || !matcher.enters(&path)) {
             return Ok(WalkState::Skip);
         }
-        let is_tracked = paths.is_tracked(&path);
+        let is_tracked = paths.tracked.contains(&folded);
         let is_not_entered = if is_directory {
-            is_tracked || paths.is_worktree(&path) || is_repository(entry.path())
+            is_tracked || paths.worktrees.contains(&folded) || is_repository(entry.path())
         } else {
             kind.is_symlink() && matcher.names_as_directory(&path)
         };
@@ -175,7 +165,7 @@ impl Walk<'_> {
             return Ok(WalkState::Continue);
         }
         let patterns = selected.patterns;
-        if is_tracked || paths.has_tracked_below(&path) {
+        if is_tracked || paths.has_tracked_below(&folded) {
             // the worktree has a tracked directory anyway
             for pattern in patterns.into_iter().filter(|_| !is_directory) {
                 self.found().tracked[pattern] += 1;

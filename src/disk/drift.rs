@@ -10,14 +10,14 @@ use std::os::fd::OwnedFd;
 
 use bstr::ByteSlice;
 use camino::Utf8Path;
-use rustix::fs::{AtFlags, FileType, readlinkat, statat};
+use rustix::fs::{AtFlags, readlinkat, statat};
 use rustix::io::Errno;
 
+use super::DiskError;
 use super::below::{Directories, open_below, open_regular};
-use super::error::DiskError;
 use super::files::Opened;
 use super::pool::map_parallel;
-use super::stat::stat_from;
+use super::stat::{device_of, is_regular, stat_from};
 use crate::manifest::Stat;
 use crate::path::RepoPath;
 use crate::placed::{Digest, Origin, Placed, PlacedFile, PlacedKind};
@@ -136,19 +136,12 @@ pub struct Proof<'a> {
 
 impl Proof<'_> {
     /// Whether the entry of an open directory is what was placed at this path.
-    pub(super) fn holds(
-        &self,
-        path: &RepoPath,
-        above: &OwnedFd,
-        name: &[u8],
-        stat: &Stat,
-    ) -> io::Result<bool> {
+    pub(super) fn holds(&self, path: &RepoPath, above: &OwnedFd, name: &[u8]) -> io::Result<bool> {
         let Some(file) = self.placed.get(path) else {
             return Ok(false);
         };
-        let stat = *stat;
-        let spot = Spot { above, name, stat };
-        let proven = self.placed.proves(file, &stat);
+        let spot = Spot::look(above, name)?;
+        let proven = self.placed.proves(file, &spot.stat);
         with_source(file, self.source, |there| {
             is_same(file, &spot, proven, there)
         })
@@ -162,7 +155,7 @@ impl Proof<'_> {
                 return Ok(Difference::Content);
             };
             with_source(file, self.source, |there| {
-                if spot.is_also(there)? {
+                if spot.is_also(there) {
                     return Ok(Difference::Linked);
                 }
                 let same = spot.stat.size == file.stat.size && has_content(file, &spot, there)?;
@@ -193,17 +186,23 @@ struct Spot<'d> {
     above: &'d OwnedFd,
     name: &'d [u8],
     stat: Stat,
+    device: u64,
 }
 
 impl<'d> Spot<'d> {
-    /// What stands at a path; none when nothing does, or a link or a file is on the way.
+    fn look(above: &'d OwnedFd, name: &'d [u8]) -> Result<Self, Errno> {
+        let found = statat(above, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(Self {
+            above,
+            name,
+            stat: stat_from(&found),
+            device: device_of(&found),
+        })
+    }
+
     fn at(directories: &'d mut Directories, path: &'d RepoPath) -> io::Result<Option<Self>> {
-        let name = path.file_name().as_bytes();
-        let found = directories.of(path).and_then(|above| {
-            let stat = stat_from(&statat(above, name, AtFlags::SYMLINK_NOFOLLOW)?);
-            Ok(Self { above, name, stat })
-        });
-        match found {
+        let above = directories.of(path);
+        match above.and_then(|above| Self::look(above, path.file_name())) {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
             other => Ok(Some(other?)),
         }
@@ -217,17 +216,12 @@ impl<'d> Spot<'d> {
         digest_of(open_regular(self.above, self.name)?)
     }
 
-    /// Whether it is the same file as another, under two names.
-    fn is_also(&self, other: Option<&Spot<'_>>) -> io::Result<bool> {
-        let is_file = is(&self.stat, PlacedKind::File);
-        let Some(other) = other.filter(|other| is_file && self.stat.inode == other.stat.inode)
-        else {
-            return Ok(false);
-        };
-        let device = |spot: &Spot<'_>| -> io::Result<_> {
-            Ok(statat(spot.above, spot.name, AtFlags::SYMLINK_NOFOLLOW)?.st_dev)
-        };
-        Ok(device(self)? == device(other)?)
+    /// Whether it is another name of the same file.
+    fn is_also(&self, other: Option<&Spot<'_>>) -> bool {
+        is_regular(&self.stat)
+            && other.is_some_and(|other| {
+                (self.stat.inode, self.device) == (other.stat.inode, other.device)
+            })
     }
 }
 
@@ -250,12 +244,7 @@ fn with_source<T>(
 }
 
 fn is(stat: &Stat, kind: PlacedKind) -> bool {
-    let wanted = match kind {
-        PlacedKind::File => FileType::RegularFile,
-        PlacedKind::Link => FileType::Symlink,
-        PlacedKind::Directory => FileType::Directory,
-    };
-    FileType::from_raw_mode(stat.mode as _) == wanted
+    PlacedKind::of(stat) == kind && (kind != PlacedKind::File || is_regular(stat))
 }
 
 /// Whether something can be what was placed: kind, size, and those of the permissions that count.
@@ -283,7 +272,7 @@ fn is_same(
     if proven || file.kind == PlacedKind::Directory {
         return Ok(true);
     }
-    Ok(!spot.is_also(source)? && has_content(file, spot, source)?)
+    Ok(!spot.is_also(source) && has_content(file, spot, source)?)
 }
 
 /// Whether what stands there has the content of what was placed.
@@ -308,18 +297,18 @@ fn there(
 ) -> There {
     let there = match there {
         Ok(None) => return There::Gone,
-        Err(_) => return There::Newer,
-        Ok(Some(there)) => there,
+        Ok(Some(there)) if resembles(file.kind, recorded, &there.stat, OF_SOURCE) => there,
+        Err(_) | Ok(Some(_)) => return There::Newer,
     };
     let as_recorded = there.stat == *recorded;
-    let is_proven = as_recorded && recorded.ctime < settled || file.kind == PlacedKind::Directory;
-    let is_equal = || match (file.digest, proven) {
-        (Some(digest), _) => Ok(there.digest()? == digest),
-        (None, Some(here)) => Ok(there.digest()? == here.digest()?),
-        (None, None) => Ok::<_, io::Error>(as_recorded),
+    let is_same = match (file.digest, proven) {
+        (_, _) if file.kind == PlacedKind::Directory => Ok(true),
+        (_, _) if as_recorded && recorded.ctime < settled => Ok(true),
+        (Some(digest), _) => there.digest().map(|now| now == digest),
+        (None, Some(here)) => here.digest().and_then(|here| Ok(there.digest()? == here)),
+        (None, None) => Ok(as_recorded),
     };
-    let resembles = resembles(file.kind, recorded, &there.stat, OF_SOURCE);
-    if resembles && (is_proven || is_equal().unwrap_or(false)) {
+    if is_same.unwrap_or(false) {
         There::Same
     } else {
         There::Newer

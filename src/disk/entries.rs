@@ -15,8 +15,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use super::DiskError;
 use super::below::{DIRECTORY, Directories};
-use super::error::DiskError;
 use super::pool::map_parallel;
 use super::stat::{is_regular, stat_from};
 use crate::manifest::Stat;

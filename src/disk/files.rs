@@ -5,45 +5,61 @@
 )]
 
 use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Read as _, Write};
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::Path;
 
 use camino::Utf8Path;
 
+use super::DiskError;
 pub use super::below::open_entry;
-use super::error::DiskError;
 pub use super::lock::Lock;
-use super::whole;
+use super::stat::stat_of;
+use crate::manifest::Stat;
 
 /// How the names of the files begin that [`write()`] renames when they are whole.
 pub const TEMPORARY: &str = ".agentwt-";
 /// So often a directory may vanish under one who writes into it.
 const MOST_REMOVALS: u32 = 1_000;
 
-/// Reads a file, none when there is none.
+/// Reads a file; none when it is not there. A pipe is refused, as it would make us wait.
 ///
 /// # Errors
 /// Fails when it is there and cannot be read.
 pub fn read(file: &Utf8Path) -> Result<Option<Vec<u8>>, DiskError> {
-    read_with(file, whole::read)
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let read = || {
+        let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+        let mut open = File::options().read(true).custom_flags(flags).open(file)?;
+        let metadata = open.metadata()?;
+        if metadata.file_type().is_fifo() {
+            return Err(std::io::Error::other("it is a pipe, not a file"));
+        }
+        let mut bytes = Vec::new();
+        // a file can say that it has more than there is
+        let _ = bytes.try_reserve_exact(usize::try_from(metadata.len()).unwrap_or(0));
+        open.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    unless_missing(file, read())
 }
 
-/// Reads all that a file, a pipe or a device gives, none when there is none.
+/// As [`read`], also from a pipe, until its end.
 ///
 /// # Errors
-/// Fails when it is there and cannot be read.
+/// As [`read`].
 pub fn read_stream(file: &Utf8Path) -> Result<Option<Vec<u8>>, DiskError> {
-    read_with(file, |file| std::fs::read(file))
+    unless_missing(file, std::fs::read(file))
 }
 
-fn read_with(
+fn unless_missing(
     file: &Utf8Path,
-    read: impl FnOnce(&Utf8Path) -> std::io::Result<Vec<u8>>,
+    read: std::io::Result<Vec<u8>>,
 ) -> Result<Option<Vec<u8>>, DiskError> {
-    match read(file) {
+    match read {
         Err(error) if is_missing(&error) => Ok(None),
-        other => other
-            .map(Some)
-            .map_err(|error| DiskError::new(format!("read {file}"), error)),
+        Err(error) => Err(DiskError::new(format!("read {file}"), error)),
+        Ok(bytes) => Ok(Some(bytes)),
     }
 }
 
@@ -53,7 +69,6 @@ fn is_missing(error: &std::io::Error) -> bool {
 
 /// Whether a pipe stands at a path, through links: whoever opens one waits.
 pub fn is_pipe(path: &Utf8Path) -> bool {
-    use std::os::unix::fs::FileTypeExt as _;
     std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
 }
 
@@ -95,7 +110,7 @@ fn persist(file: &Utf8Path, bytes: &[u8], durable: Durable) -> std::io::Result<(
     let prefix = format!("{TEMPORARY}{}-", file.file_name().unwrap_or_default());
     let mut temporary = tempfile::Builder::new()
         .prefix(&prefix)
-        .permissions(readable())
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
         .tempfile_in(directory)?;
     temporary.write_all(bytes)?;
     if durable == Durable::Yes {
@@ -103,12 +118,6 @@ fn persist(file: &Utf8Path, bytes: &[u8], durable: Durable) -> std::io::Result<(
     }
     temporary.persist(file).map_err(|error| error.error)?;
     Ok(())
-}
-
-#[cfg(unix)]
-fn readable() -> std::fs::Permissions {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::Permissions::from_mode(0o644)
 }
 
 /// Adds these bytes at the end of a file, which is made where there is none.
@@ -175,14 +184,13 @@ fn is_no_directory(path: &Utf8Path) -> bool {
 /// # Errors
 /// Fails when it is there and cannot be removed.
 pub fn remove_file(file: &Utf8Path) -> Result<(), DiskError> {
-    unless_missing(std::fs::remove_file(file))
-        .map_err(|error| DiskError::new(format!("remove {file}"), error))
+    removed(file, std::fs::remove_file(file))
 }
 
-fn unless_missing(removed: std::io::Result<()>) -> std::io::Result<()> {
+fn removed(path: &Utf8Path, removed: std::io::Result<()>) -> Result<(), DiskError> {
     match removed {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        other => other,
+        other => other.map_err(|error| DiskError::new(format!("remove {path}"), error)),
     }
 }
 
@@ -192,14 +200,14 @@ fn unless_missing(removed: std::io::Result<()>) -> std::io::Result<()> {
 /// # Errors
 /// Fails when something cannot be removed.
 pub fn remove_directory(directory: &Utf8Path) -> Result<(), DiskError> {
-    let removed = match std::fs::remove_dir_all(directory) {
+    let result = match std::fs::remove_dir_all(directory) {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             super::mode::make_directories_writable(directory)?;
             std::fs::remove_dir_all(directory)
         }
         other => other,
     };
-    unless_missing(removed).map_err(|error| DiskError::new(format!("remove {directory}"), error))
+    removed(directory, result)
 }
 
 /// Renames a file or a directory.
@@ -219,13 +227,10 @@ pub fn rename(from: &Utf8Path, to: &Utf8Path) -> Result<(), DiskError> {
 pub fn remove_directory_in_order(directory: &Utf8Path, last: &[&str]) -> Result<(), DiskError> {
     for name in names(directory)? {
         let path = directory.join(&name);
-        if !last.contains(&name.as_str()) {
-            let link = std::fs::symlink_metadata(&path).is_ok_and(|m| !m.is_dir());
-            if link {
-                remove_file(&path)?;
-            } else {
-                remove_directory(&path)?;
-            }
+        match stat(&path) {
+            _ if last.contains(&name.as_str()) => {}
+            Some(stat) if !stat.is_directory() => remove_file(&path)?,
+            _ => remove_directory(&path)?,
         }
     }
     for name in last {
@@ -268,7 +273,7 @@ pub fn names(directory: &Utf8Path) -> Result<Vec<String>, DiskError> {
 ///
 /// # Errors
 /// Fails when the directory cannot be read.
-pub fn entries(directory: &std::path::Path) -> Result<Vec<(std::ffi::OsString, bool)>, DiskError> {
+pub fn entries(directory: &Path) -> Result<Vec<(std::ffi::OsString, bool)>, DiskError> {
     let read = || -> std::io::Result<Vec<_>> {
         let entry = |entry: std::io::Result<std::fs::DirEntry>| {
             let entry = entry?;
@@ -278,16 +283,6 @@ pub fn entries(directory: &std::path::Path) -> Result<Vec<(std::ffi::OsString, b
     };
     let path = directory.display();
     read().map_err(|error| DiskError::new(format!("read the directory {path}"), error))
-}
-
-/// Whether anything stands at a path, a dangling link too.
-pub fn exists(path: &Utf8Path) -> bool {
-    stands(path.as_std_path())
-}
-
-/// Whether anything stands at a path that need not be UTF-8, a dangling link too.
-pub fn stands(path: &std::path::Path) -> bool {
-    std::fs::symlink_metadata(path).is_ok()
 }
 
 /// Whether a directory stands at a path, through links.
@@ -308,7 +303,7 @@ pub fn canonical(path: &Utf8Path) -> Result<camino::Utf8PathBuf, DiskError> {
 ///
 /// # Errors
 /// Fails when the disk refuses.
-pub fn put(file: &std::path::Path, bytes: &[u8]) -> std::io::Result<()> {
+pub fn put(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
     if let Some(directory) = file.parent() {
         std::fs::create_dir_all(directory)?;
     }
@@ -318,7 +313,7 @@ pub fn put(file: &std::path::Path, bytes: &[u8]) -> std::io::Result<()> {
 /// Represents a directory in the system's place for such, which is removed with it.
 #[derive(Debug)]
 pub struct Temporary {
-    held: tempfile::TempDir,
+    _held: tempfile::TempDir,
     path: camino::Utf8PathBuf,
 }
 
@@ -331,15 +326,13 @@ impl Temporary {
         let failed = |error| DiskError::new("make a temporary directory", error);
         let held = tempfile::Builder::new().prefix("agentwt-").tempdir();
         let held = held.map_err(failed)?;
-        let path = camino::Utf8Path::from_path(held.path());
-        let odd = || failed(std::io::Error::other("its path is not UTF-8"));
-        let path = path.ok_or_else(odd)?.to_owned();
-        Ok(Self { held, path })
+        let path = camino::Utf8PathBuf::try_from(held.path().to_owned());
+        let path = path.map_err(|error| failed(error.into_io_error()))?;
+        Ok(Self { _held: held, path })
     }
 
     /// Its path.
     pub fn path(&self) -> &Utf8Path {
-        debug_assert!(self.held.path().is_absolute());
         &self.path
     }
 }
@@ -363,7 +356,7 @@ pub fn settled_time(directory: &Utf8Path, after: i64) -> Result<i64, DiskError> 
     for _ in 0..40 {
         let probe = tempfile::tempfile_in(directory).map_err(failed)?;
         let metadata = probe.metadata().map_err(failed)?;
-        reached = super::stat::stat_of(&metadata).ctime;
+        reached = stat_of(&metadata).ctime;
         if reached > after {
             break;
         }
@@ -390,34 +383,27 @@ pub enum Opened {
     Other,
 }
 
-/// Whether a directory stands at a path that need not be UTF-8; a link is none.
-pub fn stands_directory(path: &std::path::Path) -> bool {
-    std::fs::symlink_metadata(path).is_ok_and(|there| there.is_dir())
+/// Whether something stands at a path, also a link to nothing.
+pub fn exists(path: &(impl AsRef<Path> + ?Sized)) -> bool {
+    std::fs::symlink_metadata(path).is_ok()
 }
 
 /// The stat data of what stands at a path, none when nothing is there; a link is not followed.
-pub fn stat(path: &Utf8Path) -> Option<crate::manifest::Stat> {
-    let metadata = std::fs::symlink_metadata(path).ok()?;
-    Some(super::stat::stat_of(&metadata))
+pub fn stat(path: &(impl AsRef<Path> + ?Sized)) -> Option<Stat> {
+    Some(stat_of(&std::fs::symlink_metadata(path).ok()?))
 }
 
 /// When what stands at a path was last written, in seconds since the epoch; none when nothing is
 /// there.
 pub fn modified(path: &Utf8Path) -> Option<i64> {
-    let stat = super::stat::stat_of(&std::fs::symlink_metadata(path).ok()?);
-    Some(stat.mtime.div_euclid(1_000_000_000))
+    Some(stat(path)?.mtime.div_euclid(1_000_000_000))
 }
 
 /// Says how what stands at a path is, without reading it: its kind, size and time; empty when
 /// nothing is there.
-pub fn stamp(path: &std::path::Path) -> String {
-    std::fs::symlink_metadata(path).map_or_else(
-        |_| String::new(),
-        |metadata| {
-            let stat = super::stat::stat_of(&metadata);
-            format!("{:o} {} {}", stat.mode, stat.size, stat.mtime)
-        },
-    )
+pub fn stamp(path: &Path) -> String {
+    let shown = |stat: Stat| format!("{:o} {} {}", stat.mode, stat.size, stat.mtime);
+    stat(path).map_or_else(String::new, shown)
 }
 
 #[cfg(test)]
@@ -467,5 +453,15 @@ mod tests {
             let refused = inside(&directory, || Ok(())).map_err(|error| error.kind());
             assert_eq!(refused, Err(expected), "{directory}");
         }
+    }
+
+    #[test]
+    fn a_pipe_is_refused_at_once() {
+        let directory = tempfile::tempdir().expect("there is room");
+        let pipe = directory.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.expect("it starts").success());
+        let pipe = Utf8Path::from_path(&pipe).expect("it is UTF-8");
+        assert!(read(pipe).is_err());
     }
 }

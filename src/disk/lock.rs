@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::error::DiskError;
+use super::DiskError;
 use super::files::{inside, remove_if_empty};
-use crate::error::{Fault, Interrupted};
+use crate::error::{Error, Fault, Interrupted};
 use crate::exit::ExitCode;
 use crate::log::Log;
 
@@ -34,19 +34,11 @@ const LONGEST: Duration = Duration::from_millis(20);
 pub struct LockFile {
     /// The file.
     pub path: Utf8PathBuf,
-    /// What it is for.
-    pub of: LockOf,
+    /// The worktree that one operation at a time works on; none for the short steps in which git
+    /// writes files that all worktrees share.
+    pub name: Option<String>,
     /// How to wait.
     pub waiting: Waiting,
-}
-
-/// Says what a lock is for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LockOf {
-    /// The worktree of this name: one operation at a time.
-    Name(String),
-    /// The short steps in which git writes files that all worktrees share.
-    Shared,
 }
 
 /// Says how one waits for a lock.
@@ -70,45 +62,24 @@ pub enum Patience {
     Refuse,
 }
 
-/// Says why there is no lock.
+/// Says that another process has the lock, and `--no-wait` was given.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
-#[allow(
-    unused_assignments,
-    reason = "zkat/miette#458: the derive assigns every field"
+#[error("worktree `{name}` is in use by another git-agentwt{}", pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default())]
+#[diagnostic(
+    code(agentwt::lock::busy),
+    help(
+        "leave --no-wait out to wait for it; {}to see the worktree: git agentwt status {name}",
+        pid.map(|pid| format!("to see it: ps -p {pid}; ")).unwrap_or_default()
+    )
 )]
-pub enum LockError {
-    /// The disk refuses.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Disk(#[from] DiskError),
-    /// Another process has the lock, and `--no-wait` was given.
-    #[error("worktree `{name}` is in use by another git-agentwt{}", pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default())]
-    #[diagnostic(
-        code(agentwt::lock::busy),
-        help(
-            "leave --no-wait out to wait for it; {}to see the worktree: git agentwt status {name}",
-            pid.map(|pid| format!("to see it: ps -p {pid}; ")).unwrap_or_default()
-        )
-    )]
-    Held {
-        /// The worktree.
-        name: String,
-        /// The process, if it said.
-        pid: Option<u32>,
-    },
-    /// A signal ended the waiting.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Interrupted(#[from] Interrupted),
+pub struct LockHeld {
+    name: String,
+    pid: Option<u32>,
 }
 
-impl Fault for LockError {
+impl Fault for LockHeld {
     fn exit_code(&self) -> ExitCode {
-        match self {
-            Self::Disk(_) => ExitCode::Disk,
-            Self::Held { .. } => ExitCode::Refused,
-            Self::Interrupted(interrupted) => interrupted.exit_code(),
-        }
+        ExitCode::Refused
     }
 }
 
@@ -125,7 +96,7 @@ impl Lock {
     ///
     /// # Errors
     /// Fails when the disk refuses, a signal comes, or somebody has it and that is not waited for.
-    pub fn wait(file: &LockFile) -> Result<Self, LockError> {
+    pub fn wait(file: &LockFile) -> Result<Self, Error> {
         Self::take(file, true)
     }
 
@@ -133,7 +104,7 @@ impl Lock {
     ///
     /// # Errors
     /// As [`Lock::wait`].
-    pub fn wait_to_undo(file: &LockFile) -> Result<Self, LockError> {
+    pub fn wait_to_undo(file: &LockFile) -> Result<Self, Error> {
         Self::take(file, false)
     }
 
@@ -142,39 +113,31 @@ impl Lock {
     /// # Errors
     /// Fails when the disk refuses.
     pub fn if_free(file: &LockFile) -> Result<Option<Self>, DiskError> {
-        loop {
+        for _ in 0..1_000 {
             match Self::try_file(&file.path) {
                 // its file, or the directory of that, goes with the last lock in it
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
-                other => {
-                    return other.map_err(|e| DiskError::new(format!("lock {}", file.path), e));
-                }
+                other => return other.map_err(|error| file.failed(error)),
             }
         }
+        Err(file.failed(ErrorKind::NotFound))
     }
 
-    fn take(file: &LockFile, stops: bool) -> Result<Self, LockError> {
+    fn take(file: &LockFile, stops: bool) -> Result<Self, Error> {
         let began = Instant::now();
-        let mut pause = SHORTEST;
-        let mut is_told = false;
+        let (mut pause, mut is_told) = (SHORTEST, false);
         loop {
-            // whoever had it may remove the file, or its directory, at any moment until we have it
-            match Self::try_file(&file.path) {
-                Ok(Some(lock)) => return Ok(lock),
-                Ok(None) => file.may_wait()?,
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => {
-                    remove_if_unused(&file.path);
-                    let attempt = format!("lock {}", file.path);
-                    return Err(DiskError::new(attempt, error).into());
-                }
+            if let Some(lock) = Self::if_free(file)? {
+                return Ok(lock);
+            }
+            if let (Some(name), Patience::Refuse) = (&file.name, file.waiting.patience) {
+                let (name, pid) = (name.clone(), file.holder());
+                return Err(LockHeld { name, pid }.into());
             }
             let signal = file.waiting.signal.load(Ordering::SeqCst);
             if signal != 0 && stops {
-                return Err(Interrupted {
-                    signal: u8::try_from(signal).unwrap_or(2),
-                }
-                .into());
+                let signal = u8::try_from(signal).unwrap_or(2);
+                return Err(Interrupted { signal }.into());
             }
             if !is_told && began.elapsed() >= QUIET {
                 file.waiting.log.tell(&file.told());
@@ -213,14 +176,9 @@ impl Lock {
 }
 
 impl LockFile {
-    fn may_wait(&self) -> Result<(), LockError> {
-        match (&self.of, self.waiting.patience) {
-            (LockOf::Name(name), Patience::Refuse) => Err(LockError::Held {
-                name: name.clone(),
-                pid: self.holder(),
-            }),
-            (_, _) => Ok(()),
-        }
+    fn failed(&self, error: impl Into<std::io::Error>) -> DiskError {
+        remove_if_unused(&self.path);
+        DiskError::new(format!("lock {}", self.path), error)
     }
 
     /// Whether somebody has it; nothing is changed to find out.
@@ -239,10 +197,9 @@ impl LockFile {
     }
 
     fn told(&self) -> String {
-        let does = match &self.of {
-            LockOf::Name(name) => format!("works on `{name}`"),
-            LockOf::Shared => "lets git write what all worktrees share".to_owned(),
-        };
+        let shared = || "lets git write what all worktrees share".to_owned();
+        let name = self.name.as_ref();
+        let does = name.map_or_else(shared, |name| format!("works on `{name}`"));
         let pid = self.holder();
         let pid = pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
         format!("waiting for another git agentwt that {does}{pid} …")
@@ -274,7 +231,7 @@ mod tests {
         let path = directory.path().join("agentwt/locks/task-5");
         LockFile {
             path: Utf8PathBuf::from_path_buf(path).expect("it is UTF-8"),
-            of: LockOf::Name("task-5".to_owned()),
+            name: Some("task-5".to_owned()),
             waiting,
         }
     }
@@ -322,10 +279,9 @@ mod tests {
             ..Waiting::default()
         };
         let refused = Lock::wait(&lock_of(&directory, impatient)).map(drop);
-        let Err(LockError::Held { name, pid }) = refused else {
-            panic!("it was taken: {refused:?}");
-        };
-        assert_eq!((name.as_str(), pid), ("task-5", Some(std::process::id())));
+        let refused = refused.expect_err("it was taken");
+        let LockHeld { name, pid } = refused.find().expect("it is held");
+        assert_eq!((name.as_str(), *pid), ("task-5", Some(std::process::id())));
     }
 
     #[test]
@@ -348,13 +304,8 @@ mod tests {
             }
             waiting.signal.store(15, Ordering::SeqCst);
             let ended = waits.join().expect("no panic");
-            assert!(
-                matches!(
-                    ended,
-                    Err(LockError::Interrupted(Interrupted { signal: 15 }))
-                ),
-                "{ended:?}"
-            );
+            let ended = ended.expect_err("it was stopped");
+            assert_eq!(ended.find(), Some(&Interrupted { signal: 15 }));
             drop(held);
             undoes.join().expect("no panic").expect("it comes");
         });

@@ -2,13 +2,13 @@
 //! such locks, with their age.
 #![expect(clippy::disallowed_methods, reason = "the boundary to the disk")]
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use ignore::WalkBuilder;
 
-use super::error::DiskError;
+use super::DiskError;
 
 /// Represents a lock that is held; it goes with this, and the file stays as it was.
 #[derive(Debug)]
@@ -26,8 +26,7 @@ impl LockedFile {
     pub fn take(file: &Utf8Path) -> Result<Self, DiskError> {
         let lock = Utf8PathBuf::from(format!("{file}.lock"));
         let failed = |error| DiskError::new(format!("make {lock}"), error);
-        let open = OpenOptions::new().write(true).create_new(true).open(&lock);
-        let open = open.map_err(failed)?;
+        let open = File::create_new(&lock).map_err(failed)?;
         Ok(Self {
             file: file.to_owned(),
             lock,
@@ -86,14 +85,9 @@ pub fn lock_files(directory: &Utf8Path, deep: bool) -> Vec<(Utf8PathBuf, u64)> {
         let is_lock = entry.file_type()?.is_file() && entry.path().extension()? == "lock";
         let path = Utf8PathBuf::from_path_buf(entry.path().to_owned()).ok();
         let path = path.filter(|_| is_lock)?;
-        let made = entry
-            .metadata()
-            .ok()
-            .and_then(|metadata| metadata.modified().ok());
-        let age = made
-            .and_then(|made| made.elapsed().ok())
-            .unwrap_or_default();
-        Some((path, age.as_secs()))
+        let made = entry.metadata().ok().and_then(|it| it.modified().ok());
+        let age = made.and_then(|made| made.elapsed().ok());
+        Some((path, age.unwrap_or_default().as_secs()))
     };
     let mut found: Vec<_> = walk.filter_map(Result::ok).filter_map(lock).collect();
     found.sort();

@@ -4,14 +4,16 @@
 //! A read-only directory would stop git itself in the middle of a checkout
 //! (`docs/decisions/0005-write-bits.md`).
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use bstr::ByteSlice;
 use camino::Utf8Path;
 use rustix::fs::{AtFlags, FileType, Mode, chmodat, fchmod, fstat, openat, statat};
 use rustix::io::Errno;
 
+use super::DiskError;
 use super::below::{DIRECTORY, Directories};
 use super::entries::standing;
-use super::error::DiskError;
 use super::pool::map_parallel;
 use super::stat::stat_from;
 use crate::manifest::Stat;
@@ -169,7 +171,7 @@ pub fn make_directories_writable(directory: &Utf8Path) -> Result<(), DiskError> 
 /// Holds the permissions that directories are to have in the end, sorted by path, so that each is
 /// after those above it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DirectoryModes(Vec<(RepoPath, u32)>);
+pub struct DirectoryModes(BTreeMap<RepoPath, u32>);
 
 impl DirectoryModes {
     /// Those that these directories have now; what is none is left out.
@@ -180,33 +182,21 @@ impl DirectoryModes {
         root: &Utf8Path,
         paths: impl Iterator<Item = &'p RepoPath>,
     ) -> Result<Self, DiskError> {
-        let mut paths: Vec<&RepoPath> = paths.collect();
-        paths.sort_unstable();
-        paths.dedup();
+        let paths: BTreeSet<&RepoPath> = paths.collect();
         let stands = standing(root, paths.into_iter())?.entries;
         let directories = stands.into_iter().filter(|(_, stat)| stat.is_directory());
         let modes = directories.map(|(path, stat)| (path, stat.permissions()));
-        Ok(Self::new(modes))
-    }
-
-    /// These ones, each once.
-    pub fn new(modes: impl Iterator<Item = (RepoPath, u32)>) -> Self {
-        let mut modes: Vec<_> = modes.collect();
-        modes.sort_unstable();
-        modes.dedup_by(|a, b| a.0 == b.0);
-        Self(modes)
+        Ok(Self(modes.collect()))
     }
 
     /// Gives a directory that has none of these permissions yet.
     pub fn add(&mut self, path: RepoPath, mode: u32) {
-        if let Err(at) = self.0.binary_search_by(|(have, _)| have.cmp(&path)) {
-            self.0.insert(at, (path, mode));
-        }
+        self.0.entry(path).or_insert(mode);
     }
 
     /// Keeps only those that their owner cannot write to.
     pub fn closed(mut self) -> Self {
-        self.0.retain(|(_, mode)| mode & 0o700 != 0o700);
+        self.0.retain(|_, mode| *mode & 0o700 != 0o700);
         self
     }
 
@@ -229,7 +219,7 @@ impl DirectoryModes {
             Ok(directories) => directories,
             Err(error) => return vec![error.to_string()],
         };
-        let mut set_one = |path: &RepoPath, mode: u32| -> Result<(), Errno> {
+        let mut set_one = |path: &RepoPath, mode: &u32| -> Result<(), Errno> {
             let above = directories.of(path)?;
             let name = path.file_name().as_bytes();
             let directory = openat(above, name, DIRECTORY, Mode::empty())?;
@@ -237,26 +227,25 @@ impl DirectoryModes {
             let wanted = if open {
                 now | Mode::RWXU
             } else {
-                Mode::from_raw_mode(mode as _)
+                Mode::from_raw_mode(*mode as _)
             };
             if wanted == now {
                 return Ok(());
             }
             fchmod(&directory, wanted)
         };
-        let mut failed = Vec::new();
-        let count = self.0.len();
-        for at in 0..count {
-            // from one that is closed nothing below it can be reached
-            let (path, mode) = &self.0[if open { at } else { count - 1 - at }];
-            match set_one(path, *mode) {
-                Ok(()) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
-                Err(error) => {
-                    let error = std::io::Error::from(error);
-                    failed.push(format!("cannot set the permissions of {path}: {error}"));
-                }
+        let mut set_one = |(path, mode)| match set_one(path, mode) {
+            Ok(()) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => None,
+            Err(error) => {
+                let error = std::io::Error::from(error);
+                Some(format!("cannot set the permissions of {path}: {error}"))
             }
+        };
+        // from a closed directory nothing below it can be reached
+        if open {
+            self.0.iter().filter_map(&mut set_one).collect()
+        } else {
+            self.0.iter().rev().filter_map(&mut set_one).collect()
         }
-        failed
     }
 }

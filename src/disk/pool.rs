@@ -1,7 +1,7 @@
 //! Shares work between threads: a list ([`map_parallel`]), or work that brings more of it
 //! ([`WorkQueue`]).
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// How many threads share the work: more than eight wait for each other.
@@ -54,112 +54,69 @@ pub fn map_parallel<T: Sync, S, R: Send, E: Send>(
     Ok(done)
 }
 
-/// Represents work that waits for a thread: each thread takes its own pile from the top, and hands
-/// half of it over when another has nothing to do.
+/// Represents work that waits for a thread, and may bring more of it.
 pub struct WorkQueue<T> {
     shared: Mutex<Shared<T>>,
     wake: Condvar,
-    /// How many threads wait; a hint, so that the others need no lock to know.
-    hungry: AtomicUsize,
-    /// Whether nobody wants the rest any more.
-    given_up: AtomicBool,
 }
 
 struct Shared<T> {
     waiting: Vec<T>,
-    idle: usize,
-    threads: usize,
+    busy: usize,
+    asleep: usize,
+    is_over: bool,
 }
 
 impl<T> WorkQueue<T> {
-    /// Starts with some work for so many threads, each of which calls [`WorkQueue::work`], some of them
-    /// perhaps later than others.
-    pub fn new(first: Vec<T>, threads: usize) -> Self {
+    /// Creates a queue with the first pieces of work.
+    pub fn new(first: Vec<T>) -> Self {
         Self {
             shared: Mutex::new(Shared {
                 waiting: first,
-                idle: 0,
-                threads,
+                busy: 0,
+                asleep: 0,
+                is_over: false,
             }),
             wake: Condvar::new(),
-            hungry: AtomicUsize::new(0),
-            given_up: AtomicBool::new(false),
         }
     }
 
-    /// Expects one more thread. There is still one that was expected and did not come.
-    pub fn expect_one_more(&self) {
-        self.lock().threads += 1;
-    }
-
-    /// Lets every thread stop after what it is at, also those that wait for one that never comes.
+    /// Ends the work of all threads after the piece that each is at.
     pub fn give_up(&self) {
-        // under the lock, so that nobody begins to wait between the two
-        let _shared = self.lock();
-        self.given_up.store(true, Ordering::Relaxed);
+        self.lock().is_over = true;
         self.wake.notify_all();
     }
 
-    fn is_given_up(&self) -> bool {
-        self.given_up.load(Ordering::Relaxed)
-    }
-
-    /// Does work until there is none left, here or with any other thread. What a piece of work
-    /// brings is pushed onto the pile. A panic ends it for all of them.
+    /// Works until nothing waits and no thread is busy; several threads call it.
     pub fn work(&self, mut each: impl FnMut(T, &mut Vec<T>)) {
         let _guard = EndOnPanic(self);
         let mut pile = Vec::new();
-        while self.more(&mut pile) {
-            while let Some(next) = pile.pop() {
+        let mut shared = self.lock();
+        while !shared.is_over {
+            if let Some(next) = shared.waiting.pop() {
+                shared.busy += 1;
+                drop(shared);
                 each(next, &mut pile);
-                if self.is_given_up() {
-                    return;
+                shared = self.lock();
+                shared.busy -= 1;
+                shared.waiting.append(&mut pile);
+                if shared.asleep > 0 && shared.waiting.len() > 1 {
+                    self.wake.notify_all();
                 }
-                if pile.len() > 1 && self.hungry.load(Ordering::Relaxed) > 0 {
-                    self.hand_over(&mut pile);
-                }
+            } else if shared.busy == 0 {
+                shared.is_over = true;
+                self.wake.notify_all();
+            } else {
+                shared.asleep += 1;
+                let woken = self.wake.wait(shared);
+                shared = woken.unwrap_or_else(PoisonError::into_inner);
+                shared.asleep -= 1;
             }
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared<T>> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits for work; `false` when there will be none.
-    fn more(&self, pile: &mut Vec<T>) -> bool {
-        let mut shared = self.lock();
-        shared.idle += 1;
-        loop {
-            if self.is_given_up() {
-                return false;
-            }
-            if !shared.waiting.is_empty() {
-                shared.idle -= 1;
-                let half = shared.waiting.len() / 2;
-                pile.extend(shared.waiting.drain(half..));
-                return true;
-            }
-            if shared.idle == shared.threads {
-                self.wake.notify_all();
-                return false;
-            }
-            self.hungry.fetch_add(1, Ordering::Relaxed);
-            shared = self
-                .wake
-                .wait(shared)
-                .unwrap_or_else(PoisonError::into_inner);
-            self.hungry.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Gives away the older half: it lies higher in the tree, so there is more below it.
-    fn hand_over(&self, pile: &mut Vec<T>) {
-        let mut shared = self.lock();
-        if shared.waiting.is_empty() {
-            shared.waiting.extend(pile.drain(..pile.len() / 2));
-            self.wake.notify_all();
-        }
     }
 }
 
@@ -180,13 +137,13 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_a_thread_that_never_comes_or_fails() {
-        let queue = WorkQueue::new(vec![1_u32], 2);
+        let queue = WorkQueue::new(vec![1_u32]);
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| queue.work(|_, _| {}));
             queue.give_up();
             waits.join().expect("it ends");
         });
-        let queue = WorkQueue::new(vec![1_u32], 2);
+        let queue = WorkQueue::new(vec![1_u32]);
         std::thread::scope(|scope| {
             let both = [(); 2].map(|()| {
                 scope.spawn(|| queue.work(|_, _| std::panic::resume_unwind(Box::new("as meant"))))
@@ -212,7 +169,7 @@ mod tests {
 
     #[test]
     fn every_piece_of_work_is_done_once() {
-        let queue = WorkQueue::new(vec![1_u32], 4);
+        let queue = WorkQueue::new(vec![1_u32]);
         let done = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
             for _ in 0..4 {

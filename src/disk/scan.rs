@@ -9,7 +9,7 @@
 //!
 //! It does not say what a difference means: see `compare.rs`.
 
-mod names;
+mod listing;
 mod worker;
 
 use std::collections::{BTreeSet, HashSet};
@@ -21,11 +21,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bstr::BStr;
 use camino::Utf8Path;
-use rustix::fs::{CWD, Mode as Bits, OFlags, openat, stat};
+use rustix::fs::{CWD, Mode as Bits, openat, stat};
 
 use self::worker::{Directory, Worker};
+use super::DiskError;
+use super::below::DIRECTORY;
 use super::drift::Proof;
-use super::error::DiskError;
 use super::file_system::{leaves_no_trace, notes_names};
 use super::pool::{WorkQueue, threads as pool_size};
 use super::stat::device_of;
@@ -218,8 +219,7 @@ impl<'scope, 'a: 'scope> Begun<'scope, 'a> {
     /// # Errors
     /// As [`scan`].
     pub fn begin(threads: &'scope Scope<'scope, '_>, walk: Walk<'a>) -> Result<Self, DiskError> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let root = openat(CWD, walk.root.as_std_path(), flags, Bits::empty())
+        let root = openat(CWD, walk.root.as_std_path(), DIRECTORY, Bits::empty())
             .map_err(|error| DiskError::new(format!("open the worktree {}", walk.root), error))?;
         let items = walk.manifest.items();
         let seen = items.iter().map(|_| AtomicBool::new(false)).collect();
@@ -233,7 +233,7 @@ impl<'scope, 'a: 'scope> Begun<'scope, 'a> {
         first: Vec<Directory>,
         seen: Arc<[AtomicBool]>,
     ) -> Self {
-        let queue = WorkQueue::new(first, 2);
+        let queue = WorkQueue::new(first);
         let mut begun = Self {
             walk,
             common: Arc::new(Common { queue, seen }),
@@ -245,11 +245,7 @@ impl<'scope, 'a: 'scope> Begun<'scope, 'a> {
         };
         let first = spawn();
         // asked while the first is at work already
-        let spawn_one_more = |_| {
-            begun.common.queue.expect_one_more();
-            spawn()
-        };
-        let more: Vec<_> = (2..pool_size()).map(spawn_one_more).collect();
+        let more = (2..pool_size()).map(|_| spawn());
         begun.threads = [first].into_iter().chain(more).collect();
         begun
     }

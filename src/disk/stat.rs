@@ -68,11 +68,6 @@ pub(super) fn is_repository(above: &OwnedFd, name: &[u8]) -> bool {
     reason = "the types of struct stat differ between systems"
 )]
 pub(super) fn stat_from(stat: &rustix::fs::Stat) -> Stat {
-    let time = |seconds: i64, nanoseconds: i64| {
-        seconds
-            .saturating_mul(1_000_000_000)
-            .saturating_add(nanoseconds)
-    };
     Stat {
         size: stat.st_size as u64,
         mtime: time(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
@@ -95,8 +90,6 @@ pub(super) const fn device_of(stat: &rustix::fs::Stat) -> u64 {
 /// Takes the stat data out of the standard library's form.
 pub fn stat_of(metadata: &std::fs::Metadata) -> Stat {
     use std::os::unix::fs::MetadataExt;
-    let time =
-        |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
     Stat {
         size: metadata.size(),
         mtime: time(metadata.mtime(), metadata.mtime_nsec()),
@@ -104,4 +97,10 @@ pub fn stat_of(metadata: &std::fs::Metadata) -> Stat {
         inode: metadata.ino(),
         mode: metadata.mode(),
     }
+}
+
+const fn time(seconds: i64, nanoseconds: i64) -> i64 {
+    seconds
+        .saturating_mul(1_000_000_000)
+        .saturating_add(nanoseconds)
 }

@@ -15,8 +15,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use super::DiskError;
 use super::below::DIRECTORY;
-use super::error::DiskError;
 
 /// Where removed worktrees are kept, among the worktrees: no name of a worktree begins with a dot.
 pub const KEPT: &str = ".trash";

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 
 use super::{Item, Manifest, OnDisk, Stat};
 use crate::entry::{Entry, Mode, ObjectId};
-use crate::packed::{self, Input, put, put_path, put_signed};
+use crate::packed::{Damaged, Input, put, put_path, put_signed};
 use crate::path::Paths;
 
 const HEAD: &[u8] = b"agentwt-manifest 2\n";
@@ -17,23 +17,6 @@ const END: &[u8] = b"end\n";
 const HAS_BASE: u8 = 1;
 const HAS_DISK: u8 = 2;
 const SAME_ENTRY: u8 = 4;
-
-/// Says that a manifest cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ManifestError {
-    /// It was written by another version.
-    #[error("it is not a manifest of this version")]
-    Version,
-    /// It ends early or holds what this program never writes.
-    #[error("it is damaged")]
-    Damaged,
-}
-
-impl From<packed::Damaged> for ManifestError {
-    fn from(_: packed::Damaged) -> Self {
-        Self::Damaged
-    }
-}
 
 impl Stat {
     /// Writes stat data densely.
@@ -50,12 +33,12 @@ impl Stat {
     /// # Errors
     /// Fails when it is damaged.
     #[inline]
-    pub fn take(input: &mut Input<'_>) -> Result<Self, packed::Damaged> {
+    pub fn take(input: &mut Input<'_>) -> Result<Self, Damaged> {
         let size = input.number()?;
         let mtime = input.signed()?;
         let ctime = input.signed()?.wrapping_add(mtime);
         let inode = input.number()?;
-        let mode = u32::try_from(input.number()?).map_err(|_| packed::Damaged)?;
+        let mode = u32::try_from(input.number()?).map_err(|_| Damaged)?;
         Ok(Self {
             size,
             mtime,
@@ -89,8 +72,8 @@ impl Manifest {
     ///
     /// # Errors
     /// Fails on anything that [`Manifest::to_bytes`] would not have written.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ManifestError> {
-        let bytes = bytes.strip_prefix(HEAD).ok_or(ManifestError::Version)?;
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Damaged> {
+        let bytes = bytes.strip_prefix(HEAD).ok_or(Damaged)?;
         let mut input = Reader(Input::new(bytes));
         let settled = input.0.signed()?;
         let count = input.0.size()?;
@@ -98,7 +81,7 @@ impl Manifest {
         if input.0.rest() == END {
             Ok(Self { items, settled })
         } else {
-            Err(ManifestError::Damaged)
+            Err(Damaged)
         }
     }
 }
@@ -132,7 +115,7 @@ struct Reader<'b>(Input<'b>);
 
 impl Reader<'_> {
     /// Reads all paths, then what is known of each.
-    fn items(&mut self, count: usize) -> Result<Vec<Item>, ManifestError> {
+    fn items(&mut self, count: usize) -> Result<Vec<Item>, Damaged> {
         // each has two bytes at least, so that no number makes us take more than is there
         let mut paths = Paths::with_capacity(count.min(self.0.rest().len() / 2));
         for _ in 0..count {
@@ -151,23 +134,21 @@ impl Reader<'_> {
     }
 
     /// Reads a path after the others. Paths come in order, each once.
-    fn path(&mut self, paths: &mut Paths) -> Result<(), ManifestError> {
+    fn path(&mut self, paths: &mut Paths) -> Result<(), Damaged> {
         let shared = self.0.size()?;
         let rest = self.0.bytes()?;
         match paths.push(shared, rest) {
             Ok(Some(Ordering::Greater)) => Ok(()),
-            Ok(Some(Ordering::Less | Ordering::Equal) | None) | Err(_) => {
-                Err(ManifestError::Damaged)
-            }
+            _out_of_order => Err(Damaged),
         }
     }
 
     #[inline]
-    fn entry(&mut self) -> Result<Entry, ManifestError> {
+    fn entry(&mut self) -> Result<Entry, Damaged> {
         let code = self.0.byte()?;
-        let mode = Mode::from_code(code >> 1).ok_or(ManifestError::Damaged)?;
+        let mode = Mode::from_code(code >> 1).ok_or(Damaged)?;
         let raw = self.0.take(if code & 1 == 1 { 32 } else { 20 })?;
-        let id = ObjectId::from_bytes(raw).ok_or(ManifestError::Damaged)?;
+        let id = ObjectId::from_bytes(raw).ok_or(Damaged)?;
         Ok(Entry { mode, id })
     }
 
@@ -175,7 +156,7 @@ impl Reader<'_> {
         &mut self,
         base: &mut Option<Entry>,
         disk: &mut Option<OnDisk>,
-    ) -> Result<(), ManifestError> {
+    ) -> Result<(), Damaged> {
         let flags = self.0.byte()?;
         if flags & HAS_BASE != 0 {
             *base = Some(self.entry()?);
@@ -266,11 +247,11 @@ mod tests {
             put(&mut out, 2);
             put_path(&mut out, None, &RepoPath::parse(one).expect("a path"));
             put(&mut out, shared);
-            packed::put_bytes(&mut out, rest.as_bytes());
+            crate::packed::put_bytes(&mut out, rest.as_bytes());
             out.extend_from_slice(&[0, 0]);
             out.extend_from_slice(END);
             let read = Manifest::from_bytes(&out);
-            assert_eq!(read, Err(ManifestError::Damaged), "{shared} {rest:?}");
+            assert_eq!(read, Err(Damaged), "{shared} {rest:?}");
         }
         let path = |text| Item {
             path: RepoPath::parse(text).expect("a path"),
@@ -286,14 +267,11 @@ mod tests {
         let bytes = sample().to_bytes();
         for cut in HEAD.len()..bytes.len() {
             let read = Manifest::from_bytes(&bytes[..cut]);
-            assert_eq!(read, Err(ManifestError::Damaged), "{cut}");
+            assert_eq!(read, Err(Damaged), "{cut}");
         }
         let longer = [bytes.as_slice(), b"x"].concat();
-        assert_eq!(Manifest::from_bytes(&longer), Err(ManifestError::Damaged));
-        assert_eq!(
-            Manifest::from_bytes(b"agentwt-manifest 1\n"),
-            Err(ManifestError::Version)
-        );
+        assert_eq!(Manifest::from_bytes(&longer), Err(Damaged));
+        assert_eq!(Manifest::from_bytes(b"agentwt-manifest 1\n"), Err(Damaged));
     }
 
     #[test]

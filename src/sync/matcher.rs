@@ -1,5 +1,7 @@
 //! Holds [`Matcher`]: what patterns and `.worktreeinclude` select, and where they can match at all.
 
+use std::collections::BTreeSet;
+
 use bstr::ByteSlice;
 use globset::{Candidate, GlobSet, GlobSetBuilder};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -69,22 +71,15 @@ impl Matcher {
             let text = pattern.text();
             globs.add(build(text.trim_end_matches('/'), case)?);
             globs.add(build(&below(text), case)?);
-            for way in ways_of(text) {
-                let glob = build(&way, case)?;
-                if !way.contains(['*', '?']) {
-                    named.add(glob.clone());
-                }
-                ways.add(glob);
-            }
         }
-        if let Some(include) = include {
-            for way in include.lines().flat_map(ways_of_rule) {
-                let glob = build(&way, case)?;
-                if !way.contains(['*', '?']) {
-                    named.add(glob.clone());
-                }
-                ways.add(glob);
+        let rules_ways = include.unwrap_or_default().lines().flat_map(ways_of_rule);
+        let all = patterns.iter().flat_map(|pattern| ways_of(pattern.text()));
+        for way in all.chain(rules_ways) {
+            let glob = build(&way, case)?;
+            if !way.contains(['*', '?']) {
+                named.add(glob.clone());
             }
+            ways.add(glob);
         }
         Ok(Self {
             patterns: globs.build()?,
@@ -97,18 +92,15 @@ impl Matcher {
 
     /// What selects a path: a directory that is selected selects everything below.
     pub fn selected(&self, path: &RepoPath, is_directory: bool) -> Selected {
-        let mut patterns = self.patterns.matches_candidate(&candidate(path));
-        patterns.retain(|glob| {
+        let globs = self.patterns.matches_candidate(&candidate(path));
+        let counts = |glob: &usize| {
             let is_below = glob % 2 == 1;
             is_below || is_directory || !self.directories_only[glob / 2]
-        });
-        for glob in &mut patterns {
-            *glob /= 2;
-        }
-        patterns.sort_unstable();
-        patterns.dedup();
+        };
+        let patterns = globs.into_iter().filter(counts).map(|glob| glob / 2);
+        let patterns: BTreeSet<usize> = patterns.collect();
         Selected {
-            patterns,
+            patterns: patterns.into_iter().collect(),
             is_included: self.is_included(path, is_directory),
         }
     }

@@ -14,7 +14,7 @@ use crate::claim::{
 };
 use crate::cli::Renew;
 use crate::disk::files::{self, Lock, Temporary};
-use crate::disk::lock::{LockFile, LockOf, Patience, Waiting};
+use crate::disk::lock::{LockFile, Patience, Waiting};
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::git::remote::ClaimRemote;
@@ -391,7 +391,7 @@ impl Claims {
     fn lock(&self) -> LockFile {
         LockFile {
             path: claim_file(&self.repository, &self.name, "lock"),
-            of: LockOf::Name(self.name.to_string()),
+            name: Some(self.name.to_string()),
             waiting: Waiting {
                 patience: Patience::Wait,
                 ..self.repository.waiting.clone()

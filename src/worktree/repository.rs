@@ -3,7 +3,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::files;
-use crate::disk::lock::{LockFile, LockOf, Waiting};
+use crate::disk::lock::{LockFile, Waiting};
 use crate::disk::scan::Walking;
 use crate::error::Error;
 use crate::git::discover::Layout;
@@ -167,18 +167,22 @@ impl Repository {
 
     /// The lock for steps in which git writes shared files.
     pub fn shared_lock(&self) -> LockFile {
-        self.lock("agentwt/lock".into(), LockOf::Shared)
+        self.lock("agentwt/lock".into(), None)
     }
 
     /// The lock of one name.
     pub fn name_lock(&self, name: &WorktreeName) -> LockFile {
         let file = format!("agentwt/locks/{}", name.as_str().to_ascii_lowercase());
-        self.lock(file, LockOf::Name(name.to_string()))
+        self.lock(file, Some(name.to_string()))
     }
 
-    fn lock(&self, file: String, of: LockOf) -> LockFile {
+    fn lock(&self, file: String, name: Option<String>) -> LockFile {
         let (path, waiting) = (self.home().common_dir.join(file), self.waiting.clone());
-        LockFile { path, of, waiting }
+        LockFile {
+            path,
+            name,
+            waiting,
+        }
     }
 
     /// Opens the object database.

@@ -203,7 +203,7 @@ impl Worktree {
             let is_excluded = entry.entry.mode != Mode::Gitlink
                 && classifier.verdict(&entry.path, EntryKind::File).access == Access::Excluded;
             let path = entry.path.to_os_path();
-            is_excluded && path.is_ok_and(|path| files::stands(&root.join(path)))
+            is_excluded && path.is_ok_and(|path| files::exists(&root.join(path)))
         };
         let there = index.iter().filter(&mut stands);
         there.map(|entry| entry.path.clone()).collect()

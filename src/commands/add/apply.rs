@@ -18,7 +18,7 @@ use crate::git::GitError;
 use crate::git::index::read_index;
 use crate::git::worktree::SPARSE_CONFIG;
 use crate::path::RepoPath;
-use crate::placed::Placed;
+use crate::placed::{Placed, PlacedKind};
 use crate::scope::{Case, Scope};
 use crate::sync::plan::WorktreeFiles;
 use crate::sync::{Selection, SyncPlan, SyncRefusal};
@@ -202,7 +202,7 @@ impl Creation<'_> {
         let done = to.place(&placing).map_err(|error| match error.find() {
             Some(CopyError::InTheWay {
                 path,
-                found: "a file",
+                found: PlacedKind::File,
             }) => made_by_hook(std::slice::from_ref(path)),
             _ => error,
         })?;

@@ -9,8 +9,8 @@ use std::os::fd::OwnedFd;
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, RenameFlags, chmodat, linkat, mkdirat, openat, renameat,
-    renameat_with, statat, unlinkat, utimensat,
+    AtFlags, CWD, Mode, RenameFlags, chmodat, linkat, mkdirat, openat, renameat, renameat_with,
+    statat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 
@@ -253,13 +253,7 @@ fn create_directory(above: &OwnedFd, path: &RepoPath, bits: u32) -> Result<bool,
 }
 
 fn in_the_way(path: &RepoPath, found: &Stat) -> Error {
-    let found = match FileType::from_raw_mode(found.mode as _) {
-        FileType::Directory => "a directory",
-        FileType::Symlink => "a symbolic link",
-        FileType::RegularFile => "a file",
-        _other => "something that is not a file",
-    };
-    let path = path.clone();
+    let (path, found) = (path.clone(), PlacedKind::of(found));
     CopyError::InTheWay { path, found }.into()
 }
 

@@ -67,7 +67,7 @@ impl World {
         let all = placed.files().iter().zip(drifts);
         let moved = all.filter(|(_, drift)| !drift.is_same());
         moved
-            .map(|(file, drift)| format!("{}: {}", file.path, drift.state()))
+            .map(|(file, drift)| format!("{}: {}", file.path, drift.words().join(", ")))
             .collect()
     }
 }

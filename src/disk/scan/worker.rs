@@ -7,14 +7,14 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering as Memory};
 
-use rustix::fs::{AtFlags, FileType, Mode as Bits, OFlags, fstat, openat, statat};
+use rustix::fs::{AtFlags, FileType, Mode as Bits, fstat, openat, statat};
 use rustix::io::Errno;
 
-use super::super::listing::Listing;
+use super::super::below::DIRECTORY;
 use super::super::stat::{
     device_of, is_regular, is_repository, mode_of_file, read_entry, stat_from,
 };
-use super::names::{are_in, fill};
+use super::listing::{Listing, are_in, fill};
 use super::{Believe, Found, Scan, Unreadable, Walk};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::manifest::{Item, Stat};
@@ -45,9 +45,8 @@ impl Directory {
     }
 
     fn open(&self) -> Result<OwnedFd, Errno> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let name: &[u8] = self.path.as_ref().map_or(b".", |path| path.file_name());
-        openat(&*self.above, name, flags, Bits::empty())
+        openat(&*self.above, name, DIRECTORY, Bits::empty())
     }
 }
 
@@ -291,7 +290,7 @@ impl<'a> Worker<'a> {
             && is_regular(stat)
             && walk.unread_above.is_some_and(|limit| stat.size > limit);
         let proof = walk.placed.filter(|_| base.is_none());
-        let held = proof.map(|proof| proof.holds(&path, &here.fd, raw, stat));
+        let held = proof.map(|proof| proof.holds(&path, &here.fd, raw));
         let entry = match (held, disk) {
             (Some(Ok(true)), Some(disk)) => Ok(disk.entry),
             (Some(Err(error)), _) => Err(error),

@@ -10,7 +10,7 @@ use super::{
     judge_lock, judge_name, stranger,
 };
 use crate::disk::files;
-use crate::disk::lock::{LockFile, LockOf};
+use crate::disk::lock::LockFile;
 use crate::disk::locked_file::lock_files;
 use crate::disk::trash_bin::{DELETED, KEPT};
 use crate::error::Error;
@@ -171,11 +171,11 @@ pub fn dead_locks(repository: &Repository) -> Result<Vec<LockFile>, Error> {
     let of_claims = of_claims.filter(|name| Utf8Path::new(name).extension() == Some("lock"));
     paths.extend(of_claims.map(|name| claims.join(name)));
     let lock = |path: Utf8PathBuf| LockFile {
-        of: LockOf::Name(path.file_name().unwrap_or_default().to_owned()),
+        name: path.file_name().map(str::to_owned),
         path,
         waiting: repository.waiting.clone(),
     };
-    let there = paths.into_iter().filter(|path| files::exists(path));
+    let there = paths.into_iter().filter(files::exists);
     Ok(there.map(lock).filter(|lock| !lock.is_held()).collect())
 }
 

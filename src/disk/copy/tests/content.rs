@@ -128,7 +128,7 @@ fn progress_counts_all_files_and_bytes() {
         .open(sparse)
         .expect("it is there");
     sparse.set_len(1 << 20).expect("it grows");
-    let progress = crate::disk::progress::Progress::default();
+    let progress = crate::disk::copy::Progress::default();
     let staging = crate::disk::copy::Staging {
         source: &ground.from(),
         directory: &ground.staging(),

@@ -36,7 +36,7 @@ fn nothing_is_written_through_a_link() {
         std::os::unix::fs::symlink(target, ground.to().join("d/e")).expect("a link");
         assert_eq!(
             settling_fails(&ground, &[]),
-            "cannot place d/e: a symbolic link stands there"
+            "cannot place d/e: a link stands there"
         );
         assert_eq!(listing(&ground.root().join("outside")), "");
     }
@@ -57,7 +57,7 @@ fn a_file_or_link_where_something_is_to_be_is_refused() {
     assert_eq!(settling_fails(&ground, &["f"]), text);
     std::fs::remove_dir(ground.to().join("f")).expect("it is removed");
     std::os::unix::fs::symlink("../outside", ground.to().join("f")).expect("a link");
-    let text = "cannot place f: a symbolic link stands there";
+    let text = "cannot place f: a link stands there";
     assert_eq!(settling_fails(&ground, &[]), text);
     assert!(!ground.root().join("outside").exists());
 }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::disk::copy::Progress;
 use crate::disk::copy::{Item, Settled, Source, Staged, Staging, settle, stage};
-use crate::disk::progress::Progress;
 use crate::disk::stat::stat_of;
 use crate::error::{Error, Interrupted};
 use crate::manifest::Stat;

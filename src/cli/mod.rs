@@ -13,7 +13,6 @@
 
 mod add;
 pub mod completions;
-mod hooks;
 mod lifecycle;
 mod look;
 pub mod man;
@@ -28,8 +27,10 @@ pub use self::add::{
     Add, ClaimOptions, ContextOptions, DEFAULT_ATTEMPTS, DEFAULT_RETRY_DELAY, ProgramOptions,
     Renew, ScopeLists, SyncOptions,
 };
-pub use self::hooks::{Completions, Doctor, Hook, Hooks, HooksCommand, HooksInstall, HooksStatus};
-pub use self::lifecycle::{EmptyTrash, Init, Prune, Reapply, Remove, Restore, Sync};
+pub use self::lifecycle::{
+    Completions, Doctor, EmptyTrash, Hook, Hooks, HooksCommand, HooksInstall, HooksStatus, Init,
+    Prune, Reapply, Remove, Restore, Sync,
+};
 pub use self::look::{Changed, Clients, List, Path, Scope, Status, Verify};
 
 /// The end of the long help and of the man page of each command. A line that ends with a colon at the

@@ -1,9 +1,8 @@
 //! Starts `git`: the only place that does.
 //!
 //! [`Git`] says where (a directory, or a git directory and a work tree named outright), which
-//! settings count ([`Mode`]) and what starts the program (a [`Runner`]). The methods that run one
-//! git command each, named as git names it, are in the sibling files; all of them end in the
-//! private `run`.
+//! settings count ([`Mode`]) and what starts the program (a [`Runner`]). [`Git::perform`] runs any
+//! command; what reads the output of a command is a method of a sibling file.
 #![expect(
     clippy::disallowed_methods,
     reason = "the one place that starts git and reads the environment for it"

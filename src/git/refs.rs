@@ -1,6 +1,6 @@
 //! Reads refs and their logs through `gix` (gitrepository-layout(5)), and moves refs with git.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BStr, BString, ByteSlice};
 use gix::refs::{FullName, FullNameRef, Target};
@@ -157,7 +157,7 @@ impl Repo {
         let local = self.local();
         let refs = local.references().map_err(reading("the refs"))?;
         let is_linked = self.git_dir != self.common_dir;
-        let mut all = BTreeMap::new();
+        let mut all = BTreeSet::new();
         for pattern in patterns {
             let plain = pattern.split('*').next().unwrap_or_default();
             let start = plain.rfind('/').map_or("refs/", |end| &plain[..=end]);
@@ -179,25 +179,19 @@ impl Repo {
                 } else {
                     Some(found.inner.target.clone())
                 };
-                all.extend(target.map(|target| (name.to_owned(), target)));
+                let is_symbolic = matches!(target, Some(Target::Symbolic(_)));
+                let id = target.and_then(|target| match target {
+                    Target::Object(id) => Some(commit_id_of(&id)),
+                    Target::Symbolic(next) => self.resolve(&local, next.as_bstr()).ok()?.1,
+                });
+                all.extend(id.map(|id| Ref {
+                    name: name.to_owned(),
+                    id,
+                    is_symbolic,
+                }));
             }
         }
-        let mut listed = Vec::with_capacity(all.len());
-        for (name, target) in all {
-            let (id, is_symbolic) = match target {
-                Target::Object(id) => (Some(commit_id_of(&id)), false),
-                Target::Symbolic(next) => {
-                    let next = self.resolve(&local, next.as_bstr());
-                    (next.ok().and_then(|(_, id)| id), true)
-                }
-            };
-            listed.extend(id.map(|id| Ref {
-                name,
-                id,
-                is_symbolic,
-            }));
-        }
-        Ok(listed)
+        Ok(all.into_iter().collect())
     }
 
     /// The log of a ref as its file has it, the newest entry first; none where it has none.
@@ -318,11 +312,8 @@ impl Git {
     /// # Errors
     /// Fails when the repository cannot be read.
     pub fn upstream(&self, branch: &str) -> Result<Option<String>, GitError> {
-        if self
-            .for_each_ref(&[branch])?
-            .first()
-            .is_none_or(|one| one.name != branch)
-        {
+        let there = self.for_each_ref(&[branch])?;
+        if !there.iter().any(|one| one.name == branch) {
             return Ok(None);
         }
         let repo = self.repo()?;

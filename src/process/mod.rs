@@ -125,16 +125,8 @@ pub fn inside(directory: &Utf8Path) -> Option<Vec<Inside>> {
 
 /// Our own process and those that started it, as far up as the system tells.
 pub fn ancestors() -> Vec<u32> {
-    let mut line = vec![std::process::id()];
-    while let Some(pid) = line.last().copied()
-        && pid > 1
-    {
-        match parent(pid) {
-            Some(parent) if parent > 0 => line.push(parent),
-            Some(_) | None => break,
-        }
-    }
-    line
+    let above = |pid: &u32| parent(*pid).filter(|above| *pid > 1 && *above > 0);
+    std::iter::successors(Some(std::process::id()), above).collect()
 }
 
 /// Counts the processes of this name (`comm`, proc(5)) whose current directory is this one or below;
@@ -218,21 +210,17 @@ impl Process {
 /// such child any more. Who has left it to live on, as a daemon does, is none of them.
 pub fn family(pid: u32) -> Vec<Process> {
     let parents = parents();
-    let parent = |pid: u32| {
-        parents
-            .iter()
-            .find(|(one, _)| *one == pid)
-            .map(|(_, of)| *of)
-    };
-    if parent(pid).is_some_and(|of| of != std::process::id()) {
+    let mut above = parents.iter().filter(|(one, _)| *one == pid);
+    if above.any(|(_, of)| *of != std::process::id()) {
         return Vec::new();
     }
     let mut numbers = vec![pid];
     let mut next = 0;
     while let Some(one) = numbers.get(next).copied() {
-        let children = parents.iter().filter(|(_, of)| *of == one);
-        let children: Vec<u32> = children.map(|(child, _)| *child).collect();
-        numbers.extend(children.into_iter().filter(|child| *child != pid));
+        let children = parents
+            .iter()
+            .filter(|(child, of)| *of == one && *child != pid);
+        numbers.extend(children.map(|(child, _)| *child));
         next += 1;
     }
     numbers.into_iter().filter_map(Process::of).collect()

@@ -1,6 +1,6 @@
 //! Takes, renews, checks and gives back the claim on a name at a git server: [`Claims`].
 //!
-//! [`crate::claim`] decides, `git/claim.rs` asks git; the order is here: what may become ours is
+//! [`crate::claim`] decides, `git/remote.rs` asks git; the order is here: what may become ours is
 //! written down before a push, and whatever a push says, only what the server shows afterwards
 //! counts. Objects go into a directory that is thrown away, so the repository gets neither refs nor
 //! objects of claims.

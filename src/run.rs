@@ -303,8 +303,8 @@ fn trace(verbose: u8) -> Trace {
 
 fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
     use commands::{
-        add, changed, clients, doctor, empty_trash, hook, hooks, init, list, path, prune, reapply,
-        remove, renew, restore, scope, status, sync, verify,
+        add, changed, clients, doctor, hook, hooks, init, list, path, prune, reapply, remove,
+        renew, restore, scope, status, sync, verify,
     };
     Ok(match &cli.command {
         Command::Init(o) => print(cli, o.output.form(), &init::run(session, o)?),
@@ -336,7 +336,7 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         }
         Command::Doctor(o) => print(cli, o.output.form(), &doctor::run(session, o)?),
         Command::Hook(o) => print(cli, (Format::Human, false), &hook::run(session, o)?),
-        Command::EmptyTrash(o) => empty_trash::run(session, o)?.exit,
+        Command::EmptyTrash(o) => remove::empty_trash(session, o)?.exit,
         Command::Clients(o) => print(cli, o.output.form(), &Outcome::done(clients::run())),
         Command::Completions(o) => {
             let text = crate::cli::completions::completions(o.shell);

@@ -16,7 +16,6 @@ use crate::size::Size;
 use crate::sync::SyncPlan;
 use crate::verify::Finding;
 use crate::worktree::saved::Rescue;
-use crate::worktree::trash::Trashed;
 
 /// A path; use it flattened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -285,42 +284,6 @@ impl AccessCounts {
         let write = count(self.write, "file", "files");
         let (read, excluded) = (self.read, self.excluded);
         format!("{write} to edit, {read} to read, {excluded} excluded")
-    }
-}
-
-/// What the trash keeps of a removed worktree.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct TrashField {
-    /// The directory below the root; absent if only commits are kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub directory: Option<String>,
-    /// The time of the removal, as `--from` takes it.
-    pub time: String,
-    /// The ref that keeps commits.
-    #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
-    pub reference: Option<String>,
-    /// The commit of this ref.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub commit: Option<CommitId>,
-}
-
-impl From<&Trashed> for TrashField {
-    fn from(one: &Trashed) -> Self {
-        let (reference, commit) = one.commits.clone().unzip();
-        Self {
-            directory: one.removal.is_some().then(|| one.shown()),
-            time: one.time.clone(),
-            reference,
-            commit,
-        }
-    }
-}
-
-impl TrashField {
-    /// The directory, or the ref.
-    pub fn shown(&self) -> &str {
-        let directory = self.directory.as_deref().or(self.reference.as_deref());
-        directory.unwrap_or_default()
     }
 }
 

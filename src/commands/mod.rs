@@ -4,7 +4,6 @@ pub mod add;
 pub mod changed;
 pub mod clients;
 pub mod doctor;
-pub mod empty_trash;
 pub mod hook;
 pub mod hooks;
 pub mod init;

@@ -31,13 +31,6 @@ pub struct Stands {
     pub in_the_way: BTreeSet<RepoPath>,
 }
 
-/// Says what stands at one path.
-enum Stand {
-    Entry(Stat),
-    Nothing,
-    Above(RepoPath),
-}
-
 /// Looks at every path, with several threads where there are many; it is fast when they are
 /// sorted.
 ///
@@ -56,33 +49,31 @@ pub fn standing<'p>(
     let mut stands = Stands::default();
     for (path, stand) in paths.into_iter().zip(found) {
         match stand {
-            Stand::Entry(found) => drop(stands.entries.insert(path.clone(), found)),
-            Stand::Nothing => {}
-            Stand::Above(above) => drop(stands.in_the_way.insert(above)),
+            Some(Ok(found)) => drop(stands.entries.insert(path.clone(), found)),
+            Some(Err(above)) => drop(stands.in_the_way.insert(above)),
+            None => {}
         }
     }
     Ok(stands)
 }
 
-fn look_at(directories: &mut Directories, path: &RepoPath) -> Result<Stand, Errno> {
+/// What stands at a path, or above it where that is not a directory.
+fn look_at(
+    directories: &mut Directories,
+    path: &RepoPath,
+) -> Result<Option<Result<Stat, RepoPath>>, Errno> {
     let above = match directories.of(path) {
-        Ok(above) => above,
-        Err(Errno::NOENT) => return Ok(Stand::Nothing),
+        Err(Errno::NOENT) => return Ok(None),
         Err(Errno::NOTDIR | Errno::LOOP) => {
-            let above = directories
-                .closed()
-                .and_then(|path| RepoPath::parse(path).ok());
-            return Ok(above.map_or(Stand::Nothing, Stand::Above));
+            let above = directories.closed();
+            return Ok(above.and_then(|above| Some(Err(RepoPath::parse(above).ok()?))));
         }
-        Err(error) => return Err(error),
+        other => other?,
     };
-    match statat(
-        above,
-        path.file_name().as_bytes(),
-        AtFlags::SYMLINK_NOFOLLOW,
-    ) {
-        Ok(stat) => Ok(Stand::Entry(stat_from(&stat))),
-        Err(Errno::NOENT) => Ok(Stand::Nothing),
+    let name = path.file_name().as_bytes();
+    match statat(above, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(Ok(stat_from(&stat)))),
+        Err(Errno::NOENT) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -160,27 +151,22 @@ pub fn put_entry(
     let failed = |error: std::io::Error| DiskError::new(format!("write {path}"), error);
     let above = parent_of(root, path.as_bstr(), true).map_err(|e| failed(e.into()))?;
     let name = path.file_name().as_bytes();
+    // what the umask has taken off, and what a write takes off (setuid)
+    let finish = |opened: OwnedFd| match permissions {
+        Some(bits) => fchmod(opened, Mode::from_raw_mode(bits as _)),
+        None => Ok(()),
+    };
     let create = |bytes: &[u8], usual: u32| -> std::io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode((permissions.unwrap_or(usual) & 0o777) as _);
         let mut file = std::fs::File::from(openat(&above, name, flags, mode)?);
         file.write_all(bytes)?;
-        match permissions {
-            // what the umask has taken off, and what a write takes off (setuid)
-            Some(bits) => Ok(fchmod(&file, Mode::from_raw_mode(bits as _))?),
-            None => Ok(()),
-        }
+        Ok(finish(file.into())?)
     };
     let create_directory = || -> std::io::Result<()> {
         let mode = permissions.map_or(0o777, |bits| bits & 0o777 | 0o700);
         mkdirat(&above, name, Mode::from_raw_mode(mode as _))?;
-        match permissions {
-            Some(bits) => {
-                let directory = openat(&above, name, DIRECTORY, Mode::empty())?;
-                Ok(fchmod(directory, Mode::from_raw_mode(bits as _))?)
-            }
-            None => Ok(()),
-        }
+        Ok(finish(openat(&above, name, DIRECTORY, Mode::empty())?)?)
     };
     match content {
         Content::File(bytes) => create(bytes, 0o666),

@@ -20,13 +20,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How long nothing may happen to a lock file until it counts as dead: any git takes some of them.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Holds what changes when somebody is at work.
-#[derive(PartialEq, Eq)]
-struct Look {
-    inode: u64,
-    size: u64,
-    modified: SystemTime,
-}
+/// What changes when somebody is at work: inode, size, and time of the last change.
+type Look = (u64, u64, SystemTime);
 
 /// Removes the dead ones of these lock files: made after the file `since` was, and without a
 /// change for as long as they are watched. Returns at once where there is none.
@@ -50,16 +45,12 @@ pub fn remove_dead_locks(locks: &[Utf8PathBuf], since: &Utf8Path) {
 fn look(file: &Utf8Path) -> Option<Look> {
     use std::os::unix::fs::MetadataExt;
     let metadata = std::fs::symlink_metadata(file).ok()?;
-    Some(Look {
-        inode: metadata.ino(),
-        size: metadata.len(),
-        modified: metadata.modified().ok()?,
-    })
+    Some((metadata.ino(), metadata.len(), metadata.modified().ok()?))
 }
 
 /// Whether something was changed after a file was made, or at the same time.
 pub fn is_newer(path: &Utf8Path, file: &Utf8Path) -> bool {
-    let modified = |path| look(path).map(|look| look.modified);
+    let modified = |path| look(path).map(|(.., modified)| modified);
     modified(file).is_some_and(|since| modified(path) >= Some(since))
 }
 

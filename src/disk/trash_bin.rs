@@ -114,15 +114,6 @@ impl TrashBin {
         Ok(())
     }
 
-    /// Deletes what is in the bin, and the bin: until then if a time is given, and then not at all
-    /// while another deletes. Returns what cannot be deleted, and why; none where more can be.
-    ///
-    /// # Errors
-    /// Fails when the bin is a link or not a directory, or cannot be opened.
-    pub fn empty(&self, until: Option<Instant>) -> Result<Option<Vec<String>>, DiskError> {
-        self.delete(DELETED, until)
-    }
-
     /// Renames an entry into a directory of ours, which is created; nothing there is fine.
     fn carry(&self, from: &OwnedFd, name: &str, to: &str, id: &str) -> Result<(), DiskError> {
         let failed = |error: Errno| DiskError::new(format!("move {name} into {to}"), error);
@@ -146,9 +137,17 @@ impl TrashBin {
         Err(failed(Errno::BUSY))
     }
 
-    /// Deletes a directory with all that is in it, one caller at a time, under a lock that the
-    /// system takes back when that one dies.
-    fn delete(&self, name: &str, until: Option<Instant>) -> Result<Option<Vec<String>>, DiskError> {
+    /// Deletes a directory with all that is in it, mostly the bin: until then if a time is given, and
+    /// then not at all while another deletes. The lock for that is one that the system takes back.
+    /// Returns what cannot be deleted, and why; none where more can be.
+    ///
+    /// # Errors
+    /// Fails when it is a link or not a directory, or cannot be opened.
+    pub fn delete(
+        &self,
+        name: &str,
+        until: Option<Instant>,
+    ) -> Result<Option<Vec<String>>, DiskError> {
         let failed = |error: Errno| DiskError::new(format!("empty {name}"), error);
         let operation = match until {
             None => FlockOperation::LockExclusive,

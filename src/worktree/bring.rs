@@ -19,23 +19,14 @@ use crate::worktree::{Repository, Worktree};
 /// Where commits and tags are kept that only a clone had, below its name.
 pub const KEPT: &str = "refs/agentwt/kept/";
 
-/// Holds what a clone had that its home did not.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Brought {
-    /// The ref of its branch, and where it is; none when home had that.
-    pub incoming: Option<(String, CommitId)>,
-    /// Refs of everything else.
-    pub kept: Vec<String>,
-}
-
-/// Fetches; nothing for a worktree that is not a clone.
+/// Fetches; nothing for a worktree that is not a clone. Returns what the user should hear of it.
 ///
 /// # Errors
 /// Fails when git does: then nothing may be removed.
-pub fn bring(repository: &Repository, known: &Worktree) -> Result<Brought, Error> {
+pub fn bring(repository: &Repository, known: &Worktree) -> Result<Vec<String>, Error> {
     let own = known.repository(repository);
     if !own.is_clone() {
-        return Ok(Brought::default());
+        return Ok(Vec::new());
     }
     let (home, name) = (own.home(), &known.record.name);
     let kept = |id: &CommitId| format!("{KEPT}{name}/{id}");
@@ -70,17 +61,28 @@ pub fn bring(repository: &Repository, known: &Worktree) -> Result<Brought, Error
         let what = format!("fetch the commits of {}", own.common_dir);
         git.perform(&what, &command, &args)?;
     }
-    let mut brought = Brought::default();
+    let mut notes = Vec::new();
     if let Some(tip) = tip {
         let incoming = format!("refs/agentwt/incoming/{name}");
         point(home, &incoming, &tip, &kept)?;
         let temporary = kept(&tip);
         wanted.retain(|(_, name)| *name != temporary);
         git.delete_ref(&temporary, &tip)?;
-        brought.incoming = Some((incoming, tip));
+        let short = tip.short();
+        notes.push(format!(
+            "the commits of `{name}` are in {incoming} ({short}); to merge them: git merge {incoming}"
+        ));
     }
-    brought.kept = wanted.into_iter().map(|(_, name)| name).collect();
-    Ok(brought)
+    if let [(_, first), others @ ..] = wanted.as_slice() {
+        let more = match others.len() {
+            0 => String::new(),
+            more => format!(" and {more} more beside it"),
+        };
+        notes.push(format!(
+            "what else only the clone had is in {first}{more}; to see it: git log {first}"
+        ));
+    }
+    Ok(notes)
 }
 
 /// Moves the ref of what came in. What it named of an earlier clone of the same name, and the new

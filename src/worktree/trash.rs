@@ -10,6 +10,8 @@
 use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::change::Seen;
 use crate::config::Strategy;
@@ -48,19 +50,26 @@ const AT_ONCE: usize = 500;
 /// some thousand files, too short to be noticed.
 const SOON: Duration = Duration::from_millis(50);
 
-/// Represents a removed worktree, or commits of one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What the trash keeps of a removed worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Trashed {
-    /// Its name.
-    pub name: WorktreeName,
-    /// The time of its removal, as the names in the trash have it.
+    /// The directory below the root; absent if only commits are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+    /// The time of the removal, as `--from` takes it.
     pub time: String,
-    /// What its removal wrote down; none where only commits are kept.
+    /// The ref that keeps commits.
+    #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
+    /// The commit of this ref.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<CommitId>,
+    /// The name of the worktree.
+    #[serde(skip)]
+    pub name: WorktreeName,
+    /// What the removal wrote down; none where only commits are kept.
+    #[serde(skip)]
     pub removal: Option<Removal>,
-    /// Its directory in the trash, if there is one.
-    pub path: Option<Utf8PathBuf>,
-    /// The ref that keeps commits of it, and its commit.
-    pub commits: Option<(String, CommitId)>,
 }
 
 impl Trashed {
@@ -85,24 +94,27 @@ impl Trashed {
     }
 
     /// What the user sees of it: the directory below the root, or the ref.
-    pub fn shown(&self) -> String {
-        match (&self.removal, &self.commits) {
-            (None, Some((name, _))) => name.clone(),
-            (Some(_), _) | (None, None) => format!("{WORKTREES}/{KEPT}/{}", self.id()),
-        }
+    pub fn shown(&self) -> &str {
+        let directory = self.directory.as_deref().or(self.reference.as_deref());
+        directory.unwrap_or_default()
+    }
+
+    /// Its directory, if that is there.
+    pub fn path(&self, repository: &Repository) -> Option<Utf8PathBuf> {
+        let path = repository.root.join(self.directory.as_ref()?);
+        files::exists(&path).then_some(path)
     }
 
     /// Whether a user means this one: by directory, time, ref, or abbreviated commit.
     fn is_named(&self, text: &str) -> bool {
         let ends = |full: &str| full == text || full.ends_with(&format!("/{text}"));
-        let commits = self.commits.as_ref();
         let directory = format!("{KEPT}/{}", self.id());
+        let commit = self.commit.as_ref().map_or("", CommitId::as_str);
         self.time == text
-            || ends(&self.shown())
+            || ends(self.shown())
+            || self.reference.as_deref().is_some_and(ends)
             || text.trim_end_matches('/').ends_with(&directory)
-            || commits.is_some_and(|(name, commit)| {
-                ends(name) || text.len() >= 7 && commit.as_str().starts_with(text)
-            })
+            || text.len() >= 7 && commit.starts_with(text)
     }
 }
 
@@ -115,8 +127,14 @@ pub fn chosen<'t>(
     meant.max_by_key(|one| (one.order(), one.removal.is_some()))
 }
 
-fn id(name: &WorktreeName, time: &str) -> String {
+/// The name of a removed worktree in the trash.
+pub fn id(name: &WorktreeName, time: &str) -> String {
     format!("{name}-{time}")
+}
+
+/// The directory of a removed worktree, below the root.
+pub fn shown(id: &str) -> String {
+    format!("{WORKTREES}/{KEPT}/{id}")
 }
 
 /// The record in the trash.
@@ -130,7 +148,7 @@ fn records(repository: &Repository) -> Utf8PathBuf {
 
 /// The directory in the trash.
 fn place_of(repository: &Repository, id: &str) -> Utf8PathBuf {
-    repository.root.join(WORKTREES).join(KEPT).join(id)
+    repository.root.join(shown(id))
 }
 
 /// What a removal has decided; none where there was none, or it cannot be read.
@@ -152,17 +170,18 @@ pub fn list(repository: &Repository) -> Result<Vec<Trashed>, Error> {
         let Some((name, time)) = parts else {
             continue;
         };
-        let commits = Some((reference.clone(), found.id));
-        let of_entry = |one: &&mut Trashed| one.name.as_str() == name && one.time == time;
-        if let Some(one) = all.iter_mut().find(of_entry) {
-            one.commits = commits;
+        let mut of_entry = all.iter_mut();
+        let of_entry = of_entry.find(|one| one.name.as_str() == name && one.time == time);
+        if let Some(one) = of_entry {
+            (one.reference, one.commit) = (Some(reference), Some(found.id));
         } else if let Ok(name) = WorktreeName::parse(name) {
             all.push(Trashed {
-                name,
+                directory: None,
                 time: time.to_owned(),
+                reference: Some(reference),
+                commit: Some(found.id),
+                name,
                 removal: None,
-                path: None,
-                commits,
             });
         }
     }
@@ -174,13 +193,13 @@ fn entry(repository: &Repository, id: &str) -> Option<Trashed> {
     let removal = read_removal(&record_of(repository, id))?;
     let time = removal.trash.as_ref()?.time.clone();
     let name = id.strip_suffix(&time)?.strip_suffix('-')?;
-    let path = place_of(repository, id);
     Some(Trashed {
-        name: WorktreeName::parse(name).ok()?,
+        directory: Some(shown(id)),
         time,
+        reference: None,
+        commit: None,
+        name: WorktreeName::parse(name).ok()?,
         removal: Some(removal),
-        path: files::exists(&path).then_some(path),
-        commits: None,
     })
 }
 
@@ -365,10 +384,14 @@ pub fn move_record(repository: &Repository, known: &Worktree, time: &str) -> Res
 ///
 /// # Errors
 /// Fails when the disk does.
-pub fn move_record_back(repository: &Repository, one: &Trashed) -> Result<(), DiskError> {
+pub fn move_record_back(
+    repository: &Repository,
+    name: &WorktreeName,
+    stamp: &TrashStamp,
+) -> Result<(), DiskError> {
     files::create_directories(&repository.records_dir())?;
-    let live = repository.record_dir(&one.name);
-    files::rename(&record_of(repository, &one.id()), &live)?;
+    let kept = record_of(repository, &id(name, &stamp.time));
+    files::rename(&kept, &repository.record_dir(name))?;
     files::remove_if_empty(&records(repository));
     Ok(())
 }
@@ -446,7 +469,7 @@ pub fn expire(repository: &Repository, one: &Trashed) -> Result<(), Error> {
     if let Some(admin) = entry_of(repository, &place_of(repository, &id))? {
         delete_entry(repository, &admin)?;
     }
-    if let Some((name, commit)) = &one.commits {
+    if let (Some(name), Some(commit)) = (&one.reference, &one.commit) {
         repository.git.delete_ref(name, commit)?;
     }
     files::remove_directory_in_order(&record, &[REMOVING])?;
@@ -459,13 +482,13 @@ pub fn expire(repository: &Repository, one: &Trashed) -> Result<(), Error> {
 fn trim(repository: &Repository) -> Result<(), Error> {
     for one in list(repository)? {
         let done = record_of(repository, &one.id()).join(TRIMMED);
-        let (Some(path), false) = (&one.path, files::exists(&done)) else {
+        let (Some(path), false) = (one.path(repository), files::exists(&done)) else {
             continue;
         };
         let Ok(Some(mut known)) = load(repository, &one) else {
             continue;
         };
-        known.record.path.clone_from(path);
+        known.record.path.clone_from(&path);
         if known.record.strategy == Strategy::Clone {
             known.record.admin_dir = path.join(".git");
         }
@@ -480,12 +503,12 @@ fn trim(repository: &Repository) -> Result<(), Error> {
         let ignored: Vec<&RepoPath> = ignored.map(|(path, _)| path).collect();
         for some in ignored.chunks(AT_ONCE) {
             let _one_at_a_time = Lock::wait(&repository.name_lock(&one.name))?;
-            for file in some.iter().filter(|_| files::exists(path)) {
-                let _ = entries::remove_entry(path, file);
+            for file in some.iter().filter(|_| files::exists(&path)) {
+                let _ = entries::remove_entry(&path, file);
             }
         }
         let _one_at_a_time = Lock::wait(&repository.name_lock(&one.name))?;
-        if files::exists(path) {
+        if files::exists(&path) {
             files::write_beside(&done, b"", files::Durable::No)?;
         }
     }
@@ -532,7 +555,7 @@ fn empty(
     };
     let place = repository.root.join(WORKTREES).join(DELETED);
     let line = |left| format!("cannot delete {place}/{left}");
-    let left = bin.empty(until)?;
+    let left = bin.delete(DELETED, until)?;
     Ok(left.map(|left| left.into_iter().map(line).collect()))
 }
 
@@ -585,11 +608,9 @@ mod tests {
                 saved: None,
                 trash: None,
             }),
-            path: None,
-            commits: Some((
-                format!("{REFS}task/{time}"),
-                CommitId::parse(&digit.to_string().repeat(40)).expect("40 digits"),
-            )),
+            directory: is_entry.then(|| shown(&id(&name, time))),
+            reference: Some(format!("{REFS}task/{time}")),
+            commit: CommitId::parse(&digit.to_string().repeat(40)).ok(),
             name,
             time: time.to_owned(),
         }

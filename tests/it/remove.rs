@@ -542,8 +542,8 @@ fn a_link_in_place_of_the_worktree_is_refused_and_not_followed() {
     std::os::unix::fs::symlink(&elsewhere, &worktree).expect("a link");
     assert_snapshot!(refused(&repo, &["remove", "task", "--force"]), @"
     --- stderr
-    error: cannot remove worktree `task`: a link to $TMP/elsewhere stands in its place, which is not followed
-    help: put the directory back: rm $TMP/repo/.agentwt/worktrees/task && mv $TMP/elsewhere $TMP/repo/.agentwt/worktrees/task
+    error: cannot remove worktree `task`: it was moved to $TMP/elsewhere
+    help: move it back first: git worktree move $TMP/elsewhere $TMP/repo/.agentwt/worktrees/task, or where $TMP/repo/.agentwt/worktrees/task is a link: rm $TMP/repo/.agentwt/worktrees/task && mv $TMP/elsewhere $TMP/repo/.agentwt/worktrees/task
     --- status 4
     ");
     assert!(elsewhere.join("src/main.rs").exists());

@@ -105,7 +105,7 @@ fn run(session: &Session, arguments: &[&str]) -> Result<(), Error> {
         Command::Hooks(o) => commands::hooks::run(session, &o.command).map(drop),
         Command::Doctor(o) => commands::doctor::run(session, &o).map(drop),
         Command::Hook(o) => commands::hook::run(session, &o).map(drop),
-        Command::EmptyTrash(o) => commands::empty_trash::run(session, &o).map(drop),
+        Command::EmptyTrash(o) => commands::remove::empty_trash(session, &o).map(drop),
         Command::Clients(_) | Command::Completions(_) => Ok(()),
     }
 }

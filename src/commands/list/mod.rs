@@ -47,17 +47,15 @@ fn list_trash(repository: &Repository) -> Result<Vec<ListedTrash>, Error> {
     let all = trash::list(repository)?;
     let moment = trash::expiry(repository)?;
     let kept = jiff::Timestamp::now().as_second().saturating_sub(moment);
-    let nowhere = Utf8PathBuf::new();
-    let paths: Vec<&Utf8Path> = all
-        .iter()
-        .map(|one| one.path.as_deref().unwrap_or(&nowhere))
-        .collect();
+    let paths = all.iter().map(|one| one.path(repository));
+    let paths: Vec<Utf8PathBuf> = paths.map(Option::unwrap_or_default).collect();
+    let paths: Vec<&Utf8Path> = paths.iter().map(Utf8PathBuf::as_path).collect();
     let row = |(one, bytes): (&Trashed, Option<u64>)| {
         let removed = one.removed().filter(|_| moment > 0);
         let at = removed.map(|removed| jiff::Timestamp::from_second(removed.saturating_add(kept)));
         ListedTrash {
             name: one.name.to_string(),
-            kept: one.shown(),
+            kept: one.shown().to_owned(),
             time: one.time.clone(),
             bytes,
             expires: at.and_then(Result::ok).map(|at| at.to_string()),

@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Outcome, Session};
-use crate::answer::shapes::TrashField;
 use crate::answer::{Answer, Row, Text, one_line};
+use crate::cli::{Prune, Remove};
 use crate::disk::DiskError;
 use crate::disk::files::{self, Lock};
 use crate::disk::trash_bin::DELETED;
@@ -21,9 +21,10 @@ use crate::path::escape_for_terminal;
 use crate::worktree::leftover::{self, Leftover, LeftoverKind};
 use crate::worktree::removal::Leaving;
 use crate::worktree::removal::facts::Around;
-use crate::worktree::removal::plan::{BranchFate, RemoveOptions, RemovePlan};
+use crate::worktree::removal::plan::{BranchFate, RemovePlan};
 use crate::worktree::repository::WORKTREES;
-use crate::worktree::{Intent, Record, Repository, Worktree, trash};
+use crate::worktree::trash::{self, Trashed};
+use crate::worktree::{Intent, Record, Repository, Worktree};
 use select::{Idleness, dead_owner, read_commits, read_idle, select, selects};
 
 /// The answer of `prune`.
@@ -58,7 +59,7 @@ pub struct PrunedCandidate {
     pub branch_deleted: Option<bool>,
     /// What is kept of a removed worktree.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub trash: Option<TrashField>,
+    pub trash: Option<Trashed>,
     /// The branch and its fate in words.
     #[serde(skip)]
     pub branch_words: String,
@@ -68,7 +69,7 @@ pub struct PrunedCandidate {
 struct Pruning<'a> {
     session: &'a Session,
     repository: &'a Repository,
-    options: &'a crate::cli::Prune,
+    options: &'a Prune,
     now: i64,
     /// What git has, read anew when something went.
     around: Option<Around>,
@@ -85,7 +86,7 @@ struct Pruning<'a> {
 /// # Errors
 /// Fails when the candidates cannot be found. One that cannot be removed is a line, and gives the
 /// status in the end.
-pub fn run(session: &Session, options: &crate::cli::Prune) -> Result<Outcome<PruneAnswer>, Error> {
+pub fn run(session: &Session, options: &Prune) -> Result<Outcome<PruneAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let mut pruning = Pruning {
         session,
@@ -102,7 +103,7 @@ pub fn run(session: &Session, options: &crate::cli::Prune) -> Result<Outcome<Pru
     for name in leftover::all_names(&repository)? {
         session.check()?;
         if let Err(error) = pruning.name(&name) {
-            pruning.failed(LeftoverKind::Record, name.as_str(), &error);
+            pruning.failed(LeftoverKind::Worktree, name.as_str(), &error);
         }
     }
     session.check()?;
@@ -198,35 +199,29 @@ impl Pruning<'_> {
             if leftover.kind != LeftoverKind::Worktree {
                 self.clear(leftover, found.intent.as_ref());
             } else if let Some(known) = found.known.take() {
-                self.worktree(known, Some(leftover.why));
+                self.worktree(known, Some(leftover.why))?;
             }
         }
         if let (true, true, Some(known)) = (selects(self.options), found.is_there, found.known) {
-            self.worktree(known, None);
+            self.worktree(known, None)?;
         }
         Ok(())
     }
 
     /// Takes a worktree whose lock is ours: for `why`, or because it is selected.
-    fn worktree(&mut self, known: Worktree, why: Option<String>) {
-        let name = known.record.name.to_string();
+    fn worktree(&mut self, known: Worktree, why: Option<String>) -> Result<(), Error> {
         // what is half done when it fails is not as it was
         let around = match self.around.take() {
-            Some(around) => Ok(around),
-            None => Around::read(self.repository),
+            Some(around) => around,
+            None => Around::read(self.repository)?,
         };
-        let line = around.and_then(|around| {
-            let line = self.try_worktree(known, why, &around)?;
-            self.around = Some(around).filter(|_| line.done != "removed");
-            Ok(line)
-        });
-        match line {
-            Ok(line) => self.lines.push(line),
-            Err(error) => self.failed(LeftoverKind::Worktree, &name, &error),
-        }
+        let line = self.judged(known, why, &around)?;
+        self.around = Some(around).filter(|_| line.done != "removed");
+        self.lines.push(line);
+        Ok(())
     }
 
-    fn try_worktree(
+    fn judged(
         &mut self,
         known: Worktree,
         why: Option<String>,
@@ -265,17 +260,17 @@ impl Pruning<'_> {
 
     /// `remove` has the last word.
     fn remove(&mut self, leaving: &Leaving, why: &str) -> Result<PrunedCandidate, Error> {
-        let allowed = RemoveOptions {
+        let allowed = Remove {
             force: self.options.force,
-            ..RemoveOptions::default()
+            ..Remove::default()
         };
         let record = &leaving.known.record;
         let mut line = self.gone(LeftoverKind::Worktree, record.name.as_str(), why);
         let mut plan = match leaving.plan(&allowed) {
             Ok(plan) => plan,
             Err(refusal) => {
-                line.why = format!("{}; {why}", refusal.reason());
-                line.help = Some(refusal.advice());
+                line.why = format!("{}; {why}", refusal.reason);
+                line.help = Some(refusal.help);
                 line.done = "kept";
                 return Ok(line);
             }
@@ -342,12 +337,13 @@ impl PrunedCandidate {
 
     fn with_branch(self, record: &Record, plan: RemovePlan) -> Self {
         let branch = record.branch.to_string();
-        let is_deleted = matches!(plan.branch, BranchFate::Deleted(_) | BranchFate::Private);
+        let words = match plan.branch {
+            BranchFate::Gone => String::new(),
+            _ => plan.fate(&branch),
+        };
+        let is_deleted = matches!(plan.branch, BranchFate::Deleted | BranchFate::Private);
         Self {
-            branch_words: match plan.branch {
-                BranchFate::Gone => String::new(),
-                fate => fate.words(&branch, None),
-            },
+            branch_words: words,
             branch: Some(branch),
             branch_deleted: Some(is_deleted),
             trash: plan.trash,
@@ -403,7 +399,7 @@ impl Answer for PruneAnswer {
     fn rows(&self) -> Vec<Row> {
         let row = |one: &PrunedCandidate| {
             let help = one.help.as_deref().unwrap_or_default();
-            let kept = one.trash.as_ref().map_or("", TrashField::shown);
+            let kept = one.trash.as_ref().map_or("", Trashed::shown);
             let fields = [one.done, one.kind.as_str(), &one.what, &one.why, help, kept];
             Row::record(&fields.map(str::as_bytes))
         };

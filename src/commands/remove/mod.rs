@@ -10,13 +10,15 @@ use serde::Serialize;
 
 use super::{Outcome, Session};
 use crate::answer::{Answer, Text, count};
+use crate::cli::{EmptyTrash, Remove};
 use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::name::{BranchName, WorktreeName};
+use crate::process;
 use crate::size::Size;
 use crate::worktree::removal::Leaving;
 use crate::worktree::removal::facts::Around;
-use crate::worktree::removal::plan::{RemoveOptions, RemovePlan};
+use crate::worktree::removal::plan::RemovePlan;
 use crate::worktree::{Record, Repository, Worktree, trash};
 use undo::UndoField;
 
@@ -52,18 +54,9 @@ pub struct RemovedWorktree {
 ///
 /// # Errors
 /// Fails when one is refused, or git or the disk fails.
-pub fn run(
-    session: &Session,
-    options: &crate::cli::Remove,
-) -> Result<Outcome<RemoveAnswer>, Error> {
+pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let (known, locks) = load(&repository, &options.names)?;
-    let allowed = RemoveOptions {
-        force: options.force,
-        delete_branch: options.delete_branch,
-        keep_branch: options.keep_branch,
-        owner: options.owner.clone(),
-    };
     let may_go =
         |record: &Record| !options.keep_branch && (record.branch_made || options.delete_branch);
     let going = known.iter().map(|known| &known.record);
@@ -74,7 +67,7 @@ pub fn run(
     let mut planned = Vec::new();
     for known in known {
         let leaving = Leaving::read(&repository, known, &around, &going, whole)?;
-        let plan = leaving.plan(&allowed)?;
+        let plan = leaving.plan(options)?;
         planned.push((leaving, plan));
     }
     let (mut worktrees, mut notes, mut has_trash) = (Vec::new(), Vec::new(), false);
@@ -106,6 +99,17 @@ pub fn run(
         notes,
         ..Outcome::done(RemoveAnswer { worktrees })
     })
+}
+
+/// `git agentwt empty-trash`: leaves the terminal, and deletes what `remove` and `prune` leave to the
+/// background. No one listens: the next removal reports what cannot be deleted.
+///
+/// # Errors
+/// Fails when the directory of worktrees cannot be opened.
+pub fn empty_trash(session: &Session, options: &EmptyTrash) -> Result<Outcome<()>, Error> {
+    process::leave_session();
+    trash::empty_now(&session.repository_at(&options.root)?)?;
+    Ok(Outcome::done(()))
 }
 
 /// Loads the named worktrees, each once, and takes their locks: in the order of the names, so
@@ -161,7 +165,7 @@ impl RemovedWorktree {
 
     fn print_removal(&self, removal: &RemovePlan, text: &mut Text) {
         let (name, path) = (text.paint.name(&self.name), &self.path);
-        let branch = removal.branch.words(&self.branch, removal.merged.as_ref());
+        let branch = removal.fate(&self.branch);
         let ignored = ignored_words(removal);
         let verb = if self.dry_run {
             "would remove"

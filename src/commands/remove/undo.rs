@@ -1,22 +1,19 @@
 //! `git agentwt remove --undo`: brings removed worktrees back as they were.
 
-use std::fmt;
-
-use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{RemoveAnswer, RemovedWorktree};
 use crate::answer::Text;
-use crate::answer::shapes::TrashField;
+use crate::cli::Remove;
 use crate::commands::{Outcome, Session};
 use crate::config::Strategy;
 use crate::disk::files::{self, Lock};
-use crate::error::{Error, Fault};
+use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::name::{CommitId, WorktreeName};
 use crate::refusal::Refusal;
-use crate::worktree::removal;
+use crate::worktree::removal::{self, plan::RemoveRefusal};
 use crate::worktree::trash::{self, Trashed, begun, chosen};
 use crate::worktree::{RecordState, Removal, Repository, TrashStamp, Worktree};
 
@@ -28,84 +25,24 @@ pub struct UndoField {
     /// The directory in the trash that was moved back.
     pub undone: String,
     /// The removals of this name that were in the trash, the newest first.
-    pub removals: Vec<TrashField>,
+    pub removals: Vec<Trashed>,
     /// Where HEAD is, in words.
     #[serde(skip)]
     pub place: String,
 }
 
-/// Says why a removed worktree is not brought back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UndoRefusal {
-    exit: ExitCode,
-    code: &'static str,
-    message: String,
-    help: String,
-}
-
-impl UndoRefusal {
-    fn new(code: &'static str, message: String, help: impl Into<String>) -> Self {
-        Self {
-            exit: ExitCode::Refused,
-            code,
-            message,
-            help: help.into(),
-        }
+fn refusal(code: &str, message: String, help: impl Into<String>) -> RemoveRefusal {
+    RemoveRefusal {
+        exit: ExitCode::Refused,
+        code: format!("trash::{code}"),
+        message,
+        reason: String::new(),
+        help: help.into(),
     }
-}
-
-impl fmt::Display for UndoRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for UndoRefusal {}
-
-impl miette::Diagnostic for UndoRefusal {
-    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(format!("agentwt::trash::{}", self.code)))
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(&self.help))
-    }
-}
-
-impl Fault for UndoRefusal {
-    fn exit_code(&self) -> ExitCode {
-        self.exit
-    }
-}
-
-/// Holds what decides.
-#[derive(Clone, Debug)]
-struct UndoFacts {
-    name: WorktreeName,
-    path: Utf8PathBuf,
-    /// Whether a worktree of this name is recorded.
-    recorded: bool,
-    /// Whether something stands at the path.
-    taken: bool,
-    branches: Vec<BranchNow>,
-}
-
-/// Holds where a branch was and is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct BranchNow {
-    /// The full name of its ref.
-    name: String,
-    /// Where it was; none when it had no commit yet.
-    was: Option<CommitId>,
-    /// Where it is; none when there is none.
-    now: Option<CommitId>,
-    /// The worktree that has it checked out.
-    held: Option<Utf8PathBuf>,
 }
 
 /// Holds one that can come back.
 struct Returning {
-    one: Trashed,
     known: Worktree,
     removal: Removal,
     stamp: TrashStamp,
@@ -118,18 +55,15 @@ struct Returning {
 /// # Errors
 /// Fails when one is refused, or git or the disk fails: that one is then not there, those before it
 /// are.
-pub fn run(
-    session: &Session,
-    options: &crate::cli::Remove,
-) -> Result<Outcome<RemoveAnswer>, Error> {
+pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>, Error> {
     let repository = session.repository_to_change()?;
     let count = options.names.len();
     if options.from.is_some() && count > 1 {
         let message = format!("--from names one removal, and there are {count} worktrees");
         let help = "name one: git agentwt remove --undo <name> --from <removal>";
-        return Err(Error::from(UndoRefusal {
+        return Err(Error::from(RemoveRefusal {
             exit: ExitCode::Usage,
-            ..UndoRefusal::new("several_from", message, help)
+            ..refusal("several_from", message, help)
         }));
     }
     let mut worktrees = Vec::new();
@@ -149,29 +83,29 @@ fn undo(
     session: &Session,
     repository: &Repository,
     name: &WorktreeName,
-    options: &crate::cli::Remove,
+    options: &Remove,
 ) -> Result<RemovedWorktree, Error> {
     let all = trash::list(repository)?;
     let returning = match interrupted(repository, name)? {
         Some(returning) => returning,
         None => find(repository, name, options.from.as_deref(), &all)?,
     };
-    let make = plan(&read_facts(repository, &returning)?)?;
+    let make = plan(repository, &returning)?;
     session.check()?;
-    let Returning { one, known, .. } = &returning;
+    let Returning { known, stamp, .. } = &returning;
     if !options.dry_run {
         if !returning.is_interrupted {
             files::remove_if_empty(&known.record.path);
-            trash::move_record_back(repository, one)?;
+            trash::move_record_back(repository, name, stamp)?;
         }
         apply(repository, &returning, &make)?;
     }
     let removals = all.iter().rev().filter(|one| one.name == *name);
     let undo = UndoField {
-        head: returning.stamp.head.clone(),
-        undone: one.shown(),
-        removals: removals.map(TrashField::from).collect(),
-        place: place(&returning.stamp),
+        head: stamp.head.clone(),
+        undone: trash::shown(&trash::id(name, &stamp.time)),
+        removals: removals.cloned().collect(),
+        place: place(stamp),
     };
     let (record, dry_run) = (&known.record, options.dry_run);
     Ok(RemovedWorktree::new(record, dry_run, None, Some(undo)))
@@ -197,7 +131,7 @@ impl UndoField {
             return text.line(one.path.as_str());
         }
         text.tell(format!("would bring back {name} {place}, from {undone}"));
-        for other in self.removals.iter().map(TrashField::shown) {
+        for other in self.removals.iter().map(Trashed::shown) {
             if other != undone {
                 text.tell(format!("  another removal of this name: {other}"));
             }
@@ -210,19 +144,10 @@ fn interrupted(repository: &Repository, name: &WorktreeName) -> Result<Option<Re
     let RecordState::Complete(known) = RecordState::read(repository, name)? else {
         return Ok(None);
     };
-    let removal = begun(&known);
-    let stamp = removal.as_ref().and_then(|removal| removal.trash.clone());
-    let (Some(removal), Some(stamp)) = (removal, stamp) else {
+    let Some(removal) = begun(&known) else {
         return Ok(None);
     };
-    Ok(Some(Returning {
-        one: Trashed {
-            name: name.clone(),
-            time: stamp.time.clone(),
-            removal: Some(removal.clone()),
-            path: None,
-            commits: None,
-        },
+    Ok(removal.trash.clone().map(|stamp| Returning {
         known: *known,
         removal,
         stamp,
@@ -242,11 +167,11 @@ fn find(
         if let (Some(text), Some(_)) = (from, of_name().next()) {
             let message = format!("`{text}` names no removal of worktree `{name}`");
             let help = "to see what can come back: git agentwt list --trash";
-            return Err(UndoRefusal::new("unknown", message, help).into());
+            return Err(refusal("unknown", message, help).into());
         }
         let message = format!("there is no removed worktree `{name}` to bring back");
-        let help = instead(repository, name, all)?;
-        return Err(UndoRefusal::new("nothing", message, help).into());
+        let help = instead(repository, name)?;
+        return Err(refusal("nothing", message, help).into());
     };
     let stamp = one.removal.as_ref().and_then(|one| one.trash.clone());
     let (Some(removal), Some(stamp)) = (one.removal.clone(), stamp) else {
@@ -255,17 +180,16 @@ fn find(
             "to have them on a branch again: git branch agentwt/{name} {}",
             one.shown()
         );
-        return Err(UndoRefusal::new("only_commits", message, help).into());
+        return Err(refusal("only_commits", message, help).into());
     };
     let Some(known) = trash::load(repository, one)? else {
         let message =
             format!("cannot bring `{name}` back: its `add` was killed, so only its files are kept");
-        let path = one.path.clone().unwrap_or_else(|| one.shown().into());
+        let path = repository.root.join(one.shown());
         let help = format!("take what you need from {path}");
-        return Err(UndoRefusal::new("incomplete", message, help).into());
+        return Err(refusal("incomplete", message, help).into());
     };
     Ok(Returning {
-        one: one.clone(),
         known,
         removal,
         stamp,
@@ -273,29 +197,39 @@ fn find(
     })
 }
 
-/// What there is instead of a removed worktree: commits of a removed clone, or others.
-fn instead(repository: &Repository, name: &WorktreeName, all: &[Trashed]) -> Result<String, Error> {
+/// What there is instead of a removed worktree: commits of a removed clone.
+fn instead(repository: &Repository, name: &WorktreeName) -> Result<String, Error> {
     let incoming = format!("refs/agentwt/incoming/{name}");
     let kept = format!("refs/agentwt/kept/{name}/");
     let kept = repository.git.for_each_ref(&[&incoming, &kept])?;
     let kept: Vec<String> = kept.into_iter().map(|one| one.name.to_string()).collect();
-    let mut others: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
-    others.dedup();
-    Ok(if !kept.is_empty() {
+    Ok(if kept.is_empty() {
+        "to see what can come back: git agentwt list --trash".to_owned()
+    } else {
         format!(
             "commits of this name were kept; to have them on a branch: git branch <new> <ref>, of {}",
             kept.join(", ")
         )
-    } else if others.is_empty() {
-        "nothing was removed with `git agentwt remove --force`, or it has expired".to_owned()
-    } else {
-        format!("there are: {}", others.join(", "))
     })
 }
 
-fn read_facts(repository: &Repository, returning: &Returning) -> Result<UndoFacts, Error> {
+/// The branches that are created, by their full names; refuses where something is there by now.
+fn plan(repository: &Repository, returning: &Returning) -> Result<Vec<(String, CommitId)>, Error> {
     let (record, stamp) = (&returning.known.record, &returning.stamp);
-    let path = repository.worktree_path(&record.name);
+    let (name, path) = (&record.name, repository.worktree_path(&record.name));
+    let refused = |code, why: String, help: String| {
+        let what = format!("cannot bring `{name}` back: {why}");
+        Err(refusal(code, what, help).into())
+    };
+    let is_new = !returning.is_interrupted;
+    if is_new && files::exists(&repository.record_dir(name)) {
+        let help = format!("remove that one first: git agentwt remove {name}");
+        return refused("exists", "a worktree of this name is there".into(), help);
+    }
+    if is_new && files::exists(&path) && !(files::is_directory(&path) && files::is_empty(&path)) {
+        let help = format!("move it away: mv {path} <elsewhere>");
+        return refused("path_taken", format!("{path} is there"), help);
+    }
     let mut wanted: Vec<(String, Option<CommitId>)> = Vec::new();
     if record.strategy == Strategy::Worktree {
         let on = stamp.on.clone().filter(|on| on.starts_with("refs/heads/"));
@@ -305,62 +239,28 @@ fn read_facts(repository: &Repository, returning: &Returning) -> Result<UndoFact
             wanted.push((own, stamp.tip.clone()));
         }
     }
-    let worktrees = repository.worktrees()?;
-    let mut branches = Vec::new();
-    for (name, was) in wanted {
-        let held = worktrees.iter().find(|other| {
-            let is_own = other.path == path || Some(&other.path) == returning.one.path.as_ref();
-            other.branch.as_ref() == Some(&name) && !is_own
-        });
-        branches.push(BranchNow {
-            now: repository.git.rev_parse_commit(&name)?,
-            held: held.map(|other| other.path.clone()),
-            name,
-            was,
-        });
-    }
-    let is_new = !returning.is_interrupted;
-    let stands = files::exists(&path) && !(files::is_directory(&path) && files::is_empty(&path));
-    Ok(UndoFacts {
-        name: record.name.clone(),
-        recorded: is_new && files::exists(&repository.record_dir(&record.name)),
-        taken: is_new && stands,
-        path,
-        branches,
-    })
-}
-
-/// Decides: the branches that are created, by their full names.
-fn plan(facts: &UndoFacts) -> Result<Vec<(String, CommitId)>, UndoRefusal> {
-    let (name, path) = (&facts.name, &facts.path);
-    let refused = |code, why: String, help: String| {
-        let message = format!("cannot bring `{name}` back: {why}");
-        Err(UndoRefusal::new(code, message, help))
-    };
-    if facts.recorded {
-        let help = format!("remove that one first: git agentwt remove {name}");
-        return refused("exists", "a worktree of this name is there".into(), help);
-    }
-    if facts.taken {
-        let help = format!("move it away: mv {path} <elsewhere>");
-        return refused("path_taken", format!("{path} is there"), help);
-    }
+    let kept = trash::shown(&trash::id(name, &stamp.time));
+    let own = [path, repository.root.join(kept)];
+    let mut worktrees = repository.worktrees()?;
+    worktrees.retain(|other| !own.contains(&other.path));
     let mut make = Vec::new();
-    for branch in &facts.branches {
-        let short = branch.name.strip_prefix("refs/heads/");
-        let short = short.unwrap_or(&branch.name);
-        if let Some(path) = &branch.held {
+    for (branch, was) in wanted {
+        let short = branch.strip_prefix("refs/heads/").unwrap_or(&branch);
+        let mut others = worktrees.iter();
+        if let Some(other) = others.find(|other| other.branch.as_ref() == Some(&branch)) {
+            let path = &other.path;
             let why = format!("the branch `{short}` is checked out at {path}");
             let help = format!("switch that worktree away from it: git -C {path} switch <branch>");
             return refused("branch_held", why, help);
         }
-        match (&branch.now, &branch.was) {
-            (None, None) => {}
-            (None, Some(was)) => make.push((branch.name.clone(), was.clone())),
-            (Some(now), Some(was)) if now == was => {}
-            (Some(now), was) => {
-                let was = was.as_ref().map_or("no commit", CommitId::short);
-                let now = now.short();
+        match (repository.git.rev_parse_commit(&branch)?, was) {
+            (None, Some(was)) => make.push((branch, was)),
+            (now, was) if now == was => {}
+            (now, was) => {
+                let at = |id: Option<CommitId>| {
+                    id.map_or_else(|| "no commit".to_owned(), |id| id.short().to_owned())
+                };
+                let (now, was) = (at(now), at(was));
                 let why = format!("the branch `{short}` is at {now}, and was at {was}");
                 let help = format!("rename that branch first: git branch -m {short} <new>");
                 return refused("branch_moved", why, help);
@@ -394,55 +294,4 @@ fn apply(
         }
         error.leaving(again.err().iter().map(ToString::to_string).collect())
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn commit(digit: &str) -> CommitId {
-        CommitId::parse(&digit.repeat(40)).expect("40 digits")
-    }
-
-    fn facts() -> UndoFacts {
-        UndoFacts {
-            name: WorktreeName::parse("task").expect("a name"),
-            path: "/r/.agentwt/worktrees/task".into(),
-            recorded: false,
-            taken: false,
-            branches: vec![BranchNow {
-                name: "refs/heads/agentwt/task".into(),
-                was: Some(commit("a")),
-                now: None,
-                held: None,
-            }],
-        }
-    }
-
-    #[test]
-    fn a_branch_is_created_where_it_is_gone_and_used_where_it_is_as_it_was() {
-        let mut facts = facts();
-        let made = plan(&facts).expect("it can be brought back");
-        assert_eq!(made, [("refs/heads/agentwt/task".to_owned(), commit("a"))]);
-        facts.branches[0].now = Some(commit("a"));
-        assert_eq!(plan(&facts).expect("it can be brought back"), []);
-    }
-
-    #[test]
-    fn nothing_that_is_there_is_replaced() {
-        let refused = |change: fn(&mut UndoFacts)| {
-            let mut facts = facts();
-            change(&mut facts);
-            let refusal = plan(&facts).expect_err("it is refused");
-            miette::Diagnostic::code(&refusal)
-                .map(|code| code.to_string())
-                .expect("a code")
-        };
-        assert_eq!(refused(|f| f.recorded = true), "agentwt::trash::exists");
-        assert_eq!(refused(|f| f.taken = true), "agentwt::trash::path_taken");
-        let moved = |f: &mut UndoFacts| f.branches[0].now = Some(commit("b"));
-        assert_eq!(refused(moved), "agentwt::trash::branch_moved");
-        let held = |f: &mut UndoFacts| f.branches[0].held = Some("/elsewhere".into());
-        assert_eq!(refused(held), "agentwt::trash::branch_held");
-    }
 }

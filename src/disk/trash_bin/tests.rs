@@ -63,11 +63,11 @@ fn a_worktree_is_moved_and_then_deleted_with_the_bin() {
     world.bin().put("task").expect("it moves");
     assert!(!world.worktrees().join("task").exists());
     assert!(world.worktrees().join(DELETED).exists());
-    let left = world.bin().empty(None).expect("it is emptied");
+    let left = world.bin().delete(DELETED, None).expect("it is emptied");
     assert_eq!(left, GONE);
     assert_eq!(world.all(), format!(".agentwt .agentwt/worktrees {OUT}"));
     world.bin().put("task").expect("nothing");
-    assert_eq!(world.bin().empty(None).expect("nothing"), GONE);
+    assert_eq!(world.bin().delete(DELETED, None).expect("nothing"), GONE);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn links_are_unlinked_and_never_followed() {
     symlink(world.root.join("out"), task.join("link")).expect("a link");
     symlink("../../../../out", task.join("src/near")).expect("a link");
     world.bin().put("task").expect("it moves");
-    world.bin().empty(None).expect("it is emptied");
+    world.bin().delete(DELETED, None).expect("it is emptied");
     symlink(world.root.join("out"), world.worktrees().join("other")).expect("a link");
     world.bin().put("other").expect("unlinked");
     assert_eq!(world.all(), format!(".agentwt .agentwt/worktrees {OUT}"));
@@ -90,7 +90,7 @@ fn a_bin_or_a_parent_that_is_a_link_is_refused() {
     let refused = |error: DiskError| error.to_string();
     let said = refused(world.bin().put("task").expect_err("it is a link"));
     assert!(said.contains("it is a link or not a directory"), "{said}");
-    world.bin().empty(None).expect_err("it is a link");
+    world.bin().delete(DELETED, None).expect_err("it is a link");
     let elsewhere = world.root.join("elsewhere");
     std::fs::rename(world.root.join(".agentwt"), &elsewhere).expect("it moves");
     symlink(&elsewhere, world.root.join(".agentwt")).expect("a link");
@@ -109,7 +109,7 @@ fn closed_directories_are_opened() {
         std::fs::set_permissions(task.join(path), mode).expect("a directory");
     }
     world.bin().put("task").expect("it moves");
-    let left = world.bin().empty(None).expect("it is emptied");
+    let left = world.bin().delete(DELETED, None).expect("it is emptied");
     assert_eq!(left, GONE);
 }
 
@@ -124,7 +124,7 @@ fn a_tree_of_any_depth_is_deleted() {
         at = openat(&at, "deeper", DIRECTORY, Mode::empty()).expect("it opens");
     }
     bin.put("task").expect("it moves");
-    let left = bin.empty(None).expect("it is emptied");
+    let left = bin.delete(DELETED, None).expect("it is emptied");
     assert_eq!(left, GONE);
 }
 
@@ -133,7 +133,7 @@ fn whoever_has_no_time_leaves_the_rest() {
     let world = World::new();
     world.bin().put("task").expect("it moves");
     let before = world.all();
-    let left = world.bin().empty(Some(Instant::now()));
+    let left = world.bin().delete(DELETED, Some(Instant::now()));
     assert_eq!(left.expect("it is looked at"), None);
     assert_eq!(world.all(), before);
 }
@@ -149,10 +149,10 @@ fn one_empties_at_a_time() {
         .expect("it is there");
     flock(&held, FlockOperation::LockExclusive).expect("a lock");
     let soon = Some(Instant::now() + Duration::from_secs(60));
-    let left = world.bin().empty(soon).expect("it is looked at");
+    let left = world.bin().delete(DELETED, soon).expect("it is looked at");
     assert_eq!(left, None);
     drop(held);
-    let left = world.bin().empty(soon).expect("it is emptied");
+    let left = world.bin().delete(DELETED, soon).expect("it is emptied");
     assert_eq!(left, GONE);
 }
 

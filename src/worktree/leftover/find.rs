@@ -116,13 +116,8 @@ pub fn of_name(
         let entry = entry_of(repository, &path)?.is_some();
         let (name, stands) = (name.as_str(), standing(&path, entry));
         let unrecorded = judge_name(name, stands, entry, damage.as_deref());
-        found.all.extend(unrecorded.map(|one| {
-            let at = match one.kind {
-                LeftoverKind::Record => &dir,
-                _ => &path,
-            };
-            one.at(at)
-        }));
+        let at = if damage.is_some() { &dir } else { &path };
+        found.all.extend(unrecorded.map(|one| one.at(at)));
         let claim = claims(repository).join(format!("{name}.toml"));
         let written = files::modified(&claim).filter(|_| damage.is_none());
         let line = written.map(|at| judge_claim(name, age(now, at)).at(claim));
@@ -141,16 +136,11 @@ pub fn of_name(
 
 fn standing(path: &Utf8Path, entry: bool) -> Standing {
     let is_reached = files::canonical(path).is_ok_and(|real| real == *path);
-    if !files::exists(path) {
-        Standing::Nothing
-    } else if !is_reached || !files::is_directory(path) {
-        Standing::Other
-    } else if files::is_empty(path) {
-        Standing::Empty
-    } else if entry {
-        Standing::Worktree
-    } else {
-        Standing::Other
+    match is_reached && files::is_directory(path) {
+        true if files::is_empty(path) => Standing::Empty,
+        true if entry => Standing::Worktree,
+        false if !files::exists(path) => Standing::Nothing,
+        true | false => Standing::Other,
     }
 }
 

@@ -10,7 +10,7 @@ use super::plan::{RemoveFacts, WorkKind};
 use crate::change::Seen;
 use crate::disk::DiskError;
 use crate::disk::file_system::mounted_below;
-use crate::disk::files::{self, Opened};
+use crate::disk::files;
 use crate::disk::trash_bin::TrashBin;
 use crate::entry::Mode;
 use crate::error::Error;
@@ -109,7 +109,6 @@ pub fn read(
         barred: TrashBin::open(&repository.root)
             .err()
             .map(|error| error.to_string()),
-        link: link(&record.path),
         moved_to: moved_to(known),
         locked: entry.is_some_and(|entry| entry.locked) && !is_locked_by_us(&record.admin_dir),
         linked: linked(repository),
@@ -249,13 +248,6 @@ fn linked(repository: &Repository) -> Vec<String> {
     ids.filter(|_| repository.is_clone()).map(path).collect()
 }
 
-/// The directory behind a link that stands in the place of a worktree.
-fn link(path: &Utf8Path) -> Option<Utf8PathBuf> {
-    let is_link = matches!(files::open_entry(path.as_std_path()), Ok(Opened::Link(_)));
-    let target = files::canonical(path).ok();
-    target.filter(|target| is_link && files::is_directory(target))
-}
-
 /// Processes that work inside. Where the command was started inside, whoever started it is no
 /// news.
 fn running(
@@ -303,12 +295,14 @@ fn with_subjects(
     Ok(commits.into_iter().enumerate().map(with).collect())
 }
 
-/// Where git has the worktree, if that is another place (`git worktree move`).
+/// Where the worktree is, if that is another place (`git worktree move`, a link).
 fn moved_to(known: &Worktree) -> Option<Utf8PathBuf> {
-    let record = &known.record;
-    let named = worktree_of(&record.admin_dir)?;
-    let elsewhere = files::canonical(&named).ok()?;
-    (elsewhere != record.path && files::exists(&named.join(".git"))).then_some(elsewhere)
+    let path = &known.record.path;
+    let named = worktree_of(&known.record.admin_dir);
+    let named = named.filter(|named| files::exists(&named.join(".git")));
+    let places = [Some(path.clone()), named].into_iter().flatten();
+    let mut places = places.filter_map(|place| files::canonical(&place).ok());
+    places.find(|place| place != path && files::is_directory(place))
 }
 
 /// Whether a repository of a submodule below `modules/` has something of its own, other than what a

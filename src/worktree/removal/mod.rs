@@ -8,7 +8,8 @@ pub mod facts;
 pub mod merged;
 pub mod plan;
 
-use crate::answer::shapes::{TrashField, paths};
+use crate::answer::shapes::paths;
+use crate::cli::Remove;
 use crate::config::Strategy;
 use crate::disk::files;
 use crate::disk::trash_bin::TrashBin;
@@ -17,7 +18,7 @@ use crate::name::{BranchName, CommitId};
 use crate::path::RepoPath;
 use crate::truth::heads::Heads;
 use crate::truth::{Effort, Survey, collect};
-use crate::worktree::bring::{Brought, bring};
+use crate::worktree::bring::bring;
 use crate::worktree::claims;
 use crate::worktree::leftover::delete_entry;
 use crate::worktree::trash::{self, REMOVING, Trashed, begun};
@@ -25,7 +26,7 @@ use crate::worktree::unfinished::end_locks;
 use crate::worktree::{Environment, Record, Removal, Repository, TrashStamp, Worktree};
 use crate::worktree::{from_text, to_text, unknown};
 use facts::Around;
-use plan::{BranchFate, IgnoredPlace, RemoveFacts, RemoveOptions, RemovePlan, RemoveRefusal};
+use plan::{BranchFate, IgnoredPlace, RemoveFacts, RemovePlan, RemoveRefusal};
 
 /// Holds a worktree that may be removed, and what was read of it.
 pub struct Leaving {
@@ -85,11 +86,14 @@ impl Leaving {
     ///
     /// # Errors
     /// Refuses what `remove` refuses.
-    pub fn plan(&self, allowed: &RemoveOptions) -> Result<RemovePlan, RemoveRefusal> {
+    pub fn plan(&self, allowed: &Remove) -> Result<RemovePlan, RemoveRefusal> {
         if let Some(rest) = &self.rest {
-            let branch_at = rest.branch_at.clone();
             return Ok(RemovePlan {
-                branch: branch_at.map_or(BranchFate::Stays, BranchFate::Deleted),
+                branch: match &rest.branch_at {
+                    Some(_) => BranchFate::Deleted,
+                    None => BranchFate::Stays,
+                },
+                tip: rest.branch_at.clone(),
                 is_kept: rest.trash.is_some(),
                 ..RemovePlan::default()
             });
@@ -133,8 +137,7 @@ impl Leaving {
             }
             None => {
                 // what only a clone has comes to us first
-                let brought = bring(repository, &self.known)?;
-                plan.notes.extend(notes_of(&self.known, &brought));
+                plan.notes.extend(bring(repository, &self.known)?);
                 let removal;
                 (removal, commits) = self.begin(plan, repository, now)?;
                 removal
@@ -150,16 +153,17 @@ impl Leaving {
         if removal.branch_at.is_some() {
             plan.branch = branch;
         }
-        let stamp = removal.trash.as_ref().map(|stamp| stamp.time.clone());
-        let time = stamp.or_else(|| Some(commits.as_ref()?.0.rsplit('/').next()?.to_owned()));
-        plan.trash = time.map(|time| {
-            TrashField::from(&Trashed {
-                name: record.name.clone(),
-                time,
-                removal: removal.trash.is_some().then_some(removal),
-                path: None,
-                commits,
-            })
+        let kept = removal.trash.map(|stamp| stamp.time);
+        let (reference, commit) = commits.unzip();
+        let time = reference.as_ref().and_then(|name| name.rsplit('/').next());
+        let time = kept.clone().or_else(|| time.map(ToOwned::to_owned));
+        plan.trash = time.map(|time| Trashed {
+            directory: kept.map(|time| trash::shown(&trash::id(&record.name, &time))),
+            time,
+            reference,
+            commit,
+            name: record.name.clone(),
+            removal: None,
         });
         Ok(())
     }
@@ -175,14 +179,10 @@ impl Leaving {
         let time = trash::free_time(repository, &record.name, now)?;
         let commits = trash::keep_commits(repository, &record.name, &time, &plan.keep)?;
         let heads = &self.heads;
-        let branch_at = match &plan.branch {
-            BranchFate::Deleted(tip) => Some(tip.clone()),
-            BranchFate::Stays | BranchFate::Gone | BranchFate::Private => None,
-        };
         let removal = Removal {
             began: now.to_owned(),
             created: record.created.clone(),
-            branch_at,
+            branch_at: plan.tip.clone(),
             saved: commits.as_ref().map(|(name, _)| name.clone()),
             trash: plan.is_kept.then(|| TrashStamp {
                 time,
@@ -255,7 +255,7 @@ fn delete_branch(
         }
     });
     let Err(error) = deleted else {
-        return Ok(BranchFate::Deleted(tip.clone()));
+        return Ok(BranchFate::Deleted);
     };
     match repository.git.rev_parse_commit(&name)? {
         None => Ok(BranchFate::Gone),
@@ -263,28 +263,6 @@ fn delete_branch(
         Some(now) if now != *tip => Ok(BranchFate::Stays),
         Some(_) => Err(error.into()),
     }
-}
-
-/// What the user should hear of the commits that a clone had for itself.
-fn notes_of(known: &Worktree, brought: &Brought) -> Vec<String> {
-    let mut notes = Vec::new();
-    if let Some((incoming, tip)) = &brought.incoming {
-        notes.push(format!(
-            "the commits of `{}` are in {incoming} ({}); to merge them: git merge {incoming}",
-            known.record.name,
-            tip.short()
-        ));
-    }
-    if let [first, others @ ..] = brought.kept.as_slice() {
-        let more = match others.len() {
-            0 => String::new(),
-            more => format!(" and {more} more beside it"),
-        };
-        notes.push(format!(
-            "what else only the clone had is in {first}{more}; to see it: git log {first}"
-        ));
-    }
-    notes
 }
 
 /// Looking takes no lock, so that a long look holds up nobody. What it found, or could not find, in

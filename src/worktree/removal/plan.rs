@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::answer::count;
-use crate::answer::shapes::{PathField, TrashField};
+use crate::answer::shapes::PathField;
+use crate::cli::Remove;
 use crate::config::Strategy;
 use crate::error::Fault;
 use crate::exit::ExitCode;
@@ -16,6 +17,7 @@ use crate::path::{RepoPath, escape_for_terminal};
 use crate::placed::Origin;
 use crate::process::Inside;
 use crate::worktree::repository::WORKTREES;
+use crate::worktree::trash::Trashed;
 use crate::worktree::{Alive, MadeBy, Record};
 
 /// Holds what `remove` looks at beside the record; by default nothing speaks against a removal.
@@ -27,9 +29,7 @@ pub struct RemoveFacts {
     pub root: Utf8PathBuf,
     /// Why nothing can be removed there: a directory on the way is a link.
     pub barred: Option<String>,
-    /// Which directory a link in its place leads to.
-    pub link: Option<Utf8PathBuf>,
-    /// Where git has the worktree by now, if somebody moved it.
+    /// Where the worktree is by now: moved, or behind a link that stands in its place.
     pub moved_to: Option<Utf8PathBuf>,
     /// Whether git has the worktree locked.
     pub locked: bool,
@@ -110,24 +110,11 @@ impl fmt::Display for Merged {
     }
 }
 
-/// Holds what the user allowed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RemoveOptions {
-    /// `--force`: once, save what would be lost, then remove; twice, although it is in use.
-    pub force: u8,
-    /// `-D`: delete the branch even when it is not merged.
-    pub delete_branch: bool,
-    /// `--keep-branch`.
-    pub keep_branch: bool,
-    /// `--owner`: who asks.
-    pub owner: Option<String>,
-}
-
 /// A removal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RemovePlan {
     /// `deleted`, `stays`, `gone` (before), or `private` (to a clone).
-    #[serde(rename = "branch_fate", serialize_with = "write_fate")]
+    #[serde(rename = "branch_fate")]
     #[schemars(with = "String")]
     pub branch: BranchFate,
     /// How the branch was merged, if only its content was.
@@ -137,7 +124,7 @@ pub struct RemovePlan {
     pub saved: Option<Vec<PathField>>,
     /// What is kept; absent if everything was deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub trash: Option<TrashField>,
+    pub trash: Option<Trashed>,
     /// The number of ignored files, which are deleted; null if they were not counted.
     pub ignored: Option<usize>,
     /// The directories with ignored files, the largest first.
@@ -145,6 +132,9 @@ pub struct RemovePlan {
     /// Whether the worktree is kept in the trash.
     #[serde(skip)]
     pub is_kept: bool,
+    /// Where a branch is that is deleted.
+    #[serde(skip)]
+    pub tip: Option<CommitId>,
     /// Commits that a ref must keep: they are on no branch when this is done.
     #[serde(skip)]
     pub keep: Vec<CommitId>,
@@ -162,45 +152,33 @@ pub struct IgnoredPlace {
     pub bytes: u64,
 }
 
-fn write_fate<S: Serializer>(fate: &BranchFate, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(fate.as_str())
-}
-
 /// Says what becomes of the branch.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum BranchFate {
     /// It stays.
     #[default]
     Stays,
-    /// It is deleted, if it is still at this commit.
-    Deleted(CommitId),
+    /// It is deleted, if it is still where it was.
+    Deleted,
     /// There is none.
     Gone,
     /// It is the clone's own, and goes with it: what is new on it is fetched before.
     Private,
 }
 
-impl BranchFate {
-    /// The fate as a word.
-    pub const fn as_str(&self) -> &'static str {
-        match self {
-            Self::Stays => "stays",
-            Self::Deleted(_) => "deleted",
-            Self::Gone => "gone",
-            Self::Private => "private",
-        }
-    }
-
-    /// The fate of a branch for people.
-    pub fn words(&self, branch: &str, merged: Option<&Merged>) -> String {
-        match self {
-            Self::Stays => format!("branch {branch} stays"),
-            Self::Deleted(tip) => {
-                let merged = merged.map(|how| format!(", {how}")).unwrap_or_default();
-                format!("branch {branch} (was {}{merged})", tip.short())
+impl RemovePlan {
+    /// The fate of the branch for people.
+    pub fn fate(&self, branch: &str) -> String {
+        match self.branch {
+            BranchFate::Stays => format!("branch {branch} stays"),
+            BranchFate::Deleted => {
+                let was = self.tip.as_ref().map_or("", CommitId::short);
+                let merged = self.merged.as_ref().map(|how| format!(", {how}"));
+                format!("branch {branch} (was {was}{})", merged.unwrap_or_default())
             }
-            Self::Private => format!("branch {branch} went with its clone"),
-            Self::Gone => "its branch was gone".to_owned(),
+            BranchFate::Private => format!("branch {branch} went with its clone"),
+            BranchFate::Gone => "its branch was gone".to_owned(),
         }
     }
 }
@@ -213,31 +191,43 @@ impl BranchFate {
 pub fn plan(
     record: &Record,
     facts: &RemoveFacts,
-    options: &RemoveOptions,
+    options: &Remove,
 ) -> Result<RemovePlan, RemoveRefusal> {
     // asked for, in use, or the user's own
     let stays = options.keep_branch || facts.held || !(record.branch_made || options.delete_branch);
     let mut reasons = reasons(record, facts, options, stays);
     reasons.retain(|reason| reason.force.is_none_or(|force| force > options.force));
-    if !reasons.is_empty() {
-        let name = record.name.to_string();
-        return Err(RemoveRefusal { name, reasons });
+    if let Some(first) = reasons.first() {
+        let join = |part: fn(&Reason) -> &str, by: &str| {
+            let all: Vec<&str> = reasons.iter().map(part).collect();
+            all.join(by)
+        };
+        let items = reasons.iter().flat_map(|one| &one.items);
+        let items: String = items.map(|item| format!("\n  {item}")).collect();
+        let (name, reason) = (&record.name, join(|one| &one.phrase, ", "));
+        return Err(RemoveRefusal {
+            exit: ExitCode::Refused,
+            code: format!("remove::{}", first.code),
+            message: format!("cannot remove worktree `{name}`: {reason}{items}"),
+            reason,
+            help: join(|one| &one.advice, "; "),
+        });
     }
     let is_merged = facts.unmerged.is_empty();
     let mut keep = facts.detached.clone();
-    let branch = match &facts.branch_tip {
-        _ if record.strategy == Strategy::Clone => BranchFate::Private,
-        None => BranchFate::Gone,
-        Some(tip) if !stays && (is_merged || options.delete_branch) => {
-            if !is_merged || facts.merged.is_some() {
-                keep.push(tip.clone());
-            }
-            BranchFate::Deleted(tip.clone())
-        }
-        Some(_) => BranchFate::Stays,
+    let may_go = !stays && (is_merged || options.delete_branch);
+    let tip = facts.branch_tip.clone();
+    let (branch, tip) = match tip {
+        _ if record.strategy == Strategy::Clone => (BranchFate::Private, None),
+        None => (BranchFate::Gone, None),
+        Some(_) if may_go => (BranchFate::Deleted, tip),
+        Some(_) => (BranchFate::Stays, None),
     };
+    // no branch has it then
+    keep.extend(tip.clone().filter(|_| !is_merged || facts.merged.is_some()));
     Ok(RemovePlan {
         branch,
+        tip,
         merged: facts.merged.clone(),
         is_kept: facts.is_left && (options.force > 0 || facts.modules),
         keep,
@@ -246,7 +236,7 @@ pub fn plan(
     })
 }
 
-fn notes(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Vec<String> {
+fn notes(record: &Record, facts: &RemoveFacts, options: &Remove) -> Vec<String> {
     let mut notes = Vec::new();
     if let (Some(owner), Alive::Unknown) = (&record.owner, facts.owner)
         && options.owner.as_ref() != Some(&owner.id)
@@ -277,18 +267,40 @@ fn notes(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Vec<S
     named.collect()
 }
 
-/// Says why a worktree is not removed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Says why a worktree is not removed, or not brought back.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub struct RemoveRefusal {
-    /// Its name.
-    pub name: String,
-    /// Everything that speaks against it; never empty.
-    pub reasons: Vec<Reason>,
+    /// The status with which the program ends.
+    pub exit: ExitCode,
+    /// The second half of the code: `remove::locked`.
+    pub code: String,
+    /// What was attempted, all reasons, and below what they list, a line each.
+    pub message: String,
+    /// All reasons in one line.
+    pub reason: String,
+    /// The next commands, one for each reason.
+    pub help: String,
+}
+
+impl miette::Diagnostic for RemoveRefusal {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(format!("agentwt::{}", self.code)))
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(&self.help))
+    }
+}
+
+impl Fault for RemoveRefusal {
+    fn exit_code(&self) -> ExitCode {
+        self.exit
+    }
 }
 
 /// Represents one thing that speaks against a removal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reason {
+struct Reason {
     code: &'static str,
     /// How often `--force` must be given for it not to count; none when it always does.
     force: Option<u8>,
@@ -296,48 +308,6 @@ pub struct Reason {
     advice: String,
     /// What is listed below, a line each.
     items: Vec<String>,
-}
-
-impl fmt::Display for RemoveRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, reasons } = self;
-        write!(f, "cannot remove worktree `{name}`: {}", self.reason())?;
-        let mut items = reasons.iter().flat_map(|reason| &reason.items);
-        items.try_for_each(|item| write!(f, "\n  {item}"))
-    }
-}
-
-impl std::error::Error for RemoveRefusal {}
-
-impl miette::Diagnostic for RemoveRefusal {
-    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        let code = self.reasons.first()?.code;
-        Some(Box::new(format!("agentwt::remove::{code}")))
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(self.advice()))
-    }
-}
-
-impl Fault for RemoveRefusal {
-    fn exit_code(&self) -> ExitCode {
-        ExitCode::Refused
-    }
-}
-
-impl RemoveRefusal {
-    /// All reasons in one line.
-    pub fn reason(&self) -> String {
-        let all: Vec<&str> = self.reasons.iter().map(|one| &*one.phrase).collect();
-        all.join(", ")
-    }
-
-    /// The next commands, one for each reason.
-    pub fn advice(&self) -> String {
-        let all: Vec<&str> = self.reasons.iter().map(|one| &*one.advice).collect();
-        all.join("; ")
-    }
 }
 
 fn reason(
@@ -356,12 +326,7 @@ fn reason(
 }
 
 /// Everything that speaks against it.
-fn reasons(
-    record: &Record,
-    facts: &RemoveFacts,
-    options: &RemoveOptions,
-    stays: bool,
-) -> Vec<Reason> {
+fn reasons(record: &Record, facts: &RemoveFacts, options: &Remove, stays: bool) -> Vec<Reason> {
     let (name, path) = (&record.name, &record.path);
     let place = facts.root.join(WORKTREES).join(name.as_str());
     if record.made_by == MadeBy::Git {
@@ -375,12 +340,6 @@ fn reasons(
         );
         return vec![reason("elsewhere", None, phrase, advice)];
     }
-    if let (Some(target), None) = (&facts.link, &facts.barred) {
-        // nothing more can be told of it
-        let phrase = format!("a link to {target} stands in its place, which is not followed");
-        let advice = format!("put the directory back: rm {path} && mv {target} {path}");
-        return vec![reason("link", None, phrase, advice)];
-    }
     let mut all = Vec::new();
     if let Some(why) = &facts.barred {
         let advice = format!(
@@ -392,40 +351,29 @@ fn reasons(
         let advice = format!("cd {} && git agentwt remove {name}", facts.root);
         all.push(reason("inside", None, "you are inside it", advice));
     }
-    if let Some(to) = &facts.moved_to {
-        let advice = format!("move it back first: git worktree move {to} {path}");
-        all.push(reason(
-            "moved",
-            None,
-            format!("it was moved to {to}"),
-            advice,
-        ));
-    }
-    if !facts.linked.is_empty() {
-        let phrase = format!(
-            "its repository has other worktrees: {}",
-            facts.linked.join(", ")
-        );
-        let advice = format!(
-            "remove these first: git -C {path} worktree list; git -C {path} worktree remove <path>"
-        );
-        all.push(reason("linked", None, phrase, advice));
-    }
-    if !facts.nested.is_empty() {
-        let nested: Vec<String> = facts.nested.iter().map(ToString::to_string).collect();
-        let phrase = format!("a repository is inside it: {}", nested.join(", "));
-        let advice = format!("move it out of {path}, or {}", keep_all(record));
-        all.push(reason("nested_repository", Some(1), phrase, advice));
-    }
-    if !facts.mounted.is_empty() {
-        let phrase = format!(
-            "a file system is mounted inside it: {}",
-            facts.mounted.join(", ")
-        );
-        let below = facts.mounted.iter().map(|item| format!(" {path}/{item}"));
-        let advice = format!("umount{}", below.collect::<String>());
-        all.push(reason("mounted", None, phrase, advice));
-    }
+    let mut listed = |code, force, what: &str, items: &[String], advice: String| {
+        let phrase = format!("{what}{}", items.join(", "));
+        all.extend((!items.is_empty()).then(|| reason(code, force, phrase, advice)));
+    };
+    let to = facts.moved_to.as_deref().map_or("", Utf8Path::as_str);
+    let advice = format!(
+        "move it back first: git worktree move {to} {path}, or where {path} is a link: rm {path} && mv {to} {path}"
+    );
+    let moved: Vec<String> = facts.moved_to.iter().map(ToString::to_string).collect();
+    listed("moved", None, "it was moved to ", &moved, advice);
+    let advice = format!(
+        "remove these first: git -C {path} worktree list; git -C {path} worktree remove <path>"
+    );
+    let what = "its repository has other worktrees: ";
+    listed("linked", None, what, &facts.linked, advice);
+    let nested: Vec<String> = facts.nested.iter().map(ToString::to_string).collect();
+    let advice = format!("move it out of {path}, or {}", keep_all(record));
+    let what = "a repository is inside it: ";
+    listed("nested_repository", Some(1), what, &nested, advice);
+    let below = facts.mounted.iter().map(|item| format!(" {path}/{item}"));
+    let advice = format!("umount{}", below.collect::<String>());
+    let what = "a file system is mounted inside it: ";
+    listed("mounted", None, what, &facts.mounted, advice);
     if !facts.unreadable.is_empty() {
         let phrase = "it cannot be read whether work would be lost";
         let advice = format!("chmod -R u+rX {path}, or {}", keep_all(record));
@@ -443,7 +391,7 @@ fn reasons(
 }
 
 /// Who uses the worktree.
-fn in_use(record: &Record, facts: &RemoveFacts, options: &RemoveOptions) -> Vec<Reason> {
+fn in_use(record: &Record, facts: &RemoveFacts, options: &Remove) -> Vec<Reason> {
     let (name, path) = (&record.name, &record.path);
     let mut all = Vec::new();
     if facts.locked {

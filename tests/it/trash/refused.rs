@@ -42,7 +42,7 @@ fn what_was_never_removed() {
     assert_snapshot!(refused(&world, &["task"]), @"
     --- stderr
     error: there is no removed worktree `task` to bring back
-    help: nothing was removed with `git agentwt remove --force`, or it has expired
+    help: to see what can come back: git agentwt list --trash
     --- status 4
     ");
 }

@@ -33,7 +33,7 @@ fn clean() -> Case {
 }
 
 impl Case {
-    fn plan(&self, options: &RemoveOptions) -> Result<RemovePlan, RemoveRefusal> {
+    fn plan(&self, options: &Remove) -> Result<RemovePlan, RemoveRefusal> {
         plan(&self.record, &self.facts, options)
     }
 
@@ -51,10 +51,10 @@ impl Case {
     }
 }
 
-fn with_force(force: u8) -> RemoveOptions {
-    RemoveOptions {
+fn with_force(force: u8) -> Remove {
+    Remove {
         force,
-        ..RemoveOptions::default()
+        ..Remove::default()
     }
 }
 
@@ -66,13 +66,6 @@ fn each_reason_needs_its_own_force() {
             f.record.made_by = MadeBy::Git;
         }),
         ("another place", None, |f| f.record.path = "/etc".into()),
-        (
-            "a link to /x stands in its place, which is not followed",
-            None,
-            |f| {
-                f.facts.link = Some("/x".into());
-            },
-        ),
         ("a link", None, |f| f.facts.barred = Some("a link".into())),
         ("you are inside it", None, |f| {
             f.facts.start = f.record.path.join("src");
@@ -114,17 +107,17 @@ fn each_reason_needs_its_own_force() {
             assert_eq!(decided.is_ok(), allowed, "{words}, force {force}");
             if let Err(refusal) = decided {
                 assert!(refusal.to_string().contains(words), "{refusal}");
-                assert!(!refusal.advice().is_empty());
+                assert!(!refusal.help.is_empty());
             }
         }
     }
-    // the first three stand alone
+    // the first two stand alone
     let mut all = clean();
-    for (_, _, change) in cases.iter().skip(3) {
+    for (_, _, change) in cases.iter().skip(2) {
         change(&mut all);
     }
     let refusal = all.plan(&with_force(0)).expect_err("it is refused");
-    for (words, ..) in cases.iter().skip(3) {
+    for (words, ..) in cases.iter().skip(2) {
         assert!(refusal.to_string().contains(words), "{words}: {refusal}");
     }
 }
@@ -133,12 +126,12 @@ fn each_reason_needs_its_own_force() {
 fn an_owner_may_remove_its_own_and_one_nobody_knows_of_stops_nothing() {
     let mut case = clean();
     case.owned(Alive::Yes);
-    let ours = RemoveOptions {
+    let ours = Remove {
         owner: Some("ci-7".into()),
         ..with_force(0)
     };
     assert!(case.plan(&ours).is_ok());
-    let other = RemoveOptions {
+    let other = Remove {
         owner: Some("ci-8".into()),
         ..with_force(0)
     };
@@ -159,7 +152,7 @@ fn a_branch_merged_by_content_is_deleted_and_its_tip_kept() {
         reference: None,
     });
     let decided = case.plan(&with_force(0)).expect("it goes");
-    assert_eq!(decided.branch, BranchFate::Deleted(commit("2")));
+    assert_eq!(decided.branch, BranchFate::Deleted);
     assert_eq!(decided.keep, [commit("2")]);
     let plainly = clean().plan(&with_force(0)).expect("it goes");
     assert!(plainly.keep.is_empty());
@@ -174,11 +167,11 @@ fn a_branch_that_stays_loses_nothing() {
         .plan(&with_force(0))
         .expect("the user's own branch stays");
     assert_eq!(decided.branch, BranchFate::Stays);
-    let delete = RemoveOptions {
+    let delete = Remove {
         delete_branch: true,
         ..with_force(0)
     };
     let decided = case.plan(&delete).expect("it was asked for");
-    assert_eq!(decided.branch, BranchFate::Deleted(commit("2")));
+    assert_eq!(decided.branch, BranchFate::Deleted);
     assert_eq!(decided.keep, [commit("2")]);
 }

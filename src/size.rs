@@ -16,21 +16,15 @@ pub struct Size(pub u64);
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
-        let mut unit = 1u64 << 10;
-        let mut name = UNITS[0];
         match self.0 {
             1 => return f.write_str("1 byte"),
-            bytes if bytes < unit => return write!(f, "{bytes} bytes"),
+            bytes if bytes < 1 << 10 => return write!(f, "{bytes} bytes"),
             _ => {}
         }
-        for next in &UNITS[1..] {
-            // what would round to 1,024 of a unit is one of the next
-            if self.0 < (unit << 10) - unit / 20 {
-                break;
-            }
-            unit <<= 10;
-            name = next;
-        }
+        // what would round to 1,024 of a unit is one of the next
+        let mut units = UNITS.iter().zip((1..=4).map(|power| 1u64 << (10 * power)));
+        let fits = |(_, unit): &(&&str, u64)| self.0 < (unit << 10) - unit / 20;
+        let (name, unit) = units.find(fits).unwrap_or((&"TB", 1 << 40));
         let tenths = (u128::from(self.0) * 10 + u128::from(unit / 2)) / u128::from(unit);
         if tenths % 10 == 0 {
             write!(f, "{} {name}", tenths / 10)

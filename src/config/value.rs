@@ -266,14 +266,14 @@ fn is_branch_prefix(text: &str) -> bool {
 /// Checks a glob of `[worktree.file_sync]`.
 pub(super) fn sync_pattern(text: &str) -> Result<(), Fault> {
     // where it stands and what it needs changes nothing
-    let Err(fault) = Pattern::parse(text, PatternOrigin::File(0)) else {
+    let Err(error) = Pattern::parse(text, PatternOrigin::File(0)) else {
         return Ok(());
     };
     let subject = format!("bad sync pattern `{}`", shown_pattern(text));
     Err(Fault::new(
         subject,
-        fault.to_string(),
-        fault.help.to_owned(),
+        error.what,
+        error.help.to_owned(),
         ".env*",
     ))
 }

@@ -47,9 +47,7 @@ impl Placed {
         };
         let mut items: Vec<Item> = Vec::with_capacity(manifest.items().len() + self.files.len());
         for item in manifest.into_items() {
-            let is_ordinary =
-                item.base.is_some() || !is_tracked(&item.path) && self.get(&item.path).is_none();
-            if is_ordinary {
+            if item.base.is_some() || !is_tracked(&item.path) && self.get(&item.path).is_none() {
                 items.push(doubt(item, before));
             }
         }
@@ -62,10 +60,8 @@ impl Placed {
     pub fn is_filled(&self, file: &PlacedFile) -> bool {
         let inside = RepoPath::child(Some(&file.path), b"");
         let first = self.files.partition_point(|other| other.path < inside);
-        let mut after = self.files[first..].iter();
-        after
-            .next()
-            .is_some_and(|other| other.path.is_below(file.path.as_bstr()))
+        let next = self.files.get(first);
+        next.is_some_and(|next| next.path.is_below(file.path.as_bstr()))
     }
 }
 

@@ -6,8 +6,8 @@ use bstr::ByteSlice;
 use globset::{Candidate, GlobSet, GlobSetBuilder};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use super::pattern::{below, build};
-use super::{Pattern, PatternError, PatternFault, PatternOrigin};
+use super::pattern::{below, build, not_a_glob};
+use super::{Pattern, PatternError, PatternOrigin};
 use crate::path::RepoPath;
 use crate::scope::Case;
 
@@ -53,10 +53,12 @@ impl Matcher {
         Self::compile(patterns, include, case).map_err(|error| {
             let texts: Vec<&str> = patterns.iter().map(Pattern::text).collect();
             let first = patterns.first();
+            let (what, help) = not_a_glob(error.kind());
             PatternError {
                 text: texts.join(", "),
                 origin: first.map_or(PatternOrigin::BuiltIn, |first| first.origin().clone()),
-                fault: PatternFault::glob(&error.kind().to_string()),
+                what,
+                help,
             }
         })
     }

@@ -17,7 +17,7 @@ use crate::path::RepoPath;
 use crate::placed::PlacedKind;
 
 pub use matcher::{Matcher, Selected};
-pub use pattern::{Pattern, PatternError, PatternFault, shown_pattern};
+pub use pattern::{Pattern, PatternError, shown_pattern};
 pub use plan::{Selection, SyncPlan, SyncRefusal};
 
 /// Says who wrote a pattern.

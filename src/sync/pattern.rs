@@ -37,39 +37,29 @@ pub struct Pattern {
 /// Reports a sync pattern that is refused, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[error(
-    "cannot use `{}` as a sync pattern ({origin}): {fault}",
+    "cannot use `{}` as a sync pattern ({origin}): {what}",
     shown_pattern(text)
 )]
-#[diagnostic(code(agentwt::sync::pattern), help("{}", fault.help))]
+#[diagnostic(code(agentwt::sync::pattern), help("{help}"))]
 pub struct PatternError {
     /// The pattern as it was written.
     pub text: String,
     /// Where it was written.
     pub origin: PatternOrigin,
     /// What is wrong with it.
-    pub fault: PatternFault,
-}
-
-/// Says what is wrong with a sync pattern, and what to write instead.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what}")]
-pub struct PatternFault {
-    what: String,
+    pub what: String,
     /// What to write instead.
     pub help: &'static str,
 }
 
-impl PatternFault {
-    fn new(what: impl Into<String>, help: &'static str) -> Self {
-        let what = what.into();
-        Self { what, help }
-    }
+/// What is wrong, and what to write instead.
+type Wrong = (String, &'static str);
 
-    /// It is not a glob, in these words.
-    pub(super) fn glob(words: &str) -> Self {
-        let help = "`\\` before `*`, `?`, `[`, `{` or `\\` makes it stand for itself";
-        Self::new(format!("it is not a glob: {}", shown_pattern(words)), help)
-    }
+/// It is not a glob, in these words.
+pub(super) fn not_a_glob(words: impl std::fmt::Display) -> Wrong {
+    let help = "`\\` before `*`, `?`, `[`, `{` or `\\` makes it stand for itself";
+    let words = shown_pattern(&words.to_string());
+    (format!("it is not a glob: {words}"), help)
 }
 
 impl Pattern {
@@ -77,19 +67,29 @@ impl Pattern {
     ///
     /// # Errors
     /// Says what is wrong with it; nothing is read for that.
-    pub fn parse(glob: &str, origin: PatternOrigin) -> Result<Self, PatternFault> {
-        check(glob)?;
-        let failed = |error: globset::Error| PatternFault::glob(&error.kind().to_string());
-        build(glob.trim_end_matches('/'), Case::Sensitive).map_err(failed)?;
-        // what is too large to be compiled is refused here too
-        let mut set = GlobSetBuilder::new();
-        set.add(build(&below(glob), Case::Sensitive).map_err(failed)?);
-        set.build().map_err(failed)?;
-        Ok(Self {
-            text: glob.to_owned(),
-            origin,
-            is_optional: false,
-        })
+    pub fn parse(glob: &str, origin: PatternOrigin) -> Result<Self, PatternError> {
+        let text = glob.to_owned();
+        let compile = || {
+            build(glob.trim_end_matches('/'), Case::Sensitive)?;
+            // what is too large to be compiled is refused here too
+            let mut set = GlobSetBuilder::new();
+            set.add(build(&below(glob), Case::Sensitive)?);
+            set.build().map(drop)
+        };
+        let compiled = || compile().map_err(|error: globset::Error| not_a_glob(error.kind()));
+        match check(glob).and_then(|()| compiled()) {
+            Ok(()) => Ok(Self {
+                text,
+                origin,
+                is_optional: false,
+            }),
+            Err((what, help)) => Err(PatternError {
+                text,
+                origin,
+                what,
+                help,
+            }),
+        }
     }
 
     /// The same pattern, which may match nothing.
@@ -139,13 +139,11 @@ pub(super) fn build(glob: &str, case: Case) -> Result<Glob, globset::Error> {
 
 /// Refuses what matches no path of the repository, so that a mistake is named as that. A brace
 /// counts as the end of a component here, which refuses more than it has to: `a{..,b}`.
-fn check(glob: &str) -> Result<(), PatternFault> {
+fn check(glob: &str) -> Result<(), Wrong> {
     const FROM_ROOT: &str = "write the path from the repository's root, such as `.env`";
-    let refused = |what: &str, help| Err(PatternFault::new(what, help));
+    let refused = |what: &str, help| Err((what.to_owned(), help));
     if glob.len() > MOST_BYTES {
-        return Err(PatternFault::glob(&format!(
-            "it has more than {MOST_BYTES} bytes"
-        )));
+        return Err(not_a_glob(format!("it has more than {MOST_BYTES} bytes")));
     }
     if glob.starts_with('!') {
         let help = "to keep files out of a worktree, put them into `exclude` of the scope; `\\!` is a `!` in a name";

@@ -4,7 +4,7 @@ use super::*;
 use crate::scope::Case;
 
 #[track_caller]
-fn parse(glob: &str) -> Result<Pattern, PatternFault> {
+fn parse(glob: &str) -> Result<Pattern, PatternError> {
     Pattern::parse(glob, PatternOrigin::Flag("--sync"))
 }
 
@@ -96,7 +96,7 @@ fn what_could_leave_the_repository_is_refused() {
         ),
     ] {
         for glob in globs {
-            let found = parse(glob).expect_err(glob).to_string();
+            let found = parse(glob).expect_err(glob).what;
             assert!(found.contains(fault), "{glob:?}: {found}");
         }
     }
@@ -114,7 +114,7 @@ fn what_is_not_a_glob_is_refused_in_the_words_of_globset() {
         ("a\\", "dangling"),
         ("a/b\\", "dangling"),
     ] {
-        let fault = parse(glob).expect_err("it is no glob").to_string();
+        let fault = parse(glob).expect_err("it is no glob").what;
         assert!(
             fault.starts_with("it is not a glob: ") && fault.contains(words),
             "{glob}: {fault}"
@@ -163,12 +163,7 @@ fn names_with_dots_and_strange_slashes_are_names() {
 #[test]
 fn a_fault_says_what_to_write() {
     let shown = |glob: &str| {
-        let fault = parse(glob).expect_err("it is refused");
-        let error = PatternError {
-            text: glob.to_owned(),
-            origin: PatternOrigin::File(7),
-            fault,
-        };
+        let error = Pattern::parse(glob, PatternOrigin::File(7)).expect_err("it is refused");
         let help = miette::Diagnostic::help(&error).expect("there is help");
         format!("{error}\n  help: {help}")
     };

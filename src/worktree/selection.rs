@@ -34,24 +34,17 @@ pub fn patterns(
     globs: &[String],
     origin: &PatternOrigin,
 ) -> Result<Vec<Pattern>, PatternError> {
-    let parse = |glob: &str, origin: PatternOrigin| {
-        Pattern::parse(glob, origin.clone()).map_err(|fault| PatternError {
-            text: glob.to_owned(),
-            origin,
-            fault,
-        })
-    };
     let mut patterns = Vec::new();
     if config.enabled && !without_config {
         for glob in &config.patterns {
-            patterns.push(parse(&glob.value, PatternOrigin::File(glob.line))?);
+            patterns.push(Pattern::parse(&glob.value, PatternOrigin::File(glob.line))?);
         }
         for glob in &config.optional_patterns {
-            patterns.push(parse(&glob.value, PatternOrigin::File(glob.line))?.optional());
+            patterns.push(Pattern::parse(&glob.value, PatternOrigin::File(glob.line))?.optional());
         }
     }
     for glob in globs {
-        patterns.push(parse(glob, origin.clone())?);
+        patterns.push(Pattern::parse(glob, origin.clone())?);
     }
     patterns.push(Pattern::memory_bank());
     Ok(patterns)

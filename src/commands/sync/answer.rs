@@ -135,17 +135,17 @@ impl SyncedWorktree {
         }
         if let Some(cleaned) = &self.cleaned {
             let word = self.would("removed", "would-remove");
-            cleaned.removed.iter().for_each(|path| push(word, path, ""));
-            cleaned
-                .edited
-                .iter()
-                .for_each(|path| push("edited", path, ""));
-            cleaned
-                .last
-                .iter()
-                .for_each(|path| push("gone at source", path, ""));
-            let stayed = cleaned.stayed.iter();
-            stayed.for_each(|file| push("stayed", &file.path, &file.detail));
+            let [removed, edited, last] = [&cleaned.removed, &cleaned.edited, &cleaned.last];
+            for (word, paths) in [
+                (word, removed),
+                ("edited", edited),
+                ("gone at source", last),
+            ] {
+                paths.iter().for_each(|path| push(word, path, ""));
+            }
+            for file in &cleaned.stayed {
+                push("stayed", &file.path, &file.detail);
+            }
         }
         files
     }
@@ -164,10 +164,8 @@ impl SyncedWorktree {
                 }
                 _ => copies.summary(&self.name, self.dry_run, text.paint),
             });
-            copies
-                .left_out(&self.name)
-                .iter()
-                .for_each(|line| text.line(line));
+            let left_out = copies.left_out(&self.name);
+            left_out.iter().for_each(|line| text.line(line));
             if self.dry_run {
                 list(text, "", &mut copies.copied.iter().map(|file| &file.path));
             }
@@ -180,15 +178,14 @@ impl SyncedWorktree {
                 text.line(format!("nothing was placed in {name}"));
             }
             let row = |placed: &PlacedField| {
-                let paint = match placed.state.as_slice() {
-                    [same] if same == "same" => Paint::faint,
-                    _differs => Paint::warning,
-                };
-                let context = if placed.origin == "context" {
-                    "(context)"
+                let is_same = placed.state == ["same"];
+                let paint = if is_same {
+                    Paint::faint
                 } else {
-                    ""
+                    Paint::warning
                 };
+                let is_context = placed.origin == "context";
+                let context = if is_context { "(context)" } else { "" };
                 Row::new(vec![
                     Cell::people(state(placed)).paint(paint),
                     Cell::people(placed.path.shown()),

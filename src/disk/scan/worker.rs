@@ -109,10 +109,8 @@ impl<'a> Worker<'a> {
         fd: &OwnedFd,
         listing: &mut Listing,
     ) -> Result<(), Errno> {
-        let names = self
-            .walk
-            .names
-            .filter(|_| self.walk.believe == Believe::Manifest);
+        let walk = self.walk;
+        let names = walk.names.filter(|_| walk.believe == Believe::Manifest);
         let (Some(names), Some(path)) = (names, &directory.path) else {
             return listing.read(fd);
         };
@@ -222,10 +220,8 @@ impl<'a> Worker<'a> {
         if !directory.range.is_empty() {
             return;
         }
-        let entry = Entry {
-            mode: Mode::EmptyDirectory,
-            id: ObjectId::none(),
-        };
+        let (mode, id) = (Mode::EmptyDirectory, ObjectId::none());
+        let entry = Entry { mode, id };
         let stat = match fstat(fd) {
             Ok(stat) => stat_from(&stat),
             Err(error) => return self.unreadable(Some(path), &error),
@@ -244,9 +240,8 @@ impl<'a> Worker<'a> {
     /// was not filled is something else then.
     fn mark_directory(&self, at: Option<usize>) {
         let item = at.map(|at| &self.walk.manifest.items()[at]);
-        let known = item
-            .filter(|item| item.base.is_none())
-            .and_then(|item| item.disk);
+        let known = item.filter(|item| item.base.is_none());
+        let known = known.and_then(|item| item.disk);
         if known.is_some_and(|disk| disk.entry.mode == Mode::EmptyDirectory) {
             self.mark(at);
         }

@@ -29,6 +29,23 @@ pub struct State<'a> {
     pub silent: &'a dyn Fn(&RepoPath) -> bool,
 }
 
+impl<'a> State<'a> {
+    /// A state that says something of every path.
+    pub fn new(
+        delta: &'a Delta,
+        references: &'a [Delta],
+        seen: &'a dyn Fn(&RepoPath) -> Seen,
+    ) -> Self {
+        let silent = &|_: &RepoPath| false;
+        Self {
+            delta,
+            references,
+            seen,
+            silent,
+        }
+    }
+}
+
 /// Compares every state with its references and joins what is found, a change a path.
 pub fn compare(base: &Manifest, states: &[State<'_>]) -> Vec<Change> {
     let mut all: BTreeMap<RepoPath, Change> = BTreeMap::new();
@@ -185,13 +202,7 @@ mod tests {
             disk: None,
         };
         let base = Manifest::new(vec![item("a"), item("b"), item("d/e")], 0);
-        let state = State {
-            delta: state,
-            references,
-            seen: &|_| Seen::Disk,
-            silent: &|_| false,
-        };
-        let found = compare(&base, &[state]);
+        let found = compare(&base, &[State::new(state, references, &|_| Seen::Disk)]);
         found
             .iter()
             .map(|change| (change.place.to_string(), change.kind))

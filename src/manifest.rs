@@ -109,6 +109,16 @@ impl Manifest {
         Self { items, settled }
     }
 
+    /// Creates a manifest of a tree that says nothing of the disk.
+    pub fn of_tree(entries: impl IntoIterator<Item = (RepoPath, Entry)>) -> Self {
+        let item = |(path, entry)| Item {
+            path,
+            base: Some(entry),
+            disk: None,
+        };
+        Self::new(entries.into_iter().map(item).collect(), i64::MIN)
+    }
+
     /// All items, sorted by path.
     pub fn items(&self) -> &[Item] {
         &self.items

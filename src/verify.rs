@@ -85,11 +85,7 @@ pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Repo
             EntryKind::File
         };
         let verdict = classifier.verdict(path, kind);
-        let level = if is_history || change.kind == Kind::Perm {
-            Level::Notice
-        } else {
-            Level::Violation
-        };
+        let level = Level::of(is_history || change.kind == Kind::Perm);
         let reason = match verdict.access {
             Access::Write if !is_history || change.kind != Kind::Leak => continue,
             _ if is_history => Reason::History,
@@ -106,9 +102,8 @@ pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Repo
         });
     }
     if options.strict {
-        findings
-            .iter_mut()
-            .for_each(|finding| finding.level = Level::Violation);
+        let all = findings.iter_mut();
+        all.for_each(|finding| finding.level = Level::Violation);
     }
     findings.sort_by(|a, b| (a.level, &a.change).cmp(&(b.level, &b.change)));
     Report { changes, findings }
@@ -117,37 +112,26 @@ pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Repo
 /// The report of all but net paths and history, which need no scope: also over a worktree of whose
 /// scope nothing is known.
 pub fn without_scope(changes: ChangeSet) -> Report {
-    let (violation, notice) = (Level::Violation, Level::Notice);
     let lock = Place::Admin(INDEX_LOCK.into());
-    let leaks = changes.leaks.iter();
-    let leaks = leaks.map(|change| (change, Reason::Excluded, violation));
-    let links = changes.links_out.iter();
-    let links = links.map(|change| (change, Reason::Outside, notice));
-    // a lock may be held by a git that runs now
-    let level = |change: &Change| {
-        if change.place == lock {
-            notice
-        } else {
-            violation
-        }
+    let mut findings = Vec::new();
+    let mut add = |change: &Change, reason, is_notice| {
+        findings.push(Finding {
+            change: change.clone(),
+            reason,
+            level: Level::of(is_notice),
+            rule: None,
+        });
     };
+    let leaks = changes.leaks.iter();
+    leaks.for_each(|change| add(change, Reason::Excluded, false));
+    let links = changes.links_out.iter();
+    links.for_each(|change| add(change, Reason::Outside, true));
+    // a lock may be held by a git that runs now
     let integrity = changes.integrity.iter();
-    let integrity = integrity.map(|change| (change, Reason::Integrity, level(change)));
-    let shared = changes.shared.iter().map(|one| match one.cause {
-        Cause::Unknown => (&one.change, Reason::Shared, notice),
-        _ => (&one.change, Reason::Shared, violation),
-    });
-    let all = leaks.chain(links).chain(integrity).chain(shared);
-    let findings = all.map(|(change, reason, level)| Finding {
-        change: change.clone(),
-        reason,
-        level,
-        rule: None,
-    });
-    Report {
-        findings: findings.collect(),
-        changes,
-    }
+    integrity.for_each(|change| add(change, Reason::Integrity, change.place == lock));
+    let shared = changes.shared.iter();
+    shared.for_each(|one| add(&one.change, Reason::Shared, one.cause == Cause::Unknown));
+    Report { changes, findings }
 }
 
 impl Report {
@@ -158,16 +142,14 @@ impl Report {
 
     /// The violations.
     pub fn violations(&self) -> impl Iterator<Item = &Finding> {
-        self.findings
-            .iter()
-            .filter(|finding| finding.level == Level::Violation)
+        let all = self.findings.iter();
+        all.filter(|one| one.level == Level::Violation)
     }
 
     /// The notices.
     pub fn notices(&self) -> impl Iterator<Item = &Finding> {
-        self.findings
-            .iter()
-            .filter(|finding| finding.level == Level::Notice)
+        let all = self.findings.iter();
+        all.filter(|one| one.level == Level::Notice)
     }
 }
 
@@ -207,6 +189,14 @@ impl Finding {
 }
 
 impl Level {
+    const fn of(is_notice: bool) -> Self {
+        if is_notice {
+            Self::Notice
+        } else {
+            Self::Violation
+        }
+    }
+
     /// The word in every output format.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -26,7 +26,7 @@ use crate::scope::EntryKind;
 use crate::truth::commits::{base_at, committed};
 use crate::truth::ground::{Effort, References, Trees};
 use crate::truth::heads::Heads;
-use crate::truth::{Terms, collect, collect_with, heads, shared, tips};
+use crate::truth::{Terms, collect, collect_with, heads, shared};
 use crate::verify::{Reason, Report, VerifyOptions, verify};
 use crate::worktree::scope_edit::{set_bits_of_placed, write_bits};
 use crate::worktree::{Repository, Worktree};
@@ -237,9 +237,10 @@ fn proposed_changes(
     let git = repository.git.with_mode(GitMode::Hardened);
     let heads = Heads::read(repository, known, &Effort::default())?;
     let journal = known.journal()?.unwrap_or_default();
-    let rewired = shared::rewired_remotes(repository, known)?;
+    let (before, now) = (known.shared()?.settings, shared::settings(repository)?);
+    let rewired = shared::rewired_remotes(&before, &now);
     let made_here = heads.made_here();
-    let tips = tips::find(repository, record, &made_here, &journal, &rewired)?;
+    let tips = heads::find_tips(repository, record, &made_here, &journal, &rewired)?;
     let mut trees = Trees::new(&objects, &record.checked_out)?;
     let base = &record.base.commit;
     let references = References::find(&git, &mut trees, commit, base, &tips.trusted)?;
@@ -251,14 +252,7 @@ fn proposed_changes(
     let paths = like.iter().chain([&delta]).flat_map(Delta::keys);
     let manifest = base_at(&objects, known, paths)?;
     let seen = |_: &RepoPath| Seen::Commit(commit.clone());
-    let never = |_: &RepoPath| false;
-    let state = State {
-        delta: &delta,
-        references: &like,
-        seen: &seen,
-        silent: &never,
-    };
-    let changes = compare(&manifest, &[state]);
+    let changes = compare(&manifest, &[State::new(&delta, &like, &seen)]);
     Ok(ChangeSet {
         looked: Extent::Commits,
         ..ChangeSet::new(base.clone(), commit.clone(), changes)

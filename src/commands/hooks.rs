@@ -18,7 +18,7 @@ use crate::git::hooks::{Hooks, Method};
 use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::refusal::Refusal;
 use crate::scope::{Case, Scope};
-use crate::truth::tips;
+use crate::truth::heads;
 use crate::worktree::register::{Registration, read_dot_git};
 use crate::worktree::scope_edit::Listing;
 use crate::worktree::{
@@ -361,7 +361,7 @@ fn base_of(
     };
     let common = git.merge_base_all(head, &[tip])?;
     let commit = common.into_iter().next().unwrap_or_else(|| head.clone());
-    let tips = tips::followed_by(git, &revision, &commit)?;
+    let tips = heads::followed_by(git, &revision, &commit)?;
     Ok(Base {
         commit,
         revision,

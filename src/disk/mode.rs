@@ -171,7 +171,7 @@ pub fn make_directories_writable(directory: &Utf8Path) -> Result<(), DiskError> 
 /// Holds the permissions that directories are to have in the end, sorted by path, so that each is
 /// after those above it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DirectoryModes(BTreeMap<RepoPath, u32>);
+pub struct DirectoryModes(pub BTreeMap<RepoPath, u32>);
 
 impl DirectoryModes {
     /// Those that these directories have now; what is none is left out.

@@ -100,6 +100,12 @@ impl ObjectFormat {
         }
     }
 
+    /// Computes the id of these bytes as a blob; of those with which git refuses to work, no id.
+    pub fn blob_id(self, bytes: &[u8]) -> ObjectId {
+        let id = self.hash_blob(bytes.len() as u64, &mut &*bytes);
+        id.unwrap_or(ObjectId::none())
+    }
+
     /// Computes the id that git would give a blob of these bytes, `size` of them.
     ///
     /// # Errors

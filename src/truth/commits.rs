@@ -3,28 +3,33 @@
 //!
 //! Neither the index nor a file on disk is looked at, and of the base only the paths that a commit
 //! touched: it takes as long as the work is large. What is left out is `verify`'s.
+//!
+//! Also finds changes that the scope allows and that are worth a second look: the content of an excluded
+//! file in another place, and links that lead out of what may be written.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::change::{Change, ChangeSet, Extent, Kind, Place, Seen};
 use crate::compare::Delta;
-use crate::entry::Entry;
+use crate::disk::below::open_below;
+use crate::disk::files::Opened;
+use crate::entry::{Entry, Mode, ObjectId};
+use crate::error::Error;
 use crate::git::GitMode;
 use crate::git::objects::Objects;
-use crate::manifest::{Item, Manifest};
+use crate::manifest::Manifest;
 use crate::name::CommitId;
 use crate::path::RepoPath;
+use crate::scope::{Access, EntryKind, Scope};
 use crate::truth::ground::{Ground, Terms};
-use crate::truth::leaks;
-use crate::truth::leaks::Contents;
+use crate::worktree::Worktree;
 use crate::worktree::repository::Repository;
-use crate::worktree::{Worktree, WorktreeError};
 
 /// Collects it.
 ///
 /// # Errors
 /// Fails when the base, the record or the common repository cannot be read.
-pub fn committed(repository: &Repository, known: &Worktree) -> Result<ChangeSet, WorktreeError> {
+pub fn committed(repository: &Repository, known: &Worktree) -> Result<ChangeSet, Error> {
     let repository = &known.readable_repository(repository);
     let terms = Terms::default();
     let mut ground = Ground {
@@ -40,14 +45,14 @@ pub fn committed(repository: &Repository, known: &Worktree) -> Result<ChangeSet,
     let changes = ground.net(&sources, None);
     let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
     let mut put_back = ground.put_back(&sources, &net);
-    let contents = leaks::contents(&changes, &[&sources.compared.head]);
+    let contents = contents(&changes, &[&sources.compared.head]);
     let past = sources.history.contents(&net);
     let mut found = Vec::new();
     // whose contents must not be elsewhere, only the whole list of the base says
     if !(known.scope.shows_all() || contents.is_empty() && past.is_empty()) {
         let whole = known.manifest()?;
-        found = leaks::leaks(&known.scope, &whole, &contents);
-        put_back.extend(leaks::leaks(&known.scope, &whole, &past));
+        found = leaks(&known.scope, &whole, &contents);
+        put_back.extend(leaks(&known.scope, &whole, &past));
     }
     Ok(ChangeSet {
         looked: Extent::Commits,
@@ -65,41 +70,28 @@ pub fn base_at<'p>(
     objects: &Objects,
     known: &Worktree,
     paths: impl Iterator<Item = &'p RepoPath>,
-) -> Result<Manifest, WorktreeError> {
+) -> Result<Manifest, Error> {
     let tree = objects.commit(&known.record.checked_out)?.tree;
     let paths: BTreeSet<&RepoPath> = paths.collect();
-    let there = objects.at(&tree, paths)?.into_iter();
-    let item = |(path, entry)| Item {
-        path,
-        base: Some(entry),
-        disk: None,
-    };
-    Ok(Manifest::new(there.map(item).collect(), i64::MIN))
+    Ok(Manifest::of_tree(objects.at(&tree, paths)?))
 }
 
-/// Holds which commits touched which paths.
+/// Holds which commits touched which paths, the newest first.
 #[derive(Debug, Default)]
-pub(crate) struct History {
-    newest: BTreeMap<RepoPath, CommitId>,
-    entries: BTreeMap<RepoPath, Vec<(CommitId, Option<Entry>)>>,
-}
+pub struct History(BTreeMap<RepoPath, Vec<(CommitId, Option<Entry>)>>);
 
 impl History {
     /// Reads what each of these commits, the newest first, changed against its parents. A merge
     /// changes a path only if it has it otherwise than every parent.
-    pub fn read(objects: &Objects, commits: &[CommitId]) -> Result<Self, WorktreeError> {
+    ///
+    /// # Errors
+    /// Fails when a commit or a tree cannot be read.
+    pub fn read(objects: &Objects, commits: &[CommitId]) -> Result<Self, Error> {
         let mut history = Self::default();
         for id in commits {
             for (path, entry) in touched(objects, id)? {
-                history
-                    .newest
-                    .entry(path.clone())
-                    .or_insert_with(|| id.clone());
-                history
-                    .entries
-                    .entry(path)
-                    .or_default()
-                    .push((id.clone(), entry));
+                let entries = history.0.entry(path).or_default();
+                entries.push((id.clone(), entry));
             }
         }
         Ok(history)
@@ -107,19 +99,19 @@ impl History {
 
     /// How a committed path is seen: in the newest commit that touched it.
     pub fn seen(&self, path: &RepoPath) -> Seen {
-        let newest = self.newest.get(path).cloned();
-        newest.map_or(Seen::Committed, Seen::Commit)
+        let newest = self.0.get(path).and_then(|entries| entries.first());
+        newest.map_or(Seen::Committed, |(commit, _)| Seen::Commit(commit.clone()))
     }
 
     /// Every path that a commit touched.
     pub fn paths(&self) -> impl Iterator<Item = &RepoPath> {
-        self.newest.keys()
+        self.0.keys()
     }
 
     /// What files held in commits, at paths that are not among the net changes.
     pub fn contents(&self, net: &BTreeSet<&RepoPath>) -> Contents<'_> {
         let mut all = Contents::default();
-        for (path, entries) in self.entries.iter().filter(|(path, _)| !net.contains(path)) {
+        for (path, entries) in self.0.iter().filter(|(path, _)| !net.contains(path)) {
             for (commit, entry) in entries {
                 let Some(entry) = entry.filter(|entry| entry.mode.is_regular()) else {
                     continue;
@@ -140,7 +132,7 @@ impl History {
         is_own: &dyn Fn(&CommitId) -> bool,
     ) -> Vec<Change> {
         let mut changes = Vec::new();
-        for (path, entries) in self.entries.iter().filter(|(path, _)| !net.contains(path)) {
+        for (path, entries) in self.0.iter().filter(|(path, _)| !net.contains(path)) {
             let foreign = entries.iter().filter(|(_, entry)| !is_known(path, *entry));
             let commits: Vec<&CommitId> = foreign.map(|(commit, _)| commit).collect();
             let Some(first) = commits.first() else {
@@ -162,7 +154,7 @@ impl History {
 }
 
 /// What a commit has otherwise than its parent, and a merge otherwise than every parent.
-pub(crate) fn touched(objects: &Objects, id: &CommitId) -> Result<Delta, WorktreeError> {
+pub(crate) fn touched(objects: &Objects, id: &CommitId) -> Result<Delta, Error> {
     let commit = objects.commit(id)?;
     let mut parents = commit.parents.iter();
     let Some(first) = parents.next() else {
@@ -174,4 +166,134 @@ pub(crate) fn touched(objects: &Objects, id: &CommitId) -> Result<Delta, Worktre
         delta.retain(|path, _| other.contains_key(path));
     }
     Ok(delta)
+}
+
+/// Where a content was seen: at which paths, and how.
+pub type Contents<'a> = HashMap<ObjectId, BTreeMap<&'a RepoPath, BTreeSet<Seen>>>;
+
+/// The contents that net changes have in any of these states.
+pub fn contents<'a>(net: &'a [Change], states: &[&Delta]) -> Contents<'a> {
+    let mut all = Contents::default();
+    for change in net {
+        let Some(path) = change.place.path() else {
+            continue;
+        };
+        let entries = states.iter().filter_map(|delta| *delta.get(path)?);
+        for entry in entries.filter(|entry| entry.mode.is_regular()) {
+            let at = all.entry(entry.id).or_default();
+            at.insert(path, change.seen.clone());
+        }
+    }
+    all
+}
+
+/// Finds files that have, byte for byte, what the base has at an excluded path and nowhere else.
+pub fn leaks(scope: &Scope, manifest: &Manifest, contents: &Contents<'_>) -> Vec<Change> {
+    if contents.is_empty() {
+        return Vec::new();
+    }
+    let mut classifier = scope.classifier();
+    let mut access = |path: &RepoPath| classifier.verdict(path, EntryKind::File).access;
+    let (mut excluded, mut visible) = (HashMap::new(), HashSet::new());
+    // how any of them begins: nearly all of the manifest begins otherwise, and is not looked up
+    let mut begins = vec![false; 1 << 16];
+    for id in contents.keys() {
+        begins[first_two(id)] = true;
+    }
+    let is_sought = |id: &ObjectId| begins[first_two(id)] && contents.contains_key(id);
+    for item in manifest.items() {
+        let Some(base) = item.base.filter(|base| is_sought(&base.id)) else {
+            continue;
+        };
+        if access(&item.path) == Access::Excluded {
+            excluded.entry(base.id).or_insert(&item.path);
+        } else {
+            visible.insert(base.id);
+        }
+    }
+    let mut found = Vec::new();
+    for (id, original) in excluded {
+        if visible.contains(&id) || EMPTY.contains(&id.to_string().as_str()) {
+            continue;
+        }
+        let copies = contents.get(&id).into_iter().flatten();
+        for (path, seen) in copies.filter(|(path, _)| access(path) != Access::Excluded) {
+            let place = Place::Path((*path).clone());
+            let said = format!("it has the content of {original}");
+            found.push(Change {
+                seen: seen.clone(),
+                ..Change::detailed(place, Kind::Leak, said)
+            });
+        }
+    }
+    found.sort();
+    found
+}
+
+fn first_two(id: &ObjectId) -> usize {
+    let bytes = id.as_bytes();
+    usize::from(bytes[0]) << 8 | usize::from(bytes[1])
+}
+
+/// The empty blob, as each hash function names it.
+const EMPTY: [&str; 2] = [
+    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+];
+
+/// Finds changed links on disk, where the scope allows them, whose text leads to what it does not
+/// let the worktree write.
+pub fn links_out(known: &Worktree, net: &[Change], disk: &Delta) -> Vec<Change> {
+    let access = |path: &RepoPath| known.scope.verdict(path, EntryKind::File).access;
+    let leads_out = |change: &Change| {
+        let path = change.place.path()?;
+        let is_link = (*disk.get(path)?)?.mode == Mode::Link;
+        if !is_link || access(path) != Access::Write {
+            return None;
+        }
+        let Ok(Opened::Link(text)) = open_below(&known.record.path, path) else {
+            return None;
+        };
+        if is_inside(known, path, &text) {
+            return None;
+        }
+        let shown = crate::path::escape_for_terminal(&text);
+        let said = format!("it leads to {shown}, which the scope does not let be written");
+        Some(Change {
+            detail: Some(said),
+            ..change.clone()
+        })
+    };
+    net.iter().filter_map(leads_out).collect()
+}
+
+/// Whether what a link names, by its text alone, may be written.
+fn is_inside(known: &Worktree, link: &RepoPath, text: &[u8]) -> bool {
+    let root = known.record.path.as_str().as_bytes();
+    let mut parts: Vec<&[u8]> = Vec::new();
+    let mut rest = text;
+    if text.starts_with(b"/") {
+        match text.strip_prefix(root) {
+            Some(below) if below.is_empty() || below.starts_with(b"/") => rest = below,
+            Some(_) | None => return false,
+        }
+    } else {
+        parts.extend(link.as_bstr().split(|byte| *byte == b'/'));
+        parts.pop();
+    }
+    for part in rest.split(|byte| *byte == b'/') {
+        match part {
+            b"" | b"." => {}
+            b".." if parts.pop().is_some() => {}
+            b".." => return false,
+            name => parts.push(name),
+        }
+    }
+    let Ok(target) = RepoPath::parse(parts.join(&b'/')) else {
+        return false;
+    };
+    // what is in a directory may be written where the directory itself is no match: `tests/**`
+    let access = |path: &RepoPath| known.scope.verdict(path, EntryKind::File).access;
+    let inside = RepoPath::child(Some(&target), b"_");
+    access(&target) == Access::Write || access(&inside) == Access::Write
 }

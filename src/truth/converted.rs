@@ -12,18 +12,15 @@ use crate::compare::{Delta, entry_in};
 use crate::disk::files::Temporary;
 use crate::disk::{DiskError, files};
 use crate::entry::{Entry, Mode, ObjectId};
+use crate::error::Error;
 use crate::git::Git;
 use crate::git::objects::ObjectFormat;
-use crate::manifest::Manifest;
 use crate::path::RepoPath;
-use crate::worktree::repository::Repository;
-use crate::worktree::{Worktree, WorktreeError};
+use crate::truth::ground::Ground;
 
 /// Holds what files are held against.
 pub(super) struct Converted<'a> {
-    pub repository: &'a Repository,
-    pub known: &'a Worktree,
-    pub manifest: &'a Manifest,
+    pub ground: &'a Ground<'a>,
     /// The trees that may have been taken over.
     pub references: &'a [Delta],
     /// The tree of HEAD.
@@ -40,19 +37,18 @@ pub(super) struct Converted<'a> {
 
 impl Converted<'_> {
     /// Gives every file the id of the blob that it was written from.
-    pub fn settle(mut self) -> Result<(), WorktreeError> {
+    pub fn settle(mut self) -> Result<(), Error> {
         let mut trees = self.references.iter().chain([self.head]);
-        if !self.known.record.conversions && !trees.any(changes_attributes) {
+        if !self.ground.known.record.conversions && !trees.any(changes_attributes) {
             return Ok(());
         }
         let untouched = self.take_untouched();
-        let asked = if self.runs_filters {
-            self.ask_all()
-        } else {
-            Ok(())
-        };
+        let mut asked = Ok(());
+        if self.runs_filters {
+            asked = self.ask_all();
+        }
         let is_stored = |path: &RepoPath, entry: Entry| {
-            let at = |tree| entry_in(self.manifest, tree, path);
+            let at = |tree| entry_in(&self.ground.manifest, tree, path);
             let mut there = self.references.iter().filter_map(at);
             there.any(|other| other.mode.is_regular() && other.id == entry.id)
         };
@@ -77,12 +73,12 @@ impl Converted<'_> {
     fn take_untouched(&mut self) -> BTreeSet<RepoPath> {
         let mut taken = BTreeSet::new();
         for path in self.references.iter().flat_map(Delta::keys) {
-            let item = self.manifest.get(path);
+            let item = self.ground.manifest.get(path);
             let Some((base, disk)) = item.and_then(|item| Some((item.base?, item.disk?))) else {
                 continue;
             };
             let regular = base.mode.is_regular() && disk.entry.mode.is_regular();
-            let at = |tree| entry_in(self.manifest, tree, path);
+            let at = |tree| entry_in(&self.ground.manifest, tree, path);
             let is_base = self.references.iter().any(|tree| at(tree) == Some(base));
             if regular && !is_base && !self.delta.contains_key(path) {
                 let id = disk.entry.id;
@@ -96,27 +92,26 @@ impl Converted<'_> {
     /// By the attributes of the main worktree, and by those that upstream has changed, which may
     /// not have come there yet. Never by those of the worktree itself: filters are programs, and
     /// what its configuration and attributes name could have been planted there.
-    fn ask_all(&mut self) -> Result<(), WorktreeError> {
-        self.ask(&self.repository.git)?;
+    fn ask_all(&mut self) -> Result<(), Error> {
+        self.ask(&self.ground.repository.git)?;
         for reference in self.references.iter().filter(|r| changes_attributes(r)) {
             if self.wanted().is_empty() {
                 break;
             }
             let dir = Temporary::new()?;
             self.write_attributes(reference, &dir)?;
-            let common_dir = &self.repository.common_dir;
-            self.ask(&self.repository.git.on(common_dir, Some(dir.path())))?;
+            let common_dir = &self.ground.repository.common_dir;
+            self.ask(&self.ground.repository.git.on(common_dir, Some(dir.path())))?;
         }
         Ok(())
     }
 
     /// The attributes of a tree, as a checkout has them.
-    fn write_attributes(&self, reference: &Delta, dir: &Temporary) -> Result<(), WorktreeError> {
-        let objects = self.repository.objects()?;
-        let base = self.manifest.items().iter().map(|item| &item.path);
+    fn write_attributes(&self, reference: &Delta, dir: &Temporary) -> Result<(), Error> {
+        let base = self.ground.manifest.items().iter().map(|item| &item.path);
         let all: BTreeSet<&RepoPath> = base.chain(reference.keys()).collect();
         for path in all.into_iter().filter(|path| is_attributes(path)) {
-            let entry = entry_in(self.manifest, reference, path);
+            let entry = entry_in(&self.ground.manifest, reference, path);
             let Some(entry) = entry.filter(|entry| entry.mode.is_regular()) else {
                 continue;
             };
@@ -124,7 +119,7 @@ impl Converted<'_> {
             let relative = path.to_os_path();
             let relative = relative.map_err(|error| failed(std::io::Error::other(error)))?;
             let file = dir.path().as_std_path().join(relative);
-            files::put(&file, &objects.blob(&entry.id)?).map_err(failed)?;
+            files::put(&file, &self.ground.objects.blob(&entry.id)?).map_err(failed)?;
         }
         Ok(())
     }
@@ -136,7 +131,7 @@ impl Converted<'_> {
         let open = there.filter(|(path, e)| e.mode.is_regular() && !self.settled.contains(*path));
         for (path, entry) in open {
             let trees = self.references.iter().chain([self.head]);
-            let others = trees.filter_map(|tree| entry_in(self.manifest, tree, path));
+            let others = trees.filter_map(|tree| entry_in(&self.ground.manifest, tree, path));
             for other in others.filter(|other| other.mode.is_regular()) {
                 if other.id != entry.id || self.stored.contains(path) {
                     wanted.insert((path.clone(), other.id), entry.mode);
@@ -147,8 +142,13 @@ impl Converted<'_> {
     }
 
     /// Lets git write everything in doubt as a checkout does.
-    fn ask(&mut self, git: &Git) -> Result<(), WorktreeError> {
-        let settled = undo_checkout(git, self.repository.format, self.wanted(), self.delta)?;
+    fn ask(&mut self, git: &Git) -> Result<(), Error> {
+        let settled = undo_checkout(
+            git,
+            self.ground.repository.format,
+            self.wanted(),
+            self.delta,
+        )?;
         self.settled.extend(settled);
         Ok(())
     }
@@ -164,7 +164,7 @@ pub(super) fn undo_checkout(
     format: ObjectFormat,
     blobs: Blobs,
     delta: &mut Delta,
-) -> Result<Vec<RepoPath>, WorktreeError> {
+) -> Result<Vec<RepoPath>, Error> {
     let mut settled = Vec::new();
     if blobs.is_empty() {
         return Ok(settled);
@@ -174,11 +174,9 @@ pub(super) fn undo_checkout(
     let answers = git.cat_file_filters(&asked.collect::<Vec<_>>())?;
     for (((path, id), mode), content) in blobs.into_iter().zip(answers) {
         let Some(content) = content else { continue };
-        let raw = format.hash_blob(content.len() as u64, &mut content.as_slice());
+        let raw = format.blob_id(&content);
         let now = delta.get(&path).copied().flatten();
-        if let (Ok(raw), Some(now)) = (raw, now)
-            && raw == now.id
-        {
+        if now.is_some_and(|now| now.id == raw && raw != ObjectId::none()) {
             delta.insert(path.clone(), Some(Entry { mode, id }));
             settled.push(path);
         }

@@ -10,6 +10,7 @@ use camino::Utf8PathBuf;
 use crate::change::{Cause, Change, ChangeSet, Kind, Place, SharedChange};
 use crate::compare::{Delta, entry_in, merge_references, same};
 use crate::entry::{Entry, ObjectId};
+use crate::error::Error;
 use crate::git::Git;
 use crate::git::hooks::journal;
 use crate::git::objects::Objects;
@@ -17,12 +18,11 @@ use crate::manifest::Manifest;
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::truth::commits::History;
-use crate::truth::heads::Heads;
-use crate::truth::integrity::{self, broken_links, changed_files, past_the_hooks, pipes};
+use crate::truth::heads::{Heads, Tips, find_tips, have, recorded_tips};
+use crate::truth::integrity::{self, broken_links, changed_files, past_the_hooks};
 use crate::truth::shared;
-use crate::truth::tips::{self, Tips, recorded_tips};
+use crate::worktree::Worktree;
 use crate::worktree::repository::Repository;
-use crate::worktree::{Worktree, WorktreeError};
 
 /// Says what a worktree is compared with, and what a failure to read means.
 #[derive(Debug, Default)]
@@ -105,7 +105,7 @@ impl Ground<'_> {
     ///
     /// # Errors
     /// Fails when the base, the record or the common repository cannot be read.
-    pub fn sources(&self) -> Result<Sources, WorktreeError> {
+    pub fn sources(&self) -> Result<Sources, Error> {
         let (record, effort) = (&self.known.record, &self.terms.effort);
         let heads = Heads::read(self.repository, self.known, effort)?;
         let mut around = self.surroundings(&heads)?;
@@ -115,7 +115,7 @@ impl Ground<'_> {
             let change = Change::detailed(Place::Head, Kind::Ref, said);
             around.wrong.push(change);
         }
-        let commits = heads.new_commits(&self.git, &compared.tips.trusted, &around.been_on);
+        let commits = heads.new_commits(&self.git, &compared.trusted, &around.been_on);
         let commits = effort.or(commits, Vec::new)?;
         let history = History::read(&self.objects, &commits);
         let history = effort.or(history, History::default)?;
@@ -128,7 +128,7 @@ impl Ground<'_> {
         })
     }
 
-    fn surroundings(&self, heads: &Heads) -> Result<Surroundings, WorktreeError> {
+    fn surroundings(&self, heads: &Heads) -> Result<Surroundings, Error> {
         let (repository, known, effort) = (self.repository, self.known, &self.terms.effort);
         let record = &known.record;
         let mut around = Surroundings {
@@ -144,18 +144,17 @@ impl Ground<'_> {
         let files = effort.or(changed_files(repository, record), Default::default)?;
         around.wrong.extend(files.0);
         around.shared.extend(files.1);
-        let pipes = pipes(record);
-        let journal = if pipes.contains(&journal::FILE) {
-            None
-        } else {
-            effort.or(known.journal(), || None)?
-        };
-        around.wrong.extend(pipes.into_iter().map(|name| {
+        let mut journal = None;
+        if !heads.pipes.contains(&journal::FILE) {
+            journal = effort.or(known.journal(), || None)?;
+        }
+        around.wrong.extend(heads.pipes.iter().map(|name| {
             let said = "a pipe stands in its place: git would wait for it";
-            integrity::integrity(Place::Admin(name.into()), said)
+            integrity::integrity(Place::Admin((*name).into()), said)
         }));
-        let silent = past_the_hooks(record, journal.as_ref(), heads);
-        around.wrong.extend(silent);
+        around
+            .wrong
+            .extend(past_the_hooks(record, journal.as_ref(), heads));
         let journal = journal.unwrap_or_default();
         let own = record.branch.full_ref();
         for name in ["HEAD", &own] {
@@ -163,11 +162,12 @@ impl Ground<'_> {
             around.been_on.extend(places.cloned());
         }
         let made_here = heads.made_here();
-        let rewired = effort.or(shared::rewired_remotes(repository, known), Vec::new)?;
-        let tips = tips::find(repository, record, &made_here, &journal, &rewired);
+        let read = || Ok::<_, Error>((known.shared()?, shared::read(repository)?));
+        let both = effort.or(read(), Default::default)?;
+        let rewired = shared::rewired_remotes(&both.0.settings, &both.1.settings);
+        let tips = find_tips(repository, record, &made_here, &journal, &rewired);
         around.tips = effort.or(tips, || recorded_tips(record))?;
-        let is_made_here = |commit: &CommitId| made_here.contains(commit);
-        let found = shared::changes(repository, known, &journal, &is_made_here);
+        let found = shared::changes(repository, known, &both, &journal, &made_here);
         let found = effort.or(found, Vec::new)?;
         for name in &around.tips.untrusted {
             let place = Place::Git(name.as_str().into());
@@ -196,10 +196,13 @@ pub struct Surroundings {
 
 /// Holds the trees of what a worktree is on, and what each may be without anybody's doing.
 pub struct Compared {
-    pub tips: Tips,
+    /// The commits that count as work of others, with all that they have.
+    pub trusted: Vec<CommitId>,
+    /// The reference that the files on disk are nearest to; none when it cannot be told.
     pub nearest: Option<CommitId>,
+    /// HEAD's tree.
     pub head: Delta,
-    /// References of HEAD.
+    /// References of HEAD, the nearest first: what the base has, with upstream work that was merged.
     pub committed: Vec<Delta>,
     /// References of the index and the disk: a merge in progress brings more.
     pub working: Vec<Delta>,
@@ -212,7 +215,19 @@ pub struct Compared {
     pub base_lost: bool,
 }
 
+static NOTHING: Delta = Delta::new();
+
 impl Compared {
+    /// The nearest reference of HEAD.
+    pub fn reference(&self) -> &Delta {
+        self.committed.first().unwrap_or(&NOTHING)
+    }
+
+    /// The nearest reference of the index and the disk.
+    pub fn reference_on_disk(&self) -> &Delta {
+        self.working.first().unwrap_or(&NOTHING)
+    }
+
     /// Where no commit can be read, the disk and the index can still be held against what was
     /// checked out; against another base they cannot.
     pub fn with_nothing_but(ground: &Ground<'_>) -> Self {
@@ -222,7 +237,7 @@ impl Compared {
             Some(_) => (None, Vec::new()),
         };
         Self {
-            tips: recorded_tips(record),
+            trusted: recorded_tips(record).trusted,
             nearest,
             head: Delta::new(),
             committed: checked_out.clone(),
@@ -240,38 +255,38 @@ impl Ground<'_> {
     ///
     /// # Errors
     /// Fails when git or an object cannot be read.
-    pub fn compared(&self, heads: &Heads, found: &Tips) -> Result<Compared, WorktreeError> {
+    pub fn compared(&self, heads: &Heads, found: &Tips) -> Result<Compared, Error> {
         let (record, effort, git) = (&self.known.record, &self.terms.effort, &self.git);
         let recorded = &record.base.commit;
         let mut trees = Trees::new(&self.objects, &record.checked_out)?;
         let head = heads.head.as_ref().unwrap_or(recorded);
-        let mut tips = found.clone();
-        let mut base = recorded;
-        let mut base_lost = None;
+        let (mut trusted, mut base, mut base_lost) = (found.trusted.clone(), recorded, None);
         if let Some(other) = &self.terms.base {
-            let own = References::find(git, &mut trees, head, recorded, &found.trusted);
+            let own = References::find(git, &mut trees, head, recorded, &trusted);
             base_lost = Some(effort.or(own.map(|own| own.base_lost), || false)?);
-            tips.trusted = vec![other.clone()];
+            trusted = vec![other.clone()];
             base = other;
         }
-        let references = References::find(git, &mut trees, head, base, &tips.trusted)?;
+        let references = References::find(git, &mut trees, head, base, &trusted)?;
         let mut committed = references.deltas;
         let mut commits = references.commits;
-        let before = effort.or(self.known.recorded_refs(), BTreeSet::new)?;
-        if self.terms.base.is_none() && heads.moved && before.contains(head) {
-            committed.push(trees.delta(head)?);
-            commits.push(head.clone());
+        if self.terms.base.is_none() && heads.moved {
+            let before = effort.or(self.known.recorded_refs(), BTreeSet::new)?;
+            if before.contains(head) {
+                committed.push(trees.delta(head)?);
+                commits.push(head.clone());
+            }
         }
         let mut working = committed.clone();
         let mut arriving = Delta::new();
         for merged in &heads.merging {
             // what HEAD has already is not being merged, whatever MERGE_HEAD says
             let new = !git.is_ancestor(merged, head)?;
-            if new && effort.or(tips.have(git, merged), || false)? {
+            if new && effort.or(have(git, &trusted, merged), || false)? {
                 commits.push(merged.clone());
                 let ancestors = git.merge_base_all(head, std::slice::from_ref(merged))?;
                 let before = ancestors.first().unwrap_or(base);
-                let tree = |commit| Ok::<_, WorktreeError>(self.objects.commit(commit)?.tree);
+                let tree = |commit| Ok::<_, Error>(self.objects.commit(commit)?.tree);
                 let (before, after) = (tree(before)?, tree(merged)?);
                 arriving.extend(self.objects.difference(Some(&before), Some(&after))?);
                 if references.base_lost {
@@ -283,13 +298,13 @@ impl Ground<'_> {
         }
         let newest = match &self.terms.base {
             Some(other) => Some(other.clone()),
-            None => effort.or(tips.newest(git), || None)?,
+            None => effort.or(found.newest(git), || None)?,
         };
         let tip = newest.filter(|tip| !commits.contains(tip));
         let tip = tip.map(|tip| trees.delta(&tip)).transpose()?;
         let branch = match &heads.branch {
             Some(branch) if heads.head.as_ref() != Some(branch) => {
-                let references = References::find(git, &mut trees, branch, base, &tips.trusted);
+                let references = References::find(git, &mut trees, branch, base, &trusted);
                 let both = references.and_then(|found| Ok((trees.delta(branch)?, found.deltas)));
                 effort.or(both.map(Some), || None)?
             }
@@ -298,9 +313,9 @@ impl Ground<'_> {
         let unchanged = || committed.first().cloned().unwrap_or_default();
         Ok(Compared {
             head: effort.or(trees.delta(head), unchanged)?,
-            nearest: Some(references.nearest),
+            nearest: commits.first().cloned(),
             base_lost: base_lost.unwrap_or(references.base_lost),
-            tips,
+            trusted,
             committed,
             working,
             arriving,
@@ -320,11 +335,9 @@ pub struct Trees<'a> {
 /// Holds the references of one commit.
 #[derive(Clone, Debug)]
 pub struct References {
-    /// The nearest.
-    pub nearest: CommitId,
     /// Their differences from the base, the nearest first; of several, what a merge makes of them.
     pub deltas: Vec<Delta>,
-    /// The commits.
+    /// The commits, the nearest first; at least one.
     pub commits: Vec<CommitId>,
     /// Whether the commit has left the base without following upstream: the base is no ancestor
     /// of it, and nothing newer of upstream is either.
@@ -334,7 +347,7 @@ pub struct References {
 impl<'a> Trees<'a> {
     /// Starts with the tree that was checked out when the worktree was made: all differences are
     /// told from it, as the manifest is.
-    pub fn new(objects: &'a Objects, checked_out: &CommitId) -> Result<Self, WorktreeError> {
+    pub fn new(objects: &'a Objects, checked_out: &CommitId) -> Result<Self, Error> {
         let base = objects.commit(checked_out)?.tree;
         Ok(Self {
             objects,
@@ -344,7 +357,7 @@ impl<'a> Trees<'a> {
     }
 
     /// How the tree of a commit differs from the one that was checked out.
-    pub fn delta(&mut self, commit: &CommitId) -> Result<Delta, WorktreeError> {
+    pub fn delta(&mut self, commit: &CommitId) -> Result<Delta, Error> {
         let tree = self.objects.commit(commit)?.tree;
         if let Some(delta) = self.known.get(&tree) {
             return Ok(delta.clone());
@@ -356,7 +369,7 @@ impl<'a> Trees<'a> {
 
     /// What a merge of these commits may look like: their trees, and where only some of them
     /// changed a path since their common ancestor, only what those have.
-    pub fn merged(&mut self, git: &Git, commits: &[CommitId]) -> Result<Vec<Delta>, WorktreeError> {
+    pub fn merged(&mut self, git: &Git, commits: &[CommitId]) -> Result<Vec<Delta>, Error> {
         let deltas: Result<Vec<_>, _> = commits.iter().map(|one| self.delta(one)).collect();
         let deltas = deltas?;
         if commits.len() < 2 {
@@ -381,10 +394,9 @@ impl References {
         commit: &CommitId,
         base: &CommitId,
         trusted: &[CommitId],
-    ) -> Result<Self, WorktreeError> {
+    ) -> Result<Self, Error> {
         if commit == base {
             return Ok(Self {
-                nearest: base.clone(),
                 deltas: vec![trees.delta(base)?],
                 commits: vec![base.clone()],
                 base_lost: false,
@@ -404,7 +416,6 @@ impl References {
             trees.merged(git, &commits)?
         };
         Ok(Self {
-            nearest: commits.first().unwrap_or(base).clone(),
             deltas,
             commits,
             base_lost,
@@ -426,11 +437,11 @@ impl Effort {
     ///
     /// # Errors
     /// Fails as the reading did, unless with the best effort.
-    pub fn or<T, E: Into<WorktreeError>>(
+    pub fn or<T, E: Into<Error>>(
         &self,
         read: Result<T, E>,
         instead: impl FnOnce() -> T,
-    ) -> Result<T, WorktreeError> {
+    ) -> Result<T, Error> {
         match (read.map_err(Into::into), &self.0) {
             (Err(error), Some(_)) => {
                 self.note(&error);

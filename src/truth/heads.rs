@@ -1,17 +1,26 @@
-//! Reads what a worktree is on: HEAD, its branch, its reflog, an operation in progress.
+//! Reads what a worktree is on: HEAD, its branch, its reflog, an operation in progress; and decides
+//! which commits count as work of others: the trusted tips.
+//!
+//! A worktree may take over what the base branch or its upstream brings, and must not be blamed
+//! for it. But a worktree can also *move* those refs onto its own commit, which would hide
+//! everything. So a tip of now counts beside the recorded one only if git's own logs say that
+//! the move was not made from here (`docs/decisions/0003-reference-trees.md`).
 
 use std::collections::BTreeSet;
 
+use bstr::ByteSlice;
 use camino::Utf8Path;
 
 use crate::disk::files;
-use crate::git::Git;
+use crate::error::Error;
+use crate::git::hooks::journal::Journal;
 use crate::git::refs::{ReflogEntry, parse_reflog_file};
+use crate::git::{Git, GitMode};
 use crate::name::CommitId;
 use crate::truth::ground::Effort;
 use crate::truth::integrity::pipes;
 use crate::worktree::repository::Repository;
-use crate::worktree::{Record, Worktree, WorktreeError, in_private};
+use crate::worktree::{Record, Tip, Worktree, in_private};
 
 /// Holds what a worktree is on.
 #[derive(Clone, Debug, Default)]
@@ -28,33 +37,31 @@ pub struct Heads {
     pub reflog: Vec<ReflogEntry>,
     /// What a merge in progress merges in.
     pub merging: Vec<CommitId>,
+    /// The files in whose place a pipe stands.
+    pub pipes: Vec<&'static str>,
 }
 
 impl Heads {
     /// Reads them by the recorded private git directory. If that is gone, the branch is asked
     /// for in the common one.
-    pub fn read(
-        repository: &Repository,
-        known: &Worktree,
-        effort: &Effort,
-    ) -> Result<Self, WorktreeError> {
+    pub fn read(repository: &Repository, known: &Worktree, effort: &Effort) -> Result<Self, Error> {
         let record = &known.record;
         let branch_ref = record.branch.full_ref();
-        let is_readable = files::is_directory(&record.admin_dir) && pipes(record).is_empty();
+        let pipes = pipes(record);
+        let is_readable = files::is_directory(&record.admin_dir) && pipes.is_empty();
         if !is_readable || known.is_without(repository) {
             let branch = effort.or(repository.git.rev_parse_commit(&branch_ref), || None)?;
             return Ok(Self {
                 head: branch.clone(),
                 branch,
                 moved: true,
+                pipes,
                 ..Self::default()
             });
         }
         let git = known.hardened_git(repository);
         let symbolic = git.symbolic_ref_head();
-        if let Err(error) = &symbolic {
-            effort.note(error);
-        }
+        let _ = symbolic.as_ref().inspect_err(|error| effort.note(error));
         let symbolic = effort.or(in_private(repository, symbolic), || None)?;
         let commit = |name: &str| {
             let found = in_private(repository, git.rev_parse_commit(name));
@@ -67,10 +74,9 @@ impl Heads {
         }
         let on_branch = symbolic.as_deref() == Some(&branch_ref) && branch.is_some();
         let rebasing = || effort.or(rebasing(record), || false);
-        let reflog = if head.is_some() {
-            effort.or(git.reflog("HEAD"), Vec::new)?
-        } else {
-            effort.or(reflog_file(&record.admin_dir), Vec::new)?
+        let reflog = match head {
+            Some(_) => effort.or(git.reflog("HEAD"), Vec::new)?,
+            None => effort.or(reflog_file(&record.admin_dir), Vec::new)?,
         };
         Ok(Self {
             moved: !(on_branch || symbolic.is_none() && rebasing()?),
@@ -79,6 +85,7 @@ impl Heads {
             symbolic,
             reflog,
             merging: effort.or(merge_heads(record), Vec::new)?,
+            pipes,
         })
     }
 
@@ -100,23 +107,16 @@ impl Heads {
         base_lost.then(|| format!("{recorded} does not have the base {base} any more"))
     }
 
-    /// The ref that HEAD names, where that has no commit yet.
-    pub fn unborn(&self) -> Option<&str> {
-        let is_unborn = self.head.is_none();
-        self.symbolic.as_deref().filter(|_| is_unborn)
-    }
-
     /// Where HEAD is, and where it was each time that it left a commit that it named by itself:
     /// perhaps nothing else has those. Git does not log that it went to an unborn branch.
     pub fn detached(&self) -> Vec<CommitId> {
         let pairs = self.reflog.windows(2);
         let left = pairs.filter(|pair| pair[0].left_a_detached_head());
-        let mut all: Vec<CommitId> = left.map(|pair| pair[1].id.clone()).collect();
-        let newest = self.reflog.first().map(|entry| entry.id.clone());
-        all.extend(self.head.clone().or(newest));
-        all.sort_unstable();
-        all.dedup();
-        all
+        let newest = self.reflog.first().map(|entry| &entry.id);
+        let all = left
+            .map(|pair| &pair[1].id)
+            .chain(self.head.as_ref().or(newest));
+        all.cloned().collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// Whether HEAD was ever on a commit, as far as the reflog tells.
@@ -137,7 +137,7 @@ impl Heads {
         git: &Git,
         trusted: &[CommitId],
         journaled: &[CommitId],
-    ) -> Result<Vec<CommitId>, WorktreeError> {
+    ) -> Result<Vec<CommitId>, Error> {
         let known: Vec<&CommitId> = trusted.iter().collect();
         let foreign = |tip: &&CommitId| !trusted.contains(tip);
         let now = self.head.iter().chain(&self.branch);
@@ -156,7 +156,7 @@ impl Heads {
 ///
 /// # Errors
 /// Fails when the file is there and cannot be read.
-pub fn reflog_file(admin: &Utf8Path) -> Result<Vec<ReflogEntry>, WorktreeError> {
+pub fn reflog_file(admin: &Utf8Path) -> Result<Vec<ReflogEntry>, Error> {
     let bytes = files::read(&admin.join("logs/HEAD"))?;
     Ok(parse_reflog_file(&bytes.unwrap_or_default()))
 }
@@ -164,7 +164,7 @@ pub fn reflog_file(admin: &Utf8Path) -> Result<Vec<ReflogEntry>, WorktreeError> 
 /// Whether a rebase of the recorded branch is in progress: HEAD is then detached
 /// (git-rebase(1), `rebase-merge` and `rebase-apply` hold `head-name`). The apply backend writes
 /// that only when it stops; until then its file `rebasing` is all there is.
-fn rebasing(record: &Record) -> Result<bool, WorktreeError> {
+fn rebasing(record: &Record) -> Result<bool, Error> {
     let ours = record.branch.full_ref();
     for directory in ["rebase-merge", "rebase-apply"] {
         let directory = record.admin_dir.join(directory);
@@ -192,7 +192,7 @@ pub fn in_sequence(record: &Record) -> bool {
 /// Whether an operation of several steps is in progress and has more of them to come. Git then
 /// holds the index in memory: a file whose ctime changes in between (a write bit does that) looks
 /// edited to the next step, which refuses to go on once the clock has passed into another second.
-pub fn has_steps_to_come(record: &Record) -> Result<bool, WorktreeError> {
+pub fn has_steps_to_come(record: &Record) -> Result<bool, Error> {
     let at = |path: &str| record.admin_dir.join(path);
     // what is left to do; a cherry-pick's list still has the step that is being done
     for (path, own) in [("rebase-merge/git-rebase-todo", 0), ("sequencer/todo", 1)] {
@@ -203,7 +203,7 @@ pub fn has_steps_to_come(record: &Record) -> Result<bool, WorktreeError> {
             return Ok(text.lines().map(str::trim).filter(is_step).count() > own);
         }
     }
-    let number = |path: &str| -> Result<Option<u64>, WorktreeError> {
+    let number = |path: &str| -> Result<Option<u64>, Error> {
         let bytes = files::read(&at(path))?.unwrap_or_default();
         Ok(String::from_utf8_lossy(&bytes).trim().parse().ok())
     };
@@ -214,18 +214,231 @@ pub fn has_steps_to_come(record: &Record) -> Result<bool, WorktreeError> {
 
 /// Whether HEAD has just been taken to where a rebase begins. The apply backend has made no
 /// directory of its own yet; only the reflog says so.
-pub fn starts_rebase(repository: &Repository, known: &Worktree) -> Result<bool, WorktreeError> {
-    let newest = known
-        .hardened_git(repository)
-        .reflog("HEAD")?
-        .into_iter()
-        .next();
+pub fn starts_rebase(repository: &Repository, known: &Worktree) -> Result<bool, Error> {
+    let log = known.hardened_git(repository).reflog("HEAD")?;
+    let newest = log.first();
     Ok(newest.is_some_and(|entry| entry.reason.contains(" (start): checkout ")))
 }
 
-fn merge_heads(record: &Record) -> Result<Vec<CommitId>, WorktreeError> {
+fn merge_heads(record: &Record) -> Result<Vec<CommitId>, Error> {
     let bytes = files::read(&record.admin_dir.join("MERGE_HEAD"))?.unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let ids = text.lines().map(|line| CommitId::parse(line.trim()));
     Ok(ids.filter_map(Result::ok).collect())
+}
+
+/// Holds what may be taken over without blame, and the refs whose move cannot be trusted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tips {
+    /// The base, the recorded tips and the trusted tips of now; no commit twice.
+    pub trusted: Vec<CommitId>,
+    /// Where the refs are now, of those that can be trusted.
+    pub current: Vec<CommitId>,
+    /// Refs that moved, and not by any command that git's logs show elsewhere.
+    pub untrusted: Vec<String>,
+}
+
+/// Finds the tips for a worktree in which the commits `created_here` were made. `rewired` are the
+/// remotes that lead elsewhere by now; an empty name stands for all.
+pub fn find_tips(
+    repository: &Repository,
+    record: &Record,
+    created_here: &[CommitId],
+    journal: &Journal,
+    rewired: &[String],
+) -> Result<Tips, Error> {
+    let git = repository.git.with_mode(GitMode::Hardened);
+    let mut tips = recorded_tips(record);
+    let recorded = &record.base.tips;
+    let names: Vec<&str> = recorded.iter().map(|tip| tip.name.as_str()).collect();
+    let mut now = Vec::new();
+    if !names.is_empty() {
+        now = git.for_each_ref(&names)?;
+    }
+    // those that were never moved from here first: they can tell that a move brought nothing else
+    let mut ordered: Vec<&Tip> = recorded.iter().collect();
+    ordered.sort_by_key(|tip| journal.places(tip.name.as_bytes()).next().is_some());
+    for tip in ordered {
+        let Some(current) = now.iter().find(|current| current.name == tip.name) else {
+            continue;
+        };
+        // the user may have taken it over into another of these refs, and pushed it
+        let is_known = tips.trusted.contains(&current.id);
+        let is_pipe = || files::is_pipe(&repository.common_dir.join("logs").join(&tip.name));
+        let is_odd = || is_pipe() || tracks_any(rewired, &tip.name);
+        if is_known
+            || !is_odd()
+                && tips.follow(repository, &git, tip, &current.id, created_here, journal)?
+        {
+            tips.current.push(current.id.clone());
+        } else {
+            tips.untrusted.push(tip.name.clone());
+        }
+    }
+    Ok(tips)
+}
+
+fn tracks_any(remotes: &[String], name: &str) -> bool {
+    let is_its = |rest: &str, remote: &str| {
+        let below = rest.strip_prefix(remote);
+        remote.is_empty() || below.is_some_and(|below| below.starts_with('/'))
+    };
+    let tracked = name.strip_prefix("refs/remotes/");
+    tracked.is_some_and(|rest| remotes.iter().any(|remote| is_its(rest, remote)))
+}
+
+/// What may be trusted of the tips when nothing is known of now.
+pub fn recorded_tips(record: &Record) -> Tips {
+    let mut tips = Tips::default();
+    tips.add(&record.base.commit);
+    record
+        .base
+        .tips
+        .iter()
+        .for_each(|tip| tips.add(&tip.commit));
+    tips
+}
+
+/// Whether a trusted tip has a commit.
+pub fn have(git: &Git, trusted: &[CommitId], commit: &CommitId) -> Result<bool, Error> {
+    for trusted in trusted {
+        if git.is_ancestor(commit, trusted)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// How many former places of a ref are looked at.
+const PASSED: usize = 100;
+
+impl Tips {
+    /// The one tip of now that has all the others in it; none where they went different ways.
+    pub fn newest(&self, git: &Git) -> Result<Option<CommitId>, Error> {
+        let mut newest = match self.current.as_slice() {
+            [] => return Ok(None),
+            [one] => return Ok(Some(one.clone())),
+            several => git.merge_base_independent(several)?,
+        };
+        Ok(newest.pop().filter(|_| newest.is_empty()))
+    }
+
+    /// Takes over where a ref is now, and what it passed through, if git's logs show that it got there
+    /// by a command outside of the worktree; whether they do.
+    fn follow(
+        &mut self,
+        repository: &Repository,
+        git: &Git,
+        tip: &Tip,
+        now: &CommitId,
+        created_here: &[CommitId],
+        journal: &Journal,
+    ) -> Result<bool, Error> {
+        let log = git.reflog(&tip.name)?;
+        // A remote-tracking ref is moved by every fetch: of those only where a push from here took it
+        let remote = tip.name.starts_with("refs/remotes/");
+        for place in journal.places(tip.name.as_bytes()) {
+            let is_move = !remote || log.iter().any(|entry| entry.is_push_of(place));
+            // one that is gone is in nothing
+            if is_move
+                && git.rev_parse_commit(place.as_str())?.is_some()
+                && !have(git, &self.trusted, place)?
+                && git.is_ancestor(place, now)?
+            {
+                return Ok(false);
+            }
+        }
+        let holder = read_holder(repository, git, tip)?;
+        let made_here = |commit: &CommitId| created_here.contains(commit);
+        let vouches = |entry: &&ReflogEntry| match &holder {
+            // a commit, merge or pull in the worktree that has the branch checked out is in the
+            // HEAD reflog of that worktree; an update-ref from elsewhere is not
+            Some(held) => held.iter().any(|logged| logged.id == entry.id),
+            None => entry.came_from_elsewhere(&tip.name, &made_here),
+        };
+        let is_vouched_for = match log.first() {
+            // where it was written past git: git itself would have logged it
+            Some(newest) => newest.id == *now && vouches(&newest),
+            // a log that was there and is gone proves nothing
+            None => !tip.logged && !made_here(now),
+        };
+        if is_vouched_for {
+            self.add(now);
+            // what it passed through counts too: the user may have reworded a commit since that
+            // the worktree was rebased on
+            let passed = log.iter().skip(1).take(PASSED);
+            let passed = passed.take_while(|entry| entry.id != tip.commit);
+            passed.filter(vouches).for_each(|entry| self.add(&entry.id));
+        }
+        Ok(is_vouched_for)
+    }
+
+    fn add(&mut self, commit: &CommitId) {
+        if !self.trusted.contains(commit) {
+            self.trusted.push(commit.clone());
+        }
+    }
+}
+
+/// The HEAD reflog of the worktree that has a branch checked out; none if none has it.
+fn read_holder(
+    repository: &Repository,
+    git: &Git,
+    tip: &Tip,
+) -> Result<Option<Vec<ReflogEntry>>, Error> {
+    if !tip.name.starts_with("refs/heads/") {
+        return Ok(None);
+    }
+    let mut all = repository.worktrees()?.into_iter();
+    let Some(entry) = all.find(|e| !e.bare && e.branch.as_deref() == Some(tip.name.as_str()))
+    else {
+        return Ok(None);
+    };
+    let admin = git.at(&entry.path).absolute_git_dir()?;
+    Ok(Some(git.on(&admin, Some(&entry.path)).reflog("HEAD")?))
+}
+
+/// Lists the refs that a base may follow: the branch that the revision names, or, where it names
+/// none (a commit id, a tag), the main worktree's branch if that has the base; and with it what
+/// it tracks and the branches of the same name on remotes.
+pub fn followed_by(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip>, Error> {
+    let short = revision.strip_prefix("refs/heads/").unwrap_or(revision);
+    let exact = |name: &str| -> Result<Option<Tip>, Error> {
+        // `refs/heads/main~1` is a revision, and no ref
+        let found = git.for_each_ref(&[name])?;
+        let Some(found) = found.into_iter().find(|found| found.name == name) else {
+            return Ok(None);
+        };
+        Ok(Some(Tip {
+            logged: git.reflog_exists(name)?,
+            name: name.to_owned(),
+            commit: found.id,
+        }))
+    };
+    let exact_branch = exact(&format!("refs/heads/{short}"))?;
+    let mut branch = exact_branch.as_ref().map(|tip| tip.name.clone());
+    let mut tips: Vec<Tip> = exact_branch.into_iter().collect();
+    if tips.is_empty() {
+        tips.extend(exact(&format!("refs/remotes/{short}"))?);
+    }
+    if tips.is_empty()
+        && let Some(own) = git.symbolic_ref_head()?
+        && let Some(tip) = exact(&own)?
+        && git.is_ancestor(base, &tip.commit)?
+    {
+        tips.push(tip);
+        branch = Some(own);
+    }
+    if let Some(branch) = branch {
+        let name = branch.strip_prefix("refs/heads/").unwrap_or(&branch);
+        let pattern = format!("refs/remotes/*/{name}");
+        let found = git.for_each_ref(&[&pattern])?.into_iter();
+        let names = found.filter_map(|found| found.name.to_str().ok().map(ToOwned::to_owned));
+        for name in names.chain(git.upstream(&branch)?) {
+            tips.extend(exact(&name)?);
+        }
+    }
+    tips.sort_by(|a, b| a.name.cmp(&b.name));
+    tips.dedup();
+    Ok(tips)
 }

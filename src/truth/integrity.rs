@@ -1,32 +1,29 @@
 //! Reads what surrounds a worktree: its links, git's files beside it, the journal of what was done
 //! to refs from there.
 
-use std::io::Read as _;
-
 use camino::Utf8Path;
 
 use crate::change::{Cause, Change, ChangeSet, INDEX_LOCK, Kind, Place, Seen, SharedChange};
 use crate::config::Strategy;
 use crate::disk::{DiskError, files};
+use crate::error::Error;
 use crate::git::config::meaning;
 use crate::git::hooks::journal::{self, Journal};
-use crate::git::objects::ObjectFormat;
 use crate::name::CommitId;
 use crate::truth::heads::Heads;
-use crate::truth::index::IndexState;
+use crate::truth::states::IndexState;
 use crate::worktree::repository::Repository;
-use crate::worktree::{Fingerprint, Lost, Record, WatchedFile, WorktreeError};
+use crate::worktree::{Fingerprint, Lost, Record, WatchedFile};
 
 /// Takes the digests of all watched files as they are now.
 ///
 /// # Errors
 /// Fails when the disk does.
 pub fn fingerprints(
-    common_dir: &Utf8Path,
+    repository: &Repository,
     admin_dir: &Utf8Path,
-    format: ObjectFormat,
-) -> Result<Vec<Fingerprint>, WorktreeError> {
-    let take = |file: WatchedFile| fingerprint(file, common_dir, admin_dir, format);
+) -> Result<Vec<Fingerprint>, Error> {
+    let take = |file: WatchedFile| fingerprint(file, repository, admin_dir);
     WatchedFile::ALL.into_iter().map(take).collect()
 }
 
@@ -36,16 +33,11 @@ pub fn fingerprints(
 /// Fails when the disk does.
 pub fn fingerprint(
     file: WatchedFile,
-    common_dir: &Utf8Path,
+    repository: &Repository,
     admin_dir: &Utf8Path,
-    format: ObjectFormat,
-) -> Result<Fingerprint, WorktreeError> {
-    let directory = if file.is_shared() {
-        common_dir
-    } else {
-        admin_dir
-    };
-    let path = directory.join(name_of(file));
+) -> Result<Fingerprint, Error> {
+    let shared = Some(&*repository.common_dir).filter(|_| file.is_shared());
+    let path = shared.unwrap_or(admin_dir).join(name_of(file));
     let content = match file {
         _ if files::is_pipe(&path) => None,
         // git itself writes it anew now and then: what it says counts
@@ -53,35 +45,23 @@ pub fn fingerprint(
         WatchedFile::HooksScripts => scripts(&path)?,
         _ => files::read(&path)?,
     };
-    let digest = content.map(|bytes| format.hash_blob(bytes.len() as u64, &mut bytes.as_slice()));
-    let digest = digest.transpose();
-    let digest = digest.map_err(|error| DiskError::new(format!("read {path}"), error))?;
-    Ok(Fingerprint {
-        file,
-        digest: digest.map(|id| id.to_string()),
-    })
+    let digest = content.map(|bytes| repository.format.blob_id(&bytes).to_string());
+    Ok(Fingerprint { file, digest })
 }
+
+/// Files of the private git directory that git opens.
+const OPENED: &str = "HEAD index logs/HEAD config.worktree commondir gitdir MERGE_HEAD";
 
 /// Names the files of the private git directory in whose place a pipe stands: whoever opens one
 /// waits for ever.
 pub fn pipes(record: &Record) -> Vec<&'static str> {
-    let all = [
-        "HEAD",
-        "index",
-        "logs/HEAD",
-        "config.worktree",
-        "commondir",
-        "gitdir",
-        "MERGE_HEAD",
-        journal::FILE,
-    ];
-    let all = all.into_iter();
+    let all = OPENED.split(' ').chain([journal::FILE]);
     all.filter(|name| files::is_pipe(&record.admin_dir.join(name)))
         .collect()
 }
 
 /// The name, the kind and the text of every script of ours.
-fn scripts(directory: &Utf8Path) -> Result<Option<Vec<u8>>, WorktreeError> {
+fn scripts(directory: &Utf8Path) -> Result<Option<Vec<u8>>, Error> {
     let mut all = Vec::new();
     for directory in [directory, &directory.join("agentwt.d")] {
         for name in files::names(directory)? {
@@ -91,23 +71,11 @@ fn scripts(directory: &Utf8Path) -> Result<Option<Vec<u8>>, WorktreeError> {
             }
             let file = directory.join(&name);
             let failed = |error| DiskError::new(format!("read {file}"), error);
-            let (kind, text) = match files::open_entry(file.as_std_path()).map_err(failed)? {
-                files::Opened::File {
-                    executable,
-                    mut content,
-                    ..
-                } => {
-                    let mut text = Vec::new();
-                    let is_read = content.read_to_end(&mut text).is_ok();
-                    let kind = if executable { "script" } else { "other" };
-                    (kind, is_read.then_some(text))
-                }
-                files::Opened::Link(_) | files::Opened::Other => {
-                    ("other", files::read(&file).ok().flatten())
-                }
-            };
+            let opened = files::open_entry(file.as_std_path()).map_err(failed)?;
+            let is_script = matches!(opened, files::Opened::File { executable, .. } if executable);
+            let kind = if is_script { "script" } else { "other" };
             all.extend_from_slice(format!("{kind} {name}\0").as_bytes());
-            all.extend(text.unwrap_or_default());
+            all.extend(files::read(&file).ok().flatten().unwrap_or_default());
             all.push(0);
         }
     }
@@ -136,8 +104,8 @@ const fn name_of(file: WatchedFile) -> &'static str {
 pub fn changed_files(
     repository: &Repository,
     record: &Record,
-) -> Result<(Vec<Change>, Vec<SharedChange>), WorktreeError> {
-    let now = fingerprints(&repository.common_dir, &record.admin_dir, repository.format)?;
+) -> Result<(Vec<Change>, Vec<SharedChange>), Error> {
+    let now = fingerprints(repository, &record.admin_dir)?;
     let (mut own, mut shared) = (Vec::new(), Vec::new());
     let gone = has_hooks(record) && !files::is_directory(&record.admin_dir.join("agentwt"));
     if gone {
@@ -146,7 +114,7 @@ pub fn changed_files(
     }
     let changed = now.iter().filter(|now| !record.integrity.contains(now));
     for file in changed.map(|now| now.file) {
-        let name = name_of(file);
+        let (name, said) = (name_of(file), "it was changed since `add`");
         if gone && name.starts_with("agentwt/") {
             continue;
         }
@@ -156,14 +124,9 @@ pub fn changed_files(
             WatchedFile::Alternates => (Kind::Integrity, Cause::Unknown),
             _ => (Kind::Config, Cause::Hides),
         };
-        let said = "it was changed since `add`";
         if file.is_shared() {
-            shared.push(SharedChange::new(
-                Place::Git(name.into()),
-                kind,
-                said,
-                cause,
-            ));
+            let place = Place::Git(name.into());
+            shared.push(SharedChange::new(place, kind, said, cause));
         } else {
             own.push(Change::detailed(Place::Admin(name.into()), kind, said));
         }
@@ -200,13 +163,12 @@ pub fn past_the_hooks(record: &Record, journal: Option<&Journal>, heads: &Heads)
         let place = Place::Admin(journal::FILE.into());
         return (!gone).then(|| integrity(place, "the journal of refs was removed"));
     };
-    let known = journal.objects();
-    let made = heads.made_here();
-    let silent: Vec<&CommitId> = made.iter().filter(|id| !known.contains(id)).collect();
-    let newest = silent.first()?.short();
-    let said = match silent.len() {
-        1 => format!("commit {newest} was made without our hooks"),
-        count => format!("{count} commits were made without our hooks, the newest is {newest}"),
+    let (known, made) = (journal.objects(), heads.made_here());
+    let mut silent = made.iter().filter(|id| !known.contains(id));
+    let newest = silent.next()?.short();
+    let said = match silent.count() {
+        0 => format!("commit {newest} was made without our hooks"),
+        more => format!("commit {newest} and {more} before it were made without our hooks"),
     };
     Some(integrity(Place::Head, said))
 }
@@ -236,16 +198,17 @@ pub fn index_marks(index: &IndexState) -> Option<Change> {
     (!all.is_empty()).then(|| integrity(place, all.join("; ")))
 }
 
-const NOT_OURS: &str = "its .git file and its private git directory do not name each other";
-
-const NOT_A_CLONE: &str =
-    "its .git is not the repository any more that `add` made: what was committed cannot be told";
-
 /// Finds what is wrong with the worktree's own `.git` file and its private git directory.
 pub fn broken_links(repository: &Repository, record: &Record) -> Option<Change> {
     let (is_whole, said) = match record.strategy {
-        Strategy::Clone => (repository.is_clone(), NOT_A_CLONE),
-        Strategy::Worktree => (has_whole_links(repository, record), NOT_OURS),
+        Strategy::Clone => (
+            repository.is_clone(),
+            "its .git is not the repository any more that `add` made: what was committed cannot be told",
+        ),
+        Strategy::Worktree => (
+            has_whole_links(repository, record),
+            "its .git file and its private git directory do not name each other",
+        ),
     };
     (!is_whole).then(|| integrity(Place::Worktree, said))
 }

@@ -8,46 +8,76 @@ pub mod commits;
 mod converted;
 pub(crate) mod ground;
 pub(crate) mod heads;
-mod ignored;
-pub(crate) mod index;
 pub(crate) mod integrity;
-pub(crate) mod leaks;
 pub mod position;
 pub mod shared;
+pub(crate) mod states;
 mod submodule;
-mod survey;
-pub(crate) mod tips;
-mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread::ScopedJoinHandle;
 
+use bstr::ByteSlice;
+
 use crate::change::{Change, ChangeSet, Kind, Place, Seen};
-use crate::compare::{Delta, State, compare};
+use crate::compare::{Delta, State, compare, entry_in, same};
 use crate::disk::drift::Proof;
 use crate::disk::scan::{Begun, HashBlob, Names, Unreadable, Walk};
 use crate::disk::{DiskError, files};
+use crate::entry::Entry;
+use crate::error::Error;
 use crate::git::GitMode;
 use crate::git::index::OpenIndex;
+use crate::manifest::Manifest;
+use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::Placed;
-use crate::scope::{Access, EntryKind};
-use crate::truth::ground::{Ground, Sources};
-use crate::truth::index::IndexState;
-use crate::truth::walk::DiskState;
+use crate::truth::commits::{contents, leaks, links_out};
+use crate::truth::ground::{Compared, Ground, Sources};
+use crate::truth::heads::Heads;
+use crate::truth::states::{DiskState, IndexState, classify};
 use crate::walked::Walked;
-use crate::worktree::repository::Repository;
-use crate::worktree::{Worktree, WorktreeError};
+use crate::worktree::Worktree;
+use crate::worktree::repository::{Repository, joined};
 
 pub use ground::{Effort, Terms};
-pub use survey::{States, Survey};
+
+/// Holds what is true of a worktree now.
+pub struct Survey {
+    /// What changed since the base.
+    pub changes: ChangeSet,
+    /// Every state in full, for who must not lose work.
+    pub states: States,
+    /// What it is on.
+    pub heads: Heads,
+    /// The commits of its own, the newest first.
+    pub commits: Vec<CommitId>,
+    /// The directories whose names are known now; none when no more of them are than before.
+    pub walked: Option<Walked>,
+}
+
+/// Holds the states of a worktree, each as its difference from the base.
+pub struct States {
+    /// What was recorded at `add`.
+    pub manifest: Manifest,
+    /// HEAD's tree, and what it is compared with.
+    pub compared: Compared,
+    /// The index.
+    pub index: IndexState,
+    /// The disk.
+    pub disk: DiskState,
+    /// Untracked and ignored files, and placed ones that are not as they were placed.
+    pub untracked: BTreeMap<RepoPath, Seen>,
+    /// What was placed and is not tracked by now.
+    pub placed: Placed,
+}
 
 /// Collects everything.
 ///
 /// # Errors
 /// Fails when the base, the record or the common repository cannot be read. Damage inside the
 /// worktree is no error but part of the answer.
-pub fn collect(repository: &Repository, known: &Worktree) -> Result<Survey, WorktreeError> {
+pub fn collect(repository: &Repository, known: &Worktree) -> Result<Survey, Error> {
     collect_with(repository, known, &Terms::default())
 }
 
@@ -59,7 +89,7 @@ pub fn collect_with(
     repository: &Repository,
     known: &Worktree,
     terms: &Terms,
-) -> Result<Survey, WorktreeError> {
+) -> Result<Survey, Error> {
     let repository = &known.readable_repository(repository);
     std::thread::scope(|threads| {
         let own = known.record.admin_dir.join("index");
@@ -80,7 +110,7 @@ fn survey(
     known: &Worktree,
     index: ReadIndex<'_>,
     terms: &Terms,
-) -> Result<Survey, WorktreeError> {
+) -> Result<Survey, Error> {
     let effort = &terms.effort;
     let objects = repository.objects()?;
     let manifest = match effort.or(known.manifest().map(Some), || None)? {
@@ -108,25 +138,25 @@ fn survey(
         Ok((sources, index))
     };
     let ground = ground;
-    let (mut sources, index, disk) = std::thread::scope(|threads| {
+    let (mut sources, index, mut disk) = std::thread::scope(|threads| {
         let walk = Begun::begin(threads, ground.walk(&placed, &walked, &hash));
         let (mut sources, index) = ready.or_else(|index| ground.read_sources(index))?;
         let disk = ground.disk(walk, &mut sources, &placed)?;
-        Ok::<_, WorktreeError>((sources, index, disk))
+        Ok::<_, Error>((sources, index, disk))
     })?;
-    let untracked = ignored::classify(&ground, &sources, &placed, &disk.delta, &index)?;
+    let untracked = classify(&ground, &sources, &placed, &disk.delta, &index)?;
     let mut changes = ground.net(&sources, Some((&index, &disk, &untracked)));
     changes.extend(disk.placed.values().cloned());
     changes.sort();
     let scope = &known.scope;
     let mut states = vec![&sources.compared.head, &disk.delta];
     states.extend(&index.deltas);
-    let leaks = leaks::leaks(scope, &ground.manifest, &leaks::contents(&changes, &states));
-    let links_out = leaks::links_out(known, &changes, &disk.delta);
+    let copied = leaks(scope, &ground.manifest, &contents(&changes, &states));
+    let links_out = links_out(known, &changes, &disk.delta);
     let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
     let mut history = ground.put_back(&sources, &net);
     let past = sources.history.contents(&net);
-    history.extend(leaks::leaks(scope, &ground.manifest, &past));
+    history.extend(leaks(scope, &ground.manifest, &past));
     let mut more = disk.present(&ground, &sources.compared.working, &net);
     let drifted = disk.permissions.iter().filter(|path| !net.contains(path));
     more.extend(drifted.map(|path| Change::new(Place::Path(path.clone()), Kind::Perm, Seen::Disk)));
@@ -134,30 +164,24 @@ fn survey(
     changes.sort();
     let changes = ChangeSet {
         history,
-        leaks,
+        leaks: copied,
         links_out,
         ..sources.changes(&ground, changes)
     };
-    let compared = sources.compared;
+    let found = std::mem::take(&mut disk.walked);
     Ok(Survey {
         changes,
+        heads: sources.heads,
+        commits: sources.commits,
+        walked: (!found.is_empty()).then(|| walked.with(found)),
         states: States {
             manifest: ground.manifest,
-            head: compared.head,
-            reference: compared.committed.into_iter().next().unwrap_or_default(),
-            arriving: compared.arriving,
+            compared: sources.compared,
             index,
-            disk: disk.delta,
+            disk,
             untracked,
             placed,
-            unreadable: disk.unreadable,
-            sizes: disk.sizes,
         },
-        heads: sources.heads,
-        nearest: compared.nearest,
-        commits: sources.commits,
-        trusted: compared.tips.trusted,
-        walked: (!disk.walked.is_empty()).then(|| walked.with(disk.walked)),
     })
 }
 
@@ -169,10 +193,9 @@ type Files<'a> = (&'a IndexState, &'a DiskState, &'a BTreeMap<RepoPath, Seen>);
 
 impl Ground<'_> {
     /// Reads everything but the disk.
-    fn read_sources(&self, index: ReadIndex<'_>) -> Result<(Sources, IndexState), WorktreeError> {
+    fn read_sources(&self, index: ReadIndex<'_>) -> Result<(Sources, IndexState), Error> {
         let mut sources = self.sources()?;
-        let index = index.join();
-        let index = index.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let index = joined(index);
         let index = IndexState::compare(self.known, &self.manifest, index.as_ref());
         let wrong = &mut sources.around.wrong;
         if index.damaged {
@@ -227,7 +250,7 @@ impl Ground<'_> {
         walk: Result<Begun<'_, '_>, DiskError>,
         sources: &mut Sources,
         placed: &Placed,
-    ) -> Result<DiskState, WorktreeError> {
+    ) -> Result<DiskState, Error> {
         let disk = match DiskState::read(self, walk, self.proof(placed), sources) {
             Err(error) if error.find::<DiskError>().is_some() => DiskState {
                 unreadable: vec![Unreadable {
@@ -258,44 +281,141 @@ impl Ground<'_> {
         let (committed_like, working_like) =
             (with_tip(&compared.committed), with_tip(&compared.working));
         let committed = |path: &RepoPath| sources.history.seen(path);
-        let never = |_: &RepoPath| false;
-        let head = Some((&compared.head, &committed_like));
-        let head = head.filter(|_| sources.heads.head.is_some());
-        let branch = compared.branch.as_ref().map(|(delta, like)| (delta, like));
-        let commits = head.into_iter().chain(branch);
-        let commits = commits.map(|(delta, references)| State {
-            delta,
-            references,
-            seen: &committed,
-            silent: &never,
-        });
-        let mut states: Vec<State<'_>> = commits.collect();
+        let mut states = Vec::new();
+        if sources.heads.head.is_some() {
+            states.push(State::new(&compared.head, &committed_like, &committed));
+        }
+        if let Some((branch, like)) = &compared.branch {
+            states.push(State::new(branch, like, &committed));
+        }
         let Some((index, disk, untracked)) = files else {
             return compare(&self.manifest, &states);
         };
+        let deltas = index.deltas.iter();
+        states.extend(deltas.map(|delta| State::new(delta, &working_like, &|_| Seen::Index)));
         let on_disk = |path: &RepoPath| {
             let seen = index.hidden.get(path).or_else(|| untracked.get(path));
             seen.cloned().unwrap_or(Seen::Disk)
         };
-        let excluded = |path: &RepoPath| {
-            self.known.scope.verdict(path, EntryKind::File).access == Access::Excluded
-        };
         let stands = |path: &RepoPath| matches!(disk.delta.get(path), Some(Some(_)));
         // what was placed is not compared with any reference
-        let silent =
-            |path: &RepoPath| disk.placed.contains_key(path) || !stands(path) && excluded(path);
-        states.extend(index.deltas.iter().map(|delta| State {
-            delta,
-            references: &working_like,
-            seen: &|_| Seen::Index,
-            silent: &never,
-        }));
+        let silent = |path: &RepoPath| {
+            let is_absent = || !stands(path) && self.known.scope.excludes_file(path);
+            disk.placed.contains_key(path) || is_absent()
+        };
         states.push(State {
-            delta: &disk.delta,
-            references: &working_like,
-            seen: &on_disk,
             silent: &silent,
+            ..State::new(&disk.delta, &working_like, &on_disk)
         });
         compare(&self.manifest, &states)
+    }
+}
+
+impl Survey {
+    /// Paths whose index or disk is not what HEAD has, ignored files apart: what nobody has
+    /// committed.
+    pub fn uncommitted(&self, known: &Worktree) -> Vec<RepoPath> {
+        let states = &self.states;
+        let mut paths: BTreeSet<&RepoPath> = states
+            .disk
+            .delta
+            .keys()
+            .chain(states.compared.head.keys())
+            .collect();
+        paths.extend(states.index.deltas.iter().flat_map(Delta::keys));
+        let differs = |path: &&RepoPath| {
+            let at = |delta: &Delta| entry_in(&states.manifest, delta, path);
+            let head = at(&states.compared.head);
+            let staged = states.index.deltas.iter().any(|delta| at(delta) != head);
+            let on_disk = matches!(states.disk.delta.get(path), Some(Some(_)));
+            let silent = !on_disk && known.scope.excludes_file(path);
+            let ignored = states.untracked.get(*path) == Some(&Seen::Ignored);
+            staged || !silent && !ignored && !same(head, at(&states.disk.delta))
+        };
+        paths.into_iter().filter(differs).cloned().collect()
+    }
+
+    /// The changes of placed files.
+    pub fn placed_changes(&self) -> impl Iterator<Item = &Change> {
+        let all = self.changes.changes.iter();
+        all.filter(|change| change.seen.contains(&Seen::Synced))
+    }
+
+    /// What stands at the path of a placed file; what is as it was placed has no id.
+    pub fn placed_entry(&self, path: &RepoPath) -> Option<Entry> {
+        if let Some(entry) = self.states.disk.delta.get(path) {
+            return *entry;
+        }
+        let is_it = |change: &Change| change.place.path() == Some(path);
+        if self.placed_changes().any(is_it) {
+            return None;
+        }
+        let item = self.states.manifest.get(path)?;
+        item.disk.map(|disk| disk.entry)
+    }
+
+    /// Paths of which something is staged that is neither in HEAD nor on disk.
+    pub fn staged_only(&self) -> Vec<RepoPath> {
+        let states = &self.states;
+        let at = |delta: &Delta, path: &RepoPath| entry_in(&states.manifest, delta, path);
+        let only = |(path, entry): &(&RepoPath, &Option<Entry>)| {
+            let elsewhere = [
+                at(&states.compared.head, path),
+                at(&states.disk.delta, path),
+            ];
+            entry.is_some() && !elsewhere.contains(entry)
+        };
+        let staged = states.index.deltas.iter().flatten().filter(only);
+        let paths: BTreeSet<&RepoPath> = staged.map(|(path, _)| path).collect();
+        paths.into_iter().cloned().collect()
+    }
+
+    /// How many ignored files are there, that were not when the worktree was made.
+    pub fn ignored(&self) -> usize {
+        self.ignored_paths().count()
+    }
+
+    fn ignored_paths(&self) -> impl Iterator<Item = &RepoPath> {
+        let untracked = self.states.untracked.iter();
+        let ignored = untracked.filter(|(_, seen)| **seen == Seen::Ignored);
+        ignored.map(|(path, _)| path)
+    }
+
+    /// Where the ignored files are, each place with the bytes in it, the largest first: a directory
+    /// that the base does not have (`target/`), or a file in one that it has.
+    pub fn ignored_by_place(&self) -> Vec<(String, u64)> {
+        let states = &self.states;
+        let mut places: BTreeMap<String, u64> = BTreeMap::new();
+        for path in self.ignored_paths() {
+            let above = std::iter::successors(path.parent(), RepoPath::parent);
+            let new = above.take_while(|directory| !states.manifest.has_directory(directory));
+            let place = match new.last() {
+                Some(directory) => format!("{directory}/"),
+                None => path.to_string(),
+            };
+            let size = states.disk.sizes.get(path).copied().unwrap_or(0);
+            *places.entry(place).or_default() += size;
+        }
+        let mut places: Vec<(String, u64)> = places.into_iter().collect();
+        places.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        places
+    }
+
+    /// Directories with something named `.git` inside: no commit of ours can hold that, as git
+    /// takes no such path, and it may be a repository with a history of its own.
+    pub fn nested(&self) -> Vec<RepoPath> {
+        let there = self.states.disk.delta.iter();
+        let there = there.filter(|(_, entry)| entry.is_some());
+        let mut found: Vec<RepoPath> = Vec::new();
+        for (path, _) in there {
+            let mut parts = path.as_bstr().split_str("/");
+            let above: Vec<&[u8]> = parts.by_ref().take_while(|part| *part != b".git").collect();
+            let above = above.join(&b'/');
+            if above.len() < path.as_bstr().len() {
+                found.extend(RepoPath::parse(above).ok());
+            }
+        }
+        found.dedup();
+        found
     }
 }

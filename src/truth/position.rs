@@ -8,10 +8,11 @@ use serde::Serialize;
 
 use crate::answer::shapes::BaseField;
 use crate::config::Strategy;
+use crate::error::Error;
 use crate::git::Git;
 use crate::name::CommitId;
 use crate::worktree::repository::Repository;
-use crate::worktree::{Record, Worktree, WorktreeError};
+use crate::worktree::{Record, Worktree};
 
 /// Where a branch stands. A number is null if it is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -89,10 +90,7 @@ type Branches = HashMap<BString, (CommitId, Option<BString>)>;
 ///
 /// # Errors
 /// Fails when git does.
-pub fn positions(
-    repository: &Repository,
-    all: &[&Worktree],
-) -> Result<Vec<Position>, WorktreeError> {
+pub fn positions(repository: &Repository, all: &[&Worktree]) -> Result<Vec<Position>, Error> {
     let branches = branches(&repository.git)?;
     let mut counts = Counts::new(&repository.git);
     let position = |known: &&'_ Worktree| match known.record.strategy {
@@ -113,7 +111,7 @@ pub fn positions(
 ///
 /// # Errors
 /// Fails when git does.
-pub fn position(repository: &Repository, known: &Worktree) -> Result<Position, WorktreeError> {
+pub fn position(repository: &Repository, known: &Worktree) -> Result<Position, Error> {
     let ours = branches(&repository.git)?;
     if known.record.strategy == Strategy::Worktree {
         return Ok(Counts::new(&repository.git).position(&known.record, &ours, &ours));
@@ -124,7 +122,7 @@ pub fn position(repository: &Repository, known: &Worktree) -> Result<Position, W
     Ok(Counts::new(&git).position(&known.record, &theirs, &ours))
 }
 
-fn branches(git: &Git) -> Result<Branches, WorktreeError> {
+fn branches(git: &Git) -> Result<Branches, Error> {
     let all = git.branches()?.into_iter();
     Ok(all
         .map(|(found, upstream)| (found.name, (found.id, upstream)))

@@ -8,65 +8,63 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use bstr::{BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::answer::count;
 use crate::change::{Cause, Kind, Place, SharedChange};
 use crate::disk::{DiskError, files};
+use crate::error::Error;
 use crate::git::hooks::journal::{Journal, Target};
 use crate::git::{Git, GitError, GitMode};
 use crate::name::CommitId;
 use crate::worktree::repository::Repository;
-use crate::worktree::{Digests, Main, Shared, Worktree, WorktreeError};
+use crate::worktree::{Digests, Main, Shared, Worktree};
 
-/// Tells the commits that were created in the worktree.
-pub type MadeHere<'a> = dyn Fn(&CommitId) -> bool + 'a;
-
-/// Records what a worktree shares with others now.
+/// Reads what a worktree shares with others now.
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn take(repository: &Repository) -> Result<Shared, WorktreeError> {
+pub fn read(repository: &Repository) -> Result<Shared, Error> {
     Ok(Shared {
         hooks: hooks(repository)?,
         settings: settings(repository)?,
     })
 }
 
-/// Finds what is not as it was recorded, and by whom, as far as that can be told.
+/// Finds what is not as it was recorded, and by whom, as far as that can be told; `made_here` are the
+/// commits that were created in the worktree.
 ///
 /// # Errors
 /// Fails when git or the disk does, or the record is damaged.
 pub fn changes(
     repository: &Repository,
     known: &Worktree,
+    (recorded, now): &(Shared, Shared),
     journal: &Journal,
-    made_here: &MadeHere<'_>,
-) -> Result<Vec<SharedChange>, WorktreeError> {
-    let (recorded, now) = (known.shared()?, take(repository)?);
+    made_here: &[CommitId],
+) -> Result<Vec<SharedChange>, Error> {
     let mut all = changed_hooks(&recorded.hooks, &now.hooks);
     all.extend(changed_settings(&recorded.settings, &now.settings));
-    let git = repository.git.with_mode(GitMode::Hardened);
-    all.extend(changed_refs(&git, known, journal, made_here)?);
+    let refs = SharedRefs {
+        git: repository.git.with_mode(GitMode::Hardened),
+        known,
+        journal,
+        made_here,
+    };
+    all.extend(refs.changes()?);
     all.extend(new_worktrees(repository, known, journal)?);
     Ok(all)
 }
 
 /// Lists the remotes that lead elsewhere than at `add`, by name; an empty one stands for all, as
 /// another rule rewrites URLs.
-///
-/// # Errors
-/// Fails when git does, or the record is damaged.
-pub fn rewired_remotes(
-    repository: &Repository,
-    known: &Worktree,
-) -> Result<Vec<String>, WorktreeError> {
-    let (before, now) = (known.shared()?.settings, settings(repository)?);
+pub fn rewired_remotes(before: &Digests, now: &Digests) -> Vec<String> {
     let remote = |key: &str| match remote_of(key) {
         None if key.starts_with("url.") && key.ends_with(".insteadof") => Some(String::new()),
         remote => remote.map(ToOwned::to_owned),
     };
-    Ok(differing(&before, &now).filter_map(remote).collect())
+    differing(before, now).filter_map(remote).collect()
 }
 
 /// Counts the files of the main worktree that are not as committed, by git's own status. None where
@@ -75,10 +73,7 @@ pub fn rewired_remotes(
 ///
 /// # Errors
 /// Fails when git does, or a record is damaged.
-pub fn main_changed(
-    repository: &Repository,
-    all: &[&Worktree],
-) -> Result<Option<usize>, WorktreeError> {
+pub fn main_changed(repository: &Repository, all: &[&Worktree]) -> Result<Option<usize>, Error> {
     if all.is_empty() || repository.main == Main::Bare || repository.is_clone() {
         return Ok(None);
     }
@@ -111,7 +106,7 @@ fn differing<'d>(before: &'d Digests, now: &'d Digests) -> impl Iterator<Item = 
 
 /// Digests every hook of the common git directory, and of the directory that `core.hooksPath`
 /// names in the main worktree. Samples and what cannot be started are none.
-fn hooks(repository: &Repository) -> Result<Digests, WorktreeError> {
+fn hooks(repository: &Repository) -> Result<Digests, Error> {
     let common = repository.common_dir.join("hooks");
     let mut found = Digests::new();
     read_hooks(repository, &common, "@git/hooks/", &mut found)?;
@@ -126,25 +121,28 @@ fn hooks(repository: &Repository) -> Result<Digests, WorktreeError> {
 
 /// The directory that `core.hooksPath` names. In a clone the last one that counts is ours, which
 /// the record has a digest of.
-fn users_directory(repository: &Repository) -> Result<Option<Utf8PathBuf>, WorktreeError> {
-    if !repository.is_clone() {
-        let path = repository.git.config_get_path("core.hooksPath")?;
-        return Ok(path.map(|path| repository.root.join(path)));
-    }
+fn users_directory(repository: &Repository) -> Result<Option<Utf8PathBuf>, Error> {
+    let is_clone = repository.is_clone();
     let ours = repository.common_dir.join("agentwt/hooks");
     let all = repository.git.config_get_all_paths("core.hooksPath")?;
     let mut all = all.into_iter().map(|(_, path)| path);
-    let path = all.rfind(|path| *path != ours);
-    Ok(path.map(|path| repository.git.dir.join(path)))
+    let path = all.rfind(|path| !(is_clone && *path == ours));
+    let at = if is_clone {
+        &repository.git.dir
+    } else {
+        &repository.root
+    };
+    Ok(path.map(|path| at.join(path)))
 }
 
 /// How a directory of hooks is shown.
 fn place(repository: &Repository, directory: &Utf8Path) -> String {
-    let below = |root: &Utf8Path| directory.strip_prefix(root).ok().map(Utf8PathBuf::from);
-    match (below(&repository.common_dir), below(&repository.root)) {
-        (Some(inside), _) => format!("@git/{inside}/"),
-        (None, Some(inside)) if repository.main == Main::Worktree => format!("@main/{inside}/"),
-        (None, _) => format!("{directory}/"),
+    if let Ok(inside) = directory.strip_prefix(&repository.common_dir) {
+        return format!("@git/{inside}/");
+    }
+    match directory.strip_prefix(&repository.root) {
+        Ok(inside) if repository.main == Main::Worktree => format!("@main/{inside}/"),
+        Ok(_) | Err(_) => format!("{directory}/"),
     }
 }
 
@@ -153,25 +151,22 @@ fn read_hooks(
     directory: &Utf8Path,
     place: &str,
     found: &mut Digests,
-) -> Result<(), WorktreeError> {
-    for name in files::names(directory)? {
-        let file = directory.join(&name);
+) -> Result<(), Error> {
+    let names = files::names(directory)?;
+    for name in names.iter().filter(|name| !name.ends_with(".sample")) {
+        let file = directory.join(name);
         let failed = |error| DiskError::new(format!("read {file}"), error);
-        let content = match files::open_entry(file.as_std_path()).map_err(failed)? {
-            _ if name.ends_with(".sample") => continue,
-            files::Opened::File {
-                executable: true, ..
-            } => files::read(&file)?.unwrap_or_default(),
+        let mut text = match files::open_entry(file.as_std_path()).map_err(failed)? {
+            files::Opened::File { executable, .. } if executable => Vec::new(),
             // what it leads to can change as well
-            files::Opened::Link(text) => {
-                let target = files::read(&file).ok().flatten().unwrap_or_default();
-                [text.as_slice(), b"\0", &target].concat()
-            }
+            files::Opened::Link(text) => [text.as_slice(), b"\0"].concat(),
             files::Opened::File { .. } | files::Opened::Other => continue,
         };
-        let size = content.len() as u64;
-        let digest = repository.format.hash_blob(size, &mut content.as_slice());
-        let digest = digest.map_err(failed)?.to_string();
+        match files::read(&file) {
+            Err(error) if text.is_empty() => return Err(error.into()),
+            read => text.extend(read.ok().flatten().unwrap_or_default()),
+        }
+        let digest = repository.format.blob_id(&text).to_string();
         found.insert(format!("{place}{name}"), digest);
     }
     Ok(())
@@ -197,7 +192,10 @@ fn changed_hooks(before: &Digests, now: &Digests) -> Vec<SharedChange> {
 
 /// Digests the values of every setting of the repository. Those of the main worktree's own file
 /// (`config.worktree`) begin with `worktree:`.
-fn settings(repository: &Repository) -> Result<Digests, WorktreeError> {
+///
+/// # Errors
+/// Fails when git does.
+pub fn settings(repository: &Repository) -> Result<Digests, Error> {
     let mut values: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for (scope, key, value) in repository.git.config_list()? {
         let key = match scope.as_str() {
@@ -210,18 +208,14 @@ fn settings(repository: &Repository) -> Result<Digests, WorktreeError> {
         all.extend_from_slice(&value);
         all.push(0);
     }
-    let setting = |(key, values): (String, Vec<u8>)| {
-        let size = values.len() as u64;
-        let digest = repository.format.hash_blob(size, &mut values.as_slice());
-        let digest = digest.map_err(|error| DiskError::new("read git's configuration", error))?;
-        Ok((key, digest.to_string()))
-    };
-    values.into_iter().map(setting).collect()
+    let digest = |values: Vec<u8>| repository.format.blob_id(&values).to_string();
+    let settings = values.into_iter();
+    Ok(settings.map(|(key, all)| (key, digest(all))).collect())
 }
 
 /// At most one change for each file and cause.
 fn changed_settings(before: &Digests, now: &Digests) -> Vec<SharedChange> {
-    let mut found: BTreeMap<(&str, Cause), Vec<&str>> = BTreeMap::new();
+    let mut found: BTreeMap<(&str, Cause), BTreeSet<&str>> = BTreeMap::new();
     for key in differing(before, now) {
         let own = key.strip_prefix("worktree:");
         let file = own.map_or("config", |_| "config.worktree");
@@ -229,17 +223,17 @@ fn changed_settings(before: &Digests, now: &Digests) -> Vec<SharedChange> {
         // a remote that leads elsewhere is worth knowing, a new one is everyday work
         let rewired = remote_of(name).filter(|_| before.contains_key(key));
         if let Some(cause) = cause_of(name).or(rewired.map(|_| Cause::Unknown)) {
-            found.entry((file, cause)).or_default().push(name);
+            found.entry((file, cause)).or_default().insert(name);
         }
     }
-    let change = |((file, cause), mut keys): ((&str, Cause), Vec<&str>)| {
-        keys.sort_unstable();
+    let change = |((file, cause), keys): ((&str, Cause), BTreeSet<&str>)| {
         let what = match cause {
             Cause::RunsCode => " (git can run a program by it)",
             Cause::Hides => " (it changes what git reports)",
             Cause::MadeHere | Cause::Unknown => "",
         };
-        let said = format!("{} is not as at `add`{what}", keys.join(", "));
+        let keys = keys.into_iter().collect::<Vec<_>>().join(", ");
+        let said = format!("{keys} is not as at `add`{what}");
         SharedChange::new(Place::Git(file.into()), Kind::Config, said, cause)
     };
     found.into_iter().map(change).collect()
@@ -251,161 +245,123 @@ fn remote_of(key: &str) -> Option<&str> {
     matches!(last, "url" | "fetch" | "pushurl").then_some(name)
 }
 
-/// Settings by which git starts a program, or reads more settings (git-config(1)): sections, and
-/// the last parts of their keys.
-const RUNS_CODE: [(&str, &str); 16] = [
-    (
-        "core",
-        "hookspath fsmonitor sshcommand editor pager askpass",
-    ),
-    ("core", "gitproxy alternaterefscommand"),
-    ("alias pager hook include includeif protocol", "*"),
-    ("filter", "clean smudge process required"),
-    ("diff", "external command textconv"),
-    (
-        "merge mergetool difftool browser",
-        "driver cmd command path",
-    ),
-    ("man guitool trailer tar", "driver cmd command path"),
-    ("credential", "helper"),
-    ("gpg", "program"),
-    ("sequence", "editor"),
-    ("interactive", "difffilter"),
-    ("uploadpack", "packobjectshook"),
-    ("remote", "uploadpack receivepack vcs proxy"),
-    ("submodule", "update"),
-    (
-        "init sendemail",
-        "templatedir sendmailcmd tocmd cccmd headercmd smtpserver",
-    ),
-    ("web help instaweb", "browser httpd"),
-];
+/// Settings by which git starts a program, or reads more settings (git-config(1)): in each line
+/// sections, and the last parts of their keys.
+const RUNS_CODE: &str = "\
+core: hookspath fsmonitor sshcommand editor pager askpass gitproxy alternaterefscommand
+alias pager hook include includeif protocol: *
+filter: clean smudge process required
+diff: external command textconv
+merge mergetool difftool browser man guitool trailer tar: driver cmd command path
+credential gpg sequence interactive: helper program editor difffilter
+uploadpack: packobjectshook
+remote: uploadpack receivepack vcs proxy
+submodule: update
+init sendemail: templatedir sendmailcmd tocmd cccmd headercmd smtpserver
+web help instaweb: browser httpd";
 
-/// Settings that git itself writes in everyday commands.
-const EVERYDAY: [(&str, &str); 3] = [
-    ("branch remote", "*"),
-    ("submodule", "url active"),
-    // our own `add` switches it on, in the order that git needs
-    ("extensions", "worktreeconfig"),
-];
+/// Settings that git itself writes in everyday commands; our own `add` switches
+/// `extensions.worktreeConfig` on, in the order that git needs.
+const EVERYDAY: &str = "\
+branch remote: *
+submodule: url active
+extensions: worktreeconfig";
 
 /// Settings on which depends what git reports of a worktree.
-const HIDES: [(&str, &str); 6] = [
-    ("status fsck grep log blame attr", "*"),
-    ("diff submodule", "ignoresubmodules ignore"),
-    (
-        "core",
-        "filemode checkstat trustctime ignorestat ignorecase symlinks",
-    ),
-    (
-        "core",
-        "excludesfile attributesfile untrackedcache sparsecheckout",
-    ),
-    (
-        "core",
-        "sparsecheckoutcone worktree bare autocrlf eol safecrlf quotepath",
-    ),
-    (
-        "core",
-        "precomposeunicode logallrefupdates usereplacerefs commitgraph alternaterefsprefixes",
-    ),
-];
+const HIDES: &str = "\
+status fsck grep log blame attr: *
+diff submodule: ignoresubmodules ignore
+core: filemode checkstat trustctime ignorestat ignorecase symlinks excludesfile attributesfile
+core: untrackedcache sparsecheckout sparsecheckoutcone worktree bare autocrlf eol safecrlf quotepath
+core: precomposeunicode logallrefupdates usereplacerefs commitgraph alternaterefsprefixes";
 
 /// What a change of a key means; none for an everyday one.
 fn cause_of(key: &str) -> Option<Cause> {
     let (section, rest) = key.split_once('.').unwrap_or((key, ""));
     let last = rest.rsplit('.').next().unwrap_or(rest);
-    let is_in = |table: &[(&str, &str)]| {
-        let has = |words: &str, word: &str| words.split(' ').any(|one| one == word || one == "*");
-        let mut rows = table.iter();
+    let has = |words: &str, word: &str| words.split(' ').any(|one| one == word || one == "*");
+    let is_in = |table: &str| {
+        let mut rows = table.lines().filter_map(|line| line.split_once(": "));
         rows.any(|(sections, parts)| has(sections, section) && has(parts, last))
     };
-    match section {
-        _ if is_in(&RUNS_CODE) => Some(Cause::RunsCode),
-        _ if is_in(&EVERYDAY) => None,
-        _ if is_in(&HIDES) => Some(Cause::Hides),
-        _ => Some(Cause::Unknown),
+    if is_in(RUNS_CODE) {
+        Some(Cause::RunsCode)
+    } else if is_in(EVERYDAY) {
+        None
+    } else if is_in(HIDES) {
+        Some(Cause::Hides)
+    } else {
+        Some(Cause::Unknown)
     }
 }
 
-/// Finds shared refs that were moved or created from a worktree, by its journal.
-fn changed_refs(
-    git: &Git,
-    known: &Worktree,
-    journal: &Journal,
-    made_here: &MadeHere<'_>,
-) -> Result<Vec<SharedChange>, WorktreeError> {
-    let recorded = known.recorded_ref_names()?;
-    let own = known.record.branch.full_ref();
-    let moved = journal.shared();
-    let moved = moved.filter(|(name, _)| name.as_bytes() != own.as_bytes());
-    let moved: Vec<(&BString, &Target)> = moved.collect();
-    let mut wanted: Vec<&str> = vec!["refs/replace/"];
-    wanted.extend(moved.iter().filter_map(|(name, _)| name.to_str().ok()));
-    let now = git.for_each_ref(&wanted)?.into_iter();
-    let now: BTreeMap<BString, CommitId> = now.map(|one| (one.name, one.id)).collect();
-    let mut all: Vec<SharedChange> = replaced(&recorded, &now).into_iter().collect();
-    for (name, left) in moved {
-        let (before, current) = (recorded.get(name), now.get(name));
-        if before == current || name.starts_with(b"refs/replace/") {
-            continue;
-        }
-        let one = MovedRef {
-            name: name.to_str_lossy().into_owned(),
-            before,
-            current,
-            places: journal.places(name).collect(),
-        };
-        let is_as_left = match left {
-            Target::Object(id) => current == Some(id),
-            Target::Nothing => current.is_none(),
-            Target::Ref => false,
-        };
-        let judged = if is_as_left {
-            one.judge(git, known, made_here)?
-        } else {
-            let said = "it was moved from this worktree, and later from elsewhere";
-            Some((said.to_owned(), Cause::Unknown))
-        };
-        // saved work of `remove` and `restore`
-        let is_saved = name.starts_with(b"refs/agentwt/") && before.is_none();
-        let is_everyday = is_saved || name.starts_with(b"refs/prefetch/");
-        if let Some((said, cause)) = judged.filter(|_| !is_everyday) {
-            let place = Place::Git(name.clone());
-            all.push(SharedChange::new(place, Kind::Ref, said, cause));
-        }
-    }
-    Ok(all)
-}
-
-/// A ref that is where the worktree left it, and not where it was at `add`.
-struct MovedRef<'a> {
-    name: String,
-    before: Option<&'a CommitId>,
-    current: Option<&'a CommitId>,
-    /// Where it was moved from here.
-    places: Vec<&'a CommitId>,
+/// Judges shared refs that were moved or created from a worktree, by its journal.
+struct SharedRefs<'a> {
+    git: Git,
+    known: &'a Worktree,
+    journal: &'a Journal,
+    made_here: &'a [CommitId],
 }
 
 type Judged = Option<(String, Cause)>;
 
-impl MovedRef<'_> {
+impl SharedRefs<'_> {
+    fn changes(&self) -> Result<Vec<SharedChange>, Error> {
+        let recorded = self.known.recorded_ref_names()?;
+        let own = self.known.record.branch.full_ref();
+        let moved = self.journal.shared();
+        let moved = moved.filter(|(name, _)| name.as_bytes() != own.as_bytes());
+        let moved: Vec<(&BString, &Target)> = moved.collect();
+        let mut wanted: Vec<&str> = vec!["refs/replace/"];
+        wanted.extend(moved.iter().filter_map(|(name, _)| name.to_str().ok()));
+        let now = self.git.for_each_ref(&wanted)?.into_iter();
+        let now: BTreeMap<BString, CommitId> = now.map(|one| (one.name, one.id)).collect();
+        let mut all: Vec<SharedChange> = replaced(&recorded, &now).into_iter().collect();
+        for (name, left) in moved {
+            let (before, current) = (recorded.get(name), now.get(name));
+            // saved work of `remove` and `restore`
+            let is_saved = name.starts_with(b"refs/agentwt/") && before.is_none();
+            let mut everyday = ["refs/replace/", "refs/prefetch/"].iter();
+            let is_everyday = is_saved || everyday.any(|start| name.starts_with_str(start));
+            if before == current || is_everyday {
+                continue;
+            }
+            let is_as_left = match left {
+                Target::Object(id) => current == Some(id),
+                Target::Nothing => current.is_none(),
+                Target::Ref => false,
+            };
+            let judged = if is_as_left {
+                self.judge(name.as_bstr(), before, current)?
+            } else {
+                let said = "it was moved from this worktree, and later from elsewhere";
+                Some((said.to_owned(), Cause::Unknown))
+            };
+            all.extend(judged.map(|(said, cause)| {
+                SharedChange::new(Place::Git(name.clone()), Kind::Ref, said, cause)
+            }));
+        }
+        Ok(all)
+    }
+
+    /// What it means that a ref is where the worktree left it, and not where it was at `add`; none
+    /// for everyday work.
     fn judge(
         &self,
-        git: &Git,
-        known: &Worktree,
-        made_here: &MadeHere<'_>,
-    ) -> Result<Judged, WorktreeError> {
-        let name = self.name.as_str();
-        let (said, cause) = match (self.before, self.current) {
-            // `fetch --prune`; the next fetch brings back what is there
-            (_, None) if name.starts_with("refs/remotes/") => return Ok(None),
-            (_, Some(current)) if name.starts_with("refs/remotes/") => {
-                return self.judge_remote(current, git, known, made_here);
+        name: &BStr,
+        before: Option<&CommitId>,
+        current: Option<&CommitId>,
+    ) -> Result<Judged, Error> {
+        let made_here = |at: &CommitId| self.made_here.contains(at);
+        let (said, cause) = match (before, current) {
+            (_, current) if name.starts_with(b"refs/remotes/") => {
+                // `fetch --prune` removes one; the next fetch brings back what is there
+                let current = current.map(|at| self.judge_remote(name, at));
+                return current.unwrap_or(Ok(None));
             }
             (before, current) if name == "refs/stash" => {
                 // a stash on top of those of others takes nothing away
-                let log = git.reflog(name)?;
+                let log = self.git.reflog("refs/stash")?;
                 let is_kept = |before: &CommitId| log.iter().any(|entry| entry.id == *before);
                 if before.is_none_or(|before| current.is_some() && is_kept(before)) {
                     ("something is stashed from this worktree", Cause::Unknown)
@@ -414,7 +370,7 @@ impl MovedRef<'_> {
                     (said, Cause::MadeHere)
                 }
             }
-            (None, Some(at)) if name.starts_with("refs/tags/") && !made_here(at) => {
+            (None, Some(at)) if name.starts_with(b"refs/tags/") && !made_here(at) => {
                 let said = "it was made, or fetched, from this worktree";
                 (said, Cause::Unknown)
             }
@@ -426,35 +382,31 @@ impl MovedRef<'_> {
     }
 
     /// A fetch brings what is upstream, and a push of the own branch is how work is handed in.
-    fn judge_remote(
-        &self,
-        current: &CommitId,
-        git: &Git,
-        known: &Worktree,
-        made_here: &MadeHere<'_>,
-    ) -> Result<Judged, WorktreeError> {
-        let own = self.name.ends_with(&format!("/{}", known.record.branch));
-        let log = git.reflog(&self.name)?;
-        let pushed = |place: &&&CommitId| log.iter().any(|entry| entry.is_push_of(place));
-        let (said, is_everyday) =
-            if let Some(place) = self.places.iter().find(pushed).filter(|_| !own) {
-                let place = place.short();
-                let said = format!("commit {place} was pushed there from this worktree");
-                (said, false)
-            } else if let Some(newest) = log.first().filter(|newest| newest.id == *current) {
-                let reason = newest.reason.as_str();
-                let is_everyday = if reason.starts_with("update by push") {
-                    own
-                } else {
-                    newest.came_from_elsewhere(&self.name, made_here)
-                };
-                let said = format!("it was moved from this worktree ({reason})");
-                (said, is_everyday)
+    fn judge_remote(&self, name: &BStr, current: &CommitId) -> Result<Judged, Error> {
+        let name = name.to_str_lossy();
+        let own = name.ends_with(&format!("/{}", self.known.record.branch));
+        let log = self.git.reflog(&name)?;
+        let made_here = |at: &CommitId| self.made_here.contains(at);
+        let mut places = self.journal.places(name.as_bytes());
+        let pushed = places.find(|place| !own && log.iter().any(|entry| entry.is_push_of(place)));
+        let (said, is_everyday) = if let Some(place) = pushed {
+            let place = place.short();
+            let said = format!("commit {place} was pushed there from this worktree");
+            (said, false)
+        } else if let Some(newest) = log.first().filter(|newest| newest.id == *current) {
+            let reason = newest.reason.as_str();
+            let is_everyday = if reason.starts_with("update by push") {
+                own
             } else {
-                let is_silent = (own || !made_here(current)) && log.is_empty();
-                let said = "it was moved from this worktree, past its log";
-                (said.to_owned(), is_silent)
+                newest.came_from_elsewhere(&name, &made_here)
             };
+            let said = format!("it was moved from this worktree ({reason})");
+            (said, is_everyday)
+        } else {
+            let said = "it was moved from this worktree, past its log";
+            let is_silent = (own || !made_here(current)) && log.is_empty();
+            (said.to_owned(), is_silent)
+        };
         Ok((!is_everyday).then_some((said, Cause::MadeHere)))
     }
 }
@@ -469,11 +421,8 @@ fn replaced(
     if recorded.iter().filter(is_replacing).eq(after.clone()) {
         return None;
     }
-    let replaced = match after.count() {
-        1 => "1 object is".to_owned(),
-        many => format!("{many} objects are"),
-    };
-    let said = format!("{replaced} replaced: git shows others in their place");
+    let number = count(after.count(), "object is", "objects are");
+    let said = format!("{number} replaced: git shows others in their place");
     let place = Place::Git("refs/replace".into());
     Some(SharedChange::new(place, Kind::Ref, said, Cause::Hides))
 }
@@ -483,22 +432,20 @@ fn new_worktrees(
     repository: &Repository,
     known: &Worktree,
     journal: &Journal,
-) -> Result<Vec<SharedChange>, WorktreeError> {
+) -> Result<Vec<SharedChange>, Error> {
     let directory = repository.common_dir.join("worktrees");
     let mut all = Vec::new();
+    if journal.worktrees.is_empty() {
+        return Ok(all);
+    }
     let own = known.record.admin_dir.file_name();
     for id in files::names(&directory)? {
         let dot_git = files::read(&directory.join(&id).join("gitdir"))?.unwrap_or_default();
         let path = dot_git.trim().strip_suffix(b"/.git").unwrap_or_default();
         if own != Some(&id) && journal.worktrees.iter().any(|made| made == path) {
             let place = Place::Git(format!("worktrees/{id}").into());
-            let said = "it was made from this worktree";
-            all.push(SharedChange::new(
-                place,
-                Kind::Worktree,
-                said,
-                Cause::MadeHere,
-            ));
+            let (kind, said) = (Kind::Worktree, "it was made from this worktree");
+            all.push(SharedChange::new(place, kind, said, Cause::MadeHere));
         }
     }
     Ok(all)

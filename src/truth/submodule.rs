@@ -11,6 +11,7 @@ use crate::compare::{Delta, State, compare, entry_in};
 use crate::disk::files;
 use crate::disk::scan::{Believe, Scan, Unreadable, Walk, scan};
 use crate::entry::{Entry, Mode, ObjectId};
+use crate::error::Error;
 use crate::git::config::meaning;
 use crate::git::discover::Layout;
 use crate::git::objects::Objects;
@@ -19,10 +20,9 @@ use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::truth::converted::{Blobs, undo_checkout};
-use crate::truth::ignored;
-use crate::truth::walk::gitlinks;
+use crate::truth::states::{self, gitlinks};
+use crate::worktree::Worktree;
 use crate::worktree::repository::Repository;
-use crate::worktree::{Worktree, WorktreeError};
 
 /// Holds what a submodule is.
 #[derive(Debug, Default)]
@@ -55,16 +55,14 @@ pub fn read(
 ) -> Submodule {
     let found = OpenSubmodule::open(repository, known, path);
     let seen = found.and_then(|found| found.map(|found| found.compare(allowed)).transpose());
-    match seen {
-        Ok(seen) => seen.unwrap_or_default(),
-        Err(error) => Submodule {
-            unreadable: vec![Unreadable {
-                path: Some(path.clone()),
-                detail: error.to_string(),
-            }],
-            ..Submodule::default()
-        },
-    }
+    let damaged = |error: Error| Submodule {
+        unreadable: vec![Unreadable {
+            path: Some(path.clone()),
+            detail: error.to_string(),
+        }],
+        ..Submodule::default()
+    };
+    seen.map_or_else(damaged, Option::unwrap_or_default)
 }
 
 impl<'a> OpenSubmodule<'a> {
@@ -73,17 +71,16 @@ impl<'a> OpenSubmodule<'a> {
         repository: &'a Repository,
         known: &'a Worktree,
         path: &'a RepoPath,
-    ) -> Result<Option<Self>, WorktreeError> {
+    ) -> Result<Option<Self>, Error> {
         let relative = path.to_os_path().ok();
         let Some(relative) = relative.and_then(|path| Utf8PathBuf::from_path_buf(path).ok()) else {
             return Ok(None);
         };
         let directory = known.record.path.join(relative);
         let git = repository.git.at(&directory).with_mode(GitMode::Hardened);
-        let layout = git.layout()?;
         // where its `.git` is none, git finds the repository around it
-        let own = layout.filter(|layout| layout.common_dir != repository.common_dir);
-        let Some(layout) = own else {
+        let is_own = |layout: &Layout| layout.common_dir != repository.common_dir;
+        let Some(layout) = git.layout()?.filter(is_own) else {
             return Ok(None);
         };
         Ok(Some(Self {
@@ -97,7 +94,7 @@ impl<'a> OpenSubmodule<'a> {
         }))
     }
 
-    fn compare(&self, allowed: &BTreeSet<ObjectId>) -> Result<Submodule, WorktreeError> {
+    fn compare(&self, allowed: &BTreeSet<ObjectId>) -> Result<Submodule, Error> {
         let mut seen = Submodule::default();
         let Some(head) = self.git.rev_parse_commit("HEAD")? else {
             return Ok(seen);
@@ -116,9 +113,8 @@ impl<'a> OpenSubmodule<'a> {
         let mut references = Vec::new();
         for id in allowed {
             // one that was never fetched says nothing
-            let commit = CommitId::parse(&id.to_string()).ok();
-            let commit = commit.and_then(|commit| self.objects.commit(&commit).ok());
-            if let Some(commit) = commit {
+            let commit = CommitId::parse(&id.to_string());
+            if let Some(commit) = commit.ok().and_then(|id| self.objects.commit(&id).ok()) {
                 let delta = self.objects.difference(Some(&tree), Some(&commit.tree))?;
                 references.push(delta);
             }
@@ -127,23 +123,19 @@ impl<'a> OpenSubmodule<'a> {
             // a new one: every file of it is, and its git directory
             let items = manifest.items().iter();
             references.push(items.map(|item| (item.path.clone(), None)).collect());
-            let git = Place::Path(self.outer(".git".as_bytes()));
-            let mut change = Change::new(git, Kind::Created, Seen::Disk);
-            change.is_directory = true;
-            seen.changes.push(change);
+            let git = Place::Path(self.outer(b".git"));
+            seen.changes.push(Change {
+                is_directory: true,
+                ..Change::new(git, Kind::Created, Seen::Disk)
+            });
         }
         references.push(Delta::new());
         let mut delta = self.disk(&manifest, &references, &mut seen)?;
         self.undo_filters(&manifest, &references, &mut delta)?;
         self.leave_out_ignored(&manifest, &references, &mut delta)?;
         let against = |references: &[Delta]| {
-            let state = State {
-                delta: &delta,
-                references,
-                seen: &|_| Seen::Disk,
-                silent: &|_| false,
-            };
-            compare(&manifest, &[state])
+            let seen = |_: &RepoPath| Seen::Disk;
+            compare(&manifest, &[State::new(&delta, references, &seen)])
         };
         let (own, allowed) = references.split_last().unzip();
         let changes = against(allowed.unwrap_or_default()).into_iter();
@@ -167,7 +159,7 @@ impl<'a> OpenSubmodule<'a> {
         manifest: &Manifest,
         references: &[Delta],
         seen: &mut Submodule,
-    ) -> Result<Delta, WorktreeError> {
+    ) -> Result<Delta, Error> {
         let inner = gitlinks(manifest, references);
         let format = self.layout.format;
         let Scan {
@@ -228,14 +220,14 @@ impl<'a> OpenSubmodule<'a> {
         manifest: &Manifest,
         references: &[Delta],
         delta: &mut Delta,
-    ) -> Result<(), WorktreeError> {
+    ) -> Result<(), Error> {
         if self.layout.toplevel.as_ref() != Some(&self.directory) || self.sets_conversions()? {
             return Ok(());
         }
         let mut blobs = Blobs::new();
         let regular = |entry: Option<Entry>| entry.filter(|entry| entry.mode.is_regular());
-        let there = delta.iter();
-        for (path, now) in there.filter_map(|(path, entry)| Some((path, regular(*entry)?))) {
+        for (path, now) in &*delta {
+            let Some(now) = regular(*now) else { continue };
             let at = |reference| regular(entry_in(manifest, reference, path));
             let others = references.iter().filter_map(at);
             for then in others.filter(|then| then.id != now.id) {
@@ -247,21 +239,15 @@ impl<'a> OpenSubmodule<'a> {
         Ok(())
     }
 
-    fn sets_conversions(&self) -> Result<bool, WorktreeError> {
+    fn sets_conversions(&self) -> Result<bool, Error> {
         let at = |name: &str| self.layout.common_dir.join(name);
         if files::exists(&at("info/attributes")) || files::exists(&at("config.worktree")) {
             return Ok(true);
         }
         let says = meaning(&files::read(&at("config"))?.unwrap_or_default());
-        let keys = [
-            "filter.",
-            "include",
-            "core.autocrlf=",
-            "core.eol=",
-            "core.attributesfile=",
-        ];
+        let keys = "filter. include core.autocrlf= core.eol= core.attributesfile=";
         let mut lines = says.split(|byte| *byte == b'\n');
-        Ok(lines.any(|line| keys.iter().any(|key| line.starts_with(key.as_bytes()))))
+        Ok(lines.any(|line| keys.split(' ').any(|key| line.starts_with(key.as_bytes()))))
     }
 
     /// What its own commits ignore, and the user everywhere, is build output.
@@ -270,14 +256,14 @@ impl<'a> OpenSubmodule<'a> {
         manifest: &Manifest,
         references: &[Delta],
         delta: &mut Delta,
-    ) -> Result<(), WorktreeError> {
-        let recorded = [ignored::EXCLUDES_FILE];
+    ) -> Result<(), Error> {
+        let recorded = [states::EXCLUDES_FILE];
         let (known, objects) = (self.known, &self.objects);
-        let mut rules = ignored::rules(known, manifest, objects, &references[0], &recorded)?;
+        let mut rules = states::rules(known, manifest, objects, &references[0], &recorded)?;
         delta.retain(|path, entry| {
             let tracked = |reference| entry_in(manifest, reference, path).is_some();
             let unknown = !references.iter().any(tracked);
-            !entry.is_some_and(|entry| unknown && ignored::is_ignored(&mut rules, path, entry.mode))
+            !entry.is_some_and(|entry| unknown && states::is_ignored(&mut rules, path, entry.mode))
         });
         Ok(())
     }

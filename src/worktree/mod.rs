@@ -19,7 +19,6 @@ pub mod settings;
 pub mod trash;
 pub mod unfinished;
 
-pub use crate::error::Error as WorktreeError;
 pub use error::WorktreeFault;
 pub use loaded::*;
 pub use record::*;

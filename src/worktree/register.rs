@@ -71,8 +71,7 @@ impl Registration<'_> {
             joined(manifest)?;
             rest
         })?;
-        let (common_dir, admin_dir) = (&repository.common_dir, &self.record.admin_dir);
-        let integrity = integrity::fingerprints(common_dir, admin_dir, repository.format)?;
+        let integrity = integrity::fingerprints(repository, &self.record.admin_dir)?;
         (self.record.conversions, self.record.integrity) = (conversions, integrity);
         write_record(&dir, &self.record)?;
         files::remove_file(&dir.join("intent.toml"))?;
@@ -170,7 +169,7 @@ fn write_record(dir: &Utf8Path, record: &Record) -> Result<(), DiskError> {
 }
 
 fn write_shared(repository: &Repository, dir: &Utf8Path) -> Result<(), Error> {
-    let text = to_text(&shared::take(repository)?);
+    let text = to_text(&shared::read(repository)?);
     Ok(files::write(&dir.join("shared.toml"), text.as_bytes())?)
 }
 
@@ -227,8 +226,7 @@ impl Worktree {
         repository: &Repository,
         file: WatchedFile,
     ) -> Result<Fingerprint, Error> {
-        let (common_dir, admin_dir) = (&repository.common_dir, &self.record.admin_dir);
-        integrity::fingerprint(file, common_dir, admin_dir, repository.format)
+        integrity::fingerprint(file, repository, &self.record.admin_dir)
     }
 
     /// Writes the outcome of a verification, for `list` and `status`.

@@ -13,35 +13,27 @@
 //! there, or `-`, `directory`, `special`, with its permission bits), then `index` for each entry
 //! (with its stage); and `above` for each directory on the way, with its permission bits.
 
+use std::collections::BTreeSet;
 use std::io::Read;
 
 use bstr::{BStr, ByteSlice};
 use camino::Utf8Path;
 
 use crate::disk::below::open_below;
-use crate::disk::entries::standing;
 use crate::disk::files::Opened;
+use crate::disk::mode::DirectoryModes;
 use crate::disk::{DiskError, entries};
 use crate::entry::{Entry, Mode, ObjectId};
+use crate::error::Error;
 use crate::git::objects::Objects;
 use crate::git::scratch::ScratchObjects;
 use crate::git::{Git, GitError, GitMode};
 use crate::name::{CommitId, WorktreeName};
 use crate::path::RepoPath;
 use crate::scope::Scope;
-use crate::worktree::{Repository, Worktree, WorktreeError};
+use crate::worktree::{Repository, Worktree};
 
 const LIST: &str = "list";
-/// What a list may say of a path.
-const MODES: [Mode; 6] = [
-    Mode::File,
-    Mode::Executable,
-    Mode::Link,
-    Mode::Gitlink,
-    Mode::EmptyDirectory,
-    Mode::Special,
-];
-
 /// Names a commit that keeps what was replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rescue {
@@ -95,10 +87,7 @@ impl<'a> Saving<'a> {
     ///
     /// # Errors
     /// Fails when the disk does.
-    pub fn begin(
-        repository: &'a Repository,
-        name: &'a WorktreeName,
-    ) -> Result<Self, WorktreeError> {
+    pub fn begin(repository: &'a Repository, name: &'a WorktreeName) -> Result<Self, Error> {
         let (common_dir, format) = (&repository.common_dir, repository.format);
         Ok(Self {
             repository,
@@ -120,7 +109,7 @@ impl<'a> Saving<'a> {
         paths: &[RepoPath],
         scope: &Scope,
         time: &str,
-    ) -> Result<Rescue, WorktreeError> {
+    ) -> Result<Rescue, Error> {
         let mut changes: Changes<'_> = Vec::new();
         for path in paths {
             let entry = write_entry(self.scratch.objects(), root, path)?;
@@ -144,7 +133,7 @@ impl<'a> Saving<'a> {
         path: &RepoPath,
         found: Option<Entry>,
         index: Vec<(u8, Entry)>,
-    ) -> Result<SavedPath, WorktreeError> {
+    ) -> Result<SavedPath, Error> {
         let entry = write_entry(self.scratch.objects(), root, path)?;
         Ok(SavedPath {
             path: path.clone(),
@@ -165,7 +154,7 @@ impl<'a> Saving<'a> {
         paths: &[SavedPath],
         known: &Worktree,
         time: &str,
-    ) -> Result<Rescue, WorktreeError> {
+    ) -> Result<Rescue, Error> {
         let (name, scope) = (self.name, &known.scope);
         let list = self.write_list(paths, &known.record.path)?;
         self.scratch.migrate()?;
@@ -186,9 +175,16 @@ impl<'a> Saving<'a> {
     }
 
     /// Writes the tree with the list, and with what was staged.
-    fn write_list(&self, paths: &[SavedPath], root: &Utf8Path) -> Result<ObjectId, WorktreeError> {
+    fn write_list(&self, paths: &[SavedPath], root: &Utf8Path) -> Result<ObjectId, Error> {
         let objects = self.scratch.objects();
-        let list = list_to_bytes(paths, &directory_modes(root, paths)?);
+        // the directories that paths stand in, or are
+        let stands = paths.iter().filter(|saved| saved.disk.is_some());
+        let with_above =
+            |saved: &SavedPath| std::iter::successors(Some(saved.path.clone()), RepoPath::parent);
+        let above: BTreeSet<RepoPath> = stands.flat_map(with_above).collect();
+        let directories = DirectoryModes::of(root, above.iter())?;
+        let directories: Vec<_> = directories.0.into_iter().collect();
+        let list = list_to_bytes(paths, &directories);
         let id = objects.write_blob(list.len() as u64, &mut &*list)?;
         let mode = Mode::File;
         let staged = paths.iter().flat_map(|saved| {
@@ -210,7 +206,7 @@ impl<'a> Saving<'a> {
         parents: &[&CommitId],
         changes: &[(&[u8], Option<Entry>)],
         message: &str,
-    ) -> Result<Rescue, WorktreeError> {
+    ) -> Result<Rescue, Error> {
         let objects = self.scratch.objects();
         let tree = objects.write_tree(
             Some(&objects.commit(parents[0])?.tree),
@@ -254,18 +250,22 @@ pub fn unused_ref(repository: &Repository, name: &str) -> Result<String, GitErro
 pub fn read_entry(
     root: &Utf8Path,
     path: &RepoPath,
-    id: impl FnOnce(u64, &mut dyn Read) -> Result<ObjectId, WorktreeError>,
-) -> Result<Option<Entry>, WorktreeError> {
+    id: impl FnOnce(u64, &mut dyn Read) -> Result<ObjectId, Error>,
+) -> Result<Option<Entry>, Error> {
     let failed = |error: std::io::Error| DiskError::new(format!("save {path}"), error);
     let (mode, id) = match open_below(root, path).map_err(failed)? {
         Opened::File {
             size,
-            executable: false,
+            executable,
             mut content,
-        } => (Mode::File, id(size, &mut content)?),
-        Opened::File {
-            size, mut content, ..
-        } => (Mode::Executable, id(size, &mut content)?),
+        } => {
+            let mode = if executable {
+                Mode::Executable
+            } else {
+                Mode::File
+            };
+            (mode, id(size, &mut content)?)
+        }
         Opened::Link(text) => (Mode::Link, id(text.len() as u64, &mut text.as_bytes())?),
         Opened::Other => return Ok(None),
     };
@@ -280,34 +280,10 @@ pub fn write_entry(
     objects: &Objects,
     root: &Utf8Path,
     path: &RepoPath,
-) -> Result<Option<Entry>, WorktreeError> {
+) -> Result<Option<Entry>, Error> {
     read_entry(root, path, |size, content| {
         Ok(objects.write_blob(size, content)?)
     })
-}
-
-/// The permissions of the directories that paths stand in, or are.
-fn directory_modes(
-    root: &Utf8Path,
-    paths: &[SavedPath],
-) -> Result<Vec<(RepoPath, u32)>, DiskError> {
-    let mut above: Vec<RepoPath> = Vec::new();
-    for saved in paths.iter().filter(|saved| saved.disk.is_some()) {
-        above.extend(
-            saved
-                .path
-                .parents()
-                .filter_map(|path| RepoPath::parse(path).ok()),
-        );
-        above.push(saved.path.clone());
-    }
-    above.sort_unstable();
-    above.dedup();
-    let stands = standing(root, above.iter())?.entries;
-    let directories = stands.into_iter().filter(|(_, stat)| stat.is_directory());
-    Ok(directories
-        .map(|(path, stat)| (path, stat.mode & 0o7777))
-        .collect())
 }
 
 /// Finds a restore that was saved: the one that is named, by its ref, its time or its commit, or
@@ -322,7 +298,7 @@ pub fn find_restore(
     named: Option<&str>,
 ) -> Result<Option<SavedRestore>, GitError> {
     let below = rescue_ref(name, "");
-    let mut newest: Option<((String, u32), SavedRestore)> = None;
+    let mut all = Vec::new();
     for rescue in git.for_each_ref(&[&below])? {
         let full = rescue.name.to_str_lossy().into_owned();
         let time = full.strip_prefix(&below).unwrap_or(&full);
@@ -331,15 +307,16 @@ pub fn find_restore(
             full == named || time == named || abbreviated
         });
         let (second, number) = time.split_once('-').unwrap_or((time, "1"));
-        let order = (second.to_owned(), number.parse().unwrap_or(1));
-        if is_meant
-            && newest.as_ref().is_none_or(|(newest, _)| *newest < order)
-            && let Some(saved) = read_restore(objects, full.clone(), &rescue.id)?
-        {
-            newest = Some((order, saved));
+        let order = (second.to_owned(), number.parse().unwrap_or(1_u32));
+        all.extend(is_meant.then_some((order, full, rescue.id)));
+    }
+    all.sort();
+    for (_, full, commit) in all.into_iter().rev() {
+        if let Some(saved) = read_restore(objects, full, &commit)? {
+            return Ok(Some(saved));
         }
     }
-    Ok(newest.map(|(_, saved)| saved))
+    Ok(None)
 }
 
 /// Reads a rescue commit; none when it is not one of a restore.
@@ -368,6 +345,7 @@ fn read_restore(
 fn mode_word(mode: Mode) -> &'static str {
     match mode {
         Mode::EmptyDirectory => "directory",
+        Mode::NestedGit => "repository",
         other => other.git_octal().unwrap_or("special"),
     }
 }
@@ -406,7 +384,8 @@ fn list_from_bytes(bytes: &[u8]) -> Option<SavedList> {
         let [what, mode, id, number] = head.as_slice() else {
             return None;
         };
-        let mode = MODES.into_iter().find(|one| mode_word(*one) == *mode);
+        let mut modes = (0..).map_while(Mode::from_code);
+        let mode = modes.find(|one| mode_word(*one) == *mode);
         let id = ObjectId::from_hex(id.as_bytes())?;
         let entry = mode.map(|mode| Entry { mode, id });
         let number = u32::from_str_radix(number, 8).ok();

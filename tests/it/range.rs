@@ -475,7 +475,7 @@ fn head_is_that_of_the_worktree_one_stands_in() {
     assert_snapshot!(said, @"
     --- stderr
     error: there is no worktree named `plain`
-    help: there is none yet; to create a worktree: git agentwt add task-1
+    help: there are: task; `git agentwt list` shows them
     --- status 7
     ");
 }

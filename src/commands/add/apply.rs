@@ -22,7 +22,7 @@ use crate::placed::{Placed, PlacedKind};
 use crate::scope::{Case, Scope};
 use crate::sync::plan::WorktreeFiles;
 use crate::sync::{Selection, SyncPlan, SyncRefusal};
-use crate::truth::tips;
+use crate::truth::heads;
 use crate::worktree::ignore_rules::{self, SharedFile, read_shown_note};
 use crate::worktree::placing::{Destination, Placing};
 use crate::worktree::register::{Registration, read_dot_git};
@@ -137,7 +137,7 @@ impl Creation<'_> {
             record.dot_git = read_dot_git(&record.path)?;
         }
         let base = &record.base;
-        record.base.tips = tips::followed_by(&own.git, &base.revision, &base.commit)?;
+        record.base.tips = heads::followed_by(&own.git, &base.revision, &base.commit)?;
         record.ignore_case = self.scope.case() == Case::Insensitive;
         record.file_mode = own.git.config_get_bool("core.fileMode")? != Some(false);
         record.admin_dir = admin_dir;

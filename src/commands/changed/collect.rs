@@ -17,7 +17,6 @@ use crate::git::{GitError, GitMode};
 use crate::name::{CommitId, WorktreeName};
 use crate::path::{RepoPath, escape_for_terminal};
 use crate::refusal::Refusal;
-use crate::scope::{Access, EntryKind};
 use crate::truth::commits::touched;
 use crate::truth::{Effort, Survey, Terms, collect_with};
 use crate::worktree::{Repository, Worktree, WorktreeFault};
@@ -196,13 +195,13 @@ fn add_patches(
     (shown, left): (&[Change], &[Change]),
     answer: &mut ChangedAnswer,
 ) -> Result<(), Error> {
-    if let Some(one) = survey.states.unreadable.first() {
+    if let Some(one) = survey.states.disk.unreadable.first() {
         let path = one.path.as_ref().map(ToString::to_string);
         let path = path.unwrap_or_else(|| known.record.path.to_string());
         let why = std::io::Error::other(one.detail.clone());
         return Err(DiskError::new(format!("read {path}"), why).into());
     }
-    let nearest = survey.nearest.as_ref();
+    let nearest = survey.states.compared.nearest.as_ref();
     let nearest = nearest.unwrap_or(&survey.changes.base);
     let patches = Patches::new(repository, known, survey, nearest)?;
     let (patch, left_out) = patches.to_disk(nearest, shown)?;
@@ -232,7 +231,7 @@ fn read_commits(
     let objects = repository.objects()?;
     let git = repository.git.with_mode(GitMode::Hardened);
     let heads = survey.heads.head.iter().chain(&survey.heads.branch);
-    let trusted: Vec<&CommitId> = survey.trusted.iter().collect();
+    let trusted: Vec<&CommitId> = survey.states.compared.trusted.iter().collect();
     let reachable = git.rev_list(&heads.collect::<Vec<_>>(), &trusted)?;
     let reachable: BTreeSet<CommitId> = reachable.into_iter().collect();
     let one = |id: &CommitId| {
@@ -283,11 +282,10 @@ fn uncommitted(known: &Worktree, survey: &Survey, with_ignored: bool) -> Vec<Cha
     paths.retain(|path| states.placed.get(path).is_none());
     let changes = paths.iter().filter_map(|path| {
         let at = |delta: &Delta| entry_in(manifest, delta, path);
-        let (head, disk) = (at(&states.head), at(&states.disk));
+        let (head, disk) = (at(&states.compared.head), at(&states.disk.delta));
         let staged = states.index.deltas.first().map_or(head, at);
-        let there = matches!(states.disk.get(path), Some(Some(_)));
-        let absent =
-            !there && known.scope.verdict(path, EntryKind::File).access == Access::Excluded;
+        let there = matches!(states.disk.delta.get(path), Some(Some(_)));
+        let absent = !there && known.scope.excludes_file(path);
         let on_disk = !absent && !same(head, disk);
         let now = if on_disk { disk } else { staged };
         let seen = states.index.hidden.get(path);

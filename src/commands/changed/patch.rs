@@ -14,15 +14,15 @@ use crate::disk::below::open_below;
 use crate::disk::files::Opened;
 use crate::disk::{DiskError, files};
 use crate::entry::{Entry, Mode, ObjectId};
+use crate::error::Error;
 use crate::git::{Git, GitMode};
 use crate::name::CommitId;
 use crate::path::RepoPath;
-use crate::scope::{Access, EntryKind};
 use crate::truth::Survey;
 use crate::truth::commits::touched;
+use crate::worktree::Worktree;
 use crate::worktree::apart::{Apart, quoted};
 use crate::worktree::repository::Repository;
-use crate::worktree::{Worktree, WorktreeError};
 
 /// Makes patches of one worktree.
 pub struct Patches<'a> {
@@ -45,7 +45,7 @@ impl<'a> Patches<'a> {
         known: &'a Worktree,
         survey: &'a Survey,
         reference: &CommitId,
-    ) -> Result<Self, WorktreeError> {
+    ) -> Result<Self, Error> {
         let apart = Apart::new(repository, &settings(repository, known)?)?;
         let work = apart.directory().join("work");
         files::create_directories(&work)?;
@@ -73,7 +73,7 @@ impl<'a> Patches<'a> {
         &self,
         onto: &CommitId,
         changes: &[Change],
-    ) -> Result<(Vec<u8>, Vec<RepoPath>), WorktreeError> {
+    ) -> Result<(Vec<u8>, Vec<RepoPath>), Error> {
         let (mut left_out, mut now, mut aside) = (Vec::new(), Delta::new(), Vec::new());
         for path in changes.iter().filter_map(|change| change.place.path()) {
             match self.now(path, &mut aside)? {
@@ -92,9 +92,9 @@ impl<'a> Patches<'a> {
         }
         let states = &self.survey.states;
         let before = if *onto == self.reference {
-            &states.reference
+            states.compared.reference()
         } else {
-            &states.head
+            &states.compared.head
         };
         let is_same = |path: &RepoPath, entry| entry_in(&states.manifest, before, path) == entry;
         let unchanged = now.iter().filter(|(path, entry)| is_same(path, **entry));
@@ -108,7 +108,7 @@ impl<'a> Patches<'a> {
     ///
     /// # Errors
     /// Fails when git does.
-    pub fn of_commit(&self, id: &CommitId) -> Result<Vec<u8>, WorktreeError> {
+    pub fn of_commit(&self, id: &CommitId) -> Result<Vec<u8>, Error> {
         let objects = &self.apart.objects;
         match objects.commit(id)?.parents.as_slice() {
             [] => {
@@ -122,7 +122,7 @@ impl<'a> Patches<'a> {
     }
 
     /// The patch from a commit to its tree with these entries in it.
-    fn between(&self, onto: &CommitId, entries: &Delta) -> Result<Vec<u8>, WorktreeError> {
+    fn between(&self, onto: &CommitId, entries: &Delta) -> Result<Vec<u8>, Error> {
         let objects = &self.apart.objects;
         let entries = entries.iter();
         let entries = entries.map(|(path, entry)| (&**path.as_bstr(), *entry));
@@ -136,23 +136,22 @@ impl<'a> Patches<'a> {
         &self,
         path: &RepoPath,
         aside: &mut Vec<RepoPath>,
-    ) -> Result<Option<Option<Entry>>, WorktreeError> {
+    ) -> Result<Option<Option<Entry>>, Error> {
         let states = &self.survey.states;
         // it is nothing that a commit is to have
         if states.placed.get(path).is_some() {
             return Ok(None);
         }
         let manifest = &states.manifest;
-        let head = entry_in(manifest, &states.head, path);
+        let head = entry_in(manifest, &states.compared.head, path);
         let staged = states.index.deltas.first();
         let staged = staged.map_or(head, |delta| entry_in(manifest, delta, path));
-        let there = matches!(states.disk.get(path), Some(Some(_)));
-        let access = || self.known.scope.verdict(path, EntryKind::File).access;
-        if !there && access() == Access::Excluded {
+        let there = matches!(states.disk.delta.get(path), Some(Some(_)));
+        if !there && self.known.scope.excludes_file(path) {
             // it is absent on purpose: what is staged or committed of it is all there is
             return Ok(in_tree(staged));
         }
-        let Some(entry) = entry_in(manifest, &states.disk, path) else {
+        let Some(entry) = entry_in(manifest, &states.disk.delta, path) else {
             return Ok(Some(None));
         };
         // git takes no path with `.git` in it, in any case of letters
@@ -176,7 +175,7 @@ impl<'a> Patches<'a> {
 
     /// Stores what stands at a path on disk; none when git has to convert it, for which it is
     /// put aside. Only where there are filters can more than line endings be converted.
-    fn store(&self, path: &RepoPath, mode: Mode) -> Result<Option<ObjectId>, WorktreeError> {
+    fn store(&self, path: &RepoPath, mode: Mode) -> Result<Option<ObjectId>, Error> {
         let failed = |error: std::io::Error| DiskError::new(format!("read {path}"), error);
         let bytes = match open_below(&self.known.record.path, path).map_err(failed)? {
             Opened::File { mut content, .. } if mode.is_regular() => {
@@ -218,7 +217,7 @@ fn in_tree(entry: Option<Entry>) -> Option<Option<Entry>> {
 
 /// The settings of the temporary git directory. The repository's own are taken over only where
 /// `add` found filters at work, which they may define.
-fn settings(repository: &Repository, known: &Worktree) -> Result<String, WorktreeError> {
+fn settings(repository: &Repository, known: &Worktree) -> Result<String, Error> {
     if known.record.conversions {
         let path = quoted(&repository.common_dir.join("config"));
         return Ok(format!("[include]\n\tpath = {path}\n"));

@@ -31,13 +31,6 @@ use crate::worktree::saved::{SavedPath, SavedRestore, Saving};
 use crate::worktree::scope_edit::{set_bits_of_index, set_bits_of_placed, sparse_patterns};
 use crate::worktree::{Repository, WatchedFile, Worktree};
 
-/// What a path gets in the index; with `absent`, git is told that it is not on disk on purpose.
-struct IndexTarget<'a> {
-    path: &'a RepoPath,
-    entries: Vec<(u8, Entry)>,
-    absent: bool,
-}
-
 /// A restore on its way: the worktree, what is saved, and what the paths get.
 struct Restoring<'a> {
     session: &'a Session,
@@ -125,7 +118,12 @@ fn undoing_commit(
         return Ok(None);
     }
     let number = count(committed.len(), "path", "paths");
-    let nearest = survey.nearest.as_ref().unwrap_or(&survey.changes.base);
+    let nearest = survey
+        .states
+        .compared
+        .nearest
+        .as_ref()
+        .unwrap_or(&survey.changes.base);
     let mut message = format!("Restore {number} to {}\n\n", nearest.short());
     for one in committed {
         message.push_str(&format!("  {}\n", one.path));
@@ -160,12 +158,13 @@ fn saved_paths(
 }
 
 /// Moves the branch, writes the files of these paths while their directories are open, and gives
-/// the index what it gets, and nothing else; flags go with the old entries.
+/// the index what it gets, and nothing else; flags go with the old entries. Git is told of what is
+/// not on disk on purpose.
 fn change(
     repository: &Repository,
     known: &Worktree,
     branch: Option<(&CommitId, &CommitId, &str)>,
-    targets: &[IndexTarget<'_>],
+    targets: &[SavedPath],
     directories: &[(RepoPath, u32)],
     write: impl FnOnce() -> Result<(), Error>,
 ) -> Result<(), Error> {
@@ -183,32 +182,33 @@ fn change(
     if let Some(what) = left_open.into_iter().next() {
         return Err(DiskError::new("put all back", io::Error::other(what)).into());
     }
-    if targets.is_empty() {
-        return Ok(());
-    }
     let git = known.hardened_git(repository);
-    git.update_index_info(&index_lines(repository, targets))?;
-    let absent = targets.iter().filter(|target| target.absent);
-    let absent = nul_ended(absent.map(|target| target.path));
+    if !targets.is_empty() {
+        git.update_index_info(&index_lines(repository, targets))?;
+    }
+    let is_absent = |target: &&SavedPath| {
+        let is_only_staged = target.disk.is_none() && !target.index.is_empty();
+        is_only_staged && known.scope.excludes_file(&target.path)
+    };
+    let absent = nul_ended(targets.iter().filter(is_absent).map(|target| &target.path));
     if !absent.is_empty() {
         let what = "mark what the scope excludes";
         let command = "update-index --skip-worktree -z --stdin";
         git.perform_with(what, command, &[], &absent)?;
     }
-    Ok(())
+    Ok(git.update_index_refresh()?)
 }
 
 /// The lines for the index: all stages go, then those that are to be there come.
-fn index_lines(repository: &Repository, targets: &[IndexTarget<'_>]) -> Vec<u8> {
+fn index_lines(repository: &Repository, targets: &[SavedPath]) -> Vec<u8> {
     let digits = repository.format.length() * 2;
     let mut info = Vec::new();
     for target in targets {
         index_info(&mut info, target.path.as_bstr(), None, 0, digits);
     }
-    for target in targets {
-        for (stage, entry) in &target.entries {
-            let path = target.path.as_bstr();
-            index_info(&mut info, path, Some(*entry), *stage, digits);
+    for SavedPath { path, index, .. } in targets {
+        for (stage, entry) in index {
+            index_info(&mut info, path.as_bstr(), Some(*entry), *stage, digits);
         }
     }
     info
@@ -218,10 +218,10 @@ fn index_lines(repository: &Repository, targets: &[IndexTarget<'_>]) -> Vec<u8> 
 /// are opened on the way. Also those that paths had that were directories.
 fn directory_modes(
     known: &Worktree,
-    targets: &[IndexTarget<'_>],
+    targets: &[SavedPath],
     saved: &[(RepoPath, u32)],
 ) -> Result<DirectoryModes, Error> {
-    let paths = targets.iter().map(|target| target.path);
+    let paths = targets.iter().map(|target| &target.path);
     let parents = |path: &RepoPath| std::iter::successors(path.parent(), RepoPath::parent);
     let above: BTreeSet<RepoPath> = paths.clone().flat_map(parents).collect();
     let mut modes = DirectoryModes::of(&known.record.path, above.iter())?;
@@ -248,11 +248,13 @@ fn put_directory(known: &Worktree, path: &RepoPath, mode: u32) -> Result<(), Dis
 }
 
 impl Restoring<'_> {
-    fn targets(&self) -> Vec<IndexTarget<'_>> {
-        let targets = self.plan.restored.iter().map(|one| IndexTarget {
-            path: &one.path,
-            entries: one.target.iter().map(|entry| (0, *entry)).collect(),
-            absent: one.excluded && one.target.is_some(),
+    /// What the paths get.
+    fn targets(&self) -> Vec<SavedPath> {
+        let targets = self.plan.restored.iter().map(|one| SavedPath {
+            path: one.path.clone(),
+            disk: one.wanted(),
+            permissions: None,
+            index: one.target.iter().map(|entry| (0, *entry)).collect(),
         });
         targets.collect()
     }
@@ -416,21 +418,12 @@ pub(super) fn undo(
 ) -> Result<(), Error> {
     let branch = plan.branch.as_ref();
     let branch = branch.map(|branch| (&branch.from, &branch.to, "agentwt restore: undo"));
-    let targets = plan.paths.iter().map(|PathNow { saved, .. }| IndexTarget {
-        path: &saved.path,
-        entries: saved.index.clone(),
-        absent: saved.disk.is_none()
-            && !saved.index.is_empty()
-            && known.scope.excludes_file(&saved.path),
-    });
-    let targets: Vec<IndexTarget<'_>> = targets.collect();
+    let targets: Vec<SavedPath> = plan.paths.iter().map(|now| now.saved.clone()).collect();
     let directories = &saved.directories;
     let changed = change(repository, known, branch, &targets, directories, || {
         write_saved(repository, known, saved, plan)
     });
-    let refreshed =
-        changed.and_then(|()| Ok(known.hardened_git(repository).update_index_refresh()?));
-    refreshed.map_err(|error| half_restored(known, &saved.rescue, error))
+    changed.map_err(|error| half_restored(known, &saved.rescue, error))
 }
 
 fn write_saved(

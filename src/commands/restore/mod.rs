@@ -24,7 +24,7 @@ use crate::path::{RepoPath, escape_for_terminal};
 use crate::truth::collect;
 use crate::verify::{VerifyOptions, verify};
 use crate::worktree::saved::find_restore;
-use crate::worktree::{Repository, Worktree, WorktreeError, arguments};
+use crate::worktree::{Repository, Worktree, arguments};
 
 /// The answer of `restore`, and what it will do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -280,7 +280,7 @@ fn asked_paths(
     let below = arguments::prefix(repository, Some(root));
     let roots = [root, &repository.root];
     let parse = |word| arguments::parse(&below, &roots, &arguments::bytes_of(word));
-    let paths: Result<Vec<_>, WorktreeError> = words.into_iter().map(parse).collect();
+    let paths: Result<Vec<_>, Error> = words.into_iter().map(parse).collect();
     Ok(paths?.into_iter().map(|(path, _)| path).collect())
 }
 

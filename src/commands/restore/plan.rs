@@ -17,16 +17,17 @@ use crate::compare::entry_in;
 use crate::disk::drift::at_source;
 use crate::disk::{DiskError, files};
 use crate::entry::{Entry, Mode};
+use crate::error::Error;
 use crate::error::Fault;
 use crate::exit::ExitCode;
-use crate::git::index::{IndexEntry, Stage, read_index};
+use crate::git::index::{IndexEntry, read_index};
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::There;
 use crate::truth::Survey;
 use crate::verify::{Finding, Reason, VerifyOptions, verify};
 use crate::worktree::saved::{self, SavedPath, SavedRestore};
-use crate::worktree::{Record, Repository, Worktree, WorktreeError};
+use crate::worktree::{Record, Repository, Worktree};
 
 /// Says why nothing is put back, with the next command.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
@@ -171,12 +172,17 @@ fn violation(
     let committed = |seen: &Seen| matches!(seen, Seen::Commit(_) | Seen::Committed);
     let committed = finding.change.seen.iter().any(committed);
     let nearest = if committed {
-        &states.reference
+        states.compared.reference()
     } else {
-        &states.head
+        &states.compared.head
     };
     let in_tree = || entry_in(&states.manifest, nearest, path);
-    let target = states.arriving.get(path).copied().unwrap_or_else(in_tree);
+    let target = states
+        .compared
+        .arriving
+        .get(path)
+        .copied()
+        .unwrap_or_else(in_tree);
     let is_same = |file| at_source(&known.source_of(repository, file), file) == There::Same;
     let disk = on_disk(survey, path, excluded);
     RestoredPath {
@@ -199,18 +205,18 @@ fn on_disk(survey: &Survey, path: &RepoPath, excluded: bool) -> Option<Entry> {
         return survey.placed_entry(path);
     }
     if excluded {
-        states.disk.get(path).copied().flatten()
+        states.disk.delta.get(path).copied().flatten()
     } else {
-        entry_in(&states.manifest, &states.disk, path)
+        entry_in(&states.manifest, &states.disk.delta, path)
     }
 }
 
 /// Changed paths that stand on disk, or also in HEAD or in the index, without these.
 fn others(survey: &Survey, taken: &BTreeSet<&RepoPath>, on_disk: bool) -> BTreeSet<RepoPath> {
     let states = &survey.states;
-    let mut all = vec![&states.disk];
+    let mut all = vec![&states.disk.delta];
     if !on_disk {
-        all.push(&states.head);
+        all.push(&states.compared.head);
         all.extend(&states.index.deltas);
     }
     let stands = |path: &RepoPath| {
@@ -457,10 +463,7 @@ pub fn plan_undo(
 ///
 /// # Errors
 /// Fails when it cannot be read.
-pub fn read_own_index(
-    repository: &Repository,
-    known: &Worktree,
-) -> Result<Vec<IndexEntry>, WorktreeError> {
+pub fn read_own_index(repository: &Repository, known: &Worktree) -> Result<Vec<IndexEntry>, Error> {
     let file = known.record.admin_dir.join("index");
     Ok(read_index(&file, repository.format)?)
 }
@@ -469,14 +472,8 @@ pub fn read_own_index(
 pub fn stages(index: &[IndexEntry]) -> BTreeMap<&RepoPath, Vec<(u8, Entry)>> {
     let mut stages: BTreeMap<&RepoPath, Vec<(u8, Entry)>> = BTreeMap::new();
     for entry in index {
-        let stage = match entry.stage {
-            Stage::Normal => 0,
-            Stage::Ancestor => 1,
-            Stage::Ours => 2,
-            Stage::Theirs => 3,
-        };
         let all = stages.entry(&entry.path).or_default();
-        all.push((stage, entry.entry));
+        all.push((entry.stage as u8, entry.entry));
     }
     stages
 }
@@ -490,7 +487,7 @@ pub fn read_paths_now(
     known: &Worktree,
     survey: &Survey,
     saved: &SavedRestore,
-) -> Result<Vec<PathNow>, WorktreeError> {
+) -> Result<Vec<PathNow>, Error> {
     let index = read_own_index(repository, known)?;
     let stages = stages(&index);
     let all = survey.changes.changes.iter();
@@ -527,7 +524,7 @@ pub fn read_raw(
     repository: &Repository,
     known: &Worktree,
     path: &RepoPath,
-) -> Result<Option<Entry>, WorktreeError> {
+) -> Result<Option<Entry>, Error> {
     saved::read_entry(&known.record.path, path, |size, content| {
         let failed = |error| DiskError::new(format!("read {path}"), error);
         Ok(repository.format.hash_blob(size, content).map_err(failed)?)

@@ -58,7 +58,7 @@ pub(super) fn rewrite(
     asked: &[RepoPath],
 ) -> Result<Rewritten, Error> {
     let head = &survey.changes.head;
-    let trusted: Vec<&CommitId> = survey.trusted.iter().collect();
+    let trusted: Vec<&CommitId> = survey.states.compared.trusted.iter().collect();
     let commits = known.hardened_git(repository).rev_list(&[head], &trusted)?;
     let mut rewriter = Rewriter {
         repository,

@@ -16,7 +16,7 @@ use crate::refusal::Refusal;
 use crate::truth::{Survey, Terms, collect_with, integrity};
 use crate::verify::{verify, without_scope};
 use crate::worktree::WorktreeFault;
-use crate::worktree::{Lost, RecordState, Repository, Worktree, WorktreeError, lost, names};
+use crate::worktree::{Lost, RecordState, Repository, Worktree, lost, names};
 
 /// The answer of `verify`: with `--range` one verdict, else one for each worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -72,26 +72,23 @@ pub fn run(
     }
     let repository = session.repository()?;
     let (mut verdicts, mut notes) = (Vec::new(), Vec::new());
-    let mut chosen = chosen(&repository, options)?;
-    for lost in chosen.lost {
+    let (mut chosen, lost) = chosen(&repository, options)?;
+    for lost in lost {
         let report = without_scope(integrity::without_record(&lost));
-        verdicts.push(VerdictField::worktree(
-            lost.name.as_str(),
-            lost.path,
-            &report,
-        ));
+        let name = lost.name.as_str();
+        verdicts.push(VerdictField::worktree(name, lost.path, &report));
     }
     if options.accept_shared {
         if let Some(inside) = &repository.inside {
             let (name, root) = (inside.to_string(), repository.root.to_string());
             return Err(Refusal::AcceptInside { name, root }.into());
         }
-        for known in &mut chosen.known {
+        for known in &mut chosen {
             let _one_at_a_time = Lock::wait(&repository.name_lock(&known.record.name))?;
             *known = known.accept_shared(&known.repository(&repository))?;
         }
     }
-    for known in &chosen.known {
+    for known in &chosen {
         let changes = settled(&repository, known);
         if options.all && known.is_gone(&repository) {
             continue;
@@ -131,7 +128,7 @@ fn outcome_of(
 
 /// What changed in a worktree. A git that works there meanwhile makes one moment be held against
 /// another: then it is looked at again, a few times.
-fn settled(repository: &Repository, known: &Worktree) -> Result<ChangeSet, WorktreeError> {
+fn settled(repository: &Repository, known: &Worktree) -> Result<ChangeSet, Error> {
     let repository = &known.repository(repository);
     let mut before = known.activity(repository);
     let mut looks = 1;
@@ -167,42 +164,36 @@ fn position<'a>(options: &crate::cli::Verify, one: &'a VerdictField) -> (Option<
     (options.names.iter().position(|asked| asked == name), name)
 }
 
-/// Holds what is to be verified.
-#[derive(Default)]
-struct Chosen {
-    known: Vec<Worktree>,
-    /// Those whose record was removed.
-    lost: Vec<Lost>,
-}
-
-fn chosen(repository: &Repository, options: &crate::cli::Verify) -> Result<Chosen, Error> {
-    let mut chosen = Chosen::default();
+/// What is to be verified, and the worktrees whose record was removed.
+fn chosen(
+    repository: &Repository,
+    options: &crate::cli::Verify,
+) -> Result<(Vec<Worktree>, Vec<Lost>), Error> {
+    let mut chosen: Vec<Worktree> = Vec::new();
     if options.all {
         for name in names(repository)? {
             if let RecordState::Complete(known) = RecordState::read(repository, &name)? {
-                chosen.known.push(*known);
+                chosen.push(*known);
             }
         }
-        chosen.lost = lost(repository)?;
-        return Ok(chosen);
+        return Ok((chosen, lost(repository)?));
     }
-    let mut names: Vec<Option<&str>> = options.names.iter().map(|n| Some(n.as_str())).collect();
-    if names.is_empty() {
-        names.push(None);
-    }
-    for name in names {
+    let mut gone = Vec::new();
+    let names = options.names.iter().map(|name| Some(name.as_str()));
+    let here = [None].into_iter().filter(|_| options.names.is_empty());
+    for name in names.chain(here) {
         match Worktree::of(repository, name) {
-            Ok(known) if chosen.known.iter().any(|other| other.dir == known.dir) => {}
-            Ok(known) => chosen.known.push(known),
+            Ok(known) if chosen.iter().any(|other| other.dir == known.dir) => {}
+            Ok(known) => chosen.push(known),
             Err(error) => {
                 let Some(WorktreeFault::UnknownWorktree { name, .. }) = error.find() else {
                     return Err(error);
                 };
                 let mut all = lost(repository)?.into_iter();
                 let found = all.find(|lost| lost.name.as_str() == name);
-                chosen.lost.push(found.ok_or(error)?);
+                gone.push(found.ok_or(error)?);
             }
         }
     }
-    Ok(chosen)
+    Ok((chosen, gone))
 }

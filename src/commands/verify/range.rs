@@ -19,21 +19,20 @@ use crate::config::CONFIG_PATH;
 use crate::disk::files;
 use crate::entry::Entry;
 use crate::error::Error;
+use crate::git::GitMode;
 use crate::git::objects::Objects;
 use crate::git::scratch::Quarantine;
-use crate::git::{Git, GitMode};
-use crate::manifest::{Item, Manifest};
+use crate::manifest::Manifest;
 use crate::name::CommitId;
 use crate::path::{RepoPath, escape_for_terminal};
 use crate::scope::Scope;
-use crate::truth::commits::History;
+use crate::truth::commits::{History, contents, leaks};
 use crate::truth::ground::Trees;
-use crate::truth::leaks::{contents, leaks};
 use crate::verify::verify;
+use crate::worktree::RecordState;
 use crate::worktree::load_config_of;
 use crate::worktree::repository::{CONFIG, Repository};
 use crate::worktree::rules_of;
-use crate::worktree::{RecordState, WorktreeError};
 use crate::worktree::{WorktreeFault, unknown};
 
 /// Verifies a range.
@@ -202,19 +201,30 @@ impl<'a> Span<'a> {
         let mut repository = repository;
         repository.git = repository.git.with_mode(GitMode::Hardened);
         let mut objects = repository.objects()?;
-        if let Some(quarantine) = quarantine.and_then(|dir| of_push(&repository, dir)) {
+        let directories = quarantine.and_then(|quarantine| {
+            let objects = files::canonical(&repository.common_dir.join("objects")).ok()?;
+            let quarantine = files::canonical(&repository.start.join(quarantine)).ok()?;
+            Quarantine::in_objects(&objects, &quarantine)
+        });
+        if let Some(quarantine) = directories {
             repository.git = repository.git.with_quarantine(&quarantine);
             objects = objects.with_quarantine(&quarantine)?;
         }
         let git = repository.git.on(&here, None);
-        let base = commit(&git, range, &range.base)?;
-        let head = commit(&git, range, &range.head)?;
+        let commit = |revision: &str| -> Result<CommitId, Error> {
+            let unknown = || RangeRefusal::Unknown {
+                range: range.text.clone(),
+                revision: escape_for_terminal(revision.as_bytes()),
+            };
+            Ok(git.rev_parse_commit(revision)?.ok_or_else(unknown)?)
+        };
+        let (base, head) = (commit(&range.base)?, commit(&range.head)?);
         let common = common(&repository, range, &base, &head)?;
         let mut trees = Trees::new(&objects, &common[0])?;
         let mut references = trees.merged(&repository.git, &common)?;
         // to be like the base side is no change: a merge makes none of it
         references.push(trees.delta(&base)?);
-        let tree = manifest(&objects, &common[0])?;
+        let tree = Manifest::of_tree(objects.list(&objects.commit(&common[0])?.tree)?);
         Ok(Self {
             repository,
             range,
@@ -247,19 +257,13 @@ impl<'a> Span<'a> {
     ///
     /// # Errors
     /// Fails when a tree or a commit cannot be read.
-    pub fn changes(&self, scope: &Scope) -> Result<ChangeSet, WorktreeError> {
+    pub fn changes(&self, scope: &Scope) -> Result<ChangeSet, Error> {
         let git = &self.repository.git;
         let commits = git.rev_list(&[&self.head], &[&self.base])?;
         let history = History::read(&self.objects, &commits)?;
         let delta = Trees::new(&self.objects, &self.common[0])?.delta(&self.head)?;
-        let committed = |path: &RepoPath| history.seen(path);
-        let state = State {
-            delta: &delta,
-            references: &self.references,
-            seen: &committed,
-            silent: &|_| false,
-        };
-        let changes = compare(&self.tree, &[state]);
+        let seen = |path: &RepoPath| history.seen(path);
+        let changes = compare(&self.tree, &[State::new(&delta, &self.references, &seen)]);
         let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
         let is_known = |path: &RepoPath, entry: Option<Entry>| {
             let mut references = self.references.iter();
@@ -280,41 +284,25 @@ impl<'a> Span<'a> {
 
 /// The git directory in which HEAD is that of the worktree we are in. In a worktree of ours it is
 /// the recorded one: its own `.git` can be redirected or removed.
-fn here(repository: &Repository) -> Result<camino::Utf8PathBuf, WorktreeError> {
+fn here(repository: &Repository) -> Result<camino::Utf8PathBuf, Error> {
     if let Some(name) = &repository.inside
         && let RecordState::Complete(known) = RecordState::read(repository, name)?
     {
         let record = known.record;
-        return if files::is_directory(&record.admin_dir) {
-            Ok(record.admin_dir)
-        } else {
-            let detail = format!("{} is gone", record.admin_dir);
-            Err(WorktreeFault::damaged(&record.name, "the git directory", detail).into())
-        };
+        if files::is_directory(&record.admin_dir) {
+            return Ok(record.admin_dir);
+        }
+        let detail = format!("{} is gone", record.admin_dir);
+        return Err(WorktreeFault::damaged(&record.name, "the git directory", detail).into());
     }
     let found = repository.git.at(&repository.start).absolute_git_dir()?;
     let found = files::canonical(&found)?;
     let linked = repository.common_dir.join("worktrees");
-    // a worktree that nobody recorded: its `.git` may lead anywhere, also to the repository around
-    if repository.inside.is_some() && found.parent() != Some(&linked) {
-        let name = repository.inside.as_ref().map(ToString::to_string);
-        return Err(unknown(repository, name.unwrap_or_default()));
+    match &repository.inside {
+        // a worktree that nobody recorded: its `.git` may lead anywhere, also to the repository around
+        Some(name) if found.parent() != Some(&linked) => Err(unknown(repository, name.to_string())),
+        Some(_) | None => Ok(found),
     }
-    Ok(found)
-}
-
-fn of_push(repository: &Repository, directory: &Utf8Path) -> Option<Quarantine> {
-    let directory = files::canonical(&repository.start.join(directory)).ok()?;
-    let objects = files::canonical(&repository.common_dir.join("objects")).ok()?;
-    Quarantine::in_objects(&objects, &directory)
-}
-
-fn commit(git: &Git, range: &Range, revision: &str) -> Result<CommitId, Error> {
-    let unknown = || RangeRefusal::Unknown {
-        range: range.text.clone(),
-        revision: crate::path::escape_for_terminal(revision.as_bytes()),
-    };
-    Ok(git.rev_parse_commit(revision)?.ok_or_else(unknown)?)
 }
 
 /// The best common ancestors. Where the clone is shallow and ends between them and an end of the
@@ -331,11 +319,8 @@ fn common(
     let shallow = files::read(&repository.common_dir.join("shallow"))?.unwrap_or_default();
     let known: Vec<&CommitId> = common.iter().collect();
     let apart = git.rev_list(&[base, head], &known)?;
-    let ends = |commit: &CommitId| {
-        shallow
-            .lines()
-            .any(|line| *line == *commit.as_str().as_bytes())
-    };
+    let shallow: Vec<&[u8]> = shallow.lines().collect();
+    let ends = |commit: &CommitId| shallow.contains(&commit.as_str().as_bytes());
     if apart.iter().any(ends) {
         return Err(RangeRefusal::Shallow { range }.into());
     }
@@ -344,16 +329,6 @@ fn common(
         return Err(RangeRefusal::Unrelated { range, ends }.into());
     }
     Ok(common)
-}
-
-fn manifest(objects: &Objects, commit: &CommitId) -> Result<Manifest, WorktreeError> {
-    let entries = objects.list(&objects.commit(commit)?.tree)?;
-    let item = |(path, entry): (RepoPath, Entry)| Item {
-        path,
-        base: Some(entry),
-        disk: None,
-    };
-    Ok(Manifest::new(entries.into_iter().map(item).collect(), 0))
 }
 
 #[cfg(test)]

@@ -234,7 +234,7 @@ fn read_files(
         }
     }
     facts.nested = nested.into_iter().collect();
-    let unreadable = states.unreadable.iter().filter(|_| is_there);
+    let unreadable = states.disk.unreadable.iter().filter(|_| is_there);
     let shown = |at: Option<&RepoPath>| at.map_or_else(|| path.to_string(), RepoPath::to_string);
     facts.unreadable = unreadable.map(|one| shown(one.path.as_ref())).collect();
     Ok(())

@@ -1,23 +1,32 @@
-//! Turns a walk of the disk into a difference from the base, as trees and the index are told.
+//! Turns a walk of the disk, and an index, into differences from the base, as trees are told.
+//!
+//! Untracked files are told from ignored ones by the ignore rules of the base: what an agent adds to
+//! a `.gitignore` or to `info/exclude` hides nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use bstr::BStr;
 
 use crate::change::{Cause, Change, Kind, Place, Seen, SharedChange};
 use crate::compare::{Delta, entry_in};
 use crate::disk::DiskError;
 use crate::disk::below::open_below;
 use crate::disk::drift::{Difference, Proof};
-use crate::disk::files::Opened;
+use crate::disk::files::{self, Opened};
 use crate::disk::scan::{Begun, Found, Scan, Unreadable};
 use crate::entry::{Entry, Mode, ObjectId};
+use crate::error::Error;
+use crate::git::ignore::IgnoreRules;
+use crate::git::index::{IndexEntry, OpenIndex, Stage};
+use crate::git::objects::Objects;
 use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::path::RepoPath;
-use crate::placed::{PlacedFile, PlacedKind};
+use crate::placed::{Placed, PlacedFile, PlacedKind};
 use crate::scope::{Access, EntryKind};
 use crate::truth::converted::Converted;
 use crate::truth::ground::{Ground, Sources};
 use crate::truth::submodule;
-use crate::worktree::{Worktree, WorktreeError};
+use crate::worktree::Worktree;
 
 /// Holds what the disk says.
 #[derive(Debug, Default)]
@@ -45,13 +54,10 @@ const LINKED: &str = "it is a hard link to the main worktree's file";
 /// converted file then counts by its raw bytes.
 fn runs_filters(shared: &[SharedChange]) -> bool {
     let ignored = Place::Git("info/exclude".into());
-    let is_planted = |one: &SharedChange| match one.cause {
-        _ if one.change.kind != Kind::Config => false,
-        Cause::RunsCode => true,
-        Cause::Hides => one.change.place != ignored,
-        Cause::MadeHere | Cause::Unknown => false,
-    };
-    !shared.iter().any(is_planted)
+    let mut settings = shared.iter().filter(|one| one.change.kind == Kind::Config);
+    !settings.any(|one| {
+        one.cause == Cause::RunsCode || one.cause == Cause::Hides && one.change.place != ignored
+    })
 }
 
 impl DiskState {
@@ -62,7 +68,7 @@ impl DiskState {
         walk: Result<Begun<'_, '_>, DiskError>,
         proof: Proof<'_>,
         sources: &Sources,
-    ) -> Result<Self, WorktreeError> {
+    ) -> Result<Self, Error> {
         let (known, manifest) = (ground.known, &ground.manifest);
         let (references, head) = (&sources.compared.working, &sources.compared.head);
         let with_head: Vec<&Delta> = references.iter().chain([head]).collect();
@@ -117,9 +123,7 @@ impl DiskState {
             state.add_submodule(ground, &allowed[&path], path);
         }
         let converted = Converted {
-            repository: ground.repository,
-            known,
-            manifest,
+            ground,
             references,
             head,
             runs_filters: runs_filters(&sources.around.shared),
@@ -138,7 +142,8 @@ impl DiskState {
         let are_regular = |other: Entry| entry.mode.is_regular() && other.mode.is_regular();
         if let Some(recorded) = recorded {
             if entry == recorded.entry {
-                let is_read = || access(known, &found.path) == Access::Read;
+                let access = known.scope.verdict(&found.path, EntryKind::File).access;
+                let is_read = || access == Access::Read;
                 if was_opened(&recorded.stat, &found.stat) && is_read() {
                     self.permissions.push(found.path);
                 }
@@ -185,7 +190,7 @@ impl DiskState {
             self.delta.insert(found.path.clone(), Some(found.entry));
             self.add_placed(found.path, kind, detail, Some(found.entry));
         } else if recorded.is_some_and(|then| was_opened(&then.stat, &found.stat))
-            && access(known, &found.path) != Access::Write
+            && known.scope.verdict(&found.path, EntryKind::File).access != Access::Write
         {
             self.permissions.push(found.path);
         }
@@ -222,24 +227,24 @@ impl DiskState {
         references: &[Delta],
         net: &BTreeSet<&RepoPath>,
     ) -> Vec<Change> {
-        let (known, manifest) = (ground.known, &ground.manifest);
-        let tracked = |path: &RepoPath| {
-            let mut references = references.iter();
-            references.any(|reference| entry_in(manifest, reference, path).is_some())
-        };
-        let there = self.delta.iter();
-        let there = there.filter_map(|(path, entry)| Some((path, (*entry)?)));
-        let present = there.filter(|(path, entry)| {
-            let kind = EntryKind::of(entry.mode);
-            known.scope.verdict(path, kind).access == Access::Excluded
-                && tracked(path)
+        let mut present = self.inside.clone();
+        for (path, entry) in &self.delta {
+            let Some(Entry { mode, .. }) = *entry else {
+                continue;
+            };
+            let at = |reference| entry_in(&ground.manifest, reference, path);
+            let verdict = ground.known.scope.verdict(path, EntryKind::of(mode));
+            if verdict.access == Access::Excluded
+                && references.iter().any(|reference| at(reference).is_some())
                 && !net.contains(path)
-        });
-        let present = present.map(|(path, entry)| Change {
-            is_directory: entry.mode.is_directory(),
-            ..Change::new(Place::Path(path.clone()), Kind::Present, Seen::Disk)
-        });
-        present.chain(self.inside.iter().cloned()).collect()
+            {
+                present.push(Change {
+                    is_directory: mode.is_directory(),
+                    ..Change::new(Place::Path(path.clone()), Kind::Present, Seen::Disk)
+                });
+            }
+        }
+        present
     }
 }
 
@@ -263,7 +268,7 @@ pub fn gitlinks(
 impl Ground<'_> {
     /// Whether a file that was not read has the size of a blob that it must be told from: one that a
     /// reference has at its path, or one that the scope excludes.
-    fn may_be_a_blob(&self, found: &Found, references: &[&Delta]) -> Result<bool, WorktreeError> {
+    fn may_be_a_blob(&self, found: &Found, references: &[&Delta]) -> Result<bool, Error> {
         let at = |reference: &&Delta| entry_in(&self.manifest, reference, &found.path);
         let base = self.manifest.base(&found.path);
         let mut classifier = self.known.scope.classifier();
@@ -282,7 +287,7 @@ impl Ground<'_> {
     }
 
     /// Reads the id of a large file's content.
-    fn content_of(&self, path: &RepoPath) -> Result<ObjectId, WorktreeError> {
+    fn content_of(&self, path: &RepoPath) -> Result<ObjectId, Error> {
         let failed = |error| DiskError::new(format!("read {path}"), error);
         match open_below(&self.known.record.path, path).map_err(failed)? {
             Opened::File {
@@ -314,6 +319,172 @@ fn may_be_as_stored(item: &Item, found: &Found) -> bool {
     })
 }
 
-fn access(known: &Worktree, path: &RepoPath) -> Access {
-    known.scope.verdict(path, EntryKind::File).access
+/// The user's own rules (`core.excludesFile`), as `add` recorded them.
+pub const EXCLUDES_FILE: &str = "ignore/excludes-file";
+
+/// Says of every path on disk that git does not know whether it is ignored, or was placed and is
+/// not as it was.
+pub fn classify(
+    ground: &Ground<'_>,
+    sources: &Sources,
+    placed: &Placed,
+    disk: &Delta,
+    index: &IndexState,
+) -> Result<BTreeMap<RepoPath, Seen>, Error> {
+    let manifest = &ground.manifest;
+    let (references, head) = (&sources.compared.working, &sources.compared.head);
+    let is_unknown = |path: &RepoPath| {
+        let mut trees = references.iter().chain([head]);
+        !index.adds(path) && !trees.any(|delta| entry_in(manifest, delta, path).is_some())
+    };
+    let mut seen = BTreeMap::new();
+    // read for the first; without rules everything that is untracked counts
+    let mut rules_of_base: Option<Option<IgnoreRules>> = None;
+    for (path, entry) in disk {
+        let Some(entry) = entry.filter(|_| is_unknown(path)) else {
+            continue;
+        };
+        if placed.get(path).is_some() {
+            seen.insert(path.clone(), Seen::Synced);
+            continue;
+        }
+        if rules_of_base.is_none() {
+            let nearest = sources.compared.reference_on_disk();
+            let recorded = [EXCLUDES_FILE, "ignore/info-exclude"];
+            let read = rules(ground.known, manifest, &ground.objects, nearest, &recorded);
+            rules_of_base = Some(ground.terms.effort.or(read.map(Some), || None)?);
+        }
+        let mut rules = rules_of_base.iter_mut().flatten();
+        let ignored = rules.any(|rules| is_ignored(rules, path, entry.mode));
+        let how = [Seen::Untracked, Seen::Ignored][usize::from(ignored)].clone();
+        seen.insert(path.clone(), how);
+    }
+    Ok(seen)
+}
+
+/// Whether the rules ignore what stands at a path on disk.
+pub fn is_ignored(rules: &mut IgnoreRules, path: &RepoPath, mode: Mode) -> bool {
+    match mode {
+        Mode::EmptyDirectory => rules.ignores_directory(path),
+        Mode::NestedGit => path.parent().is_some_and(|p| rules.ignores_directory(&p)),
+        Mode::File | Mode::Executable | Mode::Link | Mode::Gitlink | Mode::Special => {
+            rules.ignores_file(path)
+        }
+    }
+}
+
+/// The rules of one tree, and these of those that were recorded beside it.
+pub fn rules(
+    known: &Worktree,
+    manifest: &Manifest,
+    objects: &Objects,
+    reference: &Delta,
+    recorded: &[&str],
+) -> Result<IgnoreRules, Error> {
+    // to look where the name begins takes longer than to see that it does not end so
+    let is_rules = |path: &RepoPath| {
+        path.as_bstr().ends_with(b".gitignore") && path.file_name() == ".gitignore"
+    };
+    let base = manifest.items().iter().map(|item| &item.path);
+    let paths = base.chain(reference.keys()).filter(|path| is_rules(path));
+    let paths: BTreeSet<&RepoPath> = paths.collect();
+    let mut texts = Vec::new();
+    for path in paths {
+        if let Some(entry) = entry_in(manifest, reference, path).filter(|e| e.mode.is_regular()) {
+            texts.push((path.parent(), objects.blob(&entry.id)?));
+        }
+    }
+    let mut shared = Vec::new();
+    for name in recorded {
+        shared.extend(files::read(&known.dir.join(name))?);
+    }
+    let ignore_case = known.record.ignore_case;
+    Ok(IgnoreRules::new(&shared, &texts, ignore_case)?)
+}
+
+/// Holds what an index says.
+#[derive(Clone, Debug, Default)]
+pub struct IndexState {
+    /// How it differs from the base: one difference, and in a conflict a second one with
+    /// "theirs" where the first has "ours".
+    pub deltas: Vec<Delta>,
+    /// Paths that a flag hides from git's own eyes, with how they are seen.
+    pub hidden: BTreeMap<RepoPath, Seen>,
+    /// Whether it is missing or cannot be read.
+    pub damaged: bool,
+}
+
+impl IndexState {
+    /// Compares an index with the base; none is damaged, and so is one with what can be no path.
+    pub fn compare(known: &Worktree, manifest: &Manifest, index: Option<&OpenIndex>) -> Self {
+        let compared = index.and_then(|index| Self::differences(known, manifest, index));
+        compared.unwrap_or(Self {
+            damaged: true,
+            ..Self::default()
+        })
+    }
+
+    fn differences(known: &Worktree, manifest: &Manifest, index: &OpenIndex) -> Option<Self> {
+        let entries: Result<Vec<IndexEntry<&BStr>>, _> = index.entries().collect();
+        let mut items = manifest.items().iter().peekable();
+        let mut classifier = known.scope.classifier();
+        let (mut ours, mut theirs, mut hidden) = (Delta::new(), Delta::new(), BTreeMap::new());
+        // several entries of a path in a conflict
+        for group in entries.ok()?.chunk_by(|a, b| a.path == b.path) {
+            let first = &group[0];
+            while let Some(item) = items.next_if(|item| item.path.as_bstr() < first.path) {
+                if item.base.is_some() {
+                    ours.insert(item.path.clone(), None);
+                }
+            }
+            let item = items.next_if(|item| item.path.as_bstr() == first.path);
+            let base = item.and_then(|item| item.base);
+            let side = |stage| {
+                let of_side = group.iter().find(|entry| entry.stage == stage);
+                of_side.map(|entry| entry.entry)
+            };
+            let conflict = group.iter().any(|entry| entry.stage != Stage::Normal);
+            let now = side(if conflict { Stage::Ours } else { Stage::Normal });
+            let is_marked = first.assume_unchanged || first.skip_worktree;
+            // as nearly all are
+            if now == base && !conflict && !is_marked && item.is_some() {
+                continue;
+            }
+            let path = item.map(|item| item.path.clone());
+            let path = path.or_else(|| RepoPath::parse(first.path).ok())?;
+            let kind = EntryKind::of(first.entry.mode);
+            if first.assume_unchanged {
+                hidden.insert(path.clone(), Seen::AssumeUnchanged);
+            } else if first.skip_worktree
+                && classifier.verdict(&path, kind).access != Access::Excluded
+            {
+                hidden.insert(path.clone(), Seen::SkipWorktree);
+            }
+            if conflict {
+                theirs.insert(path.clone(), side(Stage::Theirs));
+            }
+            if now != base {
+                ours.insert(path, now);
+            }
+        }
+        let gone = items.filter(|item| item.base.is_some());
+        ours.extend(gone.map(|gone| (gone.path.clone(), None)));
+        let mut deltas = vec![ours];
+        if !theirs.is_empty() {
+            let mut second = deltas[0].clone();
+            second.extend(theirs);
+            deltas.push(second);
+        }
+        Some(Self {
+            deltas,
+            hidden,
+            damaged: false,
+        })
+    }
+
+    /// Whether it has an entry for a path that the base does not have.
+    pub fn adds(&self, path: &RepoPath) -> bool {
+        let mut deltas = self.deltas.iter();
+        deltas.any(|delta| matches!(delta.get(path), Some(Some(_))))
+    }
 }

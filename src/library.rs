@@ -128,19 +128,14 @@ use miette::Diagnostic;
 
 use crate::claim::Lease;
 use crate::cli::{
-    Add, ClaimOptions, ContextOptions, ProgramOptions, Remove, ScopeLists, SyncOptions,
+    Add, ClaimOptions, ContextOptions, DEFAULT_RETRY_DELAY, ProgramOptions, Remove, ScopeLists,
+    SyncOptions,
 };
-use crate::commands;
 use crate::commands::add::{AddAnswer, Done};
-use crate::commands::remove::RemovedWorktree;
-use crate::config::{Choice as _, Client, Strategy};
-use crate::name::{BranchName, CommitId};
-use crate::worktree::WorktreeFault;
-use crate::worktree::{HeldClaim, Owner};
-
-use crate::cli::DEFAULT_RETRY_DELAY;
-use crate::commands::Session;
 pub use crate::commands::changed::{Asked, ChangedAnswer};
+use crate::commands::remove::RemovedWorktree;
+use crate::commands::{self, Session};
+use crate::config::{Choice as _, Client, Strategy};
 use crate::disk::files;
 use crate::disk::lock::Patience;
 use crate::disk::scan::Walking;
@@ -148,10 +143,11 @@ pub use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::git::{SharedRunner, Trace};
 use crate::log::Log;
+use crate::name::{BranchName, CommitId};
 use crate::process::{SharedProber, is_root};
 use crate::truth::collect;
 use crate::verify::{Report, VerifyOptions};
-use crate::worktree::{Repository, Worktree};
+use crate::worktree::{HeldClaim, Owner, Repository, Worktree, WorktreeFault};
 
 /// Says where a call works, and with what.
 #[derive(Clone, Debug)]

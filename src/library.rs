@@ -268,7 +268,7 @@ pub fn verify(options: &Options, name: Option<&str>) -> Result<Report, Error> {
 /// Names what a program may want to do something about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ErrorKind {
     /// What was tried for belongs to somebody else by now. Nothing of it is left behind.
     LostOwnership,
     /// There is no worktree of this name.
@@ -291,25 +291,25 @@ pub enum Kind {
 
 impl Error {
     /// The kind of this error, which is finer than its exit status only where that says so.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ErrorKind {
         let code = self.code().map(|code| code.to_string());
         match self.exit_code() {
-            ExitCode::OwnershipLost => Kind::LostOwnership,
-            ExitCode::UnknownWorktree => Kind::UnknownWorktree,
+            ExitCode::OwnershipLost => ErrorKind::LostOwnership,
+            ExitCode::UnknownWorktree => ErrorKind::UnknownWorktree,
             ExitCode::Usage if code.is_some_and(|code| code.ends_with("::no_parent_dir")) => {
-                Kind::NoParentDir
+                ErrorKind::NoParentDir
             }
-            ExitCode::Usage => Kind::Usage,
-            ExitCode::Config => Kind::Config,
-            ExitCode::Refused => Kind::Refused,
-            ExitCode::Disk => Kind::Disk,
-            ExitCode::Signal(_) => Kind::Interrupted,
+            ExitCode::Usage => ErrorKind::Usage,
+            ExitCode::Config => ErrorKind::Config,
+            ExitCode::Refused => ErrorKind::Refused,
+            ExitCode::Disk => ErrorKind::Disk,
+            ExitCode::Signal(_) => ErrorKind::Interrupted,
             // no error has the four others
             ExitCode::Git
             | ExitCode::Success
             | ExitCode::Violations
             | ExitCode::Incomplete
-            | ExitCode::Bug => Kind::Git,
+            | ExitCode::Bug => ErrorKind::Git,
         }
     }
 }
@@ -472,7 +472,7 @@ pub fn provision(options: &Options, asked: &Provision) -> Result<Provisioned, Er
 /// Removes a worktree, never losing work.
 ///
 /// # Errors
-/// As `git agentwt remove`; [`Kind::Refused`] when work would be lost.
+/// As `git agentwt remove`; [`ErrorKind::Refused`] when work would be lost.
 pub fn teardown(options: &Options, name: &str, how: &Teardown) -> Result<RemovedWorktree, Error> {
     let session = options.session(how.no_wait)?.or_in_parent_dir();
     let remove = Remove {
@@ -494,7 +494,7 @@ pub fn teardown(options: &Options, name: &str, how: &Teardown) -> Result<Removed
 /// Finds the directory of a worktree.
 ///
 /// # Errors
-/// [`Kind::UnknownWorktree`] when there is none of this name.
+/// [`ErrorKind::UnknownWorktree`] when there is none of this name.
 pub fn path(options: &Options, name: &str) -> Result<Utf8PathBuf, Error> {
     let session = options.session(false)?.or_in_parent_dir();
     Ok(commands::path::run(&session, name)?.answer.path)

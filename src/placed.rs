@@ -28,14 +28,14 @@ impl fmt::Display for Digest {
 
 /// Says why a file was placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Origin {
+pub enum PlacedOrigin {
     /// It is a copy of the main worktree's.
     Synced,
     /// It tells the client about its task.
     Context,
 }
 
-impl Origin {
+impl PlacedOrigin {
     /// The word in every output format.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -82,7 +82,7 @@ pub struct PlacedFile {
     /// Its path, the same in the main worktree.
     pub path: RepoPath,
     /// Why it was placed.
-    pub origin: Origin,
+    pub origin: PlacedOrigin,
     /// What it is.
     pub kind: PlacedKind,
     /// Its content; none for a directory, and for a large file that was cloned.

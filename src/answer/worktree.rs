@@ -7,7 +7,7 @@ use super::shapes::{BaseField, ScopeField};
 use super::{age, count, seconds_since};
 use crate::config::{Choice as _, OnViolation, Strategy};
 use crate::disk::files;
-use crate::git::hooks::{HooksStatus, Method};
+use crate::git::hooks::{HooksState, Method};
 use crate::name::CommitId;
 use crate::path::escape_for_terminal;
 use crate::size::Size;
@@ -256,8 +256,8 @@ pub const fn method_word(method: &Method) -> &'static str {
     }
 }
 
-impl From<&HooksStatus> for HooksField {
-    fn from(status: &HooksStatus) -> Self {
+impl From<&HooksState> for HooksField {
+    fn from(status: &HooksState) -> Self {
         let (state, fault) = match &status.overridden {
             _ if status.method.is_none() => ("missing", String::new()),
             Some((scope, path)) => ("overridden", format!("core.hooksPath = {path} ({scope})")),

@@ -91,9 +91,9 @@ impl fmt::Display for Claim {
 
 /// The claim on the server, and the clock before the server was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct CurrentClaim {
     /// The clock.
-    pub asked: Reading,
+    pub asked: ClaimReading,
     /// The commit and its message; none when the name is free.
     pub claim: Option<(CommitId, Claim)>,
 }
@@ -115,7 +115,7 @@ pub enum Decision {
 ///
 /// The clock was read before the server was asked, and for `seen` after the server was asked the
 /// first time, so the time between them is never longer than the claim was really there.
-pub fn decide(standing: Standing, own: Option<&Own>, seen: Option<&Seen>) -> Decision {
+pub fn decide(standing: CurrentClaim, own: Option<&Own>, seen: Option<&SeenClaim>) -> Decision {
     let Some((commit, claim)) = standing.claim else {
         return Decision::Free;
     };
@@ -212,7 +212,7 @@ pub struct ClaimState {
     /// Our own claim, written before the first push.
     pub own: Option<Own>,
     /// The claim of another.
-    pub seen: Option<Seen>,
+    pub seen: Option<SeenClaim>,
 }
 
 /// How a claim of ours is recognized.
@@ -230,19 +230,19 @@ pub struct Own {
 /// When the claim of another was first seen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Seen {
+pub struct SeenClaim {
     /// The remote.
     pub remote: String,
     /// The commit.
     pub commit: CommitId,
     /// The clock.
-    pub first: Reading,
+    pub first: ClaimReading,
 }
 
 /// A clock that only goes forward, within one run of the system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Reading {
+pub struct ClaimReading {
     /// The run of the system.
     pub boot: String,
     /// Milliseconds.
@@ -256,7 +256,7 @@ impl Own {
     }
 }
 
-impl Reading {
+impl ClaimReading {
     /// The time since an earlier reading; none when that was in another run of the system.
     pub fn since(&self, earlier: &Self) -> Option<Duration> {
         let passed = self.milliseconds.checked_sub(earlier.milliseconds)?;

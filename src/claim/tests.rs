@@ -24,22 +24,22 @@ fn commit(digit: &str) -> CommitId {
     CommitId::parse(&digit.repeat(40)).expect("40 digits")
 }
 
-fn reading(boot: &str, milliseconds: u64) -> Reading {
-    Reading {
+fn reading(boot: &str, milliseconds: u64) -> ClaimReading {
+    ClaimReading {
         boot: boot.into(),
         milliseconds,
     }
 }
 
-fn standing(asked: &Reading) -> Standing {
-    Standing {
+fn standing(asked: &ClaimReading) -> CurrentClaim {
+    CurrentClaim {
         asked: asked.clone(),
         claim: Some((commit("c"), claim())),
     }
 }
 
-fn seen(digit: &str, boot: &str, milliseconds: u64) -> Seen {
-    Seen {
+fn seen(digit: &str, boot: &str, milliseconds: u64) -> SeenClaim {
+    SeenClaim {
         remote: "origin".into(),
         commit: commit(digit),
         first: reading(boot, milliseconds),
@@ -94,7 +94,7 @@ fn the_values_of_others_are_shown_escaped() {
 #[test]
 fn what_nobody_has_is_taken_and_our_own_is_gone_on_with() {
     let now = reading("b", 0);
-    let free = Standing {
+    let free = CurrentClaim {
         asked: now.clone(),
         claim: None,
     };
@@ -116,11 +116,12 @@ fn what_nobody_has_is_taken_and_our_own_is_gone_on_with() {
 
 #[test]
 fn anothers_is_taken_over_only_after_a_full_lease_of_our_own_clock() {
-    let left = |seen: Option<&Seen>, now: &Reading| match decide(standing(now), None, seen) {
-        Decision::Held(_, left) => Some(left),
-        Decision::Lapsed(..) => None,
-        other @ (Decision::Free | Decision::Ours(..)) => panic!("{other:?}"),
-    };
+    let left =
+        |seen: Option<&SeenClaim>, now: &ClaimReading| match decide(standing(now), None, seen) {
+            Decision::Held(_, left) => Some(left),
+            Decision::Lapsed(..) => None,
+            other @ (Decision::Free | Decision::Ours(..)) => panic!("{other:?}"),
+        };
     let whole = Some(Duration::from_secs(600));
     let at = |milliseconds| reading("b", milliseconds);
     assert_eq!(left(None, &at(9_000_000)), whole, "never seen");
@@ -142,7 +143,7 @@ fn the_times_in_a_claim_decide_nothing() {
     for time in ["1970-01-01T00:00:00Z", "9999-01-01T00:00:00Z", "no time"] {
         let mut odd = claim();
         (odd.since, odd.renewed, odd.expires) = (time.into(), time.into(), time.into());
-        let standing = Standing {
+        let standing = CurrentClaim {
             asked: reading("b", 0),
             claim: Some((commit("c"), odd)),
         };

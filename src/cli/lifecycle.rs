@@ -291,30 +291,6 @@ fn age(text: &str) -> Result<u64, String> {
         .ok_or_else(|| WANTED.to_owned())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_age_has_a_unit() {
-        assert_eq!(age("7d"), Ok(604_800));
-        assert_eq!(age("2w"), age("14d"));
-        assert_eq!((age("90m"), age("0s")), (Ok(5400), Ok(0)));
-        for wrong in [
-            "",
-            "7",
-            "d",
-            "-1d",
-            "1.5h",
-            "7 d",
-            "99999999999999999999d",
-            "7é",
-        ] {
-            assert!(age(wrong).is_err(), "{wrong}");
-        }
-    }
-}
-
 /// Install, remove or show the hooks of one worktree
 ///
 /// The hooks verify the worktree after each commit and restore the write bits after a checkout,
@@ -418,4 +394,28 @@ pub struct Doctor {
     /// How to print the answer.
     #[command(flatten)]
     pub output: ListOutput,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_has_a_unit() {
+        assert_eq!(age("7d"), Ok(604_800));
+        assert_eq!(age("2w"), age("14d"));
+        assert_eq!((age("90m"), age("0s")), (Ok(5400), Ok(0)));
+        for wrong in [
+            "",
+            "7",
+            "d",
+            "-1d",
+            "1.5h",
+            "7 d",
+            "99999999999999999999d",
+            "7é",
+        ] {
+            assert!(age(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -93,7 +93,7 @@ pub struct Path {
     override_usage = "git agentwt scope [OPTIONS] [<name>] [--] [<path>...]\n       \
         git agentwt scope [OPTIONS] --scope <profile> [--] [<path>...]"
 )]
-pub struct Scope {
+pub struct ScopeArguments {
     /// The worktree, then paths
     ///
     /// The first argument is a name if a worktree of that name exists, else a path of the

@@ -31,7 +31,7 @@ pub use self::lifecycle::{
     Completions, Doctor, EmptyTrash, Hook, Hooks, HooksCommand, HooksInstall, HooksStatus, Init,
     Prune, Reapply, Remove, Restore, Sync,
 };
-pub use self::look::{Changed, Clients, List, Path, Scope, Status, Verify};
+pub use self::look::{Changed, Clients, List, Path, ScopeArguments, Status, Verify};
 
 /// The end of the long help and of the man page of each command. A line that ends with a colon at the
 /// left margin is a section; what is indented below it is shown as it stands.
@@ -127,7 +127,7 @@ pub enum Command {
     List(List),
     Status(Status),
     Path(Path),
-    Scope(Scope),
+    Scope(ScopeArguments),
     Changed(Changed),
     Verify(Verify),
     Reapply(Reapply),

@@ -120,7 +120,7 @@ impl PathState {
 
 /// Holds what is written for a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Layout {
+pub struct ContextLayout {
     /// The files.
     pub files: Vec<ContextFile>,
     /// What the user should know of how the program will read them.
@@ -175,7 +175,7 @@ impl AgentProgram {
         &self,
         context: &Context<'_>,
         state: &dyn Fn(&RepoPath) -> PathState,
-    ) -> Result<Layout, ClientRefusal> {
+    ) -> Result<ContextLayout, ClientRefusal> {
         let state = |path: &str| state(&repo_path(path));
         let is_read = |path: &str| matches!(state(path), PathState::Tracked | PathState::Synced);
         let is_free = |path: &str| state(path) == PathState::Free;
@@ -199,7 +199,7 @@ impl AgentProgram {
             path: repo_path(path),
             content,
         });
-        Ok(Layout {
+        Ok(ContextLayout {
             files: files.collect(),
             notes,
         })

@@ -28,7 +28,11 @@ fn rules() -> Vec<ScopeRule> {
 }
 
 #[track_caller]
-fn laid_out(client: &str, prompt: &[u8], around: Around<'_>) -> Result<Layout, ClientRefusal> {
+fn laid_out(
+    client: &str,
+    prompt: &[u8],
+    around: Around<'_>,
+) -> Result<ContextLayout, ClientRefusal> {
     laid_out_with(client, prompt, &rules(), around)
 }
 
@@ -38,7 +42,7 @@ fn laid_out_with(
     prompt: &[u8],
     rules: &[ScopeRule],
     around: Around<'_>,
-) -> Result<Layout, ClientRefusal> {
+) -> Result<ContextLayout, ClientRefusal> {
     let context = Context {
         prompt,
         name: &WorktreeName::parse("task-5").expect("a name"),
@@ -58,7 +62,7 @@ fn laid_out_with(
 
 /// The files of a layout by path and text.
 #[track_caller]
-fn files(layout: &Layout) -> Vec<(String, String)> {
+fn files(layout: &ContextLayout) -> Vec<(String, String)> {
     let file = |file: &ContextFile| {
         let text = String::from_utf8(file.content.clone()).expect("it is text here");
         (file.path.to_string(), text)

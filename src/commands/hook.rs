@@ -12,7 +12,7 @@ use crate::change::{ChangeSet, Extent, Seen};
 use crate::compare::{Delta, State, compare};
 use crate::disk::files::{self, Durable};
 use crate::disk::locked_file::LockedFile;
-use crate::disk::mode::{Applied, Doing, Seen as SeenBits, set_write_bits};
+use crate::disk::mode::{Applied, Doing, SeenBits, set_write_bits};
 use crate::disk::scan::Walking;
 use crate::error::Error;
 use crate::exit::ExitCode;

@@ -14,7 +14,7 @@ use crate::cli::{HooksCommand, ScopeLists};
 use crate::disk::files::{self, Lock};
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::git::hooks::{Hooks, Method};
+use crate::git::hooks::{Method, WorktreeHooks};
 use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::refusal::Refusal;
 use crate::scope::{Case, Scope};
@@ -94,7 +94,7 @@ impl Answer for HooksAnswer {
 }
 
 /// The worktree that is meant.
-struct Target {
+struct HookTarget {
     path: Utf8PathBuf,
     admin_dir: Utf8PathBuf,
     known: Option<Worktree>,
@@ -115,7 +115,7 @@ pub fn run(session: &Session, command: &HooksCommand) -> Result<Outcome<HooksAns
     let target = target(session, &repository, word)?;
     let hooks = match &target.known {
         Some(known) => known.hooks(&repository)?,
-        None => Hooks::of(&repository.git, &target.admin_dir, &target.path)?,
+        None => WorktreeHooks::of(&repository.git, &target.admin_dir, &target.path)?,
     };
     let mut exit = ExitCode::Success;
     let mut answer = HooksAnswer {
@@ -168,7 +168,7 @@ fn target(
     session: &Session,
     repository: &Repository,
     word: Option<&OsStr>,
-) -> Result<Target, Error> {
+) -> Result<HookTarget, Error> {
     let shown = word.map(OsStr::to_string_lossy).unwrap_or_default();
     let name = word.map(|_| WorktreeName::parse(&shown));
     let known = match name.as_ref().map(Result::as_ref) {
@@ -185,7 +185,7 @@ fn target(
         known => known,
     };
     if let Some(known) = known {
-        return Ok(Target {
+        return Ok(HookTarget {
             path: known.record.path.clone(),
             admin_dir: known.record.admin_dir.clone(),
             known: Some(known),
@@ -202,7 +202,7 @@ fn target(
         let path = word.map_or(path.into_string(), |_| shown.into_owned());
         return Err(Refusal::NotLinked { path }.into());
     };
-    Ok(Target {
+    Ok(HookTarget {
         admin_dir,
         path,
         known: None,
@@ -214,8 +214,8 @@ fn target(
 fn install(
     session: &Session,
     repository: &Repository,
-    target: &Target,
-    hooks: &Hooks,
+    target: &HookTarget,
+    hooks: &WorktreeHooks,
 ) -> Result<(Method, String, bool), Error> {
     let on_violation = match &target.known {
         Some(known) => known.record.on_violation,
@@ -255,7 +255,11 @@ fn install(
 }
 
 /// Removes the hooks; of a worktree of plain git's also the record, which only they needed.
-fn uninstall(repository: &Repository, target: &Target, hooks: &Hooks) -> Result<(), Error> {
+fn uninstall(
+    repository: &Repository,
+    target: &HookTarget,
+    hooks: &WorktreeHooks,
+) -> Result<(), Error> {
     {
         let _shared = Lock::wait(&repository.shared_lock())?;
         hooks.uninstall()?;

@@ -147,7 +147,10 @@ struct Shown {
 ///
 /// # Errors
 /// Fails when the scope cannot be loaded, or a path is not in the repository.
-pub fn run(session: &Session, options: &crate::cli::Scope) -> Result<Outcome<ScopeAnswer>, Error> {
+pub fn run(
+    session: &Session,
+    options: &crate::cli::ScopeArguments,
+) -> Result<Outcome<ScopeAnswer>, Error> {
     let repository = session.repository()?;
     let mut words: Vec<OsString> = options.args.clone();
     let shown = match &options.profile {

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer, Error};
 
-use super::value::{self, Fault, quoted, shown, toml_string};
+use super::value::{self, ValueFault, quoted, shown, toml_string};
 use super::{Config, ConfigError, Located, Mistake, SCHEMA_VERSION, ScopeProfile, WorktreeConfig};
 
 /// The file, as serde reads it.
@@ -248,7 +248,7 @@ fn check_values(config: &Config, mistakes: &mut Vec<Mistake>) {
 }
 
 fn check<T>(
-    checked: Result<T, Fault>,
+    checked: Result<T, ValueFault>,
     place: &str,
     span: &Range<usize>,
     mistakes: &mut Vec<Mistake>,

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::value::{self, Client, Fault, OnViolation, Strategy};
+use super::value::{self, Client, OnViolation, Strategy, ValueFault};
 use super::{CONFIG_PATH, Config, ConfigError, Located, Mistake, ScopeProfile};
 
 /// What the command line said, by flag.
@@ -127,8 +127,8 @@ impl Settings {
         let define = format!("add a [scope.<profile>] of this name to {CONFIG_PATH}");
         let subject = format!("unknown scope profile {}", value::quoted(name));
         let fault = match names.as_slice() {
-            [] => Fault::new(subject, "", define, ""),
-            names => Fault::one_of(subject, name, names, &format!(", or {define}")),
+            [] => ValueFault::new(subject, "", define, ""),
+            names => ValueFault::one_of(subject, name, names, &format!(", or {define}")),
         };
         let mistake = mistake(&fault, self.scope.set_by);
         Err(ConfigError::in_settings(vec![mistake]))
@@ -136,22 +136,22 @@ impl Settings {
 }
 
 /// The names of one setting in the layers that have names: flag, environment, git's config.
-type Names = [&'static str; 3];
+type SettingNames = [&'static str; 3];
 
-const BASE: Names = ["--base", "AGENTWT_BASE", "agentwt.base"];
-const PREFIX: Names = [
+const BASE: SettingNames = ["--base", "AGENTWT_BASE", "agentwt.base"];
+const PREFIX: SettingNames = [
     "--branch-prefix",
     "AGENTWT_BRANCH_PREFIX",
     "agentwt.branchPrefix",
 ];
-const STRATEGY: Names = ["--strategy", "AGENTWT_STRATEGY", "agentwt.strategy"];
-const CLIENT: Names = ["--client", "AGENTWT_CLIENT", "agentwt.client"];
-const VIOLATION: Names = [
+const STRATEGY: SettingNames = ["--strategy", "AGENTWT_STRATEGY", "agentwt.strategy"];
+const CLIENT: SettingNames = ["--client", "AGENTWT_CLIENT", "agentwt.client"];
+const VIOLATION: SettingNames = [
     "--on-violation",
     "AGENTWT_ON_VIOLATION",
     "agentwt.onViolation",
 ];
-const SCOPE: Names = ["--scope", "AGENTWT_SCOPE", "agentwt.scope"];
+const SCOPE: SettingNames = ["--scope", "AGENTWT_SCOPE", "agentwt.scope"];
 
 /// The layers above the file, and what was found wrong in them.
 struct Layers<'l> {
@@ -165,8 +165,8 @@ impl Layers<'_> {
     /// The value of the highest layer that has one.
     fn find<T: Clone>(
         &mut self,
-        [flag, variable, key]: Names,
-        check: fn(&str) -> Result<T, Fault>,
+        [flag, variable, key]: SettingNames,
+        check: fn(&str) -> Result<T, ValueFault>,
         file: Option<&Located<T>>,
     ) -> Option<Setting<T>> {
         let given = self.flags.iter().find(|(name, _)| *name == flag);
@@ -194,7 +194,7 @@ impl Layers<'_> {
 }
 
 /// A mistake outside the file, with what to type in the place where it was made.
-fn mistake(fault: &Fault, set_by: SetBy) -> Mistake {
+fn mistake(fault: &ValueFault, set_by: SetBy) -> Mistake {
     let example = &fault.example;
     // A profile may have any name; only one that no shell can misread is offered for typing.
     let plain = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);

@@ -102,7 +102,7 @@ impl Choice for OnViolation {
 }
 
 /// Says what is wrong with a value, before the place of the value is known.
-pub(super) struct Fault {
+pub(super) struct ValueFault {
     /// What the value is (``unknown strategy `clon` ``).
     subject: String,
     /// Why that is wrong, if the subject does not say it.
@@ -113,7 +113,7 @@ pub(super) struct Fault {
     pub(super) example: String,
 }
 
-impl Fault {
+impl ValueFault {
     pub(super) fn new(
         subject: String,
         reason: impl Into<String>,
@@ -198,33 +198,33 @@ pub(super) fn profile_header(name: &str) -> String {
 }
 
 /// Reads one of a few words.
-pub(super) fn choice<C: Choice>(word: &str) -> Result<C, Fault> {
+pub(super) fn choice<C: Choice>(word: &str) -> Result<C, ValueFault> {
     C::parse(word).ok_or_else(|| {
         let subject = format!("unknown {} {}", C::NOUN, quoted(word));
-        Fault::one_of(subject, word, &C::words(), "")
+        ValueFault::one_of(subject, word, &C::words(), "")
     })
 }
 
 /// Reads a base: any name of a commit, which only git can look up.
-pub(super) fn base(text: &str) -> Result<String, Fault> {
+pub(super) fn base(text: &str) -> Result<String, ValueFault> {
     not_empty(text, "base", "main", "write a branch, tag or commit")
 }
 
 /// Reads the name of a scope profile where one is asked for.
-pub(super) fn scope(text: &str) -> Result<String, Fault> {
+pub(super) fn scope(text: &str) -> Result<String, ValueFault> {
     let help = "write the name of a scope profile";
     not_empty(text, "scope profile name", "default", help)
 }
 
-fn not_empty(text: &str, noun: &str, example: &str, help: &str) -> Result<String, Fault> {
+fn not_empty(text: &str, noun: &str, example: &str, help: &str) -> Result<String, ValueFault> {
     if text.is_empty() {
-        return Err(Fault::new(format!("empty {noun}"), "", help, example));
+        return Err(ValueFault::new(format!("empty {noun}"), "", help, example));
     }
     Ok(text.into())
 }
 
 /// Checks the name of a scope profile where one is defined.
-pub(super) fn profile_name(text: &str) -> Result<(), Fault> {
+pub(super) fn profile_name(text: &str) -> Result<(), ValueFault> {
     let reason = if text.trim().is_empty() {
         "a scope profile needs a name"
     } else if text.contains(char::is_control) {
@@ -234,18 +234,18 @@ pub(super) fn profile_name(text: &str) -> Result<(), Fault> {
     };
     let subject = format!("bad profile name {}", quoted(text));
     let help = "write for example `[scope.docs]`";
-    Err(Fault::new(subject, reason, help, "docs"))
+    Err(ValueFault::new(subject, reason, help, "docs"))
 }
 
 /// Reads a branch prefix: `<prefix><name>` must be a branch for every worktree name.
-pub(super) fn branch_prefix(text: &str) -> Result<String, Fault> {
+pub(super) fn branch_prefix(text: &str) -> Result<String, ValueFault> {
     if is_branch_prefix(text) {
         return Ok(text.into());
     }
     let subject = format!("bad branch prefix {}", quoted(text));
     let help = "write a prefix like `agentwt/`, or an empty one";
     let reason = "git allows no such branch name";
-    Err(Fault::new(subject, reason, help, "agentwt/"))
+    Err(ValueFault::new(subject, reason, help, "agentwt/"))
 }
 
 /// Checks the rules of git-check-ref-format(1) (and of its `--branch`, for the leading `-`), as far
@@ -264,13 +264,13 @@ fn is_branch_prefix(text: &str) -> bool {
 }
 
 /// Checks a glob of `[worktree.file_sync]`.
-pub(super) fn sync_pattern(text: &str) -> Result<(), Fault> {
+pub(super) fn sync_pattern(text: &str) -> Result<(), ValueFault> {
     // where it stands and what it needs changes nothing
     let Err(error) = Pattern::parse(text, PatternOrigin::File(0)) else {
         return Ok(());
     };
     let subject = format!("bad sync pattern `{}`", shown_pattern(text));
-    Err(Fault::new(
+    Err(ValueFault::new(
         subject,
         error.what,
         error.help.to_owned(),

@@ -81,7 +81,7 @@ pub fn find_candidates(
     patterns: usize,
     paths: &MainPaths,
 ) -> Result<Candidates, DiskError> {
-    let walk = Walk {
+    let walk = CandidateWalk {
         root,
         matcher,
         paths,
@@ -114,7 +114,7 @@ fn into_inner<T>(mutex: Mutex<T>) -> T {
     mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-struct Walk<'a> {
+struct CandidateWalk<'a> {
     root: &'a Utf8Path,
     matcher: &'a Matcher,
     paths: &'a MainPaths,
@@ -122,7 +122,7 @@ struct Walk<'a> {
     failed: Mutex<Option<io::Error>>,
 }
 
-impl Walk<'_> {
+impl CandidateWalk<'_> {
     fn found(&self) -> MutexGuard<'_, Candidates> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -20,7 +20,7 @@ use super::pool::map_parallel;
 use super::stat::{device_of, is_regular, stat_from};
 use crate::manifest::Stat;
 use crate::path::RepoPath;
-use crate::placed::{Digest, Origin, Placed, PlacedFile, PlacedKind};
+use crate::placed::{Digest, Placed, PlacedFile, PlacedKind, PlacedOrigin};
 
 pub use crate::placed::{Drift, Here, There};
 
@@ -115,8 +115,8 @@ pub fn at_source(source: &Utf8Path, file: &PlacedFile) -> There {
     let recorded = match (file.source, file.origin) {
         (Some(recorded), _) => recorded,
         // what we keep of context has the same size and digest, and other times
-        (None, Origin::Context) => file.stat,
-        (None, Origin::Synced) => return There::None,
+        (None, PlacedOrigin::Context) => file.stat,
+        (None, PlacedOrigin::Synced) => return There::None,
     };
     let Ok(mut directories) = Directories::open(source) else {
         return There::Newer;

@@ -65,13 +65,11 @@ pub enum Patience {
 /// Says that another process has the lock, and `--no-wait` was given.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 #[error("worktree `{name}` is in use by another git-agentwt{}", pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default())]
-#[diagnostic(
-    code(agentwt::lock::busy),
-    help(
+#[diagnostic(code(agentwt::lock::busy))]
+#[diagnostic(help(
         "leave --no-wait out to wait for it; {}to see the worktree: git agentwt status {name}",
         pid.map(|pid| format!("to see it: ps -p {pid}; ")).unwrap_or_default()
-    )
-)]
+    ))]
 pub struct LockHeld {
     name: String,
     pid: Option<u32>,

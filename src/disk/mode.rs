@@ -34,7 +34,7 @@ pub struct Applied {
     /// Files whose bits were changed.
     pub changed: Vec<RepoPath>,
     /// What each of them was before and is now.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<SeenBits>,
     /// Files that keep their bits, and why: what the system said, or that they have other names,
     /// which may be files of the user's.
     pub refused: Vec<(RepoPath, String)>,
@@ -42,7 +42,7 @@ pub struct Applied {
 
 /// Holds what a file was before its bits were changed, and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenBits {
     /// Before.
     pub before: Stat,
     /// After.
@@ -78,7 +78,7 @@ pub fn set_write_bits(
             Ok(after) if after.mode == before.mode => {}
             Ok(after) => {
                 applied.changed.push(path.clone());
-                applied.seen.push(Seen { before, after });
+                applied.seen.push(SeenBits { before, after });
             }
             Err(Errno::MLINK) => {
                 let why = "it has other names (hard links), and they share its mode";

@@ -56,11 +56,11 @@ pub fn map_parallel<T: Sync, S, R: Send, E: Send>(
 
 /// Represents work that waits for a thread, and may bring more of it.
 pub struct WorkQueue<T> {
-    shared: Mutex<Shared<T>>,
+    shared: Mutex<PoolQueue<T>>,
     wake: Condvar,
 }
 
-struct Shared<T> {
+struct PoolQueue<T> {
     waiting: Vec<T>,
     busy: usize,
     asleep: usize,
@@ -71,7 +71,7 @@ impl<T> WorkQueue<T> {
     /// Creates a queue with the first pieces of work.
     pub fn new(first: Vec<T>) -> Self {
         Self {
-            shared: Mutex::new(Shared {
+            shared: Mutex::new(PoolQueue {
                 waiting: first,
                 busy: 0,
                 asleep: 0,
@@ -115,7 +115,7 @@ impl<T> WorkQueue<T> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shared<T>> {
+    fn lock(&self) -> MutexGuard<'_, PoolQueue<T>> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

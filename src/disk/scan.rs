@@ -199,12 +199,12 @@ pub fn scan(walk: &Walk<'_>) -> Result<Scan, DiskError> {
 /// Represents a walk that other threads are at. Dropped, it ends unfinished.
 pub struct Begun<'scope, 'a> {
     walk: Walk<'a>,
-    common: Arc<Common>,
+    common: Arc<WalkShared>,
     threads: Vec<ScopedJoinHandle<'scope, Part>>,
 }
 
 /// Holds what the threads of a walk share.
-struct Common {
+struct WalkShared {
     queue: WorkQueue<Directory>,
     seen: Arc<[AtomicBool]>,
 }
@@ -236,7 +236,7 @@ impl<'scope, 'a: 'scope> Begun<'scope, 'a> {
         let queue = WorkQueue::new(first);
         let mut begun = Self {
             walk,
-            common: Arc::new(Common { queue, seen }),
+            common: Arc::new(WalkShared { queue, seen }),
             threads: Vec::new(),
         };
         let spawn = || {
@@ -304,7 +304,7 @@ impl Drop for Begun<'_, '_> {
     }
 }
 
-impl Common {
+impl WalkShared {
     /// Looks at directories until there is none left.
     fn work(&self, walk: Walk<'_>) -> Part {
         let mut worker = Worker::new(walk, &self.seen);

@@ -120,7 +120,7 @@ impl NewWorktree<'_> {
         let none = gix::progress::Discard;
         let outcome = {
             let read_only = !runs_filters && self.is_mostly_read();
-            let _mask = Surroundings::set(self.root, runs_filters, read_only)
+            let _mask = ProcessState::set(self.root, runs_filters, read_only)
                 .map_err(|error| disk(error.into()))?;
             let root = self.root.as_std_path();
             gix::worktree::state::checkout(&mut index, root, objects, &none, &none, stop, options)
@@ -333,12 +333,12 @@ pub fn read_conversions(git: &Git, tracked: Vec<Vec<u8>>) -> Result<Conversions,
 }
 
 /// Holds the umask and the working directory of before, and sets them again at its end.
-struct Surroundings {
+struct ProcessState {
     mask: Option<Bits>,
     directory: Option<std::ffi::CString>,
 }
 
-impl Surroundings {
+impl ProcessState {
     /// Filters are started in the worktree, as git starts them, and with the ordinary umask; without
     /// filters files can be created read-only.
     fn set(root: &Utf8Path, runs_filters: bool, read_only: bool) -> rustix::io::Result<Self> {
@@ -359,7 +359,7 @@ impl Surroundings {
     }
 }
 
-impl Drop for Surroundings {
+impl Drop for ProcessState {
     fn drop(&mut self) {
         if let Some(mask) = self.mask {
             umask(mask);

@@ -9,7 +9,7 @@ use gix::config::{File, Source};
 
 use super::error::{GitError, reading, unreadable};
 use super::process::{Git, odd_output, words};
-use super::repo::{Setting, read_file};
+use super::repo::{GitSetting, read_file};
 
 /// What a worktree's `config.worktree` says anyway where its sparse-checkout is as we set it:
 /// git writes these in different orders and at different times.
@@ -140,7 +140,7 @@ impl Git {
     /// Fails when the settings cannot be read.
     pub fn config_list(&self) -> Result<Vec<(String, String, BString)>, GitError> {
         let repo = self.repo()?;
-        let whole = |one: &Setting| {
+        let whole = |one: &GitSetting| {
             let value = one.value.clone().unwrap_or_default();
             (one.scope.to_owned(), one.key.clone(), value)
         };
@@ -153,13 +153,13 @@ impl Git {
     /// Fails when the settings cannot be read.
     pub fn config_get_section(&self, section: &str) -> Result<Vec<(String, String)>, GitError> {
         let repo = self.repo()?;
-        let is_in = |one: &&Setting| {
+        let is_in = |one: &&GitSetting| {
             let rest = one.key.strip_prefix(section);
             rest.is_some_and(|rest| rest.starts_with('.'))
         };
         // a key alone is a switch that is on
-        let value = |one: &Setting| one.value.clone().unwrap_or_else(|| "true".into());
-        let pair = |one: &Setting| Ok((one.key.clone(), text(&one.key, value(one))?));
+        let value = |one: &GitSetting| one.value.clone().unwrap_or_else(|| "true".into());
+        let pair = |one: &GitSetting| Ok((one.key.clone(), text(&one.key, value(one))?));
         repo.settings().iter().filter(is_in).map(pair).collect()
     }
 
@@ -194,7 +194,7 @@ impl Git {
         let repo = self.repo()?;
         let all = repo.settings().iter();
         let values = all.filter(|one| one.key.eq_ignore_ascii_case(key));
-        let scoped = |one: &Setting| Ok((one.scope.to_owned(), path(key, one.value.as_ref())?));
+        let scoped = |one: &GitSetting| Ok((one.scope.to_owned(), path(key, one.value.as_ref())?));
         values.map(scoped).collect()
     }
 

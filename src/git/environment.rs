@@ -12,7 +12,7 @@ use std::path::Path;
 
 use camino::Utf8PathBuf;
 
-use super::process::{Git, Mode};
+use super::process::{Git, GitMode};
 
 /// Variables that point git at another repository, index or object store, or change how a
 /// pathspec reads: never inherited, so that a call from inside a hook means what it says.
@@ -98,11 +98,11 @@ pub(super) fn permissions() -> gix::open::Permissions {
 ///
 /// # Errors
 /// Says that the variable is not as git writes it.
-pub(super) fn parameters(mode: Mode) -> Result<Vec<String>, &'static str> {
+pub(super) fn parameters(mode: GitMode) -> Result<Vec<String>, &'static str> {
     let odd = "GIT_CONFIG_PARAMETERS is not as git writes it";
     match std::env::var("GIT_CONFIG_PARAMETERS") {
-        Ok(text) if mode == Mode::User => parse_parameters(&text).ok_or(odd),
-        Err(std::env::VarError::NotUnicode(_)) if mode == Mode::User => Err(odd),
+        Ok(text) if mode == GitMode::User => parse_parameters(&text).ok_or(odd),
+        Err(std::env::VarError::NotUnicode(_)) if mode == GitMode::User => Err(odd),
         Ok(_) | Err(_) => Ok(Vec::new()),
     }
 }

@@ -16,27 +16,21 @@ use super::process::GitVersion;
 pub enum GitError {
     /// There is no `git` on the search path.
     #[error("cannot start `git`: {0}")]
-    #[diagnostic(
-        code(agentwt::git::missing),
-        help("install git, or put it on PATH, then try `git --version`")
-    )]
+    #[diagnostic(code(agentwt::git::missing))]
+    #[diagnostic(help("install git, or put it on PATH, then try `git --version`"))]
     Missing(std::io::Error),
     /// The directory in which it was to run is not there.
     #[error("cannot run git in {dir}: there is no such directory any more")]
-    #[diagnostic(
-        code(agentwt::git::no_directory),
-        help("see what is there with `git agentwt list`")
-    )]
+    #[diagnostic(code(agentwt::git::no_directory))]
+    #[diagnostic(help("see what is there with `git agentwt list`"))]
     NoDirectory {
         /// The directory.
         dir: String,
     },
     /// The git found is older than [`GitVersion::OLDEST`].
     #[error("git {found} is too old: git-agentwt needs {oldest} or newer", oldest = GitVersion::OLDEST)]
-    #[diagnostic(
-        code(agentwt::git::too_old),
-        help("upgrade git, then check with `git --version`")
-    )]
+    #[diagnostic(code(agentwt::git::too_old))]
+    #[diagnostic(help("upgrade git, then check with `git --version`"))]
     TooOld {
         /// The version that was found.
         found: GitVersion,
@@ -65,10 +59,10 @@ pub enum GitError {
     },
     /// An object could not be written.
     #[error("cannot write {what}: {detail}")]
-    #[diagnostic(
-        code(agentwt::git::write),
-        help("check the repository with `git fsck`, and the space on the disk with `df -h .`")
-    )]
+    #[diagnostic(code(agentwt::git::write))]
+    #[diagnostic(help(
+        "check the repository with `git fsck`, and the space on the disk with `df -h .`"
+    ))]
     Write {
         /// The object.
         what: String,
@@ -79,10 +73,10 @@ pub enum GitError {
     },
     /// The user's post-checkout hook ended with a status that means no.
     #[error("your post-checkout hook failed in the new worktree: {words}")]
-    #[diagnostic(
-        code(agentwt::git::hook),
-        help("mend it, or add without your hooks: git -c core.hooksPath=/dev/null agentwt add …")
-    )]
+    #[diagnostic(code(agentwt::git::hook))]
+    #[diagnostic(help(
+        "mend it, or add without your hooks: git -c core.hooksPath=/dev/null agentwt add …"
+    ))]
     Hook {
         /// What it said, never empty.
         words: String,
@@ -96,10 +90,8 @@ pub enum GitError {
     },
     /// The directory is in no repository.
     #[error("not in a git repository: {dir}")]
-    #[diagnostic(
-        code(agentwt::git::no_repository),
-        help("run it inside a repository, or name one with `git agentwt -C <dir> …`")
-    )]
+    #[diagnostic(code(agentwt::git::no_repository))]
+    #[diagnostic(help("run it inside a repository, or name one with `git agentwt -C <dir> …`"))]
     NoRepository {
         /// Where was looked.
         dir: String,

@@ -22,14 +22,14 @@ use crate::name::CommitId;
 const HISTORY: &str = "the history";
 
 /// Represents the commits of a repository.
-pub(super) struct History {
+pub(super) struct RevisionHistory {
     objects: Objects,
     shallow: HashSet<ObjectId>,
 }
 
 type MergeGraph<'a> = Graph<'a, 'a, gix::revwalk::graph::Commit<merge_base::Flags>>;
 
-impl Find for History {
+impl Find for RevisionHistory {
     fn try_find<'a>(
         &self,
         id: &gix::hash::oid,
@@ -62,7 +62,7 @@ impl Find for History {
     }
 }
 
-impl History {
+impl RevisionHistory {
     /// The commit that an object is or, being an annotated tag, leads to; none where it is neither
     /// or missing.
     pub(super) fn peel(&self, id: &CommitId) -> Result<Option<CommitId>, GitError> {
@@ -174,7 +174,7 @@ fn children_first(commits: &[Info]) -> Vec<&Info> {
 
 impl Git {
     /// The commits of the repository, with those of the quarantine.
-    pub(super) fn history(&self) -> Result<History, GitError> {
+    pub(super) fn history(&self) -> Result<RevisionHistory, GitError> {
         let repo = self.repo()?;
         let mut objects = Objects::of(repo.objects(), repo.format);
         if let Some(quarantine) = &self.quarantine {
@@ -183,7 +183,7 @@ impl Git {
         let shallow = repo.local().shallow_commits();
         let shallow = shallow.map_err(reading(HISTORY))?;
         let shallow = shallow.iter().flat_map(|all| all.iter().copied()).collect();
-        Ok(History { objects, shallow })
+        Ok(RevisionHistory { objects, shallow })
     }
 
     /// Returns the best common ancestors of a commit and a hypothetical merge of the tips
@@ -196,7 +196,7 @@ impl Git {
         commit: &CommitId,
         tips: &[CommitId],
     ) -> Result<Vec<CommitId>, GitError> {
-        History::bases(&mut self.history()?.graph(), commit, tips)
+        RevisionHistory::bases(&mut self.history()?.graph(), commit, tips)
     }
 
     /// Returns a best common ancestor of all these commits (`git merge-base --octopus`); none when
@@ -231,7 +231,7 @@ impl Git {
         let mut at = 0;
         while at < kept.len() && kept.len() > 1 {
             let one = kept.remove(at);
-            if History::bases(&mut graph, &one, &kept)? != [one.clone()] {
+            if RevisionHistory::bases(&mut graph, &one, &kept)? != [one.clone()] {
                 kept.insert(at, one);
                 at += 1;
             }
@@ -247,7 +247,7 @@ impl Git {
         if older == newer {
             return Ok(true);
         }
-        History::has(&mut self.history()?.graph(), newer, older)
+        RevisionHistory::has(&mut self.history()?.graph(), newer, older)
     }
 
     /// Returns the commits that are reachable from `tips` and not from `known`, the newest first.
@@ -294,7 +294,7 @@ impl Git {
         let mut containing = Vec::new();
         for found in self.for_each_ref(prefixes)? {
             if let Some(newer) = history.peel(&found.id)?
-                && History::has(&mut graph, &newer, commit)?
+                && RevisionHistory::has(&mut graph, &newer, commit)?
             {
                 containing.push(found.name);
             }

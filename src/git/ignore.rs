@@ -17,13 +17,13 @@ use super::process::Git;
 use crate::path::RepoPath;
 
 /// Represents the ignore rules of one tree.
-pub struct IgnoreRules {
+pub struct IgnoreStack {
     lists: Search,
     case: Case,
     directories: HashMap<BString, bool>,
 }
 
-impl IgnoreRules {
+impl IgnoreStack {
     /// Takes the rules of lowest precedence first: the user's `core.excludesFile`, then
     /// `info/exclude`, then the `.gitignore` files, each with the directory it stands in (none
     /// for the root and for the first two); `ignore_case` is `core.ignoreCase` (git-config(1)).

@@ -25,6 +25,6 @@ pub mod trees;
 pub mod worktree;
 
 pub use error::GitError;
-pub use process::{Git, GitVersion, Mode as GitMode};
+pub use process::{Git, GitMode, GitVersion};
 pub use repo::require_file;
 pub use runner::{Call, Duct, Family, Output, Runner, SharedRunner, Stoppable, Trace, TraceEvent};

@@ -19,7 +19,7 @@ use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 use super::error::{GitError, reading, unreadable};
 use super::process::Git;
 use super::scratch::Quarantine;
-use super::trees::Level;
+use super::trees::TreeLevel;
 use crate::entry::ObjectId;
 use crate::name::CommitId;
 
@@ -38,7 +38,7 @@ pub struct Objects {
     quarantine: Option<gix::odb::Handle>,
     pub(super) format: ObjectFormat,
     /// Trees as they were read: those of one commit after another share most.
-    pub(super) levels: RefCell<HashMap<ObjectId, Rc<Level>>>,
+    pub(super) levels: RefCell<HashMap<ObjectId, Rc<TreeLevel>>>,
 }
 
 /// Holds what a commit says that matters here.

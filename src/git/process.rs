@@ -1,7 +1,7 @@
 //! Starts `git`: the only place that does.
 //!
 //! [`Git`] says where (a directory, or a git directory and a work tree named outright), which
-//! settings count ([`Mode`]) and what starts the program (a [`Runner`]). [`Git::perform`] runs any
+//! settings count ([`GitMode`]) and what starts the program (a [`Runner`]). [`Git::perform`] runs any
 //! command; what reads the output of a command is a method of a sibling file.
 #![expect(
     clippy::disallowed_methods,
@@ -25,7 +25,7 @@ use super::scratch::Quarantine;
 
 /// Says which of the user's settings a call of git obeys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Mode {
+pub enum GitMode {
     /// As the user's own git: for what creates or changes something.
     #[default]
     User,
@@ -33,7 +33,7 @@ pub enum Mode {
     Hardened,
 }
 
-impl Mode {
+impl GitMode {
     /// The settings that count whatever is configured.
     pub(super) const fn settings(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ pub struct Git {
     /// The git directory, where it is named outright.
     pub(super) named: Option<Utf8PathBuf>,
     work_tree: Option<Utf8PathBuf>,
-    pub(super) mode: Mode,
+    pub(super) mode: GitMode,
     variables: Vec<(&'static str, String)>,
     /// The quarantine whose objects are found as well.
     pub(super) quarantine: Option<Quarantine>,
@@ -133,7 +133,7 @@ impl Git {
     }
 
     /// The same git in another mode.
-    pub fn with_mode(&self, mode: Mode) -> Self {
+    pub fn with_mode(&self, mode: GitMode) -> Self {
         let git = self.clone();
         Self { mode, ..git }
     }
@@ -334,7 +334,7 @@ impl Git {
     /// Our own environment without what points elsewhere, and with what says where.
     fn environment(&self) -> Vec<(OsString, OsString)> {
         let is_in = |list: &str, name: &OsStr| list.split_ascii_whitespace().any(|one| name == one);
-        let hardened = self.mode == Mode::Hardened;
+        let hardened = self.mode == GitMode::Hardened;
         let mut all: Vec<(OsString, OsString)> = std::env::vars_os()
             .filter(|(name, _)| {
                 !(is_in(LOCAL_VARIABLES, name) || hardened && is_in(CONFIG_VARIABLES, name))

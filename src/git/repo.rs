@@ -25,7 +25,7 @@ use super::discover::common_dir;
 use super::environment;
 use super::error::{GitError, reading, unreadable};
 use super::objects::ObjectFormat;
-use super::process::{Git, Mode};
+use super::process::{Git, GitMode};
 
 /// Extensions of the repository format that do not change how anything here reads a repository
 /// (git-config(1), `extensions`).
@@ -44,13 +44,13 @@ pub struct Repo {
     /// Whether refs are no files, so that git has to read them.
     pub is_reftable: bool,
     shared: ThreadSafeRepository,
-    settings: Vec<Setting>,
+    settings: Vec<GitSetting>,
     stamps: Vec<Stamp>,
 }
 
 /// Holds one setting as `git config --list --show-scope` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
+pub struct GitSetting {
     /// The kind of its file, in git's words: `system`, `global`, `local`, `worktree`, `command`.
     pub scope: &'static str,
     /// Its key as git lists it: section and last part in lower case.
@@ -77,7 +77,7 @@ impl Stamp {
 /// Keeps the repositories that a run has open, by git directory and mode.
 #[derive(Default)]
 pub(super) struct OpenRepos {
-    open: Mutex<HashMap<(Utf8PathBuf, Mode), Arc<Repo>>>,
+    open: Mutex<HashMap<(Utf8PathBuf, GitMode), Arc<Repo>>>,
 }
 
 impl std::fmt::Debug for OpenRepos {
@@ -116,7 +116,7 @@ impl Repo {
     ///
     /// # Errors
     /// Fails when that is none, is damaged, or has an extension that changes its format.
-    pub fn open(git_dir: &Utf8Path, mode: Mode) -> Result<Self, GitError> {
+    pub fn open(git_dir: &Utf8Path, mode: GitMode) -> Result<Self, GitError> {
         require_files(git_dir)?;
         if let Some(common_dir) = common_dir(git_dir).filter(|common_dir| common_dir != git_dir) {
             require_files(&common_dir)?;
@@ -147,11 +147,11 @@ impl Repo {
         let format = ObjectFormat::from_kind(local.object_hash());
         let settings = settings_of(&local);
         let of_repository = || settings.iter().filter(|one| one.scope == "local");
-        let is_unknown = |one: &&Setting| {
+        let is_unknown = |one: &&GitSetting| {
             let name = one.key.strip_prefix("extensions.");
             name.is_some_and(|name| !KNOWN_EXTENSIONS.split(' ').any(|known| known == name))
         };
-        if let Some(Setting { key, .. }) = of_repository().find(is_unknown) {
+        if let Some(GitSetting { key, .. }) = of_repository().find(is_unknown) {
             return Err(failed(&format_args!("unknown repository extension {key}")));
         }
         let storage = of_repository().rfind(|one| one.key == "extensions.refstorage");
@@ -182,7 +182,7 @@ impl Repo {
     }
 
     /// Every setting, in git's order.
-    pub(super) fn settings(&self) -> &[Setting] {
+    pub(super) fn settings(&self) -> &[GitSetting] {
         &self.settings
     }
 
@@ -195,15 +195,15 @@ impl Repo {
 
 /// What gix may read beside the repository: the files that git reads for the user, and of the
 /// environment what says where those are.
-fn permissions(mode: Mode) -> gix::open::Permissions {
+fn permissions(mode: GitMode) -> gix::open::Permissions {
     let mut permissions = environment::permissions();
-    permissions.config.env = mode == Mode::User;
+    permissions.config.env = mode == GitMode::User;
     permissions.env.objects = gix::sec::Permission::Deny;
     permissions.env.http_transport = gix::sec::Permission::Deny;
     permissions
 }
 
-fn settings_of(repository: &gix::Repository) -> Vec<Setting> {
+fn settings_of(repository: &gix::Repository) -> Vec<GitSetting> {
     let snapshot = repository.config_snapshot();
     let mut all = Vec::new();
     for section in snapshot.plumbing().sections() {
@@ -220,7 +220,7 @@ fn settings_of(repository: &gix::Repository) -> Vec<Setting> {
         all.extend(
             pairs
                 .into_iter()
-                .map(|(key, value)| Setting { scope, key, value }),
+                .map(|(key, value)| GitSetting { scope, key, value }),
         );
     }
     all

@@ -28,7 +28,7 @@ impl From<Entry> for Held {
 }
 
 /// Represents the direct entries of a tree, in its order.
-pub(super) type Level = Vec<(BString, Held)>;
+pub(super) type TreeLevel = Vec<(BString, Held)>;
 
 /// Holds every entry of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,8 +72,8 @@ fn read_entries(
     what: &dyn std::fmt::Display,
     data: &[u8],
     format: ObjectFormat,
-) -> Result<Level, GitError> {
-    let mut level = Level::new();
+) -> Result<TreeLevel, GitError> {
+    let mut level = TreeLevel::new();
     for entry in TreeRefIter::from_bytes(data, format.kind()) {
         let entry = entry.map_err(reading(what))?;
         let name = entry.filename;
@@ -119,7 +119,7 @@ const fn kind_of(mode: Option<Mode>) -> Option<EntryKind> {
 }
 
 impl Objects {
-    fn read_level(&self, tree: &ObjectId) -> Result<Level, GitError> {
+    fn read_level(&self, tree: &ObjectId) -> Result<TreeLevel, GitError> {
         let what = format_args!("tree {tree}");
         let oid = gix::hash::ObjectId::from_bytes_or_panic(tree.as_bytes());
         let mut buffer = Vec::new();
@@ -128,7 +128,7 @@ impl Objects {
     }
 
     /// The direct entries of a tree, kept for the next question.
-    fn level(&self, tree: Option<&ObjectId>) -> Result<Rc<Level>, GitError> {
+    fn level(&self, tree: Option<&ObjectId>) -> Result<Rc<TreeLevel>, GitError> {
         let Some(tree) = tree else {
             return Ok(Rc::default());
         };
@@ -360,7 +360,7 @@ impl Reading<'_> {
 mod tests {
     use super::*;
 
-    fn level(entries: &[(&str, &str, u8)]) -> Result<Level, GitError> {
+    fn level(entries: &[(&str, &str, u8)]) -> Result<TreeLevel, GitError> {
         let mut data = Vec::new();
         for (mode, name, byte) in entries {
             data.extend(format!("{mode} {name}\0").bytes());

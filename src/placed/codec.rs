@@ -3,7 +3,7 @@
 //! Version 1: the line `agentwt-placed 1`, then whether the config was left out, the globs,
 //! `settled`, the files in order of their paths, and `end`.
 
-use super::{Digest, Origin, Placed, PlacedFile, PlacedKind};
+use super::{Digest, Placed, PlacedFile, PlacedKind, PlacedOrigin};
 use crate::manifest::Stat;
 use crate::packed::{Damaged, Input, put, put_bytes, put_path, put_signed};
 
@@ -81,7 +81,7 @@ fn put_file(out: &mut Vec<u8>, file: &PlacedFile) {
         PlacedKind::Directory => 2,
     };
     for (is_set, flag) in [
-        (file.origin == Origin::Context, IS_CONTEXT),
+        (file.origin == PlacedOrigin::Context, IS_CONTEXT),
         (file.digest.is_some(), HAS_DIGEST),
         (file.source.is_some(), HAS_SOURCE),
     ] {
@@ -109,9 +109,9 @@ fn file(input: &mut Input<'_>, path: crate::path::RepoPath) -> Result<PlacedFile
     let stat = Stat::take(input)?;
     let source = has(HAS_SOURCE).then(|| Stat::take(input)).transpose()?;
     let origin = if has(IS_CONTEXT) {
-        Origin::Context
+        PlacedOrigin::Context
     } else {
-        Origin::Synced
+        PlacedOrigin::Synced
     };
     Ok(PlacedFile {
         path,
@@ -146,16 +146,34 @@ mod tests {
         };
         let digest = Some(Digest([3; 32]));
         let files = vec![
-            file(".env", Origin::Synced, PlacedKind::File, digest, Some(stat)),
+            file(
+                ".env",
+                PlacedOrigin::Synced,
+                PlacedKind::File,
+                digest,
+                Some(stat),
+            ),
             file(
                 "certs",
-                Origin::Synced,
+                PlacedOrigin::Synced,
                 PlacedKind::Directory,
                 None,
                 Some(stat),
             ),
-            file("certs/\n", Origin::Synced, PlacedKind::Link, digest, None),
-            file("AGENTS.md", Origin::Context, PlacedKind::File, digest, None),
+            file(
+                "certs/\n",
+                PlacedOrigin::Synced,
+                PlacedKind::Link,
+                digest,
+                None,
+            ),
+            file(
+                "AGENTS.md",
+                PlacedOrigin::Context,
+                PlacedKind::File,
+                digest,
+                None,
+            ),
         ];
         Placed {
             globs: vec![".env*".to_owned()],

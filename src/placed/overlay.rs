@@ -88,7 +88,7 @@ fn item_of(file: &PlacedFile) -> Item {
 mod tests {
     use super::*;
     use crate::manifest::Stat;
-    use crate::placed::Origin;
+    use crate::placed::PlacedOrigin;
 
     fn path(text: &str) -> RepoPath {
         RepoPath::parse(text).expect("it is normal")
@@ -105,7 +105,7 @@ mod tests {
     fn file(text: &str, kind: PlacedKind, ctime: i64) -> PlacedFile {
         PlacedFile {
             path: path(text),
-            origin: Origin::Synced,
+            origin: PlacedOrigin::Synced,
             kind,
             digest: None,
             stat: stat(ctime),

@@ -18,7 +18,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::claim::Reading;
+use crate::claim::ClaimReading;
 pub use probe::{CommandProber, Ownership, Question, SharedProber, on_path, shows_page};
 
 /// Returns the name of this host.
@@ -277,12 +277,12 @@ const CLOCK: ClockId = ClockId::Boottime;
 const CLOCK: ClockId = ClockId::Monotonic;
 
 /// Reads the clock, and in which run of the system it counts.
-pub fn reading() -> Reading {
+pub fn reading() -> ClaimReading {
     let now = clock_gettime(CLOCK);
     let seconds = u64::try_from(now.tv_sec).unwrap_or_default();
     let nanoseconds = u32::try_from(now.tv_nsec).unwrap_or_default();
     let now = Duration::new(seconds, nanoseconds);
-    Reading {
+    ClaimReading {
         boot: boot(),
         milliseconds: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
     }

@@ -11,7 +11,7 @@ use bstr::ByteSlice;
 
 use foldhash::HashMap;
 
-use super::pattern::{Pattern, PatternName};
+use super::pattern::{PatternName, ScopePattern};
 use super::{Access, Case, EntryKind, Origin, RuleList, Scope, ScopeRule, Verdict};
 use crate::path::{RepoPath, escape_for_rule};
 
@@ -20,18 +20,18 @@ use crate::path::{RepoPath, escape_for_rule};
 #[derive(Clone, Debug)]
 pub struct Classifier<'s> {
     scope: &'s Scope,
-    descent: Descent<Judged>,
+    descent: Descent<JudgedDirectory>,
 }
 
 /// Holds the verdict on a directory.
 #[derive(Clone, Debug)]
-struct Judged {
-    decision: Decision,
+struct JudgedDirectory {
+    decision: RuleDecision,
     near: Near,
 }
 
 /// Holds the rules that can match in a directory, by their places in the scope, without those that
-/// [`Names`] finds.
+/// [`NameSet`] finds.
 #[derive(Clone, Debug)]
 struct Near {
     /// Those that can match an entry at any depth.
@@ -45,14 +45,14 @@ type Places = HashMap<Vec<u8>, Vec<usize>>;
 
 /// Finds the rules that match any entry of a name (`Makefile`) or of an ending (`*.pem`).
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names {
+pub(super) struct NameSet {
     whole: Places,
     /// By the length of the ending.
     endings: BTreeMap<usize, Places>,
 }
 
-impl Names {
-    pub(super) fn new(patterns: &[Pattern]) -> Self {
+impl NameSet {
+    pub(super) fn new(patterns: &[ScopePattern]) -> Self {
         let mut names = Self::default();
         for (place, pattern) in patterns.iter().enumerate() {
             let (name, found) = match pattern.name() {
@@ -84,12 +84,12 @@ impl Names {
 /// Holds the deciding rule of each list: the nearest level's, there the last one. The built-in rules
 /// come first, then exclude, write, read; a list after a decided one has none, neither for the path
 /// nor for anything below.
-type Decision = [Option<usize>; 4];
+type RuleDecision = [Option<usize>; 4];
 
 impl<'s> Classifier<'s> {
     pub(super) fn new(scope: &'s Scope) -> Self {
-        let root = Judged {
-            decision: Decision::default(),
+        let root = JudgedDirectory {
+            decision: RuleDecision::default(),
             near: scope.near_root(),
         };
         let descent = Descent::new(scope.case, root);
@@ -99,7 +99,7 @@ impl<'s> Classifier<'s> {
     /// The access of a path, and the rule that decided.
     pub fn verdict(&mut self, path: &RepoPath, kind: EntryKind) -> Verdict<'s> {
         let scope = self.scope;
-        let judge = |above: &Judged, directory: Level<'_>| Judged {
+        let judge = |above: &JudgedDirectory, directory: DirectoryLevel<'_>| JudgedDirectory {
             decision: scope.decide(above, directory, EntryKind::Directory),
             near: scope.near(&above.near, directory.path),
         };
@@ -134,14 +134,19 @@ impl Scope {
     fn candidates<'n>(
         &'n self,
         near: &'n Near,
-        level: Level<'n>,
+        level: DirectoryLevel<'n>,
     ) -> impl Iterator<Item = usize> + 'n {
         let named = self.names.find(&level.path[level.name..]);
         near.here.iter().rev().copied().chain(named)
     }
 
-    fn decide(&self, above: &Judged, level: Level<'_>, kind: EntryKind) -> Decision {
-        let mut last = Decision::default();
+    fn decide(
+        &self,
+        above: &JudgedDirectory,
+        level: DirectoryLevel<'_>,
+        kind: EntryKind,
+    ) -> RuleDecision {
+        let mut last = RuleDecision::default();
         for place in self.candidates(&above.near, level) {
             let rank = match self.rules[place].list {
                 _ if place >= self.users => 0,
@@ -154,7 +159,7 @@ impl Scope {
                 last[rank] = Some(place);
             }
         }
-        let mut decision = Decision::default();
+        let mut decision = RuleDecision::default();
         for rank in 0..decision.len() {
             decision[rank] = last[rank].or(above.decision[rank]);
             if decision[rank].is_some() {
@@ -185,7 +190,7 @@ struct Descent<T> {
 
 /// Represents an entry that is judged: its path (folded if need be) and where its name begins.
 #[derive(Clone, Copy, Debug)]
-struct Level<'p> {
+struct DirectoryLevel<'p> {
     path: &'p [u8],
     name: usize,
 }
@@ -203,7 +208,11 @@ impl<T> Descent<T> {
 
     /// Goes to a path. Each directory that was not on the way before gets its value from its
     /// parent's and `judge`. Returns the path's own level with its parent's value.
-    fn enter(&mut self, path: &[u8], judge: impl Fn(&T, Level<'_>) -> T) -> (Level<'_>, &T) {
+    fn enter(
+        &mut self,
+        path: &[u8],
+        judge: impl Fn(&T, DirectoryLevel<'_>) -> T,
+    ) -> (DirectoryLevel<'_>, &T) {
         let common = self.common_prefix(path);
         self.levels
             .retain(|(end, _)| *end < common || (*end == common && path.get(*end) == Some(&b'/')));
@@ -217,13 +226,13 @@ impl<T> Descent<T> {
             let end = name + slash;
             let parent = self.levels.last().map_or(&self.root, |(_, value)| value);
             let path = &self.path[..end];
-            let value = judge(parent, Level { path, name });
+            let value = judge(parent, DirectoryLevel { path, name });
             self.levels.push((end, value));
             name = end + 1;
         }
         let parent = self.levels.last().map_or(&self.root, |(_, value)| value);
         let path = &self.path;
-        (Level { path, name }, parent)
+        (DirectoryLevel { path, name }, parent)
     }
 
     fn common_prefix(&self, path: &[u8]) -> usize {
@@ -277,7 +286,7 @@ impl Scope {
         let mut descent = Descent::new(self.case, root);
         for (path, kind) in tracked {
             let path = path.borrow();
-            let enter = |above: &Above, directory: Level<'_>| above.enter(self, directory);
+            let enter = |above: &Above, directory: DirectoryLevel<'_>| above.enter(self, directory);
             let (level, above) = descent.enter(path.as_bstr(), enter);
             let matched = above.matched.iter().copied();
             for (place, is_in_root) in matched.chain(above.more(self, level, kind)) {
@@ -300,7 +309,7 @@ impl Scope {
 }
 
 impl Above {
-    fn enter(&self, scope: &Scope, directory: Level<'_>) -> Self {
+    fn enter(&self, scope: &Scope, directory: DirectoryLevel<'_>) -> Self {
         let mut more = (self.more(scope, directory, EntryKind::Directory)).peekable();
         let matched = if more.peek().is_none() {
             Arc::clone(&self.matched)
@@ -317,7 +326,7 @@ impl Above {
     fn more<'n>(
         &'n self,
         scope: &'n Scope,
-        level: Level<'n>,
+        level: DirectoryLevel<'n>,
         kind: EntryKind,
     ) -> impl Iterator<Item = (usize, bool)> + 'n {
         let candidates = scope.candidates(&self.near, level);
@@ -333,7 +342,7 @@ impl Above {
 }
 
 /// The likely mistake of a rule.
-fn advice(rule: &ScopeRule, pattern: &Pattern, tally: &Tally) -> Option<String> {
+fn advice(rule: &ScopeRule, pattern: &ScopePattern, tally: &Tally) -> Option<String> {
     if matches!(rule.origin, Origin::Default | Origin::BuiltIn) {
         return None;
     }

@@ -10,7 +10,7 @@
 
 use bstr::{ByteSlice, Finder};
 
-use super::{Case, Fault};
+use super::{Case, PatternFault};
 
 /// Names one step of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(super) struct Glob {
 
 impl Glob {
     /// Parses a body. For [`Case::Insensitive`] it answers for text that is already lower case.
-    pub(super) fn parse(body: &[u8], case: Case) -> Result<Self, Fault> {
+    pub(super) fn parse(body: &[u8], case: Case) -> Result<Self, PatternFault> {
         let mut tokens = Vec::with_capacity(body.len());
         let mut at = 0;
         while let Some(byte) = body.get(at) {
@@ -65,7 +65,7 @@ impl Glob {
                     Token::Class(set)
                 }
                 b'\\' => {
-                    let escaped = *body.get(at).ok_or(Fault::LoneBackslash)?;
+                    let escaped = *body.get(at).ok_or(PatternFault::LoneBackslash)?;
                     at += 1;
                     // Not folded, as in git: under `core.ignoreCase` the text is lower case, so
                     // that `\F` never matches.
@@ -236,11 +236,11 @@ fn add_where(set: &mut ByteSet, is_member: impl Fn(u8) -> bool) {
 /// `^` negates as `!` does, and under `core.ignoreCase` a single upper-case member (`[A]`) matches
 /// nothing at all, because git folds the text and not the member, while ranges and `[:upper:]` do
 /// fold. For [`Case::Insensitive`] the set answers for text that is already lower case.
-pub(super) fn parse_class(text: &[u8], case: Case) -> Result<(ByteSet, usize), Fault> {
+pub(super) fn parse_class(text: &[u8], case: Case) -> Result<(ByteSet, usize), PatternFault> {
     let mut set: ByteSet = Box::new([false; 256]);
     let negated = matches!(text.first(), Some(b'!' | b'^'));
     let start = usize::from(negated);
-    let byte_at = |at: usize| text.get(at).copied().ok_or(Fault::OpenClass);
+    let byte_at = |at: usize| text.get(at).copied().ok_or(PatternFault::OpenClass);
     let mut at = start;
     let mut previous = None; // what a following `-` would make the start of a range
     loop {
@@ -261,7 +261,9 @@ pub(super) fn parse_class(text: &[u8], case: Case) -> Result<(ByteSet, usize), F
                 at += 1;
             }
             b'[' if text.get(at) == Some(&b':') => {
-                let end = text[at + 1..].find_byte(b']').ok_or(Fault::OpenClass)?;
+                let end = text[at + 1..]
+                    .find_byte(b']')
+                    .ok_or(PatternFault::OpenClass)?;
                 let inner = &text[at + 1..at + 1 + end];
                 if let Some((b':', name)) = inner.split_last() {
                     add_named(&mut set, name, case)?;
@@ -291,7 +293,7 @@ fn is_in_range(byte: u8, low: u8, high: u8, case: Case) -> bool {
     }
 }
 
-fn add_named(set: &mut ByteSet, name: &[u8], case: Case) -> Result<(), Fault> {
+fn add_named(set: &mut ByteSet, name: &[u8], case: Case) -> Result<(), PatternFault> {
     let is_member: fn(u8) -> bool = match name {
         b"alnum" => |b| b.is_ascii_alphanumeric(),
         b"alpha" => |b| b.is_ascii_alphabetic(),
@@ -309,7 +311,7 @@ fn add_named(set: &mut ByteSet, name: &[u8], case: Case) -> Result<(), Fault> {
             Case::Insensitive => |b| b.is_ascii_alphabetic(),
         },
         b"xdigit" => |b| b.is_ascii_hexdigit(),
-        _ => return Err(Fault::BadClass),
+        _ => return Err(PatternFault::BadClass),
     };
     add_where(set, is_member);
     Ok(())
@@ -403,9 +405,9 @@ mod tests {
     fn a_class_that_git_would_never_match_is_refused() {
         for text in ["", "a", "]", "!]", "a-", r"a\", r"\]", "[:alpha:]", "[:"] {
             let fault = parse_class(text.as_bytes(), Case::Sensitive);
-            assert_eq!(fault, Err(Fault::OpenClass), "[{text}");
+            assert_eq!(fault, Err(PatternFault::OpenClass), "[{text}");
         }
         let fault = parse_class(b"[:word:]]", Case::Sensitive);
-        assert_eq!(fault, Err(Fault::BadClass));
+        assert_eq!(fault, Err(PatternFault::BadClass));
     }
 }

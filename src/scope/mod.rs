@@ -27,13 +27,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use classifier::Names;
+use classifier::NameSet;
 pub use classifier::{Classifier, Coverage};
 
 use crate::entry::Mode;
 use crate::path::RepoPath;
 pub use crate::path::escape_for_rule;
-use pattern::Pattern;
+use pattern::ScopePattern;
 
 /// Says what an agent may do with a path. More access is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -127,8 +127,8 @@ pub struct Scope {
     /// How many are the user's.
     users: usize,
     /// One for each rule.
-    patterns: Vec<Pattern>,
-    names: Names,
+    patterns: Vec<ScopePattern>,
+    names: NameSet,
     case: Case,
 }
 
@@ -148,7 +148,7 @@ impl Scope {
         rules.extend(BUILT_IN.map(|(list, text)| ScopeRule::new(list, text, Origin::BuiltIn)));
         let (mut patterns, mut errors) = (Vec::with_capacity(rules.len()), Vec::new());
         for rule in &rules {
-            match Pattern::parse(&rule.pattern, case) {
+            match ScopePattern::parse(&rule.pattern, case) {
                 Ok(pattern) => patterns.push(pattern),
                 Err(fault) => errors.push(ScopeError {
                     rule: rule.clone(),
@@ -164,14 +164,14 @@ impl Scope {
         Ok(Self {
             rules,
             users,
-            names: Names::new(&patterns),
+            names: NameSet::new(&patterns),
             patterns,
             case,
         })
     }
 
     /// The patterns of one of the user's lists, in order, each with its rule.
-    fn list(&self, list: RuleList) -> impl Iterator<Item = (&ScopeRule, &Pattern)> {
+    fn list(&self, list: RuleList) -> impl Iterator<Item = (&ScopeRule, &ScopePattern)> {
         let all = self.rules().iter().zip(&self.patterns);
         all.filter(move |(rule, _)| rule.list == list)
     }
@@ -292,72 +292,58 @@ pub struct ScopeError {
     /// The rule as it was written.
     pub rule: ScopeRule,
     /// What is wrong with it.
-    pub fault: Fault,
+    pub fault: PatternFault,
 }
 
 /// Says what is wrong with a pattern. Except for the first, git takes each in silence and it
 /// matches nothing, or something else than its author thinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
-pub enum Fault {
+pub enum PatternFault {
     /// It begins with `!`.
     #[error("it begins with `!`, but the list decides, not the order")]
-    #[diagnostic(
-        code(agentwt::scope::negation),
-        help(
-            "put it without the `!` into the list that says what you mean (exclude beats write beats read), or write `\\!` if the name begins with `!`"
-        )
-    )]
+    #[diagnostic(code(agentwt::scope::negation))]
+    #[diagnostic(help(
+        "put it without the `!` into the list that says what you mean (exclude beats write beats read), or write `\\!` if the name begins with `!`"
+    ))]
     Negation,
     /// It begins with `#`.
     #[error("it begins with `#`, which makes it a comment")]
-    #[diagnostic(
-        code(agentwt::scope::comment),
-        help("write `\\#` if the name begins with `#`")
-    )]
+    #[diagnostic(code(agentwt::scope::comment))]
+    #[diagnostic(help("write `\\#` if the name begins with `#`"))]
     Comment,
     /// Nothing is left of it without its trailing spaces, or only `/`.
     #[error("it is empty, white space or the root, which no pattern matches")]
-    #[diagnostic(
-        code(agentwt::scope::empty),
-        help("write `**` for everything, or `\\ ` for a name that is a space")
-    )]
+    #[diagnostic(code(agentwt::scope::empty))]
+    #[diagnostic(help("write `**` for everything, or `\\ ` for a name that is a space"))]
     Empty,
     /// It has a NUL or newline somewhere, or a carriage return at its end.
     #[error("it has a NUL or a newline, or ends with a carriage return")]
-    #[diagnostic(
-        code(agentwt::scope::line_end),
-        help("write one pattern a line; `?` stands for any one character")
-    )]
+    #[diagnostic(code(agentwt::scope::line_end))]
+    #[diagnostic(help("write one pattern a line; `?` stands for any one character"))]
     LineEnd,
     /// One of its components is empty, `.` or `..`.
     #[error("it has a `.`, `..` or empty component, which no path in git has")]
-    #[diagnostic(
-        code(agentwt::scope::dots),
-        help("write the path from the repository's root, with one `/` between directories")
-    )]
+    #[diagnostic(code(agentwt::scope::dots))]
+    #[diagnostic(help(
+        "write the path from the repository's root, with one `/` between directories"
+    ))]
     Dots,
     /// It ends with a backslash that escapes nothing.
     #[error("it ends with a backslash that escapes nothing")]
-    #[diagnostic(
-        code(agentwt::scope::lone_backslash),
-        help("write `/` between directories; `\\\\` is a backslash in a name")
-    )]
+    #[diagnostic(code(agentwt::scope::lone_backslash))]
+    #[diagnostic(help("write `/` between directories; `\\\\` is a backslash in a name"))]
     LoneBackslash,
     /// A bracket is never closed.
     #[error("its `[` is never closed")]
-    #[diagnostic(
-        code(agentwt::scope::open_class),
-        help("close it with `]`, or write `\\[` for a bracket in a name")
-    )]
+    #[diagnostic(code(agentwt::scope::open_class))]
+    #[diagnostic(help("close it with `]`, or write `\\[` for a bracket in a name"))]
     OpenClass,
     /// A bracket has an unknown `[:name:]`, or matches nothing, as `[/]`.
     #[error("one of its `[…]` has an unknown class, or no character at all")]
-    #[diagnostic(
-        code(agentwt::scope::bad_class),
-        help(
-            "the classes are alnum, alpha, blank, cntrl, digit, graph, lower, print, punct, space, upper and xdigit; `/` stands outside of brackets"
-        )
-    )]
+    #[diagnostic(code(agentwt::scope::bad_class))]
+    #[diagnostic(help(
+        "the classes are alnum, alpha, blank, cntrl, digit, graph, lower, print, punct, space, upper and xdigit; `/` stands outside of brackets"
+    ))]
     BadClass,
 }
 

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::pattern::Pattern;
+use super::pattern::ScopePattern;
 use super::{Access, Case, EntryKind, RuleList, Scope};
 use crate::path::{RepoPath, escape_for_rule};
 
@@ -135,7 +135,7 @@ fn shared_patterns(first: &Scope, second: &Scope) -> Vec<SharedPatterns> {
     shared
 }
 
-fn is_writable_by(scope: &Scope, pattern: &Pattern, path: &RepoPath) -> bool {
+fn is_writable_by(scope: &Scope, pattern: &ScopePattern, path: &RepoPath) -> bool {
     let covers = match scope.case {
         Case::Sensitive => pattern.covers(path.as_bstr()),
         Case::Insensitive => pattern.covers(&path.as_bstr().to_ascii_lowercase()),
@@ -146,8 +146,8 @@ fn is_writable_by(scope: &Scope, pattern: &Pattern, path: &RepoPath) -> bool {
 /// Paths at which two patterns may meet: an example of either, the example of one in the literal
 /// directory of the other or below its example, and the literal beginning of one with the literal
 /// end of the other.
-fn examples(first: &Pattern, second: &Pattern) -> Vec<Vec<u8>> {
-    let directory = |pattern: &Pattern| {
+fn examples(first: &ScopePattern, second: &ScopePattern) -> Vec<Vec<u8>> {
+    let directory = |pattern: &ScopePattern| {
         let end = pattern.glob.prefix.iter().rposition(|byte| *byte == b'/');
         end.map_or(0, |slash| slash + 1)
     };

@@ -1,14 +1,14 @@
-//! Holds [`Pattern`], one gitignore(5) pattern that was parsed and found useful.
+//! Holds [`ScopePattern`], one gitignore(5) pattern that was parsed and found useful.
 //!
 //! It answers for one path at one level. That a pattern which matches a directory covers all below
 //! it is the business of those who walk the levels ([`Classifier`](super::Classifier)).
 
 use super::glob::{Glob, Token};
-use super::{Case, EntryKind, Fault};
+use super::{Case, EntryKind, PatternFault};
 
 /// Represents a pattern as git reads it.
 #[derive(Clone, Debug)]
-pub(super) struct Pattern {
+pub(super) struct ScopePattern {
     /// What was written, without trailing spaces and without a trailing `/`.
     pub(super) line: String,
     /// Whether it is matched against the whole path from the root, because it has a leading or inner
@@ -27,20 +27,20 @@ pub(super) enum PatternName<'p> {
     Ending(&'p [u8]),
 }
 
-impl Pattern {
+impl ScopePattern {
     /// Parses a pattern as git reads a line of a pattern file, and refuses what it would read in
     /// silence and never match.
-    pub(super) fn parse(pattern: &str, case: Case) -> Result<Self, Fault> {
+    pub(super) fn parse(pattern: &str, case: Case) -> Result<Self, PatternFault> {
         if pattern.contains(['\0', '\n']) {
-            return Err(Fault::LineEnd);
+            return Err(PatternFault::LineEnd);
         }
         let line = without_trailing_spaces(pattern);
         match line.as_bytes() {
-            [.., b'\r'] => return Err(Fault::LineEnd),
-            b"/" => return Err(Fault::Empty),
-            _ if line.trim().is_empty() => return Err(Fault::Empty),
-            [b'!', ..] => return Err(Fault::Negation),
-            [b'#', ..] => return Err(Fault::Comment),
+            [.., b'\r'] => return Err(PatternFault::LineEnd),
+            b"/" => return Err(PatternFault::Empty),
+            _ if line.trim().is_empty() => return Err(PatternFault::Empty),
+            [b'!', ..] => return Err(PatternFault::Negation),
+            [b'#', ..] => return Err(PatternFault::Comment),
             _ => {}
         }
         // Git decides all three by looking for the byte, also where it is escaped or in a class.
@@ -146,11 +146,11 @@ impl Pattern {
 }
 
 /// Refuses the tokens that no path can match.
-fn check(tokens: &[Token]) -> Result<(), Fault> {
+fn check(tokens: &[Token]) -> Result<(), PatternFault> {
     let mut start = 0;
     for (at, token) in tokens.iter().enumerate() {
         match token {
-            Token::Class(set) if !set.contains(&true) => return Err(Fault::BadClass),
+            Token::Class(set) if !set.contains(&true) => return Err(PatternFault::BadClass),
             Token::Byte(b'/') => {
                 check_component(&tokens[start..at])?;
                 start = at + 1;
@@ -162,10 +162,10 @@ fn check(tokens: &[Token]) -> Result<(), Fault> {
     check_component(&tokens[start..])
 }
 
-fn check_component(component: &[Token]) -> Result<(), Fault> {
+fn check_component(component: &[Token]) -> Result<(), PatternFault> {
     const DOT: Token = Token::Byte(b'.');
     match component {
-        [] | [DOT] | [DOT, DOT] => Err(Fault::Dots),
+        [] | [DOT] | [DOT, DOT] => Err(PatternFault::Dots),
         _ => Ok(()),
     }
 }
@@ -201,35 +201,35 @@ mod tests {
     #[test]
     fn a_pattern_that_could_never_match_is_refused() {
         for (pattern, fault) in [
-            ("", Fault::Empty),
-            ("   ", Fault::Empty),
-            (" \t", Fault::Empty),
-            ("!a", Fault::Negation),
-            ("#a", Fault::Comment),
-            ("/", Fault::Empty),
-            ("a\nb", Fault::LineEnd),
-            ("a\0", Fault::LineEnd),
-            ("a\r", Fault::LineEnd),
-            ("a\r  ", Fault::LineEnd),
-            ("./a", Fault::Dots),
-            ("a/../b", Fault::Dots),
-            ("..", Fault::Dots),
-            (r"a/\./b", Fault::Dots),
-            ("**/.", Fault::Dots),
-            ("a//b", Fault::Dots),
-            ("//a", Fault::Dots),
-            ("a//", Fault::Dots),
-            ("a/**//", Fault::Dots),
-            (r"\/a", Fault::Dots),
-            (r"a\", Fault::LoneBackslash),
-            (r"a\/", Fault::LoneBackslash),
-            ("a[", Fault::OpenClass),
-            ("a[/", Fault::OpenClass),
-            ("[[:word:]]", Fault::BadClass),
-            ("[/]", Fault::BadClass),
+            ("", PatternFault::Empty),
+            ("   ", PatternFault::Empty),
+            (" \t", PatternFault::Empty),
+            ("!a", PatternFault::Negation),
+            ("#a", PatternFault::Comment),
+            ("/", PatternFault::Empty),
+            ("a\nb", PatternFault::LineEnd),
+            ("a\0", PatternFault::LineEnd),
+            ("a\r", PatternFault::LineEnd),
+            ("a\r  ", PatternFault::LineEnd),
+            ("./a", PatternFault::Dots),
+            ("a/../b", PatternFault::Dots),
+            ("..", PatternFault::Dots),
+            (r"a/\./b", PatternFault::Dots),
+            ("**/.", PatternFault::Dots),
+            ("a//b", PatternFault::Dots),
+            ("//a", PatternFault::Dots),
+            ("a//", PatternFault::Dots),
+            ("a/**//", PatternFault::Dots),
+            (r"\/a", PatternFault::Dots),
+            (r"a\", PatternFault::LoneBackslash),
+            (r"a\/", PatternFault::LoneBackslash),
+            ("a[", PatternFault::OpenClass),
+            ("a[/", PatternFault::OpenClass),
+            ("[[:word:]]", PatternFault::BadClass),
+            ("[/]", PatternFault::BadClass),
         ] {
             for case in [Case::Sensitive, Case::Insensitive] {
-                let parsed = Pattern::parse(pattern, case).map(|p| p.line);
+                let parsed = ScopePattern::parse(pattern, case).map(|p| p.line);
                 assert_eq!(parsed, Err(fault), "{pattern:?}");
             }
         }
@@ -260,7 +260,7 @@ mod tests {
             r"a\/b",
         ] {
             assert!(
-                Pattern::parse(pattern, Case::Sensitive).is_ok(),
+                ScopePattern::parse(pattern, Case::Sensitive).is_ok(),
                 "{pattern:?}"
             );
         }
@@ -271,11 +271,11 @@ mod tests {
         for pattern in [
             "*", "**", "***", "/*", "/**", "**/*", "**/**", "/**/*", "* ",
         ] {
-            let parsed = Pattern::parse(pattern, Case::Sensitive).expect("it is valid");
+            let parsed = ScopePattern::parse(pattern, Case::Sensitive).expect("it is valid");
             assert!(parsed.is_everything(), "{pattern}");
         }
         for pattern in ["*/", "**/", "*/*", "*/**", "/*/", "?*", "*.*", "**/*/"] {
-            let parsed = Pattern::parse(pattern, Case::Sensitive).expect("it is valid");
+            let parsed = ScopePattern::parse(pattern, Case::Sensitive).expect("it is valid");
             assert!(!parsed.is_everything(), "{pattern}");
         }
     }

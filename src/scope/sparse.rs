@@ -20,7 +20,7 @@ use std::collections::HashSet;
 
 use bstr::BString;
 
-use super::pattern::Pattern;
+use super::pattern::ScopePattern;
 use super::{Access, EntryKind, RuleList, Scope, glob};
 use crate::path::RepoPath;
 
@@ -85,7 +85,7 @@ fn literal(path: &RepoPath) -> BString {
 }
 
 /// The line that matches what the pattern matches.
-fn positive(pattern: &Pattern) -> String {
+fn positive(pattern: &ScopePattern) -> String {
     let mut text = with_fewer_stars(pattern);
     if text.starts_with('\u{feff}') {
         // At the start of the file git takes it for a byte order mark.
@@ -99,7 +99,7 @@ fn positive(pattern: &Pattern) -> String {
 
 /// The line that matches all that lies below the directories which the pattern matches, or none
 /// if the pattern itself does.
-fn contents(pattern: &Pattern) -> Option<String> {
+fn contents(pattern: &ScopePattern) -> Option<String> {
     let line = with_fewer_stars(pattern);
     if !pattern.is_anchored {
         return Some(format!("**/{line}/**"));
@@ -114,7 +114,7 @@ fn contents(pattern: &Pattern) -> Option<String> {
 /// Writes one star for a run of stars that is not `**`, and two for a longer one that is. Git
 /// before 2.52 cut the literal start of a pattern off and then took `a**/b` for `a` followed by
 /// `**/b`; and a slashless `**` becomes part of a longer pattern here.
-fn with_fewer_stars(pattern: &Pattern) -> String {
+fn with_fewer_stars(pattern: &ScopePattern) -> String {
     let bytes = pattern.line.as_bytes();
     let mut kept = Vec::with_capacity(bytes.len());
     let mut at = 0;
@@ -139,7 +139,7 @@ fn with_fewer_stars(pattern: &Pattern) -> String {
     String::from_utf8(kept).expect("because only whole `*` were left out")
 }
 
-fn stars(pattern: &Pattern, at: usize, run: usize) -> usize {
+fn stars(pattern: &ScopePattern, at: usize, run: usize) -> usize {
     let (above, rest) = (&pattern.line[..at], &pattern.line[at + run..]);
     let starts = above.is_empty() || above.ends_with('/');
     let ends = rest.is_empty() || rest.starts_with('/') || rest.starts_with(r"\/");

@@ -39,7 +39,7 @@ pub struct WorktreeFiles {
     /// What was placed.
     pub placed: Placed,
     /// What stands there.
-    pub standing: BTreeMap<RepoPath, Standing>,
+    pub standing: BTreeMap<RepoPath, FileStanding>,
     /// What is not a directory and would have to be one.
     pub in_the_way: BTreeSet<RepoPath>,
     /// The paths that its branch tracks, sorted.
@@ -58,16 +58,16 @@ impl WorktreeFiles {
 
 /// Holds what stands in the worktree at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct FileStanding {
     /// Its stat data.
     pub stat: Stat,
     /// How it compares with the main worktree's.
-    pub compared: Compared,
+    pub compared: ComparedFiles,
 }
 
 /// Says how something in the worktree compares with what would be copied over it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compared {
+pub enum ComparedFiles {
     /// It is as it was placed.
     AsPlaced,
     /// It has the same content, and was not placed or was edited.
@@ -170,17 +170,17 @@ pub fn plan(facts: &SyncFacts<'_>) -> Result<SyncPlan, SyncRefusal> {
                 let placed = facts.there.placed.get(path);
                 let is_from = placed.is_some_and(|file| file.source == Some(stat));
                 match standing.compared {
-                    Compared::AsPlaced if is_from => {
+                    ComparedFiles::AsPlaced if is_from => {
                         plan.kept += 1;
                         continue;
                     }
-                    Compared::Other if !facts.force => {
+                    ComparedFiles::Other if !facts.force => {
                         edited.push(path.clone());
                         continue;
                     }
-                    Compared::Other => plan.save.push(path.clone()),
+                    ComparedFiles::Other => plan.save.push(path.clone()),
                     // nothing of the worktree's own is in it
-                    Compared::AsPlaced | Compared::Same => {}
+                    ComparedFiles::AsPlaced | ComparedFiles::Same => {}
                 }
                 Some(standing.stat)
             }

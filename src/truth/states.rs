@@ -16,7 +16,7 @@ use crate::disk::files::{self, Opened};
 use crate::disk::scan::{Begun, Found, Scan, Unreadable};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
-use crate::git::ignore::IgnoreRules;
+use crate::git::ignore::IgnoreStack;
 use crate::git::index::{IndexEntry, OpenIndex, Stage};
 use crate::git::objects::Objects;
 use crate::manifest::{Item, Manifest, OnDisk, Stat};
@@ -339,7 +339,7 @@ pub fn classify(
     };
     let mut seen = BTreeMap::new();
     // read for the first; without rules everything that is untracked counts
-    let mut rules_of_base: Option<Option<IgnoreRules>> = None;
+    let mut rules_of_base: Option<Option<IgnoreStack>> = None;
     for (path, entry) in disk {
         let Some(entry) = entry.filter(|_| is_unknown(path)) else {
             continue;
@@ -363,7 +363,7 @@ pub fn classify(
 }
 
 /// Whether the rules ignore what stands at a path on disk.
-pub fn is_ignored(rules: &mut IgnoreRules, path: &RepoPath, mode: Mode) -> bool {
+pub fn is_ignored(rules: &mut IgnoreStack, path: &RepoPath, mode: Mode) -> bool {
     match mode {
         Mode::EmptyDirectory => rules.ignores_directory(path),
         Mode::NestedGit => path.parent().is_some_and(|p| rules.ignores_directory(&p)),
@@ -380,7 +380,7 @@ pub fn rules(
     objects: &Objects,
     reference: &Delta,
     recorded: &[&str],
-) -> Result<IgnoreRules, Error> {
+) -> Result<IgnoreStack, Error> {
     // to look where the name begins takes longer than to see that it does not end so
     let is_rules = |path: &RepoPath| {
         path.as_bstr().ends_with(b".gitignore") && path.file_name() == ".gitignore"
@@ -399,7 +399,7 @@ pub fn rules(
         shared.extend(files::read(&known.dir.join(name))?);
     }
     let ignore_case = known.record.ignore_case;
-    Ok(IgnoreRules::new(&shared, &texts, ignore_case)?)
+    Ok(IgnoreStack::new(&shared, &texts, ignore_case)?)
 }
 
 /// Holds what an index says.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use camino::Utf8PathBuf;
 
 use crate::claim::{
-    Claim, ClaimState, Decision, LONGEST, Lease, Own, REFS, Seen, Standing, Who, decide,
+    Claim, ClaimState, CurrentClaim, Decision, LONGEST, Lease, Own, REFS, SeenClaim, Who, decide,
 };
 use crate::cli::Renew;
 use crate::disk::files::{self, Lock, Temporary};
@@ -141,7 +141,7 @@ impl Claims {
     /// Decides about the claim that is there; the claim of another is noted with the time.
     fn decide_to_take(
         &self,
-        standing: Standing,
+        standing: CurrentClaim,
         state: &mut ClaimState,
         who: &Who,
     ) -> Result<Decision, Error> {
@@ -157,7 +157,7 @@ impl Claims {
         match (decide(standing, own, seen), commit) {
             (Decision::Held(claim, left), Some(commit)) => {
                 if !is_known {
-                    state.seen = Some(Seen {
+                    state.seen = Some(SeenClaim {
                         remote: self.remote.name.clone(),
                         commit,
                         first: process::reading(),
@@ -193,7 +193,7 @@ impl Claims {
 
     fn renewed(
         &self,
-        standing: Standing,
+        standing: CurrentClaim,
         held: &HeldClaim,
         renewal: &Renew,
     ) -> Result<Claim, Error> {
@@ -243,7 +243,7 @@ impl Claims {
     fn ours(
         &self,
         doing: &'static str,
-        standing: Standing,
+        standing: CurrentClaim,
         held: &HeldClaim,
     ) -> Result<Claim, Error> {
         let own = self.load().own.filter(|own| own.remote == held.remote);
@@ -265,7 +265,7 @@ impl Claims {
     fn swap<T>(
         &self,
         doing: &'static str,
-        mut next: impl FnMut(Standing) -> Result<(Option<Claim>, T), Error>,
+        mut next: impl FnMut(CurrentClaim) -> Result<(Option<Claim>, T), Error>,
     ) -> Result<(Option<CommitId>, T), Error> {
         let mut words = String::new();
         for _ in 0..TRIES {
@@ -303,7 +303,7 @@ impl Claims {
     }
 
     /// Reads the claim on the server.
-    fn read(&self, doing: &'static str) -> Result<Standing, Error> {
+    fn read(&self, doing: &'static str) -> Result<CurrentClaim, Error> {
         let asked = process::reading();
         // a claim may be renewed or given back between two questions: then it is asked anew
         let mut number = 0;
@@ -311,7 +311,7 @@ impl Claims {
             number += 1;
             let last = number > TRIES;
             let Some(commit) = self.ask(doing)? else {
-                return Ok(Standing { asked, claim: None });
+                return Ok(CurrentClaim { asked, claim: None });
             };
             if let Err(error) = self.git.fetch_claim(&self.remote, &self.ref_name)
                 && (last || matches!(error, GitError::TimedOut { .. }))
@@ -322,7 +322,7 @@ impl Claims {
             let why = match raw.map(|raw| Claim::from_commit(&raw)) {
                 Some(Ok(claim)) if claim.name == self.name => {
                     let claim = Some((commit, claim));
-                    return Ok(Standing { asked, claim });
+                    return Ok(CurrentClaim { asked, claim });
                 }
                 Some(Ok(claim)) => format!("it is on `{}`", claim.name),
                 Some(Err(error)) => error.to_string(),

@@ -18,13 +18,11 @@ use crate::path::escape_for_terminal;
 pub enum WorktreeFault {
     /// Neither the config nor an option has a list of what may be edited.
     #[error("nothing says what `{name}` may edit")]
-    #[diagnostic(
-        code(agentwt::add::no_write_list),
-        help(
+    #[diagnostic(code(agentwt::add::no_write_list))]
+    #[diagnostic(help(
             "{}, or give one here: git agentwt add {name} --write 'src/**' (--write '' for a task that only reads)",
             write_list(*config_found)
-        )
-    )]
+        ))]
     NoWriteList {
         /// The worktree.
         name: String,
@@ -33,10 +31,8 @@ pub enum WorktreeFault {
     },
     /// A path is not a path of the repository.
     #[error("cannot use {text} as a path: {why}")]
-    #[diagnostic(
-        code(agentwt::scope::bad_path),
-        help("paths are relative to where you stand: git agentwt scope -- src/main.rs")
-    )]
+    #[diagnostic(code(agentwt::scope::bad_path))]
+    #[diagnostic(help("paths are relative to where you stand: git agentwt scope -- src/main.rs"))]
     BadPath {
         /// The path.
         text: String,
@@ -61,12 +57,10 @@ pub enum WorktreeFault {
     },
     /// A file of ours cannot be read.
     #[error("cannot read {file} of worktree `{name}`: {detail}")]
-    #[diagnostic(
-        code(agentwt::facts::damaged),
-        help(
-            "see what is there with `git worktree list`; to save its work: git -C .agentwt/worktrees/{name} stash -u"
-        )
-    )]
+    #[diagnostic(code(agentwt::facts::damaged))]
+    #[diagnostic(help(
+        "see what is there with `git worktree list`; to save its work: git -C .agentwt/worktrees/{name} stash -u"
+    ))]
     Damaged {
         /// The worktree.
         name: String,
@@ -77,24 +71,20 @@ pub enum WorktreeFault {
     },
     /// An `add` of this name is under way, or was ended in the middle.
     #[error("worktree `{name}` is incomplete: its `add` is running, or was killed")]
-    #[diagnostic(
-        code(agentwt::facts::incomplete),
-        help(
-            "wait for it, or run `git agentwt add {name}` again: it finishes or clears what is left"
-        )
-    )]
+    #[diagnostic(code(agentwt::facts::incomplete))]
+    #[diagnostic(help(
+        "wait for it, or run `git agentwt add {name}` again: it finishes or clears what is left"
+    ))]
     Incomplete {
         /// The worktree.
         name: String,
     },
     /// The directory of a worktree is not where `add` created it.
     #[error("the directory of worktree `{name}` does not exist: {path}")]
-    #[diagnostic(
-        code(agentwt::facts::no_directory),
-        help(
-            "if the repository was moved, move it back; if a removal was interrupted: git agentwt remove --undo {name}; if the directory was deleted: git agentwt remove {name}"
-        )
-    )]
+    #[diagnostic(code(agentwt::facts::no_directory))]
+    #[diagnostic(help(
+        "if the repository was moved, move it back; if a removal was interrupted: git agentwt remove --undo {name}; if the directory was deleted: git agentwt remove {name}"
+    ))]
     NoDirectory {
         /// The worktree.
         name: String,
@@ -143,13 +133,11 @@ impl fmt::Display for ClaimAttempt {
 pub enum ClaimError {
     /// Another holds the name.
     #[error("{at}: {claim} holds it")]
-    #[diagnostic(
-        code(agentwt::claim::held),
-        help(
+    #[diagnostic(code(agentwt::claim::held))]
+    #[diagnostic(help(
             "if it stays unchanged for {left} from now, by the clock of this host, it may be taken over: git agentwt add {} --claim {}",
             at.name, at.remote
-        )
-    )]
+        ))]
     Held {
         at: ClaimAttempt,
         claim: Box<Claim>,
@@ -157,13 +145,11 @@ pub enum ClaimError {
     },
     /// Something is there that cannot be read.
     #[error("{at}: the claim {commit} there cannot be read: {}", escape_for_terminal(why.as_bytes()))]
-    #[diagnostic(
-        code(agentwt::claim::unreadable),
-        help(
+    #[diagnostic(code(agentwt::claim::unreadable))]
+    #[diagnostic(help(
             "once you know that no agent works there: git push --force-with-lease={REFS}{}:{commit} {} :{REFS}{}",
             at.name, at.remote, at.name
-        )
-    )]
+        ))]
     Unreadable {
         at: ClaimAttempt,
         commit: CommitId,
@@ -171,27 +157,21 @@ pub enum ClaimError {
     },
     /// The claim was ours, and is gone.
     #[error("{at}: it is no longer there")]
-    #[diagnostic(
-        code(agentwt::claim::gone),
-        help("to claim it again: git agentwt add {} --claim {}", at.name, at.remote)
-    )]
+    #[diagnostic(code(agentwt::claim::gone))]
+    #[diagnostic(help("to claim it again: git agentwt add {} --claim {}", at.name, at.remote))]
     Gone { at: ClaimAttempt },
     /// The server refused, or cannot be reached.
     #[error("{at}: the server cannot be reached, or refuses: {}", escape_for_terminal(words.as_bytes()))]
-    #[diagnostic(
-        code(agentwt::claim::server),
-        help(
+    #[diagnostic(code(agentwt::claim::server))]
+    #[diagnostic(help(
             "the server must let {REFS}* be pushed; to see the claim: git ls-remote {} {REFS}{}",
             at.remote, at.name
-        )
-    )]
+        ))]
     Server { at: ClaimAttempt, words: String },
     /// The worktree is claimed elsewhere.
     #[error("cannot claim `{name}` at {remote}: it is claimed at {held_at}")]
-    #[diagnostic(
-        code(agentwt::claim::elsewhere),
-        help("git agentwt add {name} --claim {held_at}")
-    )]
+    #[diagnostic(code(agentwt::claim::elsewhere))]
+    #[diagnostic(help("git agentwt add {name} --claim {held_at}"))]
     Elsewhere {
         name: WorktreeName,
         remote: String,
@@ -199,10 +179,8 @@ pub enum ClaimError {
     },
     /// Another owner of this repository has the worktree.
     #[error("cannot renew `{name}` for `{}`: `{}` owns it", escape_for_terminal(asked.as_bytes()), escape_for_terminal(owner.as_bytes()))]
-    #[diagnostic(
-        code(agentwt::claim::another_owner),
-        help("to renew it in its owner's name: git agentwt renew {name} --owner '{}'", escape_for_terminal(owner.as_bytes()))
-    )]
+    #[diagnostic(code(agentwt::claim::another_owner))]
+    #[diagnostic(help("to renew it in its owner's name: git agentwt renew {name} --owner '{}'", escape_for_terminal(owner.as_bytes())))]
     AnotherOwner {
         name: WorktreeName,
         asked: String,
@@ -210,10 +188,8 @@ pub enum ClaimError {
     },
     /// There is neither a claim nor an owner.
     #[error("cannot renew `{name}`: it has neither a claim nor an owner")]
-    #[diagnostic(
-        code(agentwt::claim::nothing_to_renew),
-        help("to claim it: git agentwt add {name} --claim origin")
-    )]
+    #[diagnostic(code(agentwt::claim::nothing_to_renew))]
+    #[diagnostic(help("to claim it: git agentwt add {name} --claim origin"))]
     NothingToRenew { name: WorktreeName },
     /// A remote, process or time limit of the command line cannot be used.
     #[error("cannot use {what} for claims: {why}")]

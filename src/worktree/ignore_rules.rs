@@ -315,12 +315,12 @@ fn line(text: &mut Vec<u8>, path: &RepoPath) {
 mod tests {
     use super::*;
     use crate::manifest::Stat;
-    use crate::placed::{Origin, PlacedFile};
+    use crate::placed::{PlacedFile, PlacedOrigin};
 
     fn placed(files: &[(&str, PlacedKind)]) -> Placed {
         let file = |(path, kind): &(&str, PlacedKind)| PlacedFile {
             path: RepoPath::parse(*path).expect("it is normal"),
-            origin: Origin::Synced,
+            origin: PlacedOrigin::Synced,
             kind: *kind,
             digest: None,
             stat: Stat::default(),

@@ -16,14 +16,14 @@ use crate::disk::scan::Walking;
 use crate::disk::trash_bin::KEPT;
 use crate::entry::Entry;
 use crate::error::Error;
-use crate::git::hooks::Hooks;
+use crate::git::hooks::WorktreeHooks;
 use crate::git::hooks::journal::{self, Journal};
 use crate::git::objects::{ObjectFormat, Objects};
 use crate::git::{Git, GitError, GitMode};
 use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::name::{CommitId, WorktreeName};
 use crate::path::{RepoPath, escape_for_terminal};
-use crate::placed::{Origin, Placed, PlacedFile};
+use crate::placed::{Placed, PlacedFile, PlacedOrigin};
 use crate::scope::overlap::WorktreeScope;
 use crate::scope::{Access, Case, EntryKind, Scope};
 use crate::walked::Walked;
@@ -186,7 +186,7 @@ impl Worktree {
     ///
     /// # Errors
     /// Fails when its private git directory is gone or another one.
-    pub fn hooks(&self, repository: &Repository) -> Result<Hooks, GitError> {
+    pub fn hooks(&self, repository: &Repository) -> Result<WorktreeHooks, GitError> {
         hooks_of(&repository.git, &self.record)
     }
 
@@ -269,8 +269,8 @@ impl Worktree {
     /// in the record.
     pub fn source_of(&self, repository: &Repository, file: &PlacedFile) -> Utf8PathBuf {
         match file.origin {
-            Origin::Synced => repository.root.clone(),
-            Origin::Context => self.dir.join(CONTEXT),
+            PlacedOrigin::Synced => repository.root.clone(),
+            PlacedOrigin::Context => self.dir.join(CONTEXT),
         }
     }
 
@@ -363,10 +363,10 @@ impl Worktree {
 ///
 /// # Errors
 /// Fails when its private git directory is gone or another one.
-pub fn hooks_of(git: &Git, record: &Record) -> Result<Hooks, GitError> {
+pub fn hooks_of(git: &Git, record: &Record) -> Result<WorktreeHooks, GitError> {
     match record.strategy {
-        Strategy::Worktree => Hooks::of(git, &record.admin_dir, &record.path),
-        Strategy::Clone => Hooks::of_clone(git, &record.path),
+        Strategy::Worktree => WorktreeHooks::of(git, &record.admin_dir, &record.path),
+        Strategy::Clone => WorktreeHooks::of_clone(git, &record.path),
     }
 }
 

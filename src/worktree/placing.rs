@@ -12,7 +12,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::ignore_rules::{EXCLUDE, ExcludeFile, write_exclude};
 use super::{Repository, Worktree};
 use crate::client::ContextFile;
-use crate::disk::copy::{Item, Progress, Settled, Source, Staged, Staging, settle, stage};
+use crate::disk::copy::{CopyItem, Progress, Settled, Source, Staged, Staging, settle, stage};
 use crate::disk::entries::standing;
 use crate::disk::remains::sweep;
 use crate::disk::{DiskError, files};
@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::git::Git;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
-use crate::placed::{Origin, Placed, PlacedFile, PlacedKind};
+use crate::placed::{Placed, PlacedFile, PlacedKind, PlacedOrigin};
 use crate::scope::{EntryKind, Scope};
 use crate::sync::plan::{PlannedCopy, SyncPlan, bits};
 
@@ -54,7 +54,7 @@ pub struct Destination<'a> {
 #[derive(Debug, Default)]
 pub struct Placing {
     /// The items, sorted by path.
-    pub items: Vec<Item>,
+    pub items: Vec<CopyItem>,
     /// What may be replaced, as it was when that was decided.
     pub over: BTreeMap<RepoPath, Stat>,
     /// What was placed before.
@@ -64,7 +64,7 @@ pub struct Placing {
 impl Placing {
     /// What a plan says, in a worktree with these files placed before.
     pub fn new(plan: &SyncPlan, before: Placed) -> Self {
-        let item = |copy: &PlannedCopy| Item {
+        let item = |copy: &PlannedCopy| CopyItem {
             path: copy.path.clone(),
             from: Source::File(copy.kind, copy.stat),
             bits: copy.bits,
@@ -80,7 +80,7 @@ impl Placing {
 
     /// Adds context for the client.
     pub fn add_context(&mut self, context: &[ContextFile], scope: &Scope) {
-        let item = |file: &ContextFile| Item {
+        let item = |file: &ContextFile| CopyItem {
             path: file.path.clone(),
             from: Source::Text(file.content.clone()),
             bits: bits(0o644, scope.verdict(&file.path, EntryKind::File).access),
@@ -224,7 +224,7 @@ impl<'d> Destination<'d> {
             .filter(|path| !stood.entries.contains_key(*path) && !is_staged(path));
         let directories = created.map(|path| PlacedFile {
             path: path.clone(),
-            origin: Origin::Synced,
+            origin: PlacedOrigin::Synced,
             kind: PlacedKind::Directory,
             digest: None,
             stat: Stat::default(),
@@ -279,9 +279,9 @@ fn placed_file(placing: &Placing, staged: &Staged) -> PlacedFile {
     let items = &placing.items;
     let at = items.binary_search_by(|item| item.path.cmp(&staged.path));
     let (origin, source) = match at.ok().map(|at| &items[at].from) {
-        Some(Source::Text(_)) => (Origin::Context, None),
-        Some(Source::File(_, stat)) => (Origin::Synced, Some(*stat)),
-        None => (Origin::Synced, None),
+        Some(Source::Text(_)) => (PlacedOrigin::Context, None),
+        Some(Source::File(_, stat)) => (PlacedOrigin::Synced, Some(*stat)),
+        None => (PlacedOrigin::Synced, None),
     };
     PlacedFile {
         path: staged.path.clone(),

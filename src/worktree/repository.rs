@@ -203,19 +203,19 @@ impl Repository {
 }
 
 /// Holds what a path says of where it is.
-struct Claim {
+struct WorktreeClaim {
     root: Utf8PathBuf,
     name: WorktreeName,
 }
 
-impl Claim {
+impl WorktreeClaim {
     fn worktree(&self) -> Utf8PathBuf {
         self.root.join(WORKTREES).join(self.name.as_str())
     }
 }
 
 /// Splits a path at the first `.agentwt/worktrees/<name>` in it.
-fn claimed(path: &Utf8Path) -> Option<Claim> {
+fn claimed(path: &Utf8Path) -> Option<WorktreeClaim> {
     let mut above: Vec<&Utf8Path> = path.ancestors().collect();
     above.reverse();
     above.windows(4).find_map(|window| {
@@ -226,26 +226,26 @@ fn claimed(path: &Utf8Path) -> Option<Claim> {
             agentwt.file_name() == Some(".agentwt") && worktrees.file_name() == Some("worktrees");
         let name = WorktreeName::parse(worktree.file_name()?).ok()?;
         let root = (*root).to_owned();
-        is_ours.then_some(Claim { root, name })
+        is_ours.then_some(WorktreeClaim { root, name })
     })
 }
 
 /// Whether the repository that git finds is a separate one deeper inside the worktree.
-fn is_nested(own: Option<&Option<Layout>>, claim: &Claim) -> bool {
+fn is_nested(own: Option<&Option<Layout>>, claim: &WorktreeClaim) -> bool {
     let toplevel = own.and_then(|layout| layout.as_ref()?.toplevel.as_deref());
     let worktree = claim.worktree();
     toplevel.is_some_and(|top| top.starts_with(&worktree) && top != worktree)
 }
 
 /// Holds a repository that git finds, and where its `.agentwt` is.
-struct Located {
+struct LocatedWorktree {
     layout: Layout,
     main: Main,
     root: Utf8PathBuf,
 }
 
 /// Finds out where the `.agentwt` of a repository is.
-fn place(git: &Git, layout: Option<Layout>) -> Result<Option<Located>, Error> {
+fn place(git: &Git, layout: Option<Layout>) -> Result<Option<LocatedWorktree>, Error> {
     let Some(layout) = layout else {
         return Ok(None);
     };
@@ -258,18 +258,22 @@ fn place(git: &Git, layout: Option<Layout>) -> Result<Option<Located>, Error> {
         let root = root_of_main(&in_common, &layout.common_dir, worktree, top)?;
         (Main::Worktree, root)
     };
-    Ok(Some(Located { layout, main, root }))
+    Ok(Some(LocatedWorktree { layout, main, root }))
 }
 
 /// The repository around a worktree of ours: the one that stands where the path says. Only where
 /// none does (`project/.bare` without `project/.git`), `own`, the one that the worktree's `.git`
 /// leads to, and only if its `.agentwt` is there and it has a record of this very worktree.
-fn around(git: &Git, own: Option<Layout>, claim: &Claim) -> Result<Option<Located>, Error> {
+fn around(
+    git: &Git,
+    own: Option<Layout>,
+    claim: &WorktreeClaim,
+) -> Result<Option<LocatedWorktree>, Error> {
     let there = match place(git, git.at(&claim.root).layout()?)? {
         None => parent_home(git, std::iter::once(claim.root.as_path()))?,
         found => found,
     };
-    let stands_there = |found: &Located| {
+    let stands_there = |found: &LocatedWorktree| {
         found.root == claim.root || found.layout.toplevel.as_ref() == Some(&claim.root)
     };
     if there.as_ref().is_some_and(stands_there) {
@@ -286,18 +290,18 @@ fn around(git: &Git, own: Option<Layout>, claim: &Claim) -> Result<Option<Locate
 fn parent_home<'a>(
     git: &Git,
     mut directories: impl Iterator<Item = &'a Utf8Path>,
-) -> Result<Option<Located>, Error> {
+) -> Result<Option<LocatedWorktree>, Error> {
     let is_there = |root: &&Utf8Path| files::exists(&root.join(PARENT_HOME).join("HEAD"));
     let Some(root) = directories.find(is_there) else {
         return Ok(None);
     };
     let layout = git.at(&root.join(PARENT_HOME)).layout()?;
     let (main, root) = (Main::Bare, root.to_owned());
-    Ok(layout.map(|layout| Located { layout, main, root }))
+    Ok(layout.map(|layout| LocatedWorktree { layout, main, root }))
 }
 
 /// Whether a repository has recorded exactly this worktree.
-fn has_record(found: &Located, claim: &Claim) -> bool {
+fn has_record(found: &LocatedWorktree, claim: &WorktreeClaim) -> bool {
     let file = found.layout.common_dir.join(RECORDS);
     let file = file.join(claim.name.as_str()).join("record.toml");
     let bytes = files::read(&file).ok().flatten();

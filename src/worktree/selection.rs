@@ -16,7 +16,7 @@ use crate::git::GitError;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
 use crate::placed::{Here, Placed};
-use crate::sync::plan::{Compared, Standing, WorktreeFiles};
+use crate::sync::plan::{ComparedFiles, FileStanding, WorktreeFiles};
 use crate::sync::{Candidates, Matcher, Pattern, PatternError, PatternOrigin};
 use crate::worktree::Repository;
 
@@ -143,13 +143,13 @@ pub fn read_worktree_files(
     let as_placed = as_placed(path, main, &found.placed, &stands.entries)?;
     for (at, stat) in stands.entries {
         let compared = if as_placed.contains(&at) {
-            Compared::AsPlaced
+            ComparedFiles::AsPlaced
         } else if !stat.is_directory() && same_content(path, main, &at)? {
-            Compared::Same
+            ComparedFiles::Same
         } else {
-            Compared::Other
+            ComparedFiles::Other
         };
-        found.standing.insert(at, Standing { stat, compared });
+        found.standing.insert(at, FileStanding { stat, compared });
     }
     found.in_the_way = stands.in_the_way;
     Ok(found)

@@ -6,7 +6,7 @@ mod bodies;
 use git_agentwt::entry::{Entry, Mode, ObjectId};
 use git_agentwt::manifest::{Item, Manifest, OnDisk, Stat};
 use git_agentwt::path::RepoPath;
-use git_agentwt::placed::{Digest, Origin, Placed, PlacedFile, PlacedKind};
+use git_agentwt::placed::{Digest, Placed, PlacedFile, PlacedKind, PlacedOrigin};
 
 use crate::support::{Choices, TestRepo};
 
@@ -146,7 +146,7 @@ fn placed() -> Placed {
     };
     let file = |path: &str, kind, digest, source: Option<Stat>| PlacedFile {
         path: RepoPath::parse(path).expect("it is normal"),
-        origin: source.map_or(Origin::Context, |_| Origin::Synced),
+        origin: source.map_or(PlacedOrigin::Context, |_| PlacedOrigin::Synced),
         kind,
         digest,
         stat,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use camino::Utf8PathBuf;
 use git_agentwt::commands::add::Done;
 use git_agentwt::git::{Call, Duct, Output, Runner, SharedRunner};
-use git_agentwt::library::{Kind, Options, Provision, Teardown, path, provision, teardown};
+use git_agentwt::library::{ErrorKind, Options, Provision, Teardown, path, provision, teardown};
 use git_agentwt::log::Log;
 use git_agentwt::process::{Ownership, Question, SharedProber};
 
@@ -47,9 +47,9 @@ fn what_is_provisioned_is_there_again_and_can_be_torn_down() {
     let repo = project();
     let (options, _) = options(&repo);
     let unknown = path(&options, "task-5").expect_err("there is none");
-    assert_eq!(unknown.kind(), Kind::UnknownWorktree);
+    assert_eq!(unknown.kind(), ErrorKind::UnknownWorktree);
     let unknown = teardown(&options, "task-5", &Teardown::default()).expect_err("there is none");
-    assert_eq!(unknown.kind(), Kind::UnknownWorktree);
+    assert_eq!(unknown.kind(), ErrorKind::UnknownWorktree);
 
     let mut asked = task();
     asked.prompt = Some(b"-".to_vec());
@@ -65,7 +65,7 @@ fn what_is_provisioned_is_there_again_and_can_be_torn_down() {
 
     std::fs::write(made.path.join("src/new"), "new\n").expect("a file");
     let refused = teardown(&options, "task-5", &Teardown::default()).expect_err("work");
-    assert_eq!(refused.kind(), Kind::Refused);
+    assert_eq!(refused.kind(), ErrorKind::Refused);
     std::fs::remove_file(made.path.join("src/new")).expect("it is there");
     let removed = teardown(&options, "task-5", &Teardown::default()).expect("no work is lost");
     assert_eq!(removed.path, made.path);
@@ -91,7 +91,7 @@ fn the_prober_is_asked_and_can_stop_it() {
     let mut task = task();
     task.owner = Some("me".to_owned());
     let lost = provision(&options, &task).expect_err("it is lost");
-    assert_eq!(lost.kind(), Kind::LostOwnership);
+    assert_eq!(lost.kind(), ErrorKind::LostOwnership);
     assert_eq!(lost.exit_code().code(), 8);
     assert_eq!(repo.fingerprint(), before);
     let asked = asked.lock().expect("unhurt");
@@ -124,7 +124,7 @@ fn the_runner_starts_git_and_an_unlucky_one_is_an_error_of_git() {
     let (mut options, _) = self::options(&repo);
     options.directory = "/".into();
     let nowhere = provision(&options, &task()).expect_err("there is no repository");
-    assert_eq!(nowhere.kind(), Kind::Usage);
+    assert_eq!(nowhere.kind(), ErrorKind::Usage);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn where_no_repository_is_around_one_is_cloned_into_the_parent_directory() {
     let mut asked = task();
     asked.repo = Some(format!("file://{}", repo.main().display()));
     let nowhere = provision(&options, &asked).expect_err("there is nothing around");
-    assert_eq!(nowhere.kind(), Kind::NoParentDir);
+    assert_eq!(nowhere.kind(), ErrorKind::NoParentDir);
     options.parent_dir = Some(Utf8PathBuf::from_path_buf(outside.clone()).expect("UTF-8"));
     let made = provision(&options, &asked).expect("it is made");
     assert_eq!(made.path, outside.join(".agentwt/worktrees/task-5"));

@@ -53,7 +53,7 @@ impl Creation<'_> {
         classified: &Classified<'_>,
         notes: &mut Vec<String>,
     ) -> Result<(Record, SyncPlan), Error> {
-        let mut created = Created::new(self.home, self.record);
+        let mut created = CreatedWorktree::new(self.home, self.record);
         self.steps(classified, &mut created, notes)
             .map_err(|error| {
                 let left = created.undo(&error);
@@ -66,7 +66,7 @@ impl Creation<'_> {
     fn steps(
         &self,
         classified: &Classified<'_>,
-        created: &mut Created<'_>,
+        created: &mut CreatedWorktree<'_>,
         notes: &mut Vec<String>,
     ) -> Result<(Record, SyncPlan), Error> {
         let (session, home, wanted) = (self.session, self.home, &self.record);
@@ -217,7 +217,7 @@ impl Creation<'_> {
 }
 
 /// Holds what was created so far, so that all of it can be removed.
-struct Created<'a> {
+struct CreatedWorktree<'a> {
     home: &'a Repository,
     intent: Intent,
     rules: Vec<SharedFile>,
@@ -225,7 +225,7 @@ struct Created<'a> {
     config: Vec<SharedFile>,
 }
 
-impl<'a> Created<'a> {
+impl<'a> CreatedWorktree<'a> {
     fn new(home: &'a Repository, record: &Record) -> Self {
         let makes_branch = record.strategy == Strategy::Worktree && record.branch_made;
         let intent = Intent {

@@ -37,7 +37,7 @@ pub(super) struct Checkout<'a> {
 }
 
 /// The settings of the worktree, and the directory of the user's hooks.
-struct Hooks {
+struct UserHooks {
     settings: Vec<(String, BString)>,
     directory: Utf8PathBuf,
 }
@@ -166,7 +166,7 @@ impl Checkout<'_> {
 
     /// Why only git can fill this worktree: it runs the user's hooks, fetches what a partial clone
     /// left out, and knows settings that gix does not.
-    fn needs_git(&self, hooks: &Hooks) -> Result<Option<String>, Error> {
+    fn needs_git(&self, hooks: &UserHooks) -> Result<Option<String>, Error> {
         if let Some(hook) = HOOKS.into_iter().find(|hook| self.has_hook(hooks, hook)) {
             return Ok(Some(format!("there is a {hook} hook")));
         }
@@ -186,7 +186,7 @@ impl Checkout<'_> {
         Ok(read_conversions(self.git, attributes)?.only_git)
     }
 
-    fn read_hooks(&self) -> Result<Hooks, Error> {
+    fn read_hooks(&self) -> Result<UserHooks, Error> {
         let settings = self.git.config_list()?.into_iter();
         let settings: Vec<_> = settings.map(|(_, key, value)| (key, value)).collect();
         let mut directory = self.own.common_dir.join("hooks");
@@ -196,14 +196,14 @@ impl Checkout<'_> {
             let named = named.filter(|named| !named.as_str().is_empty());
             directory = self.path.join(named.unwrap_or_else(|| "/".into()));
         }
-        Ok(Hooks {
+        Ok(UserHooks {
             settings,
             directory,
         })
     }
 
     /// Whether git would run a hook: a setting, a file, or a file that the checkout brings.
-    fn has_hook(&self, hooks: &Hooks, hook: &str) -> bool {
+    fn has_hook(&self, hooks: &UserHooks, hook: &str) -> bool {
         let file = hooks.directory.join(hook);
         let inside = file.strip_prefix(self.path).ok();
         let inside = inside.and_then(|inside| RepoPath::parse(inside.as_str()).ok());

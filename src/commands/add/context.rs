@@ -3,20 +3,20 @@
 use camino::Utf8Path;
 
 use crate::cli::ContextOptions;
-use crate::client::{self, ClientRefusal, Context, Layout, PathState, Root};
+use crate::client::{self, ClientRefusal, Context, ContextLayout, PathState, Root};
 use crate::config::{Choice as _, Client};
 use crate::disk::files;
 use crate::entry::Entry;
 use crate::error::Error;
 use crate::path::{RepoPath, escape_for_terminal};
-use crate::placed::{Origin, PlacedKind};
+use crate::placed::{PlacedKind, PlacedOrigin};
 use crate::refusal::Refusal;
 use crate::scope::{Access, Case, EntryKind, Scope, escape_for_rule};
 use crate::worktree::{Record, Worktree};
 
 /// Holds what stands in the worktree before we write there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Around<'a> {
+pub(super) struct ContextFacts<'a> {
     /// The scope.
     pub scope: &'a Scope,
     /// Every entry of the commit that is checked out.
@@ -27,7 +27,7 @@ pub(super) struct Around<'a> {
     pub root: Root<'a>,
 }
 
-impl Around<'_> {
+impl ContextFacts<'_> {
     /// Plans the context files of a new worktree; none where it has no client.
     ///
     /// # Errors
@@ -37,9 +37,9 @@ impl Around<'_> {
         client: Client,
         record: &Record,
         prompt: &[u8],
-    ) -> Result<Layout, ClientRefusal> {
+    ) -> Result<ContextLayout, ClientRefusal> {
         let Some(client) = client::named(client.as_str()) else {
-            return Ok(Layout::default());
+            return Ok(ContextLayout::default());
         };
         let context = Context {
             prompt,
@@ -133,7 +133,7 @@ pub(super) fn note_on_kept_context(
     let context = placed
         .files()
         .iter()
-        .filter(|file| file.origin == Origin::Context && file.kind == PlacedKind::File)
+        .filter(|file| file.origin == PlacedOrigin::Context && file.kind == PlacedKind::File)
         .map(|file| file.path.to_string());
     let context: Vec<String> = context.collect();
     let is_of_client = options.client.as_deref().is_none_or(|client| {
@@ -175,7 +175,7 @@ mod tests {
             mode: Mode::File,
             id: ObjectId::none(),
         };
-        let around = Around {
+        let around = ContextFacts {
             scope: &Scope::compile(rules.into(), case).expect("valid"),
             tracked: &tracked
                 .iter()

@@ -11,7 +11,7 @@ mod retry;
 pub use self::answer::{AddAnswer, Done};
 use self::apply::Creation;
 use self::clone::FetchedClone;
-use self::context::Around;
+use self::context::ContextFacts;
 use self::retry::Attempts;
 use super::{Outcome, Session};
 use crate::answer::shapes::CopiesField;
@@ -99,7 +99,7 @@ fn attempt(
     let there = WorktreeFiles::tracking(listing.entries.iter().map(|(path, _)| path));
     let mut synced = plan_sync(&home, &record, &scope, &selection, &there)?;
     let copied: Vec<RepoPath> = synced.copy.iter().map(|one| one.path.clone()).collect();
-    let around = Around {
+    let around = ContextFacts {
         scope: &scope,
         tracked: &listing.entries,
         synced: &copied,

@@ -192,10 +192,8 @@ impl Attempts<'_> {
 /// The owner lost the worktree while it was created.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 #[error("ownership of `{name}` is lost, according to {by}")]
-#[diagnostic(
-    code(agentwt::add::lost_ownership),
-    help("nothing is left behind; to see the owner: git agentwt status {name}")
-)]
+#[diagnostic(code(agentwt::add::lost_ownership))]
+#[diagnostic(help("nothing is left behind; to see the owner: git agentwt status {name}"))]
 pub struct LostOwnership {
     /// The name of the worktree.
     name: String,

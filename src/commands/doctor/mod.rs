@@ -27,7 +27,7 @@ use crate::worktree::{
 pub use answer::{DoctorAnswer, DoctorCheck, Repair, UnknownTopic};
 
 /// Holds what several topics read.
-struct Context<'a> {
+struct DoctorContext<'a> {
     session: &'a Session,
     repository: &'a Repository,
     /// Every setting of git as (scope, key, value).
@@ -68,7 +68,7 @@ pub fn run(
     let (repository, unusable) = find(session)?;
     add("settings", Ok(unusable));
     let found = repository.as_ref();
-    match found.map(|found| Context::read(session, found)) {
+    match found.map(|found| DoctorContext::read(session, found)) {
         None => {}
         Some(Err(error)) => add("settings", Err(error)),
         Some(Ok(context)) => {
@@ -130,7 +130,7 @@ fn find(session: &Session) -> Result<(Option<Repository>, Vec<DoctorCheck>), Err
     Ok((None, check.into_iter().collect()))
 }
 
-impl<'a> Context<'a> {
+impl<'a> DoctorContext<'a> {
     fn read(session: &'a Session, repository: &'a Repository) -> Result<Self, Error> {
         let loaded = load_config(repository, &[], &session.environment);
         let index = match repository.main {

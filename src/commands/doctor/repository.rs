@@ -1,6 +1,6 @@
 //! Checks the settings of the repository, and what git ignores and tracks below `.agentwt`.
 
-use super::{Context, DoctorCheck, Repair, some};
+use super::{DoctorCheck, DoctorContext, Repair, some};
 use crate::disk::files;
 use crate::error::Error;
 use crate::path::RepoPath;
@@ -8,7 +8,7 @@ use crate::worktree::ignore_rules::{self, EXCLUDE_RULE, WORKTREES_GITIGNORE_PATH
 use crate::worktree::repository::{CONFIG, WORKTREES};
 
 /// Checks settings of git that break worktrees, and our config.
-pub(super) fn settings(context: &Context<'_>) -> Vec<DoctorCheck> {
+pub(super) fn settings(context: &DoctorContext<'_>) -> Vec<DoctorCheck> {
     let mut checks = worktree_config(context);
     checks.push(match &context.prefix {
         Ok(_) => DoctorCheck::ok("config", ".agentwt/config.toml and agentwt.* are valid"),
@@ -22,7 +22,7 @@ pub(super) fn settings(context: &Context<'_>) -> Vec<DoctorCheck> {
 
 /// With the extension, keys that are meant for one worktree must not be common (git-worktree(1),
 /// "CONFIGURATION FILE"): each linked one would be bare, or work on the files of another.
-fn worktree_config(context: &Context<'_>) -> Vec<DoctorCheck> {
+fn worktree_config(context: &DoctorContext<'_>) -> Vec<DoctorCheck> {
     let common = |key: &str| {
         let mut all = context.settings.iter().rev();
         // what stands in the common file has this scope (git-config(1), `--show-scope`)
@@ -62,7 +62,7 @@ fn worktree_config(context: &Context<'_>) -> Vec<DoctorCheck> {
 }
 
 /// Checks what git ignores and tracks below `.agentwt`.
-pub(super) fn ignore_rules(context: &Context<'_>) -> Result<Vec<DoctorCheck>, Error> {
+pub(super) fn ignore_rules(context: &DoctorContext<'_>) -> Result<Vec<DoctorCheck>, Error> {
     let repository = context.repository;
     // any name will do: the file need not exist
     let inside = RepoPath::parse(format!("{WORKTREES}/task/file").as_str()).ok();

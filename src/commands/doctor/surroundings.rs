@@ -6,7 +6,7 @@ use bstr::ByteSlice as _;
 use camino::{Utf8Path, Utf8PathBuf};
 use miette::Diagnostic as _;
 
-use super::{Context, DoctorCheck, Session};
+use super::{DoctorCheck, DoctorContext, Session};
 use crate::disk::DiskError;
 use crate::disk::file_system::{Tried, free_space, kind, try_out};
 use crate::disk::files;
@@ -79,7 +79,7 @@ fn program(binary: &Utf8Path, on_path: Option<&Utf8PathBuf>) -> DoctorCheck {
 }
 
 /// Checks the file system, and the user on it.
-pub(super) fn file_system(context: &Context<'_>) -> Result<Vec<DoctorCheck>, Error> {
+pub(super) fn file_system(context: &DoctorContext<'_>) -> Result<Vec<DoctorCheck>, Error> {
     let repository = context.repository;
     let mut checks = vec![served(kind(&repository.root))];
     checks.extend(kept(try_out(&repository.common_dir)));

@@ -3,13 +3,13 @@
 
 use camino::Utf8PathBuf;
 
-use super::{Context, DoctorCheck, Repair, some};
+use super::{DoctorCheck, DoctorContext, Repair, some};
 use crate::answer::worktree::hooks_silent;
 use crate::disk::files;
 use crate::disk::trash_bin::DELETED;
 use crate::error::Error;
 use crate::git::GitMode;
-use crate::git::hooks::Hooks;
+use crate::git::hooks::WorktreeHooks;
 use crate::name::WorktreeName;
 use crate::worktree::leftover::{self, Leftover, LeftoverKind};
 use crate::worktree::repository::WORKTREES;
@@ -19,7 +19,7 @@ use crate::worktree::{Main, WatchedFile, Worktree, hooks_of, trash};
 const RESCUE: &str = "refs/agentwt/rescue/";
 
 /// Checks the hooks of every worktree that is there.
-pub(super) fn hooks(context: &Context<'_>) -> Vec<DoctorCheck> {
+pub(super) fn hooks(context: &DoctorContext<'_>) -> Vec<DoctorCheck> {
     let mut checks = Vec::new();
     let (mut installed, mut unwanted) = (Vec::new(), Vec::new());
     let (mut silent, mut lacking) = (Vec::new(), Vec::new());
@@ -103,7 +103,11 @@ fn were_installed(known: &Worktree) -> bool {
 
 /// Whether the directory of the user's hooks is one of the worktree's own and is not there, although
 /// the main worktree has it: git then skips the hooks, without a word.
-fn lacks_users_hooks(context: &Context<'_>, known: &Worktree, directory: &Utf8PathBuf) -> bool {
+fn lacks_users_hooks(
+    context: &DoctorContext<'_>,
+    known: &Worktree,
+    directory: &Utf8PathBuf,
+) -> bool {
     let repository = context.repository;
     let relative = directory.strip_prefix(&known.record.path);
     relative.is_ok_and(|relative| {
@@ -114,9 +118,9 @@ fn lacks_users_hooks(context: &Context<'_>, known: &Worktree, directory: &Utf8Pa
 }
 
 /// A relative path is one of each worktree (git-config(1), `core.hooksPath`).
-fn users_hooks(context: &Context<'_>, lacking: &[String]) -> Option<DoctorCheck> {
+fn users_hooks(context: &DoctorContext<'_>, lacking: &[String]) -> Option<DoctorCheck> {
     let (scope, path) = context.setting("core.hookspath")?;
-    if Hooks::is_ours(path.as_str().into()) {
+    if WorktreeHooks::is_ours(path.as_str().into()) {
         return None;
     }
     if lacking.is_empty() {
@@ -134,7 +138,7 @@ fn users_hooks(context: &Context<'_>, lacking: &[String]) -> Option<DoctorCheck>
 }
 
 /// Lists everything; nothing is removed.
-pub(super) fn leftovers(context: &Context<'_>) -> Result<Vec<DoctorCheck>, Error> {
+pub(super) fn leftovers(context: &DoctorContext<'_>) -> Result<Vec<DoctorCheck>, Error> {
     let (repository, now) = (context.repository, jiff::Timestamp::now().as_second());
     let mut checks = Vec::new();
     for name in leftover::all_names(repository)? {
@@ -184,7 +188,7 @@ fn judge(leftover: Leftover) -> DoctorCheck {
 
 /// Branches that `add` would name so and that no worktree has; without a prefix every branch would
 /// be one.
-fn free_branches(context: &Context<'_>) -> Result<Option<DoctorCheck>, Error> {
+fn free_branches(context: &DoctorContext<'_>) -> Result<Option<DoctorCheck>, Error> {
     let prefix = context.prefix.as_deref().unwrap_or_default();
     if prefix.is_empty() {
         return Ok(None);
@@ -215,7 +219,7 @@ fn free_branches(context: &Context<'_>) -> Result<Option<DoctorCheck>, Error> {
 }
 
 /// What was saved before something was removed or replaced.
-fn saved(context: &Context<'_>) -> Result<Vec<DoctorCheck>, Error> {
+fn saved(context: &DoctorContext<'_>) -> Result<Vec<DoctorCheck>, Error> {
     let mut checks = Vec::new();
     let trash = trash::list(context.repository)?.len();
     if trash > 0 {

@@ -87,12 +87,12 @@ struct InitFacts {
 struct TopLevelEntry {
     /// Its name, without a `/`.
     name: BString,
-    kind: EntryKind,
+    kind: TopEntryKind,
 }
 
 /// Says what a tracked entry of the root is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum EntryKind {
+enum TopEntryKind {
     Directory,
     /// A directory with an `__init__.py`.
     PythonPackage,
@@ -149,13 +149,13 @@ fn top_level(paths: &[(RepoPath, Entry)]) -> Vec<TopLevelEntry> {
     for (path, _) in paths {
         let bytes = path.as_bstr().as_bytes();
         let (name, kind) = match bytes.split_once_str("/") {
-            None => (bytes, EntryKind::File),
-            Some((name, b"__init__.py")) => (name, EntryKind::PythonPackage),
-            Some((name, _)) => (name, EntryKind::Directory),
+            None => (bytes, TopEntryKind::File),
+            Some((name, b"__init__.py")) => (name, TopEntryKind::PythonPackage),
+            Some((name, _)) => (name, TopEntryKind::Directory),
         };
         // `a-b` sorts between `a` and `a/x`, so the entry may be some way back
         match entries.iter_mut().rev().find(|entry| entry.name == name) {
-            Some(entry) if kind == EntryKind::PythonPackage => entry.kind = kind,
+            Some(entry) if kind == TopEntryKind::PythonPackage => entry.kind = kind,
             Some(_) => {}
             None => entries.push(TopLevelEntry {
                 name: name.into(),
@@ -287,7 +287,7 @@ impl Proposal {
                 None => unwritable.push(entry.name.clone()),
             }
         }
-        let files = || entries.iter().filter(|e| e.kind == EntryKind::File);
+        let files = || entries.iter().filter(|e| e.kind == TopEntryKind::File);
         for ending in ROOT_SOURCES.split(' ') {
             let dotted = format!(".{ending}");
             if files().any(|f| f.name.ends_with(dotted.as_bytes())) {
@@ -316,8 +316,8 @@ impl Proposal {
 
 fn is_visible(entry: &TopLevelEntry) -> bool {
     let directory = match entry.kind {
-        EntryKind::Directory | EntryKind::PythonPackage => true,
-        EntryKind::File => false,
+        TopEntryKind::Directory | TopEntryKind::PythonPackage => true,
+        TopEntryKind::File => false,
     };
     directory && !entry.name.starts_with(b".")
 }
@@ -338,7 +338,7 @@ fn is_source(entry: &TopLevelEntry, repository: Option<&str>) -> bool {
             .replace(".", "_")
     };
     let own = repository.is_some_and(|name| module(name.as_bytes()) == module(&entry.name));
-    own || entry.kind == EntryKind::PythonPackage || is_named(entry, SOURCES)
+    own || entry.kind == TopEntryKind::PythonPackage || is_named(entry, SOURCES)
 }
 
 /// Escapes a name so that a gitignore pattern matches it and nothing else (gitignore(5)). There

@@ -14,8 +14,8 @@ fn facts(directories: &[&str], files: &[&str]) -> InitFacts {
             kind,
         }
     };
-    let directories = directories.iter().map(entry(EntryKind::Directory));
-    let files = files.iter().map(entry(EntryKind::File));
+    let directories = directories.iter().map(entry(TopEntryKind::Directory));
+    let files = files.iter().map(entry(TopEntryKind::File));
     InitFacts {
         entries: directories.chain(files).collect(),
         ..InitFacts::default()
@@ -314,8 +314,8 @@ fn a_python_package_is_found_by_its_init_file_or_the_repository_name() {
     facts.repository_name = Some("My-Tool".into());
     assert_eq!(write_list(&facts), ["/my_tool/**", "/tests/**"]);
     facts.repository_name = None;
-    facts.entries[1].kind = EntryKind::PythonPackage;
-    facts.entries[2].kind = EntryKind::PythonPackage;
+    facts.entries[1].kind = TopEntryKind::PythonPackage;
+    facts.entries[2].kind = TopEntryKind::PythonPackage;
     assert_eq!(write_list(&facts), ["/tests/**", "/tools/**"]);
 }
 
@@ -365,7 +365,7 @@ fn a_name_that_no_pattern_can_hold_is_said_and_not_proposed() {
     let name = b"\xff".as_bstr().to_owned();
     facts.entries.push(TopLevelEntry {
         name,
-        kind: EntryKind::Directory,
+        kind: TopEntryKind::Directory,
     });
     assert_eq!(write_list(&facts), ["/good/**"]);
     let text = text(&facts);

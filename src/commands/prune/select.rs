@@ -11,17 +11,17 @@ use crate::worktree::removal::facts::Around;
 use crate::worktree::{Alive, Repository, Worktree};
 
 /// Says why a worktree is selected, or why not.
-pub type Selected = Result<String, String>;
+pub type SelectedWorktree = Result<String, String>;
 
 /// Holds what is known of a worktree that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Idleness {
     /// Whether its owner has ended.
-    pub owner: Selected,
+    pub owner: SelectedWorktree,
     /// For how many seconds nothing happened there; none when that cannot be told.
     pub idle: Option<u64>,
     /// Whether its commits are merged; none until they are read.
-    pub commits: Option<Selected>,
+    pub commits: Option<SelectedWorktree>,
 }
 
 /// Whether worktrees that are there are candidates.
@@ -31,7 +31,7 @@ pub const fn selects(asked: &Prune) -> bool {
 
 /// Selects: whoever is merged or has a dead owner, if that was asked for, and of these, or of all,
 /// those in which nothing happened for so long. None where the commits decide, which are not read.
-pub fn select(asked: &Prune, standing: &Idleness) -> Option<Selected> {
+pub fn select(asked: &Prune, standing: &Idleness) -> Option<SelectedWorktree> {
     let idle = match (asked.older_than, standing.idle) {
         (Some(age), Some(idle)) if idle < age => {
             return Some(Err(format!("something happened there {} ago", ago(idle))));
@@ -64,7 +64,7 @@ pub fn select(asked: &Prune, standing: &Idleness) -> Option<Selected> {
 }
 
 /// Whether the owner of a worktree has ended.
-pub fn dead_owner(owner: Option<(&str, Alive)>) -> Selected {
+pub fn dead_owner(owner: Option<(&str, Alive)>) -> SelectedWorktree {
     match owner {
         None => Err("it has no owner".to_owned()),
         Some((id, Alive::No)) => Ok(format!("its owner `{id}` has ended")),
@@ -107,7 +107,7 @@ pub fn read_commits(
     around: &Around,
     leaving: &Leaving,
     survey: &Survey,
-) -> Result<Selected, Error> {
+) -> Result<SelectedWorktree, Error> {
     let (known, facts, heads) = (&leaving.known, &leaving.facts, &survey.heads);
     let record = &known.record;
     let tip = facts.branch_tip.as_ref().or(heads.branch.as_ref());
@@ -157,7 +157,7 @@ mod tests {
             older_than,
             ..Prune::default()
         };
-        let of = |alive: Option<Alive>, idle, commits: Option<Selected>| Idleness {
+        let of = |alive: Option<Alive>, idle, commits: Option<SelectedWorktree>| Idleness {
             owner: dead_owner(alive.map(|alive| ("s", alive))),
             idle,
             commits,

@@ -14,7 +14,7 @@ use super::{RestoreAnswer, RestoredPath};
 use crate::answer::count;
 use crate::answer::shapes::{PathField, SavedField};
 use crate::commands::Session;
-use crate::disk::copy::{Item, Source};
+use crate::disk::copy::{CopyItem, Source};
 use crate::disk::entries::{self, Content, standing};
 use crate::disk::mode::{DirectoryModes, Doing};
 use crate::disk::{DiskError, files};
@@ -24,7 +24,7 @@ use crate::git::GitMode;
 use crate::git::plumbing::{index_info, nul_ended};
 use crate::name::CommitId;
 use crate::path::RepoPath;
-use crate::placed::{Origin, PlacedFile, PlacedKind};
+use crate::placed::{PlacedFile, PlacedKind, PlacedOrigin};
 use crate::truth::Survey;
 use crate::worktree::placing::{Destination, Placing};
 use crate::worktree::saved::{SavedPath, SavedRestore, Saving};
@@ -383,18 +383,20 @@ impl Restoring<'_> {
         Ok(())
     }
 
-    fn item(&self, file: &PlacedFile) -> Result<Item, DiskError> {
+    fn item(&self, file: &PlacedFile) -> Result<CopyItem, DiskError> {
         let source = self.known.source_of(self.repository, file);
         let from = match file.origin {
-            Origin::Synced => {
+            PlacedOrigin::Synced => {
                 let stands = standing(&source, [&file.path].into_iter())?.entries;
                 let stat = stands.get(&file.path);
                 stat.map(|stat| Source::File(file.kind, *stat))
             }
-            Origin::Context => files::read(&source.join(file.path.to_string()))?.map(Source::Text),
+            PlacedOrigin::Context => {
+                files::read(&source.join(file.path.to_string()))?.map(Source::Text)
+            }
         };
         let gone = || failed(&file.path, "its source is not what was placed any more");
-        Ok(Item {
+        Ok(CopyItem {
             path: file.path.clone(),
             from: from.ok_or_else(gone)?,
             bits: file.stat.mode & 0o777 & !0o222,

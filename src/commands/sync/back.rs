@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{CleanedFiles, Run, StayedFile, SyncedWorktree, is_config};
 use crate::answer::shapes::{PathField, SavedField, paths};
-use crate::disk::copy::{Item, Source, Staged, Staging, remove_placed, settle, stage};
+use crate::disk::copy::{CopyItem, Source, Staged, Staging, remove_placed, settle, stage};
 use crate::disk::drift::drift;
 use crate::disk::entries::standing;
 use crate::disk::{DiskError, files};
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::git::index::read_paths;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
-use crate::placed::{Drift, Here, Origin, Placed, PlacedFile, PlacedKind, There};
+use crate::placed::{Drift, Here, Placed, PlacedFile, PlacedKind, PlacedOrigin, There};
 use crate::sync::SyncRefusal;
 use crate::sync::plan::list;
 use crate::worktree::ignore_rules::write_exclude;
@@ -92,7 +92,7 @@ impl Run<'_> {
         let mut cleaned = CleanedFiles::default();
         let (mut remove, mut gone) = (Vec::new(), BTreeSet::new());
         let synced = placed.files().iter().zip(drift);
-        for (file, drift) in synced.filter(|(file, _)| file.origin == Origin::Synced) {
+        for (file, drift) in synced.filter(|(file, _)| file.origin == PlacedOrigin::Synced) {
             let is_directory = file.kind == PlacedKind::Directory;
             match drift.here {
                 Here::Same if !is_directory && drift.there == There::Gone => {
@@ -134,7 +134,7 @@ fn plan_pull<'a>(facts: &PullFacts<'a>) -> Result<PullPlan<'a>, SyncRefusal> {
         file.path == *asked || file.path.is_below(asked.as_bstr())
     };
     let all = facts.placed.files().iter().zip(facts.drift);
-    let synced = all.filter(|(file, _)| file.origin == Origin::Synced);
+    let synced = all.filter(|(file, _)| file.origin == PlacedOrigin::Synced);
     for asked in facts.asked {
         if !synced.clone().any(|(file, _)| is_asked(file, asked)) {
             return Err(nothing(asked, "it was not synced"));
@@ -218,13 +218,13 @@ fn apply_pull(
     let there = standing(from.main, pull.iter().map(|file| &file.path))?.entries;
     let item = |file: &&PlacedFile| {
         let stat = here.get(&file.path)?;
-        Some(Item {
+        Some(CopyItem {
             path: file.path.clone(),
             from: Source::File(PlacedKind::of(stat), *stat),
             bits: permissions(file, there.get(&file.path), stat),
         })
     };
-    let items: Vec<Item> = pull.iter().filter_map(item).collect();
+    let items: Vec<CopyItem> = pull.iter().filter_map(item).collect();
     // on the file system of the main worktree, where the worktree stands beside too, if it does
     let name = from.path.file_name().unwrap_or("worktree");
     let worktrees = from.main.join(".agentwt/worktrees");

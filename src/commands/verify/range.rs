@@ -97,40 +97,36 @@ pub struct Range {
 pub enum RangeRefusal {
     /// The text is not a range.
     #[error("`{text}` is not a range of commits")]
-    #[diagnostic(
-        code(agentwt::range::syntax),
-        help("name the base and what is verified: git agentwt verify --range origin/main..HEAD")
-    )]
+    #[diagnostic(code(agentwt::range::syntax))]
+    #[diagnostic(help(
+        "name the base and what is verified: git agentwt verify --range origin/main..HEAD"
+    ))]
     Syntax { text: String },
     /// One of the ends does not name a commit.
     #[error("there is no commit `{revision}`, in the range {range}")]
-    #[diagnostic(
-        code(agentwt::range::unknown),
-        help("see what there is: git branch -a; to get what a remote has: git fetch")
-    )]
+    #[diagnostic(code(agentwt::range::unknown))]
+    #[diagnostic(help("see what there is: git branch -a; to get what a remote has: git fetch"))]
     Unknown { range: String, revision: String },
     /// The ends have no commit in common.
     #[error("cannot verify {range}: the two histories have no commit in common")]
-    #[diagnostic(
-        code(agentwt::range::unrelated),
-        help("name a base that it started from; to see both: git log --oneline --graph {ends}")
-    )]
+    #[diagnostic(code(agentwt::range::unrelated))]
+    #[diagnostic(help(
+        "name a base that it started from; to see both: git log --oneline --graph {ends}"
+    ))]
     Unrelated { range: String, ends: String },
     /// The clone ends before what is common to both ends.
     #[error("cannot verify {range}: this clone is shallow, and its history ends inside the range")]
-    #[diagnostic(
-        code(agentwt::range::shallow),
-        help("fetch the rest: git fetch --unshallow (with actions/checkout: `fetch-depth: 0`)")
-    )]
+    #[diagnostic(code(agentwt::range::shallow))]
+    #[diagnostic(help(
+        "fetch the rest: git fetch --unshallow (with actions/checkout: `fetch-depth: 0`)"
+    ))]
     Shallow { range: String },
     /// The base side does not say what may be edited, and no lists were given.
     #[error("cannot verify {range}: {CONFIG_PATH} of `{base}` {why}")]
-    #[diagnostic(
-        code(agentwt::range::no_scope),
-        help(
-            "commit a config there (git agentwt init writes it), name one of its profiles with --scope, or give the scope here: git agentwt verify --range {range} --write 'src/**'"
-        )
-    )]
+    #[diagnostic(code(agentwt::range::no_scope))]
+    #[diagnostic(help(
+        "commit a config there (git agentwt init writes it), name one of its profiles with --scope, or give the scope here: git agentwt verify --range {range} --write 'src/**'"
+    ))]
     NoScope {
         range: String,
         base: String,

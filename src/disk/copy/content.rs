@@ -17,7 +17,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::{Item, Source, Staged, Staging, changed, disk_error, drop_staging};
+use super::{CopyItem, Source, Staged, Staging, changed, disk_error, drop_staging};
 use crate::disk::below::{Directories, open_regular};
 use crate::disk::drift::digest_of;
 use crate::disk::pool::map_parallel;
@@ -39,16 +39,16 @@ type Copied = io::Result<(Option<Digest>, Stat)>;
 /// # Errors
 /// Fails when a source is not what was chosen, the disk refuses, or the copy is stopped; then
 /// nothing is left.
-pub fn stage(staging: &Staging<'_>, items: &[Item]) -> Result<Vec<Staged>, Error> {
-    let size = |item: &Item| match &item.from {
+pub fn stage(staging: &Staging<'_>, items: &[CopyItem]) -> Result<Vec<Staged>, Error> {
+    let size = |item: &CopyItem| match &item.from {
         Source::File(PlacedKind::File, stat) => stat.size,
         Source::File(PlacedKind::Link | PlacedKind::Directory, _) => 0,
         Source::Text(text) => text.len() as u64,
     };
     staging.progress.begin(items.iter().map(size).sum());
-    let mut items: Vec<&Item> = items.iter().collect();
+    let mut items: Vec<&CopyItem> = items.iter().collect();
     items.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    let items: Vec<(usize, &Item)> = items.into_iter().enumerate().collect();
+    let items: Vec<(usize, &CopyItem)> = items.into_iter().enumerate().collect();
     let path = staging.directory.as_std_path();
     mkdirat(CWD, path, Mode::RWXU)
         .map_err(|error| disk_error("make the directory", staging.directory, error))?;
@@ -63,7 +63,7 @@ fn stage_item(
     staging: &Staging<'_>,
     source: &mut Directories,
     at: usize,
-    item: &Item,
+    item: &CopyItem,
 ) -> Result<Staged, Error> {
     (staging.stop)()?;
     let path = &item.path;

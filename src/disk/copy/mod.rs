@@ -27,7 +27,7 @@ use crate::placed::{Digest, PlacedKind};
 
 /// Says what is to be placed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
+pub struct CopyItem {
     /// The path, the same in source and destination.
     pub path: RepoPath,
     /// What it is made from.
@@ -79,20 +79,16 @@ pub struct Staging<'a> {
 )]
 pub enum CopyError {
     #[error("{path} changed while it was copied")]
-    #[diagnostic(
-        code(agentwt::copy::changed),
-        help(
-            "wait until nothing writes to it (`ls -l '{path}'`), then run the same command again"
-        )
-    )]
+    #[diagnostic(code(agentwt::copy::changed))]
+    #[diagnostic(help(
+        "wait until nothing writes to it (`ls -l '{path}'`), then run the same command again"
+    ))]
     Changed { path: RepoPath },
     #[error("cannot place {path}: a {} stands there", found.as_str())]
-    #[diagnostic(
-        code(agentwt::copy::in_the_way),
-        help(
-            "nothing is written through a link or over a file: look with `ls -ld '{path}'`, move it away, then run the same command again"
-        )
-    )]
+    #[diagnostic(code(agentwt::copy::in_the_way))]
+    #[diagnostic(help(
+        "nothing is written through a link or over a file: look with `ls -ld '{path}'`, move it away, then run the same command again"
+    ))]
     InTheWay { path: RepoPath, found: PlacedKind },
 }
 

@@ -7,7 +7,7 @@ use camino::Utf8PathBuf;
 use super::*;
 use crate::disk::files::settled_time;
 use crate::disk::stat::stat_of;
-use crate::placed::Origin;
+use crate::placed::PlacedOrigin;
 
 /// A main worktree and a worktree with the same files, all of them in the list.
 struct World {
@@ -45,7 +45,7 @@ impl World {
         let found = digest_below(&self.here, &path).expect("it can be read");
         let kind = found.map_or(PlacedKind::Directory, |(kind, _)| kind);
         PlacedFile {
-            origin: Origin::Synced,
+            origin: PlacedOrigin::Synced,
             kind,
             digest: found.map(|(_, digest)| digest).filter(|_| digest),
             stat: stat(&self.here),
@@ -173,7 +173,7 @@ fn files_of_many_blocks_stay_in_order_and_context_has_no_source() {
     let mut files: Vec<_> = paths.iter().map(|path| world.file(path, true)).collect();
     for file in &mut files[50..] {
         file.source = None;
-        file.origin = Origin::Context;
+        file.origin = PlacedOrigin::Context;
     }
     let placed = Placed::new(files, 0);
     for path in [&paths[7], &paths[77]] {

@@ -16,14 +16,14 @@ const AT_ONCE: usize = 32 * 1024;
 
 /// Holds the names of one directory after another.
 #[derive(Debug, Default)]
-pub(super) struct Listing {
+pub(super) struct DirectoryListing {
     names: Vec<u8>,
     entries: Vec<(usize, FileType)>,
     #[cfg(any(target_os = "linux", target_os = "android"))]
     buffer: Vec<u8>,
 }
 
-impl Listing {
+impl DirectoryListing {
     /// Reads a directory from its beginning, without `.` and `..`; forgets the one before it.
     pub fn read(&mut self, directory: &OwnedFd) -> Result<(), Errno> {
         self.clear();
@@ -109,7 +109,7 @@ impl Listing {
 
 /// Fills a listing with the names that what the base has on disk makes up, and of what kind each is:
 /// of all that is below one directory, whose path with the `/` after it is so long.
-pub(super) fn fill(listing: &mut Listing, below: &[Item], skip: usize) {
+pub(super) fn fill(listing: &mut DirectoryListing, below: &[Item], skip: usize) {
     listing.clear();
     for (name, kind) in names(below, skip).flatten() {
         listing.push_name(name, kind);
@@ -117,7 +117,7 @@ pub(super) fn fill(listing: &mut Listing, below: &[Item], skip: usize) {
 }
 
 /// Whether a directory has exactly these names, each of the kind that it should be.
-pub(super) fn are_in(listing: &Listing, below: &[Item], skip: usize) -> bool {
+pub(super) fn are_in(listing: &DirectoryListing, below: &[Item], skip: usize) -> bool {
     let mut expected = Vec::new();
     for one in names(below, skip) {
         match one {
@@ -199,8 +199,8 @@ mod tests {
         ]
     }
 
-    fn listing(names: &[(&str, FileType)]) -> Listing {
-        let mut listing = Listing::default();
+    fn listing(names: &[(&str, FileType)]) -> DirectoryListing {
+        let mut listing = DirectoryListing::default();
         for (name, kind) in names {
             listing.push_name(name.as_bytes(), *kind);
         }

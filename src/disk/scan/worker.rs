@@ -14,7 +14,7 @@ use super::super::below::DIRECTORY;
 use super::super::stat::{
     device_of, is_regular, is_repository, mode_of_file, read_entry, stat_from,
 };
-use super::listing::{Listing, are_in, fill};
+use super::listing::{DirectoryListing, are_in, fill};
 use super::{Believe, Found, Scan, Unreadable, Walk};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::manifest::{Item, Stat};
@@ -54,7 +54,7 @@ impl Directory {
 pub(super) struct Worker<'a> {
     walk: Walk<'a>,
     seen: &'a [AtomicBool],
-    listing: Listing,
+    listing: DirectoryListing,
     /// Where in its range the next file of a directory stands if names come in order.
     next: usize,
     pub scan: Scan,
@@ -67,7 +67,7 @@ impl<'a> Worker<'a> {
         Self {
             walk,
             seen,
-            listing: Listing::default(),
+            listing: DirectoryListing::default(),
             next: 0,
             scan: Scan::default(),
             undecided: Vec::new(),
@@ -107,7 +107,7 @@ impl<'a> Worker<'a> {
         &mut self,
         directory: &Directory,
         fd: &OwnedFd,
-        listing: &mut Listing,
+        listing: &mut DirectoryListing,
     ) -> Result<(), Errno> {
         let walk = self.walk;
         let names = walk.names.filter(|_| walk.believe == Believe::Manifest);
@@ -137,7 +137,7 @@ impl<'a> Worker<'a> {
         &mut self,
         directory: &Directory,
         fd: OwnedFd,
-        listing: &Listing,
+        listing: &DirectoryListing,
         below: &mut Vec<Directory>,
     ) {
         if let Some(path) = &directory.path {
@@ -153,7 +153,7 @@ impl<'a> Worker<'a> {
             }
         }
         let path = directory.path.as_ref();
-        let here = Here {
+        let here = CurrentDirectory {
             path,
             fd: Arc::new(fd),
             range: directory.range.clone(),
@@ -169,7 +169,13 @@ impl<'a> Worker<'a> {
 
     /// Looks at one name. What the directory itself calls a directory is one; of everything else
     /// the stat data say what it is.
-    fn name(&mut self, here: &Here<'_>, name: &CStr, kind: FileType, below: &mut Vec<Directory>) {
+    fn name(
+        &mut self,
+        here: &CurrentDirectory<'_>,
+        name: &CStr,
+        kind: FileType,
+        below: &mut Vec<Directory>,
+    ) {
         if kind == FileType::Directory && name != GIT {
             below.push(self.below(here, name));
             return;
@@ -197,7 +203,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn below(&self, here: &Here<'_>, name: &CStr) -> Directory {
+    fn below(&self, here: &CurrentDirectory<'_>, name: &CStr) -> Directory {
         let name = name.to_bytes();
         let items = &self.walk.manifest.items()[here.range.clone()];
         let start = items.partition_point(|item| here.compare_below(item, name).is_lt());
@@ -254,7 +260,7 @@ impl<'a> Worker<'a> {
         Some(&self.walk.manifest.items()[at])
     }
 
-    fn entry(&mut self, here: &Here<'_>, name: &CStr, stat: &Stat) {
+    fn entry(&mut self, here: &CurrentDirectory<'_>, name: &CStr, stat: &Stat) {
         let walk = self.walk;
         let raw = name.to_bytes();
         let items = &walk.manifest.items()[here.range.clone()];
@@ -309,7 +315,7 @@ impl<'a> Worker<'a> {
 }
 
 /// Holds the directory that is being looked at.
-struct Here<'a> {
+struct CurrentDirectory<'a> {
     path: Option<&'a RepoPath>,
     fd: Arc<OwnedFd>,
     range: Range<usize>,
@@ -317,7 +323,7 @@ struct Here<'a> {
     skip: usize,
 }
 
-impl Here<'_> {
+impl CurrentDirectory<'_> {
     fn child(&self, name: &CStr) -> RepoPath {
         RepoPath::child(self.path, name.to_bytes())
     }

@@ -49,7 +49,7 @@ use super::GitError;
 use super::discover::common_dir;
 use super::error::unreadable;
 use super::objects::unwritable;
-use super::process::{Git, GitVersion, Mode};
+use super::process::{Git, GitMode, GitVersion};
 use super::repo::read_file;
 use crate::config::OnViolation;
 
@@ -75,7 +75,7 @@ impl Method {
 
 /// How the hooks of one worktree are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HooksStatus {
+pub struct HooksState {
     /// The method that was installed; none when nothing of ours is in this worktree, or only a line
     /// that it inherited.
     pub method: Option<Method>,
@@ -93,7 +93,7 @@ pub struct HooksStatus {
     pub user_directory: Utf8PathBuf,
 }
 
-impl HooksStatus {
+impl HooksState {
     /// Whether all is there, and git obeys it.
     pub const fn is_complete(&self) -> bool {
         self.method.is_some() && self.faults.is_empty() && self.overridden.is_none()
@@ -102,14 +102,14 @@ impl HooksStatus {
 
 /// The hooks of one linked worktree or clone.
 #[derive(Clone, Debug)]
-pub struct Hooks {
+pub struct WorktreeHooks {
     git: Git,
     admin: Utf8PathBuf,
     common: Utf8PathBuf,
     work_tree: Utf8PathBuf,
 }
 
-impl Hooks {
+impl WorktreeHooks {
     /// Takes a linked worktree by its absolute git directory (`<common>/worktrees/<id>`) and its
     /// absolute root; `git` may stand in any directory and mode.
     ///
@@ -142,7 +142,7 @@ impl Hooks {
             unreadable(&format_args!("the hooks of {admin}"), detail)
         })?;
         Ok(Self {
-            git: git.on(admin, Some(work_tree)).with_mode(Mode::User),
+            git: git.on(admin, Some(work_tree)).with_mode(GitMode::User),
             admin: admin.to_owned(),
             common,
             work_tree: work_tree.to_owned(),
@@ -248,7 +248,7 @@ impl Hooks {
     ///
     /// # Errors
     /// Fails when git does, or when a file of ours is there and cannot be read.
-    pub fn status(&self) -> Result<HooksStatus, GitError> {
+    pub fn status(&self) -> Result<HooksState, GitError> {
         let (state, directory) = (self.state(), self.state().join("hooks"));
         let asks = directory.join(files::OURS).join("pre-commit").exists();
         let binary = read_file(state.join("bin"))?.map(|text| {
@@ -292,7 +292,7 @@ impl Hooks {
             }
             faults.extend(wiring);
         }
-        Ok(HooksStatus {
+        Ok(HooksState {
             method,
             faults,
             overridden,

@@ -74,9 +74,9 @@ impl World {
         }
     }
 
-    fn stands(mut self, text: &str, compared: Compared) -> Self {
+    fn stands(mut self, text: &str, compared: ComparedFiles) -> Self {
         let stat = stat(7, FILE);
-        let standing = Standing { stat, compared };
+        let standing = FileStanding { stat, compared };
         self.there.standing.insert(path(text), standing);
         self
     }
@@ -204,15 +204,15 @@ fn a_file_and_all_files_have_a_limit() {
 
 #[test]
 fn what_stands_there_is_kept_brought_up_to_date_or_refused() {
-    let plan = env().stands(".env", Compared::Other).plan();
+    let plan = env().stands(".env", ComparedFiles::Other).plan();
     assert!(matches!(plan, Err(SyncRefusal::Edited { .. })));
-    let forced = env().stands(".env", Compared::Other).forced().plan();
+    let forced = env().stands(".env", ComparedFiles::Other).forced().plan();
     let forced = forced.expect("it is allowed");
     assert_eq!(
         (forced.save.len(), forced.copy[0].over.is_some()),
         (1, true)
     );
-    for compared in [Compared::Same, Compared::AsPlaced] {
+    for compared in [ComparedFiles::Same, ComparedFiles::AsPlaced] {
         let plan = env()
             .stands(".env", compared)
             .plan()
@@ -223,11 +223,11 @@ fn what_stands_there_is_kept_brought_up_to_date_or_refused() {
             "{compared:?}"
         );
     }
-    let mut world = env().stands(".env", Compared::AsPlaced);
+    let mut world = env().stands(".env", ComparedFiles::AsPlaced);
     let source = Some(world.selection.candidates.entries[0].stat);
     let file = crate::placed::PlacedFile {
         path: path(".env"),
-        origin: crate::placed::Origin::Synced,
+        origin: crate::placed::PlacedOrigin::Synced,
         kind: PlacedKind::File,
         digest: None,
         stat: stat(7, FILE),
@@ -244,10 +244,10 @@ fn nothing_is_written_through_a_link_or_over_a_directory_not_even_with_force() {
     world.there.in_the_way.insert(path("d"));
     let mut over = env();
     let directory = stat(0, 0o040_755);
-    let compared = Compared::Other;
+    let compared = ComparedFiles::Other;
     over.there.standing.insert(
         path(".env"),
-        Standing {
+        FileStanding {
             stat: directory,
             compared,
         },

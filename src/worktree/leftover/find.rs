@@ -6,7 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::incomplete::has_work;
 use super::{
-    Leftover, LeftoverKind, LockFacts, OLD, Standing, age, ago, judge_claim, judge_entry,
+    EntryStanding, Leftover, LeftoverKind, LockFacts, OLD, age, ago, judge_claim, judge_entry,
     judge_lock, judge_name, stranger,
 };
 use crate::disk::files;
@@ -134,13 +134,13 @@ pub fn of_name(
     Ok(found)
 }
 
-fn standing(path: &Utf8Path, entry: bool) -> Standing {
+fn standing(path: &Utf8Path, entry: bool) -> EntryStanding {
     let is_reached = files::canonical(path).is_ok_and(|real| real == *path);
     match is_reached && files::is_directory(path) {
-        true if files::is_empty(path) => Standing::Empty,
-        true if entry => Standing::Worktree,
-        false if !files::exists(path) => Standing::Nothing,
-        true | false => Standing::Other,
+        true if files::is_empty(path) => EntryStanding::Empty,
+        true if entry => EntryStanding::Worktree,
+        false if !files::exists(path) => EntryStanding::Nothing,
+        true | false => EntryStanding::Other,
     }
 }
 

@@ -125,7 +125,7 @@ impl Leftover {
 
 /// Says what stands where a worktree of a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+enum EntryStanding {
     /// Nothing.
     Nothing,
     /// An empty directory.
@@ -141,7 +141,7 @@ enum Standing {
 /// `entry` whether git has a private directory for it.
 fn judge_name(
     name: &str,
-    standing: Standing,
+    standing: EntryStanding,
     entry: bool,
     damage: Option<&str>,
 ) -> Option<Leftover> {
@@ -149,28 +149,28 @@ fn judge_name(
     let saved = format!("save what is in {place} (git -C {place} status), then");
     let record = |why: &str| Leftover::new(LeftoverKind::Record, name, why);
     Some(match (standing, damage) {
-        (Standing::Nothing, None) => return None,
-        (Standing::Nothing, Some(why)) if !entry => {
+        (EntryStanding::Nothing, None) => return None,
+        (EntryStanding::Nothing, Some(why)) if !entry => {
             record(&format!("{why}, and there is no worktree")).going()
         }
-        (Standing::Nothing, Some(why)) => record(why).with_help(format!(
+        (EntryStanding::Nothing, Some(why)) => record(why).with_help(format!(
             "what was staged may still be in git's index for it: git worktree list; then git worktree remove {place}"
         )),
-        (Standing::Empty, None) => {
+        (EntryStanding::Empty, None) => {
             let why = "it is empty, and nothing is recorded of it";
             Leftover::new(LeftoverKind::Directory, &place, why).going()
         }
-        (Standing::Worktree, None) => {
+        (EntryStanding::Worktree, None) => {
             let why = "it is a worktree without a record";
             Leftover::new(LeftoverKind::Directory, &place, why).with_help(format!(
                 "look at its work (git -C {place} status), then git worktree remove {place}; to verify it: git agentwt hooks install {place}"
             ))
         }
-        (Standing::Other, None) => stranger(&place),
-        (Standing::Other, Some(why)) => {
+        (EntryStanding::Other, None) => stranger(&place),
+        (EntryStanding::Other, Some(why)) => {
             record(why).with_help(format!("{saved} rm -r {place} && git agentwt prune"))
         }
-        (Standing::Empty | Standing::Worktree, Some(why)) => record(why).with_help(format!(
+        (EntryStanding::Empty | EntryStanding::Worktree, Some(why)) => record(why).with_help(format!(
             "{saved} git worktree remove --force {place} && git agentwt prune"
         )),
     })

@@ -4,16 +4,16 @@ use super::*;
 fn only_what_is_empty_or_provably_ours_goes_without_a_record() {
     let broken = Some("no");
     for (standing, entry, damage, is_gone) in [
-        (Standing::Empty, false, None, Some(true)),
-        (Standing::Other, false, None, Some(false)),
-        (Standing::Worktree, true, None, Some(false)),
-        (Standing::Nothing, false, None, None),
-        (Standing::Nothing, true, None, None),
-        (Standing::Nothing, false, broken, Some(true)),
-        (Standing::Nothing, true, broken, Some(false)),
-        (Standing::Empty, false, broken, Some(false)),
-        (Standing::Other, false, broken, Some(false)),
-        (Standing::Worktree, true, broken, Some(false)),
+        (EntryStanding::Empty, false, None, Some(true)),
+        (EntryStanding::Other, false, None, Some(false)),
+        (EntryStanding::Worktree, true, None, Some(false)),
+        (EntryStanding::Nothing, false, None, None),
+        (EntryStanding::Nothing, true, None, None),
+        (EntryStanding::Nothing, false, broken, Some(true)),
+        (EntryStanding::Nothing, true, broken, Some(false)),
+        (EntryStanding::Empty, false, broken, Some(false)),
+        (EntryStanding::Other, false, broken, Some(false)),
+        (EntryStanding::Worktree, true, broken, Some(false)),
     ] {
         let found = judge_name("task", standing, entry, damage);
         let is_helped = |one: &Leftover| one.goes != one.help.is_some();

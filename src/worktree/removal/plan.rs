@@ -14,7 +14,7 @@ use crate::error::Fault;
 use crate::exit::ExitCode;
 use crate::name::CommitId;
 use crate::path::{RepoPath, escape_for_terminal};
-use crate::placed::Origin;
+use crate::placed::PlacedOrigin;
 use crate::process::Inside;
 use crate::worktree::repository::WORKTREES;
 use crate::worktree::trash::Trashed;
@@ -78,7 +78,7 @@ pub enum WorkKind {
     /// A file that git does not know.
     Untracked,
     /// A placed file, which is edited.
-    Placed(Origin),
+    Placed(PlacedOrigin),
 }
 
 /// How the content of a branch was merged.
@@ -198,7 +198,7 @@ pub fn plan(
     let mut reasons = reasons(record, facts, options, stays);
     reasons.retain(|reason| reason.force.is_none_or(|force| force > options.force));
     if let Some(first) = reasons.first() {
-        let join = |part: fn(&Reason) -> &str, by: &str| {
+        let join = |part: fn(&RemovalReason) -> &str, by: &str| {
             let all: Vec<&str> = reasons.iter().map(part).collect();
             all.join(by)
         };
@@ -300,7 +300,7 @@ impl Fault for RemoveRefusal {
 }
 
 /// Represents one thing that speaks against a removal.
-struct Reason {
+struct RemovalReason {
     code: &'static str,
     /// How often `--force` must be given for it not to count; none when it always does.
     force: Option<u8>,
@@ -315,8 +315,8 @@ fn reason(
     force: Option<u8>,
     phrase: impl Into<String>,
     advice: impl Into<String>,
-) -> Reason {
-    Reason {
+) -> RemovalReason {
+    RemovalReason {
         code,
         force,
         phrase: phrase.into(),
@@ -326,7 +326,12 @@ fn reason(
 }
 
 /// Everything that speaks against it.
-fn reasons(record: &Record, facts: &RemoveFacts, options: &Remove, stays: bool) -> Vec<Reason> {
+fn reasons(
+    record: &Record,
+    facts: &RemoveFacts,
+    options: &Remove,
+    stays: bool,
+) -> Vec<RemovalReason> {
     let (name, path) = (&record.name, &record.path);
     let place = facts.root.join(WORKTREES).join(name.as_str());
     if record.made_by == MadeBy::Git {
@@ -378,7 +383,7 @@ fn reasons(record: &Record, facts: &RemoveFacts, options: &Remove, stays: bool) 
         let phrase = "it cannot be read whether work would be lost";
         let advice = format!("chmod -R u+rX {path}, or {}", keep_all(record));
         let items = facts.unreadable.iter();
-        all.push(Reason {
+        all.push(RemovalReason {
             items: items
                 .map(|item| format!("{item} (it cannot be read)"))
                 .collect(),
@@ -391,7 +396,7 @@ fn reasons(record: &Record, facts: &RemoveFacts, options: &Remove, stays: bool) 
 }
 
 /// Who uses the worktree.
-fn in_use(record: &Record, facts: &RemoveFacts, options: &Remove) -> Vec<Reason> {
+fn in_use(record: &Record, facts: &RemoveFacts, options: &Remove) -> Vec<RemovalReason> {
     let (name, path) = (&record.name, &record.path);
     let mut all = Vec::new();
     if facts.locked {
@@ -428,7 +433,7 @@ fn in_use(record: &Record, facts: &RemoveFacts, options: &Remove) -> Vec<Reason>
 }
 
 /// What git would lose, if anything.
-fn lost_work(record: &Record, facts: &RemoveFacts, with_branch: bool) -> Option<Reason> {
+fn lost_work(record: &Record, facts: &RemoveFacts, with_branch: bool) -> Option<RemovalReason> {
     // what is in a repository inside is listed as such
     let is_nested = |path: &RepoPath| {
         let mut nested = facts.nested.iter();
@@ -474,7 +479,7 @@ fn lost_work(record: &Record, facts: &RemoveFacts, with_branch: bool) -> Option<
         .collect();
     let synced = work
         .iter()
-        .filter(|(_, kind)| *kind == WorkKind::Placed(Origin::Synced));
+        .filter(|(_, kind)| *kind == WorkKind::Placed(PlacedOrigin::Synced));
     let synced: Vec<String> = synced.map(|(path, _)| path.to_string()).collect();
     let pull = match synced.as_slice() {
         [] => String::new(),
@@ -487,7 +492,7 @@ fn lost_work(record: &Record, facts: &RemoveFacts, with_branch: bool) -> Option<
     let advice = format!("{pull}commit and merge it, or {}", keep_all(record));
     let mut items = shortened(work.iter().map(|(path, _)| path.to_string()));
     items.extend(shortened(commits.into_iter()));
-    (!parts.is_empty()).then(|| Reason {
+    (!parts.is_empty()).then(|| RemovalReason {
         items,
         ..reason("would_lose", Some(1), parts.join(", "), advice)
     })

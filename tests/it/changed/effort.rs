@@ -51,7 +51,7 @@ fn a_manifest_that_is_gone_or_damaged_is_made_again_and_proves_nothing() {
     repo.agentwt(&["changed", "task"]).fails(6);
     let said = repo.agentwt(&["changed", "task", "--best-effort"]);
     assert_eq!(said.stdout.trim_end(), plain);
-    assert_snapshot!(said.fails(10).stderr, @"note: incomplete: cannot read the manifest of worktree `task`: it is not a manifest of this version");
+    assert_snapshot!(said.fails(10).stderr, @"note: incomplete: cannot read the manifest of worktree `task`: it is damaged");
     fs::remove_file(record(&repo, "manifest")).expect("it is there");
     let said = repo.agentwt(&["changed", "task", "--best-effort"]);
     assert_eq!(said.fails(10).stdout.trim_end(), plain);

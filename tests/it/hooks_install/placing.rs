@@ -3,7 +3,7 @@
 use std::fs;
 
 use git_agentwt::config::OnViolation;
-use git_agentwt::git::hooks::{Hooks, Method};
+use git_agentwt::git::hooks::{Method, WorktreeHooks};
 use git_agentwt::git::{Git, GitVersion};
 
 use super::gits::with_each_git;
@@ -25,7 +25,7 @@ fn the_main_worktree_and_its_configuration_are_left_alone() {
         assert!(!world.root.join("main/.git/config.worktree").exists());
         let git = Git::find(&world.root).expect("git is on PATH");
         let main = world.root.join("main");
-        let refused = Hooks::of(&git, &main.join(".git"), &main);
+        let refused = WorktreeHooks::of(&git, &main.join(".git"), &main);
         assert!(refused.is_err(), "{refused:?}");
     });
 }
@@ -51,7 +51,7 @@ fn a_bare_repository_stays_bare_and_its_worktrees_work() {
         }
         let git = Git::find(&world.root).expect("git is on PATH");
         let admin = world.root.join("remote/worktrees/one");
-        let hooks = Hooks::of(&git, &admin, &world.root.join("one"));
+        let hooks = WorktreeHooks::of(&git, &admin, &world.root.join("one"));
         let hooks = hooks.expect("it is a linked worktree");
         let config = fs::read_to_string(world.root.join("remote/config")).expect("it exists");
         fs::create_dir(admin.join("config.worktree")).expect("a directory in its place");

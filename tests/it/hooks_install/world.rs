@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use camino::{Utf8Path, Utf8PathBuf};
 use git_agentwt::config::OnViolation;
 use git_agentwt::git::Git;
-use git_agentwt::git::hooks::{Hooks, HooksStatus};
+use git_agentwt::git::hooks::{HooksState, WorktreeHooks};
 
 const USER_HOOK: &str = include_str!("user-hook.sh");
 const OPERATIONS: &str = include_str!("operations.sh");
@@ -86,9 +86,10 @@ impl World {
         }
     }
 
-    pub fn hooks(&self) -> Hooks {
+    pub fn hooks(&self) -> WorktreeHooks {
         let git = Git::find(&self.root).expect("git is on PATH");
-        Hooks::of(&git, &self.admin(), &self.root.join("wt")).expect("it is a linked worktree")
+        WorktreeHooks::of(&git, &self.admin(), &self.root.join("wt"))
+            .expect("it is a linked worktree")
     }
 
     #[track_caller]
@@ -104,7 +105,7 @@ impl World {
     }
 
     #[track_caller]
-    pub fn status(&self) -> HooksStatus {
+    pub fn status(&self) -> HooksState {
         self.hooks().status().expect("the status is read")
     }
 

@@ -8,7 +8,7 @@ use git_agentwt::disk::files::settled_time;
 use git_agentwt::disk::stat::stat_of;
 use git_agentwt::manifest::Stat;
 use git_agentwt::path::RepoPath;
-use git_agentwt::placed::{Digest, Origin, Placed, PlacedFile, PlacedKind};
+use git_agentwt::placed::{Digest, Placed, PlacedFile, PlacedKind, PlacedOrigin};
 
 use super::{TestRepo, chmod, write};
 
@@ -48,7 +48,7 @@ impl TestRepo {
         }
         let list = paths.iter().map(|path| {
             let source = Some(stat(&self.main().join(path)));
-            listed(&worktree, path, Origin::Synced, source, digests)
+            listed(&worktree, path, PlacedOrigin::Synced, source, digests)
         });
         self.list(name, list.collect());
     }
@@ -59,7 +59,7 @@ impl TestRepo {
         let worktree = self.worktree(name);
         write(&worktree, path.as_bytes(), text.as_bytes());
         restrict(&worktree, path);
-        let file = listed(&worktree, path, Origin::Context, None, Digests::Known);
+        let file = listed(&worktree, path, PlacedOrigin::Context, None, Digests::Known);
         self.list(name, vec![file]);
     }
 
@@ -118,7 +118,7 @@ fn stat(path: &Path) -> Stat {
 fn listed(
     worktree: &Path,
     path: &str,
-    origin: Origin,
+    origin: PlacedOrigin,
     source: Option<Stat>,
     digests: Digests,
 ) -> PlacedFile {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::copy::Progress;
-use crate::disk::copy::{Item, Settled, Source, Staged, Staging, settle, stage};
+use crate::disk::copy::{CopyItem, Settled, Source, Staged, Staging, settle, stage};
 use crate::disk::stat::stat_of;
 use crate::error::{Error, Interrupted};
 use crate::manifest::Stat;
@@ -73,7 +73,7 @@ impl Ground {
     }
 
     /// Everything below the source, as items.
-    pub fn items(&self) -> Vec<Item> {
+    pub fn items(&self) -> Vec<CopyItem> {
         let mut items = Vec::new();
         collect(
             self.from().as_std_path(),
@@ -83,13 +83,13 @@ impl Ground {
         items
     }
 
-    pub fn stage(&self, items: &[Item]) -> Result<Vec<Staged>, Error> {
+    pub fn stage(&self, items: &[CopyItem]) -> Result<Vec<Staged>, Error> {
         self.stage_until(items, &|| false)
     }
 
     pub fn stage_until(
         &self,
-        items: &[Item],
+        items: &[CopyItem],
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Vec<Staged>, Error> {
         let staging = Staging {
@@ -165,7 +165,7 @@ pub fn lstat(path: impl AsRef<Path>) -> Stat {
     stat_of(&std::fs::symlink_metadata(path).expect("it is there"))
 }
 
-fn collect(root: &Path, directory: &Path, items: &mut Vec<Item>) {
+fn collect(root: &Path, directory: &Path, items: &mut Vec<CopyItem>) {
     for entry in std::fs::read_dir(directory).expect("a directory") {
         let path = entry.expect("an entry").path();
         let metadata = std::fs::symlink_metadata(&path).expect("it is there");
@@ -178,7 +178,7 @@ fn collect(root: &Path, directory: &Path, items: &mut Vec<Item>) {
             PlacedKind::File
         };
         let below = path.strip_prefix(root).expect("it is below");
-        items.push(Item {
+        items.push(CopyItem {
             path: RepoPath::parse(below.as_os_str().as_bytes()).expect("a path"),
             from: Source::File(kind, stat_of(&metadata)),
             bits: metadata.mode() & 0o7777,

@@ -42,7 +42,6 @@ pub struct Entry {
 
 impl ObjectId {
     /// Takes the raw bytes of an id; none unless there are 20 or 32.
-    #[inline]
     pub fn from_bytes(raw: &[u8]) -> Option<Self> {
         let mut bytes = [0; 32];
         // lengths that are known when it is compiled need no call to copy

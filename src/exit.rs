@@ -32,21 +32,6 @@ pub enum ExitCode {
 }
 
 impl ExitCode {
-    /// All that do not carry a number, for the documentation tests.
-    pub const ALL: [Self; 11] = [
-        Self::Success,
-        Self::Violations,
-        Self::Usage,
-        Self::Config,
-        Self::Refused,
-        Self::Git,
-        Self::Disk,
-        Self::UnknownWorktree,
-        Self::OwnershipLost,
-        Self::Incomplete,
-        Self::Bug,
-    ];
-
     /// The process status.
     pub const fn code(self) -> u8 {
         match self {

@@ -144,9 +144,10 @@ use crate::exit::ExitCode;
 use crate::git::{SharedRunner, Trace};
 use crate::log::Log;
 use crate::name::{BranchName, CommitId};
-use crate::process::{SharedProber, is_root};
+use crate::process::SharedProber;
 use crate::truth::collect;
 use crate::verify::{Report, VerifyOptions};
+use crate::worktree::settings::Environment;
 use crate::worktree::{HeldClaim, Owner, Repository, Worktree, WorktreeFault};
 
 /// Says where a call works, and with what.
@@ -189,20 +190,14 @@ impl Options {
     /// What a command needs to know of this run. No signal is listened for: that is the program's
     /// own affair. Variables `AGENTWT_*` set what they set for a command.
     fn session(&self, no_wait: bool) -> Result<Session, Error> {
-        let ours = std::env::vars_os().filter_map(|(name, value)| {
-            let name = name.into_string().ok()?;
-            let is_ours = name.starts_with("AGENTWT_");
-            is_ours.then(|| Some((name, value.into_string().ok()?)))?
-        });
         Ok(Session {
             start: files::canonical(&self.directory)?,
-            environment: ours.collect(),
+            environment: read_environment(),
             hook_index: None,
             walking: Walking::default(),
             input: Vec::new(),
             quarantine: None,
             binary: own_program().unwrap_or_default(),
-            is_root: is_root(),
             runner: self.runner.clone(),
             trace: Trace::default(),
             progress: Arc::default(),
@@ -220,24 +215,23 @@ impl Options {
     }
 }
 
+/// Reads the variables of the environment that are ours.
+pub(crate) fn read_environment() -> Environment {
+    let ours = std::env::vars_os().filter_map(|(name, value)| {
+        let name = name.into_string().ok()?;
+        let is_ours = name.starts_with("AGENTWT_");
+        is_ours.then(|| Some((name, value.into_string().ok()?)))?
+    });
+    ours.collect()
+}
+
 /// Finds `git-agentwt` on the search path, for the hooks: the program that uses this library is
 /// another one.
 fn own_program() -> Option<Utf8PathBuf> {
     let search_path = std::env::var_os("PATH")?;
     let places = std::env::split_paths(&search_path);
     let mut places = places.filter_map(|place| Utf8PathBuf::from_path_buf(place).ok());
-    places.find_map(|place| {
-        let file = files::canonical(&place.join("git-agentwt")).ok()?;
-        let found = files::open_entry(file.as_std_path()).ok()?;
-        matches!(
-            found,
-            files::Opened::File {
-                executable: true,
-                ..
-            }
-        )
-        .then_some(file)
-    })
+    places.find_map(|place| files::canonical(&place.join("git-agentwt")).ok())
 }
 
 /// Collects what changed in a worktree since its base, as `git agentwt changed` does.

@@ -65,7 +65,6 @@ impl<'b> Input<'b> {
     ///
     /// # Errors
     /// Fails when there are fewer; so do all others.
-    #[inline]
     pub fn take(&mut self, length: usize) -> Result<&'b [u8], Damaged> {
         let (taken, rest) = self.0.split_at_checked(length).ok_or(Damaged)?;
         self.0 = rest;
@@ -76,7 +75,6 @@ impl<'b> Input<'b> {
     ///
     /// # Errors
     /// As [`Input::take`].
-    #[inline]
     pub fn byte(&mut self) -> Result<u8, Damaged> {
         self.take(1).map(|bytes| bytes[0])
     }
@@ -85,7 +83,6 @@ impl<'b> Input<'b> {
     ///
     /// # Errors
     /// As [`Input::take`].
-    #[inline]
     pub fn number(&mut self) -> Result<u64, Damaged> {
         match self.0.first_chunk::<LONGEST>() {
             // where all that it can take is there, nothing has to be looked at twice
@@ -94,7 +91,6 @@ impl<'b> Input<'b> {
         }
     }
 
-    #[inline]
     fn number_in(&mut self, first: &[u8]) -> Result<u64, Damaged> {
         let mut number = 0u64;
         for (at, byte) in first.iter().enumerate() {
@@ -111,7 +107,6 @@ impl<'b> Input<'b> {
     ///
     /// # Errors
     /// As [`Input::take`].
-    #[inline]
     pub fn size(&mut self) -> Result<usize, Damaged> {
         self.number()
             .and_then(|n| usize::try_from(n).map_err(|_| Damaged))
@@ -121,7 +116,6 @@ impl<'b> Input<'b> {
     ///
     /// # Errors
     /// As [`Input::take`].
-    #[inline]
     pub fn signed(&mut self) -> Result<i64, Damaged> {
         let number = self.number()?;
         Ok((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
@@ -131,7 +125,6 @@ impl<'b> Input<'b> {
     ///
     /// # Errors
     /// As [`Input::take`].
-    #[inline]
     pub fn bytes(&mut self) -> Result<&'b [u8], Damaged> {
         let length = self.size()?;
         self.take(length)

@@ -78,7 +78,6 @@ impl RepoPath {
     }
 
     /// The bytes as git spells them.
-    #[inline]
     pub fn as_bstr(&self) -> &BStr {
         self.bytes[self.start as usize..self.end as usize].as_bstr()
     }

@@ -21,6 +21,7 @@ use crate::disk::scan::Walking;
 use crate::error::{Error, ErrorDocument, Stopped};
 use crate::exit::ExitCode;
 use crate::git::{Git, GitError, SharedRunner, Stoppable, Trace, TraceEvent};
+use crate::library::read_environment;
 use crate::log::Log;
 use crate::output::{self, render, render_error};
 use crate::process::{family, send_to};
@@ -180,11 +181,6 @@ fn session(cli: &Cli) -> Result<Session, Error> {
     let binary =
         std::env::current_exe().map_err(|error| DiskError::new("find our own program", error))?;
     let binary = Utf8PathBuf::from_path_buf(binary).map_err(|_| not_utf8("our own program"))?;
-    let ours = std::env::vars_os().filter_map(|(name, value)| {
-        let name = name.into_string().ok()?;
-        name.starts_with("AGENTWT_")
-            .then(|| Some((name, value.into_string().ok()?)))?
-    });
     let input = input(&cli.command)?;
     let signal = Arc::new(AtomicUsize::new(0));
     let idle = Arc::new(AtomicBool::new(false));
@@ -211,7 +207,7 @@ fn session(cli: &Cli) -> Result<Session, Error> {
     }
     Ok(Session {
         start,
-        environment: ours.collect(),
+        environment: read_environment(),
         hook_index: std::env::var("GIT_INDEX_FILE").ok().map(Utf8PathBuf::from),
         walking: std::env::var("GIT_AGENTWT_WALK")
             .ok()
@@ -231,7 +227,6 @@ fn session(cli: &Cli) -> Result<Session, Error> {
         }),
         trace: trace(cli.common.verbose),
         progress: Arc::default(),
-        is_root: rustix::process::geteuid().is_root(),
         signal,
         idle,
         patience: patience(&cli.command),

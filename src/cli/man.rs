@@ -58,7 +58,7 @@ pub fn pages(sections: impl Fn(&str) -> String, json: impl Fn(&str) -> String) -
         all.collect::<Vec<_>>().join(" ,\n")
     );
     let text = |name: &str, command: Option<&Command>| {
-        let written = ended(&sections(name));
+        let written = sections(name);
         let Some(command) = command else {
             return header(name, "5", CONFIG_ABOUT) + &written;
         };
@@ -115,11 +115,11 @@ fn page(command: &Command, name: &str, sections: &str) -> String {
     out.push_str(&synopsis(command));
     out.push_str(".SH DESCRIPTION\n");
     out.push_str(&long_about(command));
-    out.push_str(&ended(description));
+    out.push_str(description);
     out.push_str(&commands(command));
     out.push_str(".SH OPTIONS\n");
     out.push_str(&options(command, true));
-    out.push_str(&ended(rest));
+    out.push_str(rest);
     out.push_str(&closing(command));
     out
 }
@@ -246,14 +246,6 @@ fn escape(text: &str) -> String {
         _ => line.to_owned(),
     });
     lines.collect::<Vec<_>>().join("\n")
-}
-
-fn ended(text: &str) -> String {
-    if text.is_empty() || text.ends_with('\n') {
-        text.to_owned()
-    } else {
-        format!("{text}\n")
-    }
 }
 
 #[cfg(test)]

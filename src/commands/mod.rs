@@ -55,8 +55,6 @@ pub struct Session {
     pub quarantine: Option<Utf8PathBuf>,
     /// Our own executable, for the hooks.
     pub binary: Utf8PathBuf,
-    /// Whether the user is root, for whom read-only bits stop nothing.
-    pub is_root: bool,
     /// What starts git.
     pub runner: SharedRunner,
     /// Who is told what git is asked.

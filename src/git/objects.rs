@@ -227,11 +227,6 @@ impl Objects {
         })
     }
 
-    /// The hash function.
-    pub const fn format(&self) -> ObjectFormat {
-        self.format
-    }
-
     /// Reads the raw bytes of a commit: its headers and its message.
     ///
     /// # Errors
@@ -320,12 +315,6 @@ impl Objects {
         written
             .map(|id| id_of(&id))
             .map_err(|error| unwritable("a file into the repository", &error))
-    }
-
-    /// Whether there is an object with this id.
-    pub fn has(&self, id: &ObjectId) -> bool {
-        self.store
-            .exists(&gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes()))
     }
 
     /// Whether an id names a commit.

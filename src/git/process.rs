@@ -94,15 +94,6 @@ impl fmt::Display for GitVersion {
 }
 
 impl Git {
-    /// Finds git and checks that it is not too old.
-    ///
-    /// # Errors
-    /// Fails when git cannot be started, or is older than [`GitVersion::OLDEST`].
-    pub fn find(dir: &Utf8Path) -> Result<Self, GitError> {
-        let git = Self::unchecked(dir, SharedRunner::default());
-        git.version().map(|_| git)
-    }
-
     /// Git whose version is checked at the first start: many commands only read files.
     pub fn unchecked(dir: &Utf8Path, runner: SharedRunner) -> Self {
         Self {

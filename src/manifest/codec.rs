@@ -32,7 +32,6 @@ impl Stat {
     ///
     /// # Errors
     /// Fails when it is damaged.
-    #[inline]
     pub fn take(input: &mut Input<'_>) -> Result<Self, Damaged> {
         let size = input.number()?;
         let mtime = input.signed()?;
@@ -143,7 +142,6 @@ impl Reader<'_> {
         }
     }
 
-    #[inline]
     fn entry(&mut self) -> Result<Entry, Damaged> {
         let code = self.0.byte()?;
         let mode = Mode::from_code(code >> 1).ok_or(Damaged)?;

@@ -77,31 +77,20 @@ pub fn rules_of(
     config_found: bool,
 ) -> Result<Vec<ScopeRule>, Error> {
     let mut rules = Vec::new();
+    let none = ScopeProfile::default();
+    let of = profile.unwrap_or(&none);
     for (list, of_profile, flag, added) in [
-        (
-            RuleList::Read,
-            profile.and_then(|all| all.read.as_ref()),
-            &lists.read,
-            &lists.add_read,
-        ),
-        (
-            RuleList::Write,
-            profile.and_then(|all| all.write.as_ref()),
-            &lists.write,
-            &lists.add_write,
-        ),
+        (RuleList::Read, &of.read, &lists.read, &lists.add_read),
+        (RuleList::Write, &of.write, &lists.write, &lists.add_write),
         (
             RuleList::Exclude,
-            profile.and_then(|all| all.exclude.as_ref()),
+            &of.exclude,
             &lists.exclude,
             &lists.add_exclude,
         ),
     ] {
         let of_option = |patterns: &Option<Vec<String>>, option: String| {
-            let patterns = patterns
-                .iter()
-                .flatten()
-                .filter(|pattern| !pattern.is_empty());
+            let patterns = patterns.iter().flatten().filter(|text| !text.is_empty());
             let rule = |pattern| ScopeRule::new(list, pattern, Origin::Flag(option.clone()));
             patterns.map(rule).collect::<Vec<_>>()
         };

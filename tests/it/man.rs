@@ -178,8 +178,9 @@ fn every_exit_code_stands_in_the_main_page_and_in_the_help() {
             .lines()
             .skip_while(|line| !line.to_lowercase().contains("exit status"))
             .collect();
-        for code in ExitCode::ALL {
-            let code = code.code().to_string();
+        // each status, with the last
+        for code in (0..=8).chain([ExitCode::Incomplete.code(), ExitCode::Bug.code()]) {
+            let code = code.to_string();
             let stands = lines.iter().any(|line| {
                 let mut words = line.split_whitespace();
                 words.next() == Some(&code) && words.next().is_some()

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bstr::ByteSlice;
 use camino::Utf8Path;
-use git_agentwt::git::{Git, GitError, GitMode};
+use git_agentwt::git::{Git, GitError, GitMode, SharedRunner};
 use git_agentwt::name::CommitId;
 
 use crate::support::{Said, TestRepo};
@@ -35,7 +35,7 @@ fn made(repo: &TestRepo, name: &str, options: &str) -> Option<Git> {
     let script = format!("set -- {name}; {HISTORY}");
     repo.sh(&dir, &script).ok();
     let dir = Utf8Path::from_path(&dir).expect("it is UTF-8");
-    let git = Git::find(dir).expect("there is a git");
+    let git = Git::unchecked(dir, SharedRunner::default());
     Some(git.on(&dir.join(".git"), Some(dir)))
 }
 

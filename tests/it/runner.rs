@@ -14,7 +14,7 @@ use git_agentwt::error::Error;
 use git_agentwt::git::{Call, Duct, Output, Runner, SharedRunner, Trace};
 use git_agentwt::log::Log;
 
-use crate::support::{TestRepo, binary, chmod, is_root};
+use crate::support::{TestRepo, binary, chmod};
 
 /// Marks what it starts, in the environment, and counts it.
 struct Marking(Arc<AtomicUsize>);
@@ -69,7 +69,6 @@ fn session(dir: &Path, runner: impl Runner + 'static) -> Session {
         input: Vec::new(),
         quarantine: None,
         binary: Utf8PathBuf::from_path_buf(binary()).expect("it is UTF-8"),
-        is_root: is_root(),
         runner: SharedRunner::new(runner),
         trace: Trace::default(),
         progress: Arc::default(),

@@ -28,7 +28,6 @@ pub use answer::{DoctorAnswer, DoctorCheck, Repair, UnknownTopic};
 
 /// Holds what several topics read.
 struct DoctorContext<'a> {
-    session: &'a Session,
     repository: &'a Repository,
     /// Every setting of git as (scope, key, value).
     settings: Vec<(String, String, BString)>,
@@ -131,7 +130,7 @@ fn find(session: &Session) -> Result<(Option<Repository>, Vec<DoctorCheck>), Err
 }
 
 impl<'a> DoctorContext<'a> {
-    fn read(session: &'a Session, repository: &'a Repository) -> Result<Self, Error> {
+    fn read(session: &Session, repository: &'a Repository) -> Result<Self, Error> {
         let loaded = load_config(repository, &[], &session.environment);
         let index = match repository.main {
             Main::Worktree => {
@@ -146,7 +145,6 @@ impl<'a> DoctorContext<'a> {
             }
         }
         Ok(Self {
-            session,
             repository,
             settings: repository.git.config_list()?,
             known,

@@ -329,7 +329,6 @@ impl CurrentDirectory<'_> {
     }
 
     /// How an item of the range stands to what is at a name in this directory.
-    #[inline]
     fn compare(&self, item: &Item, name: &[u8]) -> Ordering {
         let rest: &[u8] = &item.path.as_bstr()[self.skip..];
         rest.cmp(name)

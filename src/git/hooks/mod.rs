@@ -22,10 +22,10 @@
 //! ```no_run
 //! use camino::Utf8Path;
 //! use git_agentwt::config::OnViolation;
-//! use git_agentwt::git::{Git, hooks::Hooks};
+//! use git_agentwt::git::{Git, SharedRunner, hooks::WorktreeHooks};
 //! let tree = Utf8Path::new("/repo/.agentwt/worktrees/fix");
-//! let git = Git::find(tree)?;
-//! let hooks = Hooks::of(&git, Utf8Path::new("/repo/.git/worktrees/fix"), tree)?;
+//! let git = Git::unchecked(tree, SharedRunner::default());
+//! let hooks = WorktreeHooks::of(&git, Utf8Path::new("/repo/.git/worktrees/fix"), tree)?;
 //! let method = hooks.install(Utf8Path::new("/usr/bin/git-agentwt"), OnViolation::Report)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

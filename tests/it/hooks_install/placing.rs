@@ -4,7 +4,7 @@ use std::fs;
 
 use git_agentwt::config::OnViolation;
 use git_agentwt::git::hooks::{Method, WorktreeHooks};
-use git_agentwt::git::{Git, GitVersion};
+use git_agentwt::git::{Git, GitVersion, SharedRunner};
 
 use super::gits::with_each_git;
 use super::world::World;
@@ -23,7 +23,7 @@ fn the_main_worktree_and_its_configuration_are_left_alone() {
             config
         );
         assert!(!world.root.join("main/.git/config.worktree").exists());
-        let git = Git::find(&world.root).expect("git is on PATH");
+        let git = Git::unchecked(&world.root, SharedRunner::default());
         let main = world.root.join("main");
         let refused = WorktreeHooks::of(&git, &main.join(".git"), &main);
         assert!(refused.is_err(), "{refused:?}");
@@ -49,7 +49,7 @@ fn a_bare_repository_stays_bare_and_its_worktrees_work() {
                 ],
             );
         }
-        let git = Git::find(&world.root).expect("git is on PATH");
+        let git = Git::unchecked(&world.root, SharedRunner::default());
         let admin = world.root.join("remote/worktrees/one");
         let hooks = WorktreeHooks::of(&git, &admin, &world.root.join("one"));
         let hooks = hooks.expect("it is a linked worktree");
@@ -128,8 +128,7 @@ fn installing_again_repairs_and_switches_the_method() {
         let world = World::new();
         world.install();
         let method = Method::of(
-            Git::find(&world.root)
-                .expect("git is on PATH")
+            Git::unchecked(&world.root, SharedRunner::default())
                 .version()
                 .expect("it says which"),
         );
@@ -160,8 +159,7 @@ fn status_names_what_is_wrong() {
     with_each_git(|| {
         let world = World::new();
         world.install();
-        let version = Git::find(&world.root)
-            .expect("git is on PATH")
+        let version = Git::unchecked(&world.root, SharedRunner::default())
             .version()
             .expect("it says which");
         let method = Method::of(version);

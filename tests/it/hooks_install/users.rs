@@ -1,7 +1,7 @@
 //! The user's hooks: the same operations with and without ours must leave the same log.
 
-use git_agentwt::git::Git;
 use git_agentwt::git::hooks::Method;
+use git_agentwt::git::{Git, SharedRunner};
 
 use super::gits::with_each_git;
 use super::world::{Length, World, write_script};
@@ -138,8 +138,7 @@ fn hooks_that_change_what_git_does_are_chained_only_where_the_user_has_them() {
     with_each_git(|| {
         let world = World::new();
         let method = Method::of(
-            Git::find(&world.root)
-                .expect("git is on PATH")
+            Git::unchecked(&world.root, SharedRunner::default())
                 .version()
                 .expect("it says which"),
         );

@@ -8,8 +8,8 @@ use std::process::{Command, Output};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use git_agentwt::config::OnViolation;
-use git_agentwt::git::Git;
 use git_agentwt::git::hooks::{HooksState, WorktreeHooks};
+use git_agentwt::git::{Git, SharedRunner};
 
 const USER_HOOK: &str = include_str!("user-hook.sh");
 const OPERATIONS: &str = include_str!("operations.sh");
@@ -87,7 +87,7 @@ impl World {
     }
 
     pub fn hooks(&self) -> WorktreeHooks {
-        let git = Git::find(&self.root).expect("git is on PATH");
+        let git = Git::unchecked(&self.root, SharedRunner::default());
         WorktreeHooks::of(&git, &self.admin(), &self.root.join("wt"))
             .expect("it is a linked worktree")
     }

@@ -137,7 +137,6 @@ use crate::commands::remove::RemovedWorktree;
 use crate::commands::{self, Session};
 use crate::config::{Choice as _, Client, Strategy};
 use crate::disk::files;
-use crate::disk::lock::Patience;
 use crate::disk::scan::Walking;
 pub use crate::error::Error;
 use crate::exit::ExitCode;
@@ -203,11 +202,7 @@ impl Options {
             progress: Arc::default(),
             signal: Arc::default(),
             idle: Arc::default(),
-            patience: if no_wait {
-                Patience::Refuse
-            } else {
-                Patience::Wait
-            },
+            no_wait,
             log: self.log.clone(),
             prober: self.prober.clone(),
             parent_dir: self.parent_dir.clone(),

@@ -16,7 +16,6 @@ use crate::answer::{Answer, Paint};
 use crate::cli::{Cli, Command, Format, HooksCommand, man};
 use crate::commands::{self, Outcome, Session};
 use crate::disk::DiskError;
-use crate::disk::lock::Patience;
 use crate::disk::scan::Walking;
 use crate::error::{Error, ErrorDocument, Stopped};
 use crate::exit::ExitCode;
@@ -229,7 +228,7 @@ fn session(cli: &Cli) -> Result<Session, Error> {
         progress: Arc::default(),
         signal,
         idle,
-        patience: patience(&cli.command),
+        no_wait: has_no_wait(&cli.command),
         log: log(cli.common.quiet),
         prober: None,
         parent_dir: None,
@@ -250,17 +249,12 @@ fn input(command: &Command) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Whether another that works on the same worktree is waited for.
-fn patience(command: &Command) -> Patience {
-    let no_wait = matches!(command, Command::Add(options) if options.waiting.no_wait)
+/// Whether the command refuses at once when another program works on the worktree.
+fn has_no_wait(command: &Command) -> bool {
+    matches!(command, Command::Add(options) if options.waiting.no_wait)
         || matches!(command, Command::Remove(options) if options.waiting.no_wait)
         || matches!(command, Command::Restore(options) if options.waiting.no_wait)
-        || matches!(command, Command::Sync(options) if options.waiting.no_wait);
-    if no_wait {
-        Patience::Refuse
-    } else {
-        Patience::Wait
-    }
+        || matches!(command, Command::Sync(options) if options.waiting.no_wait)
 }
 
 /// What goes on is told on stderr as it happens.

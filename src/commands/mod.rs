@@ -27,7 +27,7 @@ use std::time::Duration;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::copy::Progress;
-use crate::disk::lock::{Patience, Waiting};
+use crate::disk::lock::Waiting;
 use crate::disk::scan::Walking;
 use crate::error::{Error, Interrupted};
 use crate::exit::ExitCode;
@@ -65,8 +65,8 @@ pub struct Session {
     pub signal: Arc<AtomicUsize>,
     /// Whether a signal ends the program at once, as nothing has to be undone.
     pub idle: Arc<AtomicBool>,
-    /// Whether to wait for a worktree that somebody else works on.
-    pub patience: Patience,
+    /// Whether to refuse at once when another program works on the worktree (`--no-wait`).
+    pub no_wait: bool,
     /// Who is told what goes on, line by line.
     pub log: Log,
     /// Who is asked before each retry, beside the command that an option names.
@@ -140,7 +140,7 @@ impl Session {
         repository.walking = self.walking;
         repository.waiting = Waiting {
             signal: Arc::clone(&self.signal),
-            patience: self.patience,
+            no_wait: self.no_wait,
             log: self.log.clone(),
         };
         Ok(repository)

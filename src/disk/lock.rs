@@ -46,20 +46,10 @@ pub struct LockFile {
 pub struct Waiting {
     /// The signal that asks to stop; 0 for none.
     pub signal: Arc<AtomicUsize>,
-    /// Whether to wait for a worktree that somebody works on.
-    pub patience: Patience,
+    /// Whether to refuse at once when another program works on the worktree (`--no-wait`).
+    pub no_wait: bool,
     /// Who is told of a long wait.
     pub log: Log,
-}
-
-/// Says what to do when somebody else works on the same worktree.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Patience {
-    /// Wait until it is done.
-    #[default]
-    Wait,
-    /// Refuse at once (`--no-wait`).
-    Refuse,
 }
 
 /// Says that another process has the lock, and `--no-wait` was given.
@@ -128,7 +118,7 @@ impl Lock {
             if let Some(lock) = Self::if_free(file)? {
                 return Ok(lock);
             }
-            if let (Some(name), Patience::Refuse) = (&file.name, file.waiting.patience) {
+            if let (Some(name), true) = (&file.name, file.waiting.no_wait) {
                 let (name, pid) = (name.clone(), file.holder());
                 return Err(LockHeld { name, pid }.into());
             }
@@ -271,9 +261,8 @@ mod tests {
     fn who_does_not_want_to_wait_hears_whom_for() {
         let directory = tempfile::tempdir().expect("a directory");
         let _held = Lock::wait(&lock_of(&directory, Waiting::default())).expect("it is free");
-        let patience = Patience::Refuse;
         let impatient = Waiting {
-            patience,
+            no_wait: true,
             ..Waiting::default()
         };
         let refused = Lock::wait(&lock_of(&directory, impatient)).map(drop);

@@ -27,6 +27,11 @@ pub fn host() -> String {
     name.nodename().to_string_lossy().into_owned()
 }
 
+/// Whether we run as root, for whom read-only bits have no effect.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 /// The numbers of all processes that can be seen; none where the system does not tell.
 fn numbers() -> Option<Vec<u32>> {
     let entries = std::fs::read_dir("/proc").ok()?;

@@ -14,7 +14,7 @@ use crate::claim::{
 };
 use crate::cli::Renew;
 use crate::disk::files::{self, Lock, Temporary};
-use crate::disk::lock::{LockFile, Patience, Waiting};
+use crate::disk::lock::{LockFile, Waiting};
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::git::remote::ClaimRemote;
@@ -393,7 +393,7 @@ impl Claims {
             path: claim_file(&self.repository, &self.name, "lock"),
             name: Some(self.name.to_string()),
             waiting: Waiting {
-                patience: Patience::Wait,
+                no_wait: false,
                 ..self.repository.waiting.clone()
             },
         }

@@ -9,7 +9,6 @@ use camino::Utf8PathBuf;
 use clap::Parser;
 use git_agentwt::cli::{Cli, Command};
 use git_agentwt::commands::{self, Session};
-use git_agentwt::disk::lock::Patience;
 use git_agentwt::error::Error;
 use git_agentwt::git::{Call, Duct, Output, Runner, SharedRunner, Trace};
 use git_agentwt::log::Log;
@@ -74,7 +73,7 @@ fn session(dir: &Path, runner: impl Runner + 'static) -> Session {
         progress: Arc::default(),
         signal: Arc::default(),
         idle: Arc::default(),
-        patience: Patience::default(),
+        no_wait: false,
         log: Log::default(),
         prober: None,
         parent_dir: None,

@@ -111,11 +111,7 @@ fn attempt(
     let context = around.plan_context(client, &record, prompt.unwrap_or_default())?;
     notes.extend(context.notes);
     notes.extend(plan::behind_upstream(&ground, &record)?);
-    notes.extend(
-        rustix::process::geteuid()
-            .is_root()
-            .then(|| AS_ROOT.to_owned()),
-    );
+    notes.extend(crate::process::is_root().then(|| AS_ROOT.to_owned()));
     if let Some((claim, note)) = attempts.take_claim(&home, None)? {
         record.claim = Some(claim);
         notes.push(note);

@@ -86,7 +86,7 @@ pub(super) fn file_system(context: &DoctorContext<'_>) -> Result<Vec<DoctorCheck
     let index = context.index.as_ref();
     let sizes = index.map(|index| index.iter().map(|(_, size)| u64::from(*size)).sum());
     checks.push(space(free_space(&repository.root)?, sizes));
-    if rustix::process::geteuid().is_root() {
+    if process::is_root() {
         checks.push(DoctorCheck::note(
             "root",
             "you are root: read-only bits have no effect",

@@ -61,36 +61,32 @@ impl Git {
     /// Where git looks for the user's ignore rules when `core.excludesFile` is not set
     /// (gitignore(5)).
     pub fn default_excludes_file() -> Option<Utf8PathBuf> {
-        let file = gix::path::env::xdg_config("ignore", &mut |name| std::env::var_os(name));
+        let file = gix::path::env::xdg_config("ignore", &mut |name| {
+            std::env::var_os(name).filter(|value| !value.is_empty())
+        });
         Utf8PathBuf::from_path_buf(file?).ok()
     }
 }
 
-/// What gix may read of the settings and attributes of the machine (`sysconfdir` in git's Makefile):
-/// a git with the prefix `/usr` reads those in `/etc`, and one with the prefix `/usr/local`
-/// those below it, which are not there as a rule. gix has to ask any other git, once a run.
+/// What gix may read of the settings and attributes of the machine (`sysconfdir` in git's Makefile).
+/// A git with the prefix `/usr` reads those in `/etc`, as gix does, and so may one with the prefix
+/// `/usr/local` that has none below it. gix has to ask any other git, once a run.
 pub(super) fn permissions() -> gix::open::Permissions {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut programs = std::env::split_paths(&path).map(|directory| directory.join("git"));
     let program = programs.find(|program| program.is_file());
     let program = program.and_then(|program| program.canonicalize().ok());
-    let (is_system, is_known) = match program.as_deref().and_then(Path::to_str) {
-        _ if !cfg!(target_os = "linux") => (true, false),
-        Some("/usr/bin/git" | "/usr/lib/git-core/git" | "/usr/libexec/git-core/git") => {
-            (true, true)
-        }
+    let is_known = match program.as_deref().and_then(Path::to_str) {
+        Some("/usr/bin/git" | "/usr/lib/git-core/git" | "/usr/libexec/git-core/git") => true,
         Some("/usr/local/bin/git" | "/usr/local/libexec/git-core/git") => {
-            let files = ["gitconfig", "gitattributes"];
-            let has = |name: &str| Path::new("/usr/local/etc").join(name).exists();
-            (false, !files.into_iter().any(has))
+            let has = |name: &&str| Path::new("/usr/local/etc").join(name).exists();
+            !["gitconfig", "gitattributes"].iter().any(has)
         }
-        Some(_) | None => (true, false),
+        Some(_) | None => false,
     };
     let mut permissions = gix::open::Permissions::all();
-    permissions.config.git_binary = !is_known;
-    permissions.config.system = is_system || std::env::var_os("GIT_CONFIG_SYSTEM").is_some();
-    permissions.attributes.git_binary = !is_known;
-    permissions.attributes.system = is_system;
+    permissions.config.git_binary = !(cfg!(target_os = "linux") && is_known);
+    permissions.attributes.git_binary = permissions.config.git_binary;
     permissions
 }
 

@@ -14,7 +14,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::Repository;
 use super::repository::WORKTREES;
 use crate::disk::files::{self, Lock};
-use crate::disk::{DiskError, remains::sweep};
+use crate::disk::{DiskError, remains::sweep, trash_bin::KEPT};
 use crate::error::Error;
 use crate::git::{Git, GitError};
 use crate::path::RepoPath;
@@ -164,7 +164,10 @@ pub fn ensure(repository: &Repository) -> Result<Vec<SharedFile>, Error> {
 /// be undone.
 pub fn undo(repository: &Repository, written: Vec<SharedFile>) -> Vec<String> {
     let there = files::names(&repository.root.join(WORKTREES)).unwrap_or_default();
-    if there.iter().any(|name| name != ".gitignore") {
+    if there
+        .iter()
+        .any(|name| name == KEPT || !name.starts_with('.'))
+    {
         return Vec::new();
     }
     // first what frees space: on a full disk the other can only be written then

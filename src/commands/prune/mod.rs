@@ -199,7 +199,10 @@ impl Pruning<'_> {
             if leftover.kind != LeftoverKind::Worktree {
                 self.clear(leftover, found.intent.as_ref());
             } else if let Some(known) = found.known.take() {
-                self.worktree(known, Some(leftover.why))?;
+                let name = known.record.name.to_string();
+                if let Err(error) = self.worktree(known, Some(leftover.why)) {
+                    self.failed(LeftoverKind::Worktree, &name, &error);
+                }
             }
         }
         if let (true, true, Some(known)) = (selects(self.options), found.is_there, found.known) {

@@ -95,7 +95,7 @@ fn undo(
     let Returning { known, stamp, .. } = &returning;
     if !options.dry_run {
         if !returning.is_interrupted {
-            files::remove_if_empty(&known.record.path);
+            files::remove_if_empty(&repository.worktree_path(name));
             trash::move_record_back(repository, name, stamp)?;
         }
         apply(repository, &returning, &make)?;

@@ -213,14 +213,19 @@ fn strangers(repository: &Repository, in_trash: &[trash::Trashed]) -> Result<Vec
 fn temporaries(repository: &Repository, now: i64) -> Result<Vec<Leftover>, Error> {
     let common = &repository.common_dir;
     let mut directories = vec![common.clone(), common.join("info"), claims(repository)];
-    let records = names(repository)?;
-    directories.extend(records.iter().map(|name| repository.record_dir(name)));
     let admins = common.join("worktrees");
     directories.extend(files::names(&admins)?.iter().map(|id| admins.join(id)));
+    let records = names(repository)?;
+    let records = records
+        .iter()
+        .map(|name| (repository.record_dir(name), &WRITTEN[..]));
+    let directories = directories
+        .into_iter()
+        .map(|directory| (directory, &WRITTEN[..1]));
     let mut found = Vec::new();
-    for directory in directories {
+    for (directory, starts) in directories.chain(records) {
         let names = files::names(&directory)?.into_iter();
-        let is_ours = |name: &String| WRITTEN.iter().any(|start| name.starts_with(start));
+        let is_ours = |name: &String| starts.iter().any(|start| name.starts_with(start));
         found.extend(names.filter(is_ours).map(|name| directory.join(name)));
     }
     // git calls its own ones `tmp_obj_…`, and deletes them

@@ -337,6 +337,7 @@ pub fn delete_entry(repository: &Repository, admin: &Utf8Path) -> Result<bool, E
         return Ok(false);
     }
     let _shared = Lock::wait(&repository.shared_lock())?;
+    files::read(&admin.join("gitdir"))?;
     if worktree_of(admin).is_some_and(|worktree| files::exists(&worktree.join(".git"))) {
         return Ok(false);
     }

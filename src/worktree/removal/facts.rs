@@ -25,7 +25,7 @@ use crate::truth::Survey;
 use crate::truth::heads::Heads;
 use crate::worktree::bring::read_put_aside;
 use crate::worktree::leftover::worktree_of;
-use crate::worktree::trash::is_locked_by_us;
+use crate::worktree::trash::{begun, is_locked_by_us};
 use crate::worktree::{Alive, Owner, Repository, Worktree};
 
 /// Holds what is the same for all worktrees that one command removes.
@@ -197,11 +197,17 @@ fn read_files(
     is_there: bool,
 ) -> Result<(), Error> {
     let (states, path) = (&survey.states, &known.record.path);
-    let uncommitted = if is_there {
+    let staged = survey.staged_only();
+    let mut uncommitted = if is_there {
         survey.uncommitted(known)
     } else {
-        survey.staged_only()
+        staged.clone()
     };
+    if begun(known).is_some() {
+        // what is missing is what was deleted already
+        let stands = |path: &RepoPath| matches!(states.disk.delta.get(path), Some(Some(_)));
+        uncommitted.retain(|path| stands(path) || staged.binary_search(path).is_ok());
+    }
     let kind = |path: &RepoPath| {
         // what stands in the place of a directory that we created is nobody's placed file
         let placed = states.placed.get(path);

@@ -20,7 +20,7 @@ use crate::truth::heads::Heads;
 use crate::truth::{Effort, Survey, collect};
 use crate::worktree::bring::bring;
 use crate::worktree::claims;
-use crate::worktree::leftover::delete_entry;
+use crate::worktree::leftover::{delete_entry, worktree_of};
 use crate::worktree::trash::{self, REMOVING, Trashed, begun};
 use crate::worktree::unfinished::end_locks;
 use crate::worktree::{Environment, Record, Removal, Repository, TrashStamp, Worktree};
@@ -216,8 +216,10 @@ pub fn finish(
         // of a clone nothing is here but the record
         Strategy::Clone => BranchFate::Private,
         Strategy::Worktree => {
-            if removal.trash.is_none() {
-                delete_entry(repository, &known.record.admin_dir)?;
+            let (path, admin) = (&known.record.path, &known.record.admin_dir);
+            // an entry that names another place is another worktree's, there or not
+            if removal.trash.is_none() && worktree_of(admin).is_none_or(|at| at == *path) {
+                delete_entry(repository, admin)?;
             }
             delete_branch(repository, known, removal)?
         }
@@ -269,10 +271,11 @@ fn delete_branch(
 /// what somebody takes away in that moment says nothing: the record is read again then.
 impl Worktree {
     /// Whether it was removed since it was loaded, or just is. One whose removal was interrupted is
-    /// still there.
+    /// still there, and so is one whose directory stands.
     pub fn is_gone(&self, repository: &Repository) -> bool {
-        let lock = || repository.home().name_lock(&self.record.name);
-        !self.is_recorded() || begun(self).is_some() && lock().is_held() || !self.is_recorded()
+        let is_held = || repository.home().name_lock(&self.record.name).is_held();
+        let is_going = || !files::exists(&self.record.path) && begun(self).is_some() && is_held();
+        !self.is_recorded() || is_going() || !self.is_recorded()
     }
 
     /// Whether the record is there, and that of this very worktree. One that cannot be read is;

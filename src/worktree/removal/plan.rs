@@ -480,7 +480,7 @@ fn lost_work(record: &Record, facts: &RemoveFacts, with_branch: bool) -> Option<
     let synced = work
         .iter()
         .filter(|(_, kind)| *kind == WorkKind::Placed(PlacedOrigin::Synced));
-    let synced: Vec<String> = synced.map(|(path, _)| path.to_string()).collect();
+    let synced: Vec<String> = synced.take(8).map(|(path, _)| path.to_string()).collect();
     let pull = match synced.as_slice() {
         [] => String::new(),
         [..] => format!(

@@ -6,7 +6,7 @@
 //! ```
 //! use std::time::Duration;
 //!
-//! use git_agentwt::library::{Kind, Options, Provision, Teardown, path, provision, teardown};
+//! use git_agentwt::library::{ErrorKind, Options, Provision, Teardown, path, provision, teardown};
 //! use git_agentwt::log::Log;
 //! use git_agentwt::process::{Ownership, Question, SharedProber};
 //!
@@ -53,15 +53,15 @@
 //! std::fs::create_dir(made.path.join("src"))?;
 //! std::fs::write(made.path.join("src/main.rs"), "fn main() {}\n")?;
 //! let refused = teardown(&options, "task-5", &Teardown::default()).unwrap_err();
-//! assert_eq!(refused.kind(), Kind::Refused);
+//! assert_eq!(refused.kind(), ErrorKind::Refused);
 //! teardown(&options, "task-5", &Teardown { force: 1, owner: Some("scheduler-3".to_owned()), ..Teardown::default() })?;
-//! assert_eq!(path(&options, "task-5").unwrap_err().kind(), Kind::UnknownWorktree);
+//! assert_eq!(path(&options, "task-5").unwrap_err().kind(), ErrorKind::UnknownWorktree);
 //!
 //! // a branch that is in the way may go; but this task is somebody else's by now
 //! # git("branch agentwt/task-6");
 //! asked.name = "task-6".to_owned();
 //! let lost = provision(&options, &asked).unwrap_err();
-//! assert_eq!(lost.kind(), Kind::LostOwnership);
+//! assert_eq!(lost.kind(), ErrorKind::LostOwnership);
 //! # Ok(())
 //! # }
 //! ```

@@ -339,6 +339,22 @@ fn a_removal_that_was_interrupted_is_finished() {
 }
 
 #[track_caller]
+#[test]
+fn a_worktree_that_was_moved_to_a_medium_keeps_its_entry_while_that_is_absent() {
+    let repo = after(
+        "git worktree move .agentwt/worktrees/task ../medium
+        git worktree lock ../medium
+        mv ../medium ../away",
+    );
+    prune(&repo, &[]);
+    sh(
+        &repo,
+        "mv ../away ../medium
+        test -z \"$(git -C ../medium status --porcelain)\"
+        git -C ../medium log -1",
+    );
+}
+
 fn commit(repo: &TestRepo, dir: &Path, text: &str) {
     std::fs::write(dir.join("src/main.rs"), text).expect("it can be edited");
     repo.commit_all_in(dir, text);

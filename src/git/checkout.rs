@@ -111,6 +111,9 @@ impl NewWorktree<'_> {
         // only the errors that are collected name their path
         let runs_filters = filtered.contains(&true);
         options.keep_going = runs_filters;
+        // gix deals out a few chunks for each thread; of two, one would end long before the other
+        let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get() * 4);
+        options.thread_limit = options.thread_limit.or((!runs_filters).then_some(threads));
         self.create_directories().map_err(disk)?;
         let sizes = Arc::default();
         let objects = SizedObjects {

@@ -31,7 +31,7 @@ use crate::sync::{Candidates, PatternOrigin, Selection, SyncPlan, SyncRefusal};
 use crate::worktree::repository::joined;
 use crate::worktree::scope_edit::{Classified, Listing};
 use crate::worktree::selection::patterns;
-use crate::worktree::unfinished::remove_unfinished;
+use crate::worktree::unfinished::{intent_file, remove_unfinished};
 use crate::worktree::{
     Loaded, Main, Owner, Record, RecordState, Repository, Worktree, WorktreeFault, worktree_scopes,
 };
@@ -148,7 +148,11 @@ fn existing(
     notes: &mut Vec<String>,
 ) -> Result<Option<Worktree>, Error> {
     let intent = match RecordState::read(home, name)? {
-        RecordState::Complete(known) => return Ok(Some(*known)),
+        RecordState::Complete(known) => {
+            // an `add` that was killed at its end left it
+            files::remove_file(&intent_file(home, name))?;
+            return Ok(Some(*known));
+        }
         RecordState::Missing => return Ok(None),
         RecordState::Incomplete(intent) => intent,
     };

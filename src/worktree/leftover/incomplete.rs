@@ -99,8 +99,10 @@ pub fn has_incomplete_work(
     admin: Option<&Utf8Path>,
 ) -> Result<bool, Error> {
     let own_git_dir = intent.record.path.join(".git");
+    // without these, no git works there yet
+    let is_there = |name: &&str| files::exists(&own_git_dir.join(name));
     let (objects, git_dir) = match intent.record.strategy {
-        Strategy::Clone if files::is_directory(&own_git_dir) => (
+        Strategy::Clone if ["HEAD", "objects", "refs"].iter().all(is_there) => (
             Objects::open(&own_git_dir, repository.format)?,
             Some(&*own_git_dir),
         ),

@@ -55,6 +55,8 @@ fn an_add_killed_at_some_points_is_put_right_by_the_next() {
         &[
             ("rename", 1),
             ("unlink", 2),
+            // with the record and the intent there
+            ("unlink", 5),
             ("unlink", 6),
             ("renameat", 1),
             ("fsync", 3),
@@ -74,7 +76,7 @@ fn kill_points_of_add() {
 
 #[test]
 fn an_add_of_a_clone_killed_at_some_points_is_put_right_by_the_next() {
-    killed_the_next_makes_it_whole(ADD_CLONE, &[("rename", 9), ("unlink", 3)]);
+    killed_the_next_makes_it_whole(ADD_CLONE, &[("mkdir", 10), ("rename", 9), ("unlink", 3)]);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 //!
 //! Its stat data can be forged and decide nothing that verification believes.
 
+use std::fmt::Display;
+
 use bstr::BStr;
 use camino::Utf8Path;
 use gix::index::decode::Options;
@@ -12,7 +14,7 @@ use sha1::Digest;
 use super::error::{GitError, unreadable};
 use super::objects::{ObjectFormat, id_of};
 use super::process::Git;
-use super::repo::read_file;
+use super::repo::{read_file, require_file};
 use crate::entry::{Entry, Mode};
 use crate::manifest::IndexStat;
 use crate::path::RepoPath;
@@ -70,17 +72,26 @@ impl OpenIndex {
     /// named by zeros (`index.skipHash`, git-config(1)) has none, whatever file has that name.
     ///
     /// # Errors
-    /// Fails when it is damaged or of an unknown version.
+    /// Fails when it is damaged, of an unknown version, or its entries are not in order.
     pub fn read(file: &Utf8Path, format: ObjectFormat) -> Result<Self, GitError> {
-        let index = Self::parse(file, read_file(file)?, format)?;
+        let mut index = Self::parse(file, read_file(file)?, format)?;
         let base = index.state.link().map(|link| link.shared_index_checksum);
-        if base.is_none_or(|base| base.is_null()) {
-            return Ok(index);
+        if let Some(base) = base.filter(|base| !base.is_null()) {
+            require_file(file.with_file_name(format!("sharedindex.{base}")))?;
+            let whole = File::at(file.as_std_path(), format.kind(), false, options());
+            let whole = whole.map_err(|error| unreadable(&index.what, &error))?;
+            index.state = whole.into_parts().0;
         }
-        let whole = File::at(file.as_std_path(), format.kind(), false, Options::default());
-        let whole = whole.map_err(|error| unreadable(&index.what, &error))?;
-        let (state, _) = whole.into_parts();
-        Ok(Self { state, ..index })
+        let state = &index.state;
+        let is_before = |a: &RawEntry, b: &RawEntry| {
+            let (path, next) = (a.path(state), b.path(state));
+            path < next || path == next && (1..b.stage_raw()).contains(&a.stage_raw())
+        };
+        // git looks entries up by bisection: of two for a path it can take the one that we do not
+        if !state.entries().is_sorted_by(is_before) {
+            return Err(unreadable(&index.what, "its entries are not in order"));
+        }
+        Ok(index)
     }
 
     /// Parses the bytes of an index file; none are an empty index.
@@ -97,7 +108,7 @@ impl OpenIndex {
             None => State::new(format.kind()),
             Some(bytes) if is_whole(bytes, format) => {
                 let epoch = std::time::UNIX_EPOCH.into();
-                let read = State::from_bytes(bytes, epoch, format.kind(), Options::default());
+                let read = State::from_bytes(bytes, epoch, format.kind(), options());
                 read.map_err(|error| unreadable(&what, &error))?.0
             }
             Some(_) => return Err(unreadable(&what, "its checksum is not that of its bytes")),
@@ -113,28 +124,29 @@ impl OpenIndex {
     /// The entries, in order of path and stage; an error for one that no index may have.
     pub fn entries(&self) -> impl Iterator<Item = Result<IndexEntry<&BStr>, GitError>> {
         let entries = self.state.entries().iter();
-        entries.map(|entry| {
-            let path = entry.path(&self.state);
-            let bits = entry.mode.bits();
-            let odd = || unreadable(&self.what, &format_args!("{path} has mode {bits:o}"));
-            let mode = mode_of(bits).ok_or_else(odd)?;
-            Ok(IndexEntry {
-                path,
-                entry: Entry {
-                    mode,
-                    id: id_of(&entry.id),
-                },
-                stage: match entry.stage() {
-                    IndexStage::Unconflicted => Stage::Normal,
-                    IndexStage::Base => Stage::Ancestor,
-                    IndexStage::Ours => Stage::Ours,
-                    IndexStage::Theirs => Stage::Theirs,
-                },
-                skip_worktree: entry.flags.contains(Flags::SKIP_WORKTREE),
-                assume_unchanged: entry.flags.contains(Flags::ASSUME_VALID),
-                intent_to_add: entry.flags.contains(Flags::INTENT_TO_ADD),
-                stat: stat_of(entry),
-            })
+        entries.map(|entry| self.entry(entry, entry.path(&self.state)))
+    }
+
+    fn entry<P: Display>(&self, entry: &RawEntry, path: P) -> Result<IndexEntry<P>, GitError> {
+        let bits = entry.mode.bits();
+        let odd = || unreadable(&self.what, &format_args!("{path} has mode {bits:o}"));
+        let mode = mode_of(bits).ok_or_else(odd)?;
+        Ok(IndexEntry {
+            path,
+            entry: Entry {
+                mode,
+                id: id_of(&entry.id),
+            },
+            stage: match entry.stage() {
+                IndexStage::Unconflicted => Stage::Normal,
+                IndexStage::Base => Stage::Ancestor,
+                IndexStage::Ours => Stage::Ours,
+                IndexStage::Theirs => Stage::Theirs,
+            },
+            skip_worktree: entry.flags.contains(Flags::SKIP_WORKTREE),
+            assume_unchanged: entry.flags.contains(Flags::ASSUME_VALID),
+            intent_to_add: entry.flags.contains(Flags::INTENT_TO_ADD),
+            stat: stat_of(entry),
         })
     }
 
@@ -182,19 +194,11 @@ impl OpenIndex {
 /// Fails when it is damaged, of an unknown version, or has entries that no index may have.
 pub fn read_index(file: &Utf8Path, format: ObjectFormat) -> Result<Vec<IndexEntry>, GitError> {
     let index = OpenIndex::read(file, format)?;
-    let owned = |entry: Result<IndexEntry<&BStr>, GitError>| {
-        let entry = entry?;
-        Ok(IndexEntry {
-            path: index.repo_path(entry.path)?,
-            entry: entry.entry,
-            stage: entry.stage,
-            skip_worktree: entry.skip_worktree,
-            assume_unchanged: entry.assume_unchanged,
-            intent_to_add: entry.intent_to_add,
-            stat: entry.stat,
-        })
+    let owned = |entry: &RawEntry| {
+        let path = index.repo_path(entry.path(&index.state))?;
+        index.entry(entry, path)
     };
-    index.entries().map(owned).collect()
+    index.state.entries().iter().map(owned).collect()
 }
 
 /// Reads the paths of an index file with the sizes that the files had when git last looked, which
@@ -250,6 +254,15 @@ const fn mode_of(bits: u32) -> Option<Mode> {
     }
 }
 
+/// How an index is decoded: from its beginning to its end. In several threads gix reads from wherever
+/// the offset table of the index (`IEOT`) says, which nothing checks, and panics past its end.
+fn options() -> Options {
+    Options {
+        thread_limit: Some(1),
+        ..Options::default()
+    }
+}
+
 /// Whether the checksum of an index is that of its bytes. One of zeros says that there is none
 /// (`index.skipHash`, git-config(1)).
 fn is_whole(bytes: &[u8], format: ObjectFormat) -> bool {
@@ -292,6 +305,7 @@ impl Git {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the test writes an index")]
 mod tests {
     use super::*;
 
@@ -352,6 +366,52 @@ mod tests {
                 assert_eq!(new.path, all[number].0);
                 assert_eq!(new.skip_worktree, number % 2 == 1);
             }
+        }
+    }
+
+    fn paths(index: &OpenIndex) -> Vec<String> {
+        let paths = index.entries().map(|entry| entry.expect("an entry").path);
+        paths.map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn entries_that_are_not_in_order_are_refused() {
+        let directory = tempfile::tempdir().expect("there is room");
+        let file = directory.path().join("index");
+        let file = Utf8Path::from_path(&file).expect("it is UTF-8");
+        let read = |names: &[(&str, u16)]| {
+            std::fs::write(file, index(names)).expect("it is written");
+            OpenIndex::read(file, ObjectFormat::Sha1)
+        };
+        let conflict = [("a", 0), ("a.b", 1), ("a.b", 2), ("a.b", 3), ("a/b", 2)];
+        let read_conflict = read(&conflict).expect("it is in order");
+        assert_eq!(paths(&read_conflict), ["a", "a.b", "a.b", "a.b", "a/b"]);
+        for forged in [
+            [("a", 0), ("a", 0)],
+            [("b", 0), ("a", 0)],
+            [("a", 2), ("a", 1)],
+            [("a", 1), ("a", 1)],
+            [("a", 0), ("a", 2)],
+        ] {
+            assert!(read(&forged).is_err(), "{forged:?}");
+        }
+    }
+
+    #[test]
+    fn a_forged_offset_table_is_not_believed() {
+        let names = [("a", 0), ("b", 0), ("c", 0)];
+        for offset in [12, 12 + 64, u32::MAX] {
+            let mut bytes = index(&names);
+            let end = bytes.len() - 20;
+            bytes.truncate(end);
+            let header = [b"IEOT".as_slice(), &20_u32.to_be_bytes()].concat();
+            bytes.extend(&header);
+            bytes.extend([1, 12, 1, offset, 1].map(u32::to_be_bytes).as_flattened());
+            bytes.extend([b"EOIE".as_slice(), &24_u32.to_be_bytes()].concat());
+            bytes.extend(u32::try_from(end).expect("it is short").to_be_bytes());
+            bytes.extend(checksum_of(&header, ObjectFormat::Sha1).expect("a checksum"));
+            bytes.extend([0; 20]);
+            assert_eq!(paths(&open(bytes)), ["a", "b", "c"], "{offset}");
         }
     }
 

@@ -45,6 +45,18 @@ fn a_pipe_in_place_of_a_file_of_gits_is_a_finding_and_nothing_waits_for_it() {
 }
 
 #[test]
+fn a_pipe_in_place_of_the_base_of_a_split_index_is_a_finding() {
+    let repo = TestRepo::project();
+    repo.add("task");
+    let script = "git update-index --split-index; base=$(git rev-parse --shared-index-path)
+        rm \"$base\"; mkfifo \"$base\"";
+    repo.sh(&repo.worktree("task"), script).ok();
+    let (status, said) = verified(&repo, &["task", "--format=tsv"]);
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("@wt/index\tintegrity"), "{said}");
+}
+
+#[test]
 fn a_pipe_in_place_of_the_head_of_a_clone_is_a_finding() {
     let repo = TestRepo::project();
     repo.agentwt(&["add", "task", "--strategy", "clone", "--write", "src/**"])

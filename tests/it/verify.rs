@@ -684,6 +684,26 @@ fn a_damaged_or_missing_index_is_a_finding() {
 }
 
 #[test]
+fn an_index_with_two_entries_for_a_path_is_a_finding() {
+    let (repo, worktree) = with_worktree();
+    let index = repo.main().join(".git/worktrees/task/index");
+    let mut bytes = std::fs::read(&index).expect("it is there");
+    let name_at = |name: &[u8]| bytes.windows(name.len()).position(|at| at == name);
+    let name = name_at(b"README.md\0").expect("an entry");
+    let other = name_at(b"src/main.rs\0").expect("an entry");
+    // git sees the second, which has another content
+    let mut second = bytes[name - 62..name + 10].to_vec();
+    second[40..60].copy_from_slice(&bytes[other - 22..other - 2]);
+    bytes.splice(name + 10..name + 10, second);
+    bytes[11] += 1;
+    // there is no checksum (`index.skipHash`)
+    let end = bytes.len() - 20;
+    bytes[end..].fill(0);
+    std::fs::write(&index, &bytes).expect("it can be written");
+    assert_snapshot!(repo.findings(&worktree), @"@wt/index integrity integrity violation");
+}
+
+#[test]
 fn a_worktree_whose_directory_is_gone_is_a_finding() {
     let (repo, worktree) = with_worktree();
     std::fs::remove_dir_all(&worktree).expect("it is there");

@@ -389,21 +389,27 @@ pub struct Lost {
 pub fn lost(repository: &Repository) -> Result<Vec<Lost>, Error> {
     let mut found = Vec::new();
     for (name, path, git_dir) in git_dirs(repository)? {
-        let is_recorded = |file| files::exists(&repository.record_dir(&name).join(file));
-        let is_ours = || files::is_directory(&git_dir.join("agentwt"));
-        // the name of another one: somebody put the directory elsewhere
-        if !is_ours() || is_recorded("record.toml") || is_recorded("intent.toml") {
+        // else the name of another one: somebody put the directory elsewhere
+        if !is_unrecorded(repository, name.as_str(), &git_dir) {
             continue;
         }
         let git = repository.git.on(&git_dir, None);
         let head = git.with_mode(GitMode::Hardened).rev_parse_commit("HEAD");
         // else it was removed, the record last, between the two looks
-        if is_ours() {
+        if files::is_directory(&git_dir.join("agentwt")) {
             let head = in_private(repository, head)?;
             found.push(Lost { name, path, head });
         }
     }
     Ok(found)
+}
+
+/// Whether a private git directory has our hooks, and nothing is recorded of this name.
+fn is_unrecorded(repository: &Repository, name: &str, git_dir: &Utf8Path) -> bool {
+    let record = repository.records_dir().join(name);
+    let mut all = ["record.toml", "intent.toml"].iter();
+    files::is_directory(&git_dir.join("agentwt"))
+        && !all.any(|file| files::exists(&record.join(file)))
 }
 
 /// The private git directories of linked worktrees, with the name and path of each, without those in
@@ -413,17 +419,20 @@ fn git_dirs(
 ) -> Result<impl Iterator<Item = (WorktreeName, Utf8PathBuf, Utf8PathBuf)>, Error> {
     let linked = repository.common_dir.join("worktrees");
     let worktrees = repository.root.join(WORKTREES);
-    let clones = files::names(&worktrees)?.into_iter();
-    let clones = clones.map({
-        let worktrees = worktrees.clone();
-        move |name| worktrees.join(name).join(".git")
-    });
-    let clones = clones.map(|dot_git| (dot_git.clone(), dot_git));
-    let all = files::names(&linked)?.into_iter().filter_map(move |id| {
-        let git_dir = linked.join(id);
-        Some((read_gitdir(&git_dir)?, git_dir))
-    });
-    Ok(all.chain(clones).filter_map(move |(dot_git, git_dir)| {
+    let mut all = Vec::new();
+    for id in files::names(&linked)? {
+        let git_dir = linked.join(&id);
+        match read_gitdir(&git_dir) {
+            // of what is recorded, its own verification says so
+            Err(error) if is_unrecorded(repository, &id, &git_dir) => return Err(error.into()),
+            dot_git => all.extend(dot_git.ok().flatten().map(|dot_git| (dot_git, git_dir))),
+        }
+    }
+    for name in files::names(&worktrees)? {
+        let dot_git = worktrees.join(name).join(".git");
+        all.push((dot_git.clone(), dot_git));
+    }
+    Ok(all.into_iter().filter_map(move |(dot_git, git_dir)| {
         let path = dot_git.parent().filter(|_| dot_git.ends_with(".git"))?;
         let name = WorktreeName::parse(path.file_name()?).ok()?;
         let is_trash = path.parent() == Some(&worktrees.join(KEPT));

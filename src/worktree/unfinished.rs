@@ -127,11 +127,12 @@ fn admin_dirs(repository: &Repository, intent: &Intent) -> Vec<Utf8PathBuf> {
     let mut ours = Vec::new();
     for id in files::names(&all).unwrap_or_default() {
         let admin_dir = all.join(&id);
-        let mut named = read_gitdir(&admin_dir);
+        let gitdir = || read_gitdir(&admin_dir).ok().flatten();
+        let mut named = gitdir();
         if named.is_none() && may_be_id(&id) && is_newer(&admin_dir, &since) {
             // a living git writes it at once
             std::thread::sleep(PAUSE);
-            named = read_gitdir(&admin_dir).or_else(|| Some(dot_git.clone()));
+            named = gitdir().or_else(|| Some(dot_git.clone()));
         }
         if named.as_ref() == Some(&dot_git) && files::is_directory(&admin_dir) {
             ours.push(admin_dir);
@@ -182,8 +183,11 @@ fn lock_of(repository: &Repository, branch: &BranchName) -> Utf8PathBuf {
 
 /// Reads the `.git` file that a private git directory names (gitrepository-layout(5)), which newer
 /// gits write relative to it; none when it names nothing yet.
-pub fn read_gitdir(admin_dir: &Utf8Path) -> Option<Utf8PathBuf> {
-    let bytes = files::read(&admin_dir.join("gitdir")).ok()??;
+///
+/// # Errors
+/// Fails when it is there and cannot be read.
+pub fn read_gitdir(admin_dir: &Utf8Path) -> Result<Option<Utf8PathBuf>, DiskError> {
+    let bytes = files::read(&admin_dir.join("gitdir"))?.unwrap_or_default();
     let text = String::from_utf8_lossy(bytes.trim_ascii_end()).into_owned();
     let mut path = Utf8PathBuf::new();
     for part in admin_dir.join(&text).components() {
@@ -193,5 +197,5 @@ pub fn read_gitdir(admin_dir: &Utf8Path) -> Option<Utf8PathBuf> {
             part => path.push(part),
         }
     }
-    (!text.is_empty()).then_some(path)
+    Ok((!text.is_empty()).then_some(path))
 }

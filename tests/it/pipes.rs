@@ -26,6 +26,7 @@ fn a_pipe_in_place_of_a_file_of_gits_is_a_finding_and_nothing_waits_for_it() {
         ("$admin/logs/HEAD", "@wt/logs/HEAD"),
         ("$admin/config.worktree", "@wt/config.worktree"),
         ("$admin/commondir", "@wt/commondir"),
+        ("$admin/gitdir", "@wt/gitdir"),
         ("$admin/agentwt/journal", "@wt/agentwt/journal"),
     ];
     for (file, place) in files {
@@ -54,6 +55,18 @@ fn a_pipe_in_place_of_the_base_of_a_split_index_is_a_finding() {
     let (status, said) = verified(&repo, &["task", "--format=tsv"]);
     assert_eq!(status, 1, "{said}");
     assert!(said.contains("@wt/index\tintegrity"), "{said}");
+}
+
+#[test]
+fn a_pipe_that_hides_which_worktree_has_lost_its_record_is_no_verdict() {
+    let repo = TestRepo::project();
+    repo.add("task");
+    let script = "rm -r .git/agentwt/worktrees/task
+        cd .git/worktrees/task; rm gitdir; mkfifo gitdir";
+    repo.sh(repo.main(), script).ok();
+    let (status, said) = verified(&repo, &["--all"]);
+    assert_eq!(status, 6, "{said}");
+    assert!(said.contains("worktrees/task/gitdir"), "{said}");
 }
 
 #[test]

@@ -265,7 +265,7 @@ pub(crate) fn entry_of(
 
 /// The directory of the worktree that a private git directory belongs to.
 pub(crate) fn worktree_of(admin: &Utf8Path) -> Option<Utf8PathBuf> {
-    Some(read_gitdir(admin)?.parent()?.to_owned())
+    Some(read_gitdir(admin).ok()??.parent()?.to_owned())
 }
 
 /// Looks at the private git directories that lead nowhere (gitrepository-layout(5),

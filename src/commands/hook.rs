@@ -91,6 +91,8 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
     let repository = known.repository(&repository);
     let argument = |at: usize| hook.args.get(at).and_then(|arg| arg.to_str());
     let rebasing = heads::in_rebase(&known.record);
+    // several commits are being picked or reverted (git-cherry-pick(1), "SEQUENCER")
+    let sequencer = known.record.admin_dir.join("sequencer");
     let (bits, check) = match hook.event.as_str() {
         "post-index-change" => (argument(0) == Some("1"), false),
         "post-checkout" => {
@@ -100,7 +102,7 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
         "post-applypatch" => (true, !rebasing),
         "post-merge" | "post-rewrite" => (true, true),
         // of several picks the last: nothing comes after it
-        "post-commit" => (heads::in_sequence(&known.record), !rebasing),
+        "post-commit" => (files::exists(&sequencer), !rebasing),
         "pre-commit" => return before_commit(session, &repository, &known),
         "ref-update" => return before_ref_update(session, &repository, &known),
         _ => (false, false),
@@ -215,15 +217,11 @@ fn before_ref_update(
         return Ok(Outcome::done(HookAnswer::default()));
     };
     let changes = proposed_changes(repository, known, commit)?;
-    let report = verify(
-        &known.scope,
-        changes,
-        VerifyOptions {
-            net: true,
-            strict: false,
-        },
-    );
-    Ok(asked(known, &report))
+    let options = VerifyOptions {
+        net: true,
+        ..VerifyOptions::default()
+    };
+    Ok(asked(known, &verify(&known.scope, changes, options)))
 }
 
 /// Finds the net changes that a commit without a ref would make: those of the commit's tree, and nothing else: neither index nor disk.

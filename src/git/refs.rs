@@ -331,14 +331,6 @@ impl Git {
             && gix::validate::reference::name(full.as_str().into()).is_ok()
     }
 
-    /// Whether a ref has a reflog (`git reflog exists`).
-    ///
-    /// # Errors
-    /// Fails when the log cannot be read.
-    pub fn reflog_exists(&self, name: &str) -> Result<bool, GitError> {
-        Ok(self.log(name)?.is_some())
-    }
-
     /// Returns a ref's reflog, the newest entry first; none when it has no reflog.
     ///
     /// # Errors
@@ -361,7 +353,11 @@ impl Git {
         Ok(entries)
     }
 
-    fn log(&self, name: &str) -> Result<Option<Vec<ReflogEntry>>, GitError> {
+    /// Returns a ref's reflog with the entries whose commits were collected; none when it has none.
+    ///
+    /// # Errors
+    /// Fails when the log cannot be read.
+    pub fn log(&self, name: &str) -> Result<Option<Vec<ReflogEntry>>, GitError> {
         let repo = self.repo()?;
         if repo.is_reftable {
             self.log_by_git(name)

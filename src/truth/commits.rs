@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::change::{Change, ChangeSet, Extent, Kind, Place, Seen};
-use crate::compare::Delta;
+use crate::compare::{Delta, entry_in, same};
 use crate::disk::below::open_below;
 use crate::disk::files::Opened;
 use crate::entry::{Entry, Mode, ObjectId};
@@ -124,13 +124,17 @@ impl History {
     }
 
     /// What commits touched though it is as before again: paths that are not among the net
-    /// changes, with an entry that no reference has.
+    /// changes, with an entry that no reference, a difference from `base`, has.
     pub fn put_back(
         &self,
         net: &BTreeSet<&RepoPath>,
-        is_known: &dyn Fn(&RepoPath, Option<Entry>) -> bool,
+        (base, references): (&Manifest, &[&Delta]),
         is_own: &dyn Fn(&CommitId) -> bool,
     ) -> Vec<Change> {
+        let is_known = |path: &RepoPath, entry: Option<Entry>| {
+            let mut references = references.iter();
+            references.any(|reference| same(entry_in(base, reference, path), entry))
+        };
         let mut changes = Vec::new();
         for (path, entries) in self.0.iter().filter(|(path, _)| !net.contains(path)) {
             let foreign = entries.iter().filter(|(_, entry)| !is_known(path, *entry));

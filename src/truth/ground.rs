@@ -8,8 +8,8 @@ use std::fmt;
 use camino::Utf8PathBuf;
 
 use crate::change::{Cause, Change, ChangeSet, Kind, Place, SharedChange};
-use crate::compare::{Delta, entry_in, merge_references, same};
-use crate::entry::{Entry, ObjectId};
+use crate::compare::{Delta, merge_references};
+use crate::entry::ObjectId;
 use crate::error::Error;
 use crate::git::Git;
 use crate::git::hooks::journal;
@@ -90,15 +90,12 @@ impl Sources {
 impl Ground<'_> {
     /// What commits touched though it is as before again.
     pub fn put_back(&self, sources: &Sources, net: &BTreeSet<&RepoPath>) -> Vec<Change> {
-        let is_known = |path: &RepoPath, entry: Option<Entry>| {
-            let at = |reference| entry_in(&self.manifest, reference, path);
-            let compared = &sources.compared;
-            let mut known = compared.committed.iter().chain(&compared.tip);
-            known.any(|reference| same(at(reference), entry))
-        };
+        let (compared, history) = (&sources.compared, &sources.history);
+        let known: Vec<&Delta> = compared.committed.iter().chain(&compared.tip).collect();
+        let (been_on, reflog) = (&sources.around.been_on, &sources.heads.reflog);
         let is_own =
-            |id: &CommitId| sources.around.been_on.contains(id) || sources.heads.was_on(id);
-        sources.history.put_back(net, &is_known, &is_own)
+            |id: &CommitId| been_on.contains(id) || reflog.iter().any(|entry| entry.id == *id);
+        history.put_back(net, (&self.manifest, &known), &is_own)
     }
 
     /// Reads what the worktree is on, and what it may have taken over from others.

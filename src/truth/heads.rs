@@ -20,7 +20,7 @@ use crate::name::CommitId;
 use crate::truth::ground::Effort;
 use crate::truth::integrity::pipes;
 use crate::worktree::repository::Repository;
-use crate::worktree::{Record, Tip, Worktree, in_private};
+use crate::worktree::{Main, Record, Tip, Worktree, in_private};
 
 /// Holds what a worktree is on.
 #[derive(Clone, Debug, Default)]
@@ -119,11 +119,6 @@ impl Heads {
         all.cloned().collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Whether HEAD was ever on a commit, as far as the reflog tells.
-    pub fn was_on(&self, commit: &CommitId) -> bool {
-        self.reflog.iter().any(|entry| entry.id == *commit)
-    }
-
     /// The commits that were made here, as far as the reflog tells.
     pub fn made_here(&self) -> Vec<CommitId> {
         let made = self.reflog.iter().filter(|entry| entry.made_a_commit());
@@ -182,11 +177,6 @@ pub fn in_rebase(record: &Record) -> bool {
     ["rebase-merge", "rebase-apply/rebasing"]
         .iter()
         .any(|path| files::exists(&record.admin_dir.join(path)))
-}
-
-/// Whether several commits are being picked or reverted (git-cherry-pick(1), "SEQUENCER").
-pub fn in_sequence(record: &Record) -> bool {
-    files::exists(&record.admin_dir.join("sequencer"))
 }
 
 /// Whether an operation of several steps is in progress and has more of them to come. Git then
@@ -291,11 +281,9 @@ fn tracks_any(remotes: &[String], name: &str) -> bool {
 pub fn recorded_tips(record: &Record) -> Tips {
     let mut tips = Tips::default();
     tips.add(&record.base.commit);
-    record
-        .base
-        .tips
-        .iter()
-        .for_each(|tip| tips.add(&tip.commit));
+    for tip in &record.base.tips {
+        tips.add(&tip.commit);
+    }
     tips
 }
 
@@ -380,7 +368,8 @@ impl Tips {
     }
 }
 
-/// The HEAD reflog of the worktree that has a branch checked out; none if none has it.
+/// The HEAD reflog of the worktree that has a branch checked out, the main one first; none if none
+/// has it. Where that cannot be read, it is empty and vouches for nothing.
 fn read_holder(
     repository: &Repository,
     git: &Git,
@@ -389,13 +378,33 @@ fn read_holder(
     if !tip.name.starts_with("refs/heads/") {
         return Ok(None);
     }
-    let mut all = repository.worktrees()?.into_iter();
-    let Some(entry) = all.find(|e| !e.bare && e.branch.as_deref() == Some(tip.name.as_str()))
-    else {
-        return Ok(None);
-    };
-    let admin = git.at(&entry.path).absolute_git_dir()?;
-    Ok(Some(git.on(&admin, Some(&entry.path)).reflog("HEAD")?))
+    let is_holder = |head: Option<String>| head.as_ref() == Some(&tip.name);
+    let has_head = repository.main == Main::Worktree || repository.is_clone();
+    if has_head && is_holder(git.symbolic_ref_head()?) {
+        return Ok(Some(git.reflog("HEAD")?));
+    }
+    let linked = repository.common_dir.join("worktrees");
+    let mut unread = None;
+    for id in files::names(&linked)? {
+        let admin_dir = linked.join(id);
+        match files::read(&admin_dir.join("HEAD")) {
+            Ok(Some(head)) if may_name(&head, &tip.name) => {
+                let git = git.on(&admin_dir, None);
+                if git.symbolic_ref_head().is_ok_and(is_holder) {
+                    return Ok(Some(git.reflog("HEAD").unwrap_or_default()));
+                }
+            }
+            Ok(_) => {}
+            Err(_) => unread = Some(Vec::new()),
+        }
+    }
+    Ok(unread)
+}
+
+/// Whether a HEAD may name a branch: where refs are tables, the file of that name does not say.
+fn may_name(head: &[u8], branch: &str) -> bool {
+    let head = head.trim_ascii_end();
+    head.ends_with(branch.as_bytes()) || head.ends_with(b"/.invalid")
 }
 
 /// Lists the refs that a base may follow: the branch that the revision names, or, where it names
@@ -410,7 +419,7 @@ pub fn followed_by(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip
             return Ok(None);
         };
         Ok(Some(Tip {
-            logged: git.reflog_exists(name)?,
+            logged: git.log(name)?.is_some(),
             name: name.to_owned(),
             commit: found.id,
         }))

@@ -14,10 +14,9 @@ use miette::Diagnostic;
 use crate::answer::VerdictField;
 use crate::change::{ChangeSet, Extent};
 use crate::commands::Session;
-use crate::compare::{Delta, State, compare, entry_in, same};
+use crate::compare::{Delta, State, compare, entry_in};
 use crate::config::CONFIG_PATH;
 use crate::disk::files;
-use crate::entry::Entry;
 use crate::error::Error;
 use crate::git::GitMode;
 use crate::git::objects::Objects;
@@ -178,7 +177,7 @@ pub struct Span<'a> {
     common: Vec<CommitId>,
     /// The tree of the first of them.
     tree: Manifest,
-    /// The differences of all of them from that tree.
+    /// The differences of all of them from that tree, and last that of the base side.
     references: Vec<Delta>,
 }
 
@@ -238,9 +237,9 @@ impl<'a> Span<'a> {
     /// # Errors
     /// Fails when it is no file, or cannot be read.
     pub fn config(&self) -> Result<Option<Vec<u8>>, Error> {
-        let mut trees = Trees::new(&self.objects, &self.common[0])?;
         let path = RepoPath::parse(CONFIG).expect("because it is relative and normal");
-        let Some(entry) = entry_in(&self.tree, &trees.delta(&self.base)?, &path) else {
+        let base = self.references.last();
+        let Some(entry) = base.and_then(|base| entry_in(&self.tree, base, &path)) else {
             return Ok(None);
         };
         if !entry.mode.is_regular() {
@@ -261,12 +260,9 @@ impl<'a> Span<'a> {
         let seen = |path: &RepoPath| history.seen(path);
         let changes = compare(&self.tree, &[State::new(&delta, &self.references, &seen)]);
         let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
-        let is_known = |path: &RepoPath, entry: Option<Entry>| {
-            let mut references = self.references.iter();
-            references.any(|reference| same(entry_in(&self.tree, reference, path), entry))
-        };
+        let references: Vec<&Delta> = self.references.iter().collect();
         // whose a commit of a range is, nothing says
-        let mut put_back = history.put_back(&net, &is_known, &|_| true);
+        let mut put_back = history.put_back(&net, (&self.tree, &references), &|_| true);
         put_back.extend(leaks(scope, &self.tree, &history.contents(&net)));
         let leaks = leaks(scope, &self.tree, &contents(&changes, &[&delta]));
         Ok(ChangeSet {

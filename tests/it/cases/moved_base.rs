@@ -68,6 +68,28 @@ fn a_remote_tracking_branch_that_was_moved_from_here_hides_nothing() {
 }
 
 #[test]
+fn a_worktree_that_has_the_base_branch_vouches_for_it_without_its_directory_too() {
+    let case = Case::new();
+    case.main_does(
+        "git checkout -q --detach; git worktree add -q ../holder main; cd ../holder
+        echo up >README.md; git commit -q -a -m up",
+    );
+    case.does("git merge -q --ff-only main");
+    assert_eq!(case.findings(), "", "before");
+    case.main_does("rm -r ../holder");
+    assert_eq!(case.findings(), "", "after");
+}
+
+#[test]
+fn a_pipe_at_the_head_of_another_worktree_stops_nobody() {
+    let case = Case::new();
+    case.main_does("git worktree add -q ../other; echo up >README.md; git commit -q -a -m up");
+    case.does("git merge -q --ff-only main");
+    case.main_does("cd .git/worktrees/other; rm HEAD; mkfifo HEAD");
+    assert_eq!(case.findings(), "");
+}
+
+#[test]
 fn a_commit_of_upstream_that_the_user_reworded_since_is_nobodys() {
     let case = Case::new();
     case.does("edit src/mod/util.rs; commit; upstream; git rebase -q main");

@@ -229,7 +229,7 @@ pub struct Verify {
     /// `git agentwt add` records the hooks, the repository's configuration and git's own rule files;
     /// every later change is a violation, because the change could come from an agent. Use this
     /// option after you reviewed a change of your own.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "range")]
     pub accept_shared: bool,
     /// The scope of a range: the profile, and the lists that replace or extend its lists.
     #[command(flatten)]

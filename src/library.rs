@@ -143,7 +143,7 @@ use crate::exit::ExitCode;
 use crate::git::{SharedRunner, Trace};
 use crate::log::Log;
 use crate::name::{BranchName, CommitId};
-use crate::process::SharedProber;
+use crate::process::{SharedProber, on_path};
 use crate::truth::collect;
 use crate::verify::{Report, VerifyOptions};
 use crate::worktree::settings::Environment;
@@ -223,10 +223,8 @@ pub(crate) fn read_environment() -> Environment {
 /// Finds `git-agentwt` on the search path, for the hooks: the program that uses this library is
 /// another one.
 fn own_program() -> Option<Utf8PathBuf> {
-    let search_path = std::env::var_os("PATH")?;
-    let places = std::env::split_paths(&search_path);
-    let mut places = places.filter_map(|place| Utf8PathBuf::from_path_buf(place).ok());
-    places.find_map(|place| files::canonical(&place.join("git-agentwt")).ok())
+    let mut programs = on_path("git-agentwt").into_iter();
+    programs.find_map(|file| files::canonical(&file).ok())
 }
 
 /// Collects what changed in a worktree since its base, as `git agentwt changed` does.

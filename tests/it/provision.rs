@@ -11,7 +11,7 @@ use git_agentwt::library::{ErrorKind, Options, Provision, Teardown, path, provis
 use git_agentwt::log::Log;
 use git_agentwt::process::{Ownership, Question, SharedProber};
 
-use super::support::TestRepo;
+use super::support::{TestRepo, binary};
 
 fn project() -> TestRepo {
     let repo = TestRepo::empty();
@@ -40,6 +40,45 @@ fn task() -> Provision {
     };
     task.scope.write = Some(vec!["src/**".to_owned()]);
     task
+}
+
+#[test]
+fn hooks_start_the_first_of_its_name_that_can_be_started() {
+    const MAIN: &str = "AGENTWT_TEST_PROVISION_IN";
+    // started below, with another search path
+    if let Ok(directory) = std::env::var(MAIN) {
+        let options = Options {
+            directory: directory.into(),
+            ..Options::default()
+        };
+        let asked = Provision {
+            no_hooks: false,
+            ..task()
+        };
+        provision(&options, &asked).expect("it is made");
+        return;
+    }
+    let repo = project();
+    repo.sh(
+        repo.root(),
+        "mkdir -p text dir/git-agentwt; echo no >text/git-agentwt",
+    )
+    .ok();
+    let root = repo.root().display();
+    let own = std::env::current_exe().expect("the test's own path");
+    let mut command = repo.command(own, repo.main());
+    let search_path = command.get_envs().find(|(name, _)| *name == "PATH");
+    let search_path = search_path
+        .and_then(|(_, path)| path?.to_str())
+        .expect("a search path");
+    let search_path = format!("{root}/text:{root}/dir:{search_path}");
+    command.env("PATH", search_path).env(MAIN, repo.main());
+    let name = "provision::hooks_start_the_first_of_its_name_that_can_be_started";
+    let output = command.args(["--exact", name]).output().expect("it starts");
+    repo.said(&output).ok();
+    let started = repo.main().join(".git/worktrees/task-5/agentwt/bin");
+    let started = std::fs::read_to_string(started).expect("hooks");
+    assert_eq!(std::path::Path::new(started.trim_end()), binary());
 }
 
 #[test]

@@ -191,7 +191,7 @@ fn target(
             known: Some(known),
         });
     }
-    let listed = repository.worktrees()?;
+    let listed = repository.git.worktree_list()?;
     let is_listed = listed.iter().any(|entry| entry.path == path);
     let admin_dir = is_listed.then(|| repository.git.at(&path).absolute_git_dir());
     // the hooks of the main worktree are the user's

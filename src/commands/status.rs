@@ -297,9 +297,11 @@ pub fn run(
             chosen.push(known);
         }
     }
+    // a failure of git's status is not a reason to show nothing
+    let main = main_changed(&repository, &chosen).ok().flatten();
     let answers = chosen
-        .into_iter()
-        .map(|known| known.unless_gone(&repository, of(&repository, &known, options)));
+        .iter()
+        .map(|known| known.unless_gone(&repository, of(&repository, known, options, main)));
     let worktrees = answers.collect::<Result<_, _>>()?;
     Ok(Outcome::done(StatusAnswer { worktrees }))
 }
@@ -308,6 +310,7 @@ fn of(
     repository: &Repository,
     known: &Worktree,
     options: &crate::cli::Status,
+    main_changed: Option<usize>,
 ) -> Result<WorktreeStatus, Error> {
     let home = repository;
     let repository = &known.readable_repository(repository);
@@ -330,7 +333,7 @@ fn of(
     };
     let scope = ScopeField::whole(record.profile.as_deref(), &record.scope);
     let mut recorded = RecordedField::new(known, position, scope);
-    recorded.main_changed = main_changed(home, &[known]).ok().flatten();
+    recorded.main_changed = main_changed;
     let is_there = files::is_directory(&record.path);
     let size = || is_there.then(|| usage(&[&record.path]).pop().flatten());
     recorded.size = options.size.then(|| size().flatten());

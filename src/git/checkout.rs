@@ -184,22 +184,16 @@ impl NewWorktree<'_> {
     fn create_directories(&self) -> std::io::Result<()> {
         let mut last = None;
         for (path, entry) in self.present() {
-            if entry.mode == Mode::Gitlink {
-                std::fs::create_dir_all(self.file(path)?)?;
-            } else if let Some(above) = path.parents().next()
-                && last != Some(above)
-            {
-                let above = above.to_path().map_err(std::io::Error::other)?;
-                std::fs::create_dir_all(self.root.as_std_path().join(above))?;
-                last = path.parents().next();
+            let is_own = entry.mode == Mode::Gitlink;
+            let above = path.parents().next();
+            let directory = is_own.then(|| path.as_bstr()).or(above);
+            if let Some(directory) = directory.filter(|_| last != directory) {
+                let relative = directory.to_path().map_err(std::io::Error::other)?;
+                std::fs::create_dir_all(self.root.as_std_path().join(relative))?;
+                last = Some(directory);
             }
         }
         Ok(())
-    }
-
-    fn file(&self, path: &RepoPath) -> std::io::Result<std::path::PathBuf> {
-        let relative = path.to_os_path().map_err(std::io::Error::other)?;
-        Ok(self.root.as_std_path().join(relative))
     }
 
     fn present(&self) -> impl Iterator<Item = &(RepoPath, Entry)> {

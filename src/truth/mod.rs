@@ -195,8 +195,11 @@ impl Ground<'_> {
     /// Reads everything but the disk.
     fn read_sources(&self, index: ReadIndex<'_>) -> Result<(Sources, IndexState), Error> {
         let mut sources = self.sources()?;
-        let index = joined(index);
-        let index = IndexState::compare(self.known, &self.manifest, index.as_ref());
+        let compare = |index| IndexState::compare(self.known, &self.manifest, &index);
+        let index = joined(index).and_then(compare).unwrap_or(IndexState {
+            damaged: true,
+            ..IndexState::default()
+        });
         let wrong = &mut sources.around.wrong;
         if index.damaged {
             let effort = &self.terms.effort;
@@ -297,12 +300,10 @@ impl Ground<'_> {
             let seen = index.hidden.get(path).or_else(|| untracked.get(path));
             seen.cloned().unwrap_or(Seen::Disk)
         };
-        let stands = |path: &RepoPath| matches!(disk.delta.get(path), Some(Some(_)));
+        let scope = &self.known.scope;
         // what was placed is not compared with any reference
-        let silent = |path: &RepoPath| {
-            let is_absent = || !stands(path) && self.known.scope.excludes_file(path);
-            disk.placed.contains_key(path) || is_absent()
-        };
+        let silent =
+            |path: &RepoPath| disk.placed.contains_key(path) || disk.leaves_out(path, scope);
         states.push(State {
             silent: &silent,
             ..State::new(&disk.delta, &working_like, &on_disk)
@@ -327,8 +328,7 @@ impl Survey {
             let at = |delta: &Delta| entry_in(&states.manifest, delta, path);
             let head = at(&states.compared.head);
             let staged = states.index.deltas.iter().any(|delta| at(delta) != head);
-            let on_disk = matches!(states.disk.delta.get(path), Some(Some(_)));
-            let silent = !on_disk && known.scope.excludes_file(path);
+            let silent = states.disk.leaves_out(path, &known.scope);
             let ignored = states.untracked.get(*path) == Some(&Seen::Ignored);
             staged || !silent && !ignored && !same(head, at(&states.disk.delta))
         };

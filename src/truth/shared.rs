@@ -73,7 +73,7 @@ pub fn rewired_remotes(before: &Digests, now: &Digests) -> Vec<String> {
 ///
 /// # Errors
 /// Fails when git does, or a record is damaged.
-pub fn main_changed(repository: &Repository, all: &[&Worktree]) -> Result<Option<usize>, Error> {
+pub fn main_changed(repository: &Repository, all: &[Worktree]) -> Result<Option<usize>, Error> {
     if all.is_empty() || repository.main == Main::Bare || repository.is_clone() {
         return Ok(None);
     }

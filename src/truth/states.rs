@@ -22,7 +22,7 @@ use crate::git::objects::Objects;
 use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::path::RepoPath;
 use crate::placed::{Placed, PlacedFile, PlacedKind};
-use crate::scope::{Access, EntryKind};
+use crate::scope::{Access, EntryKind, Scope};
 use crate::truth::converted::Converted;
 use crate::truth::ground::{Ground, Sources};
 use crate::truth::submodule;
@@ -142,9 +142,8 @@ impl DiskState {
         let are_regular = |other: Entry| entry.mode.is_regular() && other.mode.is_regular();
         if let Some(recorded) = recorded {
             if entry == recorded.entry {
-                let access = known.scope.verdict(&found.path, EntryKind::File).access;
-                let is_read = || access == Access::Read;
-                if was_opened(&recorded.stat, &found.stat) && is_read() {
+                let verdict = || known.scope.verdict(&found.path, EntryKind::File);
+                if was_opened(&recorded.stat, &found.stat) && verdict().access == Access::Read {
                     self.permissions.push(found.path);
                 }
                 return;
@@ -219,6 +218,11 @@ impl DiskState {
         }
     }
 
+    /// Whether nothing stands at a path because the scope excludes a file there.
+    pub fn leaves_out(&self, path: &RepoPath, scope: &Scope) -> bool {
+        !matches!(self.delta.get(path), Some(Some(_))) && scope.excludes_file(path)
+    }
+
     /// Excluded paths that are there with the very content that a reference has, and what was
     /// changed inside submodules.
     pub fn present(
@@ -228,13 +232,13 @@ impl DiskState {
         net: &BTreeSet<&RepoPath>,
     ) -> Vec<Change> {
         let mut present = self.inside.clone();
+        let mut classifier = ground.known.scope.classifier();
         for (path, entry) in &self.delta {
             let Some(Entry { mode, .. }) = *entry else {
                 continue;
             };
             let at = |reference| entry_in(&ground.manifest, reference, path);
-            let verdict = ground.known.scope.verdict(path, EntryKind::of(mode));
-            if verdict.access == Access::Excluded
+            if classifier.verdict(path, EntryKind::of(mode)).access == Access::Excluded
                 && references.iter().any(|reference| at(reference).is_some())
                 && !net.contains(path)
             {
@@ -415,16 +419,8 @@ pub struct IndexState {
 }
 
 impl IndexState {
-    /// Compares an index with the base; none is damaged, and so is one with what can be no path.
-    pub fn compare(known: &Worktree, manifest: &Manifest, index: Option<&OpenIndex>) -> Self {
-        let compared = index.and_then(|index| Self::differences(known, manifest, index));
-        compared.unwrap_or(Self {
-            damaged: true,
-            ..Self::default()
-        })
-    }
-
-    fn differences(known: &Worktree, manifest: &Manifest, index: &OpenIndex) -> Option<Self> {
+    /// Compares an index with the base; none where it has what can be no path.
+    pub fn compare(known: &Worktree, manifest: &Manifest, index: &OpenIndex) -> Option<Self> {
         let entries: Result<Vec<IndexEntry<&BStr>>, _> = index.entries().collect();
         let mut items = manifest.items().iter().peekable();
         let mut classifier = known.scope.classifier();

@@ -8,7 +8,6 @@ use crate::disk::scan::Walking;
 use crate::error::Error;
 use crate::git::discover::Layout;
 use crate::git::objects::{ObjectFormat, Objects};
-use crate::git::worktree::WorktreeEntry;
 use crate::git::{Git, GitError, SharedRunner, Trace};
 use crate::name::WorktreeName;
 use crate::scope::Case;
@@ -191,14 +190,6 @@ impl Repository {
     /// Fails when it cannot be read.
     pub fn objects(&self) -> Result<Objects, Error> {
         Ok(self.git.objects(&self.common_dir, self.format)?)
-    }
-
-    /// The worktree of git's that the command was started in, in git's own list.
-    ///
-    /// # Errors
-    /// Fails when git fails.
-    pub fn worktrees(&self) -> Result<Vec<WorktreeEntry>, Error> {
-        Ok(self.git.worktree_list()?)
     }
 }
 

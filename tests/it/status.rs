@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::support::TestRepo;
+use crate::support::{Shim, TestRepo};
 
 /// What is not the same in every run: where the program is, and how git's hooks are installed.
 #[track_caller]
@@ -69,6 +69,19 @@ fn several_are_shown_in_the_order_that_was_asked_for() {
         .collect();
     assert_eq!(heads, ["task", "other"]);
     let _ = repo.agentwt(&["status", "task", "tusk"]).fails(7);
+}
+
+#[test]
+fn git_is_asked_once_for_the_main_worktree() {
+    let repo = with_work();
+    repo.add("other");
+    let shim = Shim::new(repo.root(), "");
+    shim.run(&repo, &["status", "task", "other"], 0).0.ok();
+    let calls = std::fs::read_dir(repo.root().join("shim/calls")).expect("it was started");
+    let calls = calls.map(|call| std::fs::read_to_string(call.expect("a call").path()));
+    let calls: Vec<String> = calls.map(|call| call.expect("its words")).collect();
+    let asked = calls.iter().filter(|call| call.contains(" status "));
+    assert_eq!(asked.count(), 1, "{calls:?}");
 }
 
 #[test]

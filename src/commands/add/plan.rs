@@ -108,7 +108,7 @@ pub(super) fn plan_new(
         let other = other.to_string();
         return Err(Refusal::SimilarName { name, other }.into());
     }
-    let worktrees = repository.worktrees()?;
+    let worktrees = repository.git.worktree_list()?;
     if worktrees.iter().any(|entry| entry.path == path) {
         return Err(Refusal::ForeignWorktree { name, path }.into());
     }

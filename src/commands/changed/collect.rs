@@ -284,8 +284,7 @@ fn uncommitted(known: &Worktree, survey: &Survey, with_ignored: bool) -> Vec<Cha
         let at = |delta: &Delta| entry_in(manifest, delta, path);
         let (head, disk) = (at(&states.compared.head), at(&states.disk.delta));
         let staged = states.index.deltas.first().map_or(head, at);
-        let there = matches!(states.disk.delta.get(path), Some(Some(_)));
-        let absent = !there && known.scope.excludes_file(path);
+        let absent = states.disk.leaves_out(path, &known.scope);
         let on_disk = !absent && !same(head, disk);
         let now = if on_disk { disk } else { staged };
         let seen = states.index.hidden.get(path);

@@ -146,9 +146,8 @@ impl<'a> Patches<'a> {
         let head = entry_in(manifest, &states.compared.head, path);
         let staged = states.index.deltas.first();
         let staged = staged.map_or(head, |delta| entry_in(manifest, delta, path));
-        let there = matches!(states.disk.delta.get(path), Some(Some(_)));
-        if !there && self.known.scope.excludes_file(path) {
-            // it is absent on purpose: what is staged or committed of it is all there is
+        if states.disk.leaves_out(path, &self.known.scope) {
+            // what is staged or committed of it is all there is
             return Ok(in_tree(staged));
         }
         let Some(entry) = entry_in(manifest, &states.disk.delta, path) else {

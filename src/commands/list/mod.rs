@@ -89,7 +89,7 @@ fn rows(repository: &Repository, options: &crate::cli::List) -> Result<Vec<Liste
     let known: Vec<&Worktree> = all.iter().collect();
     // a failure of git's status is not a reason to list nothing
     let is_json = options.output.form().0 == Format::Json;
-    let main = is_json.then(|| main_changed(repository, &known).ok().flatten());
+    let main = is_json.then(|| main_changed(repository, &all).ok().flatten());
     for (known, position) in all.iter().zip(positions(repository, &known)?) {
         let mut row = whole(repository, known, position);
         if row.state == "missing" && known.is_gone(repository) {

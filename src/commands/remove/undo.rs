@@ -241,7 +241,7 @@ fn plan(repository: &Repository, returning: &Returning) -> Result<Vec<(String, C
     }
     let kept = trash::shown(&trash::id(name, &stamp.time));
     let own = [path, repository.root.join(kept)];
-    let mut worktrees = repository.worktrees()?;
+    let mut worktrees = repository.git.worktree_list()?;
     worktrees.retain(|other| !own.contains(&other.path));
     let mut make = Vec::new();
     for (branch, was) in wanted {

@@ -92,7 +92,7 @@ fn read_holders(
     let names = refs.iter().map(|name| name.to_str_lossy());
     let names = names.map(|name| name.trim_start_matches("refs/remotes/").to_owned());
     let mut holders: Vec<String> = names.collect();
-    for other in repository.worktrees()? {
+    for other in repository.git.worktree_list()? {
         if let Some(head) = other.head.filter(|_| other.path != known.record.path)
             && repository.git.is_ancestor(commit, &head)?
         {

@@ -53,7 +53,7 @@ impl Around {
         refs.retain(|one| !is_stash(one));
         Ok(Self {
             refs,
-            worktrees: repository.worktrees()?,
+            worktrees: repository.git.worktree_list()?,
             stashes,
         })
     }

@@ -19,15 +19,14 @@ use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::refusal::Refusal;
 use crate::scope::{Case, Scope};
 use crate::truth::heads;
-use crate::worktree::register::{Registration, read_dot_git};
+use crate::worktree::register::{Registration, install_hooks, read_dot_git};
 use crate::worktree::scope_edit::Listing;
 use crate::worktree::{
-    Base, MadeBy, Record, RecordState, Repository, WatchedFile, Worktree, by_path, load_config,
-    rules_of,
+    Base, MadeBy, Record, RecordState, Repository, Worktree, by_path, load_config, rules_of,
 };
 
 /// The answer of `hooks`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HooksAnswer {
     /// The name of the worktree; null if there is no record.
     pub name: Option<String>,
@@ -118,17 +117,12 @@ pub fn run(session: &Session, command: &HooksCommand) -> Result<Outcome<HooksAns
         None => WorktreeHooks::of(&repository.git, &target.admin_dir, &target.path)?,
     };
     let mut exit = ExitCode::Success;
+    let known = target.known.as_ref();
     let mut answer = HooksAnswer {
-        name: target
-            .known
-            .as_ref()
-            .map(|known| known.record.name.to_string()),
+        name: known.map(|known| known.record.name.to_string()),
         path: target.path.clone(),
-        done: None,
         dry_run,
-        method: None,
-        recorded: None,
-        hooks: None,
+        ..HooksAnswer::default()
     };
     match command {
         HooksCommand::Install(_) => {
@@ -170,12 +164,7 @@ fn target(
     word: Option<&OsStr>,
 ) -> Result<HookTarget, Error> {
     let shown = word.map(OsStr::to_string_lossy).unwrap_or_default();
-    let name = word.map(|_| WorktreeName::parse(&shown));
-    let known = match name.as_ref().map(Result::as_ref) {
-        Some(Err(_)) => None,
-        Some(Ok(name)) => Worktree::load(repository, name).ok(),
-        None => Worktree::of(repository, None).ok(),
-    };
+    let known = Worktree::of(repository, word.map(|_| &*shown)).ok();
     let here = repository.toplevel.as_ref().unwrap_or(&repository.start);
     let path = word.map(|_| session.resolve(Utf8Path::new(&*shown)));
     let path = path.unwrap_or_else(|| here.clone());
@@ -217,30 +206,21 @@ fn install(
     target: &HookTarget,
     hooks: &WorktreeHooks,
 ) -> Result<(Method, String, bool), Error> {
-    let on_violation = match &target.known {
-        Some(known) => known.record.on_violation,
-        None => {
-            let loaded = load_config(repository, &[], &session.environment)?;
-            loaded.settings.on_violation.value
-        }
-    };
-    let install = || -> Result<Method, Error> {
-        let _shared = Lock::wait(&repository.shared_lock())?;
-        Ok(hooks.install(&session.binary, on_violation)?)
-    };
     if let Some(known) = &target.known {
-        let method = install()?;
-        known.renew_digests(&known.repository(repository), WatchedFile::is_of_our_hooks)?;
+        let (_one_at_a_time, known) = Worktree::lock(repository, &known.record.name)?;
+        let install = || install_hooks(repository, &known.record, &session.binary);
+        let method = known.change_hooks(repository, install)?;
         return Ok((method, known.record.name.to_string(), false));
     }
     let record = plan_record(session, repository, &target.path, &target.admin_dir)?;
-    let dir = repository.record_dir(&record.name);
+    let listing = Listing::read(repository, &record.checked_out)?;
     let _one_at_a_time = Lock::wait(&repository.name_lock(&record.name))?;
-    let name = record.name.to_string();
-    let method = install()?;
+    // it may have been taken while we waited
+    let name = free_name(repository, &target.path)?;
+    let method = install_hooks(repository, &record, &session.binary)?;
     let written = Registration {
         repository,
-        head: &Listing::read(repository, &record.checked_out)?,
+        head: &listing,
         record,
         placed: crate::placed::Placed::default(),
         disk: None,
@@ -248,10 +228,10 @@ fn install(
     .write();
     if let Err(error) = written {
         let _ = hooks.uninstall();
-        let _ = files::remove_directory(&dir);
+        let _ = files::remove_directory(&repository.record_dir(&name));
         return Err(error);
     }
-    Ok((method, name, true))
+    Ok((method, name.to_string(), true))
 }
 
 /// Removes the hooks; of a worktree of plain git's also the record, which only they needed.
@@ -260,21 +240,19 @@ fn uninstall(
     target: &HookTarget,
     hooks: &WorktreeHooks,
 ) -> Result<(), Error> {
-    {
+    let uninstall = || {
         let _shared = Lock::wait(&repository.shared_lock())?;
-        hooks.uninstall()?;
+        Ok(hooks.uninstall()?)
+    };
+    let Some(known) = &target.known else {
+        return uninstall();
+    };
+    let (_one_at_a_time, known) = Worktree::lock(repository, &known.record.name)?;
+    if known.record.made_by == MadeBy::Git {
+        uninstall()?;
+        return Ok(files::remove_directory(&known.dir)?);
     }
-    match &target.known {
-        Some(known) if known.record.made_by == MadeBy::Git => {
-            Ok(files::remove_directory(&known.dir)?)
-        }
-        Some(known) => {
-            let own = known.repository(repository);
-            known.renew_digests(&own, WatchedFile::is_of_our_hooks)?;
-            Ok(())
-        }
-        None => Ok(()),
-    }
+    known.change_hooks(repository, uninstall)
 }
 
 /// Plans the record: the base is where the branch of the worktree left the base branch, the scope is

@@ -136,9 +136,8 @@ fn renew_owner(
     options: &crate::cli::Renew,
 ) -> Result<Owner, Error> {
     let name = known.record.name.clone();
-    let _name = Lock::wait(&repository.name_lock(&name))?;
-    let mut record = Worktree::load(repository, &name)?.record;
-    let before = record.owner.take();
+    let (_lock, mut known) = Worktree::lock(repository, &name)?;
+    let before = known.record.owner.take();
     let id = match (&options.owner, &before) {
         (None, None) => return Err(ClaimError::NothingToRenew { name }.into()),
         (Some(asked), Some(there)) if *asked != there.id && there.alive() != Alive::No => {
@@ -163,9 +162,9 @@ fn renew_owner(
         renewed.host = process::host();
         renewed.process = Some(OwnerProcess { pid, started });
     }
-    record.owner = Some(renewed.clone());
+    known.record.owner = Some(renewed.clone());
     if !options.dry_run {
-        known.write_record(&record)?;
+        known.write_record(&known.record)?;
     }
     Ok(renewed)
 }

@@ -8,17 +8,19 @@ use super::ignore_rules::read_users_rules;
 use super::repository::joined;
 use super::scope_edit::Listing;
 use super::{Fingerprint, KeptFinding, LastVerification};
-use super::{Record, Repository, WALKED, WatchedFile, Worktree, to_text};
+use super::{Record, Repository, WALKED, WatchedFile, Worktree, hooks_of, to_text};
 use crate::change::by_kind;
 use crate::disk::DiskError;
 use crate::disk::drift::Proof;
-use crate::disk::files::{self, Durable};
+use crate::disk::files::{self, Durable, Lock};
 use crate::disk::scan::{Believe, Walk, scan};
 use crate::entry::Entry;
 use crate::error::Error;
 use crate::git::checkout::read_conversions;
+use crate::git::hooks::Method;
 use crate::git::refs::Ref;
 use crate::manifest::{Item, Manifest, OnDisk};
+use crate::name::WorktreeName;
 use crate::path::RepoPath;
 use crate::placed::Placed;
 use crate::truth::{integrity, shared};
@@ -116,7 +118,7 @@ impl Registration<'_> {
         Ok(Manifest::new(items, settled))
     }
 
-    /// Reads the disk, where somebody may have worked.
+    /// Reads the disk, where a process may have worked.
     fn walk(&self, items: &mut Vec<Item>) -> Result<(), Error> {
         let expected = Manifest::new(items.clone(), 0);
         let (expected, placed) = self.placed.clone().laid_over(expected, &|_| false);
@@ -164,6 +166,20 @@ pub fn read_dot_git(worktree: &Utf8Path) -> Result<String, DiskError> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// Installs our hooks in the worktree of a record.
+///
+/// # Errors
+/// Fails when git or the disk does; installing again goes on.
+pub fn install_hooks(
+    repository: &Repository,
+    record: &Record,
+    program: &Utf8Path,
+) -> Result<Method, Error> {
+    let _shared = Lock::wait(&repository.shared_lock())?;
+    let hooks = hooks_of(&repository.git, record)?;
+    Ok(hooks.install(program, record.on_violation)?)
+}
+
 fn write_record(dir: &Utf8Path, record: &Record) -> Result<(), DiskError> {
     files::write(&dir.join("record.toml"), to_text(record).as_bytes())
 }
@@ -174,6 +190,15 @@ fn write_shared(repository: &Repository, dir: &Utf8Path) -> Result<(), Error> {
 }
 
 impl Worktree {
+    /// Waits for the lock of a name, and loads its worktree, which may have changed meanwhile.
+    ///
+    /// # Errors
+    /// As [`Lock::wait`] and [`Worktree::load`].
+    pub fn lock(repository: &Repository, name: &WorktreeName) -> Result<(Lock, Self), Error> {
+        let lock = Lock::wait(&repository.name_lock(name))?;
+        Ok((lock, Self::load(repository, name)?))
+    }
+
     /// Writes another record in place of this one.
     ///
     /// # Errors
@@ -199,7 +224,7 @@ impl Worktree {
     pub fn renew_digests(
         &self,
         repository: &Repository,
-        which: fn(WatchedFile) -> bool,
+        which: impl Fn(WatchedFile) -> bool,
     ) -> Result<Self, Error> {
         let mut known = self.clone();
         let integrity = &mut known.record.integrity;
@@ -210,6 +235,25 @@ impl Worktree {
         }
         known.write_record(&known.record)?;
         Ok(known)
+    }
+
+    /// Installs or removes our hooks, and records them anew. What else came into `config.worktree`
+    /// before is still found.
+    ///
+    /// # Errors
+    /// Fails when the change does, or the disk refuses.
+    pub fn change_hooks<T>(
+        &self,
+        repository: &Repository,
+        change: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let own = self.repository(repository);
+        let is_recorded = self.config_is_as_recorded(&own)?;
+        let done = change()?;
+        self.renew_digests(&own, |file| {
+            file.is_of_our_hooks() && (is_recorded || file != WatchedFile::ConfigWorktree)
+        })?;
+        Ok(done)
     }
 
     /// Whether `config.worktree` is as it was recorded: only then may its digest be taken anew.

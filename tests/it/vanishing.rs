@@ -1,9 +1,10 @@
 //! Looking at a worktree that `remove` takes away in that moment: it is there or it is not, and
-//! nothing is said to be damaged.
+//! nothing is said to be damaged. What waits for its lock goes by what is recorded then.
 
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
 
-use crate::support::{Shim, TestRepo, binary};
+use crate::support::{Said, Shim, TestRepo, binary};
 
 /// Everything that looks, and whether it must have an answer when the worktree is gone.
 const LOOKS: &[(&[&str], bool)] = &[
@@ -72,5 +73,51 @@ fn what_looks_again_and_again_never_says_that_something_is_wrong() {
             }
         }
         assert!(removing.join().expect("no panic"));
+    }
+}
+
+/// Starts a command that has to wait for the lock of `task`, does this meanwhile, and lets it go on.
+#[track_caller]
+fn while_it_waits(repo: &TestRepo, arguments: &[&str], script: &str) -> Said {
+    let locks = repo.main().join(".git/agentwt/locks");
+    std::fs::create_dir_all(&locks).expect("a directory");
+    let lock = std::fs::File::create(locks.join("task")).expect("a lock");
+    lock.lock().expect("no process has it");
+    let mut command = repo.command(binary(), repo.main());
+    command.args(arguments);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut waits = command.spawn().expect("it starts");
+    let mut stderr = BufReader::new(waits.stderr.take().expect("a pipe"));
+    let mut line = String::new();
+    stderr.read_line(&mut line).expect("it is UTF-8");
+    assert!(line.contains("waiting for another git agentwt"), "{line}");
+    repo.sh(repo.main(), &format!("set -e\n{script}")).ok();
+    drop(lock);
+    let mut rest = Vec::new();
+    stderr.read_to_end(&mut rest).expect("it ends");
+    let mut output = waits.wait_with_output().expect("it ends");
+    output.stderr = rest;
+    repo.said(&output)
+}
+
+#[test]
+fn what_waits_writes_no_record_of_before() {
+    let change = "cd .git/agentwt/worktrees/task; grep -q 'branch_made = true' record.toml
+        sed -i 's/branch_made = true/branch_made = false/' record.toml";
+    for arguments in [
+        &["verify", "task", "--accept-shared"][..],
+        &["hooks", "install", "task"],
+        &["hooks", "uninstall", "task"],
+    ] {
+        let repo = TestRepo::project();
+        repo.add("task");
+        while_it_waits(&repo, arguments, change).ok();
+        let record = repo.main().join(".git/agentwt/worktrees/task/record.toml");
+        let text = std::fs::read_to_string(&record).expect("it is there");
+        assert!(text.contains("branch_made = false"), "{arguments:?}");
+        let gone = "rm -r .git/agentwt/worktrees/task .agentwt/worktrees/task";
+        let said = while_it_waits(&repo, arguments, gone);
+        assert_eq!(said.status, 7, "{arguments:?}: {said}");
+        assert!(!record.exists(), "{arguments:?}: {said}");
     }
 }

@@ -25,11 +25,11 @@ use crate::sync::{Selection, SyncPlan, SyncRefusal};
 use crate::truth::heads;
 use crate::worktree::ignore_rules::{self, SharedFile, read_shown_note};
 use crate::worktree::placing::{Destination, Placing};
-use crate::worktree::register::{Registration, read_dot_git};
+use crate::worktree::register::{Registration, install_hooks, read_dot_git};
 use crate::worktree::scope_edit::{Classified, Listing, set_bits_of_index};
 use crate::worktree::selection::read_worktree_files;
 use crate::worktree::unfinished::{self, intent_file};
-use crate::worktree::{Intent, Record, Repository, hooks_of, to_text};
+use crate::worktree::{Intent, Record, Repository, to_text};
 
 /// Holds what a worktree is created from.
 pub(super) struct Creation<'a> {
@@ -115,7 +115,9 @@ impl Creation<'_> {
             git.update_index_refresh()?;
         }
         let record = self.record(&own, admin_dir)?;
-        self.install_hooks(&record)?;
+        if !self.options.no_hooks {
+            install_hooks(self.home, &record, &self.session.binary)?;
+        }
         session.check()?;
         let registration = Registration {
             repository: &own,
@@ -142,17 +144,6 @@ impl Creation<'_> {
         record.file_mode = own.git.config_get_bool("core.fileMode")? != Some(false);
         record.admin_dir = admin_dir;
         Ok(record)
-    }
-
-    /// Installs the hooks, if they are wanted.
-    fn install_hooks(&self, record: &Record) -> Result<(), Error> {
-        if self.options.no_hooks {
-            return Ok(());
-        }
-        let _shared = Lock::wait(&self.home.shared_lock())?;
-        let hooks = hooks_of(&self.home.git, record)?;
-        hooks.install(&self.session.binary, record.on_violation)?;
-        Ok(())
     }
 
     /// Copies files and writes the context. What a hook of the user's has put there meanwhile is

@@ -12,7 +12,6 @@ use bstr::BString;
 use miette::Diagnostic as _;
 
 use super::{Outcome, Session};
-use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::git::GitError;
@@ -20,9 +19,9 @@ use crate::git::index::read_paths;
 use crate::name::WorktreeName;
 use crate::path::RepoPath;
 use crate::scope::overlap;
+use crate::worktree::register::install_hooks;
 use crate::worktree::{
-    Main, RecordState, Repository, WatchedFile, Worktree, hooks_of, ignore_rules, load_config,
-    names,
+    Main, RecordState, Repository, Worktree, ignore_rules, load_config, names,
 };
 pub use answer::{DoctorAnswer, DoctorCheck, Repair, UnknownTopic};
 
@@ -190,18 +189,9 @@ fn treat(
 
 /// Installs the hooks of a worktree as they were.
 fn reinstall(session: &Session, repository: &Repository, name: &WorktreeName) -> Result<(), Error> {
-    let _one_at_a_time = Lock::wait(&repository.name_lock(name))?;
-    let known = Worktree::load(repository, name)?;
-    {
-        let _shared = Lock::wait(&repository.shared_lock())?;
-        let hooks = hooks_of(&repository.git, &known.record)?;
-        hooks.install(&session.binary, known.record.on_violation)?;
-    }
-    // what else came into `config.worktree` is still found
-    let is_hook_file =
-        |file: WatchedFile| file.is_of_our_hooks() && file != WatchedFile::ConfigWorktree;
-    known.renew_digests(repository, is_hook_file)?;
-    Ok(())
+    let (_one_at_a_time, known) = Worktree::lock(repository, name)?;
+    let install = || install_hooks(repository, &known.record, &session.binary);
+    known.change_hooks(repository, install).map(drop)
 }
 
 /// Names the first five of many, and says how many more there are.

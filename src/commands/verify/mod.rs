@@ -84,8 +84,12 @@ pub fn run(
             return Err(Refusal::AcceptInside { name, root }.into());
         }
         for known in &mut chosen {
-            let _one_at_a_time = Lock::wait(&repository.name_lock(&known.record.name))?;
-            *known = known.accept_shared(&known.repository(&repository))?;
+            let name = known.record.name.clone();
+            let _one_at_a_time = Lock::wait(&repository.name_lock(&name))?;
+            // what was removed meanwhile is reported below
+            if let RecordState::Complete(now) = RecordState::read(&repository, &name)? {
+                *known = now.accept_shared(&now.repository(&repository))?;
+            }
         }
     }
     for known in &chosen {

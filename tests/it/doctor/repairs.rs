@@ -110,6 +110,25 @@ fn what_else_came_into_the_configuration_is_still_found_after_a_repair() {
 }
 
 #[test]
+fn what_else_came_into_the_configuration_is_still_found_whatever_the_hooks_are() {
+    for command in ["install", "uninstall"] {
+        let repo = well();
+        repo.agentwt(&["hooks", command, "task"]).ok();
+        repo.agentwt(&["verify", "task"]).ok();
+        let worktree = repo.worktree("task");
+        repo.git_in(&worktree, &["config", "--worktree", "core.pager", "evil"]);
+        repo.agentwt(&["hooks", command, "task"]).ok();
+        repo.agentwt(&["verify", "task"]).fails(1);
+        repo.git_in(
+            &worktree,
+            &["config", "--worktree", "--unset", "core.pager"],
+        );
+        repo.agentwt(&["hooks", command, "task"]).ok();
+        repo.agentwt(&["verify", "task"]).ok();
+    }
+}
+
+#[test]
 fn a_worktree_that_was_to_have_no_hooks_is_a_note() {
     let repo = TestRepo::project();
     repo.agentwt(&["add", "bare", "--write", "src/**", "--no-hooks"])

@@ -264,11 +264,11 @@ pub fn begun(known: &Worktree) -> Option<Removal> {
     read_removal(&known.dir).filter(|removal| removal.created == known.record.created)
 }
 
-/// Whether the directory of a worktree whose removal has begun is in the trash.
-pub fn is_in_trash(repository: &Repository, known: &Worktree, removal: &Removal) -> bool {
-    let stamp = removal.trash.as_ref();
-    let id = stamp.map(|stamp| id(&known.record.name, &stamp.time));
-    id.is_some_and(|id| files::exists(&place_of(repository, &id)))
+/// Whether the directory of a worktree whose removal has begun is away: what then stands in its
+/// place is not it. Else the removal did not come that far, or an undo of it has brought all back.
+pub fn is_away(repository: &Repository, known: &Worktree, stamp: Option<&TrashStamp>) -> bool {
+    let place = |stamp: &TrashStamp| place_of(repository, &id(&known.record.name, &stamp.time));
+    !files::exists(&known.record.path) || stamp.is_some_and(|stamp| files::exists(&place(stamp)))
 }
 
 /// Whether the private git directory is locked by us, not by the user.
@@ -292,6 +292,10 @@ pub fn enter(repository: &Repository, known: &Worktree, stamp: &TrashStamp) -> R
     }
     // with it there, what stands in its place is not ours
     if let (Some(bin), false) = (TrashBin::open(&repository.root)?, files::exists(&place)) {
+        if files::exists(&known.record.path) {
+            // an undo that was killed has brought these back, and work went on since
+            files::remove_directory(&known.dir.join(ADMIN))?;
+        }
         bin.keep(name.as_str(), &id(name, &stamp.time))?;
     }
     let Some(admin) = admin else { return Ok(()) };
@@ -324,7 +328,8 @@ pub fn leave(repository: &Repository, known: &Worktree, stamp: &TrashStamp) -> R
     let aside = known.dir.join(ADMIN);
     let admin = linked_admin(known);
     sweep(&known.dir, &[""]);
-    if let Some(admin) = admin {
+    // the directory comes back after these: an earlier undo has done that, and work went on since
+    if let Some(admin) = admin.filter(|_| is_away(repository, known, Some(stamp))) {
         sweep(admin, &[""]);
         for operation in OPERATIONS {
             if files::exists(&aside.join(operation)) {
@@ -365,7 +370,7 @@ pub fn leave(repository: &Repository, known: &Worktree, stamp: &TrashStamp) -> R
         }
     }
     files::remove_file(&known.dir.join(TRIMMED))?;
-    // while the removal counts as begun: a later one must not take these for its own
+    // what says that a removal has begun goes last
     files::remove_directory(&aside)?;
     Ok(files::remove_file(&known.dir.join(REMOVING))?)
 }
@@ -413,7 +418,7 @@ pub fn ids_of_live_records(repository: &Repository) -> Vec<String> {
     ids.flatten().collect()
 }
 
-/// Keeps what a killed `add` left and somebody has worked in: as a directory without a record, whose
+/// Keeps what a killed `add` left and an agent has worked in: as a directory without a record, whose
 /// path is returned.
 ///
 /// # Errors

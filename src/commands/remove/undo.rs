@@ -222,6 +222,10 @@ fn plan(repository: &Repository, returning: &Returning) -> Result<Vec<(String, C
         Err(refusal(code, what, help).into())
     };
     let is_new = !returning.is_interrupted;
+    if !is_new && !trash::is_away(repository, &returning.known, Some(stamp)) {
+        // all is back: the removal has to be ended, no more
+        return Ok(Vec::new());
+    }
     if is_new && files::exists(&repository.record_dir(name)) {
         let help = format!("remove that one first: git agentwt remove {name}");
         return refused("exists", "a worktree of this name is there".into(), help);

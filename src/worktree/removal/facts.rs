@@ -203,13 +203,13 @@ fn read_files(
     } else {
         staged.clone()
     };
-    if begun(known).is_some() {
+    if begun(known).is_some_and(|removal| removal.trash.is_none()) {
         // what is missing is what was deleted already
         let stands = |path: &RepoPath| matches!(states.disk.delta.get(path), Some(Some(_)));
         uncommitted.retain(|path| stands(path) || staged.binary_search(path).is_ok());
     }
     let kind = |path: &RepoPath| {
-        // what stands in the place of a directory that we created is nobody's placed file
+        // what stands in the place of a directory that we created is not a placed file
         let placed = states.placed.get(path);
         let placed = placed.filter(|file| file.kind != PlacedKind::Directory);
         match (placed, states.untracked.get(path)) {
@@ -254,8 +254,8 @@ fn linked(repository: &Repository) -> Vec<String> {
     ids.filter(|_| repository.is_clone()).map(path).collect()
 }
 
-/// Processes that work inside. Where the command was started inside, whoever started it is no
-/// news.
+/// Processes that work inside. Where the command was started inside, the processes that started it
+/// do not count.
 fn running(
     repository: &Repository,
     path: &Utf8Path,

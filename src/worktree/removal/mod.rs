@@ -1,8 +1,8 @@
 //! Removes one worktree, as `remove` and `prune` both do: reads what decides, plans by `remove`'s
 //! rules, and takes the worktree away, into the trash or for good.
 //!
-//! The file `removing` comes first and the record goes last: whoever is killed in between is followed
-//! by another call, which finds how far the removal was decided.
+//! The file `removing` comes first and the record goes last: after a kill in between, another
+//! call finds how far the removal was decided.
 
 pub mod facts;
 pub mod merged;
@@ -55,11 +55,8 @@ impl Leaving {
         going: &[BranchName],
         whole: bool,
     ) -> Result<Self, Error> {
-        let record = &known.record;
-        // with the worktree in the trash, what stands in its place is not it
-        let rest = begun(&known).filter(|rest| {
-            !files::exists(&record.path) || trash::is_in_trash(repository, &known, rest)
-        });
+        let rest =
+            begun(&known).filter(|rest| trash::is_away(repository, &known, rest.trash.as_ref()));
         let (mut survey, mut heads) = (None, Heads::default());
         let mut facts = RemoveFacts::default();
         if rest.is_none() {
@@ -261,14 +258,14 @@ fn delete_branch(
     };
     match repository.git.rev_parse_commit(&name)? {
         None => Ok(BranchFate::Gone),
-        // somebody committed to it meanwhile
+        // a process committed to it meanwhile
         Some(now) if now != *tip => Ok(BranchFate::Stays),
         Some(_) => Err(error.into()),
     }
 }
 
-/// Looking takes no lock, so that a long look holds up nobody. What it found, or could not find, in
-/// what somebody takes away in that moment says nothing: the record is read again then.
+/// Looking takes no lock, so that a long look delays no process. What it found, or could not find,
+/// in what is removed in that moment says nothing: the record is read again then.
 impl Worktree {
     /// Whether it was removed since it was loaded, or just is. One whose removal was interrupted is
     /// still there, and so is one whose directory stands.
@@ -279,7 +276,7 @@ impl Worktree {
     }
 
     /// Whether the record is there, and that of this very worktree. One that cannot be read is;
-    /// so is one that somebody took away alone, as a removal takes the directory first.
+    /// so is one that was taken away alone, as a removal takes the directory first.
     fn is_recorded(&self) -> bool {
         let record = match files::read(&self.dir.join("record.toml")) {
             Ok(None) => return files::exists(&self.record.path),

@@ -83,6 +83,45 @@ fn who_works_while_it_is_removed_loses_nothing() {
     }
 }
 
+/// What an undo leaves that was killed when all was back but its own files.
+fn undone_and_killed(script: &str) -> World {
+    let world = World::after(script);
+    world.remove(&[]);
+    let main = world.repo.main();
+    let keep = "set -e; cp -a .git/agentwt/trash/task-* ../kept";
+    world.repo.sh(main, keep).ok();
+    world.agentwt(&["remove", "--undo", "task"]).ok();
+    let put = "set -e; cp -a ../kept/admin ../kept/removing .git/agentwt/worktrees/task/";
+    world.repo.sh(main, put).ok();
+    world
+}
+
+#[test]
+fn work_after_an_undo_that_was_killed_stays() {
+    for is_removed in [true, false] {
+        let world = undone_and_killed(SCRIPT);
+        world.sh("git switch -q -c other; echo o >>src/main.rs; git commit -qam other");
+        if is_removed {
+            let _ = world.goes_and_comes_back(&[]);
+        } else {
+            let before = world.everything();
+            let said = world.agentwt(&["remove", "--undo", "task"]);
+            assert_eq!(said.status, 0, "{said}");
+            world.is_as(&before, "undone again");
+        }
+    }
+}
+
+#[test]
+fn prune_leaves_what_an_undo_that_was_killed_has_brought_back() {
+    let world = undone_and_killed("");
+    let said = world.agentwt(&["prune"]);
+    assert_eq!(said.status, 0, "{said}");
+    assert!(world.worktree.join("src").exists(), "{said}");
+    assert_eq!(said.stdout, "", "{said}");
+    assert_eq!(world.repo.findings(&world.worktree), "");
+}
+
 #[test]
 fn what_was_made_in_the_place_of_an_interrupted_removal_is_not_it() {
     let world = World::after(SCRIPT);

@@ -196,6 +196,10 @@ fn whatever_may_be_work_or_anothers_stays_with_its_reason() {
             "directory | .agentwt/worktrees/plain | it is a worktree without a record",
         ),
         (
+            "git clone -q . .agentwt/worktrees/clone; mkdir .agentwt/worktrees/clone/.git/agentwt",
+            "directory | .agentwt/worktrees/clone | it is a clone without a record",
+        ),
+        (
             "rm -r .git/agentwt/worktrees/task",
             "directory | .agentwt/worktrees/task | it is a worktree without a record",
         ),

@@ -20,9 +20,7 @@ use crate::name::WorktreeName;
 use crate::path::RepoPath;
 use crate::scope::overlap;
 use crate::worktree::register::install_hooks;
-use crate::worktree::{
-    Main, RecordState, Repository, Worktree, ignore_rules, load_config, names,
-};
+use crate::worktree::{Main, Repository, Worktree, ignore_rules, leftover, load_config};
 pub use answer::{DoctorAnswer, DoctorCheck, Repair, UnknownTopic};
 
 /// Holds what several topics read.
@@ -137,16 +135,10 @@ impl<'a> DoctorContext<'a> {
             }
             Main::Bare => None,
         };
-        let mut known = Vec::new();
-        for name in names(repository)? {
-            if let Ok(RecordState::Complete(worktree)) = RecordState::read(repository, &name) {
-                known.push(*worktree);
-            }
-        }
         Ok(Self {
             repository,
             settings: repository.git.config_list()?,
-            known,
+            known: leftover::whole_records(repository)?,
             index: index.flatten(),
             prefix: loaded
                 .map(|loaded| loaded.settings.branch_prefix.value)

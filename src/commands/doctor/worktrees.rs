@@ -150,8 +150,9 @@ pub(super) fn leftovers(context: &DoctorContext<'_>) -> Result<Vec<DoctorCheck>,
             checks.extend(found.into_iter().map(judge));
         }
     }
-    let shared = leftover::shared(repository, now)?.into_iter();
-    checks.extend(shared.map(judge));
+    let in_trash = trash::list(repository)?;
+    let shared = leftover::shared(repository, &context.known, &in_trash, now)?;
+    checks.extend(shared.into_iter().map(judge));
     let deleted = files::names(&repository.root.join(WORKTREES).join(DELETED))?.len();
     if deleted > 0 {
         let found = format!("{WORKTREES}/{DELETED} has {deleted} entries to delete");
@@ -161,7 +162,7 @@ pub(super) fn leftovers(context: &DoctorContext<'_>) -> Result<Vec<DoctorCheck>,
         checks.push(DoctorCheck::ok("leftovers", "nothing is left over"));
     }
     checks.extend(free_branches(context)?);
-    checks.extend(saved(context)?);
+    checks.extend(saved(context, in_trash.len())?);
     Ok(checks)
 }
 
@@ -219,9 +220,8 @@ fn free_branches(context: &DoctorContext<'_>) -> Result<Option<DoctorCheck>, Err
 }
 
 /// What was saved before something was removed or replaced.
-fn saved(context: &DoctorContext<'_>) -> Result<Vec<DoctorCheck>, Error> {
+fn saved(context: &DoctorContext<'_>, trash: usize) -> Result<Vec<DoctorCheck>, Error> {
     let mut checks = Vec::new();
-    let trash = trash::list(context.repository)?.len();
     if trash > 0 {
         let found = format!("removed worktrees that can come back: {trash}");
         let fix = "git agentwt list --trash";

@@ -107,7 +107,9 @@ pub fn run(session: &Session, options: &Prune) -> Result<Outcome<PruneAnswer>, E
         }
     }
     session.check()?;
-    for leftover in leftover::shared(&repository, pruning.now)? {
+    let known = leftover::whole_records(&repository)?;
+    let in_trash = trash::list(&repository)?;
+    for leftover in leftover::shared(&repository, &known, &in_trash, pruning.now)? {
         pruning.clear(leftover, None);
     }
     pruning.bin();
@@ -156,7 +158,7 @@ impl Pruning<'_> {
         self.lines.push(line);
     }
 
-    /// The lock files of ours that nobody holds: to take one and to let go of it removes it.
+    /// The lock files of ours that no process holds: to take one and to let go of it removes it.
     fn own_locks(&mut self) -> Result<(), Error> {
         for lock in leftover::dead_locks(self.repository)? {
             let what = lock.path.strip_prefix(&self.repository.common_dir);

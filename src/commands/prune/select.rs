@@ -29,7 +29,7 @@ pub const fn selects(asked: &Prune) -> bool {
     asked.merged || asked.dead_owners || asked.older_than.is_some()
 }
 
-/// Selects: whoever is merged or has a dead owner, if that was asked for, and of these, or of all,
+/// Selects: what is merged or has a dead owner, if that was asked for, and of these, or of all,
 /// those in which nothing happened for so long. None where the commits decide, which are not read.
 pub fn select(asked: &Prune, standing: &Idleness) -> Option<SelectedWorktree> {
     let idle = match (asked.older_than, standing.idle) {

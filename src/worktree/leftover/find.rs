@@ -18,7 +18,7 @@ use crate::git::scratch::SCRATCH;
 use crate::name::WorktreeName;
 use crate::process;
 use crate::worktree::repository::WORKTREES;
-use crate::worktree::trash::{self, begun, is_away};
+use crate::worktree::trash::{self, Trashed, begun, is_away};
 use crate::worktree::unfinished::read_gitdir;
 use crate::worktree::{
     Intent, MadeBy, RecordState, Removal, Repository, Worktree, WorktreeFault, names,
@@ -26,8 +26,8 @@ use crate::worktree::{
 
 /// What the directories begin with in which files wait to be moved in.
 const COPIES: [&str; 2] = [".placing-", ".cloning-"];
-/// What files of a killed process of ours begin with; the last two are those of version 0.1.
-const WRITTEN: [&str; 3] = [files::TEMPORARY, "rescue-index", "restore-index"];
+/// What files of a killed process of version 0.1 begin with, in a record.
+const WRITTEN: [&str; 2] = ["rescue-index", "restore-index"];
 
 /// Holds what is left over of one name.
 #[derive(Default)]
@@ -144,6 +144,7 @@ fn standing(path: &Utf8Path, entry: bool) -> EntryStanding {
     match is_reached && files::is_directory(path) {
         true if files::is_empty(path) => EntryStanding::Empty,
         true if entry => EntryStanding::Worktree,
+        true if files::is_directory(&path.join(".git/agentwt")) => EntryStanding::Clone,
         false if !files::exists(path) => EntryStanding::Nothing,
         true | false => EntryStanding::Other,
     }
@@ -153,7 +154,7 @@ fn claims(repository: &Repository) -> Utf8PathBuf {
     repository.common_dir.join("agentwt/claims")
 }
 
-/// Finds the lock files of ours that nobody holds.
+/// Finds the lock files of ours that no process holds.
 ///
 /// # Errors
 /// Fails when their directory cannot be read.
@@ -174,16 +175,31 @@ pub fn dead_locks(repository: &Repository) -> Result<Vec<LockFile>, Error> {
     Ok(there.map(lock).filter(|lock| !lock.is_held()).collect())
 }
 
+/// Loads the worktrees that have a whole record.
+///
+/// # Errors
+/// Fails when the records cannot be listed.
+pub fn whole_records(repository: &Repository) -> Result<Vec<Worktree>, Error> {
+    let names = names(repository)?.into_iter();
+    let whole = names.filter_map(|name| Worktree::load(repository, &name).ok());
+    Ok(whole.collect())
+}
+
 /// Finds what no name accounts for: strangers among the worktrees, private git directories, locks of
-/// git, unfinished files and objects of ours, and what has expired in the trash.
+/// git, unfinished files and objects of ours, and what has expired in the trash. `known` are all
+/// worktrees that have a whole record.
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn shared(repository: &Repository, now: i64) -> Result<Vec<Leftover>, Error> {
-    let in_trash = trash::list(repository)?;
-    let mut all = strangers(repository, &in_trash)?;
+pub fn shared(
+    repository: &Repository,
+    known: &[Worktree],
+    in_trash: &[Trashed],
+    now: i64,
+) -> Result<Vec<Leftover>, Error> {
+    let mut all = strangers(repository, in_trash)?;
     all.extend(entries(repository, now)?);
-    all.extend(git_locks(repository)?);
+    all.extend(git_locks(repository, known)?);
     all.extend(temporaries(repository, now)?);
     if !in_trash.is_empty() {
         let moment = trash::expiry(repository)?;
@@ -197,7 +213,7 @@ pub fn shared(repository: &Repository, now: i64) -> Result<Vec<Leftover>, Error>
 }
 
 /// What stands among the worktrees or in the trash, and nothing of ours can be.
-fn strangers(repository: &Repository, in_trash: &[trash::Trashed]) -> Result<Vec<Leftover>, Error> {
+fn strangers(repository: &Repository, in_trash: &[Trashed]) -> Result<Vec<Leftover>, Error> {
     let is_ours = |name: &str| {
         matches!(name, KEPT | DELETED | ".gitignore") || WorktreeName::parse(bare(name)).is_ok()
     };
@@ -207,7 +223,7 @@ fn strangers(repository: &Repository, in_trash: &[trash::Trashed]) -> Result<Vec
         .map(|name| format!("{WORKTREES}/{name}"))
         .collect();
     let mut known = trash::ids_of_live_records(repository);
-    known.extend(in_trash.iter().map(trash::Trashed::id));
+    known.extend(in_trash.iter().map(Trashed::id));
     let kept = files::names(&repository.root.join(WORKTREES).join(KEPT))?;
     let unknown = kept.iter().filter(|id| !known.contains(id));
     found.extend(unknown.map(|id| format!("{WORKTREES}/{KEPT}/{id}")));
@@ -220,17 +236,15 @@ fn temporaries(repository: &Repository, now: i64) -> Result<Vec<Leftover>, Error
     let mut directories = vec![common.clone(), common.join("info"), claims(repository)];
     let admins = common.join("worktrees");
     directories.extend(files::names(&admins)?.iter().map(|id| admins.join(id)));
-    let records = names(repository)?;
-    let records = records
-        .iter()
-        .map(|name| (repository.record_dir(name), &WRITTEN[..]));
-    let directories = directories
-        .into_iter()
-        .map(|directory| (directory, &WRITTEN[..1]));
+    let records = names(repository)?.into_iter();
+    directories.extend(records.map(|name| repository.record_dir(&name)));
     let mut found = Vec::new();
-    for (directory, starts) in directories.chain(records) {
+    for directory in directories {
         let names = files::names(&directory)?.into_iter();
-        let is_ours = |name: &String| starts.iter().any(|start| name.starts_with(start));
+        let starts = |name: &String| WRITTEN.iter().any(|start| name.starts_with(start));
+        let is_record = directory.starts_with(repository.records_dir());
+        let is_ours =
+            |name: &String| name.starts_with(files::TEMPORARY) || is_record && starts(name);
         found.extend(names.filter(is_ours).map(|name| directory.join(name)));
     }
     // git calls its own ones `tmp_obj_…`, and deletes them
@@ -329,14 +343,8 @@ fn entries(repository: &Repository, now: i64) -> Result<Vec<Leftover>, Error> {
 }
 
 /// Looks at git's lock files.
-fn git_locks(repository: &Repository) -> Result<Vec<Leftover>, Error> {
+fn git_locks(repository: &Repository, known: &[Worktree]) -> Result<Vec<Leftover>, Error> {
     let common = &repository.common_dir;
-    let mut known = Vec::new();
-    for name in names(repository)? {
-        if let Ok(RecordState::Complete(one)) = RecordState::read(repository, &name) {
-            known.push(*one);
-        }
-    }
     let mut found = lock_files(common, false);
     found.extend(lock_files(&common.join("refs"), true));
     for id in files::names(&common.join("worktrees"))? {
@@ -359,7 +367,7 @@ fn git_locks(repository: &Repository) -> Result<Vec<Leftover>, Error> {
         judge_lock(&LockFacts {
             path: path.clone(),
             age: *age,
-            ours: is_ours(repository, &known, path),
+            ours: is_ours(repository, known, path),
             gits,
             open: open.as_ref().map(|open| open.contains(path.as_path())),
         })

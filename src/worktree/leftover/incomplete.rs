@@ -58,10 +58,12 @@ pub(super) fn has_work(repository: &Repository, admin: &Utf8Path) -> Result<bool
         Some(head) => Some(head.clone()),
         None => reflog.first().map(|newest| newest.id.clone()),
     });
-    let around = Around::read(repository)?;
-    for commit in &alone {
-        if !around.nowhere(repository, commit)?.is_empty() {
-            return Ok(true);
+    if !alone.is_empty() {
+        let around = Around::read(repository)?;
+        for commit in &alone {
+            if !around.nowhere(repository, commit)?.is_empty() {
+                return Ok(true);
+            }
         }
     }
     let index = admin.join("index");
@@ -88,7 +90,7 @@ fn entries_of(objects: &Objects, commit: &CommitId) -> Result<BTreeMap<RepoPath,
     Ok(objects.list(&tree)?.into_iter().collect())
 }
 
-/// Whether a killed `add` left a worktree that somebody has worked in. `admin` is the private git
+/// Whether a killed `add` left a worktree that an agent has worked in. `admin` is the private git
 /// directory, if git has created one.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Finds what is left over: of killed commands, of git, of worktrees that somebody deleted by hand.
+//! Finds what is left over: of killed commands, of git, of worktrees that were deleted by hand.
 //! One model for `prune`, which clears it, and for `doctor` and `list`, which show it.
 //!
 //! [`of_name`] finds what a name has, [`shared`] the rest; each [`Leftover`] says whether `prune`
@@ -8,7 +8,7 @@
 mod find;
 mod incomplete;
 
-pub use find::{NameLeftovers, all_names, dead_locks, of_name, shared};
+pub use find::{NameLeftovers, all_names, dead_locks, of_name, shared, whole_records};
 pub(crate) use find::{entry_of, worktree_of};
 pub use incomplete::has_incomplete_work;
 
@@ -92,7 +92,7 @@ pub struct Leftover {
 /// From which age on, in seconds, a lock of git's or an unfinished file counts as dead: git holds
 /// no lock for long, but an editor that waits for a message may.
 pub const OLD: u64 = 10 * 60;
-/// From which age on nobody waits for a claim any more.
+/// From which age on no process waits for a claim any more.
 const CLAIM_OLD: u64 = 24 * 3600;
 
 impl Leftover {
@@ -132,6 +132,8 @@ enum EntryStanding {
     Empty,
     /// A worktree of this repository.
     Worktree,
+    /// A clone that `add` made.
+    Clone,
     /// Anything else.
     Other,
 }
@@ -166,8 +168,14 @@ fn judge_name(
                 "look at its work (git -C {place} status), then git worktree remove {place}; to verify it: git agentwt hooks install {place}"
             ))
         }
+        (EntryStanding::Clone, None) => {
+            let why = "it is a clone without a record";
+            Leftover::new(LeftoverKind::Directory, &place, why).with_help(format!(
+                "look at its work (git -C {place} status; git -C {place} log --branches --not --remotes), then rm -r {place}"
+            ))
+        }
         (EntryStanding::Other, None) => stranger(&place),
-        (EntryStanding::Other, Some(why)) => {
+        (EntryStanding::Clone | EntryStanding::Other, Some(why)) => {
             record(why).with_help(format!("{saved} rm -r {place} && git agentwt prune"))
         }
         (EntryStanding::Empty | EntryStanding::Worktree, Some(why)) => record(why).with_help(format!(

@@ -332,6 +332,11 @@ impl PlacedField {
             state: words.map(|word| word.replace(' ', "-")).collect(),
         }
     }
+
+    /// The state in words.
+    pub fn state(&self) -> String {
+        self.state.join(", ").replace('-', " ")
+    }
 }
 
 /// The number of paths of one kind that people see.

@@ -14,6 +14,7 @@ use crate::answer::{Answer, Cell, Form, Paint, Row, Text, count};
 use crate::cli::ScopeLists;
 use crate::disk::{DiskError, files};
 use crate::error::Error;
+use crate::git::objects::Objects;
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::scope::{Access, Coverage, EntryKind, Scope, Verdict, escape_for_rule};
@@ -141,6 +142,7 @@ struct Shown {
     scope: Scope,
     /// The commit whose files are counted; none when there is no commit yet.
     commit: Option<CommitId>,
+    objects: Objects,
 }
 
 /// Shows a scope, or decides about paths.
@@ -162,6 +164,7 @@ pub fn run(
                 path: Some(known.record.path),
                 scope: known.scope,
                 commit: Some(known.record.base.commit),
+                objects: repository.objects()?,
             }
         }
     };
@@ -223,6 +226,7 @@ fn load_profile(session: &Session, repository: &Repository, profile: &str) -> Re
         path: None,
         scope: Scope::compile(rules, repository.case()?)?,
         commit: repository.git.rev_parse_commit("HEAD")?,
+        objects: repository.objects()?,
     })
 }
 
@@ -247,9 +251,8 @@ impl Shown {
     /// Whether the commit has a directory at a path, else the disk.
     fn is_directory(&self, repository: &Repository, path: &RepoPath) -> Result<bool, Error> {
         if let Some(commit) = &self.commit {
-            let objects = repository.objects()?;
-            let tree = objects.commit(commit)?.tree;
-            if let Some((mode, _)) = objects.held_at(&tree, path.as_bstr())? {
+            let tree = self.objects.commit(commit)?.tree;
+            if let Some((mode, _)) = self.objects.held_at(&tree, path.as_bstr())? {
                 return Ok(mode.is_none_or(|mode| EntryKind::of(mode) == EntryKind::Directory));
             }
         }

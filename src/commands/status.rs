@@ -178,8 +178,8 @@ impl WorktreeStatus {
         );
         let mut moved: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for file in all.iter().filter(|file| file.state != ["same"]) {
-            let state = file.state.join(", ").replace('-', " ");
-            moved.entry(state).or_default().push(file.path.shown());
+            let paths = moved.entry(file.state()).or_default();
+            paths.push(file.path.shown());
         }
         for (state, paths) in moved {
             let number = paths.len();

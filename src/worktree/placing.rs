@@ -116,10 +116,7 @@ impl PlacedNow {
 
     /// Takes everything out again; what could not be.
     pub fn take_back(self) -> Vec<String> {
-        let _ = match self.list_before {
-            Some(before) => files::write(&self.list, &before),
-            None => files::remove_file(&self.list),
-        };
+        write_back(&self.list, self.list_before);
         self.excluded.take_back();
         self.settled.take_back()
     }
@@ -257,21 +254,27 @@ impl<'d> Destination<'d> {
                 files::write(&file, text)?;
             }
         }
-        let excluded = write_exclude(self.git, self.admin_dir, &placed)?;
         let list = self.record_dir.join(PLACED);
-        let written = files::read(&list).and_then(|before| {
-            files::write(&list, &placed.to_bytes())?;
-            files::remove_file(&self.record_dir.join(PLACING))?;
-            Ok(before)
-        });
-        match written {
-            Ok(before) => Ok((placed, excluded, before)),
+        let before = files::read(&list)?;
+        let excluded = write_exclude(self.git, self.admin_dir, &placed)?;
+        let written = files::write(&list, &placed.to_bytes());
+        match written.and_then(|()| files::remove_file(&self.record_dir.join(PLACING))) {
+            Ok(()) => Ok((placed, excluded, before)),
             Err(error) => {
+                write_back(&list, before);
                 excluded.take_back();
                 Err(error.into())
             }
         }
     }
+}
+
+/// Writes the list of placed files as it was before; none where there was none.
+fn write_back(list: &Utf8Path, before: Option<Vec<u8>>) {
+    let _ = match before {
+        Some(before) => files::write(list, &before),
+        None => files::remove_file(list),
+    };
 }
 
 /// What is written down of one thing that was staged.

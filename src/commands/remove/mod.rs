@@ -79,14 +79,11 @@ pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>,
         }
         notes.append(&mut plan.notes);
         has_trash |= plan.is_kept;
-        worktrees.push(RemovedWorktree::new(
-            &leaving.known.record,
-            options.dry_run,
-            Some(plan),
-            None,
-        ));
+        let record = &leaving.known.record;
+        let removed = RemovedWorktree::new(record, options.dry_run, Some(plan), None);
+        worktrees.push(removed);
     }
-    // whoever deletes ignored files in the trash takes them, one at a time
+    // the process that deletes ignored files in the trash takes them, one at a time
     drop(locks);
     if !options.dry_run {
         notes.extend(if options.wait {

@@ -196,7 +196,7 @@ fn change(
         let command = "update-index --skip-worktree -z --stdin";
         git.perform_with(what, command, &[], &absent)?;
     }
-    Ok(git.update_index_refresh()?)
+    Ok(())
 }
 
 /// The lines for the index: all stages go, then those that are to be there come.
@@ -330,7 +330,7 @@ impl Restoring<'_> {
         Ok(())
     }
 
-    /// Fails when what stands at a path is not what was saved: somebody works there.
+    /// Fails when what stands at a path is not what was saved: a process works there.
     fn check_unchanged(&self, saved: &SavedPath) -> Result<(), Error> {
         let has_content = |entry: Entry| entry.mode.git_octal().is_some();
         if saved.disk.is_some_and(has_content)
@@ -425,6 +425,8 @@ pub(super) fn undo(
     let changed = change(repository, known, branch, &targets, directories, || {
         write_saved(repository, known, saved, plan)
     });
+    let git = known.hardened_git(repository);
+    let changed = changed.and_then(|()| Ok(git.update_index_refresh()?));
     changed.map_err(|error| half_restored(known, &saved.rescue, error))
 }
 

@@ -15,7 +15,7 @@ pub use self::rewrite::Rewritten;
 use super::{Outcome, Session};
 use crate::answer::shapes::{PathField, SavedField};
 use crate::answer::{Answer, Cell, Paint, Row, Text, count};
-use crate::disk::files::{self, Lock};
+use crate::disk::files;
 use crate::entry::{Entry, Mode};
 use crate::error::Error;
 use crate::exit::ExitCode;
@@ -148,13 +148,9 @@ impl Answer for RestoreAnswer {
             _ if is_nothing => "nothing can be put back".to_owned(),
             (_, dry_run) => {
                 let would = if dry_run { "would " } else { "" };
-                let sparse = [" and the sparse patterns"]
-                    .iter()
-                    .filter(|_| self.patterns);
-                format!(
-                    "{would}put back {number}{}",
-                    sparse.copied().collect::<String>()
-                )
+                let sparse = self.patterns.then_some(" and the sparse patterns");
+                let sparse = sparse.unwrap_or_default();
+                format!("{would}put back {number}{sparse}")
             }
         };
         text.tell(format!("{}: {done}", text.paint.name(&self.name)));
@@ -213,9 +209,7 @@ pub fn run(
     let mut words: Vec<OsString> = options.args.clone();
     let named = arguments::load_named(&repository, &mut words)?;
     words.extend(options.paths.iter().cloned());
-    let _lock = Lock::wait(&repository.name_lock(&named.record.name))?;
-    // it may have changed while we waited
-    let known = Worktree::load(&repository, &named.record.name)?;
+    let (_lock, known) = Worktree::lock(&repository, &named.record.name)?;
     let repository = known.repository(&repository);
     let asked = asked_paths(&repository, &known, words)?;
     if let Some(restore) = &options.undo {
@@ -265,7 +259,7 @@ pub fn run(
     let lost = answer.restored.iter().filter(|one| !one.saved);
     outcome.notes.extend(lost.map(|one| {
         let path = &one.path;
-        format!("{path} is no file: it has no content to save, and --undo does not make it again")
+        format!("{path} is not a regular file: its content cannot be saved, and --undo does not make it again")
     }));
     Ok(outcome)
 }

@@ -1,6 +1,6 @@
 //! Reads and decides what `restore` and `restore --undo` put back, and what they refuse.
 //!
-//! What a path gets back is what it would have if nobody had touched it here: what a merge in
+//! What a path gets back is what it would have if no process had touched it here: what a merge in
 //! progress brings from upstream, else HEAD's entry where that is in order, else the entry of the
 //! nearest reference (`docs/decisions/0010-restore.md`).
 #![allow(
@@ -252,7 +252,7 @@ pub fn plan(
     if let Some(stranger) = asked.iter().find(|asked| !is_known(asked)) {
         let number = known().count();
         return Err(RestoreRefusal::Unknown {
-            message: format!("{stranger} is no out-of-scope change of worktree `{name}`"),
+            message: format!("{stranger} is not an out-of-scope change of worktree `{name}`"),
             help: format!("see the {number} that there are: git agentwt verify {name}"),
         });
     }
@@ -391,7 +391,7 @@ pub struct PathNow {
 }
 
 impl PathNow {
-    /// Whether somebody has worked on it since. A restore that was killed has left it as it was,
+    /// Whether it was worked on since. A restore that was killed has left it as it was,
     /// or taken it away; what is not there holds no work.
     fn is_newer(&self) -> bool {
         let disk = self.disk_changed && self.disk.is_some() && self.disk != self.saved.disk;

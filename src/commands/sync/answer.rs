@@ -77,10 +77,8 @@ impl Answer for SyncAnswer {
         for one in &self.worktrees {
             one.print(self.worktrees.len() > 1, text);
             if let Some(rescue) = &one.rescue {
-                text.line(format!(
-                    "  replaced files are saved in {}",
-                    rescue.reference
-                ));
+                let saved = &rescue.reference;
+                text.line(format!("  replaced files are saved in {saved}"));
             }
         }
     }
@@ -97,11 +95,6 @@ impl Answer for SyncAnswer {
         };
         self.worktrees.iter().flat_map(row).collect()
     }
-}
-
-/// The state of a placed file in words.
-fn state(placed: &PlacedField) -> String {
-    placed.state.join(", ").replace('-', " ")
 }
 
 impl SyncedWorktree {
@@ -128,7 +121,7 @@ impl SyncedWorktree {
             }
         }
         for placed in self.placed.iter().flatten() {
-            push(&state(placed), &placed.path, placed.origin);
+            push(&placed.state(), &placed.path, placed.origin);
         }
         for path in self.pulled.iter().flatten() {
             push(self.would("pulled", "would-pull"), path, "");
@@ -187,7 +180,7 @@ impl SyncedWorktree {
                 let is_context = placed.origin == "context";
                 let context = if is_context { "(context)" } else { "" };
                 Row::new(vec![
-                    Cell::people(state(placed)).paint(paint),
+                    Cell::people(placed.state()).paint(paint),
                     Cell::people(placed.path.shown()),
                     Cell::people(context).paint(Paint::faint),
                 ])

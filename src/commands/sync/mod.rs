@@ -13,7 +13,7 @@ use camino::Utf8Path;
 use super::{Outcome, Session};
 use crate::answer::shapes::{CopiesField, PlacedField, SavedField};
 use crate::disk::drift::drift;
-use crate::disk::files::{self, Lock};
+use crate::disk::files;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::git::index::read_index;
@@ -23,11 +23,10 @@ use crate::placed::{Drift, Placed, PlacedKind};
 use crate::sync::plan::{SyncFacts, plan as plan_copies};
 use crate::sync::{PatternOrigin, Selection, SyncPlan, SyncRefusal};
 use crate::worktree::ignore_rules::read_shown_note;
-use crate::worktree::names;
 use crate::worktree::placing::{Destination, Placing};
 use crate::worktree::saved::{Rescue, Saving};
 use crate::worktree::selection::{patterns, read_worktree_files};
-use crate::worktree::{Main, Repository, WatchedFile, Worktree, WorktreeFault, load_config};
+use crate::worktree::{Main, RecordState, Repository, WatchedFile, Worktree, load_config, names};
 
 pub use self::answer::{CleanedFiles, StayedFile, SyncAnswer, SyncedWorktree};
 
@@ -47,7 +46,7 @@ pub fn run(session: &Session, options: &crate::cli::Sync) -> Result<Outcome<Sync
         session,
         repository: &repository,
         options,
-        selection: None,
+        selections: Vec::new(),
         notes: Vec::new(),
     };
     let mut outcome = Outcome::done(SyncAnswer::default());
@@ -77,9 +76,8 @@ fn chosen(repository: &Repository, options: &crate::cli::Sync) -> Result<Vec<Wor
         let mut all = names(repository)?;
         // an `add` that is under way copies by itself; what is damaged is reported for each
         all.retain(|name| {
-            let loaded = Worktree::load(repository, name);
-            let error = loaded.as_ref().err().and_then(Error::find);
-            !matches!(error, Some(WorktreeFault::Incomplete { .. }))
+            let state = RecordState::read(repository, name);
+            !matches!(state, Ok(RecordState::Incomplete(_)))
         });
         return Ok(all);
     }
@@ -101,16 +99,15 @@ struct Run<'a> {
     session: &'a Session,
     repository: &'a Repository,
     options: &'a crate::cli::Sync,
-    /// The last one, for whether the config counts and the patterns of the record.
-    selection: Option<(bool, Vec<String>, Rc<Selection>)>,
+    /// Each by whether the config counts and by the patterns of the record.
+    selections: Vec<(bool, Vec<String>, Rc<Selection>)>,
     notes: Vec<String>,
 }
 
 impl Run<'_> {
     fn worktree(&mut self, name: &WorktreeName) -> Result<SyncedWorktree, Error> {
         let (repository, options) = (self.repository, self.options);
-        let _one_at_a_time = Lock::wait(&repository.name_lock(name))?;
-        let known = Worktree::load(repository, name)?;
+        let (_one_at_a_time, known) = Worktree::lock(repository, name)?;
         let path = known.record.path.clone();
         if !files::is_directory(&path) {
             return Err(blocked(
@@ -238,11 +235,9 @@ impl Run<'_> {
     /// What is selected for a worktree.
     fn selection(&mut self, placed: &Placed) -> Result<Rc<Selection>, Error> {
         let (without_config, globs) = (placed.without_config, &placed.globs);
-        if let Some((without, same, selection)) = &self.selection
-            && *without == without_config
-            && same == globs
-        {
-            return Ok(Rc::clone(selection));
+        let mut known = self.selections.iter();
+        if let Some(found) = known.find(|one| one.0 == without_config && one.1 == *globs) {
+            return Ok(Rc::clone(&found.2));
         }
         let loaded = load_config(self.repository, &[], &self.session.environment)?;
         let limits = loaded.config.file_sync.clone();
@@ -253,7 +248,8 @@ impl Run<'_> {
             patterns,
             limits,
         });
-        self.selection = Some((without_config, globs.clone(), Rc::clone(&selection)));
+        self.selections
+            .push((without_config, globs.clone(), Rc::clone(&selection)));
         Ok(selection)
     }
 }

@@ -45,6 +45,25 @@ fn a_sync_killed_at_some_points_is_finished_by_the_next() {
 }
 
 #[test]
+fn a_sync_that_cannot_end_leaves_the_list_as_it_was() {
+    let repo = world();
+    repo.agentwt(ADD).ok();
+    repo.write("deps/a/9", "new\n");
+    repo.keep_as("pristine");
+    let points: Vec<Point> = (1..12).map(|nth| ("unlink", nth)).collect();
+    each_point(&points, |point| {
+        repo.bring_back("pristine");
+        let hit = repo.hit(SYNC, Act::Fail("EACCES"), point.0, point.1);
+        let what = named(Act::Fail("EACCES"), point, &hit);
+        assert_eq!(repo.findings(&repo.worktree("task")), "", "{what}");
+        let listed = repo.agentwt(&["sync", "task", "--status"]).ok();
+        let is_there = text(&repo, "deps/a/9").is_some();
+        assert_eq!(listed.contains("deps/a/9"), is_there, "{what}");
+        hit
+    });
+}
+
+#[test]
 #[ignore = "it takes minutes: see CONTRIBUTING.md"]
 fn kill_points_of_sync() {
     the_next_sync_goes_on(Act::Kill, &[]);

@@ -161,7 +161,7 @@ fn a_fifo_is_removed_and_named() {
     created  docs/new
     created  docs/pipe
     --- stderr
-    note: docs/pipe is no file: it has no content to save, and --undo does not make it again
+    note: docs/pipe is not a regular file: its content cannot be saved, and --undo does not make it again
     task: put back 2 paths
     saved what was there as refs/agentwt/rescue/task/TIME; to bring it back: git agentwt restore task --undo
     --- status 0
@@ -333,7 +333,7 @@ fn a_path_that_is_in_scope_is_refused() {
     let world = World::after("rm README.md; echo x >docs/new.md");
     assert_snapshot!(world.refuses(2, &["src/main.rs"]), @"
     --- stderr
-    error: src/main.rs is no out-of-scope change of worktree `task`
+    error: src/main.rs is not an out-of-scope change of worktree `task`
     help: see the 2 that there are: git agentwt verify task
     --- status 2
     ");

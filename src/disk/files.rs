@@ -249,10 +249,10 @@ pub fn is_empty(directory: &Utf8Path) -> bool {
     std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Lists the names in a directory, sorted; none there is an empty list.
+/// Lists the names in a directory that are UTF-8, sorted; none there is an empty list.
 ///
 /// # Errors
-/// Fails when it cannot be read, or a name is not UTF-8.
+/// Fails when it cannot be read.
 pub fn names(directory: &Utf8Path) -> Result<Vec<String>, DiskError> {
     let failed = |error| DiskError::new(format!("read the directory {directory}"), error);
     let entries = match std::fs::read_dir(directory) {

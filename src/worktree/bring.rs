@@ -111,7 +111,7 @@ struct Fresh {
     all: BTreeSet<CommitId>,
     /// Those that no other of them has for a parent.
     tips: Vec<CommitId>,
-    /// What its refs name beside commits: tags with a message, and what somebody tagged.
+    /// What its refs name beside commits: tags with a message, and other objects that were tagged.
     others: BTreeSet<CommitId>,
 }
 

@@ -35,7 +35,7 @@ pub struct Record {
     /// What the directory is: a linked worktree, or a repository of its own.
     #[serde(default)]
     pub strategy: Strategy,
-    /// Who works there, if anybody said.
+    /// Who works there, if a user said.
     pub owner: Option<Owner>,
     /// What is held of it on a server, if anything is.
     pub claim: Option<HeldClaim>,

@@ -50,7 +50,7 @@ pub struct Repository {
     pub start: Utf8PathBuf,
     /// The root of the worktree that it was started in, as git finds it.
     pub toplevel: Option<Utf8PathBuf>,
-    /// The worktrees of ours that the path says we are in.
+    /// The name of the worktree of ours that the path says we are in.
     pub inside: Option<WorktreeName>,
     /// How locks are waited for.
     pub waiting: Waiting,

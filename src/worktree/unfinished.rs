@@ -33,7 +33,7 @@ pub fn intent_file(repository: &Repository, name: &WorktreeName) -> Utf8PathBuf 
 
 /// Removes what a killed `add` left: its intent says what is ours.
 ///
-/// Returns where the work is kept that somebody has done in it.
+/// Returns where work that was done in it is kept.
 ///
 /// # Errors
 /// Fails when something of it cannot be removed; the intent then stays.
@@ -59,7 +59,7 @@ pub fn remove_unfinished(
     Err(DiskError::new(attempt, std::io::Error::other(left.join("; "))).into())
 }
 
-/// Moves an incomplete worktree in which somebody has worked into the trash; returns its place there.
+/// Moves an incomplete worktree that has work in it into the trash; returns its place there.
 fn keep_work(repository: &Repository, intent: &Intent) -> Result<Option<Utf8PathBuf>, Error> {
     let (name, path) = (&intent.record.name, &intent.record.path);
     if *path != repository.worktree_path(name) || !files::is_directory(path) {
@@ -76,7 +76,7 @@ fn keep_work(repository: &Repository, intent: &Intent) -> Result<Option<Utf8Path
     keep_incomplete(repository, name, admin.as_deref(), &now).map(Some)
 }
 
-/// Removes a worktree that nobody has worked in yet, and its branch if that is where we created it;
+/// Removes a worktree that has no work in it yet, and its branch if that is where we created it;
 /// returns what could not be removed. The shared lock is held. `git_was_killed` says whether a git of
 /// ours may have left locks behind.
 pub fn remove(repository: &Repository, intent: &Intent, git_was_killed: bool) -> Vec<String> {
@@ -141,7 +141,7 @@ fn admin_dirs(repository: &Repository, intent: &Intent) -> Vec<Utf8PathBuf> {
     ours
 }
 
-/// Deletes the branch where it is as we created it. A branch that moved has somebody's work.
+/// Deletes the branch where it is as we created it. A branch that moved has work.
 fn delete_branch(repository: &Repository, intent: &Intent) -> Option<String> {
     let (at, branch) = (intent.branch_at.as_ref()?, &intent.record.branch);
     let (git, name) = (&repository.git, branch.full_ref());

@@ -143,7 +143,7 @@ impl Attempts<'_> {
     /// Returns what is recorded, and what the user should know.
     ///
     /// # Errors
-    /// Fails when somebody else has the claim, or that of a worktree that exists is elsewhere.
+    /// Fails when another user has the claim, or that of a worktree that exists is elsewhere.
     pub fn take_claim(
         &mut self,
         repository: &Repository,

@@ -73,7 +73,7 @@ pub fn collect(
             let roots = terms.effort.or(resolve_roots(&known, asked), Vec::new)?;
             let shown_roots = roots.iter().map(|root| root.to_string_lossy().into());
             answer.roots = Some(shown_roots.collect());
-            // what worktrees share is in no root, and nobody gives a lease on it
+            // what worktrees share is in no root, and no lease is given on it
             let beside =
                 |place: &Place| matches!(place, Place::Git(_) | Place::Main(_) | Place::Outside(_));
             shown.retain(|change| !beside(&change.place));
@@ -271,7 +271,7 @@ fn has_below(tree: &Delta, path: &RepoPath) -> bool {
     below.any(|(_, entry)| entry.is_some())
 }
 
-/// What differs from HEAD, on disk or else in the index: what nobody has committed.
+/// What differs from HEAD, on disk or else in the index: what is not committed.
 fn uncommitted(known: &Worktree, survey: &Survey, with_ignored: bool) -> Vec<Change> {
     let states = &survey.states;
     let manifest = &states.manifest;

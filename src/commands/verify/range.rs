@@ -291,7 +291,7 @@ fn here(repository: &Repository) -> Result<camino::Utf8PathBuf, Error> {
     let found = files::canonical(&found)?;
     let linked = repository.common_dir.join("worktrees");
     match &repository.inside {
-        // a worktree that nobody recorded: its `.git` may lead anywhere, also to the repository around
+        // a worktree without a record: its `.git` may lead anywhere, also to the repository around
         Some(name) if found.parent() != Some(&linked) => Err(unknown(repository, name.to_string())),
         Some(_) | None => Ok(found),
     }

@@ -59,7 +59,7 @@ pub struct RemoveFacts {
     /// Commits that only HEAD, its reflog or the private git directory name, and no branch,
     /// remote-tracking branch or tag has.
     pub detached: Vec<CommitId>,
-    /// The commits of these that nobody has merged by content either, with their subjects, the
+    /// The commits of these that were not merged by content either, with their subjects, the
     /// newest first.
     pub alone: Vec<(CommitId, String)>,
     /// The same of the branch.
@@ -186,8 +186,8 @@ impl RemovePlan {
 /// Decides.
 ///
 /// # Errors
-/// Refuses what is not ours to remove, and what would lose work that nobody allowed to save: all
-/// reasons at once.
+/// Refuses what is not ours to remove, and what would lose work that the user did not allow to save:
+/// all reasons at once.
 pub fn plan(
     record: &Record,
     facts: &RemoveFacts,
@@ -441,7 +441,7 @@ fn lost_work(record: &Record, facts: &RemoveFacts, with_branch: bool) -> Option<
     };
     let work = facts.uncommitted.iter();
     let mut work: Vec<_> = work.filter(|(path, _)| !is_nested(path)).collect();
-    // what git shows nobody is named first
+    // what git does not show is named first
     work.sort_by_key(|(_, kind)| !matches!(kind, WorkKind::Placed(_)));
     let commits = facts.alone.iter();
     let branch = facts.unmerged.iter().filter(|_| with_branch);

@@ -112,9 +112,10 @@ pub fn has_incomplete_work(
     };
     let log = git_dir.map(|dir| files::read(&dir.join("logs/HEAD")));
     let log = log.transpose()?.flatten().unwrap_or_default();
-    // git logs the creation, and a reset to the same commit
+    // git logs the creation, a reset to the same commit, and with the null id a deleted branch
     let log = String::from_utf8_lossy(&log);
-    let mut commits = log.lines().map(|line| line.split(' ').nth(1));
+    let commits = log.lines().filter_map(|line| line.split(' ').nth(1));
+    let mut commits = commits.filter(|id| !id.trim_matches('0').is_empty());
     let first = commits.next();
     if commits.any(|commit| Some(commit) != first) {
         return Ok(true);

@@ -76,7 +76,10 @@ fn kill_points_of_add() {
 
 #[test]
 fn an_add_of_a_clone_killed_at_some_points_is_put_right_by_the_next() {
-    killed_the_next_makes_it_whole(ADD_CLONE, &[("mkdir", 10), ("rename", 9), ("unlink", 3)]);
+    killed_the_next_makes_it_whole(
+        ADD_CLONE,
+        &[("mkdir", 10), ("rename", 9), ("unlink", 3), ("clone", 4)],
+    );
 }
 
 #[test]

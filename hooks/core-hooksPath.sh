@@ -37,7 +37,9 @@ reference-transaction:[!:]*) # both read the same input
     agentwt_said=$agentwt_state/said.$$
     cat >"$agentwt_said"
     "$agentwt_user" "$@" <"$agentwt_said" || agentwt_status=$?
-    [ "$agentwt_status" != 0 ] || "$agentwt_ours" "$@" <"$agentwt_said" || agentwt_status=$?
+    case $1:$agentwt_status in # git ignores a "no" to what is committed
+    committed:* | *:0) "$agentwt_ours" "$@" <"$agentwt_said" || agentwt_status=$? ;;
+    esac
     rm -f "$agentwt_said"
     exit "$agentwt_status" ;;
 esac

@@ -168,6 +168,29 @@ fn the_users_reference_transaction_reads_what_git_says_byte_for_byte() {
     });
 }
 
+/// Git ignores the status in the state `committed`: the move was made, and belongs into the journal.
+#[test]
+fn a_hook_of_the_user_that_fails_once_all_is_done_hides_no_move() {
+    with_each_git("", |world| {
+        world.does(
+            "mkdir -p $MAIN/.git/hooks; h=$MAIN/.git/hooks/reference-transaction
+            printf '#!/bin/sh\\n[ \"$1\" = prepared ] && true\\n' >$h; chmod +x $h",
+        );
+        world.repo.agentwt(&["hooks", "install", "task"]).ok();
+        world.does("echo x >>src/main.rs; git commit -q -a -m x");
+        let said = world.repo.agentwt(&["verify", "task"]).to_string();
+        assert!(
+            !said.contains("without our hooks"),
+            "{}: {said}",
+            world.version
+        );
+        let refusing = "h=$MAIN/.git/hooks/reference-transaction
+            printf '#!/bin/sh\\n[ \"$1\" != prepared ]\\n' >$h; git commit -q --allow-empty -m y";
+        let said = world.run(&world.worktree, refusing);
+        assert_ne!(said.status, 0, "{}: {said}", world.version);
+    });
+}
+
 /// The index stays as git has made it for others (`core.sharedRepository`, git-config(1)).
 #[test]
 fn the_index_keeps_its_permissions() {

@@ -1,6 +1,6 @@
 //! Reads refs and their logs through `gix` (gitrepository-layout(5)), and moves refs with git.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use bstr::{BStr, BString, ByteSlice};
 use gix::refs::{FullName, FullNameRef, Target};
@@ -16,7 +16,7 @@ use crate::name::CommitId;
 const DEPTH: usize = 5;
 
 /// Refs that each worktree has for itself (git-worktree(1), "REFS").
-const PRIVATE: [&str; 3] = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
+pub(super) const PRIVATE: [&str; 3] = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
 
 /// Holds a ref and the object it names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,15 +106,13 @@ pub fn parse_reflog_file(bytes: &[u8]) -> Vec<ReflogEntry> {
     entries
 }
 
-/// Whether a ref is what a pattern of git-for-each-ref(1) names: itself, what is below it, and `*`
-/// for one part of a name.
-fn matches(pattern: &str, name: &BStr) -> bool {
-    if pattern.contains('*') {
-        let mode = gix_glob::wildmatch::Mode::NO_MATCH_SLASH_LITERAL;
-        return gix_glob::wildmatch(pattern.into(), name, mode);
-    }
-    let rest = name.strip_prefix(pattern.as_bytes());
-    rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/' || pattern.ends_with('/'))
+/// Whether a ref is what one of these patterns of git-for-each-ref(1) names: itself, what is below
+/// it, and `*` for one part of a name. There can be as many names as refs.
+fn matches(names: &HashSet<&[u8]>, globs: &[&str], name: &[u8]) -> bool {
+    let is_below = |end| names.contains(&name[..end]) || names.contains(&name[..=end]);
+    let mode = gix_glob::wildmatch::Mode::NO_MATCH_SLASH_LITERAL;
+    let is_glob = |glob: &&str| gix_glob::wildmatch((*glob).into(), name.into(), mode);
+    names.contains(name) || name.find_iter("/").any(is_below) || globs.iter().any(is_glob)
 }
 
 impl Repo {
@@ -157,19 +155,24 @@ impl Repo {
         let local = self.local();
         let refs = local.references().map_err(reading("the refs"))?;
         let is_linked = self.git_dir != self.common_dir;
-        let mut all = BTreeSet::new();
-        for pattern in patterns {
+        let names = patterns.iter().map(|pattern| pattern.as_bytes()).collect();
+        let globs = patterns.iter().copied().filter(|one| one.contains('*'));
+        let globs: Vec<&str> = globs.collect();
+        let starts = patterns.iter().map(|pattern| {
             let plain = pattern.split('*').next().unwrap_or_default();
-            let start = plain.rfind('/').map_or("refs/", |end| &plain[..=end]);
-            let found = match start {
-                "refs/" => refs.all(),
-                start => refs.prefixed(start),
-            };
-            let found = found.map_err(reading("the refs"))?;
+            plain.rfind('/').map_or("refs/", |end| &plain[..=end])
+        });
+        // each directory is read once
+        let mut starts: Vec<&str> = starts.collect();
+        starts.sort_unstable();
+        starts.dedup_by(|next, above| next.starts_with(*above));
+        let mut all = BTreeSet::new();
+        for start in starts {
+            let found = refs.prefixed(start).map_err(reading("the refs"))?;
             // git passes over a broken ref as well, with a warning
             for found in found.filter_map(Result::ok) {
                 let name = found.name().as_bstr();
-                if !matches(pattern, name) {
+                if !matches(&names, &globs, name) {
                     continue;
                 }
                 // those of the main worktree are not ours
@@ -244,10 +247,8 @@ impl Git {
             }
             return self.commit_by_git(revision);
         }
-        match repo.resolve(&repo.local(), revision.into())?.1 {
-            Some(id) => self.history()?.peel(&id),
-            None => Ok(None),
-        }
+        let id = repo.resolve(&repo.local(), revision.into())?.1;
+        id.map_or(Ok(None), |id| self.history()?.peel(&id))
     }
 
     /// Returns the full name of the ref that HEAD names, none when HEAD is detached.
@@ -337,9 +338,6 @@ impl Git {
     /// Fails when the log cannot be read.
     pub fn reflog(&self, name: &str) -> Result<Vec<ReflogEntry>, GitError> {
         let mut entries = self.log(name)?.unwrap_or_default();
-        if entries.is_empty() {
-            return Ok(entries);
-        }
         let history = self.history()?;
         // a log names most commits more than once
         let mut is_there = BTreeMap::new();
@@ -405,14 +403,7 @@ impl Git {
         self.perform(&format!("delete {name}"), "update-ref -d", &args)
             .map(drop)
     }
-}
 
-pub(super) fn one_id(command: &str, text: &[u8]) -> Result<CommitId, GitError> {
-    let text = text.to_str_lossy();
-    CommitId::parse(text.trim()).map_err(|error| odd_output(command, &error.to_string()))
-}
-
-impl Git {
     /// Whether this repository has files that are not committed, or commits that no
     /// remote-tracking branch has: for submodules, whose repository goes with the worktree.
     ///
@@ -433,4 +424,9 @@ impl Git {
         let new = "rev-list --max-count=1 HEAD --branches --not --remotes";
         Ok(!self.perform(what, new, &[])?.is_empty())
     }
+}
+
+pub(super) fn one_id(command: &str, text: &[u8]) -> Result<CommitId, GitError> {
+    let text = text.to_str_lossy();
+    CommitId::parse(text.trim()).map_err(|error| odd_output(command, &error.to_string()))
 }

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use bstr::{BString, ByteSlice};
 
+use crate::git::refs::PRIVATE;
 use crate::name::CommitId;
 
 /// The file, in our directory of the worktree's private git directory.
@@ -63,8 +64,7 @@ impl Journal {
     /// that each worktree has for itself, are not shared.
     pub fn shared(&self) -> impl Iterator<Item = (&BString, &Target)> {
         let shared = |name: &&BString| {
-            let private = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
-            name.starts_with(b"refs/") && !private.iter().any(|p| name.starts_with(p.as_bytes()))
+            name.starts_with(b"refs/") && !PRIVATE.iter().any(|p| name.starts_with(p.as_bytes()))
         };
         let names = self.moves.iter().filter(move |(name, _)| shared(name));
         names.filter_map(|(name, moves)| Some((name, &moves.last()?.1)))

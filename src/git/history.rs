@@ -4,14 +4,14 @@
 //! is missing is an error, except beyond the boundary of a shallow clone: a commit of that boundary
 //! has no parents (gitrepository-layout(5), `shallow`).
 
-use std::collections::{HashMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 
 use bstr::{BString, ByteSlice};
 use gix::hash::ObjectId;
-use gix::objs::{Data, Find, Kind};
+use gix::objs::{Data, Find, FindExt, Kind};
 use gix::revision::plumbing::{Graph, merge_base};
-use gix::traverse::commit::simple::{CommitTimeOrder, Sorting};
-use gix::traverse::commit::{Info, Simple};
 
 use super::error::{GitError, reading};
 use super::objects::{Objects, commit_id_of, oid_of};
@@ -27,8 +27,6 @@ pub(super) struct RevisionHistory {
     shallow: HashSet<ObjectId>,
 }
 
-type MergeGraph<'a> = Graph<'a, 'a, gix::revwalk::graph::Commit<merge_base::Flags>>;
-
 impl Find for RevisionHistory {
     fn try_find<'a>(
         &self,
@@ -42,27 +40,115 @@ impl Find for RevisionHistory {
         if kind == Kind::Commit && gix::objs::compute_hash(hash, kind, found.data)? != id {
             return Err(failed("is damaged"));
         }
-        if !self.shallow.contains(id) {
-            // the borrow checker does not see that the first answer is no longer used
-            return self.objects.try_find(id, buffer);
-        }
+        // what is read of a commit here: its headers
+        let is_shallow = self.shallow.contains(id);
         let lines = found.data.lines_with_terminator();
-        let is_parent = |line: &&[u8]| line.starts_with(b"parent ");
-        let mut in_head = true;
-        let kept: Vec<&[u8]> = lines
-            .filter(|line| {
-                in_head &= line.trim() != b"";
-                !(in_head && is_parent(line))
-            })
-            .collect();
-        let kept = kept.concat();
-        buffer.clear();
-        buffer.extend_from_slice(&kept);
+        let lines = lines.take_while(|line| line.trim() != b"");
+        let lines = lines.filter(|line| !is_shallow || !line.starts_with(b"parent "));
+        *buffer = lines.collect::<Vec<_>>().concat();
         Ok(Some(Data::new(buffer, kind, hash)))
     }
 }
 
+/// Says which commits of the history some commits have, the tips.
+pub struct Reach {
+    /// Sorted.
+    tips: Vec<CommitId>,
+    commits: Reached,
+}
+
+/// The commits that a walk found, until all of its tips had what was left.
+type Reached = HashMap<ObjectId, ReachedCommit>;
+
+struct ReachedCommit {
+    time: i64,
+    parents: Vec<ObjectId>,
+    /// A bit for each tip that has it.
+    had_by: Vec<u64>,
+}
+
+impl ReachedCommit {
+    fn is_had_by(&self, tip: usize) -> bool {
+        self.had_by[tip / 64] >> (tip % 64) & 1 == 1
+    }
+}
+
+impl Reach {
+    fn tip(&self, id: &CommitId) -> Option<usize> {
+        self.tips.binary_search(id).ok()
+    }
+
+    /// Whether a tip is another one or has it as an ancestor; no where one of them is not a tip.
+    pub fn has(&self, tip: &CommitId, older: &CommitId) -> bool {
+        let older = self.commits.get(&oid_of(older));
+        let tip = self.tip(tip).zip(older);
+        tip.is_some_and(|(tip, older)| older.is_had_by(tip))
+    }
+
+    /// Counts the commits that one tip has and another has not; none where one of them is not a tip.
+    pub fn only_in(&self, one: &CommitId, other: &CommitId) -> Option<u64> {
+        let (one, other) = (self.tip(one)?, self.tip(other)?);
+        let only = |commit: &&ReachedCommit| commit.is_had_by(one) && !commit.is_had_by(other);
+        Some(self.commits.values().filter(only).count() as u64)
+    }
+}
+
 impl RevisionHistory {
+    fn read(&self, id: &ObjectId, had_by: Vec<u64>) -> Result<ReachedCommit, GitError> {
+        let mut buffer = Vec::new();
+        let commit = self.find_commit_iter(id, &mut buffer);
+        let commit = commit.map_err(reading(HISTORY))?;
+        let committer = commit.committer().map_err(reading(HISTORY))?;
+        Ok(ReachedCommit {
+            time: committer.seconds(),
+            parents: commit.parent_ids().collect(),
+            had_by,
+        })
+    }
+
+    /// Walks from these commits, each with the number of a tip, the newest first. A commit that all
+    /// `tips` have is not followed to what is not known yet, once there is no other left.
+    fn walk(
+        &self,
+        from: impl Iterator<Item = (ObjectId, usize)>,
+        tips: usize,
+    ) -> Result<Reached, GitError> {
+        let none = vec![0_u64; tips.div_ceil(64)];
+        let (mut commits, mut queue) = (Reached::new(), BinaryHeap::new());
+        let bit = |tip: usize| {
+            let mut bits = none.clone();
+            bits[tip / 64] = 1 << (tip % 64);
+            bits
+        };
+        let mut found: Vec<_> = from.map(|(id, tip)| (id, bit(tip))).collect();
+        loop {
+            for (id, had_by) in found.drain(..) {
+                let commit = match commits.entry(id) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(new) => new.insert(self.read(&id, none.clone())?),
+                };
+                let before = commit.had_by.clone();
+                let words = commit.had_by.iter_mut().zip(had_by);
+                words.for_each(|(word, bits)| *word |= bits);
+                if commit.had_by != before {
+                    queue.push((commit.time, id));
+                }
+            }
+            let is_open = |(_, id): &(i64, ObjectId)| {
+                let bits = commits[id].had_by.iter().map(|word| word.count_ones());
+                bits.sum::<u32>() as usize != tips
+            };
+            let Some(next) = queue.pop() else {
+                return Ok(commits);
+            };
+            let goes_on = is_open(&next) || queue.iter().any(is_open);
+            let commit = &commits[&next.1];
+            let parents = commit.parents.iter();
+            let parents = parents.filter(|parent| goes_on || commits.contains_key(*parent));
+            found.extend(parents.map(|parent| (*parent, commit.had_by.clone())));
+        }
+    }
+
     /// The commit that an object is or, being an annotated tag, leads to; none where it is neither
     /// or missing.
     pub(super) fn peel(&self, id: &CommitId) -> Result<Option<CommitId>, GitError> {
@@ -84,87 +170,26 @@ impl RevisionHistory {
             }
         }
     }
-
-    fn graph(&self) -> MergeGraph<'_> {
-        Graph::new(self, None)
-    }
-
-    /// The best common ancestors of a commit and a hypothetical merge of others.
-    fn bases(
-        graph: &mut MergeGraph<'_>,
-        one: &CommitId,
-        others: &[CommitId],
-    ) -> Result<Vec<CommitId>, GitError> {
-        if others.is_empty() {
-            return Ok(vec![one.clone()]);
-        }
-        let others: Vec<ObjectId> = others.iter().map(oid_of).collect();
-        let found = merge_base(oid_of(one), &others, graph);
-        let found = found.map_err(reading(HISTORY))?;
-        Ok(found
-            .into_iter()
-            .flatten()
-            .map(|id| commit_id_of(&id))
-            .collect())
-    }
-
-    fn has(
-        graph: &mut MergeGraph<'_>,
-        newer: &CommitId,
-        older: &CommitId,
-    ) -> Result<bool, GitError> {
-        if older == newer {
-            return Ok(true);
-        }
-        let bases = Self::bases(graph, older, std::slice::from_ref(newer))?;
-        Ok(bases.contains(older))
-    }
-
-    /// Lists the commits that are reachable from `tips` and not from `hidden`, the newest first.
-    fn list(&self, tips: &[ObjectId], hidden: &[ObjectId]) -> Result<Vec<Info>, GitError> {
-        if tips.iter().all(|tip| hidden.contains(tip)) {
-            return Ok(Vec::new());
-        }
-        let walk = Simple::new(tips.iter().copied(), self)
-            .sorting(Sorting::ByCommitTime(CommitTimeOrder::NewestFirst))
-            .and_then(|walk| walk.hide(hidden.iter().copied()));
-        let walk = walk.map_err(reading(HISTORY))?;
-        walk.collect::<Result<Vec<_>, _>>()
-            .map_err(reading(HISTORY))
-    }
-
-    /// The commits that these objects lead to; what is none, or gone, is left out.
-    fn commits<'c>(
-        &self,
-        ids: impl IntoIterator<Item = &'c CommitId>,
-    ) -> Result<Vec<ObjectId>, GitError> {
-        let mut all = Vec::new();
-        for id in ids {
-            all.extend(self.peel(id)?.as_ref().map(oid_of));
-        }
-        Ok(all)
-    }
 }
 
-/// Orders commits so that each comes after its children (`--topo-order`).
-fn children_first(commits: &[Info]) -> Vec<&Info> {
-    let mut waiting: HashMap<ObjectId, (usize, &Info)> =
-        commits.iter().map(|one| (one.id, (0, one))).collect();
-    for parent in commits.iter().flat_map(|one| &one.parent_ids) {
-        if let Some((children, _)) = waiting.get_mut(parent) {
-            *children += 1;
-        }
+/// Orders commits so that each comes after its children (`--topo-order`), newer ones first.
+fn children_first(commits: &Reached, is_listed: impl Fn(&ReachedCommit) -> bool) -> Vec<CommitId> {
+    let listed = commits.iter().filter(|(_, commit)| is_listed(commit));
+    let mut waiting: HashMap<&ObjectId, usize> = listed.clone().map(|(id, _)| (id, 0)).collect();
+    for parent in listed.clone().flat_map(|(_, commit)| &commit.parents) {
+        waiting.entry(parent).and_modify(|children| *children += 1);
     }
-    let tips = commits.iter().rev().filter(|one| waiting[&one.id].0 == 0);
-    let mut next: Vec<&Info> = tips.collect();
-    let mut ordered = Vec::with_capacity(commits.len());
-    while let Some(commit) = next.pop() {
-        ordered.push(commit);
-        for parent in &commit.parent_ids {
-            if let Some((children, parent)) = waiting.get_mut(parent) {
+    let tips = listed.filter(|(id, _)| waiting[id] == 0);
+    let mut next: Vec<(&ObjectId, &ReachedCommit)> = tips.collect();
+    next.sort_unstable_by_key(|(id, commit)| (commit.time, Reverse(*id)));
+    let mut ordered = Vec::with_capacity(waiting.len());
+    while let Some((id, commit)) = next.pop() {
+        ordered.push(commit_id_of(id));
+        for parent in &commit.parents {
+            if let Some(children) = waiting.get_mut(parent) {
                 *children -= 1;
                 if *children == 0 {
-                    next.push(parent);
+                    next.push((parent, &commits[parent]));
                 }
             }
         }
@@ -196,7 +221,14 @@ impl Git {
         commit: &CommitId,
         tips: &[CommitId],
     ) -> Result<Vec<CommitId>, GitError> {
-        RevisionHistory::bases(&mut self.history()?.graph(), commit, tips)
+        if tips.is_empty() {
+            return Ok(vec![commit.clone()]);
+        }
+        let tips: Vec<ObjectId> = tips.iter().map(oid_of).collect();
+        let history = self.history()?;
+        let found = merge_base(oid_of(commit), &tips, &mut Graph::new(&history, None));
+        let found = found.map_err(reading(HISTORY))?.into_iter().flatten();
+        Ok(found.map(|id| commit_id_of(&id)).collect())
     }
 
     /// Returns a best common ancestor of all these commits (`git merge-base --octopus`); none when
@@ -210,7 +242,7 @@ impl Git {
         };
         let history = self.history()?;
         let rest: Vec<ObjectId> = rest.iter().map(oid_of).collect();
-        let found = merge_base::octopus(oid_of(first), &rest, &mut history.graph());
+        let found = merge_base::octopus(oid_of(first), &rest, &mut Graph::new(&history, None));
         let found = found.map_err(reading(HISTORY))?;
         Ok(found.map(|id| commit_id_of(&id)))
     }
@@ -220,20 +252,12 @@ impl Git {
     /// # Errors
     /// Fails when a commit is missing or damaged.
     pub fn merge_base_independent(&self, commits: &[CommitId]) -> Result<Vec<CommitId>, GitError> {
-        let history = self.history()?;
-        let mut graph = history.graph();
+        let reach = self.reach(commits)?;
         let mut kept: Vec<CommitId> = Vec::new();
-        for commit in commits {
-            if !kept.contains(commit) {
-                kept.push(commit.clone());
-            }
-        }
-        let mut at = 0;
-        while at < kept.len() && kept.len() > 1 {
-            let one = kept.remove(at);
-            if RevisionHistory::bases(&mut graph, &one, &kept)? != [one.clone()] {
-                kept.insert(at, one);
-                at += 1;
+        for one in commits {
+            let has_it = |other: &CommitId| other != one && reach.has(other, one);
+            if !kept.contains(one) && !commits.iter().any(has_it) {
+                kept.push(one.clone());
             }
         }
         Ok(kept)
@@ -244,10 +268,7 @@ impl Git {
     /// # Errors
     /// Fails when a commit is missing or damaged.
     pub fn is_ancestor(&self, older: &CommitId, newer: &CommitId) -> Result<bool, GitError> {
-        if older == newer {
-            return Ok(true);
-        }
-        RevisionHistory::has(&mut self.history()?.graph(), newer, older)
+        Ok(older == newer || self.reach([older, newer])?.has(newer, older))
     }
 
     /// Returns the commits that are reachable from `tips` and not from `known`, the newest first.
@@ -260,15 +281,20 @@ impl Git {
         tips: &[&CommitId],
         known: &[&CommitId],
     ) -> Result<Vec<CommitId>, GitError> {
-        if tips.is_empty() {
+        let history = self.history()?;
+        // what these objects lead to; what is no commit, or gone, is left out
+        let commits = |ids: &[&CommitId]| {
+            let found = ids.iter().filter_map(|id| history.peel(id).transpose());
+            found.collect::<Result<Vec<_>, _>>()
+        };
+        let (tips, known) = (commits(tips)?, commits(known)?);
+        if tips.iter().all(|tip| known.contains(tip)) {
             return Ok(Vec::new());
         }
-        let history = self.history()?;
-        let tips = history.commits(tips.iter().copied())?;
-        let known = history.commits(known.iter().copied())?;
-        let found = history.list(&tips, &known)?;
-        let ordered = children_first(&found).into_iter();
-        Ok(ordered.map(|one| commit_id_of(&one.id)).collect())
+        let tips = tips.iter().map(|tip| (oid_of(tip), 0));
+        let from = tips.chain(known.iter().map(|known| (oid_of(known), 1)));
+        let commits = history.walk(from, 2)?;
+        Ok(children_first(&commits, |commit| !commit.is_had_by(1)))
     }
 
     /// Counts the commits that are in `newer` and not in `older`.
@@ -276,8 +302,23 @@ impl Git {
     /// # Errors
     /// Fails when a commit is missing or damaged.
     pub fn rev_list_count(&self, older: &CommitId, newer: &CommitId) -> Result<u64, GitError> {
-        let found = self.history()?.list(&[oid_of(newer)], &[oid_of(older)])?;
-        Ok(found.len() as u64)
+        let reach = self.reach([older, newer])?;
+        Ok(reach.only_in(newer, older).unwrap_or_default())
+    }
+
+    /// Reads which commits these have.
+    ///
+    /// # Errors
+    /// Fails when a commit is missing or damaged.
+    pub fn reach<'c>(
+        &self,
+        tips: impl IntoIterator<Item = &'c CommitId>,
+    ) -> Result<Reach, GitError> {
+        let tips: BTreeSet<&CommitId> = tips.into_iter().collect();
+        let from = tips.iter().enumerate().map(|(tip, id)| (oid_of(id), tip));
+        let commits = self.history()?.walk(from, tips.len())?;
+        let tips = tips.into_iter().cloned().collect();
+        Ok(Reach { tips, commits })
     }
 
     /// Returns the names of the refs below these prefixes that contain a commit.
@@ -290,15 +331,12 @@ impl Git {
         prefixes: &[&str],
     ) -> Result<Vec<BString>, GitError> {
         let history = self.history()?;
-        let mut graph = history.graph();
-        let mut containing = Vec::new();
+        let mut refs = Vec::new();
         for found in self.for_each_ref(prefixes)? {
-            if let Some(newer) = history.peel(&found.id)?
-                && RevisionHistory::has(&mut graph, &newer, commit)?
-            {
-                containing.push(found.name);
-            }
+            refs.extend(history.peel(&found.id)?.map(|newer| (found.name, newer)));
         }
-        Ok(containing)
+        let reach = self.reach(refs.iter().map(|(_, newer)| newer).chain([commit]))?;
+        refs.retain(|(_, newer)| reach.has(newer, commit));
+        Ok(refs.into_iter().map(|(name, _)| name).collect())
     }
 }

@@ -1,6 +1,8 @@
-//! Speaks to git: one place that starts the program, one that reads its files.
+//! Speaks to git: `process.rs` and `runner.rs` start the program, `repo.rs` opens a repository with
+//! `gix`, and each other file reads or changes one part of it.
 //!
-//! Nothing above this folder sees a `gix` type or git's prose. Nothing in it knows what a scope is.
+//! Nothing above this folder sees a `gix` type or git's prose. Only `checkout.rs` knows what the scope
+//! allows of a path.
 
 pub mod checkout;
 pub mod config;
@@ -25,6 +27,7 @@ pub mod trees;
 pub mod worktree;
 
 pub use error::GitError;
+pub use history::Reach;
 pub use process::{Git, GitMode, GitVersion};
 pub use repo::require_file;
 pub use runner::{Call, Duct, Family, Output, Runner, SharedRunner, Stoppable, Trace, TraceEvent};

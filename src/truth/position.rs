@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::answer::shapes::BaseField;
 use crate::config::Strategy;
 use crate::error::Error;
-use crate::git::Git;
+use crate::git::{Git, Reach};
 use crate::name::CommitId;
 use crate::worktree::repository::Repository;
 use crate::worktree::{Record, Worktree};
@@ -92,9 +92,12 @@ type Branches = HashMap<BString, (CommitId, Option<BString>)>;
 /// Fails when git does.
 pub fn positions(repository: &Repository, all: &[&Worktree]) -> Result<Vec<Position>, Error> {
     let branches = branches(&repository.git)?;
-    let mut counts = Counts::new(&repository.git);
-    let position = |known: &&'_ Worktree| match known.record.strategy {
-        Strategy::Worktree => counts.position(&known.record, &branches, &branches),
+    let records = all.iter().map(|known| &known.record);
+    let points = records.map(|record| Points::new(record, &branches, &branches));
+    let points: Vec<Points<'_>> = points.collect();
+    let reach = reach(&repository.git, points.iter().flat_map(Points::ids));
+    let position = |(known, points): (&&Worktree, &Points<'_>)| match known.record.strategy {
+        Strategy::Worktree => points.position(reach.as_ref()),
         Strategy::Clone => {
             let branch = known.record.branch.full_ref();
             let head = known.git(repository).rev_parse_commit(&branch);
@@ -104,7 +107,7 @@ pub fn positions(repository: &Repository, all: &[&Worktree]) -> Result<Vec<Posit
             }
         }
     };
-    Ok(all.iter().map(position).collect())
+    Ok(all.iter().zip(&points).map(position).collect())
 }
 
 /// Finds where the branch of one worktree stands, in whichever repository it is.
@@ -112,14 +115,22 @@ pub fn positions(repository: &Repository, all: &[&Worktree]) -> Result<Vec<Posit
 /// # Errors
 /// Fails when git does.
 pub fn position(repository: &Repository, known: &Worktree) -> Result<Position, Error> {
-    let ours = branches(&repository.git)?;
     if known.record.strategy == Strategy::Worktree {
-        return Ok(Counts::new(&repository.git).position(&known.record, &ours, &ours));
+        return Ok(positions(repository, &[known])?.remove(0));
     }
-    let git = known.git(repository);
+    let (git, ours) = (known.git(repository), branches(&repository.git)?);
     // a clone may be damaged or gone: that is told elsewhere
     let theirs = branches(&git).unwrap_or_default();
-    Ok(Counts::new(&git).position(&known.record, &theirs, &ours))
+    let points = Points::new(&known.record, &theirs, &ours);
+    Ok(points.position(reach(&git, points.ids()).as_ref()))
+}
+
+/// Reads which commits these have; none where git cannot say. A base may be gone, where a branch was
+/// moved away from it.
+fn reach<'c>(git: &Git, ids: impl Iterator<Item = &'c CommitId>) -> Option<Reach> {
+    let commit = |id: &CommitId| git.rev_parse_commit(id.as_str()).ok().flatten();
+    let tips = ids.filter(|id| commit(id).as_ref() == Some(id));
+    git.reach(tips).ok()
 }
 
 fn branches(git: &Git) -> Result<Branches, Error> {
@@ -129,56 +140,54 @@ fn branches(git: &Git) -> Result<Branches, Error> {
         .collect())
 }
 
-/// Counts commits, each pair once: most worktrees have the same base.
-struct Counts<'g> {
-    git: &'g Git,
-    known: HashMap<(CommitId, CommitId), Option<u64>>,
+/// Holds the commits that one worktree is about; of branches also the short name.
+struct Points<'b> {
+    head: Option<&'b CommitId>,
+    base: &'b CommitId,
+    base_branch: Option<(String, Option<&'b CommitId>)>,
+    upstream: Option<(String, Option<&'b CommitId>)>,
 }
 
-impl<'g> Counts<'g> {
-    fn new(git: &'g Git) -> Self {
-        let known = HashMap::new();
-        Self { git, known }
-    }
-
-    /// How many commits one has that another has not; none where one of them is gone.
-    fn only_in(&mut self, one: Option<&CommitId>, other: Option<&CommitId>) -> Option<u64> {
-        let (one, other) = (one?, other?);
-        if one == other {
-            return Some(0);
-        }
-        let count = || self.git.rev_list_count(other, one).ok();
-        let pair = (one.clone(), other.clone());
-        *self.known.entry(pair).or_insert_with(count)
-    }
-
-    fn position(&mut self, record: &Record, own: &Branches, ours: &Branches) -> Position {
+impl<'b> Points<'b> {
+    fn new(record: &'b Record, own: &'b Branches, ours: &'b Branches) -> Self {
+        let tip = |name: &BStr, branches: &'b Branches| {
+            let found = branches.get(name).map(|(id, _)| id);
+            (short(&name.to_str_lossy()), found)
+        };
         let branch = own.get(BStr::new(&record.branch.full_ref()));
-        let head = branch.map(|(id, _)| id);
-        let base = Some(&record.base.commit);
-        let base_branch = base_branch(record).map(|name| {
-            let tip = ours.get(BStr::new(name)).map(|(id, _)| id);
-            BaseBranch {
-                name: short(name),
-                moved: self.only_in(tip, base),
-                ahead: self.only_in(head, tip),
-                behind: self.only_in(tip, head),
-            }
-        });
         let upstream = branch.and_then(|(_, upstream)| upstream.as_ref());
-        let upstream = upstream.map(|name| {
-            let tip = own.get(name).map(|(id, _)| id);
-            Upstream {
-                name: short(&name.to_str_lossy()),
-                ahead: self.only_in(head, tip),
-                behind: self.only_in(tip, head),
-            }
-        });
+        Self {
+            head: branch.map(|(id, _)| id),
+            base: &record.base.commit,
+            base_branch: base_branch(record).map(|name| tip(name.into(), ours)),
+            upstream: upstream.map(|name| tip(name.as_bstr(), own)),
+        }
+    }
+
+    fn ids(&self) -> impl Iterator<Item = &'b CommitId> {
+        let branches = self.base_branch.iter().chain(&self.upstream);
+        let branches = branches.filter_map(|(_, tip)| *tip);
+        self.head.into_iter().chain([self.base]).chain(branches)
+    }
+
+    fn position(&self, reach: Option<&Reach>) -> Position {
+        let only_in =
+            |one: Option<&CommitId>, other: Option<&CommitId>| reach?.only_in(one?, other?);
+        let (head, base) = (self.head, Some(self.base));
         Position {
             head: head.cloned(),
-            commits: self.only_in(head, base),
-            base_branch,
-            upstream,
+            commits: only_in(head, base),
+            base_branch: self.base_branch.as_ref().map(|(name, tip)| BaseBranch {
+                name: name.clone(),
+                moved: only_in(*tip, base),
+                ahead: only_in(head, *tip),
+                behind: only_in(*tip, head),
+            }),
+            upstream: self.upstream.as_ref().map(|(name, tip)| Upstream {
+                name: name.clone(),
+                ahead: only_in(head, *tip),
+                behind: only_in(*tip, head),
+            }),
         }
     }
 }

@@ -24,11 +24,10 @@ use rustix::fs::Mode as Bits;
 use rustix::process::{chdir, getcwd, umask};
 
 use super::environment;
-use super::error::{GitError, reading};
+use super::error::{GitError, causes, reading};
 use super::index::{checksum_of, nanoseconds, seconds};
 use super::objects::{ObjectFormat, unwritable};
 use super::process::Git;
-use super::repo::causes;
 use super::trees::CachedTree;
 use crate::entry::{Entry, Mode};
 use crate::path::RepoPath;
@@ -86,7 +85,7 @@ fn failed(path: Option<&BStr>, error: &gix::Error) -> Option<GitError> {
     let is_memory = kind.is_none() && error.is_resource_exhausted();
     (!is_memory).then(|| GitError::Write {
         what: "the files of the worktree".to_owned(),
-        detail: place + &causes(error),
+        detail: place + &causes(error.iter_errors()),
         kind,
     })
 }
@@ -204,12 +203,8 @@ impl NewWorktree<'_> {
 
     /// Whether most files are to be read-only.
     fn is_mostly_read(&self) -> bool {
-        let count = |wanted| {
-            self.accesses
-                .iter()
-                .filter(|access| **access == wanted)
-                .count()
-        };
+        let all = self.accesses.iter();
+        let count = |wanted| all.clone().filter(|one| **one == wanted).count();
         count(Access::Read) > count(Access::Write)
     }
 }
@@ -339,13 +334,10 @@ impl ProcessState {
     /// Filters are started in the worktree, as git starts them, and with the ordinary umask; without
     /// filters files can be created read-only.
     fn set(root: &Utf8Path, runs_filters: bool, read_only: bool) -> rustix::io::Result<Self> {
-        let directory = if runs_filters {
-            let before = getcwd(Vec::new())?;
+        let directory = runs_filters.then(|| getcwd(Vec::new())).transpose()?;
+        if runs_filters {
             chdir(root.as_std_path())?;
-            Some(before)
-        } else {
-            None
-        };
+        }
         let write = Bits::WUSR | Bits::WGRP | Bits::WOTH;
         let mask = read_only.then(|| {
             let before = umask(write);

@@ -170,9 +170,12 @@ fn discover(directory: &Utf8Path) -> Result<Option<(Utf8PathBuf, Utf8PathBuf)>, 
         // git takes no directory for a repository whose HEAD it cannot read
         let head = std::fs::read(git_dir.join("HEAD")).unwrap_or_default();
         let is_id = head.trim().len() >= 40 && head.trim().iter().all(u8::is_ascii_hexdigit);
+        let is_whole = common_dir(&git_dir).is_some_and(|common_dir| {
+            common_dir.join("objects").is_dir() && common_dir.join("refs").is_dir()
+        });
         let is_usual = [level, &entry, &git_dir].into_iter().all(is_ours)
-            && (head.starts_with(b"ref:") || is_id)
-            && gix::discover::is_git(git_dir.as_std_path()).is_ok();
+            && (head.starts_with(b"ref: refs/") || is_id)
+            && is_whole;
         return Ok(is_usual.then(|| (level.to_owned(), git_dir)));
     }
     Ok(None)

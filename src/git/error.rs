@@ -151,9 +151,18 @@ pub(super) fn unreadable(
 pub(super) fn reading<E: std::error::Error>(what: impl fmt::Display) -> impl FnOnce(E) -> GitError {
     move |error| {
         let first: &dyn std::error::Error = &error;
-        let causes = std::iter::successors(Some(first), |error| error.source());
-        let mut words: Vec<String> = causes.map(ToString::to_string).collect();
-        words.dedup();
-        unreadable(&what, &words.join(": "))
+        let all = std::iter::successors(Some(first), |error| error.source());
+        unreadable(&what, &causes(all))
     }
+}
+
+/// What an error and its causes say, each thing once.
+pub(super) fn causes(all: impl Iterator<Item = impl fmt::Display>) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for text in all.map(|cause| cause.to_string()) {
+        if !text.is_empty() && !words.contains(&text) {
+            words.push(text);
+        }
+    }
+    words.join(": ")
 }

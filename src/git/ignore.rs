@@ -114,14 +114,9 @@ impl Git {
             input.extend(nul_ended([*path]));
         }
         let args = ["check-ignore", "-z", "--stdin"];
-        let answer = self.run(&args, Some(&input))?;
-        match answer.status {
-            Some(0) => {}
-            // none is
-            Some(1) => return Ok(HashSet::new()),
-            Some(_) | None => return Err(self.failed("ask what is ignored", &args, &answer)),
-        }
-        let names = answer.stdout.split(|byte| *byte == 0);
+        let answer = self.maybe("ask what is ignored", &args, Some(&input))?;
+        let answer = answer.unwrap_or_default();
+        let names = answer.split(|byte| *byte == 0);
         let path = |name: &[u8]| RepoPath::parse(name.strip_prefix(b"./")?).ok();
         Ok(names.filter_map(path).collect())
     }

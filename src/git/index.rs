@@ -13,7 +13,6 @@ use sha1::Digest;
 
 use super::error::{GitError, unreadable};
 use super::objects::{ObjectFormat, id_of};
-use super::process::Git;
 use super::repo::{read_file, require_file};
 use crate::entry::{Entry, Mode};
 use crate::manifest::IndexStat;
@@ -54,6 +53,7 @@ pub struct IndexEntry<P = RepoPath> {
 /// Represents an index that was read, with a checksum that is that of its bytes.
 pub struct OpenIndex {
     state: State,
+    /// Those of the file; none where it is missing, or entries are in the base of a split index.
     bytes: Vec<u8>,
     format: ObjectFormat,
     /// What messages call it.
@@ -81,6 +81,7 @@ impl OpenIndex {
             let whole = File::at(file.as_std_path(), format.kind(), false, options());
             let whole = whole.map_err(|error| unreadable(&index.what, &error))?;
             index.state = whole.into_parts().0;
+            index.bytes.clear();
         }
         let state = &index.state;
         let is_before = |a: &RawEntry, b: &RawEntry| {
@@ -162,7 +163,7 @@ impl OpenIndex {
     /// these numbers, in order; none where the entries are not in the file one after another.
     pub fn with_ctimes(&self, ctimes: &[(usize, i64)]) -> Option<Vec<u8>> {
         let is_plain = matches!(self.state.version(), Version::V2 | Version::V3);
-        if !is_plain || self.state.link().is_some() {
+        if self.bytes.is_empty() || !is_plain || self.state.link().is_some() {
             return None;
         }
         let mut bytes = self.bytes.clone();
@@ -287,20 +288,6 @@ pub(super) fn checksum_of(content: &[u8], format: ObjectFormat) -> Option<Vec<u8
             hasher.update(content);
             Some(hasher.try_finalize().ok()?.as_bytes().to_vec())
         }
-    }
-}
-
-impl Git {
-    /// Returns the paths of the index, sorted.
-    ///
-    /// # Errors
-    /// Fails when git does.
-    pub fn ls_files(&self) -> Result<Vec<RepoPath>, GitError> {
-        let output = self.perform("list what is tracked", "ls-files -z", &[])?;
-        let names = output.split(|byte| *byte == 0);
-        Ok(names
-            .filter_map(|name| RepoPath::parse(name).ok())
-            .collect())
     }
 }
 

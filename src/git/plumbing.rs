@@ -1,4 +1,4 @@
-//! Changes an index, and prints, compares and merges commits with git.
+//! Lists and changes an index, and prints, compares and merges commits with git.
 //!
 //! What compares and merges is for a [`Git`] of its own, with a git directory in which no attribute
 //! and no merge driver of the repository's counts (`worktree/removal/merged.rs`); so is what makes trees and
@@ -56,6 +56,17 @@ pub fn nul_ended<'p>(paths: impl IntoIterator<Item = &'p RepoPath>) -> Vec<u8> {
 }
 
 impl Git {
+    /// Returns the paths of the index, sorted.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn ls_files(&self) -> Result<Vec<RepoPath>, GitError> {
+        let output = self.perform("list what is tracked", "ls-files -z", &[])?;
+        let names = output.split(|byte| *byte == 0);
+        let paths = names.filter_map(|name| RepoPath::parse(name).ok());
+        Ok(paths.collect())
+    }
+
     /// Fills the index with a tree; the disk is left alone.
     ///
     /// # Errors
@@ -82,7 +93,7 @@ impl Git {
     /// Fails when git fails; files that need an update are none.
     pub fn update_index_refresh(&self) -> Result<(), GitError> {
         let args = ["update-index", "-q", "--refresh"];
-        self.maybe("refresh the index", &args).map(drop)
+        self.maybe("refresh the index", &args, None).map(drop)
     }
 
     /// Returns what a checkout of these blobs to these paths would write (`git cat-file
@@ -99,7 +110,7 @@ impl Git {
         let command = "--no-replace-objects cat-file --batch --filters";
         // Git names the size from before the filters, and not how much it then prints. So every
         // request is followed by one for an object that there is none of: "<name> missing" ends
-        // the answer, and nobody can have put the name, which is new each time, into a file.
+        // the answer, and no file can have the name, which is new each time.
         let end = format!("end-{:016x}", RandomState::new().build_hasher().finish());
         let mut input = Vec::new();
         // a line ends the request: a path with a newline in it cannot be asked for
@@ -131,7 +142,7 @@ impl Git {
     }
 
     /// Makes a commit of a tree, that no ref names yet; as the user, or in our own name where
-    /// nobody is configured.
+    /// no user is configured.
     ///
     /// # Errors
     /// Fails when git does.
@@ -202,10 +213,8 @@ impl Git {
         rights: &[&CommitId],
     ) -> Result<Vec<CommitId>, GitError> {
         let what = "compare what commits change";
-        let ranges: Vec<String> = rights
-            .iter()
-            .map(|right| format!("{left}...{right}"))
-            .collect();
+        let ranges = rights.iter().map(|right| format!("{left}...{right}"));
+        let ranges: Vec<String> = ranges.collect();
         let ranges: Vec<&str> = ranges.iter().map(String::as_str).collect();
         let command = "rev-list --cherry-mark --no-merges --topo-order";
         let output = self.perform(what, command, &ranges)?;
@@ -236,7 +245,7 @@ impl Git {
     /// Fails when git does, also where the histories have nothing in common.
     pub fn merge_tree(&self, one: &CommitId, other: &CommitId) -> Result<Option<String>, GitError> {
         let args = words(PLAIN_MERGE, &[one.as_str(), other.as_str()]);
-        let output = self.maybe("try a merge", &args)?;
+        let output = self.maybe("try a merge", &args, None)?;
         let line = |output: Vec<u8>| output.lines().next().map(|l| l.to_str_lossy().into_owned());
         Ok(output.and_then(line))
     }

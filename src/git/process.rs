@@ -1,4 +1,4 @@
-//! Starts `git`: the only place that does.
+//! Prepares each call of `git`: arguments, environment, settings; `runner.rs` starts it.
 //!
 //! [`Git`] says where (a directory, or a git directory and a work tree named outright), which
 //! settings count ([`GitMode`]) and what starts the program (a [`Runner`]). [`Git::perform`] runs any
@@ -17,9 +17,10 @@ use std::time::{Duration, Instant};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::contention;
+use super::discover::common_dir;
 use super::environment::{ALWAYS, CONFIG_VARIABLES, HARDENED, HARDENED_VARIABLES, LOCAL_VARIABLES};
 use super::error::{GitError, unreadable};
-use super::repo::{OpenRepos, require_files};
+use super::repo::{OpenRepos, require_file, require_files};
 use super::runner::{Call, Output, Runner, SharedRunner, Trace, TraceEvent};
 use super::scratch::Quarantine;
 
@@ -243,8 +244,13 @@ impl Git {
     }
 
     /// Runs a command whose status 1 means "no"; its standard output, or none.
-    pub(super) fn maybe(&self, what: &str, args: &[&str]) -> Result<Option<Vec<u8>>, GitError> {
-        let answer = self.run(args, None)?;
+    pub(super) fn maybe(
+        &self,
+        what: &str,
+        args: &[&str],
+        input: Option<&[u8]>,
+    ) -> Result<Option<Vec<u8>>, GitError> {
+        let answer = self.run(args, input)?;
         match answer.status {
             Some(0) => Ok(Some(answer.stdout)),
             Some(1) => Ok(None),
@@ -266,6 +272,8 @@ impl Git {
         if let Some(git_dir) = &self.named {
             // git would wait for ever for the other end of a FIFO
             require_files(git_dir)?;
+            let common_dir = common_dir(git_dir).unwrap_or_else(|| git_dir.clone());
+            require_file(common_dir.join("info/exclude"))?;
         }
         let settings = self.mode.settings().split_ascii_whitespace();
         let settings = settings.flat_map(|setting| ["-c", setting]);
@@ -297,11 +305,9 @@ impl Git {
     /// The error of a call that ended with an unexpected status.
     pub(super) fn failed(&self, what: &str, args: &[&str], answer: &Output) -> GitError {
         let said = String::from_utf8_lossy(&answer.stderr);
-        let lines: Vec<&str> = said
-            .lines()
-            .map(str::trim)
-            .filter(|l| !l.is_empty() && !l.starts_with("hint:"))
-            .collect();
+        let lines = said.lines().map(str::trim);
+        let lines = lines.filter(|l| !l.is_empty() && !l.starts_with("hint:"));
+        let lines: Vec<&str> = lines.collect();
         // the first lines say what is wrong, the last what became of the command
         let words = match lines.as_slice() {
             [] => "git said nothing".to_owned(),

@@ -35,7 +35,7 @@ impl Git {
 
     /// The full name of the ref that HEAD names, none when HEAD is detached.
     pub(super) fn head_by_git(&self) -> Result<Option<String>, GitError> {
-        let answer = self.maybe("read HEAD", &["symbolic-ref", "--quiet", "HEAD"])?;
+        let answer = self.maybe("read HEAD", &["symbolic-ref", "--quiet", "HEAD"], None)?;
         Ok(answer.map(|name| name.trim().to_str_lossy().into_owned()))
     }
 
@@ -62,14 +62,12 @@ impl Git {
     /// The log of a ref, the newest entry first; none when it has none.
     pub(super) fn log_by_git(&self, name: &str) -> Result<Option<Vec<ReflogEntry>>, GitError> {
         let exists = ["reflog", "exists", name];
-        if self.maybe("look for a reflog", &exists)?.is_none() {
+        if self.maybe("look for a reflog", &exists, None)?.is_none() {
             return Ok(None);
         }
         let what = "read a reflog";
-        let args = words(
-            "log -g",
-            &["--format=%H %gs", "--end-of-options", name, "--"],
-        );
+        let more = ["--format=%H %gs", "--end-of-options", name, "--"];
+        let args = words("log -g", &more);
         let answer = self.run(&args, None)?;
         if answer.status != Some(0) {
             // of a branch without a commit, git reads no log

@@ -45,7 +45,7 @@ pub struct Repo {
     pub is_reftable: bool,
     shared: ThreadSafeRepository,
     settings: Vec<GitSetting>,
-    stamps: Vec<Stamp>,
+    stamps: Stamps,
 }
 
 /// Holds one setting as `git config --list --show-scope` shows it.
@@ -59,19 +59,14 @@ pub struct GitSetting {
     pub value: Option<BString>,
 }
 
-/// Says which content a file of settings had.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Stamp {
-    file: Utf8PathBuf,
-    seen: Option<(u64, u64, i64, i64)>,
-}
+/// Says which content the two files of settings have.
+type Stamps = [Option<(u64, u64, i64, i64)>; 2];
 
-impl Stamp {
-    fn take(file: Utf8PathBuf) -> Self {
-        let meta = std::fs::metadata(&file).ok();
-        let seen = meta.map(|meta| (meta.ino(), meta.size(), meta.ctime(), meta.ctime_nsec()));
-        Self { file, seen }
-    }
+fn read_stamps(common_dir: &Utf8Path, git_dir: &Utf8Path) -> Stamps {
+    [common_dir.join("config"), git_dir.join("config.worktree")].map(|file| {
+        let meta = std::fs::metadata(file).ok()?;
+        Some((meta.ino(), meta.size(), meta.ctime(), meta.ctime_nsec()))
+    })
 }
 
 /// Keeps the repositories that a run has open, by git directory and mode.
@@ -96,11 +91,8 @@ impl Git {
             Some(git_dir) => git_dir.clone(),
             None => self.absolute_git_dir()?,
         };
-        let mut open = self
-            .repos
-            .open
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let open = self.repos.open.lock();
+        let mut open = open.unwrap_or_else(PoisonError::into_inner);
         let key = (git_dir, self.mode);
         if let Some(repo) = open.get(&key).filter(|repo| repo.is_current()) {
             return Ok(Arc::clone(repo));
@@ -137,12 +129,9 @@ impl Repo {
         let shared = options.open(git_dir.as_std_path());
         let mut shared = shared.map_err(reading(format_args!("the repository {git_dir}")))?;
         shared.refs.namespace = None;
-        let utf8 = |path: &std::path::Path| {
-            let path = path.to_path_buf();
-            Utf8PathBuf::from_path_buf(path).map_err(|_| failed(&"its path is not UTF-8"))
-        };
         let local = shared.to_thread_local();
-        let common_dir = utf8(local.common_dir())?;
+        let common_dir = Utf8PathBuf::from_path_buf(local.common_dir().to_path_buf());
+        let common_dir = common_dir.map_err(|_| failed(&"its path is not UTF-8"))?;
         let common_dir = common_dir.canonicalize_utf8().unwrap_or(common_dir);
         let format = ObjectFormat::from_kind(local.object_hash());
         let settings = settings_of(&local);
@@ -159,9 +148,8 @@ impl Repo {
         let is_reftable = storage.is_some_and(|storage| *storage != "files")
             // refs may then be in other files (git 2.54 and newer)
             || std::env::var_os("GIT_REFERENCE_BACKEND").is_some();
-        let files = [common_dir.join("config"), git_dir.join("config.worktree")];
         Ok(Self {
-            stamps: files.into_iter().map(Stamp::take).collect(),
+            stamps: read_stamps(&common_dir, git_dir),
             git_dir: git_dir.to_owned(),
             common_dir,
             format,
@@ -188,8 +176,7 @@ impl Repo {
 
     /// Whether the files of settings are as they were when it was opened.
     fn is_current(&self) -> bool {
-        let is_same = |stamp: &Stamp| Stamp::take(stamp.file.clone()) == *stamp;
-        self.stamps.iter().all(is_same)
+        self.stamps == read_stamps(&self.common_dir, &self.git_dir)
     }
 }
 
@@ -216,26 +203,10 @@ fn settings_of(repository: &gix::Repository) -> Vec<GitSetting> {
             // ours, and what gix makes of variables that we never hand to git
             Source::Api | Source::EnvOverride => continue,
         };
-        let pairs = config::pairs(&section);
-        all.extend(
-            pairs
-                .into_iter()
-                .map(|(key, value)| GitSetting { scope, key, value }),
-        );
+        let setting = |(key, value)| GitSetting { scope, key, value };
+        all.extend(config::pairs(&section).into_iter().map(setting));
     }
     all
-}
-
-/// All of what gix says of an error.
-pub(super) fn causes(error: &gix::Error) -> String {
-    let mut words: Vec<String> = Vec::new();
-    for cause in error.iter_errors() {
-        let text = cause.to_string();
-        if !text.is_empty() && !words.contains(&text) {
-            words.push(text);
-        }
-    }
-    words.join(": ")
 }
 
 /// Refuses a git directory in which something else stands for a file that git opens: to open a FIFO
@@ -243,7 +214,7 @@ pub(super) fn causes(error: &gix::Error) -> String {
 pub(super) fn require_files(git_dir: &Utf8Path) -> Result<(), GitError> {
     const FILES: &str = "HEAD commondir config config.worktree gitdir index logs/HEAD \
      objects/info/alternates \
-     objects/pack/multi-pack-index packed-refs shallow info/exclude";
+     objects/pack/multi-pack-index packed-refs shallow";
     FILES
         .split(' ')
         .try_for_each(|file| require_file(git_dir.join(file)))

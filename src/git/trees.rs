@@ -82,10 +82,8 @@ fn read_entries(
         let is_after =
             |(last, before): &(BString, Held)| order(last.as_bstr(), before, name, &held).is_lt();
         // between a file `a` and a directory `a` are such as `a.b`
-        let mut near = level.iter().rev();
-        let mut near = near
-            .by_ref()
-            .take_while(|(other, _)| other.starts_with(name));
+        let near = level.iter().rev();
+        let mut near = near.take_while(|(other, _)| other.starts_with(name));
         if is_odd || !level.last().is_none_or(is_after) || near.any(|(other, _)| other == name) {
             let odd = "it has a name that no tree may have, or one twice, or is not sorted";
             return Err(unreadable(what, &odd));
@@ -189,17 +187,12 @@ impl Objects {
                 let path = RepoPath::child(parent, name);
                 let entry = |(mode, id): Held| mode.map(|mode| Entry { mode, id });
                 let tree = |(mode, id): Held| mode.is_none().then_some(id);
-                let (file, tree_before) = (is.and_then(entry), was.and_then(tree));
+                let file = is.and_then(entry);
                 if was.and_then(entry) != file {
                     delta.insert(path.clone(), file);
                 }
-                let tree_after = is.and_then(tree);
-                self.descend(
-                    Some(&path),
-                    tree_before.as_ref(),
-                    tree_after.as_ref(),
-                    delta,
-                )?;
+                let (from, to) = (was.and_then(tree), is.and_then(tree));
+                self.descend(Some(&path), from.as_ref(), to.as_ref(), delta)?;
             }
         }
     }
@@ -288,10 +281,8 @@ impl Objects {
         let mut editor = Editor::new(root, &self.store, self.format.kind());
         let mut come = Vec::new();
         for (path, held) in edits {
-            match held
-                .map(Into::into)
-                .and_then(|(mode, id)| Some((kind_of(mode)?, id)))
-            {
+            let held: Option<Held> = held.map(Into::into);
+            match held.and_then(|(mode, id)| Some((kind_of(mode)?, id))) {
                 Some((kind, id)) => come.push((path, kind, id)),
                 // what goes goes first: a file may come in the place of a directory
                 None => {

@@ -56,21 +56,20 @@ impl Git {
         linked.sort_by(|one, other| one.path.cmp(&other.path));
         let path = repo.common_dir.as_str();
         let path = Utf8PathBuf::from(path.strip_suffix("/.git").unwrap_or(path));
-        let main = if common.is_bare() {
-            WorktreeEntry {
-                bare: true,
-                ..WorktreeEntry::default()
-            }
+        let bare = common.is_bare();
+        let main = if bare {
+            WorktreeEntry::default()
         } else {
             common.entry(&local, common.common_dir.as_std_path())?
         };
-        linked.insert(0, WorktreeEntry { path, ..main });
+        linked.insert(0, WorktreeEntry { path, bare, ..main });
         Ok(linked)
     }
 
-    /// Registers a worktree without filling it, on a branch that is created at a commit, or is there. `--no-track` keeps git from writing the shared
-    /// configuration, whose lock does not wait. Where the lock of another git stops it, it is tried
-    /// again; the branch may be there by then (git makes it first), and is taken as it is.
+    /// Registers a worktree without filling it, on a branch that is created at a commit, or exists.
+    /// `--no-track` keeps git from writing the shared configuration, whose lock does not wait. Where
+    /// the lock of another git stops it, it is tried again; the branch may exist by then (git creates
+    /// it first), and is taken as it is.
     ///
     /// # Errors
     /// Fails when the path or the branch is taken, or git fails; the branch may then be there.

@@ -90,7 +90,7 @@ pub fn main_changed(repository: &Repository, all: &[Worktree]) -> Result<Option<
     let git = repository.git.with_limit(Duration::from_secs(60));
     git.rev_parse_commit("HEAD")?;
     let output = match git.perform("look at the main worktree", command, &[]) {
-        Err(GitError::TimedOut { .. }) => return Ok(None),
+        Err(GitError::TimedOut { .. } | GitError::Read { .. }) => return Ok(None),
         other => other?,
     };
     let records = output.split_str("\0");

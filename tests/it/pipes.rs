@@ -5,12 +5,14 @@ use crate::support::{TestRepo, binary};
 /// What `verify` says, which must not take long.
 #[track_caller]
 fn verified(repo: &TestRepo, arguments: &[&str]) -> (i32, String) {
+    ended(repo, &[&["verify"], arguments].concat())
+}
+
+/// What a command says, which must not take long.
+#[track_caller]
+fn ended(repo: &TestRepo, arguments: &[&str]) -> (i32, String) {
     let mut command = repo.command("timeout", repo.main());
-    let output = command
-        .arg("20")
-        .arg(binary())
-        .arg("verify")
-        .args(arguments);
+    let output = command.arg("20").arg(binary()).args(arguments);
     let output = output.output().expect("it starts");
     let said = repo.said(&output);
     assert_ne!(said.status, 124, "it hangs: {said}");
@@ -67,6 +69,32 @@ fn a_pipe_that_hides_which_worktree_has_lost_its_record_is_no_verdict() {
     let (status, said) = verified(&repo, &["--all"]);
     assert_eq!(status, 6, "{said}");
     assert!(said.contains("worktrees/task/gitdir"), "{said}");
+}
+
+#[test]
+fn verify_and_status_end_where_a_pipe_stands_beside_the_worktree() {
+    let repo = TestRepo::project();
+    repo.add("task");
+    repo.keep_as("pristine");
+    for (file, verified, shown) in [
+        (".git/info/exclude", 1, 0),
+        (".git/refs/heads/main", 0, 0),
+        ("$admin/commondir", 1, 0),
+        ("$admin/agentwt/bin", 1, 0),
+        ("$admin/agentwt/hooks/post-commit", 1, 0),
+        ("$admin/agentwt/hooks/agentwt.d/post-commit", 1, 0),
+        ("$admin/agentwt/hooks/config", 1, 0),
+    ] {
+        let put = format!("admin=.git/worktrees/task; rm -f {file}; mkfifo {file}");
+        repo.sh(repo.main(), &put).ok();
+        let (status, said) = ended(&repo, &["verify", "task"]);
+        assert_eq!(status, verified, "{file}: {said}");
+        let (status, said) = ended(&repo, &["status", "task"]);
+        assert_eq!(status, shown, "{file}: {said}");
+        let (status, said) = ended(&repo, &["list", "--json"]);
+        assert_eq!(status, 0, "{file}: {said}");
+        repo.bring_back("pristine");
+    }
 }
 
 #[test]

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use bstr::ByteSlice;
 use camino::Utf8Path;
+use git_agentwt::git::index::OpenIndex;
+use git_agentwt::git::objects::ObjectFormat;
 use git_agentwt::git::{Git, GitError, GitMode, SharedRunner};
 use git_agentwt::name::CommitId;
 
@@ -161,6 +163,149 @@ fn refs_logs_history_and_settings_are_those_of_git() {
     listed.sort();
     found.sort();
     assert_eq!(found, listed);
+}
+
+/// Commits of up to two parents, each of a time that need not be after theirs.
+fn random_history(random: &mut impl FnMut(usize) -> usize) -> String {
+    let mut stream = String::from("reset refs/heads/none\n\n");
+    for number in 1..60 {
+        let time = 1_700_000_000 + number * 60 + random(4) * random(2_000);
+        stream += &format!("commit refs/heads/c{number}\nmark :{number}\n");
+        stream += &format!(
+            "committer A <a@b.c> {time} +0000\ndata 2\n{}\n",
+            number % 10
+        );
+        if number > 2 {
+            let (one, other) = (
+                number - 1 - random(3.min(number - 1)),
+                1 + random(number - 1),
+            );
+            stream += &format!("from :{one}\n");
+            if random(3) == 0 && other != one {
+                stream += &format!("merge :{other}\n");
+            }
+        }
+        stream += "\n";
+    }
+    stream
+}
+
+#[test]
+fn commits_are_counted_as_git_counts_them_whatever_their_times() {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = |below: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        usize::try_from(state >> 40).unwrap_or(0) % below
+    };
+    for round in 0..6 {
+        let repo = TestRepo::empty();
+        let dir = repo.root().join("r");
+        repo.sh(repo.root(), "git init -q r").ok();
+        std::fs::write(dir.join("in"), random_history(&mut random)).expect("a file");
+        repo.sh(&dir, "git fast-import --quiet <in").ok();
+        let root = Utf8Path::from_path(&dir).expect("it is UTF-8");
+        let git = Git::unchecked(root, SharedRunner::default());
+        let git = git.on(&root.join(".git"), Some(root));
+        let refs = git.for_each_ref(&["refs/heads/"]).expect("refs");
+        let ids: Vec<&CommitId> = refs.iter().map(|one| &one.id).collect();
+        let lines = |arguments: String| {
+            let said = repo.sh(&dir, &format!("git {arguments}")).ok();
+            let mut lines: Vec<String> = said.lines().map(ToOwned::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        for _ in 0..12 {
+            let some: Vec<&CommitId> = (0..5).map(|_| ids[random(ids.len())]).collect();
+            let (one, other) = (some[0], some[1]);
+            let reach = git.reach(some.iter().copied()).expect("it can be read");
+            let is_ancestor = repo
+                .sh(&dir, &format!("git merge-base --is-ancestor {one} {other}"))
+                .status
+                == 0;
+            assert_eq!(
+                git.is_ancestor(one, other).ok(),
+                Some(is_ancestor),
+                "{round}"
+            );
+            assert_eq!(reach.has(other, one), is_ancestor, "{round}");
+            let owned: Vec<CommitId> = some.iter().copied().cloned().collect();
+            let kept = git.merge_base_independent(&owned).expect("it can be read");
+            let mut kept: Vec<String> = kept.iter().map(ToString::to_string).collect();
+            kept.sort();
+            let all: Vec<&str> = some.iter().map(|id| id.as_str()).collect();
+            let independent = lines(format!("merge-base --independent {}", all.join(" ")));
+            assert_eq!(kept, independent, "{round}");
+            let listed = git
+                .rev_list(&some[..1], &some[1..])
+                .expect("it can be read");
+            let mut listed: Vec<String> = listed.iter().map(ToString::to_string).collect();
+            listed.sort();
+            let not = all[1..].join(" ^");
+            assert_eq!(listed, lines(format!("rev-list {one} ^{not}")), "{round}");
+            let count = lines(format!("rev-list --count {one} ^{other}"));
+            let counted = git.rev_list_count(other, one).expect("it can be read");
+            assert_eq!(vec![counted.to_string()], count, "{round}");
+            assert_eq!(reach.only_in(one, other), Some(counted), "{round}");
+            let containing = git.refs_containing(one, &["refs/heads/"]);
+            let mut containing: Vec<String> = containing
+                .expect("it can be read")
+                .iter()
+                .map(ToString::to_string)
+                .collect();
+            containing.sort();
+            let format = "--format='%(refname)'";
+            let expected = lines(format!("for-each-ref {format} --contains {one}"));
+            assert_eq!(containing, expected, "{round}");
+        }
+    }
+}
+
+/// The entries of the base of a split index are not in the file: no time can be written there.
+#[test]
+fn change_times_are_written_into_no_split_index() {
+    let repo = TestRepo::project();
+    let index = repo.main().join(".git/index");
+    let index = Utf8Path::from_path(&index).expect("it is UTF-8");
+    let open = || OpenIndex::read(index, ObjectFormat::Sha1).expect("it can be read");
+    assert!(open().with_ctimes(&[]).is_some());
+    let split =
+        "git update-index --split-index; chmod u+w README.md; echo x >>README.md; git add -A";
+    repo.sh(repo.main(), split).ok();
+    assert!(open().with_ctimes(&[]).is_none());
+    std::fs::remove_file(index).expect("it is there");
+    assert!(open().with_ctimes(&[]).is_none());
+}
+
+#[test]
+fn many_patterns_list_what_git_lists() {
+    let repo = TestRepo::empty();
+    let git = made(&repo, "files", "").expect("git makes repositories");
+    let dir = repo.root().join("files");
+    let tags =
+        "for n in $(seq 1 300); do echo create refs/tags/v$n HEAD; done | git update-ref --stdin
+        for n in heads/x/y heads/x/z/w heads/xy; do git update-ref refs/$n HEAD; done";
+    repo.sh(&dir, tags).ok();
+    let many: Vec<String> = (1..300).map(|n| format!("refs/tags/v{n}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    for patterns in [
+        &many[..],
+        &["refs/heads/x", "refs/heads/x/y", "refs/tags/v1"],
+        &["refs/heads/x/", "refs/remotes/*/topic/a", "refs/tags/v1*"],
+        &["refs/heads/x/z", "refs/heads/x/z/", "refs/tags"],
+        &["refs/*/x", "refs/heads/top"],
+    ] {
+        let said = format!(
+            "git for-each-ref --format='%(refname)' '{}'",
+            patterns.join("' '")
+        );
+        let expected = repo.sh(&dir, &said).ok();
+        let refs = git.for_each_ref(patterns).expect("they can be read");
+        let refs: Vec<String> = refs.iter().map(|one| one.name.to_string()).collect();
+        let expected: Vec<&str> = expected.lines().collect();
+        assert_eq!(refs, expected, "{patterns:?}");
+    }
 }
 
 #[test]

@@ -365,3 +365,21 @@ fn a_lock_that_stays_is_an_error_that_says_how_to_find_who_has_it() {
     assert!(said.stderr.contains("fuser -v "), "{said}");
     assert_eq!(repo.fingerprint(), before, "the lock is not ours: it stays");
 }
+
+#[test]
+fn a_lock_that_stays_stops_the_hooks_with_the_same_remedy() {
+    let repo = project();
+    let config = "schema_version = \"1.0\"\n[scope.default]\nwrite = [\"**\"]\n";
+    repo.write(".agentwt/config.toml", config);
+    repo.commit_all("a scope");
+    repo.sh(repo.main(), "git worktree add -q ../plain").ok();
+    let lock = repo.main().join(".git/config.lock");
+    std::fs::write(&lock, "").expect("a lock");
+    let plain = repo.root().join("plain");
+    let said = repo.sh(&plain, "git-agentwt hooks install");
+    assert!(
+        said.fails(5).stderr.contains("help: another git holds"),
+        "{said}"
+    );
+    assert!(lock.exists(), "the lock is not ours: it stays");
+}

@@ -2,6 +2,7 @@
 //! include in a worktree's `config.worktree`, and `extensions.worktreeConfig`.
 
 use std::fs::{self, File};
+use std::io::ErrorKind;
 
 use bstr::ByteSlice as _;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -9,7 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::{Method, remove, written};
 use crate::config::OnViolation;
 use crate::git::repo::read_file;
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitError, contention};
 
 /// The directory of our own events, inside our directory of hooks: also the mark by which the
 /// stubs recognize such a directory.
@@ -188,7 +189,15 @@ fn edit(
     // a configuration that is a symbolic link stays a link, as with git
     let target = file.canonicalize_utf8().unwrap_or_else(|_| file.to_owned());
     let lock = Utf8PathBuf::from(format!("{target}.lock"));
-    written(&lock, File::create_new(&lock))?;
+    contention::repeated(|| match File::create_new(&lock) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(GitError::Failed {
+            what: "switch our hooks on".to_owned(),
+            argv: Vec::new(),
+            status: Some(255),
+            words: format!("could not lock config file {target}: File exists"),
+        }),
+        created => written(&lock, created.map(drop)),
+    })?;
     let copied = if target.exists() {
         written(&lock, fs::copy(&target, &lock).map(drop))
     } else {

@@ -47,7 +47,6 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::GitError;
 use super::discover::common_dir;
-use super::error::unreadable;
 use super::objects::unwritable;
 use super::process::{Git, GitMode, GitVersion};
 use super::repo::read_file;
@@ -138,8 +137,9 @@ impl WorktreeHooks {
         let is_directory = fs::symlink_metadata(admin).is_ok_and(|found| found.is_dir());
         let is_meant = |common: &Utf8PathBuf| is_directory && (common != admin) == is_linked;
         let common = common_dir(admin).filter(is_meant).ok_or_else(|| {
-            let detail = "it is not the git directory of a linked worktree, or of a clone of ours";
-            unreadable(&format_args!("the hooks of {admin}"), detail)
+            let why = "is not the git directory of a linked worktree, or of a clone of ours";
+            let dir = format!("{admin} {why}");
+            GitError::NoRepository { dir }
         })?;
         Ok(Self {
             git: git.on(admin, Some(work_tree)).with_mode(GitMode::User),
@@ -219,7 +219,7 @@ impl WorktreeHooks {
     }
 
     /// Writes down for the scripts where the user's hooks are, with the time before the settings
-    /// were read: where a configuration is newer, or this cannot be told, they ask git. Every start
+    /// were read: where a configuration is newer, or this cannot be determined, they ask git. Every start
     /// of the binary by a hook does this.
     ///
     /// # Errors
@@ -346,11 +346,8 @@ impl WorktreeHooks {
             return Ok(());
         }
         let line = |entry: &super::refs::ReflogEntry| {
-            format!(
-                "{} {} HEAD\n",
-                "0".repeat(entry.id.as_str().len()),
-                entry.id
-            )
+            let (id, zeros) = (&entry.id, "0".repeat(entry.id.as_str().len()));
+            format!("{zeros} {id} HEAD\n")
         };
         let text: String = self.git.reflog("HEAD")?.iter().map(line).collect();
         write_whole(&file, text.as_bytes())

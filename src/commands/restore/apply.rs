@@ -327,7 +327,11 @@ impl Restoring<'_> {
         // git removes links on the way instead of following them
         let command = "checkout-index --force -z --stdin";
         git.perform_with("write the files", command, &[], &paths)?;
-        Ok(())
+        let stands = standing(root, wanted.iter().map(|one| &one.path))?.entries;
+        match wanted.iter().find(|one| !stands.contains_key(&one.path)) {
+            Some(one) => Err(failed(&one.path, "git did not write it").into()),
+            None => Ok(()),
+        }
     }
 
     /// Fails when what stands at a path is not what was saved: a process works there.

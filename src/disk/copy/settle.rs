@@ -67,7 +67,11 @@ pub fn settle(
         closed,
     };
     match settled.move_all(staging, staged, over) {
-        Ok(()) => Ok(settled),
+        Ok(()) => {
+            // what refuses is reported by `done`
+            let _ = settled.closed.close(destination);
+            Ok(settled)
+        }
         Err(error) => Err(error.leaving(settled.take_back())),
     }
 }

@@ -224,7 +224,8 @@ fn before_ref_update(
     Ok(asked(known, &verify(&known.scope, changes, options)))
 }
 
-/// Finds the net changes that a commit without a ref would make: those of the commit's tree, and nothing else: neither index nor disk.
+/// Finds the net changes that a commit without a ref would make: those of its tree, not of the index
+/// or the disk.
 fn proposed_changes(
     repository: &Repository,
     known: &Worktree,

@@ -178,6 +178,7 @@ fn serde_mistake(error: &Error, span: Range<usize>, entry: Option<&(String, Stri
     }
     let text = text.replace("expected a sequence", "expected a list of strings");
     let text = text.replace("expected a map", "expected a table");
+    let text = text.replace("expected i128", "expected a whole number");
     let text = match text.split_once("expected struct ") {
         Some((before, _)) => format!("{before}expected a table"),
         None => text,

@@ -115,6 +115,7 @@ fn each_mistake_is_underlined_and_says_what_to_write() {
         ("worktree = 1", "1 | `worktree` at the top level: invalid type: integer `1`, expected a table | see git-agentwt-config(5) for an example".into()),
         ("[scope]\nwrite = 1", "1 | `write` in [scope]: invalid type: integer `1`, expected a table | see git-agentwt-config(5) for an example".into()),
         ("[worktree.file_sync]\nmax_file_size_mb = 0", "0 | `max_file_size_mb` in [worktree.file_sync]: 0 is not a number of megabytes from 1 to 17592186044415 | see git-agentwt-config(5) for an example".into()),
+        ("[worktree.file_sync]\nmax_file_size_mb = \"1\"", "\"1\" | `max_file_size_mb` in [worktree.file_sync]: invalid type: string \"1\", expected a whole number | see git-agentwt-config(5) for an example".into()),
         ("[worktree]\nstrategy = \"Clone\"", "\"Clone\" | unknown strategy `Clone` in [worktree] | did you mean `clone`? write `worktree` or `clone`".into()),
         ("[worktree]\non_violation = \"explode\"", "\"explode\" | unknown on_violation `explode` in [worktree] | write `report` or `block`".into()),
         ("[worktree]\nbase = \"\"", "\"\" | empty base in [worktree] | write a branch, tag or commit".into()),

@@ -22,7 +22,7 @@ use crate::error::{Error, Fault, Interrupted};
 use crate::exit::ExitCode;
 use crate::log::Log;
 
-/// Nobody is told of a shorter wait.
+/// A shorter wait is not reported.
 const QUIET: Duration = Duration::from_secs(1);
 /// The first pause between two tries.
 const SHORTEST: Duration = Duration::from_millis(1);
@@ -83,7 +83,7 @@ impl Lock {
     /// Waits for a lock and takes it.
     ///
     /// # Errors
-    /// Fails when the disk refuses, a signal comes, or somebody has it and that is not waited for.
+    /// Fails when the disk refuses, a signal comes, or another process has it and that is not waited for.
     pub fn wait(file: &LockFile) -> Result<Self, Error> {
         Self::take(file, true)
     }
@@ -96,7 +96,7 @@ impl Lock {
         Self::take(file, false)
     }
 
-    /// Takes a lock that nobody has; none when somebody has it.
+    /// Takes a lock that is free; none when a process has it.
     ///
     /// # Errors
     /// Fails when the disk refuses.
@@ -136,8 +136,8 @@ impl Lock {
         }
     }
 
-    /// Tries the file that is there now, or a new one; none where somebody has it. `NotFound` says
-    /// that whoever had it removed the file before it was ours.
+    /// Tries the file that is there now, or a new one; none where a process has it. `NotFound` says
+    /// that its last holder removed the file before it was ours.
     fn try_file(file: &Utf8Path) -> std::io::Result<Option<Self>> {
         use std::os::unix::fs::MetadataExt;
         let directory = file.parent().unwrap_or(Utf8Path::new("."));
@@ -169,7 +169,7 @@ impl LockFile {
         DiskError::new(format!("lock {}", self.path), error)
     }
 
-    /// Whether somebody has it; nothing is changed to find out.
+    /// Whether a process has it; nothing is changed to find out.
     pub fn is_held(&self) -> bool {
         let Ok(open) = File::open(&self.path) else {
             return false;
@@ -196,7 +196,7 @@ impl LockFile {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // still locked: nobody else can have taken this very file
+        // still locked: no other process can have taken this very file
         let _ = std::fs::remove_file(&self.file);
         remove_if_unused(&self.file);
     }

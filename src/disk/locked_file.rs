@@ -22,7 +22,7 @@ impl LockedFile {
     /// Takes the lock of a file.
     ///
     /// # Errors
-    /// Fails when somebody has it, or the disk refuses.
+    /// Fails when another process has it, or the disk refuses.
     pub fn take(file: &Utf8Path) -> Result<Self, DiskError> {
         let lock = Utf8PathBuf::from(format!("{file}.lock"));
         let failed = |error| DiskError::new(format!("make {lock}"), error);

@@ -47,7 +47,7 @@ pub enum Walking {
     Auto,
     /// They are, on whatever file system.
     Fast,
-    /// Nothing is: every file is read, and git is asked wherever a short cut would do.
+    /// They are not: every file is read.
     Full,
 }
 

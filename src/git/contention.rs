@@ -64,7 +64,7 @@ fn pause(longest: u64) {
 /// fatal: Unable to create '/r/.git/index.lock': File exists.
 /// fatal: failed to read .git/worktrees/task-5/commondir: Success
 /// ```
-/// `cannot lock ref …: is at X but expected Y` is none: somebody else has won.
+/// `cannot lock ref …: is at X but expected Y` is none: another process has won.
 pub(super) fn is_contention(words: &str) -> bool {
     words.lines().any(|line| {
         locked(line).is_some()

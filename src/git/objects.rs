@@ -211,7 +211,7 @@ impl Objects {
         }
     }
 
-    /// Also finds what a push has brought and nobody has accepted yet.
+    /// Also finds what a push has brought and the server has not accepted yet.
     ///
     /// # Errors
     /// Fails when the quarantine cannot be read.

@@ -1,9 +1,7 @@
 //! Names what starts git: a [`Runner`], which a program that uses the library can bring itself.
 //!
-//! Every git command that any part of this crate asks for goes through the one that the
-//! [`Git`](super::Git) at hand holds. Three calls are not the repository's and pass it by: opening a
-//! manual page, asking whether the user lets git colour a terminal, and asking another git on the
-//! search path for its version.
+//! Every git command of this crate goes through the runner that its [`Git`](super::Git) holds, except
+//! one: asking whether the user lets git colour a terminal ([`Git::wants_colour`](super::Git::wants_colour)).
 //!
 //! ```
 //! use git_agentwt::git::{Call, Duct, Output, Runner};
@@ -89,7 +87,7 @@ pub type Family = Box<dyn Fn(usize) -> bool>;
 #[derive(Clone)]
 pub struct SharedRunner {
     runner: Arc<dyn Runner>,
-    /// The version of the git that it runs, once somebody has asked.
+    /// The version of the git that it runs, once it was read.
     pub(super) version: Arc<Mutex<Option<GitVersion>>>,
 }
 
@@ -142,7 +140,7 @@ impl Runner for Stoppable {
             }
             let signal = self.signal.load(Ordering::SeqCst);
             if call.timeout.is_some_and(|most| began.elapsed() > most) {
-                // what it has started ends with its pipes; nobody waits for those
+                // what it has started ends with its pipes, and is not waited for
                 git.kill()?;
                 return Err(std::io::ErrorKind::TimedOut.into());
             }
@@ -155,7 +153,7 @@ impl Runner for Stoppable {
 
 impl Stoppable {
     /// Hands the signal on, to git's hooks and what they have started as well, as a terminal does;
-    /// whoever has not ended after a moment is killed.
+    /// a process that has not ended after a moment is killed.
     fn stop(&self, git: &duct::Handle, signal: usize) -> std::io::Result<Output> {
         let families: Vec<_> = git.pids().iter().map(|pid| (self.family)(*pid)).collect();
         let send = |signal| families.iter().fold(false, |any, send| send(signal) | any);
@@ -173,16 +171,16 @@ impl Stoppable {
             git.kill()?;
             ended = git.wait_timeout(PATIENCE)?.map(output);
         }
-        // it has ended, and somebody that nobody knows of keeps its standard error
+        // it has ended, and an unknown process keeps its standard error open
         Ok(ended.unwrap_or_default())
     }
 }
 
 /// How often it is looked whether a signal came.
 const LOOK_UP: Duration = Duration::from_millis(20);
-/// The signal that nobody can ignore (signal(7)).
+/// The signal that no process can ignore (signal(7)).
 const KILL: usize = 9;
-/// How long git may take to clean up at a signal, and then whoever keeps its output open to end.
+/// How long git may take to clean up at a signal, and then a process that keeps its output open to end.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
 #[expect(clippy::disallowed_methods, reason = "the one place that starts git")]

@@ -8,7 +8,7 @@
 //!
 //! While `pre-receive` runs, what was pushed is in a directory of its own below `objects`, and git
 //! tells its children by variables where (git-receive-pack(1), "QUARANTINE ENVIRONMENT"). Those
-//! variables are never inherited: whoever sets them could show any objects. The directory is taken
+//! variables are never inherited: a program that sets them could show any objects. The directory is taken
 //! as a value instead, and only where git makes it.
 #![expect(
     clippy::disallowed_methods,

@@ -72,7 +72,7 @@ pub fn started(pid: u32) -> Option<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let fields = stat(pid)?;
     let mut fields = fields.iter().map(String::as_str);
-    // a zombie has ended: nobody has asked yet how
+    // a zombie has ended; its parent has not asked yet how
     if matches!(fields.next()?, "Z" | "X") {
         return None;
     }
@@ -184,7 +184,7 @@ pub fn wait_for_gits(directory: &Utf8Path) {
     }
 }
 
-/// Represents a process, and nobody else that has its number later.
+/// Represents a process, and no other process that has its number later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
     pid: u32,
@@ -206,8 +206,8 @@ impl Process {
     }
 }
 
-/// A child of ours and all that it has started, as far as the system tells; nobody when there is no
-/// such child any more. Who has left it to live on, as a daemon does, is none of them.
+/// A child of ours and all that it has started, as far as the system tells; none when the child has
+/// ended. A process that has left it to live on, as a daemon does, is not one of them.
 pub fn family(pid: u32) -> Vec<Process> {
     let parents = parents();
     let mut above = parents.iter().filter(|(one, _)| *one == pid);
@@ -246,7 +246,7 @@ fn parents() -> Vec<(u32, u32)> {
 const OURS: &str = "git-agentwt";
 
 /// Starts our own program with these arguments, in the root directory and with nothing of the
-/// terminal; whether it was started. Nobody waits for it.
+/// terminal; whether it was started. It is not waited for.
 pub fn start_detached(program: &Utf8Path, arguments: &[&str]) -> bool {
     if program.file_stem() != Some(OURS) {
         return false;
@@ -265,7 +265,7 @@ pub fn start_detached(program: &Utf8Path, arguments: &[&str]) -> bool {
 /// Leaves the session that we were started in, so that nothing that is sent to the terminal's
 /// processes reaches us (setsid(2)).
 pub fn leave_session() {
-    // refused only to the leader of a group, which nobody has made us
+    // refused only to the leader of a group, which we are not
     let _ = rustix::process::setsid();
 }
 
@@ -302,7 +302,7 @@ fn boot() -> String {
     started(1).unwrap_or_default()
 }
 
-/// Makes a word of 32 letters that nobody has made before: the standard library's random keys
+/// Makes a word of 32 letters that no process has made before: the standard library's random keys
 /// (they are the system's, new for each process), with our number and the time.
 pub fn nonce() -> String {
     let now = clock_gettime(CLOCK);

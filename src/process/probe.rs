@@ -29,9 +29,9 @@ pub struct Question {
 pub enum Ownership {
     /// It is ours.
     Ours,
-    /// It is somebody else's: nothing more is tried.
+    /// It is another owner's: nothing more is tried.
     Lost,
-    /// Nobody can say, for this reason: it is tried on.
+    /// It is unknown, for this reason: it is tried on.
     Unknown(String),
 }
 

@@ -52,8 +52,8 @@ pub fn fingerprint(
 /// Files of the private git directory that git opens.
 const OPENED: &str = "HEAD index logs/HEAD config.worktree commondir gitdir MERGE_HEAD";
 
-/// Names the files of the private git directory in whose place a pipe stands: whoever opens one
-/// waits for ever.
+/// Names the files of the private git directory in whose place a pipe stands: a program that opens
+/// one waits for ever.
 pub fn pipes(record: &Record) -> Vec<&'static str> {
     let all = OPENED.split(' ').chain([journal::FILE]);
     all.filter(|name| files::is_pipe(&record.admin_dir.join(name)))
@@ -134,9 +134,9 @@ pub fn changed_files(
     Ok((own, shared))
 }
 
-/// Says of a worktree that its record was removed: what it changed can no longer be told.
+/// Says of a worktree that its record was removed: what it changed can no longer be determined.
 pub fn without_record(lost: &Lost) -> ChangeSet {
-    let said = "the record was removed: what was changed can no longer be told";
+    let said = "the record was removed: what was changed can no longer be determined";
     let place = Place::Git(format!("agentwt/worktrees/{}", lost.name).into());
     let head = lost.head.clone().unwrap_or_else(CommitId::unknown);
     ChangeSet {
@@ -203,7 +203,7 @@ pub fn broken_links(repository: &Repository, record: &Record) -> Option<Change> 
     let (is_whole, said) = match record.strategy {
         Strategy::Clone => (
             repository.is_clone(),
-            "its .git is not the repository any more that `add` made: what was committed cannot be told",
+            "its .git is not the repository any more that `add` made: what was committed cannot be determined",
         ),
         Strategy::Worktree => (
             has_whole_links(repository, record),

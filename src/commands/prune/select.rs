@@ -38,7 +38,7 @@ pub fn select(asked: &Prune, standing: &Idleness) -> Option<SelectedWorktree> {
         }
         (Some(_), None) => {
             return Some(Err(
-                "it cannot be told when something happened there".to_owned()
+                "when something happened there cannot be determined".to_owned()
             ));
         }
         (Some(_), Some(idle)) => Some(format!("nothing happened there for {}", ago(idle))),
@@ -70,7 +70,7 @@ pub fn dead_owner(owner: Option<(&str, Alive)>) -> SelectedWorktree {
         Some((id, Alive::No)) => Ok(format!("its owner `{id}` has ended")),
         Some((id, Alive::Yes)) => Err(format!("its owner `{id}` is alive")),
         Some((id, Alive::Unknown)) => Err(format!(
-            "it cannot be told from here whether its owner `{id}` is alive"
+            "whether its owner `{id}` is alive cannot be determined from here"
         )),
     }
 }

@@ -294,7 +294,7 @@ fn verify_again(
     for path in violations.filter(|path| restored.iter().any(|one| one.path == **path)) {
         outcome.exit = ExitCode::Violations;
         notes.push(format!(
-            "{path} is still out of scope: somebody works there, or the shared info/attributes changes what git writes"
+            "{path} is still out of scope: another process works there, or the shared info/attributes changes what git writes"
         ));
     }
     let left = report.violations().count();

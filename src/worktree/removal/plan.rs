@@ -242,7 +242,7 @@ fn notes(record: &Record, facts: &RemoveFacts, options: &Remove) -> Vec<String> 
         && options.owner.as_ref() != Some(&owner.id)
     {
         notes.push(format!(
-            "nobody can tell from here whether its owner `{}` on {} is alive",
+            "whether its owner `{}` on {} is alive cannot be determined from here",
             owner.id, owner.host
         ));
     }

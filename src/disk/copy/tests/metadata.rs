@@ -1,10 +1,12 @@
 //! Modes and times are those of the source.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, SystemTime};
 
 use super::child::{As, Child};
-use super::support::{Ground, listing, lstat};
+use super::support::{Ground, listing, lstat, repo_path};
+use crate::placed::{Placed, PlacedFile, PlacedKind, PlacedOrigin};
 
 fn chmod(path: impl AsRef<std::path::Path>, bits: u32) {
     std::fs::set_permissions(path, PermissionsExt::from_mode(bits)).expect("the mode is set");
@@ -114,4 +116,30 @@ fn a_read_only_directory_is_placed_and_taken_back_by_an_ordinary_user() {
         "{left}"
     );
     ground.require_no_staging();
+}
+
+#[test]
+fn a_read_only_directory_is_closed_again_before_the_list_is_written() {
+    let ground = Ground::new();
+    ground.put("d/f", "text");
+    let directory = ground.to().join("d");
+    std::fs::create_dir(&directory).expect("a directory");
+    chmod(&directory, 0o555);
+    let ours = PlacedFile {
+        path: repo_path("d"),
+        origin: PlacedOrigin::Synced,
+        kind: PlacedKind::Directory,
+        digest: None,
+        stat: lstat(&directory),
+        source: None,
+    };
+    let ours = Placed::new(vec![ours], 0);
+    let staged = ground.stage(&ground.items()).expect("it is staged");
+    let settled = ground.settle_into(staged, &BTreeMap::new(), &ours);
+    let settled = settled.expect("it is settled");
+    assert!(directory.join("f").exists());
+    assert_eq!(lstat(&directory).mode & 0o7777, 0o555);
+    assert_eq!(settled.take_back(), [""; 0]);
+    assert!(!directory.join("f").exists());
+    assert_eq!(lstat(&directory).mode & 0o7777, 0o555);
 }

@@ -123,13 +123,23 @@ impl Ground {
         staged: Vec<Staged>,
         over: &BTreeMap<RepoPath, Stat>,
     ) -> Result<Settled, Error> {
+        self.settle_into(staged, over, &Placed::default())
+    }
+
+    /// Settles into directories that were placed before.
+    pub fn settle_into(
+        &self,
+        staged: Vec<Staged>,
+        over: &BTreeMap<RepoPath, Stat>,
+        ours: &Placed,
+    ) -> Result<Settled, Error> {
         let staging = Staging {
             source: &self.from(),
             directory: &self.staging(),
             progress: &Progress::default(),
             stop: &|| Ok(()),
         };
-        settle(&staging, &self.to(), staged, over, &Placed::default())
+        settle(&staging, &self.to(), staged, over, ours)
     }
 
     /// Copies all of the source into the destination.

@@ -12,6 +12,7 @@ use crate::name::CommitId;
 use crate::path::escape_for_terminal;
 use crate::size::Size;
 use crate::truth::position::Position;
+use crate::worktree::trash::is_locked_by_us;
 use crate::worktree::{Alive, HeldClaim, LastVerification, Owner, Worktree};
 
 /// What is recorded of a worktree, and where its branch stands.
@@ -56,7 +57,9 @@ impl RecordedField {
         let is_clone = record.strategy == Strategy::Clone;
         // gitrepository-layout(5), `worktrees/<id>/locked`; a clone cannot be locked
         let lock = files::read(&record.admin_dir.join("locked")).ok().flatten();
-        let lock = lock.filter(|_| !is_clone);
+        // the removal that put ours there did not take the directory
+        let is_ours = || is_locked_by_us(&record.admin_dir) && files::exists(&record.path);
+        let lock = lock.filter(|_| !is_clone && !is_ours());
         let reason = lock
             .as_ref()
             .map(|why| String::from_utf8_lossy(why.trim_ascii()));

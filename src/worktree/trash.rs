@@ -264,6 +264,11 @@ pub fn begun(known: &Worktree) -> Option<Removal> {
     read_removal(&known.dir).filter(|removal| removal.created == known.record.created)
 }
 
+/// What a removal has decided that has come as far as the directory: the rest is to be done.
+pub fn going(repository: &Repository, known: &Worktree) -> Option<Removal> {
+    begun(known).filter(|begun| is_away(repository, known, begun.trash.as_ref()))
+}
+
 /// Whether the directory of a worktree whose removal has begun is away: what then stands in its
 /// place is not it. Else the removal did not come that far, or an undo of it has brought all back.
 pub fn is_away(repository: &Repository, known: &Worktree, stamp: Option<&TrashStamp>) -> bool {
@@ -273,8 +278,7 @@ pub fn is_away(repository: &Repository, known: &Worktree, stamp: Option<&TrashSt
 
 /// Whether the private git directory is locked by us, not by the user.
 pub fn is_locked_by_us(admin: &Utf8Path) -> bool {
-    let text = files::read(&admin.join("locked")).ok().flatten();
-    text.is_some_and(|text| text == LOCKED.as_bytes())
+    files::read(&admin.join("locked")).is_ok_and(|why| why.as_deref() == Some(LOCKED.as_bytes()))
 }
 
 /// Moves directory and private git directory of a worktree into the trash; what is there already
@@ -360,19 +364,25 @@ pub fn leave(repository: &Repository, known: &Worktree, stamp: &TrashStamp) -> R
     if let Some(bin) = TrashBin::open(&repository.root)? {
         bin.bring_back(&id(&record.name, &stamp.time), record.name.as_str())?;
     }
-    if let Some(admin) = admin {
-        if !files::exists(&record.path) {
-            // the directory was gone before the removal: what only the index has can be had again
-            files::write(&record.path.join(".git"), record.dot_git.as_bytes())?;
-        }
-        if is_locked_by_us(admin) {
-            files::remove_file(&admin.join("locked"))?;
-        }
+    if admin.is_some() && !files::exists(&record.path) {
+        // the directory was gone before the removal: what only the index has can be had again
+        files::write(&record.path.join(".git"), record.dot_git.as_bytes())?;
+    }
+    Ok(end(known)?)
+}
+
+/// Ends a removal of a worktree whose directory is in its place.
+///
+/// # Errors
+/// Fails when the disk does: the next call goes on.
+pub fn end(known: &Worktree) -> Result<(), DiskError> {
+    if is_locked_by_us(&known.record.admin_dir) {
+        files::remove_file(&known.record.admin_dir.join("locked"))?;
     }
     files::remove_file(&known.dir.join(TRIMMED))?;
     // what says that a removal has begun goes last
-    files::remove_directory(&aside)?;
-    Ok(files::remove_file(&known.dir.join(REMOVING))?)
+    files::remove_directory(&known.dir.join(ADMIN))?;
+    files::remove_file(&known.dir.join(REMOVING))
 }
 
 /// Moves the record of a worktree into the trash.

@@ -31,6 +31,7 @@ use crate::sync::{Candidates, PatternOrigin, Selection, SyncPlan, SyncRefusal};
 use crate::worktree::repository::joined;
 use crate::worktree::scope_edit::{Classified, Listing};
 use crate::worktree::selection::patterns;
+use crate::worktree::trash;
 use crate::worktree::unfinished::{intent_file, remove_unfinished};
 use crate::worktree::{
     Loaded, Main, Owner, Record, RecordState, Repository, Worktree, WorktreeFault, worktree_scopes,
@@ -286,6 +287,10 @@ fn keep(
         notes.push(note);
     }
     record.owner = owner.or(record.owner);
+    if !options.dry_run && trash::going(home, known).is_none() {
+        // a removal that was interrupted before it took the directory
+        trash::end(known)?;
+    }
     if !options.dry_run && record != known.record {
         known.write_record(&record)?;
     }

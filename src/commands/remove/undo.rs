@@ -144,14 +144,13 @@ fn interrupted(repository: &Repository, name: &WorktreeName) -> Result<Option<Re
     let RecordState::Complete(known) = RecordState::read(repository, name)? else {
         return Ok(None);
     };
-    let Some(removal) = begun(&known) else {
-        return Ok(None);
-    };
-    Ok(removal.trash.clone().map(|stamp| Returning {
-        known: *known,
-        removal,
-        stamp,
-        is_interrupted: true,
+    Ok(begun(&known).and_then(|removal| {
+        Some(Returning {
+            stamp: removal.trash.clone()?,
+            known: *known,
+            removal,
+            is_interrupted: true,
+        })
     }))
 }
 

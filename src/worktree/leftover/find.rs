@@ -18,11 +18,9 @@ use crate::git::scratch::SCRATCH;
 use crate::name::WorktreeName;
 use crate::process;
 use crate::worktree::repository::WORKTREES;
-use crate::worktree::trash::{self, Trashed, begun, is_away};
+use crate::worktree::trash::{self, Trashed};
 use crate::worktree::unfinished::read_gitdir;
-use crate::worktree::{
-    Intent, MadeBy, RecordState, Removal, Repository, Worktree, WorktreeFault, names,
-};
+use crate::worktree::{Intent, MadeBy, RecordState, Repository, Worktree, WorktreeFault, names};
 
 /// What the directories begin with in which files wait to be moved in.
 const COPIES: [&str; 2] = [".placing-", ".cloning-"];
@@ -88,10 +86,7 @@ pub fn of_name(
         Ok(RecordState::Complete(known)) => {
             let record = &known.record;
             let is_git = record.made_by == MadeBy::Git;
-            let is_going = |begun: Removal| {
-                begun.trash.is_none() || is_away(repository, &known, begun.trash.as_ref())
-            };
-            if begun(&known).is_some_and(is_going) {
+            if trash::going(repository, &known).is_some() {
                 let why = "its removal was interrupted";
                 found.all.push(of_name(LeftoverKind::Worktree, why));
             } else if files::exists(&record.path) {

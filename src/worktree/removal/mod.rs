@@ -55,8 +55,7 @@ impl Leaving {
         going: &[BranchName],
         whole: bool,
     ) -> Result<Self, Error> {
-        let rest =
-            begun(&known).filter(|rest| trash::is_away(repository, &known, rest.trash.as_ref()));
+        let rest = trash::going(repository, &known);
         let (mut survey, mut heads) = (None, Heads::default());
         let mut facts = RemoveFacts::default();
         if rest.is_none() {
@@ -120,33 +119,30 @@ impl Leaving {
         now: &str,
     ) -> Result<(), Error> {
         let record = &self.known.record;
-        let mut commits = None;
-        let removal = match &self.rest {
+        let (removal, commits) = match &self.rest {
             Some(removal) => {
                 let saved = removal.saved.as_ref();
-                let saved = saved.map(|saved| format!("; its commits are in {saved}"));
-                plan.notes.push(format!(
-                    "{}: finished a removal that was interrupted{}",
-                    record.name,
-                    saved.unwrap_or_default()
-                ));
-                removal.clone()
+                let saved = saved.map(|at| format!("; its commits are in {at}"));
+                let saved = saved.unwrap_or_default();
+                let (name, done) = (&record.name, "finished a removal that was interrupted");
+                plan.notes.push(format!("{name}: {done}{saved}"));
+                (removal.clone(), None)
             }
             None => {
                 // what only a clone has comes to us first
                 plan.notes.extend(bring(repository, &self.known)?);
-                let removal;
-                (removal, commits) = self.begin(plan, repository, now)?;
-                removal
+                self.begin(plan, repository, now)?
             }
         };
-        let held = record.claim.as_ref();
-        plan.notes.extend(
-            held.and_then(|held| {
-                claims::release_or_note(repository, &record.name, held, environment)
-            }),
-        );
-        let branch = finish(repository, &self.known, &removal)?;
+        if let Some(held) = &record.claim {
+            let note = claims::release_or_note(repository, &record.name, held, environment);
+            plan.notes.extend(note);
+        }
+        let branch = finish(repository, &self.known, &removal).inspect_err(|_| {
+            if removal.trash.is_some() && trash::going(repository, &self.known).is_none() {
+                let _ = trash::end(&self.known);
+            }
+        })?;
         if removal.branch_at.is_some() {
             plan.branch = branch;
         }

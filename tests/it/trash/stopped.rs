@@ -1,7 +1,7 @@
 //! Whatever fails, whoever kills it, whoever works meanwhile: nothing is lost.
 
 use super::world::World;
-use crate::support::{Shim, calls};
+use crate::support::{Said, Shim, calls};
 
 const SCRIPT: &str =
     "echo s >>src/main.rs; git add src/main.rs; echo d >>src/main.rs; echo n >src/new.rs
@@ -120,6 +120,54 @@ fn prune_leaves_what_an_undo_that_was_killed_has_brought_back() {
     assert!(world.worktree.join("src").exists(), "{said}");
     assert_eq!(said.stdout, "", "{said}");
     assert_eq!(world.repo.findings(&world.worktree), "");
+}
+
+/// With a file where the directory would go, a removal fails before anything has moved.
+fn removal_that_fails(world: &World, options: &[&str]) -> Said {
+    let main = world.repo.main();
+    let bins = "for one in .trash .deleted; do echo >.agentwt/worktrees/$one; done";
+    world.repo.sh(main, bins).ok();
+    let said = world.agentwt(&[&["remove", "task"], options].concat());
+    assert_eq!(said.status, 6, "{said}");
+    let bins = "rm .agentwt/worktrees/.trash .agentwt/worktrees/.deleted";
+    world.repo.sh(main, bins).ok();
+    said
+}
+
+#[test]
+fn a_worktree_whose_removal_failed_at_its_start_is_not_pruned() {
+    for options in [&[][..], &["--force"]] {
+        let world = World::after("echo l >agent.log");
+        let said = removal_that_fails(&world, options);
+        let listed = world.agentwt(&["list"]).ok();
+        assert!(!listed.contains("locked"), "{said}{listed}");
+        let said = world.agentwt(&["prune"]);
+        assert_eq!(said.stdout, "", "{said}");
+        assert!(world.worktree.join("agent.log").exists(), "{said}");
+    }
+}
+
+#[test]
+fn add_of_a_worktree_ends_its_removal_that_was_killed_at_its_start() {
+    let world = World::new();
+    let said = removal_that_fails(&world, &[]);
+    let main = world.repo.main();
+    let record = ".git/agentwt/worktrees/task";
+    let left = format!(
+        "test -f {record}/removing; mkdir {record}/admin
+        echo 'git-agentwt: removed; git agentwt remove --undo brings it back' >.git/worktrees/task/locked"
+    );
+    world.repo.sh(main, &left).ok();
+    let listed = world.agentwt(&["list"]).ok();
+    assert!(!listed.contains("locked"), "{said}{listed}");
+    let mut arguments = vec!["add", "task", "--exclude", "**/secrets/**"];
+    for write in ["src/**", "tests/**", "/package.json"] {
+        arguments.extend(["--write", write]);
+    }
+    world.agentwt(&arguments).ok();
+    let left = format!("ls -d {record}/removing {record}/admin .git/worktrees/task/locked");
+    let said = world.repo.sh(main, &left);
+    assert_eq!(said.stdout, "", "{said}");
 }
 
 #[test]

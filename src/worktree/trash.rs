@@ -353,11 +353,11 @@ pub fn leave(repository: &Repository, known: &Worktree, stamp: &TrashStamp) -> R
             ("head-log", admin.join("logs/HEAD")),
             ("branch-log", branch_log(repository, known)),
         ] {
+            let from_aside = aside.join(from);
             // git writes no log of a branch that it does not log
-            if let Some(bytes) = files::read(&aside.join(from))?
-                && (from == "gitdir" || files::exists(&to))
-            {
-                files::write(&to, &bytes)?;
+            if files::exists(&from_aside) && (from == "gitdir" || files::exists(&to)) {
+                // nothing is written beside it: a file among the logs takes the name of a branch
+                files::rename(&from_aside, &to)?;
             }
         }
     }

@@ -68,7 +68,9 @@ fn the_next_brings_it_back(act: Act, points: &[Point]) {
 
 #[test]
 fn an_undo_killed_at_some_points_is_finished_by_the_next() {
-    the_next_brings_it_back(Act::Kill, &[("rename", 3), ("renameat", 1)]);
+    let logs = ["rename", "renameat"].map(|call| [4, 5].map(|nth| (call, nth)));
+    let points = [("rename", 3), ("renameat", 1)];
+    the_next_brings_it_back(Act::Kill, &[&points[..], logs.as_flattened()].concat());
 }
 
 #[test]

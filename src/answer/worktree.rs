@@ -1,5 +1,6 @@
 //! What `list` and `status` show of a worktree: [`RecordedField`] and its parts, and the hooks.
 
+use bstr::ByteSlice as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -60,9 +61,7 @@ impl RecordedField {
         // the removal that put ours there did not take the directory
         let is_ours = || is_locked_by_us(&record.admin_dir) && files::exists(&record.path);
         let lock = lock.filter(|_| !is_clone && !is_ours());
-        let reason = lock
-            .as_ref()
-            .map(|why| String::from_utf8_lossy(why.trim_ascii()));
+        let reason = lock.as_deref().map(|why| why.trim_ascii().to_str_lossy());
         Self {
             base: position.base(&record.base.commit, &record.base.revision),
             position,

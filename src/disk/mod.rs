@@ -50,6 +50,6 @@ const fn advice(kind: ErrorKind) -> &'static str {
             "the file system is read-only: `findmnt -T .` shows its mount"
         }
         ErrorKind::PermissionDenied => "check who owns it with `ls -ld`, then try again",
-        _ => "look at it with `ls -ld`, put it right, then try again",
+        _ => "look at it with `ls -ld`, fix it, then try again",
     }
 }

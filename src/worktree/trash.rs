@@ -587,10 +587,8 @@ fn branch_log(repository: &Repository, known: &Worktree) -> Utf8PathBuf {
 }
 
 fn copy_once(from: &Utf8Path, to: &Utf8Path) -> Result<(), DiskError> {
-    match files::read(from)? {
-        Some(bytes) if !files::exists(to) => files::write(to, &bytes),
-        Some(_) | None => Ok(()),
-    }
+    let new = files::read(from)?.filter(|_| !files::exists(to));
+    new.map_or(Ok(()), |bytes| files::write(to, &bytes))
 }
 
 /// Whether a HEAD file stands in for one in a reftable (gitformat-reftable(5)).

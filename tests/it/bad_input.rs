@@ -161,7 +161,7 @@ mod names {
         insta::assert_snapshot!(refused(&repo, SRC), @"
         --- stderr
         error: cannot write $TMP/repo/.agentwt/worktrees/.gitignore: Not a directory (os error 20)
-        help: look at it with `ls -ld`, put it right, then try again
+        help: look at it with `ls -ld`, fix it, then try again
         --- status 6
         ");
         refused(&repo, &["init"]).fails(6);

@@ -228,6 +228,10 @@ fn whatever_may_be_work_or_anothers_stays_with_its_reason() {
             "git-lock | $TMP/repo/.git/config.lock | it is",
         ),
         (
+            "mkdir .git/reftable; touch .git/reftable/tables.list.lock; old .git/reftable/tables.list.lock",
+            "git-lock | $TMP/repo/.git/reftable/tables.list.lock | it is",
+        ),
+        (
             "mkdir -p .git/agentwt/claims; echo x > .git/agentwt/claims/nobody.toml",
             "claim | agentwt/claims/nobody.toml | another process may wait for the claim",
         ),
@@ -274,7 +278,7 @@ fn what_a_killed_add_left_goes_wherever_it_was_killed() {
         let done = prune(&repo, &[]);
         seen += usize::from(
             done.iter()
-                .any(|line| line == "removed | incomplete | half | `add` was killed"),
+                .any(|line| line == "removed | incomplete | half | `add` was killed; work in it is kept in the trash"),
         );
         assert_eq!(
             prune(&repo, &["-n"]),

@@ -238,7 +238,8 @@ fn a_submodule_with_work_of_its_own_is_refused() {
         let (repo, worktree) = with_submodule();
         sh(&repo, &worktree.join("vendor/lib"), work);
         let said = refused(&repo, &["remove", "task"]);
-        assert!(said.stderr.contains("vendor/lib"), "{work}: {said}");
+        let why = "a submodule has uncommitted changes or unpushed commits: vendor/lib\n";
+        assert!(said.stderr.contains(why), "{work}: {said}");
         let before = repo.git_in(&worktree.join("vendor/lib"), &["status", "--porcelain"]);
         let kept = kept(&repo, &repo.agentwt(&["remove", "task", "--force"]));
         assert!(kept.join("vendor/lib/lib.c").exists());

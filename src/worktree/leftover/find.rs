@@ -79,8 +79,8 @@ pub fn of_name(
     match RecordState::read(repository, name) {
         Ok(RecordState::Missing) => {}
         Ok(RecordState::Incomplete(intent)) => {
-            let kind = LeftoverKind::Incomplete;
-            found.all.push(of_name(kind, "`add` was killed"));
+            let why = "`add` was killed; work in it is kept in the trash";
+            found.all.push(of_name(LeftoverKind::Incomplete, why));
             found.intent = Some(*intent);
         }
         Ok(RecordState::Complete(known)) => {
@@ -342,6 +342,7 @@ fn git_locks(repository: &Repository, known: &[Worktree]) -> Result<Vec<Leftover
     let common = &repository.common_dir;
     let mut found = lock_files(common, false);
     found.extend(lock_files(&common.join("refs"), true));
+    found.extend(lock_files(&common.join("reftable"), false));
     for id in files::names(&common.join("worktrees"))? {
         found.extend(lock_files(&common.join("worktrees").join(id), false));
     }

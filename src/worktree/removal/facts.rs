@@ -103,12 +103,11 @@ pub fn read(
     let own = record.branch.full_ref();
     let entry = around.worktrees.iter().find(|e| e.path == record.path);
     let mut others = around.worktrees.iter().filter(|e| e.path != record.path);
+    let barred = TrashBin::open(&repository.root).err();
     let mut facts = RemoveFacts {
         start: repository.start.clone(),
         root: repository.root.clone(),
-        barred: TrashBin::open(&repository.root)
-            .err()
-            .map(|error| error.to_string()),
+        barred: barred.map(|error| error.to_string()),
         moved_to: moved_to(known),
         locked: entry.is_some_and(|entry| entry.locked) && !is_locked_by_us(&record.admin_dir),
         linked: linked(repository),
@@ -237,6 +236,7 @@ fn read_files(
         let git = repository.git.at(&directory).with_mode(GitMode::Hardened);
         if files::exists(&directory.join(".git")) && git.has_own_work()? {
             nested.insert(item.path.clone());
+            facts.submodules.push(item.path.to_string());
         }
     }
     facts.nested = nested.into_iter().collect();

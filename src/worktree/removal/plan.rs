@@ -38,6 +38,8 @@ pub struct RemoveFacts {
     /// Directories with a repository of their own inside, submodules with work of their own among
     /// them.
     pub nested: Vec<RepoPath>,
+    /// Those of them that are submodules.
+    pub submodules: Vec<String>,
     /// What could not be read, and may hold work.
     pub unreadable: Vec<String>,
     /// Of a clone: the worktrees that were added to its repository elsewhere.
@@ -371,7 +373,11 @@ fn reasons(
     );
     let what = "its repository has other worktrees: ";
     listed("linked", None, what, &facts.linked, advice);
-    let nested: Vec<String> = facts.nested.iter().map(ToString::to_string).collect();
+    let advice = format!("commit and push it there, or {}", keep_all(record));
+    let what = "a submodule has uncommitted changes or unpushed commits: ";
+    listed("submodule", Some(1), what, &facts.submodules, advice);
+    let mut nested: Vec<String> = facts.nested.iter().map(ToString::to_string).collect();
+    nested.retain(|path| !facts.submodules.contains(path));
     let advice = format!("move it out of {path}, or {}", keep_all(record));
     let what = "a repository is inside it: ";
     listed("nested_repository", Some(1), what, &nested, advice);
@@ -382,11 +388,9 @@ fn reasons(
     if !facts.unreadable.is_empty() {
         let phrase = "it cannot be read whether work would be lost";
         let advice = format!("chmod -R u+rX {path}, or {}", keep_all(record));
-        let items = facts.unreadable.iter();
+        let item = |item: &String| format!("{item} (it cannot be read)");
         all.push(RemovalReason {
-            items: items
-                .map(|item| format!("{item} (it cannot be read)"))
-                .collect(),
+            items: facts.unreadable.iter().map(item).collect(),
             ..reason("unreadable", Some(1), phrase, advice)
         });
     }

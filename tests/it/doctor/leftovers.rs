@@ -57,7 +57,7 @@ fn an_add_that_was_killed_is_told_from_one_that_runs() {
     repo.write_intent("half", "agentwt/half", u32::MAX - 1, "2026-01-02T03:04:05Z");
     let killed = doctor(&repo, &[]);
     killed.fails(1);
-    assert_snapshot!(lines_of(&killed, "incomplete"), @"warning leftovers: half: `add` was killed | git agentwt prune");
+    assert_snapshot!(lines_of(&killed, "incomplete"), @"warning leftovers: half: `add` was killed; work in it is kept in the trash | git agentwt prune");
     let locks = repo.main().join(".git/agentwt/locks");
     std::fs::create_dir_all(&locks).expect("a directory");
     let lock = std::fs::File::create(locks.join("half")).expect("a lock");

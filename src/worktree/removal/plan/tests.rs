@@ -76,6 +76,9 @@ fn each_reason_needs_its_own_force() {
         ("a repository is inside", Some(1), |f| {
             f.facts.nested.extend(RepoPath::parse("in").ok());
         }),
+        ("a submodule has uncommitted", Some(1), |f| {
+            f.facts.submodules.push("lib".into());
+        }),
         ("is mounted inside", None, |f| {
             f.facts.mounted.push("target".into());
         }),

@@ -29,8 +29,7 @@ use crate::truth::heads::Heads;
 use crate::truth::{Terms, collect, collect_with, heads, shared};
 use crate::verify::{Reason, Report, VerifyOptions, verify};
 use crate::worktree::scope_edit::{set_bits_of_placed, write_bits};
-use crate::worktree::{Repository, Worktree};
-use crate::worktree::{by_path, hooks_of};
+use crate::worktree::{Repository, Worktree, by_path, hooks_of};
 
 /// The number of violations that a hook shows: an agent reads the first lines.
 const SHOWN: usize = 5;

@@ -8,8 +8,7 @@ use super::{Outcome, Session};
 use crate::answer::{Answer, Cell, Row, Text};
 use crate::disk::files;
 use crate::error::Error;
-use crate::worktree::Worktree;
-use crate::worktree::WorktreeFault;
+use crate::worktree::{Worktree, WorktreeFault};
 
 /// The answer of `path`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

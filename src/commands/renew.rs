@@ -48,11 +48,7 @@ impl Answer for RenewAnswer {
     const DOCUMENT: &'static str = "renew";
 
     fn print(&self, text: &mut Text) {
-        let would = if self.dry_run {
-            "would renew"
-        } else {
-            "renewed"
-        };
+        let would = ["renewed", "would renew"][usize::from(self.dry_run)];
         let name = text.paint.name(&self.name);
         let escape = |text: &str| escape_for_terminal(text.as_bytes());
         if let Some(RenewedClaim { claim, owner, .. }) = &self.claim {

@@ -87,11 +87,7 @@ impl Answer for StatusAnswer {
 
 impl WorktreeStatus {
     fn print(&self, text: &mut Text) {
-        let foreign = if self.is_foreign {
-            " (made by plain git)"
-        } else {
-            ""
-        };
+        let foreign = ["", " (made by plain git)"][usize::from(self.is_foreign)];
         text.line(text.paint.heading(&self.name) + foreign);
         let RecordedField {
             base,

@@ -32,10 +32,7 @@ pub fn bring(repository: &Repository, known: &Worktree) -> Result<Vec<String>, E
     let kept = |id: &CommitId| format!("{KEPT}{name}/{id}");
     let fresh = fresh(&own, known)?;
     let tip = known.record.branch.full_ref();
-    let tip = own
-        .git
-        .with_mode(GitMode::Hardened)
-        .rev_parse_commit(&tip)?;
+    let tip = known.hardened_git(&own).rev_parse_commit(&tip)?;
     let tip = tip.filter(|tip| fresh.all.contains(tip));
     let mut wanted = saved(&own, known, &kept)?;
     for id in fresh.tips.iter().chain(&tip).chain(&fresh.others) {
@@ -128,29 +125,21 @@ fn fresh(own: &Repository, known: &Worktree) -> Result<Fresh, Error> {
     // what git has put aside is in no ref
     let aside = read_put_aside(own, known)?;
     let known = has.iter().map(|id| format!("^{id}\n"));
-    let input: String = aside
-        .iter()
-        .map(|id| format!("{id}\n"))
-        .chain(known)
-        .collect();
+    let aside = aside.iter().map(|id| format!("{id}\n"));
+    let input: String = aside.chain(known).collect();
     let what = "list the commits of the clone";
     let command = "rev-list --parents --ignore-missing --all --reflog --stdin";
     let output = git.perform_with(what, command, &[], input.as_bytes())?;
     let id = |id: &[u8]| CommitId::parse(&id.to_str_lossy()).ok();
-    let lines = output
-        .lines()
-        .map(|line| line.split_str(" ").filter_map(id).collect());
-    let lines: Vec<Vec<CommitId>> = lines.collect();
+    let ids = |line: &[u8]| line.split_str(" ").filter_map(id).collect();
+    let lines: Vec<Vec<CommitId>> = output.lines().map(ids).collect();
     let objects = own.objects()?;
     let parents: BTreeSet<&CommitId> = lines.iter().flat_map(|line| &line[1..]).collect();
-    let all: BTreeSet<CommitId> = lines
-        .iter()
-        .filter_map(|line| line.first().cloned())
-        .collect();
+    let all = lines.iter().filter_map(|line| line.first().cloned());
+    let all: BTreeSet<CommitId> = all.collect();
     let refs = git.for_each_ref(&[])?.into_iter().map(|one| one.id);
-    let others: BTreeSet<CommitId> = refs
-        .filter(|id| !has.contains(id) && !objects.is_commit(id))
-        .collect();
+    let others = refs.filter(|id| !has.contains(id) && !objects.is_commit(id));
+    let others = others.collect();
     let tips = all.iter().filter(|commit| !parents.contains(commit));
     let tips = tips.cloned().collect();
     Ok(Fresh { all, tips, others })

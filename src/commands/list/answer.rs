@@ -210,13 +210,10 @@ impl ListedWorktree {
             if at == 6 {
                 cells.push(Cell::porcelain(self.path.as_str()));
             }
-            let value = value.map(|value| {
-                if key == "locked" {
-                    key.to_owned()
-                } else {
-                    value
-                }
-            });
+            let value = match key {
+                "locked" => value.map(|_| key.to_owned()),
+                _ => value,
+            };
             cells.push(Cell::porcelain(value.unwrap_or_default()));
         }
         let mut row = Row::new(cells);
@@ -255,11 +252,7 @@ impl ListedDetails {
         let branch = one.position.base_branch.as_ref();
         let last = one.verification.as_ref();
         let changed = last.map_or("-".to_owned(), |one| one.last.changed.to_string());
-        let silent = if self.hooks_silent {
-            ", hooks silent"
-        } else {
-            ""
-        };
+        let silent = ["", ", hooks silent"][usize::from(self.hooks_silent)];
         let verified = Cell::people(format!("{}{silent}", one.verified()));
         let mut cells = vec![
             Cell::people(self.base_text()),
@@ -311,9 +304,8 @@ fn placed_text(counts: &DriftCounts) -> Option<String> {
         (counts.source_gone, "gone at the source"),
     ];
     let states = states.iter().filter(|(number, _)| *number > 0);
-    let states: Vec<String> = states
-        .map(|(number, what)| format!("{number} {what}"))
-        .collect();
+    let states = states.map(|(number, what)| format!("{number} {what}"));
+    let states: Vec<String> = states.collect();
     (!states.is_empty()).then(|| format!("placed files: {}", states.join(", ")))
 }
 

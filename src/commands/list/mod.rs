@@ -111,10 +111,8 @@ fn rows(repository: &Repository, options: &crate::cli::List) -> Result<Vec<Liste
 fn overlaps(repository: &Repository) -> Result<Vec<Overlap>, Error> {
     let live = worktree_scopes(repository, None)?;
     let head = repository.git.rev_parse_commit("HEAD")?;
-    let listing = head
-        .map(|head| Listing::read(repository, &head))
-        .transpose()?;
-    let tracked = listing.map(|listing| listing.kinds());
+    let listing = head.map(|head| Listing::read(repository, &head));
+    let tracked = listing.transpose()?.map(|listing| listing.kinds());
     Ok(overlaps_among(&live, &tracked.unwrap_or_default()))
 }
 
@@ -134,11 +132,8 @@ fn measure(rows: &mut [ListedWorktree]) {
 fn whole(repository: &Repository, known: &Worktree, position: Position) -> ListedWorktree {
     let record = &known.record;
     let there = files::is_directory(&record.path);
-    let recorded = RecordedField::new(
-        known,
-        position,
-        ScopeField::profile(record.profile.as_deref()),
-    );
+    let profile = ScopeField::profile(record.profile.as_deref());
+    let recorded = RecordedField::new(known, position, profile);
     let last = recorded.verification.as_ref().map(|one| &one.last.head);
     ListedWorktree {
         name: record.name.to_string(),

@@ -133,11 +133,7 @@ impl Pruning<'_> {
 
     /// The line of something that is gone, or would be.
     fn gone(&self, kind: LeftoverKind, what: &str, why: impl Into<String>) -> PrunedCandidate {
-        let done = if self.options.dry_run {
-            "would-remove"
-        } else {
-            "removed"
-        };
+        let done = ["removed", "would-remove"][usize::from(self.options.dry_run)];
         PrunedCandidate::new(kind, what, done, why)
     }
 
@@ -381,11 +377,7 @@ impl Answer for PruneAnswer {
     const DOCUMENT: &'static str = "prune";
 
     fn print(&self, text: &mut Text) {
-        let heading = if self.dry_run {
-            "would remove"
-        } else {
-            "removed"
-        };
+        let heading = ["removed", "would remove"][usize::from(self.dry_run)];
         let stays = |one: &PrunedCandidate| matches!(one.done, "kept" | "failed");
         for (heading, is_kept) in [(heading, false), ("kept", true)] {
             let all = self.candidates.iter();

@@ -164,11 +164,7 @@ impl RemovedWorktree {
         let (name, path) = (text.paint.name(&self.name), &self.path);
         let branch = removal.fate(&self.branch);
         let ignored = ignored_words(removal);
-        let verb = if self.dry_run {
-            "would remove"
-        } else {
-            "removed"
-        };
+        let verb = ["removed", "would remove"][usize::from(self.dry_run)];
         text.tell(format!("{verb} {name}: {path}, {branch}{ignored}"));
         if let Some(trash) = &removal.trash {
             let shown = trash.shown();

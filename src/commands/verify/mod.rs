@@ -15,8 +15,7 @@ use crate::exit::ExitCode;
 use crate::refusal::Refusal;
 use crate::truth::{Survey, Terms, collect_with, integrity};
 use crate::verify::{verify, without_scope};
-use crate::worktree::WorktreeFault;
-use crate::worktree::{Lost, RecordState, Repository, Worktree, lost, names};
+use crate::worktree::{Lost, RecordState, Repository, Worktree, WorktreeFault, lost, names};
 
 /// The answer of `verify`: with `--range` one verdict, else one for each worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -28,11 +28,8 @@ use crate::scope::Scope;
 use crate::truth::commits::{History, contents, leaks};
 use crate::truth::ground::Trees;
 use crate::verify::verify;
-use crate::worktree::RecordState;
-use crate::worktree::load_config_of;
 use crate::worktree::repository::{CONFIG, Repository};
-use crate::worktree::rules_of;
-use crate::worktree::{WorktreeFault, unknown};
+use crate::worktree::{RecordState, WorktreeFault, load_config_of, rules_of, unknown};
 
 /// Verifies a range.
 ///

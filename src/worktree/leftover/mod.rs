@@ -324,13 +324,7 @@ pub fn clear(
                 files::remove_file(path)?;
             }
         }
-        (
-            LeftoverKind::Incomplete
-            | LeftoverKind::Worktree
-            | LeftoverKind::Lock
-            | LeftoverKind::Deleted,
-            _,
-        ) => return Ok(false),
+        _ => return Ok(false),
     }
     Ok(true)
 }

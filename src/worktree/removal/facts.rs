@@ -328,11 +328,8 @@ pub fn has_own_modules(git_dir: &Utf8Path) -> Result<bool, DiskError> {
         let objects = directory.join("objects");
         let is_loose = |name: &String| !matches!(name.as_str(), "info" | "pack");
         let packs = files::names(&objects.join("pack"))?;
-        let packs = packs
-            .iter()
-            .filter(|name| Utf8Path::new(name).extension() == Some("pack"))
-            .count();
-        let is_as_cloned = packs <= 1
+        let is_pack = |name: &&String| Utf8Path::new(name).extension() == Some("pack");
+        let is_as_cloned = packs.iter().filter(is_pack).count() <= 1
             && !files::names(&objects)?.iter().any(is_loose)
             && files::names(&objects.join("info"))?.is_empty()
             && files::names(&directory.join("worktrees"))?.is_empty();

@@ -22,7 +22,8 @@ use crate::truth::heads;
 use crate::worktree::register::{Registration, install_hooks, read_dot_git};
 use crate::worktree::scope_edit::Listing;
 use crate::worktree::{
-    Base, MadeBy, Record, RecordState, Repository, Worktree, by_path, load_config, rules_of,
+    Base, MadeBy, Record, RecordState, Repository, Worktree, WorktreeFault, by_path, load_config,
+    rules_of,
 };
 
 /// The answer of `hooks`.
@@ -164,14 +165,16 @@ fn target(
     word: Option<&OsStr>,
 ) -> Result<HookTarget, Error> {
     let shown = word.map(OsStr::to_string_lossy).unwrap_or_default();
-    let known = Worktree::of(repository, word.map(|_| &*shown)).ok();
     let here = repository.toplevel.as_ref().unwrap_or(&repository.start);
     let path = word.map(|_| session.resolve(Utf8Path::new(&*shown)));
     let path = path.unwrap_or_else(|| here.clone());
     let path = files::canonical(&path).unwrap_or(path);
-    let known = match known {
-        None => by_path(repository, &path)?,
-        known => known,
+    let known = match Worktree::of(repository, word.map(|_| &*shown)) {
+        Ok(known) => Some(known),
+        Err(error) if matches!(error.find(), Some(WorktreeFault::Elsewhere { .. })) => {
+            return Err(error);
+        }
+        Err(_) => by_path(repository, &path)?,
     };
     if let Some(known) = known {
         return Ok(HookTarget {
@@ -183,10 +186,10 @@ fn target(
     let listed = repository.git.worktree_list()?;
     let is_listed = listed.iter().any(|entry| entry.path == path);
     let admin_dir = is_listed.then(|| repository.git.at(&path).absolute_git_dir());
-    // the hooks of the main worktree are the user's
-    let admin_dir = admin_dir
-        .transpose()?
-        .filter(|dir| *dir != repository.common_dir);
+    // the hooks of the main worktree are the user's; a copy of a repository lists the original's
+    let common = &repository.common_dir;
+    let is_own = |dir: &Utf8PathBuf| files::is_same_directory(&dir.join("../.."), common);
+    let admin_dir = admin_dir.transpose()?.filter(is_own);
     let Some(admin_dir) = admin_dir else {
         let path = word.map_or(path.into_string(), |_| shown.into_owned());
         return Err(Refusal::NotLinked { path }.into());

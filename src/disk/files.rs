@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _, Write};
-use std::os::unix::fs::FileTypeExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 
 use camino::Utf8Path;
@@ -288,6 +288,15 @@ pub fn entries(directory: &Path) -> Result<Vec<(std::ffi::OsString, bool)>, Disk
 /// Whether a directory stands at a path, through links.
 pub fn is_directory(path: &Utf8Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.is_dir())
+}
+
+/// Whether two paths lead to the same directory: by links, or by another mount.
+pub fn is_same_directory(one: &Utf8Path, other: &Utf8Path) -> bool {
+    let id = |path| {
+        let metadata = std::fs::metadata::<&Utf8Path>(path).ok()?;
+        Some((metadata.dev(), metadata.ino()))
+    };
+    one == other || id(one).is_some_and(|found| Some(found) == id(other))
 }
 
 /// Returns a path without links, `.` and `..`.

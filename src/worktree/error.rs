@@ -79,11 +79,25 @@ pub enum WorktreeFault {
         /// The worktree.
         name: String,
     },
+    /// The record names another repository: this one was copied or moved.
+    #[error("worktree `{name}` belongs to the repository {there}, and this is {here}")]
+    #[diagnostic(code(agentwt::facts::elsewhere))]
+    #[diagnostic(help(
+        "if this is a copy, run the command in the original: cd {there}; if the repository was moved, move it back to {there}"
+    ))]
+    Elsewhere {
+        /// The worktree.
+        name: String,
+        /// The repository of the record.
+        there: String,
+        /// This repository.
+        here: String,
+    },
     /// The directory of a worktree is not where `add` created it.
     #[error("the directory of worktree `{name}` does not exist: {path}")]
     #[diagnostic(code(agentwt::facts::no_directory))]
     #[diagnostic(help(
-        "if the repository was moved, move it back; if a removal was interrupted: git agentwt remove --undo {name}; if the directory was deleted: git agentwt remove {name}"
+        "if a removal was interrupted: git agentwt remove --undo {name}; if the directory was deleted: git agentwt remove {name}"
     ))]
     NoDirectory {
         /// The worktree.
@@ -228,7 +242,9 @@ fn write_list(config_found: bool) -> String {
 impl Fault for WorktreeFault {
     fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Damaged { .. } | Self::NoDirectory { .. } => ExitCode::Disk,
+            Self::Damaged { .. } | Self::Elsewhere { .. } | Self::NoDirectory { .. } => {
+                ExitCode::Disk
+            }
             Self::UnknownWorktree { .. } => ExitCode::UnknownWorktree,
             Self::NotInWorktree { .. } | Self::BadPath { .. } => ExitCode::Usage,
             Self::Incomplete { .. } => ExitCode::Refused,

@@ -83,7 +83,7 @@ impl RecordState {
 /// Loads the record of a worktree from a directory; none where there is none.
 ///
 /// # Errors
-/// Fails when it is damaged or cannot be read.
+/// Fails when it is damaged or cannot be read, or names another repository.
 pub fn load_record(
     repository: &Repository,
     name: &WorktreeName,
@@ -92,6 +92,7 @@ pub fn load_record(
     let Some(record) = read_text::<Record>(name, &dir.join("record.toml"))? else {
         return Ok(None);
     };
+    check_origin(repository, &record)?;
     let case = Case::of(record.ignore_case);
     let scope = Scope::compile(record.scope.clone(), case)
         .map_err(|errors| WorktreeFault::damaged(name, "the record", errors.to_string()))?;
@@ -101,6 +102,31 @@ pub fn load_record(
         dir: dir.to_owned(),
         walking: repository.walking,
     }))
+}
+
+/// Checks that a record is of this repository: the paths in one of a copied repository lead into the
+/// original, those of a moved one to nothing, or to what stands there by now.
+fn check_origin(repository: &Repository, record: &Record) -> Result<(), WorktreeFault> {
+    let home = repository.home();
+    let (there, here) = match record.strategy {
+        Strategy::Worktree => (record.admin_dir.ancestors().nth(2), &home.common_dir),
+        Strategy::Clone => (record.path.ancestors().nth(3), &home.root),
+    };
+    let there = there.unwrap_or(&record.path);
+    if files::is_same_directory(there, here) {
+        return Ok(());
+    }
+    let [there, here] = [there, here].map(|path| path.as_str().trim_end_matches("/.git").into());
+    let name = record.name.to_string();
+    Err(WorktreeFault::Elsewhere { name, there, here })
+}
+
+/// The name of the private git directory of a record that names another repository.
+pub fn entry_of_elsewhere(repository: &Repository, name: &WorktreeName) -> Option<String> {
+    let file = repository.record_dir(name).join("record.toml");
+    let record: Record = read_text(name, &file).ok()??;
+    check_origin(repository, &record).err()?;
+    Some(record.admin_dir.file_name()?.to_owned())
 }
 
 impl Worktree {
@@ -419,6 +445,7 @@ fn git_dirs(
 ) -> Result<impl Iterator<Item = (WorktreeName, Utf8PathBuf, Utf8PathBuf)>, Error> {
     let linked = repository.common_dir.join("worktrees");
     let worktrees = repository.root.join(WORKTREES);
+    let trash = Utf8Path::new(WORKTREES).join(KEPT);
     let mut all = Vec::new();
     for id in files::names(&linked)? {
         let git_dir = linked.join(&id);
@@ -435,7 +462,8 @@ fn git_dirs(
     Ok(all.into_iter().filter_map(move |(dot_git, git_dir)| {
         let path = dot_git.parent().filter(|_| dot_git.ends_with(".git"))?;
         let name = WorktreeName::parse(path.file_name()?).ok()?;
-        let is_trash = path.parent() == Some(&worktrees.join(KEPT));
+        // wherever the repository was then
+        let is_trash = path.parent()?.ends_with(&trash);
         (!is_trash).then(|| (name, path.to_owned(), git_dir))
     }))
 }
@@ -464,18 +492,13 @@ pub fn in_private<T>(
 /// Fails when the records cannot be listed.
 pub fn names(repository: &Repository) -> Result<Vec<WorktreeName>, Error> {
     let found = files::names(&repository.records_dir())?;
-    Ok(found
-        .iter()
-        .filter_map(|name| WorktreeName::parse(name).ok())
-        .collect())
+    let names = found.iter().map(|name| WorktreeName::parse(name));
+    Ok(names.filter_map(Result::ok).collect())
 }
 
 fn known_names(repository: &Repository) -> Vec<String> {
-    names(repository)
-        .unwrap_or_default()
-        .iter()
-        .map(ToString::to_string)
-        .collect()
+    let names = names(repository).unwrap_or_default();
+    names.iter().map(ToString::to_string).collect()
 }
 
 /// Reports that there is no worktree of this name.
@@ -528,7 +551,6 @@ fn read_text<T: serde::de::DeserializeOwned>(
     };
     let damaged = |detail: String| WorktreeFault::damaged(name, "the record", detail);
     let text = std::str::from_utf8(&bytes).map_err(|error| damaged(error.to_string()))?;
-    Ok(Some(
-        from_text(text).map_err(|error| damaged(error.to_string()))?,
-    ))
+    let read = from_text(text).map_err(|error| damaged(error.to_string()))?;
+    Ok(Some(read))
 }

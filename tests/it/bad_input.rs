@@ -199,7 +199,7 @@ mod names {
         insta::assert_snapshot!(refused(&repo, SRC), @"
         --- stderr
         error: the directory of worktree `task-5` does not exist: $TMP/repo/.agentwt/worktrees/task-5
-        help: if the repository was moved, move it back; if a removal was interrupted: git agentwt remove --undo task-5; if the directory was deleted: git agentwt remove task-5
+        help: if a removal was interrupted: git agentwt remove --undo task-5; if the directory was deleted: git agentwt remove task-5
         --- status 6
         ");
     }

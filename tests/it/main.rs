@@ -19,6 +19,7 @@ mod clients;
 mod clone;
 mod clone_removed;
 mod completions;
+mod copied;
 mod could_not_tell;
 mod doctor;
 mod fleet;

@@ -55,8 +55,8 @@ fn a_directory_that_is_not_where_add_created_it_is_exit_6() {
     std::fs::rename(repo.main(), &moved).expect("it is renamed");
     assert_snapshot!(repo.agentwt_in(&moved, &["path", "task"]), @"
     --- stderr
-    error: the directory of worktree `task` does not exist: $TMP/repo/.agentwt/worktrees/task
-    help: if the repository was moved, move it back; if a removal was interrupted: git agentwt remove --undo task; if the directory was deleted: git agentwt remove task
+    error: worktree `task` belongs to the repository $TMP/repo, and this is $TMP/moved
+    help: if this is a copy, run the command in the original: cd $TMP/repo; if the repository was moved, move it back to $TMP/repo
     --- status 6
     ");
 }

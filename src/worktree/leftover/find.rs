@@ -20,7 +20,9 @@ use crate::process;
 use crate::worktree::repository::WORKTREES;
 use crate::worktree::trash::{self, Trashed};
 use crate::worktree::unfinished::read_gitdir;
-use crate::worktree::{Intent, MadeBy, RecordState, Repository, Worktree, WorktreeFault, names};
+use crate::worktree::{
+    Intent, MadeBy, RecordState, Repository, Worktree, WorktreeFault, entry_of_elsewhere, names,
+};
 
 /// What the directories begin with in which files wait to be moved in.
 const COPIES: [&str; 2] = [".placing-", ".cloning-"];
@@ -100,15 +102,19 @@ pub fn of_name(
             }
             found.known = Some(*known);
         }
-        Err(error) if matches!(error.find(), Some(WorktreeFault::Damaged { .. })) => {
-            damage = Some(error.to_string());
-        }
-        Err(other) => return Err(other),
+        Err(error) => match error.find() {
+            Some(WorktreeFault::Damaged { .. }) => damage = Some(error.to_string()),
+            Some(WorktreeFault::Elsewhere { .. }) => {
+                let record = Leftover::new(LeftoverKind::Record, name.as_str(), error.to_string());
+                let help = miette::Diagnostic::help(&error).map(|help| help.to_string());
+                found.all.push(Leftover { help, ..record });
+                return Ok(found);
+            }
+            _ => return Err(error),
+        },
     }
-    let mut copies: Vec<String> = COPIES
-        .iter()
-        .map(|start| format!("{WORKTREES}/{start}{name}"))
-        .collect();
+    let copies = COPIES.map(|start| format!("{WORKTREES}/{start}{name}"));
+    let mut copies = copies.to_vec();
     if found.intent.is_some() || found.known.is_some() {
         // in the root only a record says that it is ours
         copies.push(format!("{}{name}", COPIES[0]));
@@ -286,8 +292,14 @@ pub(crate) fn worktree_of(admin: &Utf8Path) -> Option<Utf8PathBuf> {
 /// `worktrees/<id>/`). What a name accounts for is left to it.
 fn entries(repository: &Repository, now: i64) -> Result<Vec<Leftover>, Error> {
     let all = repository.common_dir.join("worktrees");
+    let names = names(repository)?;
+    let entry = |name| entry_of_elsewhere(repository, name);
+    let elsewhere: Vec<String> = names.iter().filter_map(entry).collect();
     let mut found = Vec::new();
     for id in files::names(&all)? {
+        if elsewhere.contains(&id) {
+            continue;
+        }
         let admin = all.join(id);
         let worktree = worktree_of(&admin);
         // the name of ours that it is for, as far as its path tells

@@ -172,3 +172,18 @@ fn a_second_path_to_the_same_repository_works() {
     repo.agentwt_in(&second, &["restore", "a"]).ok();
     repo.agentwt_in(&second, &["list"]).ok();
 }
+
+#[test]
+fn without_its_private_git_directory_nothing_comes_back() {
+    let (repo, _) = world();
+    repo.sh(repo.main(), "rm -r .git/worktrees/b").ok();
+    let said = repo.agentwt(&["remove", "--undo", "b"]);
+    assert_eq!(said.status, 4, "{said}");
+    assert_eq!(said.stdout, "", "{said}");
+    let gone = "its private git directory $TMP/repo/.git/worktrees/b is gone";
+    assert!(said.stderr.contains(gone), "{said}");
+    let place = said.stderr.rsplit_once(" from $TMP/").expect("a place").1;
+    let file = repo.root().join(place.trim()).join("src/new.rs");
+    assert_eq!(std::fs::read(file).ok().as_deref(), Some(&b"B\n"[..]));
+    assert!(!repo.worktree("b").exists());
+}

@@ -221,6 +221,8 @@ fn plan(repository: &Repository, returning: &Returning) -> Result<Vec<(String, C
         Err(refusal(code, what, help).into())
     };
     let is_new = !returning.is_interrupted;
+    let kept = trash::shown(&trash::id(name, &stamp.time));
+    let kept = repository.root.join(kept);
     if !is_new && !trash::is_away(repository, &returning.known, Some(stamp)) {
         // all is back: the removal has to be ended, no more
         return Ok(Vec::new());
@@ -228,6 +230,12 @@ fn plan(repository: &Repository, returning: &Returning) -> Result<Vec<(String, C
     if is_new && files::exists(&repository.record_dir(name)) {
         let help = format!("remove that one first: git agentwt remove {name}");
         return refused("exists", "a worktree of this name is there".into(), help);
+    }
+    let admin = &record.admin_dir;
+    if record.strategy == Strategy::Worktree && !files::is_directory(admin) {
+        let why = format!("its private git directory {admin} is gone");
+        let help = format!("take what you need of its files from {kept}");
+        return refused("no_git_directory", why, help);
     }
     if is_new && files::exists(&path) && !(files::is_directory(&path) && files::is_empty(&path)) {
         let help = format!("move it away: mv {path} <elsewhere>");
@@ -242,8 +250,7 @@ fn plan(repository: &Repository, returning: &Returning) -> Result<Vec<(String, C
             wanted.push((own, stamp.tip.clone()));
         }
     }
-    let kept = trash::shown(&trash::id(name, &stamp.time));
-    let own = [path, repository.root.join(kept)];
+    let own = [path, kept];
     let mut worktrees = repository.git.worktree_list()?;
     worktrees.retain(|other| !own.contains(&other.path));
     let mut make = Vec::new();

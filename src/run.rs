@@ -34,8 +34,10 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
             "error: a bug in git-agentwt {version}: {panic}\n\
             help: please report it with the command that you typed\n"
         ));
+        // what a bug leaves is what a kill leaves: the next command clears it
+        std::process::exit(i32::from(ExitCode::Bug.code()));
     }));
-    std::panic::catch_unwind(|| run_command_line(arguments)).unwrap_or(ExitCode::Bug)
+    run_command_line(arguments)
 }
 
 fn run_command_line(arguments: &[OsString]) -> ExitCode {

@@ -174,7 +174,7 @@ fn a_hook_of_the_user_that_fails_once_all_is_done_hides_no_move() {
     with_each_git("", |world| {
         world.does(
             "mkdir -p $MAIN/.git/hooks; h=$MAIN/.git/hooks/reference-transaction
-            printf '#!/bin/sh\\n[ \"$1\" = prepared ] && true\\n' >$h; chmod +x $h",
+            printf '#!/bin/sh\\n[ \"$1\" != committed ]\\n' >$h; chmod +x $h",
         );
         world.repo.agentwt(&["hooks", "install", "task"]).ok();
         world.does("echo x >>src/main.rs; git commit -q -a -m x");

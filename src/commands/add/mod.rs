@@ -149,11 +149,7 @@ fn existing(
     notes: &mut Vec<String>,
 ) -> Result<Option<Worktree>, Error> {
     let intent = match RecordState::read(home, name)? {
-        RecordState::Complete(known) => {
-            // an `add` that was killed at its end left it
-            files::remove_file(&intent_file(home, name))?;
-            return Ok(Some(*known));
-        }
+        RecordState::Complete(known) => return Ok(Some(*known)),
         RecordState::Missing => return Ok(None),
         RecordState::Incomplete(intent) => intent,
     };
@@ -287,12 +283,16 @@ fn keep(
         notes.push(note);
     }
     record.owner = owner.or(record.owner);
-    if !options.dry_run && trash::going(home, known).is_none() {
-        // a removal that was interrupted before it took the directory
-        trash::end(known)?;
-    }
-    if !options.dry_run && record != known.record {
-        known.write_record(&record)?;
+    if !options.dry_run {
+        // what an `add` left that was killed at its end
+        files::remove_file(&intent_file(home, name))?;
+        if trash::going(home, known).is_none() {
+            // and a removal that was interrupted before it took the directory
+            trash::end(known)?;
+        }
+        if record != known.record {
+            known.write_record(&record)?;
+        }
     }
     Ok(Outcome {
         notes,

@@ -19,7 +19,7 @@ use crate::disk::mode::make_directories_writable;
 use crate::error::Error;
 use crate::worktree::repository::WORKTREES;
 use crate::worktree::trash;
-use crate::worktree::unfinished::remove_unfinished;
+use crate::worktree::unfinished::{read_gitdir, remove_unfinished};
 use crate::worktree::{Intent, Repository, WorktreeFault};
 
 /// Names a kind of leftover.
@@ -339,8 +339,7 @@ pub fn delete_entry(repository: &Repository, admin: &Utf8Path) -> Result<bool, E
         return Ok(false);
     }
     let _shared = Lock::wait(&repository.shared_lock())?;
-    files::read(&admin.join("gitdir"))?;
-    if worktree_of(admin).is_some_and(|worktree| files::exists(&worktree.join(".git"))) {
+    if read_gitdir(admin)?.is_some_and(|dot_git| files::exists(&dot_git)) {
         return Ok(false);
     }
     files::remove_directory(admin)?;

@@ -148,6 +148,11 @@ pub fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {noun}")
 }
 
+/// The words for what was done, or in a dry run would be.
+pub fn would<'w>(dry_run: bool, did: &'w str, would: &'w str) -> &'w str {
+    if dry_run { would } else { did }
+}
+
 /// How long ago a time was.
 pub fn age(at: &str) -> String {
     match seconds_since(at) {

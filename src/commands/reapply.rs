@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Outcome, Session};
 use crate::answer::shapes::{PathField, paths};
-use crate::answer::{Answer, Text, count};
+use crate::answer::{Answer, Text, count, would};
 use crate::disk::mode::{Applied, Doing};
 use crate::error::Error;
 
@@ -61,12 +61,13 @@ impl Answer for ReapplyAnswer {
             text.tell(format!("{name}: everything is as the scope says"));
             return;
         }
-        let would = ["restored", "would restore"][usize::from(self.dry_run)];
-        let patterns = ["", "the sparse patterns, "][usize::from(self.patterns)];
+        let done = would(self.dry_run, "restored", "would restore");
+        let patterns = self.patterns.then_some("the sparse patterns, ");
+        let patterns = patterns.unwrap_or_default();
         let bits = count(self.write_bits.len(), "file", "files");
         let absent = count(self.present.len(), "excluded file", "excluded files");
         text.tell(format!(
-            "{name}: {would} {patterns}the write bits of {bits}, {absent}"
+            "{name}: {done} {patterns}the write bits of {bits}, {absent}"
         ));
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{Outcome, Session};
 use crate::answer::worktree::OwnerField;
-use crate::answer::{Answer, Text};
+use crate::answer::{Answer, Text, would};
 use crate::claim::Who;
 use crate::disk::files::Lock;
 use crate::error::Error;
@@ -48,17 +48,17 @@ impl Answer for RenewAnswer {
     const DOCUMENT: &'static str = "renew";
 
     fn print(&self, text: &mut Text) {
-        let would = ["renewed", "would renew"][usize::from(self.dry_run)];
+        let done = would(self.dry_run, "renewed", "would renew");
         let name = text.paint.name(&self.name);
         let escape = |text: &str| escape_for_terminal(text.as_bytes());
         if let Some(RenewedClaim { claim, owner, .. }) = &self.claim {
             let (owner, HeldClaim { remote, lease, .. }) = (escape(owner), claim);
             text.tell(format!(
-                "{would} the claim of `{owner}` on {name} at {remote} for {lease}"
+                "{done} the claim of `{owner}` on {name} at {remote} for {lease}"
             ));
         } else if let Some(owner) = &self.owner {
             text.tell(format!(
-                "{would} `{}` as the owner of {name}",
+                "{done} `{}` as the owner of {name}",
                 escape(&owner.id)
             ));
         }

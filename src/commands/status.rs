@@ -87,8 +87,8 @@ impl Answer for StatusAnswer {
 
 impl WorktreeStatus {
     fn print(&self, text: &mut Text) {
-        let foreign = ["", " (made by plain git)"][usize::from(self.is_foreign)];
-        text.line(text.paint.heading(&self.name) + foreign);
+        let foreign = self.is_foreign.then_some(" (made by plain git)");
+        text.line(text.paint.heading(&self.name) + foreign.unwrap_or_default());
         let RecordedField {
             base,
             position,

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Outcome, Session};
-use crate::answer::{Answer, Text};
+use crate::answer::{Answer, Text, would};
 use crate::config::toml_string;
 use crate::disk::files;
 use crate::entry::Entry;
@@ -47,7 +47,7 @@ impl Answer for InitAnswer {
 
     /// The text of the config on stdout with `-n`; what is written on stderr.
     fn print(&self, text: &mut Text) {
-        let verb = if self.dry_run { "would write" } else { "wrote" };
+        let verb = would(self.dry_run, "wrote", "would write");
         match &self.text {
             Some(config) => {
                 if self.dry_run {

@@ -252,7 +252,7 @@ impl ListedDetails {
         let branch = one.position.base_branch.as_ref();
         let last = one.verification.as_ref();
         let changed = last.map_or("-".to_owned(), |one| one.last.changed.to_string());
-        let silent = ["", ", hooks silent"][usize::from(self.hooks_silent)];
+        let silent = self.hooks_silent.then_some(", hooks silent").unwrap_or("");
         let verified = Cell::people(format!("{}{silent}", one.verified()));
         let mut cells = vec![
             Cell::people(self.base_text()),

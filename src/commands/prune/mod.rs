@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Outcome, Session};
-use crate::answer::{Answer, Row, Text, one_line};
+use crate::answer::{Answer, Row, Text, one_line, would};
 use crate::cli::{Prune, Remove};
 use crate::disk::DiskError;
 use crate::disk::files::{self, Lock};
@@ -133,7 +133,7 @@ impl Pruning<'_> {
 
     /// The line of something that is gone, or would be.
     fn gone(&self, kind: LeftoverKind, what: &str, why: impl Into<String>) -> PrunedCandidate {
-        let done = ["removed", "would-remove"][usize::from(self.options.dry_run)];
+        let done = would(self.options.dry_run, "removed", "would-remove");
         PrunedCandidate::new(kind, what, done, why)
     }
 
@@ -377,7 +377,7 @@ impl Answer for PruneAnswer {
     const DOCUMENT: &'static str = "prune";
 
     fn print(&self, text: &mut Text) {
-        let heading = ["removed", "would remove"][usize::from(self.dry_run)];
+        let heading = would(self.dry_run, "removed", "would remove");
         let stays = |one: &PrunedCandidate| matches!(one.done, "kept" | "failed");
         for (heading, is_kept) in [(heading, false), ("kept", true)] {
             let all = self.candidates.iter();

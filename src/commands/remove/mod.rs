@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Outcome, Session};
-use crate::answer::{Answer, Text, count};
+use crate::answer::{Answer, Text, count, would};
 use crate::cli::{EmptyTrash, Remove};
 use crate::disk::files::Lock;
 use crate::error::Error;
@@ -164,7 +164,7 @@ impl RemovedWorktree {
         let (name, path) = (text.paint.name(&self.name), &self.path);
         let branch = removal.fate(&self.branch);
         let ignored = ignored_words(removal);
-        let verb = ["removed", "would remove"][usize::from(self.dry_run)];
+        let verb = would(self.dry_run, "removed", "would remove");
         text.tell(format!("{verb} {name}: {path}, {branch}{ignored}"));
         if let Some(trash) = &removal.trash {
             let shown = trash.shown();

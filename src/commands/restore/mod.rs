@@ -14,7 +14,7 @@ pub use self::plan::RestoreRefusal;
 pub use self::rewrite::Rewritten;
 use super::{Outcome, Session};
 use crate::answer::shapes::{PathField, SavedField};
-use crate::answer::{Answer, Cell, Paint, Row, Text, count};
+use crate::answer::{Answer, Cell, Paint, Row, Text, count, would};
 use crate::disk::files;
 use crate::entry::{Entry, Mode};
 use crate::error::Error;
@@ -141,7 +141,7 @@ impl Answer for RestoreAnswer {
                 format!("all is as it was before {}", rescue.reference)
             }
             (Some(rescue), dry_run) if self.undo => {
-                let brought = if dry_run { "would bring" } else { "brought" };
+                let brought = would(dry_run, "brought", "would bring");
                 format!("{brought} back {number} from {}", rescue.reference)
             }
             _ if is_nothing && self.stays.is_empty() => "nothing to restore".to_owned(),
@@ -168,7 +168,7 @@ impl RestoreAnswer {
     /// What became of commits, and how to undo all of it.
     fn print_commits(&self, text: &mut Text) {
         if let Some(BranchMove { from, to }) = &self.branch {
-            let goes = if self.dry_run { "would go" } else { "went" };
+            let goes = would(self.dry_run, "went", "would go");
             let (from, to) = (from.short(), to.short());
             text.tell(format!("its branch {goes} back from {from} to {to}"));
         }

@@ -4,9 +4,8 @@ use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::answer::shapes::CopiesField;
-use crate::answer::shapes::{PathField, PlacedField, SavedField};
-use crate::answer::{Answer, Cell, Paint, Row, Text, count};
+use crate::answer::shapes::{CopiesField, PathField, PlacedField, SavedField};
+use crate::answer::{Answer, Cell, Paint, Row, Text, count, would};
 
 /// The answer of `sync`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -98,10 +97,6 @@ impl Answer for SyncAnswer {
 }
 
 impl SyncedWorktree {
-    fn would<'w>(&self, did: &'w str, would: &'w str) -> &'w str {
-        if self.dry_run { would } else { did }
-    }
-
     /// The files: what became of each or its state, the path, and a detail.
     fn files(&self) -> Vec<(String, &PathField, String)> {
         let mut files = Vec::new();
@@ -109,7 +104,7 @@ impl SyncedWorktree {
             files.push((word.to_owned(), path, detail.to_owned()));
         };
         if let Some(copies) = &self.copies {
-            let word = self.would("copied", "would-copy");
+            let word = would(self.dry_run, "copied", "would-copy");
             for file in &copies.copied {
                 push(word, &file.path, &file.bytes.to_string());
             }
@@ -124,10 +119,10 @@ impl SyncedWorktree {
             push(&placed.state(), &placed.path, placed.origin);
         }
         for path in self.pulled.iter().flatten() {
-            push(self.would("pulled", "would-pull"), path, "");
+            push(would(self.dry_run, "pulled", "would-pull"), path, "");
         }
         if let Some(cleaned) = &self.cleaned {
-            let word = self.would("removed", "would-remove");
+            let word = would(self.dry_run, "removed", "would-remove");
             let [removed, edited, last] = [&cleaned.removed, &cleaned.edited, &cleaned.last];
             for (word, paths) in [
                 (word, removed),
@@ -189,13 +184,13 @@ impl SyncedWorktree {
         }
         if let Some(pulled) = &self.pulled {
             let files = count(pulled.len(), "file", "files");
-            let verb = self.would("pulled", "would pull");
+            let verb = would(self.dry_run, "pulled", "would pull");
             text.line(format!("{verb} {files} from {name}"));
             list(text, "", &mut pulled.iter());
         }
         if let Some(cleaned) = &self.cleaned {
             let files = count(cleaned.removed.len(), "file", "files");
-            let verb = self.would("removed", "would remove");
+            let verb = would(self.dry_run, "removed", "would remove");
             text.line(format!("{verb} {files} from {name}"));
             let edited = text.paint.warning("kept, edited here  ");
             list(text, &edited, &mut cleaned.edited.iter());

@@ -28,7 +28,7 @@
 //! [`truth::collect`] never asks `git status`. `add` writes a [`manifest`] of every path; later
 //! the disk is walked and held against it, trees are compared with trees, the index entry by
 //! entry, each with the *reference trees* of the base, so that upstream work that was merged in
-//! is nobody's change ([`compare`], `docs/decisions/0003-reference-trees.md`).
+//! is not a change ([`compare`], `docs/decisions/0003-reference-trees.md`).
 //!
 //! # Speed
 //! `gix` reads the repository (`git/repo.rs`) and checks files out (`git/checkout.rs`), so that few

@@ -163,7 +163,7 @@ pub struct Options {
     pub prober: Option<SharedProber>,
     /// The pause before a retry. By default 15 seconds.
     pub retry_delay: Duration,
-    /// Who is told what goes on: what a command would print as notes. By default nobody.
+    /// Who is told what goes on: what a command would print as notes. By default none.
     pub log: Log,
 }
 

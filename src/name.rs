@@ -100,7 +100,7 @@ pub struct CommitId(String);
 pub struct CommitIdError;
 
 impl CommitId {
-    /// What stands for a commit that nobody can name any more: zeros, as git writes it.
+    /// What stands for a commit that cannot be named any more: zeros, as git writes it.
     pub fn unknown() -> Self {
         Self("0".repeat(40))
     }

@@ -2,7 +2,7 @@
 //!
 //! Stat data prove most of it; what they do not prove is read and hashed. Write bits are ours and
 //! count for nothing, every other permission bit counts; at the source only the owner's executable
-//! bit does. A hard link to the source is nobody's copy. What cannot be read is never called the
+//! bit does. A hard link to the source is not a copy. What cannot be read is never called the
 //! same. Nothing is read through a link.
 
 use std::io;
@@ -125,7 +125,7 @@ pub fn at_source(source: &Utf8Path, file: &PlacedFile) -> There {
     there(file, &recorded, i64::MIN, &spot, None)
 }
 
-/// Holds what was placed in a worktree, for whoever comes across its files.
+/// Holds what was placed in a worktree, for a walk that comes across its files.
 #[derive(Clone, Copy, Debug)]
 pub struct Proof<'a> {
     /// The list.
@@ -315,7 +315,7 @@ fn there(
     }
 }
 
-/// What cannot be read is taken for something else: then nobody overwrites it unasked.
+/// What cannot be read is taken for something else: then it is not overwritten unasked.
 fn drift_between(
     placed: &Placed,
     file: &PlacedFile,

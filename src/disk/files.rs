@@ -67,7 +67,7 @@ fn is_missing(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Whether a pipe stands at a path, through links: whoever opens one waits.
+/// Whether a pipe stands at a path, through links: a process that opens one waits.
 pub fn is_pipe(path: &Utf8Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
 }
@@ -92,7 +92,7 @@ pub enum Durable {
     No,
 }
 
-/// As [`write()`], into a directory that somebody may take away at any moment: then there is nothing
+/// As [`write()`], into a directory that another process may take away at any moment: then there is nothing
 /// to be written.
 ///
 /// # Errors
@@ -106,7 +106,7 @@ pub fn write_beside(file: &Utf8Path, bytes: &[u8], durable: Durable) -> Result<(
 
 fn persist(file: &Utf8Path, bytes: &[u8], durable: Durable) -> std::io::Result<()> {
     let directory = file.parent().unwrap_or(Utf8Path::new("."));
-    // whoever holds the lock under which this file is written knows by the name what is a dead one's
+    // the holder of the lock under which this file is written knows the file of a dead process by its name
     let prefix = format!("{TEMPORARY}{}-", file.file_name().unwrap_or_default());
     let mut temporary = tempfile::Builder::new()
         .prefix(&prefix)
@@ -143,8 +143,8 @@ pub fn create_directories(directory: &Utf8Path) -> Result<(), DiskError> {
         .map_err(|error| DiskError::new(format!("make the directory {directory}"), error))
 }
 
-/// Makes a directory and those above it, unless they are there, and does something in it. Whoever
-/// removes a last file may take its directory away at any moment ([`remove_if_empty`]); then it is
+/// Makes a directory and those above it, unless they are there, and does something in it. A process
+/// that removes a last file may take its directory away at any moment ([`remove_if_empty`]); then it is
 /// made again, and the thing done again.
 ///
 /// # Errors
@@ -220,7 +220,7 @@ pub fn rename(from: &Utf8Path, to: &Utf8Path) -> Result<(), DiskError> {
 }
 
 /// Removes a directory and all below it, these files of it last and in this order, so that
-/// whoever finds the remains can tell what they are.
+/// a later command can tell what the remains are.
 ///
 /// # Errors
 /// Fails when something cannot be removed.

@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How long nothing may happen to a lock file until it counts as dead: any git takes some of them.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What changes when somebody is at work: inode, size, and time of the last change.
+/// What changes when a process is at work: inode, size, and time of the last change.
 type Look = (u64, u64, SystemTime);
 
 /// Removes the dead ones of these lock files: made after the file `since` was, and without a
@@ -70,7 +70,7 @@ pub fn sweep(directory: &Utf8Path, names: &[&str]) {
     }
 }
 
-/// Removes a directory into which somebody who is about to end may still write: it is tried again
+/// Removes a directory into which a process that is about to end may still write: it is tried again
 /// for a moment.
 ///
 /// # Errors

@@ -158,7 +158,7 @@ impl TrashBin {
             let Some(directory) = self.directory(name)? else {
                 return Ok(Some(Vec::new()));
             };
-            // a worktree may be locked by whoever works there
+            // a process that works in a worktree may hold a lock on its directory
             match (name == DELETED).then(|| flock(&directory, operation)) {
                 Some(Err(Errno::WOULDBLOCK)) => return Ok(None),
                 other => other.unwrap_or(Ok(())).map_err(failed)?,

@@ -245,7 +245,7 @@ pub enum Origin {
     },
     /// An option on the command line, with its dashes (`--write`).
     Flag(String),
-    /// Nobody wrote it: the list has a default.
+    /// The user did not write it: the list has a default.
     Default,
     /// A rule above all lists that no one can change.
     BuiltIn,

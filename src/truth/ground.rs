@@ -191,7 +191,7 @@ pub struct Surroundings {
     pub been_on: Vec<CommitId>,
 }
 
-/// Holds the trees of what a worktree is on, and what each may be without anybody's doing.
+/// Holds the trees of what a worktree is on, and what each may be without a change made here.
 pub struct Compared {
     /// The commits that count as work of others, with all that they have.
     pub trusted: Vec<CommitId>,

@@ -313,7 +313,7 @@ impl Ground<'_> {
 }
 
 impl Survey {
-    /// Paths whose index or disk is not what HEAD has, ignored files apart: what nobody has
+    /// Paths whose index or disk is not what HEAD has, ignored files apart: what is not
     /// committed.
     pub fn uncommitted(&self, known: &Worktree) -> Vec<RepoPath> {
         let states = &self.states;

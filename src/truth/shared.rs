@@ -411,7 +411,7 @@ impl SharedRefs<'_> {
     }
 }
 
-/// Replace refs make git show one object for another (git-replace(1)); whoever made them.
+/// Replace refs make git show one object for another (git-replace(1)), whichever process made them.
 fn replaced(
     recorded: &BTreeMap<BString, CommitId>,
     now: &BTreeMap<BString, CommitId>,

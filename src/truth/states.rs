@@ -157,7 +157,7 @@ impl DiskState {
             let kept = base.filter(|base| base.mode.is_regular());
             entry.mode = kept.map_or(Mode::File, |base| base.mode);
         }
-        // what an `add` hook left there untracked and somebody edited is a new file to git
+        // what an `add` hook left there untracked, and was edited since, is a new file to git
         self.delta.insert(found.path, Some(entry));
     }
 
@@ -360,7 +360,11 @@ pub fn classify(
         }
         let mut rules = rules_of_base.iter_mut().flatten();
         let ignored = rules.any(|rules| is_ignored(rules, path, entry.mode));
-        let how = [Seen::Untracked, Seen::Ignored][usize::from(ignored)].clone();
+        let how = if ignored {
+            Seen::Ignored
+        } else {
+            Seen::Untracked
+        };
         seen.insert(path.clone(), how);
     }
     Ok(seen)

@@ -415,7 +415,7 @@ pub struct Lost {
 pub fn lost(repository: &Repository) -> Result<Vec<Lost>, Error> {
     let mut found = Vec::new();
     for (name, path, git_dir) in git_dirs(repository)? {
-        // else the name of another one: somebody put the directory elsewhere
+        // else the name is of another worktree: the directory was moved
         if !is_unrecorded(repository, name.as_str(), &git_dir) {
             continue;
         }
@@ -470,7 +470,7 @@ fn git_dirs(
 
 /// Gives what git has read in a private git directory. Where it failed there and can read the common
 /// one, that directory is damaged: nothing can be read in it, and that is an answer. Where it fails
-/// in both, nobody can tell what is there.
+/// in both, what is there cannot be determined.
 ///
 /// # Errors
 /// Fails when git cannot read the common directory either.

@@ -338,7 +338,7 @@ pub fn remove_placed(destination: &Utf8Path, placed: &[Staged]) -> Result<Remove
         };
         done.stayed.push((one.path.clone(), reason));
     }
-    // one that cannot be closed is somebody else's by now
+    // one that cannot be closed has another owner by now
     let _ = closed.close(destination);
     Ok(done)
 }

@@ -58,7 +58,7 @@ pub(super) struct Worker<'a> {
     /// Where in its range the next file of a directory stands if names come in order.
     next: usize,
     pub scan: Scan,
-    /// Directories with a `.git` in them, while nobody knows which are submodules.
+    /// Directories with a `.git` in them, while it is not known which are submodules.
     pub undecided: Vec<Directory>,
 }
 
@@ -220,7 +220,7 @@ impl<'a> Worker<'a> {
     }
 
     /// An empty directory is something only where the base has no directory: git itself leaves
-    /// one behind when somebody stands in it.
+    /// one behind when a process works in it.
     fn empty_directory(&mut self, directory: &Directory, path: &RepoPath, fd: &OwnedFd) {
         let known = self.mark(directory.at).and_then(|item| item.disk);
         if !directory.range.is_empty() {

@@ -153,6 +153,11 @@ pub fn would<'w>(dry_run: bool, did: &'w str, would: &'w str) -> &'w str {
     if dry_run { would } else { did }
 }
 
+/// The text when it applies, else nothing.
+pub fn when(applies: bool, text: &str) -> &str {
+    if applies { text } else { "" }
+}
+
 /// How long ago a time was.
 pub fn age(at: &str) -> String {
     match seconds_since(at) {

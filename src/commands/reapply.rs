@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Outcome, Session};
 use crate::answer::shapes::{PathField, paths};
-use crate::answer::{Answer, Text, count, would};
+use crate::answer::{Answer, Text, count, when, would};
 use crate::disk::mode::{Applied, Doing};
 use crate::error::Error;
 
@@ -62,8 +62,7 @@ impl Answer for ReapplyAnswer {
             return;
         }
         let done = would(self.dry_run, "restored", "would restore");
-        let patterns = self.patterns.then_some("the sparse patterns, ");
-        let patterns = patterns.unwrap_or_default();
+        let patterns = when(self.patterns, "the sparse patterns, ");
         let bits = count(self.write_bits.len(), "file", "files");
         let absent = count(self.present.len(), "excluded file", "excluded files");
         text.tell(format!(

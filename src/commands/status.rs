@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{Outcome, Session};
 use crate::answer::shapes::{ChangeField, PlacedField, ScopeField};
 use crate::answer::worktree::{HooksField, RecordedField};
-use crate::answer::{Answer, Cell, Row, Text, age, count};
+use crate::answer::{Answer, Cell, Row, Text, age, count, when};
 use crate::change::{Change, by_kind, by_seen};
 use crate::disk::drift::drift;
 use crate::disk::file_system::usage;
@@ -87,8 +87,8 @@ impl Answer for StatusAnswer {
 
 impl WorktreeStatus {
     fn print(&self, text: &mut Text) {
-        let foreign = self.is_foreign.then_some(" (made by plain git)");
-        text.line(text.paint.heading(&self.name) + foreign.unwrap_or_default());
+        let foreign = when(self.is_foreign, " (made by plain git)");
+        text.line(text.paint.heading(&self.name) + foreign);
         let RecordedField {
             base,
             position,

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::answer::shapes::{PathField, paths};
 use crate::answer::worktree::RecordedField;
-use crate::answer::{Answer, Cell, Paint, Row, Text, age, count};
+use crate::answer::{Answer, Cell, Paint, Row, Text, age, count, when};
 use crate::placed::DriftCounts;
 use crate::scope::overlap::{Overlap, some};
 use crate::size::Size;
@@ -252,7 +252,7 @@ impl ListedDetails {
         let branch = one.position.base_branch.as_ref();
         let last = one.verification.as_ref();
         let changed = last.map_or("-".to_owned(), |one| one.last.changed.to_string());
-        let silent = self.hooks_silent.then_some(", hooks silent").unwrap_or("");
+        let silent = when(self.hooks_silent, ", hooks silent");
         let verified = Cell::people(format!("{}{silent}", one.verified()));
         let mut cells = vec![
             Cell::people(self.base_text()),

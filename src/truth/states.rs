@@ -5,8 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bstr::BStr;
-
 use crate::change::{Cause, Change, Kind, Place, Seen, SharedChange};
 use crate::compare::{Delta, entry_in};
 use crate::disk::DiskError;
@@ -17,7 +15,7 @@ use crate::disk::scan::{Begun, Found, Scan, Unreadable};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
 use crate::git::ignore::IgnoreStack;
-use crate::git::index::{IndexEntry, OpenIndex, Stage};
+use crate::git::index::{OpenIndex, Stage};
 use crate::git::objects::Objects;
 use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::path::RepoPath;
@@ -425,13 +423,22 @@ pub struct IndexState {
 impl IndexState {
     /// Compares an index with the base; none where it has what can be no path.
     pub fn compare(known: &Worktree, manifest: &Manifest, index: &OpenIndex) -> Option<Self> {
-        let entries: Result<Vec<IndexEntry<&BStr>>, _> = index.entries().collect();
+        let mut entries = index.entries().peekable();
+        let mut group = Vec::new();
         let mut items = manifest.items().iter().peekable();
         let mut classifier = known.scope.classifier();
         let (mut ours, mut theirs, mut hidden) = (Delta::new(), Delta::new(), BTreeMap::new());
-        // several entries of a path in a conflict
-        for group in entries.ok()?.chunk_by(|a, b| a.path == b.path) {
-            let first = &group[0];
+        while let Some(first) = entries.next() {
+            let first = first.ok()?;
+            // several entries of a path in a conflict
+            group.clear();
+            group.push(first);
+            while let Some(Ok(next)) = entries.peek()
+                && next.path == first.path
+            {
+                group.push(*next);
+                entries.next();
+            }
             while let Some(item) = items.next_if(|item| item.path.as_bstr() < first.path) {
                 if item.base.is_some() {
                     ours.insert(item.path.clone(), None);

@@ -20,7 +20,6 @@ use crate::client::Root;
 use crate::config::{Choice as _, Strategy};
 use crate::disk::files::{self, Lock};
 use crate::error::Error;
-use crate::git::TraceEvent;
 use crate::name::WorktreeName;
 use crate::path::{RepoPath, escape_for_terminal};
 use crate::refusal::Refusal;
@@ -92,11 +91,14 @@ fn attempt(
     }
     let mut record = plan::plan_new(&ground, &loaded, options, wanted)?;
     let scope = Scope::compile(record.scope.clone(), ground.case()?)?;
-    let listing = Listing::read(&ground, &record.checked_out)?;
+    let (listing, selection) = std::thread::scope(|threads| {
+        let selected = threads.spawn(|| select(session, &home, &loaded, options, &mut notes));
+        let listing = Listing::read(&ground, &record.checked_out)?;
+        Ok::<_, Error>((listing, joined(selected)?))
+    })?;
     // another repository's files are not those of the worktrees here
     let around = fetched.is_none().then_some(&home);
     let classified = classify(around, name, &scope, &listing, options, &mut notes)?;
-    let selection = select(session, &home, &loaded, options, &mut notes)?;
     let there = WorktreeFiles::tracking(listing.entries.iter().map(|(path, _)| path));
     let mut synced = plan_sync(&home, &record, &scope, &selection, &there)?;
     let copied: Vec<RepoPath> = synced.copy.iter().map(|one| one.path.clone()).collect();
@@ -217,10 +219,6 @@ fn select(
         candidates = home.candidates(&patterns, include)?;
     }
     session.tell_each("not entered:", &candidates.not_entered);
-    if candidates.entries.is_empty() && patterns.len() <= 1 {
-        let step = TraceEvent::Step("no file is to be synced");
-        session.trace.report(&step);
-    }
     Ok(Selection {
         patterns,
         limits,

@@ -74,10 +74,9 @@ fn open_at(above: impl AsFd, name: &[u8]) -> std::io::Result<Opened> {
         other => stat_from(&other?),
     };
     match FileType::from_raw_mode(stat.mode) {
-        FileType::Symlink => {
-            let text = readlinkat(above, name, Vec::new())?;
-            Ok(Opened::Link(text.to_bytes().into()))
-        }
+        FileType::Symlink => Ok(Opened::Link(
+            readlinkat(above, name, Vec::new())?.to_bytes().into(),
+        )),
         FileType::RegularFile => {
             let content = open_regular(above, name)?;
             let metadata = content.metadata()?;

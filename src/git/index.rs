@@ -16,7 +16,7 @@ use super::objects::{ObjectFormat, id_of};
 use super::repo::{read_file, require_file};
 use crate::entry::{Entry, Mode};
 use crate::manifest::IndexStat;
-use crate::path::RepoPath;
+use crate::path::{Paths, RepoPath};
 
 /// Says which side of a conflict an entry is (git-read-tree(1), "3-Way Merge").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -216,12 +216,13 @@ pub fn read_paths(
     if index.state.is_sparse() {
         return Ok(None);
     }
-    let sized = |entry: &RawEntry| {
-        let path = index.repo_path(entry.path(&index.state))?;
-        Ok((path, entry.stat.size))
-    };
-    let entries = index.state.entries().iter();
-    entries.map(sized).collect::<Result<_, _>>().map(Some)
+    let mut paths = Paths::with_capacity(index.state.entries().len());
+    for entry in index.state.entries() {
+        let pushed = paths.push(0, entry.path(&index.state));
+        pushed.map_err(|error| unreadable(&index.what, &error))?;
+    }
+    let sizes = index.state.entries().iter().map(|entry| entry.stat.size);
+    Ok(Some(paths.into_paths().zip(sizes).collect()))
 }
 
 /// The seconds of a time in an index, of which git keeps 32 bits.

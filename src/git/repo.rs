@@ -20,12 +20,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 use gix::ThreadSafeRepository;
 use gix::config::Source;
 
-use super::config;
 use super::discover::common_dir;
-use super::environment;
 use super::error::{GitError, reading, unreadable};
 use super::objects::ObjectFormat;
 use super::process::{Git, GitMode};
+use super::{config, environment};
 
 /// Extensions of the repository format that do not change how anything here reads a repository
 /// (git-config(1), `extensions`).
@@ -94,7 +93,10 @@ impl Git {
         let open = self.repos.open.lock();
         let mut open = open.unwrap_or_else(PoisonError::into_inner);
         let key = (git_dir, self.mode);
-        if let Some(repo) = open.get(&key).filter(|repo| repo.is_current()) {
+        // not where a file of settings is another one than when the repository was opened
+        if let Some(repo) = open.get(&key)
+            && repo.stamps == read_stamps(&repo.common_dir, &repo.git_dir)
+        {
             return Ok(Arc::clone(repo));
         }
         let repo = Arc::new(Repo::open(&key.0, key.1)?);
@@ -172,11 +174,6 @@ impl Repo {
     /// Every setting, in git's order.
     pub(super) fn settings(&self) -> &[GitSetting] {
         &self.settings
-    }
-
-    /// Whether the files of settings are as they were when it was opened.
-    fn is_current(&self) -> bool {
-        self.stamps == read_stamps(&self.common_dir, &self.git_dir)
     }
 }
 

@@ -7,9 +7,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 use miette::Diagnostic as _;
 
 use super::{DoctorCheck, DoctorContext, Session};
-use crate::disk::DiskError;
 use crate::disk::file_system::{Tried, free_space, kind, try_out};
-use crate::disk::files;
+use crate::disk::{DiskError, files};
 use crate::error::Error;
 use crate::git::{Git, GitVersion};
 use crate::process;

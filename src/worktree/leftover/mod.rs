@@ -18,9 +18,8 @@ use crate::disk::files::{self, Lock};
 use crate::disk::mode::make_directories_writable;
 use crate::error::Error;
 use crate::worktree::repository::WORKTREES;
-use crate::worktree::trash;
 use crate::worktree::unfinished::{read_gitdir, remove_unfinished};
-use crate::worktree::{Intent, Repository, WorktreeFault};
+use crate::worktree::{Intent, Repository, WorktreeFault, trash};
 
 /// Names a kind of leftover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -113,8 +112,7 @@ impl Leftover {
     }
 
     fn going(self) -> Self {
-        let goes = true;
-        Self { goes, ..self }
+        Self { goes: true, ..self }
     }
 
     fn with_help(self, help: impl Into<String>) -> Self {

@@ -19,12 +19,11 @@ use crate::path::RepoPath;
 use crate::truth::heads::Heads;
 use crate::truth::{Effort, Survey, collect};
 use crate::worktree::bring::bring;
-use crate::worktree::claims;
 use crate::worktree::leftover::{delete_entry, worktree_of};
 use crate::worktree::trash::{self, REMOVING, Trashed, begun};
 use crate::worktree::unfinished::end_locks;
 use crate::worktree::{Environment, Record, Removal, Repository, TrashStamp, Worktree};
-use crate::worktree::{from_text, to_text, unknown};
+use crate::worktree::{claims, from_text, to_text, unknown};
 use facts::Around;
 use plan::{BranchFate, IgnoredPlace, RemoveFacts, RemovePlan, RemoveRefusal};
 

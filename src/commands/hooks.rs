@@ -327,15 +327,16 @@ fn base_of(
     name: &WorktreeName,
 ) -> Result<Base, Error> {
     let git = &repository.git;
-    let own = git.symbolic_ref_head()?;
-    let own = own
-        .as_deref()
-        .map(|name| name.strip_prefix("refs/heads/").unwrap_or(name));
+    let branch = git.symbolic_ref_head()?;
+    let branch = branch.as_deref();
+    let own = branch.map(|name| name.strip_prefix("refs/heads/").unwrap_or(name));
     let name = name.to_string();
-    let Some(revision) = setting.or(own).map(ToOwned::to_owned) else {
+    let revision = setting.or(own).map(ToOwned::to_owned);
+    // the main worktree's own branch in full: a tag may have the same name
+    let (Some(revision), Some(full)) = (revision, setting.or(branch)) else {
         return Err(Refusal::NoDefaultBase { name }.into());
     };
-    let Some(tip) = git.rev_parse_commit(&revision)? else {
+    let Some(tip) = git.rev_parse_commit(full)? else {
         let set_by = "the base".to_owned();
         return Err(Refusal::UnknownBase {
             name,

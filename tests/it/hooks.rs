@@ -650,3 +650,25 @@ fn block_stops_neither_a_rebase_nor_a_reset_nor_a_pick() {
         );
     });
 }
+
+#[test]
+fn the_base_is_the_branch_of_the_main_worktree_where_a_tag_has_its_name() {
+    let repo = TestRepo::project();
+    let config = "schema_version = \"1.0\"\n[scope.default]\nwrite = [\"src/**\"]\n";
+    repo.git(&["tag", "main"]);
+    repo.write(".agentwt/config.toml", config);
+    repo.commit_all("config");
+    repo.git(&[
+        "worktree",
+        "add",
+        "-q",
+        "-b",
+        "topic",
+        "../plain",
+        "heads/main",
+    ]);
+    repo.agentwt(&["hooks", "install", "../plain"]).ok();
+    let head = repo.git(&["rev-parse", "--short=10", "heads/main"]);
+    let status = repo.agentwt(&["status", "plain"]).ok();
+    assert!(status.contains(head.trim()), "{head}{status}");
+}

@@ -176,7 +176,7 @@ pub fn end_locks(repository: &Repository, own: Option<&BranchName>, since: &Utf8
 }
 
 /// The lock of a branch of ours.
-fn lock_of(repository: &Repository, branch: &BranchName) -> Utf8PathBuf {
+pub fn lock_of(repository: &Repository, branch: &BranchName) -> Utf8PathBuf {
     let file = format!("{}.lock", branch.full_ref());
     repository.common_dir.join(file)
 }

@@ -11,8 +11,7 @@ pub mod plan;
 use crate::answer::shapes::paths;
 use crate::cli::Remove;
 use crate::config::Strategy;
-use crate::disk::files;
-use crate::disk::trash_bin::TrashBin;
+use crate::disk::{files, remains::remove_dead_locks, trash_bin::TrashBin};
 use crate::error::Error;
 use crate::name::{BranchName, CommitId};
 use crate::path::RepoPath;
@@ -21,7 +20,7 @@ use crate::truth::{Effort, Survey, collect};
 use crate::worktree::bring::bring;
 use crate::worktree::leftover::{delete_entry, worktree_of};
 use crate::worktree::trash::{self, REMOVING, Trashed, begun};
-use crate::worktree::unfinished::end_locks;
+use crate::worktree::unfinished::{end_locks, lock_of};
 use crate::worktree::{Environment, Record, Removal, Repository, TrashStamp, Worktree};
 use crate::worktree::{claims, from_text, to_text, unknown};
 use facts::Around;
@@ -237,18 +236,19 @@ fn delete_branch(
         return Ok(BranchFate::Stays);
     };
     let delete = || repository.git.delete_ref(&name, tip);
-    let deleted = delete().or_else(|error| {
-        if error.was_killed() || error.is_locked() {
-            // by a git that was killed, now or with the removal that this one goes on with
-            end_locks(repository, Some(branch), &known.dir.join(REMOVING));
-        }
-        if error.is_locked() {
-            delete()
-        } else {
-            Err(error)
-        }
-    });
+    let since = known.dir.join(REMOVING);
+    let mut deleted = delete();
+    if deleted
+        .as_ref()
+        .is_err_and(|error| error.was_killed() || error.is_locked())
+    {
+        // by a git that was killed, now or with the removal that this one goes on with
+        end_locks(repository, Some(branch), &since);
+        deleted = delete();
+    }
     let Err(error) = deleted else {
+        // a git that could not delete its own lock, on a full disk, ends well all the same
+        remove_dead_locks(&[lock_of(repository, branch)], &since);
         return Ok(BranchFate::Deleted);
     };
     match repository.git.rev_parse_commit(&name)? {

@@ -86,7 +86,8 @@ impl TestRepo {
 
     /// Makes the repository what it was when it was kept.
     pub fn bring_back(&self, name: &str) {
-        let line = format!("rm -rf repo && cp -a {name} repo");
+        // a process in the background may create directories in between
+        let line = format!("rm -rf repo && cp -aT {name} repo");
         self.sh(self.root(), &line).ok();
     }
 }

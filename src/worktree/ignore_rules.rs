@@ -76,11 +76,12 @@ impl SharedFile {
         Ok(())
     }
 
-    fn add_line(&mut self, line: &str) -> Result<(), DiskError> {
+    fn add_line(mut self, line: &str) -> Result<Self, DiskError> {
         let text = ended(self.before.clone().unwrap_or_default());
         let text = [text, format!("{line}\n").into_bytes()].concat();
         self.after = Some(text.clone());
-        files::write(&self.file, &text).inspect_err(|_| self.remove_empty())
+        files::write(&self.file, &text).inspect_err(|_| self.remove_empty())?;
+        Ok(self)
     }
 
     fn remove_empty(&self) {
@@ -151,11 +152,10 @@ pub fn ensure(repository: &Repository) -> Result<Vec<SharedFile>, Error> {
         if is_there {
             continue;
         }
-        let mut shared = SharedFile::read(file)?;
-        if let Err(error) = shared.add_line(line) {
-            return Err(Error::from(error).leaving(undo(repository, written)));
+        match SharedFile::read(file).and_then(|shared| shared.add_line(line)) {
+            Ok(shared) => written.push(shared),
+            Err(error) => return Err(Error::from(error).leaving(undo(repository, written))),
         }
-        written.push(shared);
     }
     Ok(written)
 }

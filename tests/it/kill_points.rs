@@ -9,6 +9,7 @@ mod adding;
 mod failing;
 mod pruning;
 mod removing;
+mod restoring;
 mod reviving;
 mod syncing;
 

@@ -15,7 +15,7 @@ use crate::disk::scan::{Begun, Found, Scan, Unreadable};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
 use crate::git::ignore::IgnoreStack;
-use crate::git::index::{OpenIndex, Stage};
+use crate::git::index::{IndexEntry, OpenIndex, Stage};
 use crate::git::objects::Objects;
 use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::path::RepoPath;
@@ -446,9 +446,11 @@ impl IndexState {
             }
             let item = items.next_if(|item| item.path.as_bstr() == first.path);
             let base = item.and_then(|item| item.base);
+            // a commit leaves out what is only announced: where the base has a file, that deletes it
+            let is_in = |one: &&IndexEntry<_>| base.is_none() || !one.intent_to_add;
             let side = |stage| {
-                let of_side = group.iter().find(|entry| entry.stage == stage);
-                of_side.map(|entry| entry.entry)
+                let mut staged = group.iter().filter(is_in);
+                staged.find(|one| one.stage == stage).map(|one| one.entry)
             };
             let conflict = group.iter().any(|entry| entry.stage != Stage::Normal);
             let now = side(if conflict { Stage::Ours } else { Stage::Normal });

@@ -684,6 +684,21 @@ fn a_damaged_or_missing_index_is_a_finding() {
 }
 
 #[test]
+fn a_deletion_of_a_file_that_is_announced_again_is_a_finding() {
+    let repo = TestRepo::project();
+    let script = ">docs/empty; git add docs; git commit -q -m empty";
+    sh(&repo, repo.main(), script);
+    let worktree = repo.add("task");
+    // an announced entry has the id of an empty file, and no commit has it
+    let script = "git rm -q --cached docs/empty README.md; git add -N docs/empty README.md";
+    sh(&repo, &worktree, script);
+    assert_snapshot!(repo.findings(&worktree), @"
+    README.md deleted read-only violation
+    docs/empty deleted read-only violation
+    ");
+}
+
+#[test]
 fn an_index_with_two_entries_for_a_path_is_a_finding() {
     let (repo, worktree) = with_worktree();
     let index = repo.main().join(".git/worktrees/task/index");

@@ -4,7 +4,7 @@
     reason = "the one place that reads and writes our files"
 )]
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read as _, Write};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
@@ -22,7 +22,8 @@ pub const TEMPORARY: &str = ".agentwt-";
 /// So often a directory may vanish under one who writes into it.
 const MOST_REMOVALS: u32 = 1_000;
 
-/// Reads a file; none when it is not there. A pipe is refused, as it would make us wait.
+/// Reads a file; none when it is not there. A pipe or a device is refused: it
+/// may have no end.
 ///
 /// # Errors
 /// Fails when it is there and cannot be read.
@@ -32,8 +33,8 @@ pub fn read(file: &Utf8Path) -> Result<Option<Vec<u8>>, DiskError> {
         let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
         let mut open = File::options().read(true).custom_flags(flags).open(file)?;
         let metadata = open.metadata()?;
-        if metadata.file_type().is_fifo() {
-            return Err(std::io::Error::other("it is a pipe, not a file"));
+        if is_endless(&metadata) {
+            return Err(std::io::Error::other("it is no file"));
         }
         let mut bytes = Vec::new();
         // a file can say that it has more than there is
@@ -67,9 +68,15 @@ fn is_missing(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Whether a pipe stands at a path, through links: a process that opens one waits.
+/// Whether a pipe or a device stands at a path, through links: it may have no end.
 pub fn is_pipe(path: &Utf8Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
+    std::fs::metadata(path).is_ok_and(|metadata| is_endless(&metadata))
+}
+
+fn is_endless(metadata: &Metadata) -> bool {
+    let kind = metadata.file_type();
+    let is_null = |null: Metadata| null.rdev() == metadata.rdev();
+    kind.is_fifo() || kind.is_char_device() && !std::fs::metadata("/dev/null").is_ok_and(is_null)
 }
 
 /// Replaces a file with these bytes: a reader sees the old ones or the new ones, also after a
@@ -348,7 +355,6 @@ impl Temporary {
 
 /// Whether two directories are on one file system, as far as their device numbers tell.
 pub fn on_one_file_system(one: &Utf8Path, other: &Utf8Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
     let device = |path: &Utf8Path| std::fs::metadata(path).map(|metadata| metadata.dev()).ok();
     device(one).is_some_and(|one| device(other) == Some(one))
 }

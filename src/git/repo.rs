@@ -11,7 +11,7 @@
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -236,16 +236,10 @@ pub(super) fn read_file(path: impl AsRef<Path>) -> Result<Option<Vec<u8>>, GitEr
 /// Fails where a FIFO, a socket or a device stands.
 pub fn require_file(path: impl AsRef<Path>) -> Result<(), GitError> {
     let path = path.as_ref();
-    let odd = std::fs::metadata(path).is_ok_and(|meta| {
-        let kind = meta.file_type();
-        kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device()
-    });
+    let odd = std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
     // an empty file of settings
-    if odd
-        && !path
-            .canonicalize()
-            .is_ok_and(|path| path == Path::new("/dev/null"))
-    {
+    let is_null = || path.canonicalize().ok().as_deref() == Some(Path::new("/dev/null"));
+    if odd && !is_null() {
         return Err(unreadable(&path.display(), "it is not a file"));
     }
     Ok(())

@@ -146,7 +146,7 @@ impl Ground<'_> {
             journal = effort.or(known.journal(), || None)?;
         }
         around.wrong.extend(heads.pipes.iter().map(|name| {
-            let said = "a pipe stands in its place: git would wait for it";
+            let said = "a pipe or a device stands in its place: it has no end";
             integrity::integrity(Place::Admin((*name).into()), said)
         }));
         around

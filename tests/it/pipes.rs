@@ -1,5 +1,6 @@
 //! What makes whoever opens it wait, and what is too large to be read.
 
+use crate::remove::with_submodule;
 use crate::support::{TestRepo, binary};
 
 /// What `verify` says, which must not take long.
@@ -11,8 +12,11 @@ fn verified(repo: &TestRepo, arguments: &[&str]) -> (i32, String) {
 /// What a command says, which must not take long.
 #[track_caller]
 fn ended(repo: &TestRepo, arguments: &[&str]) -> (i32, String) {
-    let mut command = repo.command("timeout", repo.main());
-    let output = command.arg("20").arg(binary()).args(arguments);
+    let mut command = repo.command("sh", repo.main());
+    // what reads a device to its end is stopped before it has all memory
+    let limited = "ulimit -v 8000000 2>/dev/null; exec timeout 20 \"$@\"";
+    let output = command.args(["-c", limited, "sh"]).arg(binary());
+    let output = output.args(arguments);
     let output = output.output().expect("it starts");
     let said = repo.said(&output);
     assert_ne!(said.status, 124, "it hangs: {said}");
@@ -20,7 +24,7 @@ fn ended(repo: &TestRepo, arguments: &[&str]) -> (i32, String) {
 }
 
 #[test]
-fn a_pipe_in_place_of_a_file_of_gits_is_a_finding_and_nothing_waits_for_it() {
+fn a_pipe_or_device_in_place_of_a_file_of_gits_is_a_finding_and_nothing_waits_for_it() {
     let files = [
         (".git", "worktree"),
         ("$admin/index", "@wt/index"),
@@ -31,18 +35,19 @@ fn a_pipe_in_place_of_a_file_of_gits_is_a_finding_and_nothing_waits_for_it() {
         ("$admin/gitdir", "@wt/gitdir"),
         ("$admin/agentwt/journal", "@wt/agentwt/journal"),
     ];
-    for (file, place) in files {
+    let puts = ["mkfifo", "ln -s /dev/zero"];
+    for ((file, place), put) in files.iter().flat_map(|file| puts.map(|put| (*file, put))) {
         let repo = TestRepo::project();
         repo.add("task");
         let script = format!(
-            "admin=$(git rev-parse --absolute-git-dir); mkdir -p $admin/logs; rm -f {file}; mkfifo {file}"
+            "admin=$(git rev-parse --absolute-git-dir); mkdir -p $admin/logs; rm -f {file}; {put} {file}"
         );
         repo.sh(&repo.worktree("task"), &script).ok();
         for arguments in [["task", "--format=tsv"], ["--all", "--format=tsv"]] {
             let (status, said) = verified(&repo, &arguments);
-            assert_eq!(status, 1, "{file}: {said}");
+            assert_eq!(status, 1, "{put} {file}: {said}");
             let is_it = |line: &str| line.contains(place) && line.contains("integrity");
-            assert!(said.lines().any(is_it), "{file}: {said}");
+            assert!(said.lines().any(is_it), "{put} {file}: {said}");
         }
     }
 }
@@ -137,4 +142,21 @@ fn a_large_copy_of_an_excluded_file_is_a_leak() {
     let (status, said) = verified(&repo, &["task", "--format=tsv"]);
     assert_eq!(status, 1, "{said}");
     assert!(said.contains("src/k\tleak"), "{said}");
+}
+
+#[test]
+fn a_removal_does_not_wait_for_a_pipe_in_a_submodules_repository() {
+    for file in ["index", "HEAD", "config"] {
+        let (repo, worktree) = with_submodule();
+        let script = format!(
+            "file=$(git -C vendor/lib rev-parse --absolute-git-dir)/{file}; rm $file; mkfifo $file"
+        );
+        repo.sh(&worktree, &script).ok();
+        let (status, said) = ended(&repo, &["remove", "task"]);
+        assert_eq!(status, 4, "{file}: {said}");
+        assert!(said.contains("vendor/lib"), "{file}: {said}");
+        let (status, said) = ended(&repo, &["remove", "--force", "task"]);
+        assert_eq!(status, 0, "{file}: {said}");
+        assert!(said.contains("kept in"), "{file}: {said}");
+    }
 }

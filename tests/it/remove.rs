@@ -218,7 +218,7 @@ fn an_ignored_nested_repository_stays_when_ignored_files_are_deleted() {
 }
 
 #[track_caller]
-fn with_submodule() -> (TestRepo, PathBuf) {
+pub fn with_submodule() -> (TestRepo, PathBuf) {
     let repo = TestRepo::project();
     let script = "git init -q ../lib; echo lib >../lib/lib.c; git -C ../lib add .
         git -C ../lib commit -q -m lib; git submodule --quiet add ../lib vendor/lib; git commit -q -m lib";

@@ -226,6 +226,9 @@ fn read_files(
     if !repository.is_clone() && files::names(&path.join(".git")).is_ok_and(|all| !all.is_empty()) {
         nested.insert(RepoPath::child(None, b".git"));
     }
+    let unreadable = states.disk.unreadable.iter().filter(|_| is_there);
+    let shown = |at: Option<&RepoPath>| at.map_or_else(|| path.to_string(), RepoPath::to_string);
+    facts.unreadable = unreadable.map(|one| shown(one.path.as_ref())).collect();
     for item in states.manifest.items() {
         let is_submodule = item.base.is_some_and(|entry| entry.mode == Mode::Gitlink);
         let Some(relative) = item.path.as_bstr().to_str().ok().filter(|_| is_submodule) else {
@@ -233,15 +236,14 @@ fn read_files(
         };
         let directory = path.join(relative);
         let git = repository.git.at(&directory).with_mode(GitMode::Hardened);
-        if files::exists(&directory.join(".git")) && git.has_own_work()? {
+        // git would wait for ever for a pipe that stands for its index
+        let is_unread = facts.unreadable.contains(&item.path.to_string());
+        if !is_unread && files::exists(&directory.join(".git")) && git.has_own_work()? {
             nested.insert(item.path.clone());
             facts.submodules.push(item.path.to_string());
         }
     }
     facts.nested = nested.into_iter().collect();
-    let unreadable = states.disk.unreadable.iter().filter(|_| is_there);
-    let shown = |at: Option<&RepoPath>| at.map_or_else(|| path.to_string(), RepoPath::to_string);
-    facts.unreadable = unreadable.map(|one| shown(one.path.as_ref())).collect();
     Ok(())
 }
 

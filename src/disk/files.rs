@@ -34,7 +34,7 @@ pub fn read(file: &Utf8Path) -> Result<Option<Vec<u8>>, DiskError> {
         let mut open = File::options().read(true).custom_flags(flags).open(file)?;
         let metadata = open.metadata()?;
         if is_endless(&metadata) {
-            return Err(std::io::Error::other("it is no file"));
+            return Err(std::io::Error::other("it is not a file"));
         }
         let mut bytes = Vec::new();
         // a file can say that it has more than there is

@@ -232,7 +232,7 @@ impl<'a> Span<'a> {
     /// The bytes of the config that the base side has; none when it has none.
     ///
     /// # Errors
-    /// Fails when it is no file, or cannot be read.
+    /// Fails when it is not a file, or cannot be read.
     pub fn config(&self) -> Result<Option<Vec<u8>>, Error> {
         let path = RepoPath::parse(CONFIG).expect("because it is relative and normal");
         let base = self.references.last();

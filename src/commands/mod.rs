@@ -185,11 +185,15 @@ impl Session {
         came
     }
 
+    /// Tells a step (`-v`).
+    pub fn tell_step(&self, step: &str) {
+        self.trace.report(&TraceEvent::Step(step));
+    }
+
     /// Names each of these paths (`-v`).
     pub fn tell_each<P: Display>(&self, what: &str, paths: impl IntoIterator<Item = P>) {
         for path in paths {
-            let step = format!("{what} {path}");
-            self.trace.report(&TraceEvent::Step(&step));
+            self.tell_step(&format!("{what} {path}"));
         }
     }
 

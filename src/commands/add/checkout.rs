@@ -14,8 +14,8 @@ use crate::disk::locked_file::LockedFile;
 use crate::disk::mode::set_all_bits;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
+use crate::git::Git;
 use crate::git::checkout::{NewWorktree, read_conversions};
-use crate::git::{Git, TraceEvent};
 use crate::manifest::{OnDisk, Stat};
 use crate::path::RepoPath;
 use crate::worktree::Repository;
@@ -72,8 +72,7 @@ impl Checkout<'_> {
 
     /// Lets git check out; nothing is known of what it converts.
     fn reset_by_git(&self, reason: &str) -> Result<Created, Error> {
-        let line = format!("git checks out: {reason}");
-        self.session.trace.report(&TraceEvent::Step(&line));
+        self.session.tell_step(&format!("git checks out: {reason}"));
         // `git checkout` is no substitute: it returns 0 when the disk is full
         let command = "reset --hard --quiet --no-recurse-submodules";
         self.git.perform("check the files out", command, &[])?;
@@ -85,8 +84,7 @@ impl Checkout<'_> {
 
     /// Checks out through gix; nothing where a file does not fit into memory.
     fn check_out(&self, notes: &mut Vec<String>) -> Result<Option<Created>, Error> {
-        let trace = &self.session.trace;
-        trace.report(&TraceEvent::Step("check the files out"));
+        self.session.tell_step("check the files out");
         let new = NewWorktree {
             git: self.git,
             root: self.path,

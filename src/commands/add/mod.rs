@@ -91,6 +91,7 @@ fn attempt(
     }
     let mut record = plan::plan_new(&ground, &loaded, options, wanted)?;
     let scope = Scope::compile(record.scope.clone(), ground.case()?)?;
+    // two long readings that need nothing of each other
     let (listing, selection) = std::thread::scope(|threads| {
         let selected = threads.spawn(|| select(session, &home, &loaded, options, &mut notes));
         let listing = Listing::read(&ground, &record.checked_out)?;
@@ -219,6 +220,9 @@ fn select(
         candidates = home.candidates(&patterns, include)?;
     }
     session.tell_each("not entered:", &candidates.not_entered);
+    if candidates.entries.is_empty() && patterns.len() <= 1 {
+        session.tell_step("no file is to be synced");
+    }
     Ok(Selection {
         patterns,
         limits,

@@ -75,6 +75,8 @@ fn every_file_is_named_when_asked_for_and_nothing_is_said_without_a_config() {
         !said.stderr.contains("cop") && !said.stderr.contains("sync"),
         "{said}"
     );
+    let said = repo.agentwt(&["-v", "add", "other", "--write", "src/**"]);
+    assert!(said.stderr.contains("no file is to be synced\n"), "{said}");
 }
 
 #[test]

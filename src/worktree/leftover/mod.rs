@@ -279,9 +279,10 @@ pub fn clear(
     leftover: &Leftover,
     intent: Option<&Intent>,
 ) -> Result<bool, Error> {
+    use LeftoverKind as Kind;
     let path = &leftover.path;
     match (leftover.kind, intent) {
-        (LeftoverKind::Incomplete, Some(intent)) => {
+        (Kind::Incomplete, Some(intent)) => {
             // as the next `add` of the name does
             let name = &intent.record.name;
             remove_unfinished(repository, intent)?;
@@ -291,28 +292,28 @@ pub fn clear(
             }
             files::remove_if_empty(&repository.records_dir());
         }
-        (LeftoverKind::Record, _) => {
+        (Kind::Record, _) => {
             files::remove_directory(path)?;
             files::remove_if_empty(&repository.records_dir());
         }
-        (LeftoverKind::Directory, _) => {
+        (Kind::Directory, _) => {
             files::remove_if_empty(path);
             return Ok(!files::exists(path));
         }
-        (LeftoverKind::Entry, _) => return delete_entry(repository, path),
-        (LeftoverKind::Trash, _) => return expire(repository, leftover),
-        (LeftoverKind::GitLock, _) => {
+        (Kind::Entry, _) => return delete_entry(repository, path),
+        (Kind::Trash, _) => return expire(repository, leftover),
+        (Kind::GitLock, _) => {
             let now = jiff::Timestamp::now().as_second();
             if files::modified(path).is_none_or(|at| age(now, at) < OLD) {
                 return Ok(false);
             }
             files::remove_file(path)?;
         }
-        (LeftoverKind::Claim, _) => {
+        (Kind::Claim, _) => {
             files::remove_file(path)?;
             path.parent().into_iter().for_each(files::remove_if_empty);
         }
-        (LeftoverKind::Copies | LeftoverKind::Temporary, _) => {
+        (Kind::Copies | Kind::Temporary, _) => {
             let is_reached = files::canonical(path).is_ok_and(|real| real == *path);
             if is_reached && files::is_directory(path) {
                 // what is in a directory that was copied without its write bit cannot be removed
@@ -322,7 +323,7 @@ pub fn clear(
                 files::remove_file(path)?;
             }
         }
-        _ => return Ok(false),
+        (Kind::Incomplete | Kind::Worktree | Kind::Lock | Kind::Deleted, _) => return Ok(false),
     }
     Ok(true)
 }

@@ -33,7 +33,7 @@ pub fn read(file: &Utf8Path) -> Result<Option<Vec<u8>>, DiskError> {
         let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
         let mut open = File::options().read(true).custom_flags(flags).open(file)?;
         let metadata = open.metadata()?;
-        if is_endless(&metadata) {
+        if has_no_end(&metadata) {
             return Err(std::io::Error::other("it is not a file"));
         }
         let mut bytes = Vec::new();
@@ -69,11 +69,11 @@ fn is_missing(error: &std::io::Error) -> bool {
 }
 
 /// Whether a pipe or a device stands at a path, through links: it may have no end.
-pub fn is_pipe(path: &Utf8Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|metadata| is_endless(&metadata))
+pub fn is_endless(path: &Utf8Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| has_no_end(&metadata))
 }
 
-fn is_endless(metadata: &Metadata) -> bool {
+fn has_no_end(metadata: &Metadata) -> bool {
     let kind = metadata.file_type();
     let is_null = |null: Metadata| null.rdev() == metadata.rdev();
     kind.is_fifo() || kind.is_char_device() && !std::fs::metadata("/dev/null").is_ok_and(is_null)

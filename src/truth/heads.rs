@@ -254,8 +254,8 @@ pub fn find_tips(
         };
         // the user may have taken it over into another of these refs, and pushed it
         let is_known = tips.trusted.contains(&current.id);
-        let is_pipe = || files::is_pipe(&repository.common_dir.join("logs").join(&tip.name));
-        let is_odd = || is_pipe() || tracks_any(rewired, &tip.name);
+        let is_endless = || files::is_endless(&repository.common_dir.join("logs").join(&tip.name));
+        let is_odd = || is_endless() || tracks_any(rewired, &tip.name);
         if is_known
             || !is_odd()
                 && tips.follow(repository, &git, tip, &current.id, created_here, journal)?

@@ -27,7 +27,8 @@ pub fn fingerprints(
     WatchedFile::ALL.into_iter().map(take).collect()
 }
 
-/// Takes the digest of one watched file as it is now; none where there is none, or a pipe.
+/// Takes the digest of one watched file as it is now; none where there is none. A pipe or a device
+/// counts as another content.
 ///
 /// # Errors
 /// Fails when the disk does.
@@ -39,7 +40,7 @@ pub fn fingerprint(
     let shared = Some(&*repository.common_dir).filter(|_| file.is_shared());
     let path = shared.unwrap_or(admin_dir).join(name_of(file));
     let content = match file {
-        _ if files::is_pipe(&path) => None,
+        _ if files::is_endless(&path) => Some(b"a pipe or a device".to_vec()),
         // git itself writes it anew now and then: what it says counts
         WatchedFile::ConfigWorktree => files::read(&path)?.map(|bytes| meaning(&bytes)),
         WatchedFile::HooksScripts => scripts(&path)?,
@@ -52,11 +53,11 @@ pub fn fingerprint(
 /// Files of the private git directory that git opens.
 const OPENED: &str = "HEAD index logs/HEAD config.worktree commondir gitdir MERGE_HEAD";
 
-/// Names the files of the private git directory in whose place a pipe stands: a program that opens
-/// one waits for ever.
+/// Names the files of the private git directory in whose place a pipe or a device stands: a program
+/// that reads one may not end.
 pub fn pipes(record: &Record) -> Vec<&'static str> {
     let all = OPENED.split(' ').chain([journal::FILE]);
-    all.filter(|name| files::is_pipe(&record.admin_dir.join(name)))
+    all.filter(|name| files::is_endless(&record.admin_dir.join(name)))
         .collect()
 }
 

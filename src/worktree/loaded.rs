@@ -204,7 +204,7 @@ impl Worktree {
             && files::exists(&git_dir.join("HEAD"))
             && !["HEAD", "config"]
                 .iter()
-                .any(|name| files::is_pipe(&git_dir.join(name)))
+                .any(|name| files::is_endless(&git_dir.join(name)))
             && !files::exists(&git_dir.join("commondir"))
     }
 

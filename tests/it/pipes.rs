@@ -103,6 +103,19 @@ fn verify_and_status_end_where_a_pipe_stands_beside_the_worktree() {
 }
 
 #[test]
+fn a_pipe_where_a_watched_file_was_absent_is_a_finding() {
+    for file in ["grafts", "attributes"] {
+        let repo = TestRepo::project();
+        repo.add("task");
+        repo.sh(repo.main(), &format!("mkfifo .git/info/{file}"))
+            .ok();
+        let (status, said) = verified(&repo, &["task", "--format=tsv"]);
+        assert_eq!(status, 1, "{file}: {said}");
+        assert!(said.contains(&format!("info/{file}")), "{said}");
+    }
+}
+
+#[test]
 fn a_pipe_in_place_of_the_head_of_a_clone_is_a_finding() {
     let repo = TestRepo::project();
     repo.agentwt(&["add", "task", "--strategy", "clone", "--write", "src/**"])

@@ -327,16 +327,11 @@ fn base_of(
     name: &WorktreeName,
 ) -> Result<Base, Error> {
     let git = &repository.git;
-    let branch = git.symbolic_ref_head()?;
-    let branch = branch.as_deref();
-    let own = branch.map(|name| name.strip_prefix("refs/heads/").unwrap_or(name));
     let name = name.to_string();
-    let revision = setting.or(own).map(ToOwned::to_owned);
-    // the main worktree's own branch in full: a tag may have the same name
-    let (Some(revision), Some(full)) = (revision, setting.or(branch)) else {
+    let Some((revision, full)) = repository.base_name(setting)? else {
         return Err(Refusal::NoDefaultBase { name }.into());
     };
-    let Some(tip) = git.rev_parse_commit(full)? else {
+    let Some(tip) = git.rev_parse_commit(&full)? else {
         let set_by = "the base".to_owned();
         return Err(Refusal::UnknownBase {
             name,

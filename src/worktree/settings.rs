@@ -65,6 +65,22 @@ pub fn load_config_of(
     })
 }
 
+impl Repository {
+    /// Reads which revision names a base, and the same in full: the setting, or the branch of the main
+    /// worktree, whose short name a tag may have too. None where HEAD is detached.
+    ///
+    /// # Errors
+    /// Fails when git cannot read HEAD.
+    pub fn base_name(&self, setting: Option<&str>) -> Result<Option<(String, String)>, Error> {
+        if let Some(set) = setting.map(ToOwned::to_owned) {
+            return Ok(Some((set.clone(), set)));
+        }
+        let full = self.git.symbolic_ref_head()?;
+        let short = |full: &String| full.strip_prefix("refs/heads/").unwrap_or(full).to_owned();
+        Ok(full.map(|full| (short(&full), full)))
+    }
+}
+
 /// Joins the lists of a profile with those of the options: `--write` replaces, `--add-write` adds.
 /// `name` is for the message.
 ///

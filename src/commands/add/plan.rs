@@ -180,20 +180,17 @@ fn base(
 ) -> Result<(CommitId, String), Error> {
     let (git, name) = (&repository.git, record.name.to_string());
     let setting = loaded.settings.base.as_ref();
-    let head = git.symbolic_ref_head()?;
-    let own = head.as_deref();
-    let own = own.map(|name| name.strip_prefix("refs/heads/").unwrap_or(name));
-    let revision = setting.map(|setting| setting.value.as_str()).or(own);
+    let named = repository.base_name(setting.map(|setting| setting.value.as_str()))?;
     if let (Some(tip), false) = (tip, is_base_asked(loaded)) {
-        return Ok((tip.clone(), revision.unwrap_or(tip.as_str()).to_owned()));
+        let revision = named.map_or_else(|| tip.to_string(), |(revision, _)| revision);
+        return Ok((tip.clone(), revision));
     }
-    // the main worktree's own branch in full: a tag may have the same name
-    let full = setting.map(|setting| &setting.value).or(head.as_ref());
-    let (Some(revision), Some(full)) = (revision.map(ToOwned::to_owned), full) else {
+    let Some((revision, full)) = named else {
         return Err(Refusal::NoDefaultBase { name }.into());
     };
-    let Some(commit) = git.rev_parse_commit(full)? else {
-        if own == Some(&*revision) && git.rev_parse_commit("HEAD")?.is_none() {
+    let Some(commit) = git.rev_parse_commit(&full)? else {
+        let own = repository.base_name(None)?.map(|(own, _)| own);
+        if own.as_ref() == Some(&revision) && git.rev_parse_commit("HEAD")?.is_none() {
             return Err(Refusal::Unborn { name }.into());
         }
         let set_by = setting.map_or(SetBy::Default, |setting| setting.set_by);

@@ -6,7 +6,7 @@ use bstr::ByteSlice;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Paint, count};
+use super::{Paint, count, would};
 use crate::change::{Change, Seen};
 use crate::name::CommitId;
 use crate::path::{escape_for_terminal, escape_for_tsv};
@@ -412,7 +412,7 @@ impl CopiesField {
 
     /// What was copied: `copied 3 files (2.5 MB) into task-5`.
     pub fn summary(&self, name: &str, dry_run: bool, paint: Paint) -> String {
-        let verb = if dry_run { "would copy" } else { "copied" };
+        let verb = would(dry_run, "copied", "would copy");
         format!("{verb} {} into {}", self.size(), paint.name(name))
     }
 

@@ -58,10 +58,8 @@ impl Answer for HookAnswer {
         if let Some(more @ 1..) = verdict.violations.len().checked_sub(SHOWN) {
             text.tell(format!("  … and {more} more: git agentwt verify {name}"));
         }
-        let has_path = verdict
-            .violations
-            .iter()
-            .any(|one| one.change.path.is_some());
+        let mut violations = verdict.violations.iter();
+        let has_path = violations.any(|one| one.change.path.is_some());
         if self.refused && has_path {
             text.tell("agentwt: the commit is refused; to save and restore these paths:");
             text.tell(format!("  git agentwt restore {name}"));

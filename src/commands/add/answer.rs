@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::answer::shapes::{AccessCounts, BaseField, CopiesField, PathField, ScopeField};
 use crate::answer::worktree::OwnerField;
-use crate::answer::{Answer, Text};
+use crate::answer::{Answer, Text, when};
 use crate::client::ContextFile;
 use crate::config::{Choice, Client};
 use crate::worktree::{HeldClaim, Record};
@@ -157,7 +157,7 @@ impl Answer for AddAnswer {
             return text.tell(format!("{name} is there already"));
         }
         let (record, branch) = (&self.record, text.paint.name(&self.branch));
-        let new = if self.branch_made { "new " } else { "" };
+        let new = when(self.branch_made, "new ");
         let branch = format!("{new}branch {branch}");
         let mut base = record.base.commit.short().to_owned();
         // an existing branch counts from its own tip unless --base was given

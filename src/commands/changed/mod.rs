@@ -14,7 +14,7 @@ use serde::Serialize;
 pub use self::collect::{Asked, collect};
 use super::{Outcome, Session};
 use crate::answer::shapes::{BaseField, ChangeField};
-use crate::answer::{Answer, Cell, Paint, Row, Text, kind_paint};
+use crate::answer::{Answer, Cell, Paint, Row, Text, kind_paint, when};
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::name::CommitId;
@@ -203,7 +203,7 @@ impl ChangedAnswer {
             text.table(&rows.collect::<Vec<_>>(), "  ");
         };
         for one in commits {
-            let abandoned = if one.abandoned { " (abandoned)" } else { "" };
+            let abandoned = when(one.abandoned, " (abandoned)");
             text.line(format!(
                 "{} {} {}{}",
                 paint.name(&format!("commit {}", one.commit.short())),

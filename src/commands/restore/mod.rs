@@ -14,7 +14,7 @@ pub use self::plan::RestoreRefusal;
 pub use self::rewrite::Rewritten;
 use super::{Outcome, Session};
 use crate::answer::shapes::{PathField, SavedField};
-use crate::answer::{Answer, Cell, Paint, Row, Text, count, would};
+use crate::answer::{Answer, Cell, Paint, Row, Text, count, when, would};
 use crate::disk::files;
 use crate::entry::{Entry, Mode};
 use crate::error::Error;
@@ -147,9 +147,8 @@ impl Answer for RestoreAnswer {
             _ if is_nothing && self.stays.is_empty() => "nothing to restore".to_owned(),
             _ if is_nothing => "nothing can be put back".to_owned(),
             (_, dry_run) => {
-                let would = if dry_run { "would " } else { "" };
-                let sparse = self.patterns.then_some(" and the sparse patterns");
-                let sparse = sparse.unwrap_or_default();
+                let would = when(dry_run, "would ");
+                let sparse = when(self.patterns, " and the sparse patterns");
                 format!("{would}put back {number}{sparse}")
             }
         };

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer::shapes::{CopiesField, PathField, PlacedField, SavedField};
-use crate::answer::{Answer, Cell, Paint, Row, Text, count, would};
+use crate::answer::{Answer, Cell, Paint, Row, Text, count, when, would};
 
 /// The answer of `sync`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -173,7 +173,7 @@ impl SyncedWorktree {
                     Paint::warning
                 };
                 let is_context = placed.origin == "context";
-                let context = if is_context { "(context)" } else { "" };
+                let context = when(is_context, "(context)");
                 Row::new(vec![
                     Cell::people(placed.state()).paint(paint),
                     Cell::people(placed.path.shown()),

@@ -281,10 +281,8 @@ fn trace(verbose: u8) -> Trace {
         }),
         _ => Trace::to(|asked| {
             if let TraceEvent::Command(arguments, took) = asked {
-                let words: Vec<_> = arguments
-                    .iter()
-                    .map(|word| word.to_string_lossy())
-                    .collect();
+                let words = arguments.iter().map(|word| word.to_string_lossy());
+                let words: Vec<_> = words.collect();
                 let took = took.as_secs_f64() * 1000.0;
                 tell(&format!("{took:>7.1} ms  git {}\n", words.join(" ")));
             }

@@ -137,10 +137,8 @@ fn header(name: &str, section: &str, about: &str) -> String {
 }
 
 fn about(command: &Command) -> String {
-    command
-        .get_about()
-        .map(ToString::to_string)
-        .unwrap_or_default()
+    let about = command.get_about();
+    about.map(ToString::to_string).unwrap_or_default()
 }
 
 /// The usage lines as the help prints them, one a line.
@@ -155,10 +153,8 @@ fn synopsis(command: &Command) -> String {
 
 /// The paragraphs of the long help but the first, which is NAME.
 fn long_about(command: &Command) -> String {
-    let text = command
-        .get_long_about()
-        .map(ToString::to_string)
-        .unwrap_or_default();
+    let about = command.get_long_about();
+    let text = about.map(ToString::to_string).unwrap_or_default();
     let paragraphs = text.split("\n\n").skip(1).map(|text| escape(text.trim()));
     paragraphs.collect::<Vec<_>>().join("\n.PP\n") + "\n"
 }

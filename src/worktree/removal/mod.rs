@@ -11,8 +11,11 @@ pub mod plan;
 use crate::answer::shapes::paths;
 use crate::cli::Remove;
 use crate::config::Strategy;
-use crate::disk::{files, remains::remove_dead_locks, trash_bin::TrashBin};
+use crate::disk::files;
+use crate::disk::remains::remove_dead_locks;
+use crate::disk::trash_bin::TrashBin;
 use crate::error::Error;
+use crate::git::GitError;
 use crate::name::{BranchName, CommitId};
 use crate::path::RepoPath;
 use crate::truth::heads::Heads;
@@ -238,10 +241,8 @@ fn delete_branch(
     let delete = || repository.git.delete_ref(&name, tip);
     let since = known.dir.join(REMOVING);
     let mut deleted = delete();
-    if deleted
-        .as_ref()
-        .is_err_and(|error| error.was_killed() || error.is_locked())
-    {
+    let met_a_lock = |error: &GitError| error.was_killed() || error.is_locked();
+    if deleted.as_ref().is_err_and(met_a_lock) {
         // by a git that was killed, now or with the removal that this one goes on with
         end_locks(repository, Some(branch), &since);
         deleted = delete();

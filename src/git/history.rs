@@ -281,6 +281,9 @@ impl Git {
         tips: &[&CommitId],
         known: &[&CommitId],
     ) -> Result<Vec<CommitId>, GitError> {
+        if tips.iter().all(|tip| known.contains(tip)) {
+            return Ok(Vec::new());
+        }
         let history = self.history()?;
         // what these objects lead to; what is no commit, or gone, is left out
         let commits = |ids: &[&CommitId]| {
@@ -288,9 +291,6 @@ impl Git {
             found.collect::<Result<Vec<_>, _>>()
         };
         let (tips, known) = (commits(tips)?, commits(known)?);
-        if tips.iter().all(|tip| known.contains(tip)) {
-            return Ok(Vec::new());
-        }
         let tips = tips.iter().map(|tip| (oid_of(tip), 0));
         let from = tips.chain(known.iter().map(|known| (oid_of(known), 1)));
         let commits = history.walk(from, 2)?;

@@ -5,7 +5,7 @@ use camino::Utf8Path;
 
 use crate::change::{Cause, Change, ChangeSet, INDEX_LOCK, Kind, Place, Seen, SharedChange};
 use crate::config::Strategy;
-use crate::disk::{DiskError, files};
+use crate::disk::files;
 use crate::error::Error;
 use crate::git::config::meaning;
 use crate::git::hooks::journal::{self, Journal};
@@ -71,9 +71,9 @@ fn scripts(directory: &Utf8Path) -> Result<Option<Vec<u8>>, Error> {
                 continue;
             }
             let file = directory.join(&name);
-            let failed = |error| DiskError::new(format!("read {file}"), error);
-            let opened = files::open_entry(file.as_std_path()).map_err(failed)?;
-            let is_script = matches!(opened, files::Opened::File { executable, .. } if executable);
+            let stat = files::stat(&file);
+            // a regular file that its owner may execute (inode(7))
+            let is_script = stat.is_some_and(|stat| stat.mode & 0o170_100 == 0o100_100);
             let kind = if is_script { "script" } else { "other" };
             all.extend_from_slice(format!("{kind} {name}\0").as_bytes());
             all.extend(files::read(&file).ok().flatten().unwrap_or_default());

@@ -8,7 +8,7 @@ use gix::remote::Direction;
 
 use super::error::{GitError, reading, unreadable};
 use super::objects::commit_id_of;
-use super::process::{Git, odd_output};
+use super::process::{Git, GitMode, odd_output};
 use super::repo::{Repo, read_file, require_file};
 use crate::name::CommitId;
 
@@ -268,17 +268,12 @@ impl Git {
         Ok((name != "HEAD").then(|| name.to_str_lossy().into_owned()))
     }
 
-    /// Returns the refs below these prefixes, sorted by name; all of them without a prefix.
+    /// Returns the refs below these prefixes (`refs/` for all), sorted by name.
     ///
     /// # Errors
     /// Fails when the refs cannot be read.
     pub fn for_each_ref(&self, prefixes: &[&str]) -> Result<Vec<Ref>, GitError> {
-        let repo = self.repo()?;
-        let prefixes = if prefixes.is_empty() {
-            &["refs/"]
-        } else {
-            prefixes
-        };
+        let repo = self.repo_of_either(GitMode::User)?;
         // a revision such as `:/words` is below no ref (git-check-ref-format(1))
         let is_name = |prefix: &&str| !prefix.contains([':', '~', '^', '?', '[', '\\', ' ']);
         let prefixes: Vec<&str> = prefixes.iter().copied().filter(is_name).collect();

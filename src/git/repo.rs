@@ -86,21 +86,30 @@ impl Git {
     /// # Errors
     /// Fails when there is none, or it cannot be read.
     pub(super) fn repo(&self) -> Result<Arc<Repo>, GitError> {
+        self.repo_of_either(self.mode)
+    }
+
+    /// The same for what no setting changes: a repository that is open in the other mode will do.
+    ///
+    /// # Errors
+    /// As [`Git::repo`].
+    pub(super) fn repo_of_either(&self, other: GitMode) -> Result<Arc<Repo>, GitError> {
         let git_dir = match &self.named {
             Some(git_dir) => git_dir.clone(),
             None => self.absolute_git_dir()?,
         };
         let open = self.repos.open.lock();
         let mut open = open.unwrap_or_else(PoisonError::into_inner);
-        let key = (git_dir, self.mode);
-        // not where a file of settings is another one than when the repository was opened
-        if let Some(repo) = open.get(&key)
-            && repo.stamps == read_stamps(&repo.common_dir, &repo.git_dir)
-        {
-            return Ok(Arc::clone(repo));
+        for mode in [self.mode, other] {
+            // not where a file of settings is another one than when the repository was opened
+            if let Some(repo) = open.get(&(git_dir.clone(), mode))
+                && repo.stamps == read_stamps(&repo.common_dir, &repo.git_dir)
+            {
+                return Ok(Arc::clone(repo));
+            }
         }
-        let repo = Arc::new(Repo::open(&key.0, key.1)?);
-        open.insert(key, Arc::clone(&repo));
+        let repo = Arc::new(Repo::open(&git_dir, self.mode)?);
+        open.insert((git_dir, self.mode), Arc::clone(&repo));
         Ok(repo)
     }
 }

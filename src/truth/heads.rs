@@ -241,10 +241,7 @@ pub fn find_tips(
     let mut tips = recorded_tips(record);
     let recorded = &record.base.tips;
     let names: Vec<&str> = recorded.iter().map(|tip| tip.name.as_str()).collect();
-    let mut now = Vec::new();
-    if !names.is_empty() {
-        now = git.for_each_ref(&names)?;
-    }
+    let now = git.for_each_ref(&names)?;
     // those that were never moved from here first: they can tell that a move brought nothing else
     let mut ordered: Vec<&Tip> = recorded.iter().collect();
     ordered.sort_by_key(|tip| journal.places(tip.name.as_bytes()).next().is_some());

@@ -137,7 +137,7 @@ fn fresh(own: &Repository, known: &Worktree) -> Result<Fresh, Error> {
     let parents: BTreeSet<&CommitId> = lines.iter().flat_map(|line| &line[1..]).collect();
     let all = lines.iter().filter_map(|line| line.first().cloned());
     let all: BTreeSet<CommitId> = all.collect();
-    let refs = git.for_each_ref(&[])?.into_iter().map(|one| one.id);
+    let refs = git.for_each_ref(&["refs/"])?.into_iter().map(|one| one.id);
     let others = refs.filter(|id| !has.contains(id) && !objects.is_commit(id));
     let others = others.collect();
     let tips = all.iter().filter(|commit| !parents.contains(commit));

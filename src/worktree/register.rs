@@ -54,7 +54,7 @@ impl Registration<'_> {
     pub fn write(mut self) -> Result<Record, Error> {
         let (repository, record) = (self.repository, &self.record);
         let dir = repository.record_dir(&record.name);
-        let refs = repository.git.for_each_ref(&[])?;
+        let refs = repository.git.for_each_ref(&["refs/"])?;
         // whether a file on disk may differ from what git stores, by whatever says so now: what is put
         // into the shared configuration later must hide no edit; so may a replaced object
         // (git-replace(1))

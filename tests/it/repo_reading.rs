@@ -59,7 +59,7 @@ fn answers(git: &Git) -> Vec<(&'static str, String)> {
         .map(|one| (&one.head, &one.branch, one.bare, one.locked));
     vec![
         ("head", text(git.symbolic_ref_head())),
-        ("refs", text(git.for_each_ref(&[]))),
+        ("refs", text(git.for_each_ref(&["refs/"]))),
         (
             "some refs",
             text(git.for_each_ref(&["refs/heads/", "refs/remotes/*/topic/a"])),
@@ -125,7 +125,7 @@ fn refs_logs_history_and_settings_are_those_of_git() {
         "git update-ref refs/heads/new HEAD~2",
     ] {
         repo.sh(&dir, pack).ok();
-        let refs = named(ours.for_each_ref(&[]).expect("they can be read"));
+        let refs = named(ours.for_each_ref(&["refs/"]).expect("they can be read"));
         assert_eq!(
             refs,
             lines("for-each-ref --format='%(objectname) %(refname)'"),

@@ -151,7 +151,7 @@ pub(super) fn create(home: &Repository, record: &Record) -> Result<Repository, E
     // git wrote what its branch would track
     let head = own.git.symbolic_ref_head()?.filter(|_| has_origin);
     let track = head.and_then(|name| Some(format!("branch.{}", name.strip_prefix("refs/heads/")?)));
-    let mut there = own.git.for_each_ref(&[])?;
+    let mut there = own.git.for_each_ref(&["refs/"])?;
     if !has_origin {
         // then the repository itself is the origin of the clone
         there.retain(|one| !one.name.starts_with(b"refs/remotes/origin/"));

@@ -31,11 +31,12 @@ use crate::disk::lock::Waiting;
 use crate::disk::scan::Walking;
 use crate::error::{Error, Interrupted};
 use crate::exit::ExitCode;
-use crate::git::{GitError, SharedRunner, Trace, TraceEvent};
+use crate::git::{Git, GitError, SharedRunner, Trace, TraceEvent};
 use crate::log::Log;
 use crate::process::SharedProber;
 use crate::refusal::Refusal;
 use crate::versioned::timestamp;
+use crate::worktree::repository::joined;
 use crate::worktree::{Environment, Main, Repository};
 
 /// Holds what the edge knows of this run: where, under which variables, and what was signalled.
@@ -112,9 +113,14 @@ impl Session {
     /// # Errors
     /// Fails when there is none, or git cannot be used.
     pub fn repository_to_change(&self) -> Result<Repository, Error> {
-        let repository = self.repository()?;
-        repository.git.version()?;
-        Ok(repository)
+        // both take a few milliseconds
+        std::thread::scope(|threads| {
+            let git = Git::unchecked(&self.start, self.runner.clone());
+            let version = threads.spawn(move || git.version());
+            let repository = self.repository()?;
+            joined(version)?;
+            Ok(repository)
+        })
     }
 
     /// Where no repository is around, starts in the directory that keeps the records of what is made

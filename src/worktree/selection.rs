@@ -65,7 +65,7 @@ impl Repository {
         if include && exists(WORKTREE_INCLUDE) {
             rules = files::read(&home.root.join(WORKTREE_INCLUDE))?;
         }
-        if rules.is_none() && patterns.iter().all(is_built_in) && !exists(".agentwt") {
+        if rules.is_none() && patterns.iter().all(is_built_in) && !exists(".agentwt/memory") {
             // git need not be asked what is tracked
             return Ok(Candidates::default());
         }

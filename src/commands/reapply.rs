@@ -102,7 +102,7 @@ pub fn run(
     };
     let mut bits = set_bits(&index, Doing::Look)?;
     if !options.dry_run {
-        known.set_sparse(&repository, other_patterns.then_some(&*patterns))?;
+        known.set_sparse(&repository, &patterns)?;
         let index = read_index(&index_file, repository.format)?;
         let now = set_bits(&index, Doing::Change)?;
         bits.changed.extend(now.changed);

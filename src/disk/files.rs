@@ -182,8 +182,12 @@ pub(super) fn inside<T>(
 
 /// Whether something that is no directory has this name.
 fn is_no_directory(path: &Utf8Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|there| !there.is_dir())
-        || std::fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink())
+    std::fs::metadata(path).is_ok_and(|there| !there.is_dir()) || is_link(path)
+}
+
+/// Whether a symbolic link stands at a path.
+pub fn is_link(path: &Utf8Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink())
 }
 
 /// Removes a file; one that is not there is fine.

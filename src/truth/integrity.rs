@@ -41,6 +41,8 @@ pub fn fingerprint(
     let path = shared.unwrap_or(admin_dir).join(name_of(file));
     let content = match file {
         _ if files::is_endless(&path) => Some(b"a pipe or a device".to_vec()),
+        // git would write to where it leads
+        _ if !file.is_shared() && files::is_link(&path) => Some(b"a link".to_vec()),
         // git itself writes it anew now and then: what it says counts
         WatchedFile::ConfigWorktree => files::read(&path)?.map(|bytes| meaning(&bytes)),
         WatchedFile::HooksScripts => scripts(&path)?,

@@ -192,7 +192,7 @@ impl Worktree {
         let file = self.record.admin_dir.join("info/sparse-checkout");
         let git = self.hardened_git(repository);
         let on = git.config_get_bool("core.sparseCheckout")? == Some(true);
-        Ok(on && files::read(&file)?.as_deref() == Some(patterns))
+        Ok(on && !files::is_link(&file) && files::read(&file)?.as_deref() == Some(patterns))
     }
 
     /// Lists the excluded tracked files that are on disk.
@@ -209,28 +209,24 @@ impl Worktree {
         there.map(|entry| entry.path.clone()).collect()
     }
 
-    /// Sets the sparse patterns, and removes what else switches them off; without patterns, lets git
-    /// apply those that are set. Git removes excluded files without changes, and brings others back.
+    /// Sets the sparse patterns, and removes what else switches them off. Git removes excluded files
+    /// without changes, and brings others back.
     ///
     /// # Errors
     /// Fails when git or the disk does.
-    pub fn set_sparse(
-        &self,
-        repository: &Repository,
-        patterns: Option<&[u8]>,
-    ) -> Result<(), Error> {
+    pub fn set_sparse(&self, repository: &Repository, patterns: &[u8]) -> Result<(), Error> {
+        let file = |name: &str| self.record.admin_dir.join(name);
+        let _shared = Lock::wait(&repository.shared_lock())?;
+        // git writes to where a link leads
+        let all = ["info/sparse-checkout", "config.worktree", "index"].map(file);
+        for link in all.iter().filter(|file| files::is_link(file)) {
+            files::write(link, &files::read(link)?.unwrap_or_default())?;
+        }
         // hooks and file watchers could have been planted in the shared configuration
         let git = self.hardened_git(repository);
-        let _shared = Lock::wait(&repository.shared_lock())?;
-        let Some(patterns) = patterns else {
-            // no option: each is written into `config.worktree`
-            let what = "apply the sparse-checkout patterns";
-            git.perform(what, "sparse-checkout reapply", &[])?;
-            return Ok(());
-        };
         git.sparse_checkout_set(patterns)?;
         // `git sparse-checkout disable` leaves it behind
-        let config = self.record.admin_dir.join("config.worktree");
-        Ok(git.config_file_unset(&config, &["--unset-all", "index.sparse"])?)
+        let unset = ["--unset-all", "index.sparse"];
+        Ok(git.config_file_unset(&file("config.worktree"), &unset)?)
     }
 }

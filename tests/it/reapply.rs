@@ -142,3 +142,24 @@ fn without_a_name_outside_a_worktree_it_asks_for_one() {
     let _ = repo.agentwt(&["reapply"]).fails(2);
     let _ = repo.agentwt(&["reapply", "tusk"]).fails(7);
 }
+
+#[test]
+fn what_a_link_in_the_private_git_directory_leads_to_is_not_written() {
+    for name in ["info/sparse-checkout", "config.worktree"] {
+        for command in [&["reapply", "task"][..], &["restore", "task"]] {
+            let (repo, _) = after(&format!(
+                "file=$(git rev-parse --absolute-git-dir)/{name}
+                mv $file ../victim; ln -s $PWD/../victim $file"
+            ));
+            let verified = repo.agentwt(&["verify", "task"]);
+            assert_eq!(verified.status, 1, "{name}: {verified}");
+            assert!(verified.stdout.contains(name), "{verified}");
+            let add = "cd .agentwt/worktrees && echo '# precious' >> victim && cat victim";
+            let victim = repo.sh(repo.main(), add);
+            let done = repo.agentwt(command);
+            assert_eq!(done.status, 0, "{name}: {done}");
+            let now = repo.sh(repo.main(), "cat .agentwt/worktrees/victim");
+            assert_eq!(now, victim, "{command:?}");
+        }
+    }
+}

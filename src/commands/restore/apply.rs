@@ -267,7 +267,7 @@ impl Restoring<'_> {
             if plan.patterns {
                 let index = read_own_index(repository, known)?;
                 let patterns = sparse_patterns(&known.scope, &index);
-                known.set_sparse(repository, Some(&patterns))?;
+                known.set_sparse(repository, &patterns)?;
             }
             self.write_files()?;
             self.put_placed_back()

@@ -55,8 +55,9 @@ impl ScratchObjects {
             // relative to the directory of the objects (gitrepository-layout(5))
             fs::write(directory.join("objects/info/alternates"), "../..\n")
         };
-        create().map_err(|error| unwritable(directory.as_str(), &error))?;
-        let objects = Objects::open(&directory, format)?;
+        let created = create().map_err(|error| unwritable(directory.as_str(), &error));
+        let opened = created.and_then(|()| Objects::open(&directory, format));
+        let objects = opened.inspect_err(|_| drop(fs::remove_dir_all(&directory)))?;
         Ok(Self {
             directory,
             target,

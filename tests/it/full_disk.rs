@@ -34,8 +34,10 @@ fn as_root_restore_names_the_disk_and_a_removal_needs_no_room() {
     }
     let commands = [&["restore", "task"][..], &["verify", "task"]];
     let said: Vec<_> = commands.iter().map(|line| repo.agentwt(line)).collect();
+    let left = repo.sh(repo.main(), "ls .git/objects | grep tmp_objdir");
     let removed = repo.agentwt(&["remove", "--force", "task"]);
     unmount(&repo);
+    assert_eq!(left.stdout, "", "temporary objects stay on a full disk");
     let _ = said[0].fails(6);
     assert!(said[0].stderr.contains("No space left on device"));
     assert!(said[0].stderr.contains("df -h"), "{}", said[0]);

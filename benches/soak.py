@@ -9,9 +9,9 @@ Every process takes one random step after another: add, verify, sync, remove, re
 remove --undo, prune, list; and what an agent does in between: new files with a content that there
 is once, commits. About a third of the commands are killed (SIGKILL or SIGTERM) after a random time.
 
-At the end everything is removed, and then there must be no branch of ours that holds nothing, no
-lock, directory, record or temporary file; `git fsck` is clean; and every content that was ever
-written is in a commit that some ref reaches. What was written is kept outside of the repository. A
+At the end everything is removed: every content that was ever written is in the trash or in a commit
+that some ref reaches. Then the trash is emptied, and there must be no branch of ours that holds
+nothing, no lock, directory, record or temporary file; `git fsck` is clean. What was written is kept outside of the repository. A
 write counts when the process that made it had the name to itself, against those that remove.
 
 It prints a line a minute and a table of commands by exit status. It ends with status 1 when
@@ -258,18 +258,24 @@ def end(world, names):
             done = world.run([world.binary, "remove", "--force", name])
             if done.returncode != 0:
                 wrong.append(f"remove --force {name}: {done.stderr}")
-    if world.can_prune:
-        world.run([world.binary, "prune"])
-    # what is deleted in the background
-    patience = time.monotonic() + 30
-    trash = world.repo / ".agentwt/worktrees/.trash"
-    while trash.exists() and any(trash.iterdir()) and time.monotonic() < patience:
-        time.sleep(0.2)
     return wrong
 
 
+def empty_trash(world):
+    """Empties the trash, and waits for what is deleted in the background."""
+    if world.can_prune:
+        world.git("config", "agentwt.trashExpire", "now")
+        world.run([world.binary, "prune"])
+    worktrees = world.repo / ".agentwt/worktrees"
+    patience = time.monotonic() + 60
+    for directory in (worktrees / ".trash", worktrees / ".deleted"):
+        while directory.exists() and any(directory.iterdir()) and time.monotonic() < patience:
+            time.sleep(0.2)
+
+
 def left(world):
-    """What should not be there any more."""
+    """What should not be there any more, once the trash is empty."""
+    empty_trash(world)
     wrong = []
     git = world.repo / ".git"
     for file in git.rglob("*.lock"):
@@ -282,8 +288,8 @@ def left(world):
         if (git / directory).exists():
             wrong += [f"left: {path}" for path in (git / directory).iterdir()]
     for path in (world.repo / ".agentwt/worktrees").iterdir():
-        is_empty_trash = path.name == ".trash" and not any(path.iterdir())
-        if path.name != ".gitignore" and not is_empty_trash:
+        is_empty = path.name in (".trash", ".deleted") and not any(path.iterdir())
+        if path.name != ".gitignore" and not is_empty:
             wrong.append(f"left: {path}")
     for directory in (git, git / "info", git / "agentwt"):
         wrong += [f"left: {path}" for path in directory.glob(".agentwt-*")]
@@ -301,7 +307,7 @@ def left(world):
 
 
 def lost(world, written):
-    """What was written and is in no commit that a ref reaches."""
+    """What was written and is neither in the trash nor in a commit that a ref reaches."""
     listed = world.git("rev-list", "--objects", "--all").splitlines()
     there = {line.split(" ")[0] for line in listed}
 
@@ -309,6 +315,8 @@ def lost(world, written):
         data = content.encode()
         return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
 
+    trash = world.repo / ".agentwt/worktrees/.trash"
+    there.update(blob(file.read_text()) for file in trash.glob("*/src/new-*.txt"))
     return [f"lost: {n}: {text!r}" for n, text in written if blob(text) not in there]
 
 
@@ -343,12 +351,13 @@ def main():
         odd += part[3]
     for worker in workers:
         worker.join()
-    wrong = end(world, options.names) + left(world) + lost(world, written)
+    # what is lost first: then the trash is emptied
+    wrong = end(world, options.names) + lost(world, written) + left(world)
     for (what, status), count in sorted(statuses.items()):
         print(f"{count:6}  {what}: {status}")
     operations = sum(statuses.values())
     print(f"{operations} operations, {kills} kills, {len(written)} contents written")
-    for line in (odd + wrong)[:40]:
+    for line in sorted(odd + wrong, key=lambda line: not line.startswith("lost"))[:40]:
         print(line)
     print(f"{len(odd)} odd answers, {len(wrong)} things wrong")
     if odd or wrong or options.keep:

@@ -45,7 +45,7 @@ impl Drop for Mounted {
 }
 
 #[test]
-fn a_full_disk_is_told_with_the_file_and_nothing_is_left() {
+fn as_root_a_full_disk_is_told_with_the_file_and_nothing_is_left() {
     let Some(mounted) = Mounted::new("mount -t tmpfs -o size=4m tmpfs at") else {
         return;
     };
@@ -75,7 +75,7 @@ fn a_full_disk_is_told_with_the_file_and_nothing_is_left() {
 }
 
 #[test]
-fn large_files_are_cloned_where_the_file_system_clones() {
+fn as_root_large_files_are_cloned_where_the_file_system_clones() {
     let makers = [
         "truncate -s 400M image && mkfs.btrfs -q image && mount -o loop image at",
         "truncate -s 400M image && mkfs.xfs -q image && mount -o loop image at",

@@ -92,7 +92,8 @@ impl Git {
     /// # Errors
     /// Fails when git fails; files that need an update are none.
     pub fn update_index_refresh(&self) -> Result<(), GitError> {
-        let args = ["update-index", "-q", "--refresh"];
+        // git would wait for ever for a pipe in a submodule's repository
+        let args = ["update-index", "-q", "--ignore-submodules", "--refresh"];
         self.maybe("refresh the index", &args, None).map(drop)
     }
 

@@ -173,3 +173,19 @@ fn a_removal_does_not_wait_for_a_pipe_in_a_submodules_repository() {
         assert!(said.contains("kept in"), "{file}: {said}");
     }
 }
+
+#[test]
+fn reapply_and_restore_do_not_wait_for_a_pipe_in_a_submodules_repository() {
+    for file in ["index", "HEAD", "config"] {
+        let (repo, worktree) = with_submodule();
+        let script = format!(
+            "file=$(git -C vendor/lib rev-parse --absolute-git-dir)/{file}; rm $file; mkfifo $file"
+        );
+        repo.sh(&worktree, &script).ok();
+        let (status, said) = ended(&repo, &["reapply", "task"]);
+        assert_eq!(status, 0, "{file}: {said}");
+        let (status, said) = ended(&repo, &["restore", "task"]);
+        assert_eq!(status, 4, "{file}: {said}");
+        assert!(said.contains("the submodule vendor/lib"), "{file}: {said}");
+    }
+}

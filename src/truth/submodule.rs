@@ -1,6 +1,7 @@
 //! Looks into a submodule that has been filled, as the worktree itself is looked at: by an own
 //! walk, held against the trees of commits. Its git directory is the agent's to write, so no
-//! index, no ignore rule and no setting from there hides what is on disk.
+//! index, no ignore rule and no setting from there hides what is on disk. What is only staged is
+//! a change as well.
 
 use std::collections::BTreeSet;
 
@@ -9,25 +10,26 @@ use camino::Utf8PathBuf;
 use crate::change::{Change, Kind, Place, Seen};
 use crate::compare::{Delta, State, compare, entry_in};
 use crate::disk::files;
-use crate::disk::scan::{Believe, Scan, Unreadable, Walk, scan};
+use crate::disk::scan::{Believe, Unreadable, Walk, scan};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
 use crate::git::config::meaning;
 use crate::git::discover::Layout;
+use crate::git::index::OpenIndex;
 use crate::git::objects::Objects;
 use crate::git::{Git, GitMode};
 use crate::manifest::{Item, Manifest, OnDisk, Stat};
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::truth::converted::{Blobs, undo_checkout};
-use crate::truth::states::{self, gitlinks};
+use crate::truth::states::{self, IndexState, gitlinks};
 use crate::worktree::Worktree;
 use crate::worktree::repository::Repository;
 
 /// Holds what a submodule is.
 #[derive(Debug, Default)]
 pub struct Submodule {
-    /// Its HEAD, if its files are those of its HEAD.
+    /// Its HEAD, if its files and its index are those of its HEAD.
     pub clean_head: Option<ObjectId>,
     /// Files that are those of none of the commits that it may be on.
     pub changes: Vec<Change>,
@@ -137,20 +139,26 @@ impl<'a> OpenSubmodule<'a> {
             let seen = |_: &RepoPath| Seen::Disk;
             compare(&manifest, &[State::new(&delta, references, &seen)])
         };
-        let (own, allowed) = references.split_last().unzip();
-        let changes = against(allowed.unwrap_or_default()).into_iter();
-        let own = own.map(std::slice::from_ref).unwrap_or_default();
-        if against(own).is_empty() && seen.unreadable.is_empty() {
+        let is_head = against(&[Delta::new()]).is_empty() && self.stages_nothing(&manifest)?;
+        if is_head && seen.unreadable.is_empty() {
             seen.clean_head = ObjectId::from_hex(head.as_str().as_bytes());
         }
-        seen.changes.extend(changes.map(|change| {
-            let path = change.place.path().map(|path| self.outer(path.as_bstr()));
-            Change {
-                place: path.map_or(Place::Worktree, Place::Path),
-                ..change
+        for mut change in against(&references[..references.len() - 1]) {
+            if let Place::Path(path) = &mut change.place {
+                *path = self.outer(path.as_bstr());
             }
-        }));
+            seen.changes.push(change);
+        }
         Ok(seen)
+    }
+
+    /// Whether its index has what HEAD's tree has, or there is none.
+    fn stages_nothing(&self, manifest: &Manifest) -> Result<bool, Error> {
+        let file = self.git.absolute_git_dir()?.join("index");
+        let index = OpenIndex::read(&file, self.layout.format).ok();
+        let state = index.and_then(|index| IndexState::compare(self.known, manifest, &index));
+        let is_head = state.is_some_and(|state| state.deltas.iter().all(Delta::is_empty));
+        Ok(is_head || !files::exists(&file))
     }
 
     /// Reads every file; how it differs from HEAD's tree.
@@ -162,13 +170,7 @@ impl<'a> OpenSubmodule<'a> {
     ) -> Result<Delta, Error> {
         let inner = gitlinks(manifest, references);
         let format = self.layout.format;
-        let Scan {
-            found,
-            missing,
-            submodules,
-            unreadable,
-            walked: _,
-        } = scan(&Walk {
+        let scanned = scan(&Walk {
             root: &self.directory,
             manifest,
             placed: None,
@@ -178,13 +180,14 @@ impl<'a> OpenSubmodule<'a> {
             unread_above: None,
             hash: &|size, content| format.hash_blob(size, content),
         })?;
-        for Unreadable { path, detail } in unreadable {
+        for Unreadable { path, detail } in scanned.unreadable {
             let path = path.map_or(self.path.clone(), |path| self.outer(path.as_bstr()));
             let path = Some(path);
             seen.unreadable.push(Unreadable { path, detail });
         }
-        let mut delta: Delta = missing.into_iter().map(|path| (path, None)).collect();
-        for found in found {
+        let missing = scanned.missing.into_iter();
+        let mut delta: Delta = missing.map(|path| (path, None)).collect();
+        for found in scanned.found {
             let mut entry = found.entry;
             let base = manifest.base(&found.path);
             let base = base.filter(|base| base.mode.is_regular() && entry.mode.is_regular());
@@ -193,7 +196,7 @@ impl<'a> OpenSubmodule<'a> {
             }
             delta.insert(found.path, Some(entry));
         }
-        for path in submodules {
+        for path in scanned.submodules {
             let outer = self.outer(path.as_bstr());
             let below = read(self.repository, self.known, &outer, &inner[&path]);
             let entry = Entry {

@@ -234,6 +234,8 @@ fn a_submodule_with_work_of_its_own_is_refused() {
         "echo x >lib.c",
         "echo n >new",
         "git commit -q --allow-empty -m x",
+        "git rm -q --cached lib.c",
+        "git update-index --cacheinfo 100644,$(echo x | git hash-object -w --stdin),lib.c",
     ] {
         let (repo, worktree) = with_submodule();
         sh(&repo, &worktree.join("vendor/lib"), work);

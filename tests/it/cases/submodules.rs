@@ -127,6 +127,47 @@ fn a_deletion_or_a_mode_in_a_submodule_is_found() {
     ");
 }
 
+/// No file on disk shows it, but the next commit in the submodule has it.
+#[test]
+fn content_that_is_only_staged_in_a_submodule_is_found() {
+    for script in [
+        "h=$(echo evil | git hash-object -w --stdin); git update-index --cacheinfo 100644,$h,lib.c",
+        "h=$(echo evil | git hash-object -w --stdin); git update-index --add --cacheinfo 100644,$h,new",
+        "git update-index --chmod=+x lib.c",
+        "git rm -q --cached lib.c",
+        "h=$(git rev-parse :lib.c); git rm -q --cached lib.c; printf '100644 %s 1\tlib.c\n100644 %s 2\tlib.c\n' $h $h | git update-index --index-info",
+        "git rm -q --cached lib.c; git add -N lib.c",
+        "printf evil >\"$G/index\"",
+    ] {
+        let case = with_submodule();
+        case.does("git submodule --quiet update --init");
+        case.does(&format!(
+            "cd vendor/lib; G=$(git rev-parse --absolute-git-dir); {script}"
+        ));
+        let modified = "vendor/lib modified read-only violation";
+        assert_eq!(case.findings().trim_end(), modified, "{script}");
+    }
+}
+
+#[test]
+fn an_index_of_a_submodule_that_has_what_its_head_has_is_no_finding() {
+    for script in [
+        "git update-index --split-index",
+        "git update-index --index-version 4",
+        "git update-index --force-remove lib.c; git reset -q",
+        "touch -d 2001-01-01 lib.c",
+        "git config core.fileMode false; git checkout -q .",
+        "rm \"$G/index\"",
+    ] {
+        let case = with_submodule();
+        case.does("git submodule --quiet update --init");
+        case.does(&format!(
+            "cd vendor/lib; G=$(git rev-parse --absolute-git-dir); {script}"
+        ));
+        assert_eq!(case.findings(), "", "{script}");
+    }
+}
+
 /// Nothing that can be set in the submodule's own git directory hides what is on disk.
 #[test]
 fn an_edit_in_a_submodule_that_is_hidden_from_its_git_is_found() {

@@ -19,7 +19,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, readlinkat, stata
 use rustix::io::Errno;
 
 use super::DiskError;
-use super::files::Opened;
+use super::files::{Opened, is_missing};
 use super::stat::{stat_from, stat_of};
 use crate::path::RepoPath;
 
@@ -43,14 +43,7 @@ pub(super) fn open_regular(above: impl AsFd, name: &[u8]) -> std::io::Result<std
 /// Fails when it is there and cannot be read.
 pub fn open_below(root: &Utf8Path, path: &RepoPath) -> std::io::Result<Opened> {
     let mut directories = match Directories::at(root, DIRECTORY) {
-        Err(DiskError { source, .. })
-            if matches!(
-                source.kind(),
-                ErrorKind::NotFound | ErrorKind::NotADirectory
-            ) =>
-        {
-            return Ok(Opened::Other);
-        }
+        Err(error) if is_missing(&error.source) => return Ok(Opened::Other),
         other => other.map_err(|error| error.source)?,
     };
     match directories.of(path) {
@@ -191,12 +184,7 @@ pub fn resolve(path: &Path, keep: &dyn Fn(&Path) -> bool) -> Result<PathBuf, Dis
                 waiting.extend(components(&text));
             }
             // no link, or nothing at all
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::InvalidInput | ErrorKind::NotFound | ErrorKind::NotADirectory
-                ) =>
-            {
+            Err(error) if is_missing(&error) || error.kind() == ErrorKind::InvalidInput => {
                 at = here;
             }
             Err(error) => return Err(failed(error)),

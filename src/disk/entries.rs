@@ -17,8 +17,10 @@ use rustix::io::Errno;
 
 use super::DiskError;
 use super::below::{DIRECTORY, Directories};
+use super::copy::move_new;
 use super::pool::map_parallel;
 use super::stat::{is_regular, stat_from};
+use crate::entry::Mode as Kind;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
 
@@ -78,19 +80,6 @@ fn look_at(
     }
 }
 
-/// Holds what is to stand at a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
-    /// A file with these bytes.
-    File(Vec<u8>),
-    /// An executable file with these bytes.
-    Executable(Vec<u8>),
-    /// A symbolic link with this text.
-    Link(Vec<u8>),
-    /// An empty directory.
-    Directory,
-}
-
 /// Removes what stands at a path, and leaves the directories above; whether anything was removed.
 /// Nothing there, or a link or file on the way, is fine: then nothing of ours is there.
 ///
@@ -116,15 +105,9 @@ pub fn remove_entry(root: &Utf8Path, path: &RepoPath) -> Result<(), DiskError> {
 }
 
 /// Makes the directories on the way to a path that are there writable for their owner, so that
-/// git can write into them.
-///
-/// # Errors
-/// Fails when the root cannot be opened.
-pub fn make_way(root: &Utf8Path, path: &RepoPath) -> Result<(), DiskError> {
-    match parent_of(root, path.as_bstr(), false) {
-        Ok(_) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
-        Err(error) => Err(DiskError::new(format!("open {root}"), error)),
-    }
+/// git can write into them. What cannot be made so is told by git.
+pub fn make_way(root: &Utf8Path, path: &RepoPath) {
+    let _ = parent_of(root, path.as_bstr(), false);
 }
 
 /// The permission bits of the file that stands at a path; none when no file does.
@@ -145,36 +128,52 @@ pub fn permissions(root: &Utf8Path, path: &RepoPath) -> Result<Option<u32>, Disk
 pub fn put_entry(
     root: &Utf8Path,
     path: &RepoPath,
-    content: &Content,
+    (kind, bytes): (Kind, &[u8]),
     permissions: Option<u32>,
 ) -> Result<(), DiskError> {
     let failed = |error: std::io::Error| DiskError::new(format!("write {path}"), error);
     let above = parent_of(root, path.as_bstr(), true).map_err(|e| failed(e.into()))?;
     let name = path.file_name().as_bytes();
     // what the umask has taken off, and what a write takes off (setuid)
-    let finish = |opened: OwnedFd| match permissions {
-        Some(bits) => fchmod(opened, Mode::from_raw_mode(bits as _)),
-        None => Ok(()),
+    let finish = |opened: OwnedFd| {
+        permissions.map_or(Ok(()), |bits| {
+            fchmod(opened, Mode::from_raw_mode(bits as _))
+        })
     };
-    let create = |bytes: &[u8], usual: u32| -> std::io::Result<()> {
+    let create = |usual: u32| -> std::io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode((permissions.unwrap_or(usual) & 0o777) as _);
         let mut file = std::fs::File::from(openat(&above, name, flags, mode)?);
-        file.write_all(bytes)?;
-        Ok(finish(file.into())?)
+        let written = file.write_all(bytes);
+        let finished = written.and_then(|()| Ok(finish(file.into())?));
+        // half a file would be taken for newer work
+        finished.inspect_err(|_| unlinkat(&above, name, AtFlags::empty()).unwrap_or(()))
     };
     let create_directory = || -> std::io::Result<()> {
         let mode = permissions.map_or(0o777, |bits| bits & 0o777 | 0o700);
         mkdirat(&above, name, Mode::from_raw_mode(mode as _))?;
         Ok(finish(openat(&above, name, DIRECTORY, Mode::empty())?)?)
     };
-    match content {
-        Content::File(bytes) => create(bytes, 0o666),
-        Content::Executable(bytes) => create(bytes, 0o777),
-        Content::Link(text) => symlinkat(text.as_slice(), &above, name).map_err(Into::into),
-        Content::Directory => create_directory(),
+    match kind {
+        Kind::Executable => create(0o777),
+        Kind::Link => symlinkat(bytes, &above, name).map_err(Into::into),
+        Kind::EmptyDirectory => create_directory(),
+        _file => create(0o666),
     }
     .map_err(failed)
+}
+
+/// Moves what stands at a path of one directory to the same path of another, where nothing stands,
+/// and makes the directories above it. Returns whether it was moved: it is not from another file
+/// system.
+pub fn move_entry(from: &Utf8Path, to: &Utf8Path, path: &RepoPath) -> bool {
+    let moved = || {
+        let from = parent_of(from, path.as_bstr(), false)?;
+        let to = parent_of(to, path.as_bstr(), true)?;
+        let name = path.file_name().as_bytes();
+        move_new(&from, name, &to, name)
+    };
+    moved().is_ok()
 }
 
 fn unlink(root: &Utf8Path, path: &[u8]) -> Result<(), Errno> {

@@ -64,7 +64,8 @@ fn unless_missing(
     }
 }
 
-fn is_missing(error: &std::io::Error) -> bool {
+/// Whether nothing was there, or not even the directory.
+pub(super) fn is_missing(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 

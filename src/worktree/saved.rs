@@ -19,10 +19,10 @@ use std::io::Read;
 use bstr::{BStr, ByteSlice};
 use camino::Utf8Path;
 
+use crate::disk::DiskError;
 use crate::disk::below::open_below;
 use crate::disk::files::Opened;
 use crate::disk::mode::DirectoryModes;
-use crate::disk::{DiskError, entries};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
 use crate::git::objects::Objects;
@@ -120,27 +120,6 @@ impl<'a> Saving<'a> {
         let message = format!("git-agentwt: what `sync --force` replaced in {root}\n");
         let name = unused_ref(self.repository, &rescue_ref(self.name, time))?;
         self.write_commit(name, &[base], &changes, &message)
-    }
-
-    /// Reads and stores how a path is. `found` is what the walk found there, for what has no
-    /// content.
-    ///
-    /// # Errors
-    /// Fails when it cannot be read.
-    pub fn save_path(
-        &self,
-        root: &Utf8Path,
-        path: &RepoPath,
-        found: Option<Entry>,
-        index: Vec<(u8, Entry)>,
-    ) -> Result<SavedPath, Error> {
-        let entry = write_entry(self.scratch.objects(), root, path)?;
-        Ok(SavedPath {
-            path: path.clone(),
-            disk: entry.or(found.filter(|entry| entry.mode.git_octal().is_none())),
-            permissions: entries::permissions(root, path)?,
-            index,
-        })
     }
 
     /// Saves paths before a restore moves HEAD from here to there and changes anything. The objects

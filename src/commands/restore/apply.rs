@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
 
 use bstr::BStr;
+use camino::Utf8Path;
 
 use super::plan::{PathNow, UndoPlan, read_own_index, read_raw, stages};
 use super::rewrite::rewrite;
@@ -14,8 +15,8 @@ use super::{RestoreAnswer, RestoredPath};
 use crate::answer::count;
 use crate::answer::shapes::{PathField, SavedField};
 use crate::commands::Session;
-use crate::disk::copy::{CopyItem, Source};
-use crate::disk::entries::{self, Content, standing};
+use crate::disk::copy::{CopyItem, Source, make_staging};
+use crate::disk::entries::{self, standing};
 use crate::disk::mode::{DirectoryModes, Doing};
 use crate::disk::{DiskError, files};
 use crate::entry::{Entry, Mode};
@@ -26,8 +27,8 @@ use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::{PlacedFile, PlacedKind, PlacedOrigin};
 use crate::truth::Survey;
-use crate::worktree::placing::{Destination, Placing};
-use crate::worktree::saved::{SavedPath, SavedRestore, Saving};
+use crate::worktree::placing::{Destination, Placing, staging};
+use crate::worktree::saved::{SavedPath, SavedRestore, Saving, write_entry};
 use crate::worktree::scope_edit::{set_bits_of_index, set_bits_of_placed, sparse_patterns};
 use crate::worktree::{Repository, WatchedFile, Worktree};
 
@@ -144,14 +145,20 @@ fn saved_paths(
 ) -> Result<Vec<SavedPath>, Error> {
     let index = read_own_index(repository, known)?;
     let stages = stages(&index);
+    let (root, objects) = (&known.record.path, saving.scratch.objects());
     let mut saved = Vec::new();
     for RestoredPath { path, disk, .. } in restored {
-        let in_index = stages.get(path).cloned().unwrap_or_default();
-        saved.push(saving.save_path(&known.record.path, path, *disk, in_index)?);
+        let entry = write_entry(objects, root, path)?;
+        saved.push(SavedPath {
+            path: path.clone(),
+            // what has no content is what the walk found there
+            disk: entry.or(disk.filter(|entry| entry.mode.git_octal().is_none())),
+            permissions: entries::permissions(root, path)?,
+            index: stages.get(path).cloned().unwrap_or_default(),
+        });
     }
     if index.iter().any(|entry| entry.intent_to_add) {
         // the empty file that such an entry stands for need not be in the repository
-        let objects = saving.scratch.objects();
         objects.write_blob(0, &mut io::empty())?;
     }
     Ok(saved)
@@ -241,7 +248,8 @@ fn directory_modes(
 
 /// Makes a directory that may be there already.
 fn put_directory(known: &Worktree, path: &RepoPath, mode: u32) -> Result<(), DiskError> {
-    match entries::put_entry(&known.record.path, path, &Content::Directory, Some(mode)) {
+    let (root, content) = (&known.record.path, (Mode::EmptyDirectory, &b""[..]));
+    match entries::put_entry(root, path, content, Some(mode)) {
         Err(error) if error.source.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         done => done,
     }
@@ -320,7 +328,7 @@ impl Restoring<'_> {
         git.read_tree(self.head.as_str())?;
         git.update_index_info(&index_lines(self.repository, &self.targets()))?;
         for one in &wanted {
-            entries::make_way(root, &one.path)?;
+            entries::make_way(root, &one.path);
         }
         // attributes that were removed are read from the index
         let paths = nul_ended(wanted.iter().map(|one| &one.path));
@@ -434,6 +442,8 @@ pub(super) fn undo(
     changed.map_err(|error| half_restored(known, &saved.rescue, error))
 }
 
+/// Writes every file beside the worktree before anything is taken away, so that nowhere is half a
+/// file, nor anything missing for want of room; what a killed undo left there goes first.
 fn write_saved(
     repository: &Repository,
     known: &Worktree,
@@ -446,12 +456,41 @@ fn write_saved(
     let differs = |now: &&PathNow| now.disk != now.saved.disk || now.disk.is_some_and(is_file);
     let differs = plan.paths.iter().filter(differs);
     let paths: Vec<&SavedPath> = differs.map(|now| &now.saved).collect();
-    let is_below = |path: &RepoPath| {
-        let mut paths = paths.iter();
-        paths.any(|saved| path.is_below(saved.path.as_bstr()))
+    let has_content = |entry: &Entry| is_file(*entry) || entry.mode == Mode::Link;
+    let put = |root: &Utf8Path, saved: &SavedPath| -> Result<(), Error> {
+        let Some(Entry { mode, id }) = saved.disk.filter(has_content) else {
+            return Ok(());
+        };
+        let (bits, bytes) = (saved.permissions, objects.blob(&id)?);
+        Ok(entries::put_entry(root, &saved.path, (mode, &bytes), bits)?)
     };
+    let staging = staging(root);
+    files::remove_directory(&staging)?;
+    let write = || {
+        // where nothing can be made beside the worktree, each is written in its place
+        if make_staging(&staging).is_ok() {
+            paths.iter().try_for_each(|saved| put(&staging, saved))?;
+        }
+        take_away(known, saved, &paths)?;
+        for saved in &paths {
+            if !entries::move_entry(&staging, root, &saved.path) {
+                put(root, saved)?;
+            }
+        }
+        Ok(())
+    };
+    let written = write();
+    let removed = files::remove_directory(&staging);
+    written.and_then(|()| Ok(removed?))
+}
+
+/// Removes what stands at these paths, and makes the directories that were there.
+fn take_away(known: &Worktree, saved: &SavedRestore, paths: &[&SavedPath]) -> Result<(), Error> {
+    let root = &known.record.path;
+    let is_any = |test: &dyn Fn(&RepoPath) -> bool| paths.iter().any(|saved| test(&saved.path));
     for file in known.placed()?.files().iter().rev() {
-        if file.kind == PlacedKind::Directory && is_below(&file.path) {
+        let is_below = |above: &RepoPath| file.path.is_below(above.as_bstr());
+        if file.kind == PlacedKind::Directory && is_any(&is_below) {
             // one with something in it goes once that has gone, or a later step says why not
             let _ = entries::remove_alone(root, &file.path);
         }
@@ -460,22 +499,9 @@ fn write_saved(
         entries::remove_entry(root, &saved.path)?;
     }
     for (path, mode) in &saved.directories {
-        let is_at = |saved: &&SavedPath| saved.path == *path || saved.path.is_below(path.as_bstr());
-        if paths.iter().any(is_at) {
+        if is_any(&|at| at == path || at.is_below(path.as_bstr())) {
             put_directory(known, path, *mode | 0o700)?;
         }
-    }
-    for saved in paths {
-        let Some(Entry { mode, id }) = saved.disk else {
-            continue;
-        };
-        let content = match mode {
-            Mode::File => Content::File(objects.blob(&id)?),
-            Mode::Executable => Content::Executable(objects.blob(&id)?),
-            Mode::Link => Content::Link(objects.blob(&id)?),
-            _ => continue,
-        };
-        entries::put_entry(root, &saved.path, &content, saved.permissions)?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
 use bstr::ByteSlice;
+use camino::Utf8Path;
 use fs_extra::file::{CopyOptions, TransitProcess, copy_with_progress};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, ftruncate,
@@ -18,6 +19,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::{CopyItem, Source, Staged, Staging, changed, disk_error, drop_staging};
+use crate::disk::DiskError;
 use crate::disk::below::{Directories, open_regular};
 use crate::disk::drift::digest_of;
 use crate::disk::pool::map_parallel;
@@ -32,6 +34,15 @@ const LARGE: u64 = 256 << 10;
 const READ_CLONE: u64 = 16 << 20;
 
 type Copied = io::Result<(Option<Digest>, Stat)>;
+
+/// Makes a staging directory, which only this user can enter.
+///
+/// # Errors
+/// Fails when it is there, or the disk refuses.
+pub fn make_staging(directory: &Utf8Path) -> Result<(), DiskError> {
+    mkdirat(CWD, directory.as_std_path(), Mode::RWXU)
+        .map_err(|error| disk_error("make the directory", directory, error))
+}
 
 /// Stages items. Returns them sorted by path; the files and links are in the staging directory,
 /// named by their position.
@@ -49,9 +60,7 @@ pub fn stage(staging: &Staging<'_>, items: &[CopyItem]) -> Result<Vec<Staged>, E
     let mut items: Vec<&CopyItem> = items.iter().collect();
     items.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     let items: Vec<(usize, &CopyItem)> = items.into_iter().enumerate().collect();
-    let path = staging.directory.as_std_path();
-    mkdirat(CWD, path, Mode::RWXU)
-        .map_err(|error| disk_error("make the directory", staging.directory, error))?;
+    make_staging(staging.directory)?;
     let start = || Ok(Directories::open(staging.source)?);
     map_parallel(&items, start, |source, (at, item)| {
         stage_item(staging, source, *at, item)

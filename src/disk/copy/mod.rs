@@ -16,7 +16,8 @@ use std::time::Duration;
 use camino::Utf8Path;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-pub use content::stage;
+pub use content::{make_staging, stage};
+pub(super) use settle::move_new;
 pub use settle::{Removed, Settled, remove_placed, settle};
 
 use super::DiskError;

@@ -236,11 +236,8 @@ fn open(directory: &Utf8Path) -> Result<OwnedFd, DiskError> {
 }
 
 fn look(directory: &OwnedFd, name: &[u8]) -> Result<Stat, Errno> {
-    Ok(stat_from(&statat(
-        directory,
-        name,
-        AtFlags::SYMLINK_NOFOLLOW,
-    )?))
+    let found = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(stat_from(&found))
 }
 
 /// Creates a directory, in which its owner may write for now. Returns whether there was none.
@@ -265,7 +262,10 @@ fn in_the_way(path: &RepoPath, found: &Stat) -> Error {
 const UNKNOWN: [Errno; 3] = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP];
 
 /// Moves a file to a name that is free.
-fn move_new(from: &OwnedFd, old: &[u8], to: &OwnedFd, new: &[u8]) -> Result<(), Errno> {
+///
+/// # Errors
+/// Fails when something has that name, or the disk refuses.
+pub fn move_new(from: &OwnedFd, old: &[u8], to: &OwnedFd, new: &[u8]) -> Result<(), Errno> {
     match renameat_with(from, old, to, new, RenameFlags::NOREPLACE) {
         Err(error) if UNKNOWN.contains(&error) => {}
         other => return other,

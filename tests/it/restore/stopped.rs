@@ -100,3 +100,24 @@ fn a_restore_that_was_killed_can_be_run_again() {
         world.findings()
     );
 }
+
+#[test]
+fn an_undo_that_ends_while_it_writes_cuts_no_file_and_is_done_by_the_next() {
+    let world = World::after("rm README.md; seq 40000 >README.md; echo new >docs/new.md");
+    let before = world.everything(".");
+    world.restore(&[]).ok();
+    let restored = world.everything(".");
+    let staging = world.worktree.with_file_name(".placing-task");
+    // a signal ends it at that size, and a write fails where the signal is ignored
+    for (signal, status) in [("", 153), ("trap '' XFSZ; ", 6)] {
+        let line = format!("{signal}ulimit -f 64; exec git-agentwt restore --undo");
+        let said = world.repo.sh(&world.worktree, &line);
+        assert_eq!(said.status, status, "{said}");
+        assert_eq!(world.everything("."), restored, "{said}");
+        assert_eq!(staging.exists(), status == 153, "{said}");
+    }
+    world.sh("mkdir -p ../.placing-task/left");
+    world.restore(&["--undo"]).ok();
+    assert_eq!(world.everything("."), before);
+    assert!(!staging.exists());
+}

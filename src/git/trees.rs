@@ -78,7 +78,9 @@ fn read_entries(
         let entry = entry.map_err(reading(what))?;
         let name = entry.filename;
         let held = (mode_of(entry.mode), id_of(entry.oid));
-        let is_odd = matches!(name.as_bytes(), b"" | b"." | b"..") || name.contains(&b'/');
+        let is_name = !matches!(name.as_bytes(), b"" | b"." | b"..") && !name.contains(&b'/');
+        // git writes no such path to the disk or to an index (`verify_path`, git's read-cache.c)
+        let is_odd = !is_name || name.eq_ignore_ascii_case(b".git");
         let is_after =
             |(last, before): &(BString, Held)| order(last.as_bstr(), before, name, &held).is_lt();
         // between a file `a` and a directory `a` are such as `a.b`
@@ -297,9 +299,8 @@ impl Objects {
             done.map_err(reading("a tree"))?;
         }
         let written = editor.write(|tree| self.store.write(tree));
-        written
-            .map(|id| id_of(&id))
-            .map_err(|error| unwritable("a tree", &error))
+        let id = written.map_err(|error| unwritable("a tree", &error))?;
+        Ok(id_of(&id))
     }
 }
 
@@ -373,6 +374,8 @@ mod tests {
     fn names_that_no_tree_may_have_are_damage() {
         for bad in [
             &[("100644", "..", 1)][..],
+            &[("40000", ".git", 1)],
+            &[("100644", ".GiT", 1)],
             &[("100644", "a/b", 1)],
             &[("100644", "b", 1), ("100644", "a", 1)],
             &[("100644", "a", 1), ("100644", "a", 1)],

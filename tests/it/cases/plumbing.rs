@@ -53,6 +53,39 @@ fn foreign_work_is_found_however_it_came() {
     }
 }
 
+/// Git takes no such path, to the disk or to an index: it is another directory there.
+#[test]
+fn a_tree_with_a_name_that_git_takes_nowhere_cannot_be_read() {
+    for name in ["..", ".git", ".GIT"] {
+        let case = Case::new();
+        // a name of the same length that sorts first, as `git mktree` makes no such tree
+        let script = "h=$(echo evil | git hash-object -w --stdin)
+            s=$(printf \"100644 blob $h\\tconfig\\n\" | git mktree)
+            t=$({ git ls-tree HEAD:src; printf \"040000 tree $s\\tPLAIN\\n\"; } | git mktree)
+            git cat-file tree $t | LC_ALL=C sed 's/ PLAIN/ NAME/' >\"$MAIN/../raw\"
+            t=$(git hash-object -t tree -w --literally \"$MAIN/../raw\")
+            git ls-tree --name-only $t | grep -qFx NAME
+            r=$(git ls-tree HEAD | sed \"s/tree [0-9a-f]*\\tsrc$/tree $t\\tsrc/\" | git mktree)
+            git update-ref HEAD $(git commit-tree -p HEAD -m evil $r)";
+        let plain = name.replace('.', "0");
+        case.does(&script.replace("PLAIN", &plain).replace("NAME", name));
+        let add = [
+            "add",
+            "other",
+            "--base",
+            "agentwt/task",
+            "--write",
+            "src/**",
+        ];
+        for arguments in [&["verify", "task"][..], &add] {
+            let said = case.repo.agentwt(arguments);
+            let why = "it has a name that no tree may have";
+            assert!(said.fails(5).stderr.contains(why), "{name}: {said}");
+        }
+        assert!(!case.repo.worktree("other").exists(), "{name}");
+    }
+}
+
 #[test]
 fn commits_made_without_a_worktree_are_found() {
     let import = "printf 'commit refs/heads/agentwt/task\\ncommitter a <a@example.invalid> 0 +0000\\ndata 1\\nx\\nfrom %s\\nM 644 inline README.md\\ndata 2\\nxx\\n' \

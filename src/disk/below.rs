@@ -130,11 +130,8 @@ impl Directories {
     fn go_to(&mut self, path: &RepoPath) {
         let mut wanted: Vec<&BStr> = path.parents().collect();
         wanted.reverse();
-        let shared = self
-            .open
-            .iter()
-            .zip(&wanted)
-            .take_while(|((have, _), want)| have == *want);
+        let both = self.open.iter().zip(&wanted);
+        let shared = both.take_while(|((have, _), want)| have == *want);
         let shared = shared.count();
         self.open.truncate(shared);
         for directory in &wanted[shared..] {

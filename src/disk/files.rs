@@ -133,13 +133,9 @@ fn persist(file: &Utf8Path, bytes: &[u8], durable: Durable) -> std::io::Result<(
 /// # Errors
 /// Fails when the disk refuses.
 pub fn append(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
-    let opened = std::fs::OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(file);
-    opened
-        .and_then(|mut file| file.write_all(bytes))
-        .map_err(|error| DiskError::new(format!("write {file}"), error))
+    let opened = File::options().append(true).create(true).open(file);
+    let written = opened.and_then(|mut file| file.write_all(bytes));
+    written.map_err(|error| DiskError::new(format!("write {file}"), error))
 }
 
 /// Makes a directory and those above it, unless they are there.
@@ -161,16 +157,13 @@ pub(super) fn inside<T>(
     directory: &Utf8Path,
     mut work: impl FnMut() -> std::io::Result<T>,
 ) -> std::io::Result<T> {
+    let is_gone = |kind| kind == ErrorKind::AlreadyExists && !is_no_directory(directory);
     for _ in 0..MOST_REMOVALS {
         match std::fs::create_dir_all(directory) {
             // one above it was taken away between two steps
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             // std says so too of one that was there, and was gone when it looked what it is
-            Err(error)
-                if error.kind() == ErrorKind::AlreadyExists && !is_no_directory(directory) =>
-            {
-                continue;
-            }
+            Err(error) if is_gone(error.kind()) => continue,
             other => other?,
         }
         match work() {

@@ -238,11 +238,7 @@ pub fn read_entry(
             executable,
             mut content,
         } => {
-            let mode = if executable {
-                Mode::Executable
-            } else {
-                Mode::File
-            };
+            let mode = [Mode::File, Mode::Executable][usize::from(executable)];
             (mode, id(size, &mut content)?)
         }
         Opened::Link(text) => (Mode::Link, id(text.len() as u64, &mut text.as_bytes())?),
@@ -266,16 +262,16 @@ pub fn write_entry(
 }
 
 /// Finds a restore that was saved: the one that is named, by its ref, its time or its commit, or
-/// the newest one; none when there is none.
+/// the newest one; then those before it. Nothing when there is none.
 ///
 /// # Errors
 /// Fails when git does.
-pub fn find_restore(
+pub fn find_restores(
     git: &Git,
     objects: &Objects,
     name: &WorktreeName,
     named: Option<&str>,
-) -> Result<Option<SavedRestore>, GitError> {
+) -> Result<Vec<SavedRestore>, GitError> {
     let below = rescue_ref(name, "");
     let mut all = Vec::new();
     for rescue in git.for_each_ref(&[&below])? {
@@ -287,15 +283,16 @@ pub fn find_restore(
         });
         let (second, number) = time.split_once('-').unwrap_or((time, "1"));
         let order = (second.to_owned(), number.parse().unwrap_or(1_u32));
-        all.extend(is_meant.then_some((order, full, rescue.id)));
+        all.push((order, full, rescue.id, is_meant));
     }
     all.sort();
-    for (_, full, commit) in all.into_iter().rev() {
-        if let Some(saved) = read_restore(objects, full, &commit)? {
-            return Ok(Some(saved));
+    let mut found = Vec::new();
+    for (_, full, commit, is_meant) in all.into_iter().rev() {
+        if is_meant || !found.is_empty() {
+            found.extend(read_restore(objects, full, &commit)?);
         }
     }
-    Ok(None)
+    Ok(found)
 }
 
 /// Reads a rescue commit; none when it is not one of a restore.

@@ -119,12 +119,8 @@ fn undoing_commit(
         return Ok(None);
     }
     let number = count(committed.len(), "path", "paths");
-    let nearest = survey
-        .states
-        .compared
-        .nearest
-        .as_ref()
-        .unwrap_or(&survey.changes.base);
+    let nearest = survey.states.compared.nearest.as_ref();
+    let nearest = nearest.unwrap_or(&survey.changes.base);
     let mut message = format!("Restore {number} to {}\n\n", nearest.short());
     for one in committed {
         message.push_str(&format!("  {}\n", one.path));

@@ -23,7 +23,7 @@ use crate::name::CommitId;
 use crate::path::{RepoPath, escape_for_terminal};
 use crate::truth::collect;
 use crate::verify::{VerifyOptions, verify};
-use crate::worktree::saved::find_restore;
+use crate::worktree::saved::{SavedPath, SavedRestore, find_restores};
 use crate::worktree::{Repository, Worktree, arguments};
 
 /// The answer of `restore`, and what it will do.
@@ -272,9 +272,8 @@ fn asked_paths(
     let root = &known.record.path;
     let below = arguments::prefix(repository, Some(root));
     let roots = [root, &repository.root];
-    let parse = |word| arguments::parse(&below, &roots, &arguments::bytes_of(word));
-    let paths: Result<Vec<_>, Error> = words.into_iter().map(parse).collect();
-    Ok(paths?.into_iter().map(|(path, _)| path).collect())
+    let parse = |word| Ok(arguments::parse(&below, &roots, &arguments::bytes_of(word))?.0);
+    words.into_iter().map(parse).collect()
 }
 
 /// Verifies again, for `list`; notes what is left.
@@ -321,7 +320,8 @@ fn undo(
         .into());
     }
     let objects = repository.objects()?;
-    let Some(saved) = find_restore(&repository.git, &objects, name, named)? else {
+    let mut found = find_restores(&repository.git, &objects, name, named)?.into_iter();
+    let Some(saved) = found.next() else {
         let help = format!("see what was saved: git for-each-ref refs/agentwt/rescue/{name}/");
         let refusal = match named.map(|text| escape_for_terminal(text.as_bytes())) {
             Some(text) => {
@@ -365,16 +365,52 @@ fn undo(
         undo: true,
         restored,
         rescue: Some(SavedField {
-            reference: saved.rescue,
+            reference: saved.rescue.clone(),
             commit: None,
         }),
         branch: plan.branch,
         ..RestoreAnswer::default()
     });
+    if !dry_run {
+        let earlier = find_earlier(repository, known, &saved, found)?;
+        outcome.notes.extend(earlier);
+    }
     for one in lost {
         let note = format!("{} was no file, and is not made again", one.path);
         outcome.notes.push(note);
         outcome.answer.lost.push(one.shown);
     }
     Ok(outcome)
+}
+
+/// Names the newest of the earlier restores that is not undone, after a later one was: that one may
+/// only have gone on where a killed one had ended.
+fn find_earlier(
+    repository: &Repository,
+    known: &Worktree,
+    undone: &SavedRestore,
+    before: impl Iterator<Item = SavedRestore>,
+) -> Result<Option<String>, Error> {
+    let (name, branch) = (&known.record.name, known.record.branch.full_ref());
+    let tip = repository.git.rev_parse_commit(&branch)?;
+    let is_back = |path: &RepoPath| {
+        let at = undone.paths.binary_search_by(|one| one.path.cmp(path));
+        at.is_ok_and(|at| undone.paths[at].disk.is_some())
+    };
+    for earlier in before {
+        let mut is_left = earlier.made.is_some() && earlier.made == tip;
+        for SavedPath { path, disk, .. } in &earlier.paths {
+            is_left = is_left
+                || disk.is_none_or(|disk| disk.mode.is_regular())
+                    && !is_back(path)
+                    && plan::read_raw(repository, known, path)? != *disk;
+        }
+        if is_left {
+            let rescue = earlier.rescue;
+            return Ok(Some(format!(
+                "not all is as before {rescue}; to undo that restore as well: git agentwt restore {name} --undo={rescue}"
+            )));
+        }
+    }
+    Ok(None)
 }

@@ -148,12 +148,10 @@ fn read_busy(record: &Record, survey: &Survey) -> Option<(String, String)> {
     let (name, path, branch) = (&record.name, &record.path, &record.branch);
     let stands = |(file, _): &(&str, &str)| files::exists(&record.admin_dir.join(file));
     if let Some((_, operation)) = OPERATIONS.into_iter().find(stands) {
-        return Some((
-            format!("a {operation} is in progress"),
-            format!(
-                "finish or abort it first: git -C {path} {operation} --continue, or --abort; changes that are not committed can be named: git agentwt restore {name} <path>"
-            ),
-        ));
+        let help = format!(
+            "finish or abort it first: git -C {path} {operation} --continue, or --abort; changes that are not committed can be named: git agentwt restore {name} <path>"
+        );
+        return Some((format!("a {operation} is in progress"), help));
     }
     let help = format!("go back to it first: git -C {path} switch {branch}");
     Some((survey.heads.astray(record, false)?, help))
@@ -176,12 +174,7 @@ fn violation(
         &states.compared.head
     };
     let in_tree = || entry_in(&states.manifest, nearest, path);
-    let target = states
-        .compared
-        .arriving
-        .get(path)
-        .copied()
-        .unwrap_or_else(in_tree);
+    let arriving = states.compared.arriving.get(path).copied();
     let is_same = |file| at_source(&known.source_of(repository, file), file) == There::Same;
     let disk = on_disk(survey, path, excluded);
     RestoredPath {
@@ -192,7 +185,7 @@ fn violation(
         path: path.clone(),
         excluded,
         disk,
-        target,
+        target: arriving.unwrap_or_else(in_tree),
         source: states.placed.get(path).map(is_same),
     }
 }
@@ -264,10 +257,8 @@ pub fn plan(
     if rewrite || is_committed {
         check_branch(facts)?;
     }
-    let bits = facts
-        .permissions
-        .iter()
-        .filter(|path| is_asked(asked, path));
+    let bits = facts.permissions.iter();
+    let bits = bits.filter(|path| is_asked(asked, path));
     Ok(RestoreAnswer {
         name: name.to_string(),
         path: facts.record.path.clone(),
@@ -297,9 +288,8 @@ fn selected(facts: &RestoreFacts<'_>, asked: &[RepoPath]) -> Vec<RestoredPath> {
         let mut below = all.iter().filter(is_chosen);
         one.disk.is_some() && below.any(|below| below.path.is_below(one.path.as_bstr()))
     };
-    let wanted = all
-        .iter()
-        .filter(|one| is_chosen(one) || is_in_the_way(one));
+    let wanted = all.iter();
+    let wanted = wanted.filter(|one| is_chosen(one) || is_in_the_way(one));
     wanted.cloned().collect()
 }
 
@@ -496,12 +486,8 @@ pub fn read_paths_now(
     let mut now = Vec::new();
     for saved in &saved.paths {
         let path = &saved.path;
-        let seen = || {
-            changed
-                .get(&Place::Path(path.clone()))
-                .into_iter()
-                .flat_map(|seen| *seen)
-        };
+        let seen = changed.get(&Place::Path(path.clone()));
+        let seen = || seen.into_iter().flat_map(|seen| *seen);
         let found = on_disk(survey, path, known.scope.excludes_file(path));
         let found = found.filter(|found| found.mode.git_octal().is_none());
         now.push(PathNow {

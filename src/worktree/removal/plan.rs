@@ -199,6 +199,11 @@ pub fn plan(
     let stays = options.keep_branch || facts.held || !(record.branch_made || options.delete_branch);
     let mut reasons = reasons(record, facts, options, stays);
     reasons.retain(|reason| reason.force.is_none_or(|force| force > options.force));
+    // what keeps everything is the same command for all that would be lost
+    if let Some(last) = reasons.iter_mut().rfind(|one| one.force == Some(1)) {
+        let keeps = ", or keep all of it in the trash: git agentwt remove --force ";
+        last.advice.extend([keeps, record.name.as_str()]);
+    }
     if let Some(first) = reasons.first() {
         let join = |part: fn(&RemovalReason) -> &str, by: &str| {
             let all: Vec<&str> = reasons.iter().map(part).collect();
@@ -373,12 +378,12 @@ fn reasons(
     );
     let what = "its repository has other worktrees: ";
     listed("linked", None, what, &facts.linked, advice);
-    let advice = format!("commit and push it there, or {}", keep_all(record));
+    let advice = "commit and push it there".to_owned();
     let what = "a submodule has uncommitted changes or unpushed commits: ";
     listed("submodule", Some(1), what, &facts.submodules, advice);
     let mut nested: Vec<String> = facts.nested.iter().map(ToString::to_string).collect();
     nested.retain(|path| !facts.submodules.contains(path));
-    let advice = format!("move it out of {path}, or {}", keep_all(record));
+    let advice = format!("move it out of {path}");
     let what = "a repository is inside it: ";
     listed("nested_repository", Some(1), what, &nested, advice);
     let below = facts.mounted.iter().map(|item| format!(" {path}/{item}"));
@@ -387,7 +392,7 @@ fn reasons(
     listed("mounted", None, what, &facts.mounted, advice);
     if !facts.unreadable.is_empty() {
         let phrase = "it cannot be read whether work would be lost";
-        let advice = format!("chmod -R u+rX {path}, or {}", keep_all(record));
+        let advice = format!("chmod -R u+rX {path}");
         let item = |item: &String| format!("{item} (it cannot be read)");
         all.push(RemovalReason {
             items: facts.unreadable.iter().map(item).collect(),
@@ -493,19 +498,13 @@ fn lost_work(record: &Record, facts: &RemoveFacts, with_branch: bool) -> Option<
             synced.join(" ")
         ),
     };
-    let advice = format!("{pull}commit and merge it, or {}", keep_all(record));
+    let advice = format!("{pull}commit and merge it");
     let mut items = shortened(work.iter().map(|(path, _)| path.to_string()));
     items.extend(shortened(commits.into_iter()));
     (!parts.is_empty()).then(|| RemovalReason {
         items,
         ..reason("would_lose", Some(1), parts.join(", "), advice)
     })
-}
-
-/// The command that keeps everything.
-fn keep_all(record: &Record) -> String {
-    let name = &record.name;
-    format!("keep all of it in the trash: git agentwt remove --force {name}")
 }
 
 /// The first paths, commits or processes, which are listed.

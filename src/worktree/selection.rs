@@ -65,7 +65,9 @@ impl Repository {
         if include && exists(WORKTREE_INCLUDE) {
             rules = files::read(&home.root.join(WORKTREE_INCLUDE))?;
         }
-        if rules.is_none() && patterns.iter().all(is_built_in) && !exists(".agentwt/memory") {
+        // nothing behind a link is read, but the link is named
+        let memory = exists(".agentwt/memory") || files::is_link(&home.root.join(".agentwt"));
+        if rules.is_none() && patterns.iter().all(is_built_in) && !memory {
             // git need not be asked what is tracked
             return Ok(Candidates::default());
         }

@@ -184,6 +184,11 @@ pub fn is_link(path: &Utf8Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink())
 }
 
+/// Whether a link stands at a path, or in the place of the directory that it is in.
+pub fn is_behind_link(path: &Utf8Path) -> bool {
+    is_link(path) || path.parent().is_some_and(is_link)
+}
+
 /// Removes a file; one that is not there is fine.
 ///
 /// # Errors

@@ -42,7 +42,7 @@ pub fn fingerprint(
     let content = match file {
         _ if files::is_endless(&path) => Some(b"a pipe or a device".to_vec()),
         // git would write to where it leads
-        _ if !file.is_shared() && files::is_link(&path) => Some(b"a link".to_vec()),
+        _ if !file.is_shared() && files::is_behind_link(&path) => Some(b"a link".to_vec()),
         // git itself writes it anew now and then: what it says counts
         WatchedFile::ConfigWorktree => files::read(&path)?.map(|bytes| meaning(&bytes)),
         WatchedFile::HooksScripts => scripts(&path)?,

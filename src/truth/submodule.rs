@@ -152,13 +152,14 @@ impl<'a> OpenSubmodule<'a> {
         Ok(seen)
     }
 
-    /// Whether its index has what HEAD's tree has, or there is none.
+    /// Whether its index has what HEAD's tree has. Without an index, git takes every file for deleted.
     fn stages_nothing(&self, manifest: &Manifest) -> Result<bool, Error> {
         let file = self.git.absolute_git_dir()?.join("index");
         let index = OpenIndex::read(&file, self.layout.format).ok();
         let state = index.and_then(|index| IndexState::compare(self.known, manifest, &index));
         let is_head = state.is_some_and(|state| state.deltas.iter().all(Delta::is_empty));
-        Ok(is_head || !files::exists(&file))
+        let is_empty = manifest.items().is_empty() && !files::exists(&file);
+        Ok(is_head || is_empty)
     }
 
     /// Reads every file; how it differs from HEAD's tree.
@@ -244,13 +245,15 @@ impl<'a> OpenSubmodule<'a> {
 
     fn sets_conversions(&self) -> Result<bool, Error> {
         let at = |name: &str| self.layout.common_dir.join(name);
-        if files::exists(&at("info/attributes")) || files::exists(&at("config.worktree")) {
-            return Ok(true);
-        }
-        let says = meaning(&files::read(&at("config"))?.unwrap_or_default());
         let keys = "filter. include core.autocrlf= core.eol= core.attributesfile=";
-        let mut lines = says.split(|byte| *byte == b'\n');
-        Ok(lines.any(|line| keys.split(' ').any(|key| line.starts_with(key.as_bytes()))))
+        for name in ["config", "config.worktree"] {
+            let says = meaning(&files::read(&at(name))?.unwrap_or_default());
+            let mut lines = says.split(|byte| *byte == b'\n');
+            if lines.any(|line| keys.split(' ').any(|key| line.starts_with(key.as_bytes()))) {
+                return Ok(true);
+            }
+        }
+        Ok(files::exists(&at("info/attributes")))
     }
 
     /// What its own commits ignore, and the user everywhere, is build output.

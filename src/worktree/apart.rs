@@ -38,10 +38,8 @@ impl Apart {
         files::write(&git_dir.join("HEAD"), b"ref: refs/heads/none\n")?;
         let (config, alternates) = (format!("{format}{settings}"), format!("{alternate}\n"));
         files::write(&git_dir.join("config"), config.as_bytes())?;
-        files::write(
-            &git_dir.join("objects/info/alternates"),
-            alternates.as_bytes(),
-        )?;
+        let file = git_dir.join("objects/info/alternates");
+        files::write(&file, alternates.as_bytes())?;
         let objects = Objects::open(&git_dir, repository.format)?;
         Ok(Self {
             git_dir,

@@ -192,7 +192,7 @@ impl Worktree {
         let file = self.record.admin_dir.join("info/sparse-checkout");
         let git = self.hardened_git(repository);
         let on = git.config_get_bool("core.sparseCheckout")? == Some(true);
-        Ok(on && !files::is_link(&file) && files::read(&file)?.as_deref() == Some(patterns))
+        Ok(on && !files::is_behind_link(&file) && files::read(&file)?.as_deref() == Some(patterns))
     }
 
     /// Lists the excluded tracked files that are on disk.
@@ -209,24 +209,37 @@ impl Worktree {
         there.map(|entry| entry.path.clone()).collect()
     }
 
+    /// Replaces links among the files of the private git directory by what they lead to: git writes
+    /// there.
+    ///
+    /// # Errors
+    /// Fails when the disk does.
+    pub fn replace_links(&self) -> Result<(), Error> {
+        let admin_dir = &self.record.admin_dir;
+        let names = "info info/sparse-checkout config.worktree index logs logs/HEAD";
+        let files = names.split(' ').map(|name| admin_dir.join(name));
+        for link in files.filter(|file| files::is_link(file)) {
+            let text = files::read(&link).ok().flatten();
+            files::remove_file(&link)?;
+            text.map_or(Ok(()), |text| files::write(&link, &text))?;
+        }
+        Ok(())
+    }
+
     /// Sets the sparse patterns, and removes what else switches them off. Git removes excluded files
     /// without changes, and brings others back.
     ///
     /// # Errors
     /// Fails when git or the disk does.
     pub fn set_sparse(&self, repository: &Repository, patterns: &[u8]) -> Result<(), Error> {
-        let file = |name: &str| self.record.admin_dir.join(name);
         let _shared = Lock::wait(&repository.shared_lock())?;
-        // git writes to where a link leads
-        let all = ["info/sparse-checkout", "config.worktree", "index"].map(file);
-        for link in all.iter().filter(|file| files::is_link(file)) {
-            files::write(link, &files::read(link)?.unwrap_or_default())?;
-        }
+        self.replace_links()?;
         // hooks and file watchers could have been planted in the shared configuration
         let git = self.hardened_git(repository);
         git.sparse_checkout_set(patterns)?;
         // `git sparse-checkout disable` leaves it behind
         let unset = ["--unset-all", "index.sparse"];
-        Ok(git.config_file_unset(&file("config.worktree"), &unset)?)
+        let config = self.record.admin_dir.join("config.worktree");
+        Ok(git.config_file_unset(&config, &unset)?)
     }
 }

@@ -49,3 +49,36 @@ fn as_root_restore_names_the_disk_and_a_removal_needs_no_room() {
         .ok();
     assert_eq!(kept.trim(), "more\nmore");
 }
+
+/// A file that is cut, because the disk is full, would count as newer work, and no undo would touch it.
+#[test]
+fn as_root_a_restore_on_a_full_disk_leaves_every_file_whole() {
+    if !needs_root() {
+        return;
+    }
+    let repo = TestRepo::project();
+    let script = "head -c 600000 /dev/urandom >big; git add big; git commit -q -m big
+        mkdir -p .agentwt/worktrees; mount -t tmpfs -o size=1m none .agentwt/worktrees";
+    if repo.sh(repo.main(), script).status != 0 {
+        skipped("mount(8) of a tmpfs");
+        return;
+    }
+    let worktree = repo.add("task");
+    let edit = "chmod u+w big README.md; echo less >big; echo more >>README.md
+        ! cat /dev/zero >src/fill 2>../said; rm ../said; cat big README.md";
+    let edited = repo.sh(&worktree, edit).ok();
+    let restored = [(); 2].map(|()| repo.agentwt(&["restore", "task"]));
+    let after = repo.sh(&worktree, "cat big README.md").ok();
+    let undone = repo.agentwt(&["restore", "task", "--undo"]);
+    let verified = repo.agentwt(&["verify", "task"]);
+    let room = repo.sh(&worktree, "rm src/fill");
+    let again = repo.agentwt(&["restore", "task"]);
+    let same = repo.sh(&worktree, "cmp big ../../../big; ls -a ..");
+    repo.sh(repo.main(), "umount .agentwt/worktrees").ok();
+    assert!(restored.iter().all(|one| one.status != 0), "{restored:?}");
+    assert_eq!(after, edited, "{}", restored[0]);
+    assert_eq!(undone.status, 0, "{undone}");
+    assert_eq!(verified.status, 1, "{verified}");
+    assert_eq!((room.status, again.status), (0, 0), "{again}");
+    assert_eq!(same.stdout, ".\n..\n.gitignore\ntask\n", "{same}");
+}

@@ -145,7 +145,7 @@ fn without_a_name_outside_a_worktree_it_asks_for_one() {
 
 #[test]
 fn what_a_link_in_the_private_git_directory_leads_to_is_not_written() {
-    for name in ["info/sparse-checkout", "config.worktree"] {
+    for name in ["info/sparse-checkout", "config.worktree", "info"] {
         for command in [&["reapply", "task"][..], &["restore", "task"]] {
             let (repo, _) = after(&format!(
                 "file=$(git rev-parse --absolute-git-dir)/{name}
@@ -154,12 +154,31 @@ fn what_a_link_in_the_private_git_directory_leads_to_is_not_written() {
             let verified = repo.agentwt(&["verify", "task"]);
             assert_eq!(verified.status, 1, "{name}: {verified}");
             assert!(verified.stdout.contains(name), "{verified}");
-            let add = "cd .agentwt/worktrees && echo '# precious' >> victim && cat victim";
+            let add = "cd .agentwt/worktrees; for file in $(find victim -type f); do echo '# precious' >>$file; done; tail -n 99 $(find victim -type f)";
             let victim = repo.sh(repo.main(), add);
             let done = repo.agentwt(command);
             assert_eq!(done.status, 0, "{name}: {done}");
-            let now = repo.sh(repo.main(), "cat .agentwt/worktrees/victim");
-            assert_eq!(now, victim, "{command:?}");
+            let now = "cd .agentwt/worktrees; tail -n 99 $(find victim -type f)";
+            assert_eq!(repo.sh(repo.main(), now), victim, "{command:?}");
+        }
+    }
+}
+
+/// Git writes a new index to where a link in its place leads, and entries of a log.
+#[test]
+fn what_a_link_for_the_index_or_a_log_leads_to_is_not_written() {
+    for name in ["index", "logs", "logs/HEAD"] {
+        let (repo, _) = after(&format!(
+            "chmod u+w README.md; echo evil >>README.md; git commit -q -a -m evil
+            file=$(git rev-parse --absolute-git-dir)/{name}
+            mv $file ../victim; ln -s $PWD/../victim $file"
+        ));
+        let sum = "cd .agentwt/worktrees; find victim -type f | xargs sha1sum";
+        let victim = repo.sh(repo.main(), sum);
+        for command in [&["restore", "task"][..], &["restore", "task", "--undo"]] {
+            let done = repo.agentwt(command);
+            assert_eq!(done.status, 0, "{name}: {done}");
+            assert_eq!(repo.sh(repo.main(), sum), victim, "{name}: {command:?}");
         }
     }
 }

@@ -33,18 +33,14 @@ fn worktree_config(context: &DoctorContext<'_>) -> Vec<DoctorCheck> {
         let off = ["false", "no", "off", "0"];
         !off.contains(&value.to_ascii_lowercase().as_str())
     };
-    if !common("extensions.worktreeconfig").is_some_and(|value| is_true(&value)) {
-        let found =
-            "extensions.worktreeConfig is off; `git agentwt add` turns it on when it needs it";
-        return vec![DoctorCheck::ok("worktree-config", found)];
-    }
+    let is_on = common("extensions.worktreeconfig").is_some_and(|value| is_true(&value));
     let file = context.repository.common_dir.join("config");
     let misplaced = [
         ("core.bare", common("core.bare").filter(is_true)),
         ("core.worktree", common("core.worktree")),
     ];
     let misplaced = misplaced.into_iter().filter_map(|(key, value)| {
-        let value = value?;
+        let value = value.filter(|_| is_on)?;
         let found = format!(
             "{key} stands in the common configuration beside extensions.worktreeConfig: it breaks every linked worktree"
         );
@@ -55,7 +51,7 @@ fn worktree_config(context: &DoctorContext<'_>) -> Vec<DoctorCheck> {
     });
     let mut checks: Vec<DoctorCheck> = misplaced.collect();
     if checks.is_empty() {
-        let found = "extensions.worktreeConfig is on, and no key of one worktree is common";
+        let found = "no key of one worktree is common to all";
         checks.push(DoctorCheck::ok("worktree-config", found));
     }
     checks
@@ -117,8 +113,7 @@ fn worktrees(
     let rule = (!rules.exclude_rule).then(|| format!("{EXCLUDE_RULE} is not in info/exclude"));
     let file = (!rules.gitignore).then(|| format!("there is no {WORKTREES_GITIGNORE_PATH}"));
     let missing: Vec<String> = rule.into_iter().chain(file).collect();
-    let fix = "git agentwt doctor --fix";
-    let missing = missing.join(", and ");
+    let (missing, fix) = (missing.join(", and "), "git agentwt doctor --fix");
     match (is_ignored, missing.is_empty()) {
         (true, true) => DoctorCheck::ok("ignored", "git ignores .agentwt/worktrees"),
         (false, true) => DoctorCheck::problem(

@@ -10,7 +10,7 @@ use super::{DoctorCheck, DoctorContext, Session};
 use crate::disk::file_system::{Tried, free_space, kind, try_out};
 use crate::disk::{DiskError, files};
 use crate::error::Error;
-use crate::git::{Git, GitVersion};
+use crate::git::Git;
 use crate::process;
 use crate::size::Size;
 
@@ -21,39 +21,27 @@ const SERVED: [&str; 9] = [
 
 /// Checks git, this program and its manual.
 pub(super) fn versions(session: &Session) -> Vec<DoctorCheck> {
-    let manual = |found, fix| DoctorCheck::note("manual", found, fix);
+    let pages = "install man-db, and the pages with ./install.sh in the sources; or use `git agentwt <command> -h`";
     vec![
         git(session),
         program(&session.binary, process::on_path("git-agentwt").first()),
-        match process::shows_page("git-agentwt") {
-            Some(true) => DoctorCheck::ok("manual", "`git agentwt --help` opens the manual"),
-            Some(false) => manual(
-                "`git agentwt --help` finds no page",
-                "install the pages: ./install.sh in the sources puts them below ~/.local",
-            ),
-            None => manual(
-                "man is not installed",
-                "install man-db, or use `git agentwt <command> -h`",
-            ),
+        if process::shows_page("git-agentwt") {
+            DoctorCheck::ok("manual", "`git agentwt --help` opens the manual")
+        } else {
+            DoctorCheck::note("manual", "`git agentwt --help` finds no page", pages)
         },
     ]
 }
 
 fn git(session: &Session) -> DoctorCheck {
     let git = Git::unchecked(&session.start, session.runner.clone());
-    let version = match git.version() {
-        Ok(version) => version,
+    match git.version() {
+        Ok(version) => DoctorCheck::ok("git", format!("git {version}")),
         Err(error) => {
             let help = error.help().map(|help| help.to_string());
-            return DoctorCheck::problem("git", error.to_string(), help.unwrap_or_default());
+            DoctorCheck::problem("git", error.to_string(), help.unwrap_or_default())
         }
-    };
-    let hooks = if version >= GitVersion::CONFIGURED_HOOKS {
-        "our hooks are configured beside yours"
-    } else {
-        "our hooks chain to yours by a core.hooksPath of each worktree"
-    };
-    DoctorCheck::ok("git", format!("git {version}: {hooks}"))
+    }
 }
 
 fn program(binary: &Utf8Path, on_path: Option<&Utf8PathBuf>) -> DoctorCheck {
@@ -105,29 +93,28 @@ fn served(kind: Option<&str>) -> DoctorCheck {
             );
             DoctorCheck::warning("file-system", found, ELSEWHERE)
         }
-        Some(name) => DoctorCheck::ok("file-system", format!("{name}, on this host")),
-        None => DoctorCheck::ok("file-system", "a file system of an unknown kind"),
+        _local => DoctorCheck::ok("file-system", kind.unwrap_or("unknown kind")),
     }
 }
 
 fn kept(tried: Result<Tried, DiskError>) -> Option<DoctorCheck> {
-    let Tried { locks, write_bits } = match tried {
-        Ok(tried) => tried,
+    let lost = "file locks do not hold here: two `add` at once could break each other";
+    let open = "a file cannot be made read-only here: the read list is only verified";
+    match tried {
         Err(error) => {
-            let (found, fix) = (
-                format!("could not be tried: {error}"),
-                "let this user write there",
-            );
-            return Some(DoctorCheck::warning("locks", found, fix));
+            let found = format!("could not be tried: {error}");
+            let fix = "let this user write there";
+            Some(DoctorCheck::warning("locks", found, fix))
         }
-    };
-    if !locks {
-        let found = "file locks do not hold here: two `add` at once could break each other";
-        return Some(DoctorCheck::problem("locks", found, ELSEWHERE));
+        Ok(Tried { locks: false, .. }) => Some(DoctorCheck::problem("locks", lost, ELSEWHERE)),
+        Ok(tried) => (!tried.write_bits).then(|| {
+            DoctorCheck::warning(
+                "write-bits",
+                open,
+                "clone the repository onto a file system with permissions",
+            )
+        }),
     }
-    let found = "a file cannot be made read-only here: the read list is only verified";
-    let fix = "clone the repository onto a file system with permissions";
-    (!write_bits).then(|| DoctorCheck::warning("write-bits", found, fix))
 }
 
 /// `checkout` is the size of all files, where the index tells.

@@ -171,6 +171,7 @@ fn change(
     directories: &[(RepoPath, u32)],
     write: impl FnOnce() -> Result<(), Error>,
 ) -> Result<(), Error> {
+    known.replace_links()?;
     if let Some((from, to, reason)) = branch {
         // hooks of the user's may refuse: then nothing was changed yet
         let name = known.record.branch.full_ref();
@@ -292,50 +293,45 @@ impl Restoring<'_> {
         Ok(known.hardened_git(repository).update_index_refresh()?)
     }
 
-    /// Removes what is there, and lets git write what is to be there: with the conversions of a
-    /// checkout.
+    /// Lets git write what is to be there, with the conversions of a checkout, and removes what is
+    /// there.
     fn write_files(&self) -> Result<(), Error> {
         let (plan, root) = (self.plan, &self.known.record.path);
         let pairs = plan.restored.iter().zip(&self.saved);
         let pairs: Vec<_> = pairs.filter(|(one, _)| one.disk != one.wanted()).collect();
-        for (one, saved) in pairs.iter().rev().filter(|(one, _)| one.disk.is_some()) {
-            // git may have removed what the sparse patterns leave out
-            if !(plan.patterns && one.excluded) {
-                self.check_unchanged(saved)?;
+        let wanted = pairs.iter().filter(|(one, _)| one.wanted().is_some());
+        let wanted: Vec<&RepoPath> = wanted.map(|(one, _)| &one.path).collect();
+        let hardened = self.repository.git.with_mode(GitMode::Hardened);
+        let write = |directory: &Utf8Path, paths: &[&RepoPath]| -> Result<(), Error> {
+            for path in paths {
+                entries::make_way(directory, path);
             }
-            if one.from_source() {
-                // the directory that it is in has its own permissions
-                entries::remove_alone(root, &one.path)?;
-            } else {
-                entries::remove_entry(root, &one.path)?;
+            // git reads the settings of the main worktree, as the worktree's own could have been
+            // planted, and the attributes of files that are absent from a temporary index of HEAD
+            let git = hardened.on(&self.repository.common_dir, Some(directory));
+            let git = git.with_index(&self.saving.scratch.index());
+            git.read_tree(self.head.as_str())?;
+            git.update_index_info(&index_lines(self.repository, &self.targets()))?;
+            // git removes links on the way instead of following them
+            let (command, paths) = ("checkout-index --force -z --stdin", paths.iter().copied());
+            git.perform_with("write the files", command, &[], &nul_ended(paths))?;
+            Ok(())
+        };
+        replace_files(root, &wanted, write, || {
+            for (one, saved) in pairs.iter().rev().filter(|(one, _)| one.disk.is_some()) {
+                // git may have removed what the sparse patterns leave out
+                if !(plan.patterns && one.excluded) {
+                    self.check_unchanged(saved)?;
+                }
+                // the directory that a placed file is in has its own permissions
+                if one.from_source() {
+                    entries::remove_alone(root, &one.path)?;
+                } else {
+                    entries::remove_entry(root, &one.path)?;
+                }
             }
-        }
-        let wanted = pairs.into_iter().map(|(one, _)| one);
-        let wanted: Vec<&RestoredPath> = wanted.filter(|one| one.wanted().is_some()).collect();
-        if wanted.is_empty() {
-            return Ok(());
-        }
-        // in a temporary index all of HEAD, for attributes in files that are absent; git reads the
-        // settings of the main worktree, as the worktree's own could have been planted
-        let git = self.repository.git.with_mode(GitMode::Hardened);
-        let index = self.saving.scratch.index();
-        let git = git.on(&self.repository.common_dir, Some(root));
-        let git = git.with_index(&index);
-        git.read_tree(self.head.as_str())?;
-        git.update_index_info(&index_lines(self.repository, &self.targets()))?;
-        for one in &wanted {
-            entries::make_way(root, &one.path);
-        }
-        // attributes that were removed are read from the index
-        let paths = nul_ended(wanted.iter().map(|one| &one.path));
-        // git removes links on the way instead of following them
-        let command = "checkout-index --force -z --stdin";
-        git.perform_with("write the files", command, &[], &paths)?;
-        let stands = standing(root, wanted.iter().map(|one| &one.path))?.entries;
-        match wanted.iter().find(|one| !stands.contains_key(&one.path)) {
-            Some(one) => Err(failed(&one.path, "git did not write it").into()),
-            None => Ok(()),
-        }
+            Ok(())
+        })
     }
 
     /// Fails when what stands at a path is not what was saved: a process works there.
@@ -438,8 +434,7 @@ pub(super) fn undo(
     changed.map_err(|error| half_restored(known, &saved.rescue, error))
 }
 
-/// Writes every file beside the worktree before anything is taken away, so that nowhere is half a
-/// file, nor anything missing for want of room; what a killed undo left there goes first.
+/// Writes what was saved, and takes away what stands there.
 fn write_saved(
     repository: &Repository,
     known: &Worktree,
@@ -452,32 +447,47 @@ fn write_saved(
     let differs = |now: &&PathNow| now.disk != now.saved.disk || now.disk.is_some_and(is_file);
     let differs = plan.paths.iter().filter(differs);
     let paths: Vec<&SavedPath> = differs.map(|now| &now.saved).collect();
-    let has_content = |entry: &Entry| is_file(*entry) || entry.mode == Mode::Link;
-    let put = |root: &Utf8Path, saved: &SavedPath| -> Result<(), Error> {
-        let Some(Entry { mode, id }) = saved.disk.filter(has_content) else {
-            return Ok(());
-        };
-        let (bits, bytes) = (saved.permissions, objects.blob(&id)?);
-        Ok(entries::put_entry(root, &saved.path, (mode, &bytes), bits)?)
-    };
-    let staging = staging(root);
-    files::remove_directory(&staging)?;
-    let write = || {
-        // where nothing can be made beside the worktree, each is written in its place
-        if make_staging(&staging).is_ok() {
-            paths.iter().try_for_each(|saved| put(&staging, saved))?;
-        }
-        take_away(known, saved, &paths)?;
-        for saved in &paths {
-            if !entries::move_entry(&staging, root, &saved.path) {
-                put(root, saved)?;
-            }
+    let has_content = |entry: Entry| is_file(entry) || entry.mode == Mode::Link;
+    let files = paths.iter();
+    let files = files.filter(|saved| saved.disk.is_some_and(has_content));
+    let contents: BTreeMap<_, _> = files.map(|saved| (&saved.path, *saved)).collect();
+    let wanted: Vec<&RepoPath> = contents.keys().copied().collect();
+    let write = |directory: &Utf8Path, paths: &[&RepoPath]| -> Result<(), Error> {
+        for saved in paths.iter().map(|path| contents[path]) {
+            let Entry { mode, id } = saved.disk.expect("it was selected for its content");
+            let content = (mode, &objects.blob(&id)?[..]);
+            entries::put_entry(directory, &saved.path, content, saved.permissions)?;
         }
         Ok(())
     };
-    let written = write();
+    replace_files(root, &wanted, write, || take_away(known, saved, &paths))
+}
+
+/// Writes every file beside the worktree before anything is taken away, so that nowhere is half a
+/// file, nor anything missing for want of room; what a killed restore left there goes first.
+fn replace_files(
+    root: &Utf8Path,
+    wanted: &[&RepoPath],
+    write: impl Fn(&Utf8Path, &[&RepoPath]) -> Result<(), Error>,
+    take_away: impl FnOnce() -> Result<(), Error>,
+) -> Result<(), Error> {
+    let staging = staging(root);
+    files::remove_directory(&staging)?;
+    let replace = || {
+        // where nothing can be made beside the worktree, each is written in its place
+        if !wanted.is_empty() && make_staging(&staging).is_ok() {
+            write(&staging, wanted)?;
+        }
+        take_away()?;
+        let mut left = wanted.to_vec();
+        left.retain(|path| !entries::move_entry(&staging, root, path));
+        Some(left)
+            .filter(|left| !left.is_empty())
+            .map_or(Ok(()), |left| write(root, &left))
+    };
+    let replaced = replace();
     let removed = files::remove_directory(&staging);
-    written.and_then(|()| Ok(removed?))
+    replaced.and_then(|()| Ok(removed?))
 }
 
 /// Removes what stands at these paths, and makes the directories that were there.

@@ -196,10 +196,8 @@ fn require_replaceable(facts: &PullFacts<'_>, file: &PlacedFile) -> Result<(), S
     if found == Some(file.kind) || found == Some(PlacedKind::Link) && facts.force {
         return Ok(());
     }
-    let (found, placed) = (
-        found.map_or("missing file", PlacedKind::as_str),
-        file.kind.as_str(),
-    );
+    let found = found.map_or("missing file", PlacedKind::as_str);
+    let placed = file.kind.as_str();
     let why = format!("it is a {found} there, and was placed as a {placed}");
     let help = format!(
         "look at it: ls -ld \"$(git agentwt path {name})/{path}\"; to pull it all the same: git agentwt sync {name} --force --pull {path}"

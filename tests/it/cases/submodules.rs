@@ -138,6 +138,7 @@ fn content_that_is_only_staged_in_a_submodule_is_found() {
         "h=$(git rev-parse :lib.c); git rm -q --cached lib.c; printf '100644 %s 1\tlib.c\n100644 %s 2\tlib.c\n' $h $h | git update-index --index-info",
         "git rm -q --cached lib.c; git add -N lib.c",
         "printf evil >\"$G/index\"",
+        "rm \"$G/index\"",
     ] {
         let case = with_submodule();
         case.does("git submodule --quiet update --init");
@@ -157,7 +158,6 @@ fn an_index_of_a_submodule_that_has_what_its_head_has_is_no_finding() {
         "git update-index --force-remove lib.c; git reset -q",
         "touch -d 2001-01-01 lib.c",
         "git config core.fileMode false; git checkout -q .",
-        "rm \"$G/index\"",
     ] {
         let case = with_submodule();
         case.does("git submodule --quiet update --init");
@@ -166,6 +166,23 @@ fn an_index_of_a_submodule_that_has_what_its_head_has_is_no_finding() {
         ));
         assert_eq!(case.findings(), "", "{script}");
     }
+}
+
+/// A `config.worktree` in the submodule's git directory need not set a conversion.
+#[test]
+fn a_sparse_submodule_with_converted_files_is_no_finding() {
+    let repo = TestRepo::project();
+    let script = "git init -q ../lib; cd ../lib; echo '*.bat eol=crlf' >.gitattributes; mkdir d; echo a >d/a.bat
+        git add .; git commit -q -m lib; cd -; git submodule --quiet add ../lib vendor/lib; git commit -q -m lib";
+    repo.sh(repo.main(), script).ok();
+    let case = Case::of(repo);
+    case.does("git submodule --quiet update --init; git -C vendor/lib sparse-checkout set d; grep -c . vendor/lib/d/a.bat");
+    assert_snapshot!(case.findings(), @"");
+    case.does("git -C vendor/lib config --worktree core.autocrlf true");
+    assert_snapshot!(case.findings(), @"
+    vendor/lib modified read-only violation
+    vendor/lib/d/a.bat modified read-only violation
+    ");
 }
 
 /// Nothing that can be set in the submodule's own git directory hides what is on disk.

@@ -9,6 +9,7 @@ mod converted;
 pub(crate) mod ground;
 pub(crate) mod heads;
 pub(crate) mod integrity;
+pub mod live;
 pub mod position;
 pub mod shared;
 pub(crate) mod states;

@@ -832,3 +832,20 @@ fn the_outcome_is_kept_for_list() {
     let list = repo.agentwt(&["list"]).stdout;
     assert!(list.contains("1 violation, just now"), "{list}");
 }
+
+#[test]
+fn a_directory_that_is_gone_is_one_violation_that_names_prune() {
+    let repo = TestRepo::project();
+    let worktree = repo.add("task");
+    repo.sh(&worktree, "echo n >docs/n; git add -A; git commit -q -m n")
+        .ok();
+    std::fs::remove_dir_all(&worktree).expect("it is there");
+    assert_snapshot!(repo.agentwt(&["verify", "task"]), @"
+    NO task: 2 violations, 1 path changed
+      !  created    docs/n     commit 39ec2266e6, index  read-only: read ** (default)
+      !  integrity  @worktree  disk                      its directory is gone; to remove its record: git agentwt prune
+    --- stderr
+    to restore these paths: git agentwt restore task
+    --- status 1
+    ");
+}

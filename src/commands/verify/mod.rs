@@ -7,14 +7,14 @@ use serde::Serialize;
 
 use crate::answer::shapes::FindingField;
 use crate::answer::{Answer, Row, Text, VerdictField};
-use crate::change::ChangeSet;
 use crate::commands::{Outcome, Session};
 use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::refusal::Refusal;
-use crate::truth::{Survey, Terms, collect_with, integrity};
-use crate::verify::{verify, without_scope};
+use crate::truth::integrity;
+use crate::truth::live::{LiveVerdict, verify_now};
+use crate::verify::without_scope;
 use crate::worktree::{Lost, RecordState, Repository, Worktree, WorktreeFault, lost, names};
 
 /// The answer of `verify`: with `--range` one verdict, else one for each worktree.
@@ -92,16 +92,15 @@ pub fn run(
         }
     }
     for known in &chosen {
-        let changes = settled(&repository, known);
+        let live = verify_now(&repository, known, options.verify_options());
         if options.all && known.is_gone(&repository) {
             continue;
         }
-        let mut changes = known.unless_gone(&repository, changes)?;
-        changes.integrity.extend(integrity::lock(&known.record));
-        let report = verify(&known.scope, changes, options.verify_options());
-        if let Err(error) = known.write_verification(&report, &Session::now()) {
-            notes.push(format!("the outcome is not kept for `list`: {error}"));
-        }
+        let LiveVerdict {
+            report, not_stored, ..
+        } = known.unless_gone(&repository, live)?;
+        let note = |error| format!("the outcome is not kept for `list`: {error}");
+        notes.extend(not_stored.map(note));
         let (name, path) = (known.record.name.as_str(), known.record.path.clone());
         verdicts.push(VerdictField::worktree(name, path, &report));
     }
@@ -128,38 +127,6 @@ fn outcome_of(
     }
     outcome
 }
-
-/// What changed in a worktree. A git that works there meanwhile makes one moment be held against
-/// another: then it is looked at again, a few times.
-fn settled(repository: &Repository, known: &Worktree) -> Result<ChangeSet, Error> {
-    let repository = &known.repository(repository);
-    let mut before = known.activity(repository);
-    let mut looks = 1;
-    // what git converts may have any size on disk
-    let terms = Terms {
-        unread_above: (!known.record.conversions).then_some(LARGE),
-        ..Terms::default()
-    };
-    loop {
-        let Survey {
-            changes, walked, ..
-        } = collect_with(repository, known, &terms)?;
-        known.write_walked(walked.as_ref());
-        let after = known.activity(repository);
-        if after == before && !after.locked || looks == LOOKS {
-            return Ok(changes);
-        }
-        std::thread::sleep(std::time::Duration::from_millis(50 * looks));
-        before = known.activity(repository);
-        looks += 1;
-    }
-}
-
-/// Above this many bytes a file is only read where it may be a blob of the same size.
-const LARGE: u64 = 64 << 20;
-
-/// How often a worktree is looked at in which git is at work.
-const LOOKS: u64 = 4;
 
 /// Answers come in the order in which they were asked for, all of them by name.
 fn position<'a>(options: &crate::cli::Verify, one: &'a VerdictField) -> (Option<usize>, &'a str) {

@@ -1,0 +1,91 @@
+//! Judges a worktree as it is at this moment: [`LiveVerdict`], for `verify`, `list` and `status`.
+
+use std::time::Duration;
+
+use super::ground::Terms;
+use super::heads::Heads;
+use super::{States, Survey, collect_with, integrity};
+use crate::change::Place;
+use crate::disk::{DiskError, files};
+use crate::error::Error;
+use crate::verify::{Report, VerifyOptions, verify};
+use crate::versioned::timestamp;
+use crate::worktree::Worktree;
+use crate::worktree::repository::Repository;
+
+/// Above this many bytes a file is only read where it may be a blob of the same size.
+const LARGE: u64 = 64 << 20;
+
+/// How often a worktree is read in which git works meanwhile.
+const LOOKS: u64 = 4;
+
+/// Holds the verdict over a worktree, and the facts behind the verdict.
+pub struct LiveVerdict {
+    /// The findings.
+    pub report: Report,
+    /// The HEAD and the branch of the worktree.
+    pub heads: Heads,
+    /// Every state in full.
+    pub states: States,
+    /// The number of paths that are not committed.
+    pub uncommitted: usize,
+    /// The number of ignored files.
+    pub ignored: usize,
+    /// The reason why the verdict is not stored for `list --stored`, if it is not.
+    pub not_stored: Option<DiskError>,
+}
+
+/// Verifies a worktree, and stores the verdict in the record.
+///
+/// # Errors
+/// Fails when the base, the record or the common repository cannot be read.
+pub fn verify_now(
+    repository: &Repository,
+    known: &Worktree,
+    options: VerifyOptions,
+) -> Result<LiveVerdict, Error> {
+    let survey = settled(repository, known)?;
+    let (uncommitted, ignored) = (survey.uncommitted(known).len(), survey.ignored());
+    let mut changes = survey.changes;
+    changes.integrity.extend(integrity::lock(&known.record));
+    if !files::exists(&known.record.path) {
+        let said = "its directory is gone; to remove its record: git agentwt prune";
+        let gone = integrity::integrity(Place::Worktree, said);
+        changes.integrity.retain(|one| one.place != Place::Worktree);
+        changes.integrity.push(gone);
+    }
+    let report = verify(&known.scope, changes, options);
+    let stored = known.write_verification(&report, &timestamp(Duration::ZERO));
+    Ok(LiveVerdict {
+        report,
+        heads: survey.heads,
+        states: survey.states,
+        uncommitted,
+        ignored,
+        not_stored: stored.err(),
+    })
+}
+
+/// Reads a worktree. A git that works there meanwhile changes one part after another part was read:
+/// then the worktree is read again, a few times.
+fn settled(repository: &Repository, known: &Worktree) -> Result<Survey, Error> {
+    let repository = &known.repository(repository);
+    let mut before = known.activity(repository);
+    let mut looks = 1;
+    // what git converts may have any size on disk
+    let terms = Terms {
+        unread_above: (!known.record.conversions).then_some(LARGE),
+        ..Terms::default()
+    };
+    loop {
+        let survey = collect_with(repository, known, &terms)?;
+        known.write_walked(survey.walked.as_ref());
+        let after = known.activity(repository);
+        if after == before && !after.locked || looks == LOOKS {
+            return Ok(survey);
+        }
+        std::thread::sleep(Duration::from_millis(50 * looks));
+        before = known.activity(repository);
+        looks += 1;
+    }
+}

@@ -19,7 +19,7 @@ use crate::placed::PlacedKind;
 use crate::scope::escape_for_rule;
 use crate::scope::overlap::some;
 use crate::truth::position::{Position, position};
-use crate::truth::shared::main_changed;
+use crate::truth::sealed::main_changed;
 use crate::truth::{Survey, collect};
 use crate::worktree::{MadeBy, Repository, Worktree};
 

@@ -20,7 +20,7 @@ use crate::path::RepoPath;
 use crate::truth::commits::History;
 use crate::truth::heads::{Heads, Tips, find_tips, have, recorded_tips};
 use crate::truth::integrity::{self, broken_links, changed_files, past_the_hooks};
-use crate::truth::shared;
+use crate::truth::{sealed, shared};
 use crate::worktree::Worktree;
 use crate::worktree::repository::Repository;
 
@@ -159,9 +159,9 @@ impl Ground<'_> {
             around.been_on.extend(places.cloned());
         }
         let made_here = heads.made_here();
-        let read = || Ok::<_, Error>((known.shared()?, shared::read(repository)?));
+        let read = || Ok::<_, Error>((known.shared()?, sealed::read(repository)?));
         let both = effort.or(read(), Default::default)?;
-        let rewired = shared::rewired_remotes(&both.0.settings, &both.1.settings);
+        let rewired = sealed::rewired_remotes(&both.0.settings, &both.1.settings);
         let tips = find_tips(repository, record, &made_here, &journal, &rewired);
         around.tips = effort.or(tips, || recorded_tips(record))?;
         let found = shared::changes(repository, known, &both, &journal, &made_here);

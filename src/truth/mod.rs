@@ -11,6 +11,7 @@ pub(crate) mod heads;
 pub(crate) mod integrity;
 pub mod live;
 pub mod position;
+pub mod sealed;
 pub mod shared;
 pub(crate) mod states;
 mod submodule;

@@ -21,7 +21,7 @@ use crate::name::WorktreeName;
 use crate::placed::{DriftCounts, Here};
 use crate::scope::overlap::{Overlap, overlaps_among};
 use crate::truth::position::{Position, positions};
-use crate::truth::shared::main_changed;
+use crate::truth::sealed::main_changed;
 use crate::worktree::scope_edit::Listing;
 use crate::worktree::trash::{self, Trashed};
 use crate::worktree::{RecordState, Repository, Worktree, lost, names, worktree_scopes};

@@ -113,6 +113,17 @@ pub enum Refusal {
     ))]
     BranchExists { name: String, branch: String },
 
+    #[error("cannot create the branch `{branch}`: several remotes have it: {names}")]
+    #[diagnostic(code(agentwt::add::several_remotes))]
+    #[diagnostic(help(
+        "to choose: git branch --track {branch} {first}, or git config checkout.defaultRemote <remote>"
+    ))]
+    SeveralRemotes {
+        branch: String,
+        first: String,
+        names: String,
+    },
+
     #[error("cannot make the branch `{branch}`: the branch `{other}` is in its way")]
     #[diagnostic(code(agentwt::add::branch_blocked))]
     #[diagnostic(help(

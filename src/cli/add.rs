@@ -31,6 +31,9 @@ pub struct Add {
     pub base: Option<String>,
     /// Work on this branch; create the branch if it does not exist
     ///
+    /// If one remote has a branch of this name, the new branch starts there and tracks it, as with
+    /// `git switch`; if several have it, `checkout.defaultRemote` decides.
+    ///
     /// Without this option the branch is `<prefix><name>`, and must not exist yet.
     #[arg(short, long, value_name = "branch")]
     pub branch: Option<String>,

@@ -14,7 +14,7 @@ use gix::config::file::Metadata;
 use super::error::GitError;
 use super::process::{Git, words};
 use super::refs::{Ref, one_id};
-use crate::name::CommitId;
+use crate::name::{BranchName, CommitId};
 
 /// Represents a remote that holds claims.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +51,17 @@ impl Git {
     pub fn remotes(&self) -> Result<Vec<String>, GitError> {
         let names = self.perform("list the remotes", "remote", &[])?;
         Ok(names.lines().map(|n| n.to_str_lossy().into()).collect())
+    }
+
+    /// Lets a branch track a remote-tracking branch, given as a full ref.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn branch_set_upstream(&self, branch: &BranchName, full: &str) -> Result<(), GitError> {
+        let upstream = format!("--set-upstream-to={full}");
+        let args = [&*upstream, "--", branch.as_str()];
+        self.perform("set the upstream", "branch --quiet", &args)
+            .map(drop)
     }
 
     /// Takes one of the known remotes by its name.

@@ -49,6 +49,9 @@ pub struct Record {
     pub branch: BranchName,
     /// Whether `add` made the branch.
     pub branch_made: bool,
+    /// The remote-tracking branch that `add` made the branch from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<String>,
     /// What it started from.
     pub base: Base,
     /// The commit that was checked out: the base, or the tip of a branch that was there.
@@ -84,6 +87,7 @@ impl Record {
             admin_dir: Utf8PathBuf::new(),
             dot_git: String::new(),
             branch_made: false,
+            upstream: None,
             base: Base {
                 commit: CommitId::unknown(),
                 revision: String::new(),
@@ -425,6 +429,7 @@ mod tests {
             dot_git: "gitdir: /r/.git/worktrees/task-5\n".into(),
             branch: BranchName::from_git("agentwt/task-5"),
             branch_made: true,
+            upstream: None,
             checked_out: commit.clone(),
             base: Base {
                 commit: commit.clone(),

@@ -745,6 +745,44 @@ mod branch_and_base {
         assert_eq!(head(&repo, "task-5"), "fix/new at one");
     }
 
+    /// As `git switch` and `git worktree add` do.
+    #[test]
+    fn a_branch_that_only_a_remote_has_is_tracked() {
+        let repo = TestRepo::project();
+        let script = "git init -q --bare ../origin.git; git remote add origin ../origin.git
+            git switch -q -c fix/login; git commit -q --allow-empty -m two
+            git push -q origin fix/login; git switch -q main; git branch -q -D fix/login";
+        repo.sh(repo.main(), script).ok();
+        repo.keep_as("pushed");
+        for strategy in ["worktree", "clone"] {
+            let add = [SRC, &["-b", "fix/login", "--strategy", strategy]].concat();
+            repo.agentwt(&add).ok();
+            assert_eq!(head(&repo, "task-5"), "fix/login at two", "{strategy}");
+            let upstream = "git rev-parse --abbrev-ref '@{upstream}'";
+            let tracked = repo.sh(&repo.worktree("task-5"), upstream).ok();
+            assert_eq!(tracked, "origin/fix/login", "{strategy}");
+            repo.agentwt(&["verify", "task-5"]).ok();
+            repo.bring_back("pushed");
+        }
+        repo.sh(
+            repo.main(),
+            "git remote add up ../origin.git; git fetch -q up",
+        )
+        .ok();
+        insta::assert_snapshot!(repo.agentwt(&[SRC, &["-b", "fix/login"]].concat()), @"
+        --- stderr
+        error: cannot create the branch `fix/login`: several remotes have it: origin/fix/login, up/fix/login
+        help: to choose: git branch --track fix/login origin/fix/login, or git config checkout.defaultRemote <remote>
+        --- status 4
+        ");
+        repo.git(&["config", "checkout.defaultRemote", "up"]);
+        let add = [SRC, &["-b", "fix/login", "--base", "main"]].concat();
+        repo.agentwt(&add).ok();
+        assert_eq!(head(&repo, "task-5"), "fix/login at two");
+        let remote = repo.sh(repo.main(), "git config branch.fix/login.remote");
+        assert_eq!(remote.ok(), "up");
+    }
+
     #[test]
     fn a_branch_may_be_given_by_its_full_ref() {
         let repo = TestRepo::project();

@@ -85,6 +85,9 @@ impl Creation<'_> {
                     Some(fetched) => fetched.move_in(home, wanted)?,
                     None => clone::create(home, wanted)?,
                 };
+                if let Some(upstream) = &wanted.upstream {
+                    own.git.branch_set_upstream(&wanted.branch, upstream)?;
+                }
                 own.git.sparse_checkout_set(patterns)?;
                 let admin_dir = own.common_dir.clone();
                 (own, admin_dir)
@@ -221,7 +224,7 @@ impl<'a> CreatedWorktree<'a> {
         let makes_branch = record.strategy == Strategy::Worktree && record.branch_made;
         let intent = Intent {
             process: std::process::id(),
-            branch_at: makes_branch.then(|| record.base.commit.clone()),
+            branch_at: makes_branch.then(|| record.checked_out.clone()),
             record: record.clone(),
         };
         Self {
@@ -293,9 +296,12 @@ impl<'a> CreatedWorktree<'a> {
 
 fn register(home: &Repository, record: &Record, patterns: &[u8]) -> Result<Utf8PathBuf, Error> {
     let (path, branch) = (&record.path, &record.branch);
-    let at = record.branch_made.then_some(&record.base.commit);
+    let at = record.branch_made.then_some(&record.checked_out);
     home.git.worktree_add_no_checkout(path, branch, at)?;
     let git = home.git.at(path);
+    if let Some(upstream) = &record.upstream {
+        git.branch_set_upstream(branch, upstream)?;
+    }
     let admin_dir = git.absolute_git_dir()?;
     // without git, where git would write nothing else
     let new = [

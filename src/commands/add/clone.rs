@@ -165,7 +165,7 @@ pub(super) fn create(home: &Repository, record: &Record) -> Result<Repository, E
         let same = SHARED.map(|prefix| format!("+{prefix}*:{prefix}*"));
         let mut args = vec![from.as_str()];
         args.extend(same.iter().map(String::as_str));
-        args.push(record.base.commit.as_str());
+        args.push(record.checked_out.as_str());
         let command = "fetch --quiet --no-tags --no-write-fetch-head --update-shallow \
              --update-head-ok --refmap= --no-auto-maintenance --";
         own.git
@@ -195,7 +195,7 @@ pub(super) fn create(home: &Repository, record: &Record) -> Result<Repository, E
 fn new_branch(record: &Record) -> Option<Ref> {
     record.branch_made.then(|| Ref {
         name: record.branch.full_ref().into(),
-        id: record.base.commit.clone(),
+        id: record.checked_out.clone(),
         is_symbolic: false,
     })
 }

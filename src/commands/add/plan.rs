@@ -5,6 +5,7 @@ use crate::commands::Session;
 use crate::config::{Choice as _, Client, SetBy, Strategy};
 use crate::disk::files;
 use crate::error::Error;
+use crate::git::Git;
 use crate::git::refs::Ref;
 use crate::git::worktree::WorktreeEntry;
 use crate::name::{BranchName, CommitId, WorktreeName};
@@ -115,9 +116,15 @@ pub(super) fn plan_new(
     if files::exists(&path) {
         return Err(Refusal::PathTaken { name, path }.into());
     }
-    let tip = branch_tip(repository, &record, options.branch.is_some(), &worktrees)?;
-    (record.base.commit, record.base.revision) = base(repository, loaded, &record, tip.as_ref())?;
+    let mut tip = branch_tip(repository, &record, options.branch.is_some(), &worktrees)?;
     record.branch_made = tip.is_none();
+    if options.branch.is_some() && tip.is_none() {
+        let found = find_remote_branch(&repository.git, &record.branch)?;
+        (record.upstream, tip) = found
+            .map(|found| (found.name.to_string(), found.id))
+            .unzip();
+    }
+    (record.base.commit, record.base.revision) = base(repository, loaded, &record, tip.as_ref())?;
     record.checked_out = tip.unwrap_or_else(|| record.base.commit.clone());
     Ok(record)
 }
@@ -168,6 +175,40 @@ fn branch_tip(
             Err(Refusal::BranchBlocked { branch, other }.into())
         }
     }
+}
+
+/// Finds the remote-tracking branch of this name, as `git switch` does (git-switch(1), `--guess`).
+///
+/// # Errors
+/// Refuses a name that several remotes have, unless `checkout.defaultRemote` names one of them.
+fn find_remote_branch(git: &Git, branch: &BranchName) -> Result<Option<Ref>, Error> {
+    let wanted = |remote: String| format!("refs/remotes/{remote}/{branch}");
+    let names: Vec<String> = git.remotes()?.into_iter().map(wanted).collect();
+    let prefixes: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut found = git.for_each_ref(&prefixes)?;
+    found.retain(|found| names.iter().any(|name| found.name == *name));
+    if found.len() > 1
+        && let Some(remote) = git.config_get("checkout.defaultRemote")?
+        && let Some(at) = found
+            .iter()
+            .position(|found| found.name == wanted(remote.clone()))
+    {
+        return Ok(Some(found.swap_remove(at)));
+    }
+    if found.len() > 1 {
+        let names = found.iter().map(|found| found.name.to_string());
+        let names: Vec<String> = names
+            .map(|name| name["refs/remotes/".len()..].to_owned())
+            .collect();
+        let (branch, first, names) = (branch.to_string(), names[0].clone(), names.join(", "));
+        return Err(Refusal::SeveralRemotes {
+            branch,
+            first,
+            names,
+        }
+        .into());
+    }
+    Ok(found.pop())
 }
 
 /// The base, and the revision that named it. An existing branch starts at its tip, unless a base

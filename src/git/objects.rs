@@ -323,6 +323,8 @@ impl Objects {
         matches!(header, Ok(Some(header)) if header.kind() == Kind::Commit)
     }
 
+    /// Reads an object whose content has its id: git and gix compute no id of what they read, so a
+    /// file below `objects` may hold anything.
     pub(super) fn find<'b>(
         &self,
         what: &dyn fmt::Display,
@@ -331,7 +333,10 @@ impl Objects {
         buffer: &'b mut Vec<u8>,
     ) -> Result<&'b [u8], GitError> {
         match self.try_find(id, buffer).map_err(reading(what))? {
-            Some(data) if data.kind == kind => Ok(data.data),
+            Some(data) if data.kind == kind => {
+                data.verify_checksum(id).map_err(reading(what))?;
+                Ok(data.data)
+            }
             Some(data) => Err(unreadable(&what, &format!("it is a {}", data.kind))),
             None => Err(unreadable(&what, &"it is not in the repository")),
         }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::change::{Change, ChangeSet, Extent, Kind, Place, Seen};
 use crate::compare::{Delta, entry_in, same};
-use crate::disk::below::open_below;
+use crate::disk::below::{open_below, resolve};
 use crate::disk::files::Opened;
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
@@ -258,7 +258,7 @@ pub fn links_out(known: &Worktree, net: &[Change], disk: &Delta) -> Vec<Change> 
         let Ok(Opened::Link(text)) = open_below(&known.record.path, path) else {
             return None;
         };
-        if is_inside(known, path, &text) {
+        if is_inside(known, path) {
             return None;
         }
         let shown = crate::path::escape_for_terminal(&text);
@@ -271,29 +271,15 @@ pub fn links_out(known: &Worktree, net: &[Change], disk: &Delta) -> Vec<Change> 
     net.iter().filter_map(leads_out).collect()
 }
 
-/// Whether what a link names, by its text alone, may be written.
-fn is_inside(known: &Worktree, link: &RepoPath, text: &[u8]) -> bool {
-    let root = known.record.path.as_str().as_bytes();
-    let mut parts: Vec<&[u8]> = Vec::new();
-    let mut rest = text;
-    if text.starts_with(b"/") {
-        match text.strip_prefix(root) {
-            Some(below) if below.is_empty() || below.starts_with(b"/") => rest = below,
-            Some(_) | None => return false,
-        }
-    } else {
-        parts.extend(link.as_bstr().split(|byte| *byte == b'/'));
-        parts.pop();
-    }
-    for part in rest.split(|byte| *byte == b'/') {
-        match part {
-            b"" | b"." => {}
-            b".." if parts.pop().is_some() => {}
-            b".." => return false,
-            name => parts.push(name),
-        }
-    }
-    let Ok(target) = RepoPath::parse(parts.join(&b'/')) else {
+/// Whether the file that a link leads to, through all links on the way, may be written.
+fn is_inside(known: &Worktree, link: &RepoPath) -> bool {
+    let root = known.record.path.as_std_path();
+    let target = link.to_os_path().ok().and_then(|path| {
+        let target = resolve(&root.join(path), &|_| false).ok()?;
+        let below = target.strip_prefix(root).ok()?.as_os_str();
+        RepoPath::parse(below.as_encoded_bytes()).ok()
+    });
+    let Some(target) = target else {
         return false;
     };
     // what is in a directory may be written where the directory itself is no match: `tests/**`

@@ -140,3 +140,24 @@ fn a_submodule_moved_in_the_index_is_found_whatever_is_ignored() {
     @wt/config.worktree config integrity violation
     ");
 }
+
+/// Neither git nor gix computes the id of what they read: the edit could be put back later.
+#[test]
+fn an_object_that_is_not_what_its_name_says_gives_no_verdict() {
+    for (what, id) in [
+        ("tree", "$(git rev-parse HEAD^{tree})"),
+        ("commit", "$(git rev-parse HEAD)"),
+    ] {
+        let case = Case::new();
+        case.does(&format!(
+            "edit README.md; commit; id={id}; file=$MAIN/.git/objects/${{id%${{id#??}}}}/${{id#??}}
+            old=$(git rev-parse {}); rm -f $file; cp $MAIN/.git/objects/${{old%${{old#??}}}}/${{old#??}} $file",
+            id.trim_start_matches("$(git rev-parse ")
+                .trim_end_matches(')')
+                .replace("HEAD", "HEAD~1"),
+        ));
+        let verified = case.repo.agentwt(&["verify", "task"]);
+        assert_eq!(verified.status, 5, "{what}: {verified}");
+        assert!(verified.stderr.contains(what), "{verified}");
+    }
+}

@@ -286,6 +286,20 @@ fn a_link_that_leads_out_of_the_scope_is_a_notice() {
     ");
 }
 
+/// No text of these links names what is out of the scope.
+#[test]
+fn a_link_that_leads_out_of_the_scope_through_other_links_is_a_notice() {
+    let repo = TestRepo::project();
+    let script = "mkdir -p tests/in; ln -s ../docs tests/out; ln -s in tests/near; git add -A; git commit -q -m links";
+    repo.sh(repo.main(), script).ok();
+    let case = Case::of(repo);
+    case.does("ln -s ../tests/out/guide.md src/a; ln -s ../tests src/t; ln -s t/out src/u; ln -s t/near/x src/v");
+    assert_snapshot!(case.findings(), @"
+    src/a created outside notice
+    src/u created outside notice
+    ");
+}
+
 // ---- the main worktree -----------------------------------------------------------------------
 
 #[test]

@@ -160,6 +160,8 @@ pub struct ChangeSet {
     pub leaks: Vec<Change>,
     /// Links that the scope allows and that lead to what it does not.
     pub links_out: Vec<Change>,
+    /// Directories without a tracked file that ignore themselves.
+    pub self_ignored: Vec<Change>,
     /// What is wrong with the worktree or its private git directory.
     pub integrity: Vec<Change>,
     /// What is not as it was of what several worktrees share.
@@ -293,6 +295,7 @@ impl ChangeSet {
             history: Vec::new(),
             leaks: Vec::new(),
             links_out: Vec::new(),
+            self_ignored: Vec::new(),
             integrity: Vec::new(),
             shared: Vec::new(),
         }

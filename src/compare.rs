@@ -128,12 +128,13 @@ pub fn entry_in(base: &Manifest, delta: &Delta, path: &RepoPath) -> Option<Entry
 }
 
 /// Whether a state's entry is the reference's. A submodule that was never filled is an empty
-/// directory on disk.
+/// directory on disk, and elsewhere an empty directory is nothing to git.
 pub fn same(reference: Option<Entry>, now: Option<Entry>) -> bool {
     match (reference, now) {
         (Some(r), Some(n)) => r == n || (r.mode == Mode::Gitlink && n.mode == Mode::EmptyDirectory),
         (None, None) => true,
-        (Some(_), None) | (None, Some(_)) => false,
+        (Some(_), None) => false,
+        (None, Some(n)) => n.mode == Mode::EmptyDirectory,
     }
 }
 

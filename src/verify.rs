@@ -5,7 +5,8 @@
 //! and put back, a write bit that was set, and what happened beside the worktree and cannot be
 //! attributed to it are notices (`--strict` makes them violations).
 
-use crate::change::{Cause, Change, ChangeSet, INDEX_LOCK, Kind, Place};
+use crate::change::{Cause, Change, ChangeSet, INDEX_LOCK, Kind, Place, Seen};
+use crate::client;
 use crate::scope::{Access, EntryKind, Scope, ScopeRule};
 
 /// Says why a change is a finding.
@@ -74,8 +75,13 @@ pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Repo
     } = without_scope(changes);
     let mut classifier = scope.classifier();
     let history = changes.history.iter().filter(|_| !options.net);
-    let net = changes.changes.iter().map(|change| (change, false));
-    for (change, is_history) in net.chain(history.map(|change| (change, true))) {
+    let net = changes.changes.iter();
+    let is_notice = |change: &Change| change.kind == Kind::Perm || is_client_state(change);
+    let net = net.map(|change| (change, false, is_notice(change)));
+    let apart = changes.self_ignored.iter();
+    let notices = apart.map(|change| (change, false, true));
+    let notices = notices.chain(history.map(|change| (change, true, true)));
+    for (change, is_history, is_notice) in net.chain(notices) {
         let Place::Path(path) = &change.place else {
             continue;
         };
@@ -85,19 +91,24 @@ pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Repo
             EntryKind::File
         };
         let verdict = classifier.verdict(path, kind);
-        let level = Level::of(is_history || change.kind == Kind::Perm);
         let reason = match verdict.access {
             Access::Write if !is_history || change.kind != Kind::Leak => continue,
             _ if is_history => Reason::History,
-            // the base's own ignore rules allow for build output, not for what is excluded
+            // the base's own ignore rules allow for build output, wherever it is, unless a pattern
+            // excludes the path
             Access::Read if change.is_ignored() => continue,
+            Access::Excluded if change.is_ignored() && verdict.rule.is_none() => continue,
+            // the files in it are findings
+            Access::Excluded if is_notice && change.is_directory && verdict.rule.is_some() => {
+                continue;
+            }
             Access::Excluded => Reason::Excluded,
             _ => Reason::ReadOnly,
         };
         findings.push(Finding {
             change: change.clone(),
             reason,
-            level,
+            level: Level::of(is_notice),
             rule: verdict.rule.cloned(),
         });
     }
@@ -107,6 +118,13 @@ pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Repo
     }
     findings.sort_by(|a, b| (a.level, &a.change).cmp(&(b.level, &b.change)));
     Report { changes, findings }
+}
+
+/// Whether it is an untracked file that an agent program writes for itself.
+fn is_client_state(change: &Change) -> bool {
+    let is_untracked = change.seen.iter().all(|seen| *seen == Seen::Untracked);
+    let path = change.place.path().filter(|_| is_untracked);
+    path.is_some_and(|path| client::is_state(path.as_bstr()))
 }
 
 /// The report of all but net paths and history, which need no scope: also over a worktree of whose

@@ -180,7 +180,7 @@ impl FindingField {
             (reason, _) => reason,
         };
         let said = match detail {
-            Some(detail) if self.change.seen.contains(&"synced") => format!("{detail}; {said}"),
+            Some(detail) if self.reason != "history" => format!("{detail}; {said}"),
             Some(_) | None => said.to_owned(),
         };
         match &self.rule {

@@ -51,6 +51,9 @@ pub struct AgentProgram {
     pub read_in: &'static [&'static str],
     /// The command that gives the program a task where no file can.
     pub by_hand: &'static str,
+    /// What the program writes into the worktree for itself: files, and directories with a slash.
+    #[serde(skip)]
+    state: &'static [&'static str],
     /// Whether the second file is read instead of the first.
     #[serde(skip)]
     local_wins: bool,
@@ -80,6 +83,14 @@ impl PartialEq for AgentProgram {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
+}
+
+/// Whether a program writes this file of a worktree for itself, as settings or a history.
+pub fn is_state(path: &[u8]) -> bool {
+    let mut all = ALL.iter().flat_map(|program| program.state);
+    all.any(|state| {
+        path == state.as_bytes() || state.ends_with('/') && path.starts_with(state.as_bytes())
+    })
 }
 
 /// Finds the program of this name.

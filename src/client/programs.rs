@@ -18,6 +18,7 @@ const PLAIN: AgentProgram = AgentProgram {
     known: &[],
     read_in: &[],
     by_hand: "",
+    state: &[],
     local_wins: false,
     config: |_, _| None,
     paragraph: |_, _| None,
@@ -47,6 +48,7 @@ pub const ALL: &[AgentProgram] = &[
             "mods/agents-md/README.md of 2.1.277",
         ],
         by_hand: "claude \"$(cat <prompt file>)\"",
+        state: &[".claude/settings.local.json"],
         paragraph: |path, is_read| {
             let own = ["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"];
             let is_hidden = is_read("AGENTS.md") && !own.iter().any(|own| is_read(own));
@@ -148,6 +150,12 @@ pub const ALL: &[AgentProgram] = &[
             "aider/main.py of the same",
         ],
         by_hand: "aider --read <prompt file>",
+        state: &[
+            ".aider.chat.history.md",
+            ".aider.input.history",
+            ".aider.tags.cache.v3/",
+            ".aider.tags.cache.v4/",
+        ],
         config: |path, is_read| {
             Some(if path == "CONVENTIONS.md" {
                 "read:\n  - CONVENTIONS.md\n"

@@ -12,6 +12,7 @@ pub(crate) mod integrity;
 pub mod live;
 pub mod position;
 pub mod sealed;
+mod self_ignored;
 pub mod shared;
 pub(crate) mod states;
 mod submodule;
@@ -37,6 +38,7 @@ use crate::placed::Placed;
 use crate::truth::commits::{contents, leaks, links_out};
 use crate::truth::ground::{Compared, Ground, Sources};
 use crate::truth::heads::Heads;
+use crate::truth::self_ignored::find_self_ignored;
 use crate::truth::states::{DiskState, IndexState, classify};
 use crate::walked::Walked;
 use crate::worktree::Worktree;
@@ -146,7 +148,8 @@ fn survey(
         let disk = ground.disk(walk, &mut sources, &placed)?;
         Ok::<_, Error>((sources, index, disk))
     })?;
-    let untracked = classify(&ground, &sources, &placed, &disk.delta, &index)?;
+    let mut untracked = classify(&ground, &sources, &placed, &disk.delta, &index)?;
+    let self_ignored = find_self_ignored(&ground, &sources, &index, &mut untracked);
     let mut changes = ground.net(&sources, Some((&index, &disk, &untracked)));
     changes.extend(disk.placed.values().cloned());
     changes.sort();
@@ -168,6 +171,7 @@ fn survey(
         history,
         leaks: copied,
         links_out,
+        self_ignored,
         ..sources.changes(&ground, changes)
     };
     let found = std::mem::take(&mut disk.walked);

@@ -224,11 +224,9 @@ fn a_directory_in_scope_that_became_a_link_out_of_it_is_no_way_out() {
 }
 
 #[test]
-fn an_empty_directory_outside_the_scope_is_a_creation() {
-    assert_snapshot!(after("mkdir empty docs/empty src/empty"), @"
-    docs/empty created read-only violation
-    empty created read-only violation
-    ");
+fn an_empty_directory_is_nothing_to_git_unless_a_file_stood_there() {
+    assert_snapshot!(after("mkdir empty docs/empty src/empty"), @"");
+    assert_snapshot!(after("rm -f README.md; mkdir README.md"), @"README.md typechange read-only violation");
 }
 
 #[test]

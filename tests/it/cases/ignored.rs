@@ -98,3 +98,128 @@ fn the_users_own_excludes_file_counts_as_it_was() {
     case.does("echo x >.DS_Store");
     assert_snapshot!(case.findings(), @"");
 }
+
+/// A worktree that reads and writes only `src`, in a project that ignores what tools make.
+fn narrow() -> Case {
+    let repo = crate::support::TestRepo::project();
+    repo.write(
+        ".gitignore",
+        "target/\nnode_modules/\n__pycache__/\n*.log\n",
+    );
+    repo.commit_all("ignored");
+    let scope = [
+        "--read",
+        "src/**",
+        "--write",
+        "src/**",
+        "--exclude",
+        "**/secrets/**",
+    ];
+    repo.agentwt(&[&["add", "task"][..], &scope].concat()).ok();
+    let worktree = repo.worktree("task");
+    Case { repo, worktree }
+}
+
+#[test]
+fn build_output_that_the_base_ignores_is_no_finding_where_no_pattern_matches() {
+    let case = narrow();
+    case.does(
+        "mkdir -p target/debug/deps node_modules/.bin node_modules/a tools/__pycache__ docs
+        echo o >target/debug/deps/a.o; echo j >node_modules/a/i.js; ln -s ../a/i.js node_modules/.bin/a
+        echo c >tools/__pycache__/a.pyc; echo l >docs/build.log; mkdir -p target/empty",
+    );
+    assert_snapshot!(case.findings(), @"");
+    case.does("mkdir -p target/secrets; echo k >target/secrets/k; git add -f --sparse docs/build.log; echo n >docs/n");
+    assert_snapshot!(case.findings(), @"
+    docs/build.log created excluded violation
+    docs/n created excluded violation
+    target/secrets/k created excluded violation
+    ");
+}
+
+/// As uv, pytest and husky make them.
+#[test]
+fn a_directory_that_ignores_itself_is_one_notice() {
+    let case = Case::new();
+    case.does(
+        "mkdir -p .venv/bin .venv/lib/p .pytest_cache/v .husky/_ src/.venv
+        echo '*' >.venv/.gitignore; echo p >.venv/bin/python; echo l >.venv/lib/p/l.py; ln -s ../lib .venv/lib64
+        printf '# Created by pytest automatically.\\n*\\n' >.pytest_cache/.gitignore; echo r >.pytest_cache/README.md
+        echo '*' >.husky/_/.gitignore; echo h >.husky/_/h; echo '*' >src/.venv/.gitignore",
+    );
+    assert_snapshot!(case.findings(), @"
+    .husky/_ created read-only notice
+    .pytest_cache created read-only notice
+    .venv created read-only notice
+    ");
+    assert_snapshot!(case.changes(), @"");
+    let verified = case.repo.agentwt(&["verify", "task"]);
+    assert!(verified.stdout.contains("untracked files: 4"), "{verified}");
+    case.repo.agentwt(&["remove", "task"]).ok();
+}
+
+#[test]
+fn a_directory_that_ignores_itself_hides_no_tracked_and_no_excluded_file() {
+    for (script, found) in [
+        (
+            "echo '*' >docs/.gitignore; edit docs/guide.md",
+            "docs/guide.md modified read-only",
+        ),
+        (
+            "git rm -q -r docs; mkdir docs; echo '*' >docs/.gitignore; echo n >docs/n",
+            "docs/n created read-only",
+        ),
+        (
+            "mkdir n; echo '*' >n/.gitignore; echo x >n/x; git add -f n/x",
+            "n/.gitignore created read-only",
+        ),
+        (
+            "mkdir n; echo '*' >n/.gitignore; echo x >n/x; git add -f n/x; git commit -q -m x",
+            "n/x created read-only",
+        ),
+        (
+            "mkdir n; echo '*' >n/.gitignore; echo x >n/x; git add -f n/x; git commit -q -m x; git rm -q --cached n/x",
+            "n/x created read-only",
+        ),
+        (
+            "mkdir n; echo '*.o' >n/.gitignore; echo x >n/x",
+            "n/x created read-only",
+        ),
+        (
+            "mkdir n; printf '*\n!x\n' >n/.gitignore; echo x >n/x",
+            "n/x created read-only",
+        ),
+        (
+            "echo '*' >n; mkdir m; ln -s ../n m/.gitignore; echo x >m/x",
+            "m/x created read-only",
+        ),
+        (
+            "mkdir -p n/secrets; echo '*' >n/.gitignore; echo k >n/secrets/k",
+            "n/secrets/k created excluded",
+        ),
+    ] {
+        let case = Case::new();
+        case.does(script);
+        let findings = case.findings();
+        assert!(
+            findings.contains(&format!("{found} violation")),
+            "{script}: {findings}"
+        );
+    }
+}
+
+#[test]
+fn what_a_client_writes_for_itself_is_a_notice_unless_it_is_tracked() {
+    let case = Case::new();
+    case.does("mkdir .claude; echo '{}' >.claude/settings.local.json; echo h >.aider.input.history; echo '{}' >.claude/settings.json");
+    assert_snapshot!(case.findings(), @"
+    .claude/settings.json created read-only violation
+    .aider.input.history created read-only notice
+    .claude/settings.local.json created read-only notice
+    ");
+    case.does("rm .claude/settings.json; git add -A; git commit -q -m state");
+    assert_snapshot!(case.findings(), @"
+    .aider.input.history created read-only violation
+    .claude/settings.local.json created read-only violation
+    ");
+}

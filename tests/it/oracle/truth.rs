@@ -127,8 +127,11 @@ fn violations(world: &World) -> (BTreeSet<Name>, BTreeSet<Name>) {
     let indexes = git.indexes();
     let mut disk = Tree::new();
     walk(&world.worktree, &mut Name::new(), &mut disk);
-    let directories = directories_of(&git.tree(&world.base));
-    disk.retain(|path, entry| !entry.0.is_empty() || !directories.contains(path));
+    // git has no empty directory; it is a change only where a file should be
+    let references: Vec<&Tree> = working.iter().chain(&tip).collect();
+    disk.retain(|path, entry| {
+        !entry.0.is_empty() || references.iter().any(|tree| tree.contains_key(path))
+    });
 
     let mut bad = BTreeSet::new();
     let mut compare = |state: &Tree, references: &[Tree], only: &dyn Fn(&Name) -> bool| {
@@ -194,16 +197,6 @@ fn violations(world: &World) -> (BTreeSet<Name>, BTreeSet<Name>) {
     }
     bad.retain(|name| !unsure.contains(name));
     (bad, unsure)
-}
-
-fn directories_of(tree: &Tree) -> HashSet<Name> {
-    let mut all = HashSet::new();
-    for name in tree.keys() {
-        for (at, _) in name.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
-            all.insert(name[..at].to_vec());
-        }
-    }
-    all
 }
 
 fn walk(dir: &Path, prefix: &mut Name, found: &mut Tree) {

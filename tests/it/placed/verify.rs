@@ -214,7 +214,6 @@ fn a_damaged_list_is_no_verdict_and_a_missing_one_lists_nothing() {
     said.stdout = said.stdout.replace('\t', " ");
     assert_snapshot!(said, @"
     .env created
-    certs/empty created
     certs/link created
     run.sh created
     src/local.json created
@@ -225,7 +224,6 @@ fn a_damaged_list_is_no_verdict_and_a_missing_one_lists_nothing() {
     std::fs::remove_file(&list).expect("a list");
     assert_snapshot!(world.changed(), @"
     .env created
-    certs/empty created
     certs/link created
     run.sh created
     src/local.json created

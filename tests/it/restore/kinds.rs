@@ -25,7 +25,6 @@ fn edited_deleted_and_new_files() {
         "chmod +x README.md",
         "chmod -x tools/run.sh",
         "mv README.md src/README.md",
-        "mkdir nothing",
     ]);
 }
 

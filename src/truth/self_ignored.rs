@@ -1,0 +1,84 @@
+//! Finds the directories without a tracked file that ignore themselves, as `uv venv`, pytest and
+//! husky make them: a `.gitignore` in them ignores everything.
+//!
+//! Files in one count as ignored, and the directory is one change. A file that is staged or
+//! committed makes the directory an ordinary one.
+
+use std::collections::BTreeMap;
+
+use bstr::ByteSlice;
+
+use crate::change::{Change, Kind, Place, Seen};
+use crate::compare::Delta;
+use crate::disk::below::open_below;
+use crate::disk::files::Opened;
+use crate::path::RepoPath;
+use crate::truth::ground::{Ground, Sources};
+use crate::truth::states::IndexState;
+
+/// No program writes a longer `.gitignore` of one pattern.
+const LONGEST: u64 = 4096;
+
+/// Finds the directories, and marks the untracked files in them as ignored.
+pub fn find_self_ignored(
+    ground: &Ground<'_>,
+    sources: &Sources,
+    index: &IndexState,
+    untracked: &mut BTreeMap<RepoPath, Seen>,
+) -> Vec<Change> {
+    let rules = untracked.iter().filter(|(path, seen)| {
+        **seen == Seen::Untracked && path.as_bstr().ends_with(b"/.gitignore")
+    });
+    let mut directories: Vec<RepoPath> = rules
+        .filter(|(path, _)| ignores_everything(ground, path))
+        .filter_map(|(path, _)| path.parent())
+        .collect();
+    let compared = &sources.compared;
+    let trees = compared.working.iter().chain(&index.deltas);
+    let trees: Vec<&Delta> = trees.chain([&compared.head]).collect();
+    directories.retain(|directory| !has_tracked(ground, &trees, directory));
+    let outer = directories.clone();
+    let is_below = |one: &RepoPath| outer.iter().any(|other| one.is_below(other.as_bstr()));
+    directories.retain(|directory| !is_below(directory));
+    let mut found = Vec::new();
+    for directory in directories {
+        let mut files = 0;
+        let below = untracked.range_mut(directory.clone()..);
+        for (_, seen) in below.filter(|(path, _)| path.is_below(directory.as_bstr())) {
+            if *seen == Seen::Untracked {
+                *seen = Seen::Ignored;
+                files += 1;
+            }
+        }
+        let said = format!("the directory ignores itself; untracked files: {files}");
+        found.push(Change {
+            is_directory: true,
+            seen: [Seen::Untracked].into(),
+            ..Change::detailed(Place::Path(directory), Kind::Created, said)
+        });
+    }
+    found
+}
+
+/// Whether a `.gitignore` on disk has one pattern, `*` (gitignore(5)).
+fn ignores_everything(ground: &Ground<'_>, path: &RepoPath) -> bool {
+    let opened = open_below(&ground.known.record.path, path);
+    let Ok(Opened::File { size, content, .. }) = opened else {
+        return false;
+    };
+    let mut text = Vec::new();
+    let read = std::io::Read::read_to_end(&mut std::io::Read::take(content, LONGEST), &mut text);
+    let lines = text.lines().map(<[u8]>::trim_ascii_end);
+    let patterns = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#"));
+    let patterns: Vec<&[u8]> = patterns.collect();
+    size < LONGEST && read.is_ok() && patterns == [b"*"]
+}
+
+/// Whether the base or one of these trees has a file below a directory, or in its place.
+fn has_tracked(ground: &Ground<'_>, trees: &[&Delta], directory: &RepoPath) -> bool {
+    let is_in = |path: &RepoPath| path == directory || path.is_below(directory.as_bstr());
+    let mut base = ground.manifest.items().iter();
+    let mut added = trees.iter().flat_map(|tree| tree.iter());
+    base.any(|item| item.base.is_some() && is_in(&item.path))
+        || added.any(|(path, entry)| entry.is_some() && is_in(path))
+}

@@ -6,14 +6,16 @@
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read, Write};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use camino::Utf8PathBuf;
+use rustix::termios::tcgetwinsize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::answer::{Answer, Paint};
-use crate::cli::{Cli, Command, Format, HooksCommand, man};
+use crate::cli::{Cli, Command, Format, HooksCommand, List, man};
 use crate::commands::{self, Outcome, Session};
 use crate::disk::DiskError;
 use crate::disk::scan::Walking;
@@ -22,6 +24,7 @@ use crate::exit::ExitCode;
 use crate::git::{Git, GitError, SharedRunner, Stoppable, Trace, TraceEvent};
 use crate::library::read_environment;
 use crate::log::Log;
+use crate::output::screen::Screen;
 use crate::output::{self, render, render_error};
 use crate::process::{family, send_to};
 use crate::refusal::Refusal;
@@ -69,8 +72,16 @@ fn run_command_line(arguments: &[OsString]) -> ExitCode {
     });
     result.unwrap_or_else(|error| {
         let to_terminal = std::io::stderr().is_terminal();
-        let width = if to_terminal { terminal_width() } else { 100 };
-        tell(&render_error(&error, paint(to_terminal), width));
+        let width = if to_terminal {
+            width_of(std::io::stderr())
+        } else {
+            None
+        };
+        tell(&render_error(
+            &error,
+            paint(to_terminal),
+            width.unwrap_or(100),
+        ));
         if asks_for_json(arguments) {
             let _ = write_answer(&output::json(&ErrorDocument::new(&error)));
         }
@@ -114,18 +125,37 @@ fn tell(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-fn terminal_width() -> usize {
-    std::env::var("COLUMNS")
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(100)
+/// The number of columns: `COLUMNS`, else that of the terminal; none where there is no terminal.
+fn width_of(stream: impl AsFd) -> Option<usize> {
+    let wanted = std::env::var("COLUMNS").ok();
+    let wanted = wanted.and_then(|text| text.parse().ok());
+    let width = || Some(tcgetwinsize(stream).ok()?.ws_col.into());
+    wanted.or_else(width).filter(|width| *width > 0)
+}
+
+/// Lists the worktrees, and draws the list again while it becomes complete, where people look at a
+/// terminal.
+fn list_on(session: &Session, cli: &Cli, options: &List) -> Result<ExitCode, Error> {
+    let (stdout, form) = (std::io::stdout(), options.output.form());
+    let size = Some(&stdout).filter(|stdout| form.0 == Format::Human && stdout.is_terminal());
+    let size = size.and_then(|stdout| tcgetwinsize(stdout).ok());
+    let look = size.map(|_| (paint(true), width_of(&stdout)));
+    let screen = Screen::new(size.map_or(0, |size| size.ws_row.into()));
+    let outcome = commands::list::run(session, options, &|answer| {
+        if let Some(look) = look {
+            screen.draw(&render(answer, form.0, form.1, look, &[]).stdout);
+        }
+    })?;
+    screen.draw(&[]);
+    Ok(print(cli, form, &outcome))
 }
 
 /// Prints an outcome. A reader that closes the pipe ends us quietly, with the same status.
 fn print<A: Answer>(cli: &Cli, form: (Format, bool), outcome: &Outcome<A>) -> ExitCode {
     let (format, nul) = form;
-    let paint_stdout = paint(std::io::stdout().is_terminal());
-    let text = render(&outcome.answer, format, nul, paint_stdout, &outcome.notes);
+    let stdout = std::io::stdout();
+    let look = (paint(stdout.is_terminal()), width_of(stdout));
+    let text = render(&outcome.answer, format, nul, look, &outcome.notes);
     if !cli.common.quiet || A::IGNORES_QUIET {
         let stderr = paint(std::io::stderr().is_terminal());
         for note in &outcome.notes {
@@ -292,13 +322,13 @@ fn trace(verbose: u8) -> Trace {
 
 fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
     use commands::{
-        add, changed, clients, doctor, hook, hooks, init, list, path, prune, reapply, remove,
-        renew, restore, scope, status, sync, verify,
+        add, changed, clients, doctor, hook, hooks, init, path, prune, reapply, remove, renew,
+        restore, scope, status, sync, verify,
     };
     Ok(match &cli.command {
         Command::Init(o) => print(cli, o.output.form(), &init::run(session, o)?),
         Command::Add(o) => print(cli, o.output.form(), &add::run(session, o)?),
-        Command::List(o) => print(cli, o.output.form(), &list::run(session, o)?),
+        Command::List(o) => list_on(session, cli, o)?,
         Command::Status(o) => print(cli, o.output.form(), &status::run(session, o)?),
         Command::Path(o) => {
             let (format, _) = o.output.form();

@@ -97,6 +97,8 @@ pub struct Text {
     pub paint: Paint,
     /// Whether records end with NUL (`-z`).
     pub nul: bool,
+    /// The number of columns; none for any number.
+    pub width: Option<usize>,
     /// The answer.
     pub stdout: Vec<u8>,
     /// The conversation.
@@ -109,6 +111,7 @@ impl Text {
         Self {
             paint,
             nul,
+            width: None,
             stdout: Vec::new(),
             stderr: String::new(),
         }
@@ -132,7 +135,7 @@ impl Text {
 
     /// Adds aligned rows to the answer.
     pub fn table(&mut self, rows: &[Row], indent: &str) {
-        self.put(table::table(rows, indent, self.paint));
+        self.put(table::table(rows, indent, self.paint, self.width));
     }
 
     /// Adds a line to the conversation.
@@ -161,7 +164,7 @@ pub fn when(applies: bool, text: &str) -> &str {
 /// How long ago a time was.
 pub fn age(at: &str) -> String {
     match seconds_since(at) {
-        None => at.to_owned(),
+        None => escape_for_terminal(at.as_bytes()),
         Some(0..=59) => "just now".to_owned(),
         Some(seconds @ 60..=3599) => format!("{} min ago", seconds / 60),
         Some(seconds @ 3600..=86_399) => format!("{} h ago", seconds / 3600),

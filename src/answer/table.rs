@@ -1,5 +1,6 @@
 //! One table for people and programs: [`Row`] and its [`Cell`]s.
 
+use textwrap::{Options, WordSplitter};
 use unicode_width::UnicodeWidthStr;
 
 use super::Paint;
@@ -23,6 +24,8 @@ pub struct Row {
     pub cells: Vec<Cell>,
     /// A line that people see below the row.
     pub below: Option<String>,
+    /// Whether the cells are the headings of the columns.
+    is_heading: bool,
     /// Bytes that stand in place of the record, as they are.
     raw: Option<Vec<u8>>,
 }
@@ -38,6 +41,8 @@ pub struct Cell {
     forms: &'static [Form],
     /// Whether the value is escaped already.
     escaped: bool,
+    /// How early the column is left out of a table that is too wide: 0 for never.
+    rank: u8,
 }
 
 impl Cell {
@@ -50,6 +55,7 @@ impl Cell {
             paint: |_, text| text.to_owned(),
             forms,
             escaped: false,
+            rank: 0,
         }
     }
 
@@ -81,6 +87,13 @@ impl Cell {
         self
     }
 
+    /// Lets the column be left out where the table is too wide, the highest rank first, or where only
+    /// the heading has a value.
+    pub fn rank(mut self, rank: u8) -> Self {
+        self.rank = rank;
+        self
+    }
+
     /// Sets the colour, for people.
     pub fn paint(mut self, paint: fn(Paint, &str) -> String) -> Self {
         self.paint = paint;
@@ -94,6 +107,14 @@ impl Row {
         Self {
             cells,
             ..Self::default()
+        }
+    }
+
+    /// Creates the row of the headings.
+    pub fn headings(cells: Vec<Cell>) -> Self {
+        Self {
+            is_heading: true,
+            ..Self::new(cells)
         }
     }
 
@@ -135,8 +156,12 @@ pub fn records(rows: &[Row], form: Form, nul: bool) -> Vec<u8> {
     out
 }
 
-/// Renders rows for people: columns two spaces apart, no spaces at the end of a line.
-pub(super) fn table(rows: &[Row], indent: &str, paint: Paint) -> String {
+/// The spaces between two columns.
+const GAP: usize = 2;
+
+/// Renders rows for people: columns two spaces apart, no spaces at the end of a line, and no word
+/// broken at the end of a line of `width`.
+pub(super) fn table(rows: &[Row], indent: &str, paint: Paint, width: Option<usize>) -> String {
     let cells = |row: &Row| -> Vec<Cell> {
         let cells = row.cells.iter();
         let cells = cells.filter(|cell| cell.forms.contains(&Form::Table));
@@ -150,27 +175,65 @@ pub(super) fn table(rows: &[Row], indent: &str, paint: Paint) -> String {
             *width = cell.shown.width().max(*width);
         }
     }
+    let kept = kept_columns(
+        &rows,
+        &widths,
+        width.map(|width| width.saturating_sub(indent.len())),
+    );
     let mut out = String::new();
     for (cells, row) in &rows {
         let mut line = String::from(indent);
         let mut owed = 0;
-        for (cell, width) in cells.iter().zip(&widths) {
+        for at in kept.iter().filter(|at| **at < cells.len()) {
+            let (cell, width) = (&cells[*at], widths[*at]);
             if !cell.shown.is_empty() {
                 line.extend(std::iter::repeat_n(' ', owed));
                 line.push_str(&(cell.paint)(paint, &cell.shown));
                 owed = 0;
             }
-            owed += width - cell.shown.width() + 2;
+            owed += width - cell.shown.width() + GAP;
         }
         if !cells.is_empty() {
             out.push_str(line.trim_end());
             out.push('\n');
         }
         if let Some(below) = &row.below {
-            out.push_str(&format!("{indent}  {below}\n"));
+            let indent = format!("{indent}  ");
+            let options = Options::new(width.unwrap_or(usize::MAX))
+                .initial_indent(&indent)
+                .subsequent_indent(&indent)
+                .break_words(false)
+                .word_splitter(WordSplitter::NoHyphenation);
+            out.push_str(&textwrap::fill(below, options));
+            out.push('\n');
         }
     }
     out
+}
+
+/// The columns that are shown.
+fn kept_columns(rows: &[(Vec<Cell>, &Row)], widths: &[usize], within: Option<usize>) -> Vec<usize> {
+    let column = |at: usize| rows.iter().filter_map(move |(cells, _)| cells.get(at));
+    let ranks: Vec<u8> = (0..widths.len())
+        .map(|at| column(at).map(|cell| cell.rank).max().unwrap_or(0))
+        .collect();
+    let has_values = |at: &usize| {
+        let mut values = rows.iter().filter(|(_, row)| !row.is_heading);
+        let is_empty = |cell: &Cell| cell.shown.is_empty();
+        ranks[*at] == 0 || values.any(|(cells, _)| !cells.get(*at).is_none_or(is_empty))
+    };
+    let mut kept: Vec<usize> = (0..widths.len()).filter(has_values).collect();
+    let too_wide = |kept: &[usize]| {
+        let total = kept.iter().map(|at| widths[*at] + GAP).sum::<usize>();
+        within.is_some_and(|within| total > within + GAP)
+    };
+    while too_wide(&kept)
+        && let Some(least) = (0..kept.len()).max_by_key(|at| ranks[kept[*at]])
+        && ranks[kept[least]] > 0
+    {
+        kept.remove(least);
+    }
+    kept
 }
 
 #[cfg(test)]
@@ -186,9 +249,35 @@ mod tests {
             row(["\u{65e5}\u{672c}", "", ""]),
         ];
         assert_eq!(
-            table(&rows, " ", Paint::Plain),
+            table(&rows, " ", Paint::Plain, None),
             " a        x\n caf\u{e9}  b  y\n \u{65e5}\u{672c}\n"
         );
+    }
+
+    #[test]
+    fn a_table_that_is_too_wide_loses_the_columns_that_matter_least() {
+        let row = |cells: [&str; 4]| {
+            let ranks = [0, 1, 3, 2];
+            let cells = cells.iter().zip(ranks);
+            Row::new(
+                cells
+                    .map(|(cell, rank)| Cell::both(cell).rank(rank))
+                    .collect(),
+            )
+        };
+        let mut rows = [
+            row(["NAME", "SIZE", "MORE", "NONE"]),
+            row(["a", "1", "2", ""]),
+        ];
+        rows[0].is_heading = true;
+        rows[1].below = Some("some words of-a remark".to_owned());
+        let at = |width| table(&rows, "", Paint::Plain, Some(width));
+        let below = "  some words of-a remark\n";
+        assert_eq!(at(24), format!("NAME  SIZE  MORE\na     1     2\n{below}"));
+        let below = "  some words\n  of-a remark\n";
+        assert_eq!(at(16), format!("NAME  SIZE  MORE\na     1     2\n{below}"));
+        assert_eq!(at(15), format!("NAME  SIZE\na     1\n{below}"));
+        assert_eq!(at(3), "NAME\na\n  some\n  words\n  of-a\n  remark\n");
     }
 
     #[test]
@@ -199,7 +288,7 @@ mod tests {
             Cell::both("a\n"),
             Cell::porcelain("b"),
         ])];
-        assert_eq!(table(&rows, "", Paint::Plain), "p  a\\012\n");
+        assert_eq!(table(&rows, "", Paint::Plain, None), "p  a\\012\n");
         assert_eq!(records(&rows, Form::Porcelain, false), b"a\\012\tb\n");
         assert_eq!(records(&rows, Form::Porcelain, true), b"a\n\tb\0");
         assert_eq!(records(&rows, Form::Tsv, false), b"t\\001\n");

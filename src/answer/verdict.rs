@@ -109,7 +109,7 @@ impl VerdictField {
     /// The first violations, aligned for people.
     pub fn first(&self, number: usize, paint: Paint) -> String {
         let rows = self.violations.iter().take(number).map(|one| self.row(one));
-        table(&rows.collect::<Vec<_>>(), "  ", paint)
+        table(&rows.collect::<Vec<_>>(), "  ", paint, None)
     }
 
     /// Prints the result, and a line for each finding.

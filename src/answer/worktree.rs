@@ -49,6 +49,11 @@ pub struct RecordedField {
     pub size: Option<Option<u64>>,
     /// The last verification; null if there was none.
     pub verification: Option<VerificationField>,
+    /// The time of this verification; null if there was none.
+    pub verified_at: Option<String>,
+    /// Whether this command did this verification; false for a stored verdict, which may be out of
+    /// date.
+    pub live: bool,
 }
 
 impl RecordedField {
@@ -62,6 +67,7 @@ impl RecordedField {
         let is_ours = || is_locked_by_us(&record.admin_dir) && files::exists(&record.path);
         let lock = lock.filter(|_| !is_clone && !is_ours());
         let reason = lock.as_deref().map(|why| why.trim_ascii().to_str_lossy());
+        let last = known.last_verification();
         Self {
             base: position.base(&record.base.commit, &record.base.revision),
             position,
@@ -74,8 +80,16 @@ impl RecordedField {
             lock_reason: reason.filter(|why| !why.is_empty()).map(Into::into),
             main_changed: None,
             size: None,
-            verification: known.last_verification().map(VerificationField::new),
+            verified_at: last.as_ref().map(|last| last.at.clone()),
+            verification: last.map(VerificationField::new),
+            live: false,
         }
+    }
+
+    /// Sets the verification.
+    pub fn set_verification(&mut self, last: Option<LastVerification>) {
+        self.verified_at = last.as_ref().map(|last| last.at.clone());
+        self.verification = last.map(VerificationField::new);
     }
 
     /// Who has the worktree, and what keeps it: a key, the fact, and more about the fact.
@@ -138,8 +152,8 @@ impl RecordedField {
         ]
     }
 
-    /// The result and the age of the last verification, for people.
-    pub fn verified(&self) -> String {
+    /// The result of the last verification for people, with the age of a stored result.
+    pub fn verdict(&self) -> String {
         let Some(VerificationField { last, .. }) = &self.verification else {
             return "never".to_owned();
         };
@@ -147,11 +161,14 @@ impl RecordedField {
             Ok(0) => "ok".to_owned(),
             number => count(number.unwrap_or(usize::MAX), "violation", "violations"),
         };
+        if self.live {
+            return result;
+        }
         let looked = match last.looked.as_str() {
             "commits" => " (commits)",
             _everything => "",
         };
-        format!("{result}{looked}, {}", age(&last.at))
+        format!("{result}{looked} {}", age(&last.at))
     }
 
     /// The size for people, if that was asked for.

@@ -255,9 +255,9 @@ pub struct Prune {
     pub dead_owners: bool,
     /// Only worktrees without activity for this time: 90m, 12h, 7d, 2w
     ///
-    /// Activity is the creation of the worktree, a write of git to its index, HEAD or branch, a
-    /// verification and a sync. Alone, the option selects worktrees; with --merged or --dead-owners
-    /// it narrows their selection.
+    /// Activity is the creation of the worktree, a write of git to its index, HEAD or branch, and a
+    /// sync. Alone, the option selects worktrees; with --merged or --dead-owners it narrows their
+    /// selection.
     #[arg(long, value_name = "age", value_parser = age)]
     pub older_than: Option<u64>,
     /// Remove selected worktrees with their work, which is kept in the trash; twice, even while in use

@@ -9,15 +9,19 @@ use clap::{ArgGroup, Args};
 use super::{AnswerOutput, ListOutput, ScopeLists, with_forms};
 use crate::verify::VerifyOptions;
 
-/// List the worktrees, with branch, scope, changes and last verification
+/// List the worktrees, each with its verdict, changes and last commit
 ///
-/// Prints each worktree that `git agentwt add` created in this repository, one a line. Unusual
-/// states follow below the line of their worktree.
-///
-/// The command does not read the files of the worktrees: the changes are those that the last
-/// verification found. `git agentwt status` reads the files.
+/// Verifies each worktree that `git agentwt add` created in this repository, as `git agentwt verify`
+/// does, and prints a line for each. Unusual states follow below the line of their worktree. On a
+/// terminal, a line is completed as soon as its worktree is verified, and the columns that do not fit
+/// are left out.
 #[derive(Args, Debug)]
 pub struct List {
+    /// Show the stored verdicts with their age, and read no worktree
+    ///
+    /// A stored verdict is that of the last `verify`, `list`, `status` or hook, and may be out of date.
+    #[arg(long)]
+    pub stored: bool,
     /// Show the disk usage of each worktree
     ///
     /// Counts the blocks on disk as du(1) does: a file with several hard links counts once, and
@@ -29,13 +33,13 @@ pub struct List {
     ///
     /// The write scopes are compared over the files of the commit in the main worktree, and over
     /// the patterns, which could let two worktrees create the same new file.
-    #[arg(long, conflicts_with = "size")]
+    #[arg(long, conflicts_with_all = ["size", "stored"])]
     pub overlap: bool,
     /// List removed worktrees that can come back, with their size and when they go
     ///
     /// `git agentwt remove --undo <name>` brings one back; `git agentwt prune` deletes what is older
     /// than `agentwt.trashExpire`, by default 30 days.
-    #[arg(long, conflicts_with_all = ["size", "overlap"])]
+    #[arg(long, conflicts_with_all = ["size", "overlap", "stored"])]
     pub trash: bool,
     /// How to print the answer.
     #[command(flatten)]
@@ -44,9 +48,9 @@ pub struct List {
 
 /// Show one worktree in full
 ///
-/// Prints its branch and the distance to the main branch, base, scope, owner, hooks, placed files
-/// that changed, changes since the base, and the last verification. This does not verify the
-/// worktree: `git agentwt verify` does.
+/// Verifies the worktree, and prints the verdict, where HEAD is, the branch and the distance to the
+/// main branch, base, scope, owner, hooks, placed files that changed, and the changes since the base.
+/// A violation is marked with `!`, a notice with `-`.
 #[derive(Args, Debug)]
 pub struct Status {
     /// The worktrees [default: the current worktree]

@@ -1,26 +1,29 @@
 //! `git agentwt status`: one worktree in full.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Outcome, Session};
-use crate::answer::shapes::{ChangeField, PlacedField, ScopeField};
+use crate::answer::shapes::{ChangeField, FindingField, PlacedField, ScopeField};
 use crate::answer::worktree::{HooksField, RecordedField};
-use crate::answer::{Answer, Cell, Row, Text, age, count, when};
+use crate::answer::{Answer, Cell, Paint, Row, Text, age, count, kind_paint, when};
 use crate::change::{Change, by_kind, by_seen};
 use crate::disk::drift::drift;
 use crate::disk::file_system::usage;
 use crate::disk::files;
 use crate::error::Error;
-use crate::placed::PlacedKind;
+use crate::name::CommitId;
+use crate::path::escape_for_terminal;
+use crate::placed::{Placed, PlacedKind};
 use crate::scope::escape_for_rule;
 use crate::scope::overlap::some;
+use crate::truth::live::verify_now;
 use crate::truth::position::{Position, position};
 use crate::truth::sealed::main_changed;
-use crate::truth::{Survey, collect};
+use crate::verify::VerifyOptions;
 use crate::worktree::{MadeBy, Repository, Worktree};
 
 /// The number of placed files that people see for each state.
@@ -46,6 +49,12 @@ pub struct WorktreeStatus {
     /// What is recorded.
     #[serde(flatten)]
     pub recorded: RecordedField,
+    /// The ref that HEAD names; null if HEAD is detached.
+    pub head_ref: Option<String>,
+    /// What breaks the scope or the integrity of the worktree.
+    pub violations: Vec<FindingField>,
+    /// What does not affect the verdict.
+    pub notices: Vec<FindingField>,
     /// What changed since the base.
     pub changed: Vec<ChangeField>,
     /// The number of changes by what happened.
@@ -102,11 +111,13 @@ impl WorktreeStatus {
         let commits = count(commits, "commit", "commits");
         let id = base.commit.as_ref().map_or("", |base| base.short());
         let revision = base.revision.as_deref().unwrap_or_default();
+        self.print_verdict(text);
         text.fact("path", &self.path);
         text.fact(
             "branch",
             format!("{}, {commits} since the base", self.branch),
         );
+        text.fact("head", self.head());
         text.fact("base", format!("{id} ({revision}), {}", age(created)));
         self.print_position(text);
         for (key, fact, more) in self.recorded.remarks() {
@@ -129,12 +140,41 @@ impl WorktreeStatus {
         if let Some(hooks) = &self.hooks {
             hooks.print(text);
         }
-        text.fact("verified", self.recorded.verified());
         self.print_placed(text);
         if let Some(size) = self.recorded.size_text() {
             text.fact("size", size);
         }
         self.print_changes(text);
+    }
+
+    fn print_verdict(&self, text: &mut Text) {
+        let verdict = self.recorded.verdict();
+        let verdict = match self.violations.len() {
+            0 => text.paint.good(&verdict),
+            _ => text.paint.bad(&format!("NO, {verdict}")),
+        };
+        let notices = match self.notices.len() {
+            0 => String::new(),
+            number => format!(", {}", count(number, "notice", "notices")),
+        };
+        text.fact("verdict", verdict + &notices);
+    }
+
+    /// Where HEAD is.
+    fn head(&self) -> String {
+        let position = &self.recorded.position;
+        let at = position.head.as_ref().map_or("no commit", CommitId::short);
+        let committed = position.committed.as_deref().map(age);
+        let committed = committed.map_or_else(String::new, |age| format!(", committed {age}"));
+        match &self.head_ref {
+            Some(name) => {
+                let name = name.strip_prefix("refs/heads/").unwrap_or(name);
+                let elsewhere = when(name != self.branch, " (not the branch of this worktree)");
+                let name = escape_for_terminal(name.as_bytes());
+                format!("on {name}{elsewhere} at {at}{committed}")
+            }
+            None => format!("detached at {at}{committed}"),
+        }
     }
 
     /// Where the branch stands, if that is more than its commits.
@@ -212,14 +252,37 @@ impl WorktreeStatus {
                 format!("{files} of the main worktree not committed"),
             );
         }
-        let changes = self.changed.iter();
-        let row = |change: &ChangeField| {
+        let findings = || self.violations.iter().chain(&self.notices);
+        let marked: HashMap<(&[u8], &str), &FindingField> = findings()
+            .map(|one| ((one.change.bytes(), one.change.kind), one))
+            .collect();
+        let row = |change: &ChangeField, finding: Option<&FindingField>| {
+            let (sign, paint): (&str, fn(Paint, &str) -> String) = match finding {
+                Some(one) if one.level == "violation" => ("!", Paint::bad),
+                Some(_) => ("-", Paint::warning),
+                None => ("", Paint::faint),
+            };
+            let why = finding.map(FindingField::why).unwrap_or_default();
             Row::new(vec![
-                Cell::people(change.kind),
+                Cell::people(sign).paint(paint),
+                Cell::people(change.kind).paint(kind_paint(change.kind)),
                 Cell::people(change.shown()),
+                Cell::people(why).paint(Paint::faint).rank(1),
             ])
         };
-        text.table(&changes.map(row).collect::<Vec<_>>(), "    ");
+        let is_changed: HashSet<(&[u8], &str)> = (self.changed.iter())
+            .map(|change| (change.bytes(), change.kind))
+            .collect();
+        let changes = self.changed.iter().map(|change| {
+            let finding = marked.get(&(change.bytes(), change.kind));
+            row(change, finding.copied())
+        });
+        let others = findings().filter(|one| {
+            let change = &one.change;
+            !is_changed.contains(&(change.bytes(), change.kind))
+        });
+        let others = others.map(|one| row(&one.change, Some(one)));
+        text.table(&changes.chain(others).collect::<Vec<_>>(), "    ");
     }
 
     /// A record for each fact: name, key, value.
@@ -245,6 +308,10 @@ impl WorktreeStatus {
         for change in &self.changed {
             put(&[b"change", change.kind.as_bytes(), change.bytes()]);
         }
+        for finding in self.violations.iter().chain(&self.notices) {
+            let (level, change) = (finding.level.as_bytes(), &finding.change);
+            put(&[level, change.kind.as_bytes(), change.bytes()]);
+        }
         rows
     }
 
@@ -261,6 +328,7 @@ impl WorktreeStatus {
         facts.extend([
             ("notices", number(last.map(|one| one.last.notices))),
             ("commits", number(position.commits)),
+            ("committed", position.committed.clone()),
             ("uncommitted", Some(self.uncommitted.to_string())),
             ("ignored", Some(self.ignored.to_string())),
             ("upstream", upstream.map(|upstream| upstream.name.clone())),
@@ -308,27 +376,27 @@ fn of(
     options: &crate::cli::Status,
     main_changed: Option<usize>,
 ) -> Result<WorktreeStatus, Error> {
-    let home = repository;
-    let repository = &known.readable_repository(repository);
-    let survey = collect(repository, known)?;
     let record = &known.record;
+    let live = verify_now(repository, known, VerifyOptions::default())?;
+    let (home, repository) = (repository, &known.readable_repository(repository));
     let hooks = known.hooks(repository);
     let hooks = hooks.and_then(|hooks| hooks.status()).ok();
-    let uncommitted = survey.uncommitted(known).len();
-    let ignored = survey.ignored();
-    let placed = placed(repository, known, &survey)?;
-    let set = survey.changes;
-    let git = &repository.git;
+    let placed = placed(repository, known, &live.states.placed)?;
+    let (report, git) = (&live.report, &repository.git);
+    let set = &report.changes;
     let commits = git.rev_list_count(&record.base.commit, &set.head)?;
-    let changes = set.changes.into_iter().chain(set.integrity);
-    let changes: Vec<Change> = changes.filter(|change| !change.is_ignored()).collect();
+    let changes = set.changes.iter().chain(&set.integrity);
+    let changes = changes.filter(|change| !change.is_ignored()).cloned();
+    let changes: Vec<Change> = changes.collect();
     let position = Position {
-        head: Some(set.head),
+        head: Some(set.head.clone()),
         commits: Some(commits),
         ..position(home, known)?
     };
     let scope = ScopeField::whole(record.profile.as_deref(), &record.scope);
     let mut recorded = RecordedField::new(known, position, scope);
+    recorded.set_verification(Some(live.last));
+    recorded.live = true;
     recorded.main_changed = main_changed;
     let is_there = files::is_directory(&record.path);
     let size = || is_there.then(|| usage(&[&record.path]).pop().flatten());
@@ -338,11 +406,14 @@ fn of(
         path: record.path.clone(),
         branch: record.branch.to_string(),
         recorded,
+        head_ref: live.heads.symbolic,
+        violations: report.violations().map(FindingField::from).collect(),
+        notices: report.notices().map(FindingField::from).collect(),
         changed: ChangeField::all(&changes),
         kinds: by_kind(&changes),
         seen: by_seen(&changes),
-        uncommitted,
-        ignored,
+        uncommitted: live.uncommitted,
+        ignored: live.ignored,
         hooks: hooks.as_ref().map(HooksField::from),
         placed,
         is_foreign: record.made_by == MadeBy::Git,
@@ -353,9 +424,9 @@ fn of(
 fn placed(
     repository: &Repository,
     known: &Worktree,
-    survey: &Survey,
+    placed: &Placed,
 ) -> Result<Option<Vec<PlacedField>>, Error> {
-    let (root, placed) = (&known.record.path, &survey.states.placed);
+    let root = &known.record.path;
     if !files::is_directory(root) {
         return Ok(None);
     }

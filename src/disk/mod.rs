@@ -12,7 +12,7 @@ pub mod files;
 pub mod lock;
 pub mod locked_file;
 pub mod mode;
-mod pool;
+pub mod pool;
 pub mod remains;
 pub mod scan;
 pub mod stat;

@@ -85,6 +85,11 @@ impl Reach {
         tip.is_some_and(|(tip, older)| older.is_had_by(tip))
     }
 
+    /// The time of a tip, in seconds since 1970; none where it is not a tip.
+    pub fn time(&self, tip: &CommitId) -> Option<i64> {
+        Some(self.commits.get(&oid_of(tip))?.time)
+    }
+
     /// Counts the commits that one tip has and another has not; none where one of them is not a tip.
     pub fn only_in(&self, one: &CommitId, other: &CommitId) -> Option<u64> {
         let (one, other) = (self.tip(one)?, self.tip(other)?);

@@ -5,6 +5,7 @@
 
 mod findings;
 pub mod schema;
+pub mod screen;
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 use serde::Serialize;
@@ -17,10 +18,11 @@ pub fn render<A: Answer>(
     answer: &A,
     format: Format,
     nul: bool,
-    paint: Paint,
+    (paint, width): (Paint, Option<usize>),
     notes: &[String],
 ) -> Text {
     let mut text = Text::new(paint, nul);
+    text.width = width;
     match format {
         Format::Human => answer.print(&mut text),
         Format::Json => text.put(document(answer, notes)),

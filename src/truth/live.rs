@@ -10,8 +10,8 @@ use crate::disk::{DiskError, files};
 use crate::error::Error;
 use crate::verify::{Report, VerifyOptions, verify};
 use crate::versioned::timestamp;
-use crate::worktree::Worktree;
 use crate::worktree::repository::Repository;
+use crate::worktree::{LastVerification, Worktree};
 
 /// Above this many bytes a file is only read where it may be a blob of the same size.
 const LARGE: u64 = 64 << 20;
@@ -23,6 +23,8 @@ const LOOKS: u64 = 4;
 pub struct LiveVerdict {
     /// The findings.
     pub report: Report,
+    /// The outcome, as it is stored.
+    pub last: LastVerification,
     /// The HEAD and the branch of the worktree.
     pub heads: Heads,
     /// Every state in full.
@@ -55,14 +57,15 @@ pub fn verify_now(
         changes.integrity.push(gone);
     }
     let report = verify(&known.scope, changes, options);
-    let stored = known.write_verification(&report, &timestamp(Duration::ZERO));
+    let last = LastVerification::new(&report, &timestamp(Duration::ZERO));
     Ok(LiveVerdict {
+        not_stored: known.write_last(&last).err(),
+        last,
         report,
         heads: survey.heads,
         states: survey.states,
         uncommitted,
         ignored,
-        not_stored: stored.err(),
     })
 }
 

@@ -12,13 +12,15 @@ use crate::error::Error;
 use crate::git::{Git, Reach};
 use crate::name::CommitId;
 use crate::worktree::repository::Repository;
-use crate::worktree::{Record, Worktree};
+use crate::worktree::{Main, Record, Worktree};
 
 /// Where a branch stands. A number is null if it is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Position {
     /// The commit of the branch; null if the branch is gone.
     pub head: Option<CommitId>,
+    /// The time of this commit; null if it is unknown.
+    pub committed: Option<String>,
     /// The number of commits that the branch has and the base has not.
     pub commits: Option<u64>,
     /// The branch that the base was taken from, if any.
@@ -85,8 +87,57 @@ impl Upstream {
 
 type Branches = HashMap<BString, (CommitId, Option<BString>)>;
 
-/// Finds where the branches of these worktrees stand, in their order. Of a repository of its own
-/// (strategy `clone`) only the commit that it is at.
+/// Where the main worktree stands. A value is null if it is unknown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct MainPosition {
+    /// The short name of the branch; null if HEAD is detached.
+    pub branch: Option<String>,
+    /// The commit of HEAD; null if there is none.
+    pub head: Option<CommitId>,
+    /// The time of this commit.
+    pub committed: Option<String>,
+    /// What the branch tracks; absent if nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<Upstream>,
+    /// The number of files that are not committed.
+    pub uncommitted: Option<usize>,
+}
+
+/// Finds where the main worktree stands, without the number of its files; none where the repository
+/// is bare.
+///
+/// # Errors
+/// Fails when git does.
+pub fn main_position(repository: &Repository) -> Result<Option<MainPosition>, Error> {
+    if repository.main == Main::Bare {
+        return Ok(None);
+    }
+    let git = &repository.git;
+    let (full, head) = (git.symbolic_ref_head()?, git.rev_parse_commit("HEAD")?);
+    let upstream = full.as_deref().map(|full| git.upstream(full)).transpose()?;
+    let upstream = match upstream.flatten() {
+        Some(name) => Some((short(&name), git.rev_parse_commit(&name)?)),
+        None => None,
+    };
+    let points = Points {
+        head: head.as_ref(),
+        base: None,
+        base_branch: None,
+        upstream: upstream
+            .as_ref()
+            .map(|(name, id)| (name.clone(), id.as_ref())),
+    };
+    let position = points.position(reach(git, points.ids()).as_ref());
+    Ok(Some(MainPosition {
+        branch: full.as_deref().map(short),
+        head: position.head,
+        committed: position.committed,
+        upstream: position.upstream,
+        uncommitted: None,
+    }))
+}
+
+/// Finds where the branches of these worktrees stand, in their order.
 ///
 /// # Errors
 /// Fails when git does.
@@ -98,14 +149,7 @@ pub fn positions(repository: &Repository, all: &[&Worktree]) -> Result<Vec<Posit
     let reach = reach(&repository.git, points.iter().flat_map(Points::ids));
     let position = |(known, points): (&&Worktree, &Points<'_>)| match known.record.strategy {
         Strategy::Worktree => points.position(reach.as_ref()),
-        Strategy::Clone => {
-            let branch = known.record.branch.full_ref();
-            let head = known.git(repository).rev_parse_commit(&branch);
-            Position {
-                head: head.ok().flatten(),
-                ..Position::default()
-            }
-        }
+        Strategy::Clone => position_of_clone(repository, known, &branches),
     };
     Ok(all.iter().zip(&points).map(position).collect())
 }
@@ -118,11 +162,16 @@ pub fn position(repository: &Repository, known: &Worktree) -> Result<Position, E
     if known.record.strategy == Strategy::Worktree {
         return Ok(positions(repository, &[known])?.remove(0));
     }
-    let (git, ours) = (known.git(repository), branches(&repository.git)?);
+    let ours = branches(&repository.git)?;
+    Ok(position_of_clone(repository, known, &ours))
+}
+
+fn position_of_clone(repository: &Repository, known: &Worktree, ours: &Branches) -> Position {
     // a clone may be damaged or gone: that is told elsewhere
+    let git = known.git(repository);
     let theirs = branches(&git).unwrap_or_default();
-    let points = Points::new(&known.record, &theirs, &ours);
-    Ok(points.position(reach(&git, points.ids()).as_ref()))
+    let points = Points::new(&known.record, &theirs, ours);
+    points.position(reach(&git, points.ids()).as_ref())
 }
 
 /// Reads which commits these have; none where git cannot say. A base may be gone, where a branch was
@@ -143,7 +192,7 @@ fn branches(git: &Git) -> Result<Branches, Error> {
 /// Holds the commits that one worktree is about; of branches also the short name.
 struct Points<'b> {
     head: Option<&'b CommitId>,
-    base: &'b CommitId,
+    base: Option<&'b CommitId>,
     base_branch: Option<(String, Option<&'b CommitId>)>,
     upstream: Option<(String, Option<&'b CommitId>)>,
 }
@@ -158,7 +207,7 @@ impl<'b> Points<'b> {
         let upstream = branch.and_then(|(_, upstream)| upstream.as_ref());
         Self {
             head: branch.map(|(id, _)| id),
-            base: &record.base.commit,
+            base: Some(&record.base.commit),
             base_branch: base_branch(record).map(|name| tip(name.into(), ours)),
             upstream: upstream.map(|name| tip(name.as_bstr(), own)),
         }
@@ -167,15 +216,18 @@ impl<'b> Points<'b> {
     fn ids(&self) -> impl Iterator<Item = &'b CommitId> {
         let branches = self.base_branch.iter().chain(&self.upstream);
         let branches = branches.filter_map(|(_, tip)| *tip);
-        self.head.into_iter().chain([self.base]).chain(branches)
+        self.head.into_iter().chain(self.base).chain(branches)
     }
 
     fn position(&self, reach: Option<&Reach>) -> Position {
         let only_in =
             |one: Option<&CommitId>, other: Option<&CommitId>| reach?.only_in(one?, other?);
-        let (head, base) = (self.head, Some(self.base));
+        let (head, base) = (self.head, self.base);
+        let time = head.and_then(|head| reach?.time(head));
+        let time = time.map(jiff::Timestamp::from_second);
         Position {
             head: head.cloned(),
+            committed: time.and_then(Result::ok).map(|time| time.to_string()),
             commits: only_in(head, base),
             base_branch: self.base_branch.as_ref().map(|(name, tip)| BaseBranch {
                 name: name.clone(),

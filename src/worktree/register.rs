@@ -273,18 +273,42 @@ impl Worktree {
         integrity::fingerprint(file, repository, &self.record.admin_dir)
     }
 
-    /// Writes the outcome of a verification, for `list` and `status`.
+    /// Writes the outcome of a verification, for `list --stored`.
     ///
     /// # Errors
     /// Fails when the disk refuses.
     pub fn write_verification(&self, report: &Report, now: &str) -> Result<(), DiskError> {
+        self.write_last(&LastVerification::new(report, now))
+    }
+
+    /// Writes the last verification.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn write_last(&self, last: &LastVerification) -> Result<(), DiskError> {
+        let file = self.dir.join("verification.toml");
+        files::write_beside(&file, to_text(last).as_bytes(), Durable::No)
+    }
+
+    /// Writes which directories need not be read again. A failure costs only time.
+    pub fn write_walked(&self, walked: Option<&Walked>) {
+        if let Some(walked) = walked {
+            let file = self.dir.join(WALKED);
+            let _ = files::write_beside(&file, &walked.to_bytes(), Durable::No);
+        }
+    }
+}
+
+impl LastVerification {
+    /// Keeps the outcome of a verification.
+    pub fn new(report: &Report, now: &str) -> Self {
         let kept = |finding: &Finding| KeptFinding {
             place: finding.change.place.to_tsv(),
             kind: finding.change.kind.as_str().to_owned(),
             reason: finding.reason.as_str().to_owned(),
             level: finding.level.as_str().to_owned(),
         };
-        let last = LastVerification {
+        Self {
             at: now.to_owned(),
             head: report.changes.head.clone(),
             looked: report.changes.looked,
@@ -293,16 +317,6 @@ impl Worktree {
             violations: report.violations().count() as u64,
             notices: report.notices().count() as u64,
             findings: report.findings.iter().take(KEPT).map(kept).collect(),
-        };
-        let file = self.dir.join("verification.toml");
-        files::write_beside(&file, to_text(&last).as_bytes(), Durable::No)
-    }
-
-    /// Writes which directories need not be read again. A failure costs only time.
-    pub fn write_walked(&self, walked: Option<&Walked>) {
-        if let Some(walked) = walked {
-            let file = self.dir.join(WALKED);
-            let _ = files::write_beside(&file, &walked.to_bytes(), Durable::No);
         }
     }
 }

@@ -36,15 +36,16 @@ impl World {
 
     #[track_caller]
     fn listed(&self) -> String {
-        let list = self.repo.agentwt(&["list"]).ok();
+        let list = self.repo.agentwt(&["list", "--stored"]).ok();
         let line = list.lines().find(|line| line.starts_with("task "));
-        let cells = line.expect("it is listed").split("  ");
-        cells.last().unwrap_or_default().trim().to_owned()
+        let cells = line.expect("it is listed").split("  ").map(str::trim);
+        let verdict = cells.filter(|cell| !cell.is_empty()).nth(1);
+        verdict.unwrap_or_default().to_owned()
     }
 
     #[track_caller]
     fn looked(&self) -> Value {
-        let said = self.repo.agentwt(&["status", "task", "--json"]).ok();
+        let said = self.repo.agentwt(&["list", "--stored", "--json"]).ok();
         let json: Value = serde_json::from_str(&said).expect("it is JSON");
         json["worktrees"][0]["verification"]["looked"].clone()
     }
@@ -65,7 +66,7 @@ fn a_commit_is_reported_whatever_the_number_of_files() {
       !  created   docs/new.md  commit 0ca1c76628  read-only: read ** (default)
     --- status 0
     ");
-    assert_eq!(world.listed(), "3 violations (commits), just now");
+    assert_eq!(world.listed(), "3 violations (commits) just now");
     assert_eq!(world.looked(), "commits");
     assert_eq!(
         world
@@ -73,7 +74,7 @@ fn a_commit_is_reported_whatever_the_number_of_files() {
             .stderr,
         ""
     );
-    assert_eq!(world.listed(), "ok (commits), just now");
+    assert_eq!(world.listed(), "ok (commits) just now");
 }
 
 #[test]
@@ -82,17 +83,17 @@ fn what_is_only_on_disk_is_left_to_verify() {
     let edits = "chmod u+w README.md; echo more >>README.md; echo more >>src/main.rs
         git commit -q -m work src/main.rs";
     assert_eq!(world.does(edits).stderr, "");
-    assert_eq!(world.listed(), "ok (commits), just now");
+    assert_eq!(world.listed(), "ok (commits) just now");
     let verified = world.repo.agentwt(&["verify", "task"]);
     assert_eq!(verified.status, 1);
     assert!(verified.stdout.contains("README.md"), "{verified}");
-    assert_eq!(world.listed(), "1 violation, just now");
+    assert_eq!(world.listed(), "1 violation just now");
     assert_eq!(world.looked(), "everything");
     // who wants to wait for it has it
     let whole = "echo more >>src/main.rs; GIT_AGENTWT_WALK=full git commit -q -m more src/main.rs";
     let said = world.does(whole);
     assert!(said.stderr.contains("README.md"), "{said}");
-    assert_eq!(world.listed(), "1 violation, just now");
+    assert_eq!(world.listed(), "1 violation just now");
 }
 
 #[test]
@@ -101,10 +102,10 @@ fn content_of_an_excluded_file_is_seen_in_a_commit() {
     let secret = "git show HEAD:secrets/key.pem >src/copy.txt; git add src; git commit -q -m copy";
     let said = world.does(secret);
     assert!(said.stderr.contains("src/copy.txt"), "{said}");
-    assert_eq!(world.listed(), "1 violation (commits), just now");
+    assert_eq!(world.listed(), "1 violation (commits) just now");
     let back = "git rm -q src/copy.txt; git commit -q -m back; git commit -q --allow-empty -m z";
     world.does(back).ok();
-    assert_eq!(world.listed(), "ok (commits), just now");
+    assert_eq!(world.listed(), "ok (commits) just now");
 }
 
 #[test]
@@ -115,7 +116,7 @@ fn what_upstream_did_is_no_change_in_a_large_worktree_either() {
     world.repo.sh(main, upstream).ok();
     let merged = "echo more >>src/main.rs; git commit -q -a -m work; git merge -q -m merge main";
     assert_eq!(world.does(merged).stderr, "");
-    assert_eq!(world.listed(), "ok (commits), just now");
+    assert_eq!(world.listed(), "ok (commits) just now");
     let undone = "git checkout -q agentwt/task~ -- README.md; git commit -q -m 'put back'";
     let said = world.does(undone);
     assert!(said.stderr.contains("README.md"), "{said}");

@@ -132,7 +132,7 @@ fn state(repo: &TestRepo, name: &str, what: &str) -> String {
     }
     let config = repo.try_git(repo.main(), &["config", "--list"]);
     assert_eq!(config.status, 0, "{what}: {config}");
-    let said = repo.agentwt(&["list", "--porcelain"]);
+    let said = repo.agentwt(&["list", "--stored", "--porcelain"]);
     assert_eq!(said.status, 0, "{what}: {said}");
     let row = said
         .stdout

@@ -57,14 +57,18 @@ fn every_state() -> TestRepo {
 fn every_state_is_a_row() {
     let repo = every_state();
     assert_snapshot!(repo.agentwt(&["list"]), @"
-    NAME          BRANCH              BASE  AHEAD  BEHIND  SCOPE  CHANGES  VERIFIED
-    a-ready       agentwt/a-ready     main  -      -       -      -        never
-    b-missing     agentwt/b-missing   main  -      -       -      -        directory is gone
-    c-damaged                                                              damaged
-      cannot read the record of worktree `c-damaged`: it has version 9, and this program writes version 3
-    d-verified    agentwt/d-verified  main  1      -       -      1        1 violation, just now
-    e-silent      agentwt/e-silent    main  1      -       -      -        never, hooks silent
-    f-incomplete  agentwt/f                                                incomplete
+    NAME          VERDICT            CHANGES  UNCOMMITTED  AHEAD  BEHIND  LAST COMMIT  BASE  BRANCH
+    (main)        on main            -        0            -      -       300 d ago
+    a-ready       ok                 0        0            -      -       300 d ago    main
+    b-missing     directory is gone  0        0            -      -       300 d ago    main
+      to remove the record: git agentwt prune
+    c-damaged     damaged
+      cannot read the record of worktree `c-damaged`: it has version 9, and this program writes version
+      3
+    d-verified    1 violation        1        0            1      -       300 d ago    main
+    e-silent      1 violation        0        0            1      -       300 d ago    main
+      hooks silent
+    f-incomplete  incomplete                                                                 agentwt/f
       its `add` runs, or was killed: process 1, began just now
     --- status 0
     ");
@@ -88,7 +92,7 @@ fn porcelain_has_every_state() {
     f-incomplete incomplete agentwt/f
     ");
     assert!(
-        said.lines().all(|line| line.matches('\t').count() == 19),
+        said.lines().all(|line| line.matches('\t').count() == 21),
         "{said}"
     );
 }
@@ -99,7 +103,8 @@ fn with_nul_records_end_with_nul() {
     repo.add("task");
     let said = repo.agentwt(&["list", "-z"]).ok();
     assert!(
-        said.starts_with("task\tready\tagentwt/task\t") && said.ends_with("\tworktree\t\t\t\t\t\0"),
+        said.starts_with("task\tready\tagentwt/task\t")
+            && said.ends_with("\tworktree\t\t\t\t\t\t0\t2026-01-02T03:04:05Z\0"),
         "{said:?}"
     );
 }
@@ -126,7 +131,13 @@ fn json_has_every_state() {
         ]
     );
     assert_eq!(rows[3]["verification"]["violations"], 1);
-    assert_eq!(rows[0]["verification"], serde_json::Value::Null);
+    assert_eq!(rows[0]["verification"]["violations"], 0);
+    assert_eq!(rows[0]["verified_at"], rows[0]["verification"]["at"]);
+    assert_eq!(
+        (&rows[0]["live"], &rows[0]["uncommitted"]),
+        (&true.into(), &0.into())
+    );
+    assert_eq!(value["main"]["branch"], "main");
     assert_eq!(rows[4]["hooks_silent"], true);
     assert_eq!(rows[0]["hooks_silent"], false);
 }
@@ -144,6 +155,117 @@ fn a_branch_with_commits_that_were_there_before_is_no_silence_of_hooks() {
     .ok();
     let list = repo.agentwt(&["list"]).ok();
     assert!(!list.contains("hooks silent"), "{list}");
+}
+
+/// A worktree with a stored verdict that an edit has made wrong.
+#[track_caller]
+fn with_an_old_green() -> TestRepo {
+    let repo = TestRepo::project();
+    let worktree = repo.add("task");
+    repo.agentwt(&["verify", "task"]).ok();
+    repo.sh(&worktree, "chmod u+w README.md; echo x >>README.md")
+        .ok();
+    repo
+}
+
+#[test]
+fn a_verdict_is_that_of_this_moment_and_a_stored_one_has_an_age() {
+    let repo = with_an_old_green();
+    assert_snapshot!(repo.agentwt(&["list", "--stored"]), @"
+    NAME    VERDICT      CHANGES  UNCOMMITTED  AHEAD  BEHIND  LAST COMMIT  BASE  SCOPE
+    (main)  on main      -        -            -      -       300 d ago
+    task    ok just now  0        -            -      -       300 d ago    main  -
+    --- status 0
+    ");
+    let stored = repo.agentwt(&["list", "--stored", "--json"]).ok();
+    let stored: serde_json::Value = serde_json::from_str(&stored).expect("it is JSON");
+    let one = &stored["worktrees"][0];
+    assert_eq!(
+        (&one["live"], one.get("uncommitted")),
+        (&false.into(), None)
+    );
+    assert_snapshot!(repo.agentwt(&["list"]), @"
+    NAME    VERDICT      CHANGES  UNCOMMITTED  AHEAD  BEHIND  LAST COMMIT  BASE  SCOPE
+    (main)  on main      -        0            -      -       300 d ago
+    task    1 violation  1        1            -      -       300 d ago    main  -
+    --- status 0
+    ");
+    // a look renews what is stored, and is no activity
+    assert_snapshot!(repo.agentwt(&["list", "--stored"]), @"
+    NAME    VERDICT               CHANGES  UNCOMMITTED  AHEAD  BEHIND  LAST COMMIT  BASE  SCOPE
+    (main)  on main               -        -            -      -       300 d ago
+    task    1 violation just now  1        -            -      -       300 d ago    main  -
+    --- status 0
+    ");
+}
+
+#[test]
+fn a_worktree_that_cannot_be_verified_is_a_row_that_says_so() {
+    let repo = with_an_old_green();
+    repo.add("other");
+    let record = repo.main().join(".git/agentwt/worktrees/task");
+    std::fs::remove_file(record.join("manifest")).expect("it is there");
+    assert_snapshot!(repo.agentwt(&["list"]), @"
+    NAME    VERDICT        CHANGES  UNCOMMITTED  AHEAD  BEHIND  LAST COMMIT  BASE  SCOPE
+    (main)  on main        -        0            -      -       300 d ago
+    other   ok             0        0            -      -       300 d ago    main  -
+    task    cannot verify  -        -            -      -       300 d ago    main  -
+      cannot read the manifest of worktree `task`: it is missing
+    --- status 0
+    ");
+    let said = repo.agentwt(&["list", "--json"]).ok();
+    let said: serde_json::Value = serde_json::from_str(&said).expect("it is JSON");
+    let one = &said["worktrees"][1];
+    assert_eq!(one["live"], false);
+    assert!(one["not_verified"].is_string(), "{one}");
+}
+
+#[test]
+fn it_fits_the_width_and_shows_a_branch_only_where_it_is_another() {
+    let repo = TestRepo::project();
+    let scope = "the-scope-profile-of-this-project";
+    let config = format!(
+        "schema_version = \"1.0\"\n[worktree]\nbranch_prefix = \"w/\"\n[scope.{scope}]\nwrite = [\"src/**\"]\n"
+    );
+    repo.write(".agentwt/config.toml", &config);
+    repo.agentwt(&["add", "task-with-a-name", "--scope", scope])
+        .ok();
+    repo.git(&["branch", "a-branch-of-my-own"]);
+    repo.agentwt(&["add", "t", "-b", "a-branch-of-my-own", "--scope", scope])
+        .ok();
+    let mut shown = Vec::new();
+    for width in ["200", "100", "80", "40"] {
+        let mut command = repo.command(binary(), repo.main());
+        let output = command.env("COLUMNS", width).arg("list").output();
+        let said = repo.said(&output.expect("it starts")).ok();
+        let most = width.parse::<usize>().expect("a number");
+        assert!(
+            said.lines().all(|line| line.len() <= most),
+            "{width}: {said}"
+        );
+        shown.push(said);
+    }
+    assert_snapshot!(shown.join("\n\n"), @"
+    NAME              VERDICT  CHANGES  UNCOMMITTED  AHEAD  BEHIND  LAST COMMIT  BASE  SCOPE                              BRANCH
+    (main)            on main  -        1            -      -       300 d ago
+    t                 ok       0        0            -      -       300 d ago    main  the-scope-profile-of-this-project  a-branch-of-my-own
+    task-with-a-name  ok       0        0            -      -       300 d ago    main  the-scope-profile-of-this-project
+
+    NAME              VERDICT  CHANGES  UNCOMMITTED  AHEAD  BEHIND  LAST COMMIT  BRANCH
+    (main)            on main  -        1            -      -       300 d ago
+    t                 ok       0        0            -      -       300 d ago    a-branch-of-my-own
+    task-with-a-name  ok       0        0            -      -       300 d ago
+
+    NAME              VERDICT  CHANGES  UNCOMMITTED  AHEAD  BEHIND  LAST COMMIT
+    (main)            on main  -        1            -      -       300 d ago
+    t                 ok       0        0            -      -       300 d ago
+    task-with-a-name  ok       0        0            -      -       300 d ago
+
+    NAME              VERDICT  UNCOMMITTED
+    (main)            on main  1
+    t                 ok       0
+    task-with-a-name  ok       0
+    ");
 }
 
 // ---- what holds for all of them --------------------------------------------------------------

@@ -135,19 +135,20 @@ fn people_see_what_is_not_as_usual() {
     let said = repo.agentwt(&["list"]).ok();
     assert!(said.lines().all(|line| line.len() <= 100), "{said}");
     assert_snapshot!(said, @"
-    NAME       BRANCH             BASE     AHEAD  BEHIND  SCOPE  CHANGES  VERIFIED
-    both       agentwt/both       main +4  3      4       -      0        ok, just now
+    NAME       VERDICT       CHANGES  UNCOMMITTED  AHEAD  BEHIND  LAST COMMIT  BASE     SCOPE
+    (main)     on main       -        0            -      -       300 d ago
+    both       ok            0        0            3      4       300 d ago    main +4  -
       owner fleet-1, unknown whether alive; claim on origin
-    early      agentwt/early      main +4  -      4       -      -        never
+    early      ok            0        0            -      4       300 d ago    main +4  -
       owner fleet-1, has ended; claim on origin
-    elsewhere  agentwt/elsewhere  main +4  1      5       -      0        2 violations, just now
-    late       agentwt/late       main     1      -       -      0        ok, just now
+    elsewhere  2 violations  0        0            1      5       300 d ago    main +4  -
+    late       ok            0        0            1      -       300 d ago    main     -
       locked on loan
-    merged     agentwt/merged     main +4  4      1       -      0        ok, just now
+    merged     ok            0        0            4      1       300 d ago    main +4  -
       owner fleet-1, alive; claim on origin
-    pushed     agentwt/pushed     main +4  3      4       -      0        ok, just now
+    pushed     ok            0        0            3      4       300 d ago    main +4  -
       2 ahead of origin/agentwt/pushed
-    still      agentwt/still      main +4  -      4       -      -        never
+    still      ok            0        0            -      4       300 d ago    main +4  -
       locked without a reason
     ");
     let status = repo.agentwt(&["status", "merged", "pushed", "late"]).ok();
@@ -230,7 +231,7 @@ fn changes_by_class_come_from_the_last_verification() {
     repo.sh(&worktree, script).ok();
     repo.sh(&worktree, "echo z >src/later.rs").ok();
     let kinds = |value: &Value| value["kinds"].to_string();
-    let listed = &rows(&repo, &[])[0]["verification"];
+    let listed = &rows(&repo, &["--stored"])[0]["verification"];
     assert_eq!(kinds(listed), r#"{"created":1,"deleted":1,"modified":1}"#);
     assert!(
         listed["age"].as_u64().is_some_and(|age| age < 1000),
@@ -250,7 +251,7 @@ fn changes_by_class_come_from_the_last_verification() {
     let (before, after) = text.split_once("[kinds]").expect("they are there");
     let after = after.split_once("\n\n").map_or("", |(_, rest)| rest);
     std::fs::write(&file, format!("{before}{after}")).expect("written");
-    assert_eq!(rows(&repo, &[])[0]["verification"]["changed"], 3);
+    assert_eq!(rows(&repo, &["--stored"])[0]["verification"]["changed"], 4);
 }
 
 #[test]

@@ -28,19 +28,20 @@ fn it_shows_branch_base_scope_hooks_and_changes() {
     let repo = with_work();
     assert_snapshot!(shown(&repo, &["status", "task"]), @"
     task
+      verdict  NO, 1 violation
       path     $TMP/repo/.agentwt/worktrees/task
       branch   agentwt/task, 1 commit since the base
+      head     on agentwt/task at 691043535c, committed 300 d ago
       base     af82e40edf (main), just now
       scope    given on the command line
       write    src/**  tests/**  /package.json
       read     **
       exclude  **/secrets/**
       user's   $TMP/repo/.git/hooks
-      verified ok, just now
       changed  3 paths (2 created, 1 modified), 2 not committed, 1 ignored file
-        created   docs/n
-        modified  src/main.rs
-        created   src/new.rs
+        !  created   docs/n       read-only: read ** (default)
+           modified  src/main.rs
+           created   src/new.rs
     --- status 0
     ");
 }
@@ -85,15 +86,32 @@ fn git_is_asked_once_for_the_main_worktree() {
 }
 
 #[test]
-fn it_verifies_nothing_anew() {
+fn it_marks_violations_and_says_where_head_is() {
     let repo = with_work();
+    let worktree = repo.worktree("task");
+    repo.sh(&worktree, "rm docs/n").ok();
     assert!(
         repo.agentwt(&["status", "task"])
             .ok()
-            .contains("verified ok")
+            .contains("verdict  ok\n")
     );
-    repo.agentwt(&["list"]).ok();
-    assert!(repo.agentwt(&["list"]).ok().contains("ok, just now"));
+    let script =
+        "chmod u+w README.md; echo x >>README.md; git update-index --assume-unchanged docs/api.md
+        git checkout -q --detach; git commit -q -a -m more";
+    repo.sh(&worktree, script).ok();
+    let said = shown(&repo, &["status", "task"]);
+    let lines = said.lines().filter(|line| {
+        let keys = ["  verdict", "  head", "  branch", "  changed", "      "];
+        keys.iter().any(|key| line.starts_with(key))
+    });
+    assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @"
+    verdict  NO, 3 violations
+    branch   agentwt/task, 2 commits since the base
+    head     detached at 1fbdaf5925, committed 300 d ago
+    changed  5 paths (1 created, 1 integrity, 2 modified, 1 ref), 1 not committed, 1 ignored file
+         modified   src/main.rs
+         created    src/new.rs
+    ");
 }
 
 #[test]
@@ -109,8 +127,8 @@ fn porcelain_is_a_field_a_line() {
     task	branch	agentwt/task
     task	base	af82e40edf386d673bb6f4292ab3a4faea3c91e5
     task	head	691043535cd35ad2782e2c130e8ff41230632813
-    task	paths	1
-    task	violations	0
+    task	paths	3
+    task	violations	1
     task	base-branch	main
     task	moved	0
     task	ahead	1
@@ -118,6 +136,7 @@ fn porcelain_is_a_field_a_line() {
     task	strategy	worktree
     task	notices	0
     task	commits	1
+    task	committed	2026-01-02T03:04:05Z
     task	uncommitted	2
     task	ignored	1
     task	kind	created	2
@@ -125,6 +144,7 @@ fn porcelain_is_a_field_a_line() {
     task	change	created	docs/n
     task	change	modified	src/main.rs
     task	change	created	src/new.rs
+    task	violation	created	docs/n
     ");
     let said = repo.agentwt(&["status", "task", "-z"]).ok();
     assert!(said.contains("task\tuncommitted\t2\0"), "{said:?}");
@@ -144,7 +164,9 @@ fn json_has_facts() {
     );
     assert_eq!(one["changed"].as_array().map(Vec::len), Some(3));
     assert_eq!(one["hooks"]["state"], "complete");
-    assert_eq!(one["verification"]["violations"], 0);
+    assert_eq!(one["verification"]["violations"], 1);
+    assert_eq!(one["violations"][0]["path"], "docs/n");
+    assert_eq!(one["live"], true);
 }
 
 #[test]

@@ -6,20 +6,40 @@ use serde::Serialize;
 
 use crate::answer::shapes::{PathField, paths};
 use crate::answer::worktree::RecordedField;
-use crate::answer::{Answer, Cell, Paint, Row, Text, age, count, when};
+use crate::answer::{Answer, Cell, Paint, Row, Text, age, count, one_line, when};
+use crate::error::Error;
+use crate::name::CommitId;
+use crate::path::escape_for_terminal;
 use crate::placed::DriftCounts;
 use crate::scope::overlap::{Overlap, some};
 use crate::size::Size;
-use crate::truth::position::{BaseBranch, Upstream};
+use crate::truth::live::LiveVerdict;
+use crate::truth::position::{MainPosition, Upstream};
 
-const HEADS: &str = "NAME,BRANCH,BASE,AHEAD,BEHIND,SCOPE,CHANGES,VERIFIED";
-const SIZED: &str = "NAME,BRANCH,BASE,AHEAD,BEHIND,SCOPE,CHANGES,VERIFIED,SIZE";
+/// The columns with the order in which they are left out of a table that is too wide: the highest
+/// number first, 0 never.
+const COLUMNS: [(&str, u8); 11] = [
+    ("NAME", 0),
+    ("VERDICT", 0),
+    ("CHANGES", 3),
+    ("UNCOMMITTED", 1),
+    ("AHEAD", 4),
+    ("BEHIND", 4),
+    ("LAST COMMIT", 5),
+    ("SIZE", 2),
+    ("BASE", 7),
+    ("SCOPE", 8),
+    ("BRANCH", 6),
+];
 /// The number of names and files that people see of an overlap.
 const SHOWN: usize = 8;
 
 /// The answer of `list`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ListAnswer {
+    /// The main worktree; absent if the repository is bare.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub main: Option<MainPosition>,
     /// The worktrees, sorted by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktrees: Option<Vec<ListedWorktree>>,
@@ -91,6 +111,12 @@ pub struct ListedWorktree {
     /// What is recorded; absent if the worktree is incomplete or damaged.
     #[serde(flatten)]
     pub details: Option<ListedDetails>,
+    /// Whether the branch has the name that `add` gives by default.
+    #[serde(skip)]
+    pub has_usual_branch: bool,
+    /// Whether the worktree is still to be verified.
+    #[serde(skip)]
+    pub is_pending: bool,
 }
 
 /// What is recorded of a worktree, and what is unusual.
@@ -99,6 +125,12 @@ pub struct ListedDetails {
     /// What is recorded.
     #[serde(flatten)]
     pub recorded: RecordedField,
+    /// The number of paths that are not committed; absent with `--stored`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uncommitted: Option<usize>,
+    /// Why the worktree cannot be verified now; absent if it was, and with `--stored`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_verified: Option<String>,
     /// Whether commits were made that no hook has verified.
     pub hooks_silent: bool,
     /// The placed files by state; absent if the directory is gone, null if it is unknown.
@@ -135,6 +167,77 @@ impl ListAnswer {
             ..Self::default()
         }
     }
+
+    /// Completes the row of a worktree with its verdict.
+    pub fn set_verdict(&mut self, name: &str, live: Result<LiveVerdict, Error>) {
+        let rows = self.worktrees.as_deref_mut().unwrap_or_default();
+        let at = rows.binary_search_by(|row| row.name.as_str().cmp(name));
+        let Some(row) = at.ok().and_then(|at| rows.get_mut(at)) else {
+            return;
+        };
+        row.is_pending = false;
+        let Some(details) = &mut row.details else {
+            return;
+        };
+        let last = match live {
+            Ok(live) => {
+                details.recorded.live = true;
+                details.uncommitted = Some(live.uncommitted);
+                Some(live.last)
+            }
+            Err(error) => {
+                details.not_verified = Some(one_line(&error.to_string()));
+                None
+            }
+        };
+        details.recorded.set_verification(last);
+    }
+
+    /// Sets how many files of the main worktree are not committed.
+    pub fn set_main_changed(&mut self, changed: Option<usize>) {
+        if let Some(main) = &mut self.main {
+            main.uncommitted = changed;
+        }
+        for details in self.worktrees.iter_mut().flatten() {
+            if let Some(details) = &mut details.details {
+                details.recorded.main_changed = changed;
+            }
+        }
+    }
+
+    /// The headings, and the row of the main worktree.
+    fn heads(&self) -> Vec<Row> {
+        let heading =
+            |(word, rank): (&str, u8)| Cell::people(word).rank(rank).paint(Paint::heading);
+        let mut heads = vec![Row::headings(COLUMNS.map(heading).to_vec())];
+        heads.extend(self.main.as_ref().map(main_row));
+        heads
+    }
+}
+
+/// The row of the main worktree.
+fn main_row(main: &MainPosition) -> Row {
+    let at = main.head.as_ref().map_or("no commit", CommitId::short);
+    let on = match &main.branch {
+        Some(branch) => format!("on {}", escape_for_terminal(branch.as_bytes())),
+        None => format!("detached at {at}"),
+    };
+    let uncommitted = main.uncommitted.map(|number| number.to_string());
+    let ahead = |side: fn(&Upstream) -> Option<u64>| number(main.upstream.as_ref().map(side));
+    let cells = [
+        Cell::people("(main)").paint(Paint::name),
+        Cell::people(on),
+        Cell::people("-"),
+        Cell::people(uncommitted.unwrap_or("-".to_owned())),
+        Cell::people(ahead(|one| one.ahead)),
+        Cell::people(ahead(|one| one.behind)),
+        Cell::people(age_or_none(main.committed.as_deref())),
+    ];
+    Row::new(cells.to_vec())
+}
+
+fn age_or_none(at: Option<&str>) -> String {
+    at.map_or("-".to_owned(), age)
 }
 
 fn listed_overlaps(group: &Overlap) -> Vec<ListedOverlap> {
@@ -163,11 +266,9 @@ impl Answer for ListAnswer {
                 return groups.for_each(|group| print_overlap(group, text));
             }
             (None, None) => ("", "no two worktrees may write the same files"),
-            (None, Some(all)) => {
-                let sized = |one: &ListedWorktree| one.details.as_ref()?.recorded.size;
-                let size = all.iter().any(|one| sized(one).is_some());
+            (None, Some(_)) => {
                 let nothing = "no worktrees yet; to create one: git agentwt add task-1";
-                (if size { SIZED } else { HEADS }, nothing)
+                ("", nothing)
             }
         };
         let rows = self.rows();
@@ -175,7 +276,10 @@ impl Answer for ListAnswer {
             return text.tell(nothing);
         }
         let heading = |word: &str| Cell::people(word).paint(Paint::heading);
-        let mut all = vec![Row::new(heads.split(',').map(heading).collect())];
+        let mut all = match &self.worktrees {
+            Some(_) => self.heads(),
+            None => vec![Row::new(heads.split(',').map(heading).collect())],
+        };
         all.extend(rows);
         text.table(&all, "");
     }
@@ -192,18 +296,14 @@ impl ListedWorktree {
     /// One worktree; a line below names what is unusual.
     fn row(&self) -> Row {
         let branch = self.branch.as_deref().unwrap_or_default();
-        let mut cells = vec![
-            Cell::both(&self.name).paint(Paint::name),
-            Cell::people(branch),
-        ];
+        let mut cells = vec![Cell::both(&self.name).paint(Paint::name), self.verdict()];
         let details = self.details.as_ref();
         match details {
-            Some(details) => cells.extend(details.cells(self.state == "missing")),
-            None => {
-                cells.extend((0..5).map(|_| Cell::people("")));
-                cells.push(Cell::people(self.state).paint(Paint::bad));
-            }
+            Some(details) => cells.extend(details.cells()),
+            None => cells.extend((2..COLUMNS.len() - 1).map(|_| Cell::people(""))),
         }
+        let shown = when(!self.has_usual_branch, branch);
+        cells.push(Cell::people(escape_for_terminal(shown.as_bytes())));
         cells.extend([self.state, branch].map(Cell::porcelain));
         let facts = details.map_or_else(Default::default, |details| details.recorded.facts());
         for (at, (key, value)) in facts.into_iter().enumerate() {
@@ -216,10 +316,39 @@ impl ListedWorktree {
             };
             cells.push(Cell::porcelain(value.unwrap_or_default()));
         }
+        let uncommitted = details.and_then(|one| one.uncommitted);
+        let committed = details.and_then(|one| one.recorded.position.committed.clone());
+        let uncommitted = uncommitted.map(|number| number.to_string());
+        cells.extend([uncommitted, committed].map(|one| Cell::porcelain(one.unwrap_or_default())));
         let mut row = Row::new(cells);
         let remarks = self.remarks();
         row.below = (!remarks.is_empty()).then(|| remarks.join("; "));
         row
+    }
+
+    /// The verdict, or the reason why there is none.
+    fn verdict(&self) -> Cell {
+        let details = match &self.details {
+            _ if self.is_pending => return Cell::people("…").paint(Paint::faint),
+            None => return Cell::people(self.state).paint(Paint::bad),
+            Some(_) if self.state == "missing" => {
+                return Cell::people("directory is gone").paint(Paint::bad);
+            }
+            Some(details) if details.not_verified.is_some() => {
+                return Cell::people("cannot verify").paint(Paint::bad);
+            }
+            Some(details) => details,
+        };
+        let (recorded, silent) = (&details.recorded, details.hooks_silent);
+        let silent_before = silent && !recorded.live;
+        let text = recorded.verdict() + when(silent_before, ", hooks silent");
+        let last = recorded.verification.as_ref();
+        Cell::people(text).paint(match last.map(|one| one.last.violations) {
+            None if !silent => Paint::faint,
+            Some(0) if !silent => Paint::good,
+            None | Some(0) => Paint::warning,
+            Some(_) => Paint::bad,
+        })
     }
 
     /// What is unusual.
@@ -232,9 +361,18 @@ impl ListedWorktree {
             ));
         }
         if let Some(ListedDetails {
-            recorded, placed, ..
+            recorded,
+            placed,
+            not_verified,
+            hooks_silent,
+            ..
         }) = &self.details
         {
+            let silent = *hooks_silent && recorded.live;
+            remarks.extend(silent.then(|| "hooks silent".to_owned()));
+            remarks.extend(not_verified.clone());
+            let gone = "to remove the record: git agentwt prune";
+            remarks.extend((self.state == "missing").then(|| gone.to_owned()));
             let held = recorded.remarks().into_iter();
             remarks.extend(held.map(|(key, fact, _)| format!("{key} {fact}")));
             let upstream = recorded.position.upstream.as_ref();
@@ -246,30 +384,24 @@ impl ListedWorktree {
 }
 
 impl ListedDetails {
-    /// The cells for people, from BASE on.
-    fn cells(&self, is_missing: bool) -> Vec<Cell> {
+    /// The cells for people, from CHANGES to SCOPE.
+    fn cells(&self) -> Vec<Cell> {
         let one = &self.recorded;
         let branch = one.position.base_branch.as_ref();
         let last = one.verification.as_ref();
-        let changed = last.map_or("-".to_owned(), |one| one.last.changed.to_string());
-        let silent = when(self.hooks_silent, ", hooks silent");
-        let verified = Cell::people(format!("{}{silent}", one.verified()));
-        let mut cells = vec![
-            Cell::people(self.base_text()),
-            Cell::people(number(branch, |branch| branch.ahead)),
-            Cell::people(number(branch, |branch| branch.behind)),
-            Cell::people(one.scope.profile.as_deref().unwrap_or("-")),
-            Cell::people(changed),
-            match last.map(|one| one.last.violations) {
-                _ if is_missing => Cell::people("directory is gone").paint(Paint::bad),
-                None if !self.hooks_silent => verified.paint(Paint::faint),
-                Some(0) if !self.hooks_silent => verified.paint(Paint::good),
-                None | Some(0) => verified.paint(Paint::warning),
-                Some(_) => verified.paint(Paint::bad),
-            },
+        let changed = last.map(|one| one.last.changed);
+        let uncommitted = self.uncommitted.map(|number| number.to_string());
+        let cells = [
+            changed.map_or("-".to_owned(), |changed| changed.to_string()),
+            uncommitted.unwrap_or("-".to_owned()),
+            number(branch.map(|branch| branch.ahead)),
+            number(branch.map(|branch| branch.behind)),
+            age_or_none(one.position.committed.as_deref()),
+            one.size_text().unwrap_or_default(),
+            self.base_text(),
+            one.scope.profile.clone().unwrap_or("-".to_owned()),
         ];
-        cells.extend(one.size_text().map(Cell::people));
-        cells
+        cells.map(Cell::people).to_vec()
     }
 
     /// The base as it was named, and how far its branch moved.
@@ -288,8 +420,8 @@ impl ListedDetails {
 }
 
 /// A number, or `-` for none.
-fn number(branch: Option<&BaseBranch>, number: fn(&BaseBranch) -> Option<u64>) -> String {
-    match branch.map(number) {
+fn number(number: Option<Option<u64>>) -> String {
+    match number {
         None | Some(Some(0)) => "-".to_owned(),
         Some(None) => "?".to_owned(),
         Some(Some(number)) => number.to_string(),

@@ -1,8 +1,11 @@
-//! `git agentwt list`: every worktree, with what is known of it without looking inside.
+//! `git agentwt list`: every worktree, with a verdict of this moment.
 
 mod answer;
 
 use std::collections::HashSet;
+use std::convert::Infallible;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -11,26 +14,41 @@ use self::answer::{ListedDetails, ListedTrash, ListedWorktree};
 use super::{Outcome, Session};
 use crate::answer::shapes::ScopeField;
 use crate::answer::worktree::{RecordedField, hooks_silent};
-use crate::cli::Format;
+use crate::config::DEFAULT_BRANCH_PREFIX;
 use crate::disk::drift::drift;
 use crate::disk::file_system::usage;
 use crate::disk::files;
+use crate::disk::pool::map_parallel;
 use crate::error::Error;
 use crate::git::index::read_index;
 use crate::name::WorktreeName;
 use crate::placed::{DriftCounts, Here};
 use crate::scope::overlap::{Overlap, overlaps_among};
-use crate::truth::position::{Position, positions};
+use crate::truth::live::verify_now;
+use crate::truth::position::{Position, main_position, positions};
 use crate::truth::sealed::main_changed;
+use crate::verify::VerifyOptions;
+use crate::worktree::repository::joined;
 use crate::worktree::scope_edit::Listing;
+use crate::worktree::settings::load_config;
 use crate::worktree::trash::{self, Trashed};
 use crate::worktree::{RecordState, Repository, Worktree, lost, names, worktree_scopes};
+
+/// What draws an answer that is not complete yet.
+pub type Watch<'w> = dyn Fn(&ListAnswer) + Sync + 'w;
+
+/// The time between two drawings.
+const FRAME: Duration = Duration::from_millis(100);
 
 /// Lists all worktrees of ours, sorted by name, or what they may both write.
 ///
 /// # Errors
 /// Fails when the records cannot be listed; a damaged one is a row.
-pub fn run(session: &Session, options: &crate::cli::List) -> Result<Outcome<ListAnswer>, Error> {
+pub fn run(
+    session: &Session,
+    options: &crate::cli::List,
+    watch: &Watch<'_>,
+) -> Result<Outcome<ListAnswer>, Error> {
     let repository = session.repository()?;
     let mut answer = ListAnswer::default();
     if options.trash {
@@ -38,7 +56,7 @@ pub fn run(session: &Session, options: &crate::cli::List) -> Result<Outcome<List
     } else if options.overlap {
         answer = ListAnswer::overlaps(overlaps(&repository)?);
     } else {
-        answer.worktrees = Some(rows(&repository, options)?);
+        answer = list_worktrees(session, &repository, options, watch)?;
     }
     Ok(Outcome::done(answer))
 }
@@ -64,7 +82,43 @@ fn list_trash(repository: &Repository) -> Result<Vec<ListedTrash>, Error> {
     Ok(all.iter().zip(usage(&paths)).map(row).collect())
 }
 
-fn rows(repository: &Repository, options: &crate::cli::List) -> Result<Vec<ListedWorktree>, Error> {
+fn list_worktrees(
+    session: &Session,
+    repository: &Repository,
+    options: &crate::cli::List,
+    watch: &Watch<'_>,
+) -> Result<ListAnswer, Error> {
+    let (mut rows, all) = unusual_rows(repository)?;
+    let known: Vec<&Worktree> = all.iter().collect();
+    // a config that cannot be read is no reason to list nothing
+    let loaded = load_config(repository, &[], &session.environment);
+    let prefix = loaded.map_or(DEFAULT_BRANCH_PREFIX.to_owned(), |loaded| {
+        loaded.settings.branch_prefix.value
+    });
+    for (known, position) in all.iter().zip(positions(repository, &known)?) {
+        let mut row = whole(repository, known, position);
+        row.has_usual_branch = row.branch == Some(format!("{prefix}{}", row.name));
+        row.is_pending = !options.stored;
+        rows.push(row);
+    }
+    rows.sort_by(|a, b| a.name.cmp(&b.name));
+    let main = main_position(repository).ok().flatten();
+    let mut answer = ListAnswer {
+        main: main.filter(|_| !rows.is_empty()),
+        worktrees: Some(rows),
+        ..ListAnswer::default()
+    };
+    if !options.stored {
+        verify_rows(repository, &all, &mut answer, watch);
+    }
+    let rows = answer.worktrees.iter_mut().flatten();
+    let rows = rows.filter(|row| row.state == "ready" && options.size);
+    measure(rows.collect());
+    Ok(answer)
+}
+
+/// Makes rows of all that has no record, or half a record, and loads the other worktrees.
+fn unusual_rows(repository: &Repository) -> Result<(Vec<ListedWorktree>, Vec<Worktree>), Error> {
     let (mut rows, mut all) = (Vec::new(), Vec::new());
     for name in names(repository)? {
         match RecordState::read(repository, &name) {
@@ -86,25 +140,38 @@ fn rows(repository: &Repository, options: &crate::cli::List) -> Result<Vec<Liste
         let why = "its record was removed".to_owned();
         rows.push(damaged(repository, &lost.name, why));
     }
-    let known: Vec<&Worktree> = all.iter().collect();
-    // a failure of git's status is not a reason to list nothing
-    let is_json = options.output.form().0 == Format::Json;
-    let main = is_json.then(|| main_changed(repository, &all).ok().flatten());
-    for (known, position) in all.iter().zip(positions(repository, &known)?) {
-        let mut row = whole(repository, known, position);
-        if row.state == "missing" && known.is_gone(repository) {
-            continue;
+    all.retain(|known| files::is_directory(&known.record.path) || !known.is_gone(repository));
+    Ok((rows, all))
+}
+
+/// Verifies all worktrees, and completes the row of each as soon as its verdict is there.
+fn verify_rows(
+    repository: &Repository,
+    all: &[Worktree],
+    answer: &mut ListAnswer,
+    watch: &Watch<'_>,
+) {
+    let shared = Mutex::new((&mut *answer, Instant::now()));
+    let verify_one = |(): &mut (), known: &Worktree| {
+        let live = verify_now(repository, known, VerifyOptions::default());
+        let Ok(mut shared) = shared.lock() else {
+            return Ok(());
+        };
+        let (answer, drawn) = &mut *shared;
+        answer.set_verdict(known.record.name.as_str(), live);
+        if drawn.elapsed() > FRAME {
+            watch(answer);
+            *drawn = Instant::now();
         }
-        if let Some(details) = &mut row.details {
-            details.recorded.main_changed = main.flatten();
-        }
-        rows.push(row);
-    }
-    rows.sort_by(|a, b| a.name.cmp(&b.name));
-    if options.size {
-        measure(&mut rows);
-    }
-    Ok(rows)
+        Ok::<(), Infallible>(())
+    };
+    let changed = std::thread::scope(|threads| {
+        // a failure of git's status is not a reason to list nothing
+        let changed = threads.spawn(|| main_changed(repository, all).ok().flatten());
+        let Ok(_) = map_parallel(all, || Ok(()), verify_one);
+        joined(changed)
+    });
+    answer.set_main_changed(changed);
 }
 
 /// What any two worktrees may both write, of what the main worktree's HEAD has.
@@ -116,13 +183,11 @@ fn overlaps(repository: &Repository) -> Result<Vec<Overlap>, Error> {
     Ok(overlaps_among(&live, &tracked.unwrap_or_default()))
 }
 
-/// Adds up what is on disk, of those whose directory is there.
-fn measure(rows: &mut [ListedWorktree]) {
-    let there: Vec<&mut ListedWorktree> =
-        rows.iter_mut().filter(|row| row.state == "ready").collect();
-    let paths: Vec<Utf8PathBuf> = there.iter().map(|row| row.path.clone()).collect();
+/// Adds up what is on disk.
+fn measure(rows: Vec<&mut ListedWorktree>) {
+    let paths: Vec<Utf8PathBuf> = rows.iter().map(|row| row.path.clone()).collect();
     let paths: Vec<&Utf8Path> = paths.iter().map(Utf8PathBuf::as_path).collect();
-    for (row, size) in there.into_iter().zip(usage(&paths)) {
+    for (row, size) in rows.into_iter().zip(usage(&paths)) {
         if let Some(details) = &mut row.details {
             details.recorded.size = Some(size);
         }
@@ -143,6 +208,8 @@ fn whole(repository: &Repository, known: &Worktree, position: Position) -> Liste
         details: Some(ListedDetails {
             hooks_silent: hooks_silent(known, recorded.position.head.as_ref(), last),
             placed: there.then(|| placed(repository, known)),
+            uncommitted: None,
+            not_verified: None,
             recorded,
         }),
         ..ListedWorktree::default()

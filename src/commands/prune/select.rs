@@ -76,7 +76,7 @@ pub fn dead_owner(owner: Option<(&str, Alive)>) -> SelectedWorktree {
 }
 
 /// For how many seconds nothing happened: since it was made, since git wrote its index, moved its
-/// HEAD or its branch, since the last verification, and since something was placed.
+/// HEAD or its branch, and since something was placed. That somebody looked at it is no work.
 pub fn read_idle(repository: &Repository, known: &Worktree, now: i64) -> Option<u64> {
     let record = &known.record;
     let time = |text: &str| Some(text.parse::<jiff::Timestamp>().ok()?.as_second());
@@ -92,9 +92,8 @@ pub fn read_idle(repository: &Repository, known: &Worktree, now: i64) -> Option<
         known.dir.join("record.toml"),
     ];
     let moments = files.iter().filter_map(|file| files::modified(file));
-    let last = known.last_verification().and_then(|last| time(&last.at));
     // a record whose time cannot be read proves nothing
-    let latest = moments.chain(last).chain([time(&record.created)?]).max();
+    let latest = moments.chain([time(&record.created)?]).max();
     latest.map(|at| age(now, at))
 }
 

@@ -118,7 +118,8 @@ impl DiskState {
             state.add(known, item, found);
         }
         for path in submodules {
-            state.add_submodule(ground, &allowed[&path], path);
+            let committed = entry_in(manifest, head, &path);
+            state.add_submodule(ground, &allowed[&path], committed, path);
         }
         let converted = Converted {
             ground,
@@ -202,17 +203,28 @@ impl DiskState {
         self.placed.insert(path, change);
     }
 
-    /// A submodule is what its HEAD says, if its files are those of its HEAD.
-    fn add_submodule(&mut self, ground: &Ground<'_>, allowed: &BTreeSet<ObjectId>, path: RepoPath) {
+    /// A submodule is what its HEAD says, if its files are those of its HEAD. One that is still where
+    /// the base or upstream had it is as committed: `git submodule update` comes after a merge, and
+    /// git leaves a submodule that upstream removed.
+    fn add_submodule(
+        &mut self,
+        ground: &Ground<'_>,
+        allowed: &BTreeSet<ObjectId>,
+        committed: Option<Entry>,
+        path: RepoPath,
+    ) {
         let seen = submodule::read(ground.repository, ground.known, &path, allowed);
         self.inside.extend(seen.changes);
         self.unreadable.extend(seen.unreadable);
-        let entry = Entry {
-            mode: Mode::Gitlink,
-            id: seen.clean_head.unwrap_or(ObjectId::none()),
+        let now = match seen.clean_head {
+            Some(id) if allowed.contains(&id) => committed,
+            other => Some(Entry {
+                mode: Mode::Gitlink,
+                id: other.unwrap_or(ObjectId::none()),
+            }),
         };
-        if ground.manifest.base(&path) != Some(entry) {
-            self.delta.insert(path, Some(entry));
+        if ground.manifest.base(&path) != now {
+            self.delta.insert(path, now);
         }
     }
 

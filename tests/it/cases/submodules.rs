@@ -75,6 +75,42 @@ fn upstreams_move_of_a_submodule_is_no_change() {
     assert_snapshot!(case.changes(), @"");
 }
 
+/// `git merge` moves the commit of a submodule, `git submodule update` its files.
+#[test]
+fn a_submodule_before_its_update_is_no_finding_unless_it_is_staged() {
+    let case = with_submodule();
+    case.does("git submodule --quiet update --init");
+    case.main_does("git -C ../lib commit -q --allow-empty -m two; git -C vendor/lib pull -q; git commit -q -a -m moved");
+    case.does("git merge -q main");
+    assert_snapshot!(case.findings(), @"");
+    case.does("echo x >>vendor/lib/lib.c");
+    assert_snapshot!(case.findings(), @"
+    vendor/lib modified read-only violation
+    vendor/lib/lib.c modified read-only violation
+    ");
+    case.does("git -C vendor/lib checkout -q lib.c; git add vendor/lib");
+    assert_snapshot!(case.findings(), @"vendor/lib modified read-only violation");
+}
+
+#[test]
+fn the_files_of_a_submodule_that_upstream_removed_are_no_finding_until_one_is_edited() {
+    let case = with_submodule();
+    case.does("git submodule --quiet update --init");
+    case.main_does("git rm -q -f vendor/lib; git commit -q -m gone");
+    case.does("git merge -q main; test -f vendor/lib/lib.c");
+    assert_snapshot!(case.findings(), @"");
+    case.does("echo x >>vendor/lib/lib.c");
+    assert_snapshot!(case.findings(), @"
+    vendor/lib created read-only violation
+    vendor/lib/lib.c modified read-only violation
+    ");
+    case.does("git -C vendor/lib commit -q -a -m own");
+    assert_snapshot!(case.findings(), @"
+    vendor/lib created read-only violation
+    vendor/lib/lib.c modified read-only violation
+    ");
+}
+
 #[test]
 fn a_file_in_the_directory_of_an_unfilled_submodule_is_found() {
     let case = with_submodule();

@@ -284,6 +284,7 @@ fn input(command: &Command) -> Result<Vec<u8>, Error> {
 /// Whether the command refuses at once when another program works on the worktree.
 fn has_no_wait(command: &Command) -> bool {
     matches!(command, Command::Add(options) if options.waiting.no_wait)
+        || matches!(command, Command::Land(options) if options.waiting.no_wait)
         || matches!(command, Command::Remove(options) if options.waiting.no_wait)
         || matches!(command, Command::Restore(options) if options.waiting.no_wait)
         || matches!(command, Command::Sync(options) if options.waiting.no_wait)
@@ -322,8 +323,8 @@ fn trace(verbose: u8) -> Trace {
 
 fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
     use commands::{
-        add, changed, clients, doctor, hook, hooks, init, path, prune, reapply, remove, renew,
-        restore, scope, status, sync, verify,
+        add, changed, clients, doctor, hook, hooks, init, land, path, prune, reapply, remove,
+        renew, restore, scope, status, sync, verify,
     };
     Ok(match &cli.command {
         Command::Init(o) => print(cli, o.output.form(), &init::run(session, o)?),
@@ -340,6 +341,7 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         Command::Reapply(o) => print(cli, o.output.form(), &reapply::run(session, o)?),
         Command::Restore(o) => print(cli, o.output.form(), &restore::run(session, o)?),
         Command::Renew(o) => print(cli, o.output.form(), &renew::run(session, o)?),
+        Command::Land(o) => print(cli, o.output.form(), &land::run(session, o)?),
         Command::Remove(o) if o.undo => {
             print(cli, o.output.form(), &remove::undo::run(session, o)?)
         }

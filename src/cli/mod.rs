@@ -29,7 +29,7 @@ pub use self::add::{
 };
 pub use self::lifecycle::{
     Completions, Doctor, EmptyTrash, Hook, Hooks, HooksCommand, HooksInstall, HooksStatus, Init,
-    Prune, Reapply, Remove, Restore, Sync,
+    Land, Prune, Reapply, Remove, Restore, Sync,
 };
 pub use self::look::{Changed, Clients, List, Path, ScopeArguments, Status, Verify};
 
@@ -132,6 +132,7 @@ pub enum Command {
     Verify(Verify),
     Reapply(Reapply),
     Restore(Restore),
+    Land(Land),
     #[command(visible_alias = "rm")]
     Remove(Remove),
     Prune(Prune),

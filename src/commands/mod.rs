@@ -7,6 +7,7 @@ pub mod doctor;
 pub mod hook;
 pub mod hooks;
 pub mod init;
+pub mod land;
 pub mod list;
 pub mod path;
 pub mod prune;

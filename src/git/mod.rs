@@ -14,6 +14,7 @@ mod history;
 pub mod hooks;
 pub mod ignore;
 pub mod index;
+pub mod landing;
 pub mod objects;
 pub mod plumbing;
 mod process;

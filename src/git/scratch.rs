@@ -70,6 +70,16 @@ impl ScratchObjects {
         &self.objects
     }
 
+    /// The same objects for git: what it writes stays here until [`ScratchObjects::migrate`].
+    pub fn quarantine(&self) -> Quarantine {
+        Quarantine::apart(&self.target, &self.directory.join("objects"))
+    }
+
+    /// The directory, for what else is needed.
+    pub fn directory(&self) -> &Utf8Path {
+        &self.directory
+    }
+
     /// The file of a temporary index.
     pub fn index(&self) -> Utf8PathBuf {
         self.directory.join("index")

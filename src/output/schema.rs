@@ -16,6 +16,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         of::<commands::doctor::DoctorAnswer>(),
         of::<commands::hooks::HooksAnswer>(),
         of::<commands::init::InitAnswer>(),
+        of::<commands::land::LandAnswer>(),
         of::<commands::list::ListAnswer>(),
         of::<commands::path::PathAnswer>(),
         of::<commands::prune::PruneAnswer>(),

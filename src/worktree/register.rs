@@ -199,6 +199,30 @@ impl Worktree {
         Ok((lock, Self::load(repository, name)?))
     }
 
+    /// Loads the named worktrees, each once, and takes their locks: in the order of the names, so
+    /// that two commands for the same ones never wait for each other.
+    ///
+    /// # Errors
+    /// As [`Lock::wait`] and [`Worktree::of`].
+    pub fn lock_all(
+        repository: &Repository,
+        names: &[String],
+    ) -> Result<(Vec<Self>, Vec<Lock>), Error> {
+        let mut order: Vec<WorktreeName> = Vec::new();
+        for text in names {
+            let name = Self::of(repository, Some(text))?.record.name;
+            if !order.contains(&name) {
+                order.push(name);
+            }
+        }
+        let sorted = order.iter().collect::<BTreeSet<_>>().into_iter();
+        let locks = sorted.map(|name| Lock::wait(&repository.name_lock(name)));
+        let locks = locks.collect::<Result<_, _>>()?;
+        // what they were may have changed while we waited
+        let known = order.iter().map(|name| Self::load(repository, name));
+        Ok((known.collect::<Result<_, _>>()?, locks))
+    }
+
     /// Writes another record in place of this one.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::git::discover::Layout;
 use crate::git::objects::{ObjectFormat, Objects};
 use crate::git::{Git, GitError, SharedRunner, Trace};
-use crate::name::WorktreeName;
+use crate::name::{BranchName, WorktreeName};
 use crate::scope::Case;
 use crate::worktree::{Record, from_text};
 
@@ -173,6 +173,12 @@ impl Repository {
     pub fn name_lock(&self, name: &WorktreeName) -> LockFile {
         let file = format!("agentwt/locks/{}", name.as_str().to_ascii_lowercase());
         self.lock(file, Some(name.to_string()))
+    }
+
+    /// The lock of a branch that work is landed in. No name of a worktree begins with `@`.
+    pub fn branch_lock(&self, branch: &BranchName) -> LockFile {
+        let file = branch.as_str().to_ascii_lowercase().replace('/', "@");
+        self.lock(format!("agentwt/locks/@{file}"), Some(branch.to_string()))
     }
 
     fn lock(&self, file: String, name: Option<String>) -> LockFile {

@@ -35,6 +35,7 @@ mod init;
 mod install;
 mod kill_points;
 mod known_names;
+mod land;
 mod list;
 mod list_fleet;
 mod man;

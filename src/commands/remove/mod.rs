@@ -2,24 +2,20 @@
 
 pub mod undo;
 
-use std::collections::BTreeSet;
-
 use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Outcome, Session};
-use crate::answer::{Answer, Text, count, would};
+use crate::answer::{Answer, Text};
 use crate::cli::{EmptyTrash, Remove};
-use crate::disk::files::Lock;
 use crate::error::Error;
-use crate::name::{BranchName, WorktreeName};
+use crate::name::BranchName;
 use crate::process;
-use crate::size::Size;
 use crate::worktree::removal::Leaving;
 use crate::worktree::removal::facts::Around;
 use crate::worktree::removal::plan::RemovePlan;
-use crate::worktree::{Record, Repository, Worktree, trash};
+use crate::worktree::{Record, Worktree, trash};
 use undo::UndoField;
 
 /// The answer of `remove`.
@@ -56,7 +52,7 @@ pub struct RemovedWorktree {
 /// Fails when one is refused, or git or the disk fails.
 pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>, Error> {
     let repository = session.repository_to_change()?;
-    let (known, locks) = load(&repository, &options.names)?;
+    let (known, locks) = Worktree::lock_all(&repository, &options.names)?;
     let may_go =
         |record: &Record| !options.keep_branch && (record.branch_made || options.delete_branch);
     let going = known.iter().map(|known| &known.record);
@@ -109,24 +105,6 @@ pub fn empty_trash(session: &Session, options: &EmptyTrash) -> Result<Outcome<()
     Ok(Outcome::done(()))
 }
 
-/// Loads the named worktrees, each once, and takes their locks: in the order of the names, so
-/// that two commands for the same ones never wait for each other.
-fn load(repository: &Repository, names: &[String]) -> Result<(Vec<Worktree>, Vec<Lock>), Error> {
-    let mut order: Vec<WorktreeName> = Vec::new();
-    for text in names {
-        let name = Worktree::of(repository, Some(text))?.record.name;
-        if !order.contains(&name) {
-            order.push(name);
-        }
-    }
-    let sorted = order.iter().collect::<BTreeSet<_>>().into_iter();
-    let locks = sorted.map(|name| Lock::wait(&repository.name_lock(name)));
-    let locks = locks.collect::<Result<_, _>>()?;
-    // what they were may have changed while we waited
-    let known = order.iter().map(|name| Worktree::load(repository, name));
-    Ok((known.collect::<Result<_, _>>()?, locks))
-}
-
 impl Answer for RemoveAnswer {
     const DOCUMENT: &'static str = "remove";
 
@@ -134,7 +112,10 @@ impl Answer for RemoveAnswer {
     fn print(&self, text: &mut Text) {
         for one in &self.worktrees {
             if let Some(removal) = &one.removal {
-                one.print_removal(removal, text);
+                removal.print(&one.name, &one.path, &one.branch, text);
+                if let Some(trash) = &removal.trash {
+                    text.line(trash.shown());
+                }
             }
             if let Some(undo) = &one.undo {
                 undo.print(one, text);
@@ -159,47 +140,4 @@ impl RemovedWorktree {
             undo,
         }
     }
-
-    fn print_removal(&self, removal: &RemovePlan, text: &mut Text) {
-        let (name, path) = (text.paint.name(&self.name), &self.path);
-        let branch = removal.fate(&self.branch);
-        let ignored = ignored_words(removal);
-        let verb = would(self.dry_run, "removed", "would remove");
-        text.tell(format!("{verb} {name}: {path}, {branch}{ignored}"));
-        if let Some(trash) = &removal.trash {
-            let shown = trash.shown();
-            text.tell(match trash.directory {
-                Some(_) => {
-                    format!("kept in {shown}; to bring it back: git agentwt remove --undo {name}")
-                }
-                None => format!("kept its commits; to see them: git log {shown}"),
-            });
-            text.line(shown);
-        } else if self.dry_run && removal.is_kept {
-            let files = removal.saved.as_ref().map_or(0, Vec::len);
-            let files = count(files, "uncommitted file", "uncommitted files");
-            text.tell(format!("  would keep it in the trash, with {files}"));
-        } else if self.dry_run && !removal.keep.is_empty() {
-            let below = format!("{}{}/", trash::REFS, self.name);
-            text.tell(format!("  would keep its commits under {below}"));
-        }
-    }
-}
-
-/// The number of ignored files, and where most of them were.
-fn ignored_words(removal: &RemovePlan) -> String {
-    const SHOWN: usize = 3;
-    let number = removal.ignored.unwrap_or(0);
-    if number == 0 {
-        return String::new();
-    }
-    let files = count(number, "ignored file", "ignored files");
-    let places = removal.ignored_places.iter();
-    let places = places.map(|place| format!("{} {}", place.path, Size(place.bytes)));
-    let mut places: Vec<String> = places.collect();
-    if places.len() > SHOWN {
-        places.truncate(SHOWN);
-        places.push("…".to_owned());
-    }
-    format!(", {files} ({})", places.join(", "))
 }

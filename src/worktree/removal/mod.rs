@@ -27,7 +27,7 @@ use crate::worktree::unfinished::{end_locks, lock_of};
 use crate::worktree::{Environment, Record, Removal, Repository, TrashStamp, Worktree};
 use crate::worktree::{claims, from_text, to_text, unknown};
 use facts::Around;
-use plan::{BranchFate, IgnoredPlace, RemoveFacts, RemovePlan, RemoveRefusal};
+use plan::{BranchFate, IgnoredPlace, Merged, RemoveFacts, RemovePlan, RemoveRefusal};
 
 /// Holds a worktree that may be removed, and what was read of it.
 pub struct Leaving {
@@ -39,10 +39,20 @@ pub struct Leaving {
     /// What decides; of no meaning where an earlier removal has decided.
     pub facts: RemoveFacts,
     heads: Heads,
-    rest: Option<Removal>,
+    /// What an earlier removal of the worktree has decided, which was interrupted.
+    pub rest: Option<Removal>,
 }
 
 impl Leaving {
+    /// Takes the branch as merged, if it is at `tip`: by its commits, or in this way.
+    pub fn assume_merged(&mut self, tip: &CommitId, merged: Option<Merged>) {
+        let facts = &mut self.facts;
+        if facts.branch_tip.as_ref() == Some(tip) && !facts.unmerged.is_empty() {
+            facts.unmerged.clear();
+            facts.merged = merged;
+        }
+    }
+
     /// Reads a worktree whose lock is ours. What is in it is only read where that decides: `whole`
     /// says that it goes into the trash whatever it holds. `going` are the branches that go in the
     /// same command.
@@ -92,6 +102,7 @@ impl Leaving {
                 },
                 tip: rest.branch_at.clone(),
                 is_kept: rest.trash.is_some(),
+                dry_run: allowed.dry_run,
                 ..RemovePlan::default()
             });
         }

@@ -6,8 +6,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::answer::count;
 use crate::answer::shapes::PathField;
+use crate::answer::{Text, count, would};
 use crate::cli::Remove;
 use crate::config::Strategy;
 use crate::error::Fault;
@@ -16,8 +16,9 @@ use crate::name::CommitId;
 use crate::path::{RepoPath, escape_for_terminal};
 use crate::placed::PlacedOrigin;
 use crate::process::Inside;
+use crate::size::Size;
 use crate::worktree::repository::WORKTREES;
-use crate::worktree::trash::Trashed;
+use crate::worktree::trash::{self, Trashed};
 use crate::worktree::{Alive, MadeBy, Record};
 
 /// Holds what `remove` looks at beside the record; by default nothing speaks against a removal.
@@ -131,6 +132,9 @@ pub struct RemovePlan {
     pub ignored: Option<usize>,
     /// The directories with ignored files, the largest first.
     pub ignored_places: Vec<IgnoredPlace>,
+    /// Whether nothing is changed.
+    #[serde(skip)]
+    pub dry_run: bool,
     /// Whether the worktree is kept in the trash.
     #[serde(skip)]
     pub is_kept: bool,
@@ -183,6 +187,49 @@ impl RemovePlan {
             BranchFate::Gone => "its branch was gone".to_owned(),
         }
     }
+
+    /// Prints what was done on stderr.
+    pub fn print(&self, name: &str, path: &Utf8Path, branch: &str, text: &mut Text) {
+        let below = format!("{}{name}/", trash::REFS);
+        let name = text.paint.name(name);
+        let branch = self.fate(branch);
+        let ignored = ignored_words(self);
+        let verb = would(self.dry_run, "removed", "would remove");
+        text.tell(format!("{verb} {name}: {path}, {branch}{ignored}"));
+        if let Some(trash) = &self.trash {
+            let shown = trash.shown();
+            text.tell(match trash.directory {
+                Some(_) => {
+                    format!("kept in {shown}; to bring it back: git agentwt remove --undo {name}")
+                }
+                None => format!("kept its commits; to see them: git log {shown}"),
+            });
+        } else if self.dry_run && self.is_kept {
+            let files = self.saved.as_ref().map_or(0, Vec::len);
+            let files = count(files, "uncommitted file", "uncommitted files");
+            text.tell(format!("  would keep it in the trash, with {files}"));
+        } else if self.dry_run && !self.keep.is_empty() {
+            text.tell(format!("  would keep its commits under {below}"));
+        }
+    }
+}
+
+/// The number of ignored files, and where most of them were.
+fn ignored_words(removal: &RemovePlan) -> String {
+    const SHOWN: usize = 3;
+    let number = removal.ignored.unwrap_or(0);
+    if number == 0 {
+        return String::new();
+    }
+    let files = count(number, "ignored file", "ignored files");
+    let places = removal.ignored_places.iter();
+    let places = places.map(|place| format!("{} {}", place.path, Size(place.bytes)));
+    let mut places: Vec<String> = places.collect();
+    if places.len() > SHOWN {
+        places.truncate(SHOWN);
+        places.push("…".to_owned());
+    }
+    format!(", {files} ({})", places.join(", "))
 }
 
 /// Decides.
@@ -238,6 +285,7 @@ pub fn plan(
         merged: facts.merged.clone(),
         is_kept: facts.is_left && (options.force > 0 || facts.modules),
         keep,
+        dry_run: options.dry_run,
         notes: notes(record, facts, options),
         ..RemovePlan::default()
     })
@@ -274,7 +322,7 @@ fn notes(record: &Record, facts: &RemoveFacts, options: &Remove) -> Vec<String> 
     named.collect()
 }
 
-/// Says why a worktree is not removed, or not brought back.
+/// Says why a worktree is not landed, not removed, or not brought back.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RemoveRefusal {
@@ -508,7 +556,7 @@ fn lost_work(record: &Record, facts: &RemoveFacts, with_branch: bool) -> Option<
 }
 
 /// The first paths, commits or processes, which are listed.
-fn shortened(items: impl ExactSizeIterator<Item = String>) -> Vec<String> {
+pub fn shortened(items: impl ExactSizeIterator<Item = String>) -> Vec<String> {
     const SHOWN: usize = 20;
     let more = items.len().saturating_sub(SHOWN);
     let more = (more > 0).then(|| format!("… and {more} more"));

@@ -1,0 +1,189 @@
+//! Merges and commits without a checkout, and brings a branch and its worktree forward: what `land`
+//! asks of git.
+
+use bstr::ByteSlice;
+
+use super::error::GitError;
+use super::process::{Git, words};
+use super::refs::one_id;
+use crate::entry::ObjectId;
+use crate::name::{BranchName, CommitId};
+use crate::path::escape_for_terminal;
+
+/// Holds what a commit says of its author, and its message.
+pub struct Authorship {
+    variables: Vec<(&'static str, String)>,
+    encoding: Option<String>,
+    /// The message.
+    pub message: Vec<u8>,
+}
+
+impl Authorship {
+    /// Takes the user as the author, now.
+    pub fn of_user(message: Vec<u8>) -> Self {
+        let (variables, encoding) = (Vec::new(), None);
+        Self {
+            variables,
+            encoding,
+            message,
+        }
+    }
+
+    /// Reads the author and the message of a raw commit.
+    pub fn parse(raw: &[u8]) -> Self {
+        let (headers, message) = raw.split_once_str("\n\n").unwrap_or((raw, b""));
+        let header = |name: &[u8]| {
+            let value = headers.lines().find_map(|line| line.strip_prefix(name));
+            value.map(|value| value.to_str_lossy().into_owned())
+        };
+        let mut authorship = Self::of_user(message.to_vec());
+        authorship.encoding = header(b"encoding ");
+        // `<name> <<email>> <seconds> <zone>`
+        let author = header(b"author ").unwrap_or_default();
+        if let Some((name, rest)) = author.split_once(" <")
+            && let Some((email, date)) = rest.split_once("> ")
+        {
+            authorship.variables = vec![
+                ("GIT_AUTHOR_NAME", name.to_owned()),
+                ("GIT_AUTHOR_EMAIL", email.to_owned()),
+                ("GIT_AUTHOR_DATE", format!("@{date}")),
+            ];
+        }
+        authorship
+    }
+}
+
+impl Git {
+    /// Merges two commits as `git merge` would, with the user's merge drivers and settings, and
+    /// writes the tree; the paths in conflict where there are any (git-merge-tree(1)).
+    ///
+    /// # Errors
+    /// Fails when git does, also where the histories have nothing in common.
+    pub fn merge_commits(
+        &self,
+        ours: &CommitId,
+        theirs: &CommitId,
+    ) -> Result<Result<ObjectId, Vec<String>>, GitError> {
+        let command = "merge-tree --write-tree --name-only --no-messages -z";
+        let args = words(command, &[ours.as_str(), theirs.as_str()]);
+        let answer = self.run(&args, None)?;
+        let mut lines = answer.stdout.split(|byte| matches!(byte, 0 | b'\n'));
+        let tree = lines.next().and_then(ObjectId::from_hex);
+        match (answer.status, tree) {
+            (Some(0), Some(tree)) => Ok(Ok(tree)),
+            (Some(1), Some(_)) => {
+                let paths = lines.filter(|path| !path.is_empty());
+                Ok(Err(paths.map(escape_for_terminal).collect()))
+            }
+            (_, _) => Err(self.failed("try the merge", &args, &answer)),
+        }
+    }
+
+    /// Returns the message that `git merge` would propose, or the given one, with the list of commits
+    /// that `merge.log` asks for.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn fmt_merge_msg(
+        &self,
+        branch: &BranchName,
+        tip: &CommitId,
+        into: &BranchName,
+        message: Option<&str>,
+    ) -> Result<Vec<u8>, GitError> {
+        let mut args = vec!["--into-name", into.as_str()];
+        args.extend(message.iter().flat_map(|message| ["-m", *message]));
+        // a line of FETCH_HEAD, of this repository
+        let line = format!("{tip}\t\tbranch '{branch}' of .\n");
+        let what = "write the message of the merge";
+        self.perform_with(what, "fmt-merge-msg", &args, line.as_bytes())
+    }
+
+    /// Creates a commit, that no ref names yet, as the user's `git commit` would: signed where
+    /// `commit.gpgSign` says so.
+    ///
+    /// # Errors
+    /// Fails when git does: the user has no name, or the signature fails.
+    pub fn commit_as_user(
+        &self,
+        tree: &ObjectId,
+        parents: &[&CommitId],
+        authorship: &Authorship,
+    ) -> Result<CommitId, GitError> {
+        let is_signed = self.config_get_bool("commit.gpgSign")? == Some(true);
+        let encoding = authorship.encoding.as_ref();
+        let encoding = encoding.map(|name| format!("i18n.commitEncoding={name}"));
+        let tree = tree.to_string();
+        let mut args = Vec::new();
+        args.extend(encoding.iter().flat_map(|setting| ["-c", setting]));
+        args.push("commit-tree");
+        args.extend(is_signed.then_some("-S"));
+        args.extend(parents.iter().flat_map(|parent| ["-p", parent.as_str()]));
+        args.push(&tree);
+        let git = self.with(authorship.variables.clone());
+        let output = git.perform_with("create the commit", "", &args, &authorship.message)?;
+        one_id("commit-tree", &output)
+    }
+
+    /// Runs a hook of the user's, if there is one (git-hook(1)).
+    ///
+    /// # Errors
+    /// Fails when the hook does.
+    pub fn hook_run(&self, hook: &str, arguments: &[&str]) -> Result<(), GitError> {
+        let args = [&[hook, "--"], arguments].concat();
+        let what = format!("run the hook {hook}");
+        self.perform(&what, "hook run --ignore-missing", &args)
+            .map(drop)
+    }
+
+    /// Lists the tracked files that differ from HEAD, in the index or on disk.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn changed_files(&self) -> Result<Vec<String>, GitError> {
+        let command = "status --porcelain -z --no-renames --untracked-files=no \
+             --ignore-submodules=dirty";
+        let output = self.perform("look for uncommitted changes", command, &[])?;
+        // `XY <path>`
+        let lines = output.split_str("\0").filter_map(|line| line.get(3..));
+        Ok(lines.map(escape_for_terminal).collect())
+    }
+
+    /// Brings the branch that is checked out forward to a commit that has it, with index and files.
+    ///
+    /// # Errors
+    /// Fails when git does: the branch moved meanwhile, or an untracked file is in the way.
+    pub fn merge_ff_only(&self, commit: &CommitId) -> Result<(), GitError> {
+        let command = "merge --quiet --ff-only --no-squash --no-autostash";
+        let what = format!("bring {} forward", self.dir);
+        self.perform(&what, command, &[commit.as_str()]).map(drop)
+    }
+
+    /// Pushes a branch to the branch of a remote that it tracks, else to the one of the same name.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn push_branch(&self, remote: &str, branch: &BranchName) -> Result<(), GitError> {
+        let setting = |key: &str| self.config_get(&format!("branch.{branch}.{key}"));
+        let is_tracked = setting("remote")?.as_deref() == Some(remote);
+        let tracked = setting("merge")?.filter(|_| is_tracked);
+        let full = branch.full_ref();
+        let to = tracked.as_ref().unwrap_or(&full);
+        let args = [remote, &format!("{full}:{to}")];
+        let what = format!("push {branch} to {remote}");
+        self.perform(&what, "push --quiet --", &args).map(drop)
+    }
+
+    /// Fetches a commit, and no ref, from the git directory of a clone; where this git has a
+    /// quarantine, into that.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn fetch_commit(&self, from: &str, commit: &CommitId) -> Result<(), GitError> {
+        let command = "-c protocol.version=2 -c fetch.fsckObjects=true fetch --quiet --no-tags \
+             --no-write-fetch-head --refmap= --no-auto-maintenance --no-recurse-submodules --";
+        let what = format!("fetch {} from {from}", commit.short());
+        self.perform(&what, command, &[from, commit.as_str()])
+            .map(drop)
+    }
+}

@@ -1,0 +1,265 @@
+//! Where the base branch is: checked out, dirty, elsewhere, gone, in a bare repository or a clone.
+
+use super::{assert_landed, go_on, log, refused, state, with_work, work};
+use crate::support::{TestRepo, chmod};
+
+#[test]
+fn a_dirty_worktree_of_the_base_branch_is_never_touched() {
+    let (repo, _) = with_work();
+    repo.write("docs/api.md", "edited\n");
+    let said = refused(
+        &repo,
+        &["task"],
+        "which has uncommitted changes:\n  docs/api.md",
+    );
+    assert!(said.contains("stash && git agentwt land task"), "{said}");
+    repo.git(&["add", "-A"]);
+    refused(&repo, &["task"], "uncommitted changes");
+    repo.git(&["reset", "-q", "--hard"]);
+    // an untracked file is in nobody's way, unless it is
+    repo.write("notes.txt", "mine\n");
+    repo.write("src/one.rs", "mine\n");
+    refused(
+        &repo,
+        &["task"],
+        "untracked working tree files would be overwritten",
+    );
+    std::fs::remove_file(repo.main().join("src/one.rs")).expect("a file");
+    repo.agentwt(&["land", "task"]).ok();
+    std::fs::remove_file(repo.main().join("notes.txt")).expect("it is there");
+    assert_landed(&repo);
+}
+
+#[test]
+fn a_base_branch_that_is_not_checked_out_moves_alone() {
+    for head in ["-qc other", "-q --detach"] {
+        let (repo, _) = with_work();
+        repo.sh(repo.main(), &format!("git switch {head}")).ok();
+        repo.write("docs/api.md", "edited\n");
+        let before = repo.git(&["rev-parse", "HEAD"]);
+        repo.agentwt(&["land", "task"]).ok();
+        assert_eq!(repo.git(&["rev-parse", "HEAD"]), before);
+        assert_eq!(repo.git(&["status", "--porcelain"]), " M docs/api.md");
+        assert_eq!(log(&repo).lines().count(), 3);
+        let logged = repo.git(&["reflog", "-1", "--format=%gs", "main"]);
+        assert_eq!(logged, "merge agentwt/task: landed by git-agentwt");
+    }
+}
+
+#[test]
+fn a_base_branch_in_another_worktree_moves_with_that() {
+    let (repo, _) = with_work();
+    repo.git(&["switch", "-qc", "other"]);
+    repo.git(&["worktree", "add", "-q", "../second", "main"]);
+    repo.agentwt(&["land", "task"]).ok();
+    let second = repo.root().join("second");
+    assert!(second.join("src/two.rs").exists());
+    assert_eq!(repo.git_in(&second, &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_base_branch_that_is_rebased_is_left_alone() {
+    let (repo, _) = with_work();
+    go_on(&repo);
+    repo.sh(
+        repo.main(),
+        "git rebase -q -x false HEAD~ 2>/dev/null; test -d .git/rebase-merge",
+    )
+    .ok();
+    refused(&repo, &["task"], "main is being rebased");
+}
+
+#[test]
+fn a_base_branch_that_is_gone_is_one_error() {
+    let (repo, _) = with_work();
+    repo.sh(repo.main(), "git switch -qc other; git branch -qD main")
+        .ok();
+    let said = refused(
+        &repo,
+        &["task"],
+        "its base main is not a branch of this repository, or not any more",
+    );
+    assert!(said.contains("git branch main "), "{said}");
+}
+
+#[test]
+fn head_must_be_on_the_branch_that_is_landed() {
+    let (repo, dir) = with_work();
+    repo.git_in(&dir, &["switch", "-q", "--detach"]);
+    let before = state(&repo);
+    let said = repo.agentwt(&["land", "task"]);
+    assert!(matches!(said.status, 1 | 4), "{said}");
+    let is_told = said.to_string().contains("not on");
+    assert!(is_told, "{said}");
+    assert_eq!(state(&repo), before);
+}
+
+#[test]
+fn an_agent_does_not_land_its_own_work() {
+    let (repo, dir) = with_work();
+    let before = state(&repo);
+    for keep in [&[][..], &["--keep"]] {
+        let said = repo.agentwt_in(&dir.join("src"), &[&["land", "task"], keep].concat());
+        assert_eq!(said.status, 4, "{said}");
+        assert!(said.stderr.contains("you are inside it"), "{said}");
+    }
+    assert_eq!(state(&repo), before);
+}
+
+#[test]
+fn a_worktree_in_use_stays_and_can_be_landed_all_the_same() {
+    let (repo, dir) = with_work();
+    repo.git(&["worktree", "lock", ".agentwt/worktrees/task"]);
+    let said = refused(&repo, &["task"], "it is locked");
+    assert!(said.contains("git agentwt land --keep task"), "{said}");
+    repo.agentwt(&["land", "--keep", "task"]).ok();
+    assert!(dir.exists());
+    assert_eq!(log(&repo).lines().count(), 3);
+}
+
+#[test]
+fn the_message_passes_the_hooks_of_the_user() {
+    let (repo, _) = with_work();
+    go_on(&repo);
+    let hook = repo.main().join(".git/hooks/commit-msg");
+    let script = "#!/bin/sh\ngrep -q ^Merge \"$1\" || { echo 'no ticket' >&2; exit 1; }\necho 'Ticket: 1' >>\"$1\"\n";
+    repo.write(".git/hooks/commit-msg", script);
+    chmod(&hook, 0o755);
+    repo.agentwt(&["verify", "--accept-shared", "task"]).ok();
+    refused(
+        &repo,
+        &["-m", "Other", "task"],
+        "your hook commit-msg refuses: no ticket",
+    );
+    repo.agentwt(&["land", "task"]).ok();
+    assert_landed(&repo);
+    let message = repo.git(&["log", "-1", "--format=%B"]);
+    assert_eq!(message, "Merge branch 'agentwt/task'\nTicket: 1");
+}
+
+#[test]
+fn a_user_without_a_name_is_told_so() {
+    let (repo, _) = with_work();
+    go_on(&repo);
+    let before = state(&repo);
+    repo.sh(
+        repo.root(),
+        "git config --global --unset user.email; git config --global user.useConfigOnly true",
+    )
+    .ok();
+    let said = repo.agentwt(&["land", "task"]);
+    assert_eq!(said.status, 5, "{said}");
+    assert!(said.stderr.contains("Please tell me who you are"), "{said}");
+    assert_eq!(state(&repo), before);
+}
+
+#[test]
+fn commits_are_signed_where_the_user_signs() {
+    let (repo, _) = with_work();
+    go_on(&repo);
+    repo.write(
+        "../sign",
+        "#!/bin/sh\ncat >/dev/null\nprintf '[GNUPG:] SIG_CREATED \\n' >&2\necho 'a signature'\n",
+    );
+    chmod(&repo.root().join("sign"), 0o755);
+    let sign = repo.root().join("sign").display().to_string();
+    repo.git(&["config", "--global", "gpg.program", &sign]);
+    repo.git(&["config", "--global", "commit.gpgSign", "true"]);
+    repo.agentwt(&["land", "--rebase", "task"]).ok();
+    for commit in ["main", "main~"] {
+        let raw = repo.git(&["cat-file", "commit", commit]);
+        assert!(raw.contains("gpgsig a signature"), "{raw}");
+    }
+}
+
+#[test]
+fn the_work_of_a_clone_is_fetched_first() {
+    for options in [&[][..], &["--squash"], &["--rebase"]] {
+        let repo = TestRepo::project();
+        repo.agentwt(&["add", "task", "--write", "src/**", "--strategy", "clone"])
+            .ok();
+        let dir = repo.worktree("task");
+        work(&repo, &dir, "one");
+        work(&repo, &dir, "two");
+        go_on(&repo);
+        let before = state(&repo);
+        repo.agentwt(&[&["land", "-n", "task"], options].concat())
+            .ok();
+        assert_eq!(state(&repo), before);
+        repo.agentwt(&[&["land", "task"], options].concat()).ok();
+        assert_landed(&repo);
+    }
+}
+
+#[test]
+fn a_conflict_in_a_clone_is_resolved_there() {
+    let repo = TestRepo::project();
+    repo.agentwt(&["add", "task", "--write", "src/**", "--strategy", "clone"])
+        .ok();
+    let dir = repo.worktree("task");
+    work(&repo, &dir, "one");
+    work(&repo, &dir, "two");
+    repo.write("src/one.rs", "another\n");
+    repo.commit_all("on main");
+    let said = refused(&repo, &["task"], "it conflicts with main");
+    let resolve = said.split("in the worktree: ").nth(1).expect("commands");
+    let resolve = resolve.split(", edit").next().expect("commands");
+    let resolve = resolve.replace("$TMP", &repo.root().display().to_string());
+    let line = format!(
+        "{resolve} >&2; cd .agentwt/worktrees/task; echo one >src/one.rs; git add -A; git commit -qm both"
+    );
+    repo.sh(repo.main(), &line).ok();
+    repo.agentwt(&["land", "task"]).ok();
+    assert_landed(&repo);
+}
+
+#[test]
+fn a_branch_lands_where_the_repository_is_bare() {
+    let repo = TestRepo::project();
+    repo.git_in(
+        repo.root(),
+        &["clone", "-q", "--bare", "repo", "project/.bare"],
+    );
+    let project = repo.root().join("project");
+    let bare = project.join(".bare");
+    repo.git_in(&bare, &["worktree", "add", "-q", "../m", "main"]);
+    let m = project.join("m");
+    for name in ["one", "two"] {
+        repo.agentwt_in(&m, &["add", name, "--write", "src/**"])
+            .ok();
+        work(&repo, &project.join(".agentwt/worktrees").join(name), name);
+    }
+    repo.agentwt_in(&m, &["land", "one"]).ok();
+    assert!(m.join("src/one.rs").exists());
+    repo.git_in(&bare, &["worktree", "remove", "../m"]);
+    repo.agentwt_in(&bare, &["land", "two"]).ok();
+    let log = repo.git_in(&bare, &["log", "--format=%s", "main"]);
+    assert_eq!(log.lines().count(), 4, "{log}");
+}
+
+#[test]
+fn a_branch_lands_where_refs_are_tables() {
+    let probe = TestRepo::empty();
+    let made = probe.try_git(
+        probe.root(),
+        &["init", "-q", "--ref-format=reftable", "probe"],
+    );
+    if made.status != 0 {
+        return;
+    }
+    let repo = TestRepo::empty_with(&["--ref-format=reftable"]);
+    repo.fill();
+    let dir = repo.add("task");
+    work(&repo, &dir, "one");
+    work(&repo, &dir, "two");
+    go_on(&repo);
+    repo.agentwt(&["land", "task"]).ok();
+    assert!(repo.main().join("src/two.rs").exists());
+    repo.git(&["switch", "-q", "--detach"]);
+    let add = ["add", "next", "--base", "main", "--write", "src/**"];
+    repo.agentwt(&add).ok();
+    let dir = repo.worktree("next");
+    work(&repo, &dir, "three");
+    repo.agentwt(&["land", "next"]).ok();
+    assert!(log(&repo).contains("add three"), "{}", log(&repo));
+}

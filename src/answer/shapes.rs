@@ -2,6 +2,8 @@
 //!
 //! An absent key is not applicable, null is unknown; no value has a space.
 
+use std::collections::BTreeMap;
+
 use bstr::ByteSlice;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -416,17 +418,22 @@ impl CopiesField {
         format!("{verb} {} into {}", self.size(), paint.name(name))
     }
 
-    /// What was selected and is not copied, a line each.
+    /// What was selected and is not copied: a line for each rule that excludes files, and for each
+    /// tracked file.
     pub fn left_out(&self, name: &str) -> Vec<String> {
-        let excluded = self.excluded.iter().take(SHOWN);
         let not_copied = |path: &PathField| format!("  {} is not copied", path.shown());
-        let mut lines: Vec<String> = excluded
-            .map(|one| format!("{}: {}", not_copied(&one.path), one.rule))
-            .collect();
-        if let more @ 1.. = self.excluded.len().saturating_sub(SHOWN) {
-            let more = count(more, "file", "files");
-            lines.push(format!("  and {more} more that the scope excludes"));
+        let mut by_rule: BTreeMap<&str, Vec<&PathField>> = BTreeMap::new();
+        for one in &self.excluded {
+            by_rule.entry(&one.rule).or_default().push(&one.path);
         }
+        let line = |(rule, paths): (&str, Vec<&PathField>)| match paths.as_slice() {
+            [path] => format!("{}: {rule}", not_copied(path)),
+            paths => {
+                let (number, first) = (paths.len(), paths[0].shown());
+                format!("  {number} files are not copied, such as {first}: {rule}")
+            }
+        };
+        let mut lines: Vec<String> = by_rule.into_iter().map(line).collect();
         let tracked = self.tracked.iter().take(SHOWN);
         lines.extend(tracked.map(|path| format!("{}: it is tracked in {name}", not_copied(path))));
         lines

@@ -155,7 +155,7 @@ impl RecordedField {
     /// The result of the last verification for people, with the age of a stored result.
     pub fn verdict(&self) -> String {
         let Some(VerificationField { last, .. }) = &self.verification else {
-            return "never".to_owned();
+            return "not verified".to_owned();
         };
         let result = match usize::try_from(last.violations) {
             Ok(0) => "ok".to_owned(),

@@ -102,6 +102,7 @@ pub fn run(
     };
     let mut bits = set_bits(&index, Doing::Look)?;
     if !options.dry_run {
+        known.remove_verification()?;
         known.set_sparse(&repository, &patterns)?;
         let index = read_index(&index_file, repository.format)?;
         let now = set_bits(&index, Doing::Change)?;

@@ -12,10 +12,6 @@ use super::pattern::ScopePattern;
 use super::{Access, Case, EntryKind, RuleList, Scope};
 use crate::path::{RepoPath, escape_for_rule};
 
-/// How many names a note holds.
-const SHOWN: usize = 3;
-/// How many groups of worktrees get a note each.
-const NOTES: usize = 5;
 /// How many files a refusal names for each worktree.
 const REFUSED: usize = 20;
 
@@ -234,22 +230,19 @@ pub fn refused_items(overlaps: &[Overlap]) -> Vec<String> {
     items
 }
 
-/// What a user is told of overlaps.
-pub fn notes_on(overlaps: &[Overlap]) -> Vec<String> {
-    const SEE: &str = "to see them: git agentwt list --overlap";
-    let (first, others) = overlaps.split_at(overlaps.len().min(NOTES));
-    let note = |overlap: &Overlap| {
-        let (names, what) = (overlap.quoted_names(SHOWN), overlap.summary(SHOWN));
-        format!("{names} may write {what}; {SEE}")
+/// The line that a user gets of overlaps; none where there are none.
+pub fn note_on(overlaps: &[Overlap]) -> Option<String> {
+    let number: usize = overlaps.iter().map(|overlap| overlap.second.len()).sum();
+    let has_files = overlaps.iter().any(|overlap| !overlap.files.is_empty());
+    let files = if has_files { "files" } else { "new files" };
+    let worktrees = match number {
+        0 => return None,
+        1 => "1 worktree".to_owned(),
+        more => format!("{more} worktrees"),
     };
-    let mut notes: Vec<String> = first.iter().map(note).collect();
-    if let more @ 1.. = others.iter().map(|overlap| overlap.second.len()).sum() {
-        let worktrees = if more == 1 { "worktree" } else { "worktrees" };
-        notes.push(format!(
-            "{more} more {worktrees} may write the same files or new ones; {SEE}"
-        ));
-    }
-    notes
+    Some(format!(
+        "may write the same {files} as {worktrees}: git agentwt list --overlap"
+    ))
 }
 
 #[cfg(test)]
@@ -364,23 +357,28 @@ mod tests {
     }
 
     #[test]
-    fn only_some_groups_get_a_note_each() {
-        let overlap = |name: &str| Overlap {
-            second: vec![name.to_owned()],
-            files: vec![RepoPath::parse("a").expect("it is normal")],
+    fn all_worktrees_get_one_note() {
+        let overlap = |names: &[&str], file: Option<&str>| Overlap {
+            second: names.iter().map(ToString::to_string).collect(),
+            files: file
+                .and_then(|file| RepoPath::parse(file).ok())
+                .into_iter()
+                .collect(),
             ..Overlap::default()
         };
-        let overlaps: Vec<Overlap> = ["a", "b", "c", "d", "e", "f", "g"].map(overlap).into();
-        let notes = notes_on(&overlaps);
-        assert_eq!(notes.len(), 6);
+        let new_files = overlap(&["a"], None);
+        let said = note_on(std::slice::from_ref(&new_files)).unwrap_or_default();
         assert!(
-            notes[0].starts_with("`a` may write the same file: a;"),
-            "{notes:?}"
+            said.starts_with("may write the same new files as 1 worktree:"),
+            "{said}"
         );
+        let overlaps = [new_files, overlap(&["b", "c"], Some("a"))];
+        let said = note_on(&overlaps).unwrap_or_default();
         assert!(
-            notes[5].starts_with("2 more worktrees may write"),
-            "{notes:?}"
+            said.starts_with("may write the same files as 3 worktrees:"),
+            "{said}"
         );
-        assert_eq!(refused_items(&overlaps)[1], "`b`: the same file: a");
+        assert_eq!(note_on(&[]), None);
+        assert_eq!(refused_items(&overlaps)[1], "`b`, `c`: the same file: a");
     }
 }

@@ -270,8 +270,8 @@ fn rule_line(rule: &ScopeRule) -> String {
     format!("{} \"{pattern}\" ({})", rule.list, rule.origin)
 }
 
-/// A typo must not pass silently, and a pattern of which the scope excludes everything contradicts
-/// the scope.
+/// A typo must not pass silently, and a pattern that was given for this worktree contradicts a scope
+/// that excludes everything of it. A pattern of the config is for all scopes.
 fn require_matches(
     selection: &Selection,
     shown: &BTreeSet<usize>,
@@ -287,6 +287,13 @@ fn require_matches(
             let at = excluded.binary_search_by(|(path, _)| path.cmp(&one.path));
             at.ok().map(|at| &excluded[at])
         });
+        let is_of_all = matches!(
+            pattern.origin(),
+            PatternOrigin::File(_) | PatternOrigin::BuiltIn
+        );
+        if is_of_all && left_out.is_some() {
+            continue;
+        }
         let text = shown_pattern(pattern.text());
         let named = format!("the sync pattern `{text}` ({})", pattern.origin());
         let verb = match pattern.origin() {

@@ -32,6 +32,8 @@ pub use crate::worktree::placing::{CONTEXT, PLACED, PLACING};
 
 /// The file of the record with the directories that need not be read again ([`Walked`]).
 pub const WALKED: &str = "walked";
+/// The file of the record with the last verification.
+pub const VERIFICATION: &str = "verification.toml";
 
 /// Represents a worktree of ours: its record and its scope.
 #[derive(Clone, Debug)]
@@ -380,7 +382,7 @@ impl Worktree {
 
     /// Loads the last verification, none when there was none or it cannot be read.
     pub fn last_verification(&self) -> Option<LastVerification> {
-        let bytes = files::read(&self.dir.join("verification.toml")).ok()??;
+        let bytes = files::read(&self.dir.join(VERIFICATION)).ok()??;
         from_text(std::str::from_utf8(&bytes).ok()?).ok()
     }
 }

@@ -8,7 +8,7 @@ use super::ignore_rules::read_users_rules;
 use super::repository::joined;
 use super::scope_edit::Listing;
 use super::{Fingerprint, KeptFinding, LastVerification};
-use super::{Record, Repository, WALKED, WatchedFile, Worktree, hooks_of, to_text};
+use super::{Record, Repository, VERIFICATION, WALKED, WatchedFile, Worktree, hooks_of, to_text};
 use crate::change::by_kind;
 use crate::disk::DiskError;
 use crate::disk::drift::Proof;
@@ -250,6 +250,7 @@ impl Worktree {
         repository: &Repository,
         which: impl Fn(WatchedFile) -> bool,
     ) -> Result<Self, Error> {
+        self.remove_verification()?;
         let mut known = self.clone();
         let integrity = &mut known.record.integrity;
         for file in WatchedFile::ALL.into_iter().filter(|file| which(*file)) {
@@ -310,8 +311,16 @@ impl Worktree {
     /// # Errors
     /// Fails when the disk refuses.
     pub fn write_last(&self, last: &LastVerification) -> Result<(), DiskError> {
-        let file = self.dir.join("verification.toml");
+        let file = self.dir.join(VERIFICATION);
         files::write_beside(&file, to_text(last).as_bytes(), Durable::No)
+    }
+
+    /// Removes the last verification, before a command of ours makes the verdict stale.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn remove_verification(&self) -> Result<(), DiskError> {
+        files::remove_file(&self.dir.join(VERIFICATION))
     }
 
     /// Writes which directories need not be read again. A failure costs only time.

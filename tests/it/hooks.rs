@@ -146,7 +146,7 @@ fn the_report_of_a_commit_is_this() {
 #[test]
 fn commits_in_scope_are_silent_and_kept_for_list() {
     with_each_git("", |world| {
-        world.listed("never");
+        world.listed("not verified");
         assert_eq!(world.does("edit src/main.rs; git commit -q -a -m x"), "");
         world.listed("ok just now");
         for script in [
@@ -471,7 +471,7 @@ fn hooks_can_be_removed_and_installed_again() {
         world.repo.agentwt(&["hooks", "uninstall", "task"]).ok();
         let _ = world.repo.agentwt(&["hooks", "status", "task"]).fails(1);
         assert_eq!(world.does("edit README.md; git commit -q -a -m x"), "");
-        world.listed("never, hooks silent");
+        world.listed("not verified, hooks silent");
         // our own change of git's files is no finding
         assert_eq!(
             world.repo.findings(&world.worktree),

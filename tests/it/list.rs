@@ -200,6 +200,37 @@ fn a_verdict_is_that_of_this_moment_and_a_stored_one_has_an_age() {
 }
 
 #[test]
+fn our_own_commands_leave_no_stored_verdict_that_they_made_stale() {
+    let repo = with_an_old_green();
+    let stored = || {
+        let list = repo.agentwt(&["list", "--stored", "--json"]).ok();
+        let list: serde_json::Value = serde_json::from_str(&list).expect("it is JSON");
+        list["worktrees"][0]["verification"]["violations"].as_u64()
+    };
+    repo.agentwt(&["list"]).ok();
+    assert_eq!(stored(), Some(1));
+    repo.agentwt(&["restore", "task"]).ok();
+    assert_eq!(stored(), Some(0));
+    for command in [
+        &["restore", "task", "--undo"][..],
+        &["reapply", "task"],
+        &["sync", "task"],
+        &["hooks", "uninstall", "task"],
+        &["hooks", "install", "task"],
+    ] {
+        repo.agentwt(&["list"]).ok();
+        assert!(stored().is_some(), "{command:?}");
+        repo.agentwt(command).ok();
+        assert_eq!(stored(), None, "{command:?}");
+    }
+    repo.agentwt(&["list"]).ok();
+    repo.agentwt(&["remove", "task", "--force"]).ok();
+    repo.agentwt(&["remove", "--undo", "task"]).ok();
+    assert_eq!(stored(), None, "remove --undo");
+    assert!(repo.agentwt(&["list"]).ok().contains("1 violation"));
+}
+
+#[test]
 fn a_worktree_that_cannot_be_verified_is_a_row_that_says_so() {
     let repo = with_an_old_green();
     repo.add("other");

@@ -15,16 +15,20 @@ fn with_three() -> TestRepo {
 }
 
 #[test]
-fn add_tells_which_worktrees_may_write_the_same_files() {
+fn add_says_in_one_line_how_many_worktrees_may_write_the_same() {
     let repo = with_three();
-    assert_snapshot!(repo.agentwt(&["add", "more", "--write", "*.rs", "-n"]).stderr, @"
-    note: `docs` may write the same new files: `*.rs` and `docs/*.md` (such as docs/a.md/a.rs); to see them: git agentwt list --overlap
-    note: `one`, `two` may write the same 2 files: src/main.rs, src/mod/util.rs; to see them: git agentwt list --overlap
-    ");
+    let add = ["add", "more", "--write", "*.rs", "-n"];
+    assert_snapshot!(repo.agentwt(&add).stderr, @"note: may write the same files as 3 worktrees: git agentwt list --overlap");
     let quiet = repo.agentwt(&["add", "other", "--write", "/tests/", "-n"]);
     assert!(!quiet.stderr.contains("same"), "{quiet}");
     let quiet = repo.agentwt(&["add", "reader", "--write", "", "-n"]);
     assert!(!quiet.stderr.contains("same"), "{quiet}");
+    repo.git(&["config", "agentwt.overlap", "false"]);
+    let quiet = repo.agentwt(&add);
+    assert!(!quiet.stderr.contains("same"), "{quiet}");
+    let _ = repo
+        .agentwt(&["add", "more", "--write", "*.rs", "--exclusive"])
+        .fails(4);
 }
 
 #[test]

@@ -826,7 +826,11 @@ fn outside_a_repository_is_exit_2() {
 #[test]
 fn the_outcome_is_kept_for_list() {
     let (repo, worktree) = with_worktree();
-    assert!(repo.agentwt(&["list", "--stored"]).stdout.contains("never"));
+    assert!(
+        repo.agentwt(&["list", "--stored"])
+            .stdout
+            .contains("not verified")
+    );
     sh(&repo, &worktree, "echo n >docs/n");
     repo.agentwt(&["verify", "task"]).fails(1);
     let list = repo.agentwt(&["list", "--stored"]).stdout;

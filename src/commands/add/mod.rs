@@ -24,7 +24,7 @@ use crate::name::WorktreeName;
 use crate::path::{RepoPath, escape_for_terminal};
 use crate::refusal::Refusal;
 use crate::scope::Scope;
-use crate::scope::overlap::{notes_on, overlaps_of, refused_items};
+use crate::scope::overlap::{note_on, overlaps_of, refused_items};
 use crate::sync::plan::{SyncFacts, WorktreeFiles, plan as plan_copies};
 use crate::sync::{Candidates, PatternOrigin, Selection, SyncPlan, SyncRefusal};
 use crate::worktree::repository::joined;
@@ -180,6 +180,11 @@ fn classify<'l>(
     std::thread::scope(|threads| {
         let covered = threads.spawn(|| listing.coverage(scope));
         let classified = listing.classify(scope);
+        let wanted = |home: &&Repository| {
+            let wanted = home.git.config_get_bool("agentwt.overlap");
+            options.exclusive || wanted.ok().flatten() != Some(false)
+        };
+        let around = around.filter(wanted);
         let others = around.map(|home| worktree_scopes(home, Some(name)));
         let mut overlaps = Vec::new();
         if let Some(others) = others.transpose()?.filter(|others| !others.is_empty()) {
@@ -190,7 +195,7 @@ fn classify<'l>(
             return Err(Refusal::Overlap { name, items }.into());
         }
         notes.extend(joined(covered).advice);
-        notes.extend(notes_on(&overlaps));
+        notes.extend(note_on(&overlaps));
         Ok(classified)
     })
 }

@@ -292,6 +292,7 @@ fn apply(
     known.record.owner = None;
     known.record.claim = None;
     known.write_record(&known.record)?;
+    known.remove_verification()?;
     let back = make.iter().try_for_each(|(branch, at)| {
         let reason = "agentwt remove: undo";
         Ok(repository.git.update_ref(branch, at, None, reason)?)

@@ -211,6 +211,9 @@ pub fn run(
     let (_lock, known) = Worktree::lock(&repository, &named.record.name)?;
     let repository = known.repository(&repository);
     let asked = asked_paths(&repository, &known, words)?;
+    if !options.dry_run {
+        known.remove_verification()?;
+    }
     if let Some(restore) = &options.undo {
         let named = restore.as_deref();
         return undo(&repository, &known, named, &asked, options.dry_run);

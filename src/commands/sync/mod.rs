@@ -121,6 +121,9 @@ impl Run<'_> {
             dry_run: options.dry_run,
             ..SyncedWorktree::default()
         };
+        if !options.status && !options.dry_run {
+            known.remove_verification()?;
+        }
         let placed = known.placed()?;
         if options.status {
             synced.done = "status";

@@ -153,7 +153,7 @@ fn a_pattern_that_selects_nothing_is_a_mistake_unless_it_is_optional() {
 }
 
 #[test]
-fn what_the_scope_excludes_is_left_out_and_a_pattern_of_only_that_contradicts_it() {
+fn what_the_scope_excludes_is_left_out_and_a_given_pattern_of_only_that_contradicts_it() {
     let both = vec![candidate("a.pem", 3), candidate("a.txt", 3)];
     let world = World::new(&["a.*"], both.clone());
     let plan = world.plan().expect("it is allowed");
@@ -163,8 +163,11 @@ fn what_the_scope_excludes_is_left_out_and_a_pattern_of_only_that_contradicts_it
     );
     assert_eq!(plan.files().count(), 1);
     // its only file was selected by an earlier pattern first
-    let world = World::new(&["a.*", "*.pem"], both.clone());
-    let why = "that the sync pattern `*.pem` (.agentwt/config.toml:2) matches, as a.pem: exclude";
+    let mut world = World::new(&["a.*", "*.pem"], both.clone());
+    assert_eq!(world.plan().map(|plan| plan.excluded.len()), Ok(1));
+    let given = Pattern::parse("*.pem", PatternOrigin::Flag("--sync")).expect("it is one");
+    world.selection.patterns[1] = given;
+    let why = "that the sync pattern `*.pem` (--sync) matches, as a.pem: exclude";
     assert_config(&world.refusal(), why);
     let world = World::new(&["a.txt", "a.*"], both);
     assert_eq!(world.plan().map(|plan| plan.files().count()), Ok(1));

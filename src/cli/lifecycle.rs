@@ -53,8 +53,10 @@ pub struct Reapply {
     reason = "each is a flag of its own on the command line"
 )]
 pub struct Remove {
-    /// The worktrees
-    #[arg(value_name = "name", required = true)]
+    /// The worktrees [default: the current worktree]
+    ///
+    /// Only without a name, and without --force, a worktree is removed from inside.
+    #[arg(value_name = "name", required_if_eq("undo", "true"))]
     pub names: Vec<String>,
     /// Remove it with its work, which is kept in the trash; twice, also while it is in use
     ///

@@ -199,8 +199,8 @@ impl Worktree {
         Ok((lock, Self::load(repository, name)?))
     }
 
-    /// Loads the named worktrees, each once, and takes their locks: in the order of the names, so
-    /// that two commands for the same ones never wait for each other.
+    /// Loads the named worktrees, each once, or the current one, and takes their locks: in the order of
+    /// the names, so that two commands for the same ones never wait for each other.
     ///
     /// # Errors
     /// As [`Lock::wait`] and [`Worktree::of`].
@@ -209,8 +209,9 @@ impl Worktree {
         names: &[String],
     ) -> Result<(Vec<Self>, Vec<Lock>), Error> {
         let mut order: Vec<WorktreeName> = Vec::new();
-        for text in names {
-            let name = Self::of(repository, Some(text))?.record.name;
+        let here = [None].into_iter().filter(|_| names.is_empty());
+        for name in names.iter().map(|name| Some(name.as_str())).chain(here) {
+            let name = Self::of(repository, name)?.record.name;
             if !order.contains(&name) {
                 order.push(name);
             }

@@ -7,6 +7,7 @@
 
 mod adding;
 mod failing;
+mod landing;
 mod pruning;
 mod removing;
 mod restoring;

@@ -272,6 +272,33 @@ fn a_locked_worktree_is_refused() {
 }
 
 #[test]
+fn without_a_name_it_is_the_worktree_around_if_that_is_clean() {
+    let repo = TestRepo::project();
+    let worktree = repo.add("task");
+    let inside = worktree.join("src");
+    std::fs::write(inside.join("new.rs"), "new\n").expect("a file");
+    let said = repo.agentwt_in(&inside, &["remove"]);
+    assert_eq!(said.status, 4, "{said}");
+    assert!(said.stderr.contains("1 file is untracked"), "{said}");
+    let said = repo.agentwt_in(&inside, &["remove", "--force"]);
+    assert!(said.stderr.contains("you are inside it"), "{said}");
+    std::fs::remove_file(inside.join("new.rs")).expect("it is there");
+    repo.agentwt_in(&inside, &["remove", "-n"]).ok();
+    let said = repo.agentwt_in(&inside, &["remove"]);
+    assert_gone(&repo, "task");
+    insta::assert_snapshot!(said, @r"
+    --- stderr
+    note: the current directory was in it, and is gone: cd $TMP/repo
+    removed task: $TMP/repo/.agentwt/worktrees/task, branch agentwt/task (was af82e40edf)
+    --- status 0
+    ");
+    let said = repo.agentwt(&["remove"]);
+    assert_eq!(said.status, 2, "{said}");
+    assert!(said.stderr.contains("so a name is needed"), "{said}");
+    assert_eq!(repo.agentwt(&["remove", "--undo"]).status, 2);
+}
+
+#[test]
 fn it_is_refused_from_inside() {
     let (repo, worktree) = with_worktree();
     assert_snapshot!(repo.agentwt_in(&worktree.join("src"), &["remove", "task"]), @"

@@ -62,7 +62,11 @@ pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>,
     let around = Around::read(&repository)?;
     let mut planned = Vec::new();
     for known in known {
-        let leaving = Leaving::read(&repository, known, &around, &going, whole)?;
+        let mut leaving = Leaving::read(&repository, known, &around, &going, whole)?;
+        if options.names.is_empty() && options.force == 0 {
+            // the current worktree is meant, and without --force nothing is lost
+            leaving.facts.start.clone_from(&repository.root);
+        }
         let plan = leaving.plan(options)?;
         planned.push((leaving, plan));
     }
@@ -78,6 +82,12 @@ pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>,
         let record = &leaving.known.record;
         let removed = RemovedWorktree::new(record, options.dry_run, Some(plan), None);
         worktrees.push(removed);
+    }
+    if options.names.is_empty() && !options.dry_run {
+        let root = &repository.root;
+        notes.push(format!(
+            "the current directory was in it, and is gone: cd {root}"
+        ));
     }
     // the process that deletes ignored files in the trash takes them, one at a time
     drop(locks);

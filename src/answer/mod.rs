@@ -5,6 +5,7 @@
 //! one table that is rendered for people, as porcelain and as TSV; whatever else people read is
 //! printed by [`Answer::print`].
 
+mod report;
 pub mod shapes;
 mod table;
 mod verdict;
@@ -17,6 +18,7 @@ use serde::Serialize;
 
 use crate::path::escape_for_terminal;
 
+pub use report::{FindingGroup, groups};
 pub use table::{Cell, Form, Row, records};
 pub use verdict::{VerdictField, kind_paint};
 

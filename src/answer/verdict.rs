@@ -5,8 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::shapes::{BaseField, ChangeField, FindingField, ScopeField};
-use super::table::table;
-use super::{Cell, Paint, Row, Text, count};
+use super::{Cell, Paint, Row, count};
 use crate::name::CommitId;
 use crate::scope::escape_for_rule;
 use crate::verify::Report;
@@ -106,24 +105,12 @@ impl VerdictField {
         format!("{no} {name}: {violations}{profile}{notices}, {changed}\n")
     }
 
-    /// The first violations, aligned for people.
-    pub fn first(&self, number: usize, paint: Paint) -> String {
-        let rows = self.violations.iter().take(number).map(|one| self.row(one));
-        table(&rows.collect::<Vec<_>>(), "  ", paint, None)
-    }
-
-    /// Prints the result, and a line for each finding.
-    pub fn print(&self, text: &mut Text) {
-        text.put(self.line(text.paint));
-        text.table(&self.rows(), "  ");
-    }
-
     /// One row a finding.
     pub fn rows(&self) -> Vec<Row> {
         self.findings().map(|one| self.row(one)).collect()
     }
 
-    fn row(&self, finding: &FindingField) -> Row {
+    pub(super) fn row(&self, finding: &FindingField) -> Row {
         let change = &finding.change;
         let (sign, paint): (&str, fn(Paint, &str) -> String) = match finding.level {
             "violation" => ("!", Paint::bad),

@@ -7,7 +7,8 @@ use camino::Utf8Path;
 use serde::Serialize;
 
 use super::{Outcome, Session};
-use crate::answer::{Answer, Text, VerdictField};
+use crate::answer::shapes::FindingField;
+use crate::answer::{Answer, FindingGroup, Text, VerdictField, count, groups};
 use crate::change::{ChangeSet, Extent, Seen};
 use crate::compare::{Delta, State, compare};
 use crate::disk::files::{self, Durable};
@@ -31,13 +32,13 @@ use crate::verify::{Reason, Report, VerifyOptions, verify};
 use crate::worktree::scope_edit::{set_bits_of_placed, write_bits};
 use crate::worktree::{Repository, Worktree, by_path, hooks_of};
 
-/// The number of violations that a hook shows: an agent reads the first lines.
-const SHOWN: usize = 5;
+/// The number of groups of violations that a hook names in its line.
+const SHOWN: usize = 3;
 
 /// What a hook has to say: nothing, or violations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HookAnswer {
-    /// The verdict, if there are violations.
+    /// The verdict, if there are violations that the last verification did not find.
     #[serde(skip)]
     pub verdict: Option<VerdictField>,
     /// Whether a commit is refused.
@@ -53,19 +54,28 @@ impl Answer for HookAnswer {
             return;
         };
         let name = verdict.verified();
-        text.stderr += &format!("agentwt: {}", verdict.line(text.paint));
-        text.stderr += &verdict.first(SHOWN, text.paint);
-        if let Some(more @ 1..) = verdict.violations.len().checked_sub(SHOWN) {
-            text.tell(format!("  … and {more} more: git agentwt verify {name}"));
+        let violations: Vec<&FindingField> = verdict.violations.iter().collect();
+        let groups = groups(&violations);
+        let mut words: Vec<String> = groups.iter().take(SHOWN).map(FindingGroup::words).collect();
+        if groups.len() > SHOWN {
+            words.push("…".to_owned());
         }
-        let mut violations = verdict.violations.iter();
-        let has_path = violations.any(|one| one.change.path.is_some());
-        if self.refused && has_path {
-            text.tell("agentwt: the commit is refused; to save and restore these paths:");
-            text.tell(format!("  git agentwt restore {name}"));
-        } else if self.refused {
-            text.tell("agentwt: the commit is refused");
+        let number = if self.refused {
+            count(violations.len(), "violation", "violations")
+        } else {
+            count(violations.len(), "new violation", "new violations")
+        };
+        let has_path = violations.iter().any(|one| one.change.path.is_some());
+        let command = if has_path { "restore" } else { "verify" };
+        let (no, words) = (text.paint.bad("NO"), words.join(", "));
+        let line = format!("agentwt: {no} {name}: {number}: {words}");
+        if !self.refused {
+            text.tell(format!("{line}; git agentwt {command} {name}"));
+            return;
         }
+        text.tell(line);
+        text.tell("agentwt: the commit is refused; to save and restore these paths:");
+        text.tell(format!("  git agentwt {command} {name}"));
     }
 }
 
@@ -119,8 +129,17 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
         }
         Extent::Commits => committed(&repository, &known)?,
     };
-    let report = verify(&known.scope, changes, VerifyOptions::default());
+    let mut report = verify(&known.scope, changes, VerifyOptions::default());
+    let before = known.last_verification();
     known.write_verification(&report, &Session::now())?;
+    // after a reset or a rebase every finding is new
+    if let Some(before) = before
+        && repository
+            .git
+            .is_ancestor(&before.head, &report.changes.head)?
+    {
+        report.findings.retain(|one| !before.has(one));
+    }
     Ok(Outcome::done(HookAnswer {
         verdict: violated(&known, &report),
         refused: false,

@@ -336,12 +336,6 @@ impl Worktree {
 impl LastVerification {
     /// Keeps the outcome of a verification.
     pub fn new(report: &Report, now: &str) -> Self {
-        let kept = |finding: &Finding| KeptFinding {
-            place: finding.change.place.to_tsv(),
-            kind: finding.change.kind.as_str().to_owned(),
-            reason: finding.reason.as_str().to_owned(),
-            level: finding.level.as_str().to_owned(),
-        };
         Self {
             at: now.to_owned(),
             head: report.changes.head.clone(),
@@ -350,7 +344,28 @@ impl LastVerification {
             kinds: by_kind(report.changes.counted()),
             violations: report.violations().count() as u64,
             notices: report.notices().count() as u64,
-            findings: report.findings.iter().take(KEPT).map(kept).collect(),
+            findings: report
+                .findings
+                .iter()
+                .take(KEPT)
+                .map(KeptFinding::from)
+                .collect(),
+        }
+    }
+
+    /// Whether a finding was among those that are kept.
+    pub fn has(&self, finding: &Finding) -> bool {
+        self.findings.contains(&KeptFinding::from(finding))
+    }
+}
+
+impl From<&Finding> for KeptFinding {
+    fn from(finding: &Finding) -> Self {
+        Self {
+            place: finding.change.place.to_tsv(),
+            kind: finding.change.kind.as_str().to_owned(),
+            reason: finding.reason.as_str().to_owned(),
+            level: finding.level.as_str().to_owned(),
         }
     }
 }

@@ -89,7 +89,7 @@ fn hooks_report_after_a_commit() {
     assert_eq!(said.to_string(), "--- status 0", "it is in scope");
     let said = commit("chmod u+w README.md; echo x >>README.md; git commit -q -a -m out");
     assert!(
-        said.stderr.contains("agentwt: NO task: 1 violation"),
+        said.stderr.contains("agentwt: NO task: 1 new violation"),
         "{said}"
     );
     assert_eq!(said.status, 0, "{said}");

@@ -60,10 +60,7 @@ fn a_commit_is_reported_whatever_the_number_of_files() {
     );
     assert_snapshot!(said, @"
     --- stderr
-    agentwt: NO task: 3 violations, 3 paths changed
-      !  modified  README.md    commit 0ca1c76628  read-only: read ** (default)
-      !  deleted   docs/api.md  commit 0ca1c76628  read-only: read ** (default)
-      !  created   docs/new.md  commit 0ca1c76628  read-only: read ** (default)
+    agentwt: NO task: 3 new violations: modified README.md, deleted docs/api.md, created docs/new.md; git agentwt restore task
     --- status 0
     ");
     assert_eq!(world.listed(), "3 violations (commits) just now");
@@ -90,10 +87,13 @@ fn what_is_only_on_disk_is_left_to_verify() {
     assert_eq!(world.listed(), "1 violation just now");
     assert_eq!(world.looked(), "everything");
     // who wants to wait for it has it
-    let whole = "echo more >>src/main.rs; GIT_AGENTWT_WALK=full git commit -q -m more src/main.rs";
+    let whole = "echo n >docs/n; echo more >>src/main.rs; GIT_AGENTWT_WALK=full git commit -q -m more src/main.rs";
     let said = world.does(whole);
-    assert!(said.stderr.contains("README.md"), "{said}");
-    assert_eq!(world.listed(), "1 violation just now");
+    assert!(
+        said.stderr.contains("1 new violation: created docs/n;"),
+        "{said}"
+    );
+    assert_eq!(world.listed(), "2 violations just now");
 }
 
 #[test]

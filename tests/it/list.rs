@@ -339,7 +339,9 @@ fn a_reader_that_goes_away_ends_it_quietly() {
             .output()
             .expect("bash");
         let said = repo.said(&output);
-        let hint = "to restore these paths: git agentwt restore task\n";
+        let hint = "to restore these paths: git agentwt restore task
+to accept these paths as they are: git agentwt accept task docs/
+";
         assert!(["", hint].contains(&&*said.stderr), "{line}: {said}");
         assert_eq!(said.stdout.lines().last(), Some(status), "{line}: {said}");
     }

@@ -136,6 +136,7 @@ fn each_violation_names_path_what_where_and_the_rule() {
       -  perm      docs/api.md  disk                            read-only: read ** (default)
     --- stderr
     to restore these paths: git agentwt restore task
+    to accept these paths as they are: git agentwt accept task README.md docs/new.md secrets/k
     --- status 1
     ");
 }
@@ -159,6 +160,7 @@ fn a_rule_of_the_config_is_named_by_file_and_line() {
       !  created   secrets/x    untracked  excluded: exclude secrets/** (.agentwt/config.toml:10)
     --- stderr
     to restore these paths: git agentwt restore task
+    to accept these paths as they are: git agentwt accept task --all
     --- status 1
     ");
 }
@@ -369,6 +371,7 @@ fn several_worktrees_are_told_apart_and_one_violation_is_enough() {
       !  created  docs/new.md  untracked  read-only: read ** (default)
     --- stderr
     to restore these paths: git agentwt restore task
+    to accept these paths as they are: git agentwt accept task docs/new.md
     --- status 1
     ");
     assert_snapshot!(repo.agentwt(&["verify", "--all"]), @"
@@ -377,6 +380,7 @@ fn several_worktrees_are_told_apart_and_one_violation_is_enough() {
       !  created  docs/new.md  untracked  read-only: read ** (default)
     --- stderr
     to restore these paths: git agentwt restore task
+    to accept these paths as they are: git agentwt accept task docs/new.md
     --- status 1
     ");
     repo.agentwt(&["verify", "clean"]).ok();
@@ -850,6 +854,7 @@ fn a_directory_that_is_gone_is_one_violation_that_names_prune() {
       !  integrity  @worktree  disk                      its directory is gone; to remove its record: git agentwt prune
     --- stderr
     to restore these paths: git agentwt restore task
+    to accept these paths as they are: git agentwt accept task docs/n
     --- status 1
     ");
 }

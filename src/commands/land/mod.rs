@@ -87,7 +87,7 @@ impl Answer for LandAnswer {
     fn print(&self, text: &mut Text) {
         for one in &self.worktrees {
             if let Some(verdict) = &one.verdict {
-                verdict.print(text);
+                verdict.print(text, false);
             }
             if let Some(landed) = &one.landed {
                 let (name, into) = (text.paint.name(&one.name), &landed.into);

@@ -5,7 +5,6 @@ pub mod range;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::answer::shapes::FindingField;
 use crate::answer::{Answer, Row, Text, VerdictField};
 use crate::commands::{Outcome, Session};
 use crate::disk::files::Lock;
@@ -28,22 +27,17 @@ pub struct VerifyAnswer {
     /// The verdicts over worktrees; absent for a range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktrees: Option<Vec<VerdictField>>,
+    /// Whether people see every finding (`-v`).
+    #[serde(skip)]
+    pub shows_all: bool,
 }
 
 impl Answer for VerifyAnswer {
     const DOCUMENT: &'static str = "verify";
 
     fn print(&self, text: &mut Text) {
-        self.verdicts().iter().for_each(|one| one.print(text));
-        for one in self.worktrees.iter().flatten() {
-            let is_path =
-                |finding: &FindingField| matches!(finding.reason, "read-only" | "excluded");
-            if one.violations.iter().any(is_path) {
-                let name = one.verified();
-                text.tell(format!(
-                    "to restore these paths: git agentwt restore {name}"
-                ));
-            }
+        for verdict in self.verdicts() {
+            verdict.print(text, self.shows_all);
         }
     }
 
@@ -67,7 +61,7 @@ pub fn run(
 ) -> Result<Outcome<VerifyAnswer>, Error> {
     if let Some(range) = &options.range {
         let verdict = range::run(session, options, range)?;
-        return Ok(outcome_of(Some(verdict), None));
+        return Ok(outcome_of(session, Some(verdict), None));
     }
     let repository = session.repository()?;
     let (mut verdicts, mut notes) = (Vec::new(), Vec::new());
@@ -107,11 +101,12 @@ pub fn run(
     verdicts.sort_by(|a, b| position(options, a).cmp(&position(options, b)));
     Ok(Outcome {
         notes,
-        ..outcome_of(None, Some(verdicts))
+        ..outcome_of(session, None, Some(verdicts))
     })
 }
 
 fn outcome_of(
+    session: &Session,
     range: Option<VerdictField>,
     worktrees: Option<Vec<VerdictField>>,
 ) -> Outcome<VerifyAnswer> {
@@ -121,6 +116,7 @@ fn outcome_of(
         range,
         valid,
         worktrees,
+        shows_all: session.trace.is_on(),
     });
     if !valid {
         outcome.exit = ExitCode::Violations;

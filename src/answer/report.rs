@@ -1,0 +1,281 @@
+//! Prints a verdict for people: findings in groups, a limited number of lines, and the commands that
+//! apply to them. Programs read each finding by itself ([`VerdictField::rows`]).
+
+use std::collections::{BTreeMap, HashMap};
+
+use bstr::ByteSlice;
+
+use super::shapes::FindingField;
+use super::verdict::kind_paint;
+use super::{Cell, Paint, Row, Text, VerdictField, count};
+use crate::path::escape_for_terminal;
+
+/// The number of lines of findings on a terminal.
+const LINES: usize = 20;
+/// The number of paths that a command names.
+const NAMED: usize = 3;
+
+/// Findings that are one line: one finding, or all findings below a directory, which are alike.
+pub struct FindingGroup<'a> {
+    first: &'a FindingField,
+    shown: String,
+    number: usize,
+}
+
+/// What findings of one group have in common.
+type Likeness = (&'static str, &'static str, &'static str, String);
+
+fn likeness(finding: &FindingField) -> Likeness {
+    let kind = finding.change.kind;
+    (kind, finding.reason, finding.level, finding.why())
+}
+
+/// Computes the groups, in the order of the findings: for each path the highest directory below
+/// which all findings are alike.
+pub fn groups<'a>(findings: &[&'a FindingField]) -> Vec<FindingGroup<'a>> {
+    let mut below: HashMap<&[u8], (Likeness, bool, usize)> = HashMap::new();
+    for finding in findings.iter().filter(|one| one.change.path.is_some()) {
+        let alike = likeness(finding);
+        for directory in directories(finding.change.bytes()) {
+            let new = || (alike.clone(), true, 0);
+            let (first, is_alike, number) = below.entry(directory).or_insert_with(new);
+            *is_alike &= *first == alike;
+            *number += 1;
+        }
+    }
+    let mut groups: Vec<FindingGroup<'a>> = Vec::new();
+    let mut seen: BTreeMap<&[u8], usize> = BTreeMap::new();
+    for finding in findings {
+        let path = finding
+            .change
+            .path
+            .is_some()
+            .then(|| finding.change.bytes());
+        let mut above = path.into_iter().flat_map(directories);
+        let group = above.find(|directory| below[directory].1 && below[directory].2 > 1);
+        let shown = match group {
+            Some(directory) if seen.contains_key(directory) => continue,
+            Some(directory) => {
+                seen.insert(directory, groups.len());
+                format!("{}/", escape_for_terminal(directory))
+            }
+            None => finding.change.shown(),
+        };
+        let number = group.map_or(1, |directory| below[directory].2);
+        groups.push(FindingGroup {
+            first: finding,
+            shown,
+            number,
+        });
+    }
+    groups
+}
+
+/// The directories above a path, the highest first.
+fn directories(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.find_iter("/").map(|end| &path[..end])
+}
+
+impl FindingGroup<'_> {
+    /// The group in some words: `modified docs/guide.md`, `created docs/new/ (12)`.
+    pub fn words(&self) -> String {
+        let number = match self.number {
+            1 => String::new(),
+            number => format!(" ({number})"),
+        };
+        format!("{} {}{number}", self.first.change.kind, self.shown)
+    }
+
+    fn row(&self) -> Row {
+        let change = &self.first.change;
+        let (sign, paint): (&str, fn(Paint, &str) -> String) = match self.first.level {
+            "violation" => ("!", Paint::bad),
+            _notice => ("-", Paint::warning),
+        };
+        let seen = match self.number {
+            1 => change.seen_in.join(", "),
+            number => count(number, "finding", "findings"),
+        };
+        Row::new(vec![
+            Cell::people(sign).paint(paint),
+            Cell::people(change.kind).paint(kind_paint(change.kind)),
+            Cell::people(self.shown.clone()),
+            Cell::people(seen).paint(Paint::faint),
+            Cell::people(self.first.why()).paint(Paint::faint),
+        ])
+    }
+}
+
+impl VerdictField {
+    /// Prints the result, the findings, and the commands that apply to them. Notices of what
+    /// worktrees share are one line, unless all are wanted.
+    pub fn print(&self, text: &mut Text, shows_all: bool) {
+        text.put(self.line(text.paint));
+        let is_beside =
+            |one: &&FindingField| !shows_all && one.level == "notice" && one.reason == "shared";
+        let (beside, listed): (Vec<_>, Vec<_>) = self.findings().partition(is_beside);
+        let groups = groups(&listed);
+        let most = match text.width {
+            Some(_) if !shows_all && groups.len() > LINES + 1 => LINES,
+            _ => groups.len(),
+        };
+        let rows: Vec<Row> = groups[..most].iter().map(FindingGroup::row).collect();
+        text.table(&rows, "  ");
+        let left: usize = groups[most..].iter().map(|group| group.number).sum();
+        let name = self.name.as_deref().unwrap_or_default();
+        if left > 0 {
+            text.line(format!("  and {left} more: git agentwt verify -v {name}"));
+        }
+        if let [only] = beside[..] {
+            text.table(&[self.row(only)], "  ");
+        } else if !beside.is_empty() {
+            let number = beside.len();
+            text.line(format!(
+                "  - {number} notices of what worktrees share: git agentwt verify -v {name}"
+            ));
+        }
+        for (purpose, command) in self.remedies() {
+            text.tell(format!("to {purpose}: {command}"));
+        }
+    }
+
+    /// Computes the commands that apply to the violations of a worktree, each with its purpose.
+    fn remedies(&self) -> Vec<(&'static str, String)> {
+        let Some(name) = &self.name else {
+            return Vec::new();
+        };
+        let is_net = |one: &&FindingField| matches!(one.reason, "read-only" | "excluded");
+        let paths: Vec<&FindingField> = self.violations.iter().filter(is_net).collect();
+        let has_shared = |is_ref: bool| {
+            let mut violations = self.violations.iter();
+            violations.any(|one| one.reason == "shared" && (one.change.kind == "ref") == is_ref)
+        };
+        let mut remedies = Vec::new();
+        if paths.iter().any(|one| one.change.kind != "leak") {
+            let command = format!("git agentwt restore {name}");
+            remedies.push(("restore these paths", command));
+        }
+        if paths.iter().any(|one| one.change.kind != "perm") {
+            let which = arguments_of(&groups(&paths));
+            let command = format!("git agentwt accept {name} {which}");
+            remedies.push(("accept these paths as they are", command));
+        }
+        if has_shared(true) {
+            let command = format!("git agentwt accept {name} --refs");
+            remedies.push(("accept these refs as they are", command));
+        }
+        if has_shared(false) {
+            let command = format!("git agentwt accept {name} --shared");
+            remedies.push((
+                "accept the shared settings and hooks for all worktrees",
+                command,
+            ));
+        }
+        remedies
+    }
+}
+
+/// The paths of some groups as arguments for a shell, or an option where there are many.
+fn arguments_of(groups: &[FindingGroup<'_>]) -> String {
+    let is_plain = |group: &FindingGroup<'_>| {
+        let mut characters = group.shown.chars();
+        !group.shown.starts_with('-')
+            && characters.all(|c| c.is_alphanumeric() || "._/+@:,-".contains(c))
+    };
+    if groups.len() > NAMED || !groups.iter().all(is_plain) {
+        return "--all".to_owned();
+    }
+    let words: Vec<&str> = groups.iter().map(|group| &*group.shown).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::change::{Cause, Change, ChangeSet, Kind, Place, Seen, SharedChange};
+    use crate::name::CommitId;
+    use crate::path::RepoPath;
+    use crate::scope::{Case, Scope};
+    use crate::verify::{VerifyOptions, verify};
+
+    fn printed(paths: &[(&str, Kind)], shared: usize, shows_all: bool) -> Text {
+        let change = |(path, kind): &(&str, Kind)| {
+            let path = RepoPath::parse(*path).expect("it is normal");
+            Change::new(Place::Path(path), *kind, Seen::Disk)
+        };
+        let mut changes: Vec<Change> = paths.iter().map(change).collect();
+        changes.sort();
+        let mut set = ChangeSet::new(CommitId::unknown(), CommitId::unknown(), changes);
+        let beside = |at| {
+            let place = Place::Git(format!("config{at}").into());
+            SharedChange::new(place, Kind::Config, "it differs", Cause::Unknown)
+        };
+        set.shared = (0..shared).map(beside).collect();
+        let scope = Scope::compile(Vec::new(), Case::Sensitive).expect("no rule is wrong");
+        let report = verify(&scope, set, VerifyOptions::default());
+        let verdict = VerdictField::worktree("task", "/w".into(), &report);
+        let mut text = Text::new(Paint::Plain, false);
+        text.width = Some(80);
+        verdict.print(&mut text, shows_all);
+        text
+    }
+
+    fn places(text: &Text) -> Vec<String> {
+        let lines = text.stdout.lines().skip(1);
+        lines
+            .map(|line| {
+                line.to_str_lossy()
+                    .split_whitespace()
+                    .skip(2)
+                    .take(1)
+                    .collect()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_directory_in_which_all_findings_are_alike_is_one_line() {
+        let (new, edit) = (Kind::Created, Kind::Modified);
+        let text = printed(
+            &[
+                ("d/a", new),
+                ("d/e/b", new),
+                ("f/a", new),
+                ("f/g/x", edit),
+                ("f/g/y", edit),
+                ("r", edit),
+            ],
+            0,
+            false,
+        );
+        assert_eq!(places(&text), ["d/", "f/a", "f/g/", "r"]);
+        assert!(
+            text.stderr.ends_with("git agentwt accept task --all\n"),
+            "{}",
+            text.stderr
+        );
+        let text = printed(&[("d/a", new), ("d/e/b", new), ("r", edit)], 0, false);
+        assert!(
+            text.stderr.ends_with("git agentwt accept task d/ r\n"),
+            "{}",
+            text.stderr
+        );
+    }
+
+    #[test]
+    fn a_terminal_shows_some_lines_and_the_number_of_the_others() {
+        let names: Vec<String> = (10..40).map(|at| format!("d{at}/x")).collect();
+        let paths: Vec<_> = names.iter().map(|name| (&**name, Kind::Created)).collect();
+        let text = printed(&paths, 3, false);
+        let lines = text.stdout.to_str_lossy();
+        assert_eq!(lines.lines().count(), 23, "{lines}");
+        assert!(
+            lines.contains("  and 10 more: git agentwt verify -v task\n"),
+            "{lines}"
+        );
+        assert!(
+            lines.ends_with("  - 3 notices of what worktrees share: git agentwt verify -v task\n")
+        );
+        assert_eq!(places(&printed(&paths, 3, true)).len(), 33);
+    }
+}

@@ -64,7 +64,7 @@ impl Git {
         ours: &CommitId,
         theirs: &CommitId,
     ) -> Result<Result<ObjectId, Vec<String>>, GitError> {
-        let command = "merge-tree --write-tree --name-only --no-messages -z";
+        let command = "--no-replace-objects merge-tree --write-tree --name-only --no-messages -z";
         let args = words(command, &[ours.as_str(), theirs.as_str()]);
         let answer = self.run(&args, None)?;
         let mut lines = answer.stdout.split(|byte| matches!(byte, 0 | b'\n'));
@@ -154,7 +154,7 @@ impl Git {
     /// # Errors
     /// Fails when git does: the branch moved meanwhile, or an untracked file is in the way.
     pub fn merge_ff_only(&self, commit: &CommitId) -> Result<(), GitError> {
-        let command = "merge --quiet --ff-only --no-squash --no-autostash";
+        let command = "--no-replace-objects merge --quiet --ff-only --no-squash --no-autostash";
         let what = format!("bring {} forward", self.dir);
         self.perform(&what, command, &[commit.as_str()]).map(drop)
     }

@@ -105,6 +105,7 @@ impl Landing<'_> {
             | Trial::Diverged
             | Trial::Conflict(_)
             | Trial::HasMerges(_)
+            | Trial::Rewound
             | Trial::Unrelated => Ok(plan.verified.clone()),
         }
     }

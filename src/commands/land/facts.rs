@@ -64,6 +64,8 @@ pub enum Trial {
     Conflict(Vec<String>),
     /// A merge commit cannot be rebased without losing what it changed.
     HasMerges(CommitId),
+    /// The base branch was rewound behind the base, so more would be merged than was verified.
+    Rewound,
     /// The branches have no commit in common.
     Unrelated,
 }
@@ -99,6 +101,7 @@ pub fn read(
             let attempt = Attempt {
                 git,
                 objects,
+                start: &record.base.commit,
                 base,
                 tip,
             };
@@ -171,6 +174,7 @@ fn read_base(repository: &Repository, branch: BranchName) -> Result<BaseBranch, 
 struct Attempt<'a> {
     git: Git,
     objects: &'a Objects,
+    start: &'a CommitId,
     base: &'a CommitId,
     tip: &'a CommitId,
 }
@@ -186,6 +190,9 @@ impl Attempt<'_> {
             .is_empty()
         {
             return Ok(Trial::Unrelated);
+        }
+        if git.is_ancestor(self.start, tip)? && !git.is_ancestor(self.start, base)? {
+            return Ok(Trial::Rewound);
         }
         let is_ahead = git.is_ancestor(base, tip)?;
         let setting = git.config_get("merge.ff")?.filter(|_| options.is_plain());

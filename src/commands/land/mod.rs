@@ -334,6 +334,7 @@ impl LandedField {
             | Trial::Diverged
             | Trial::Conflict(_)
             | Trial::HasMerges(_)
+            | Trial::Rewound
             | Trial::Unrelated => ("fast-forward", Some(&plan.verified)),
         };
         Self {

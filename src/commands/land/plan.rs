@@ -77,11 +77,18 @@ pub fn plan(record: &Record, facts: &LandFacts, options: &Land) -> Result<LandPl
     }
     let base = facts.base.as_ref();
     let Some((base, before)) = base.and_then(|base| Some((base, base.tip.as_ref()?))) else {
-        let (from, was) = (&record.base.revision, &record.base.commit);
-        let reason = format!("its base {from} is not a branch of this repository, or not any more");
-        let help = format!(
-            "create it again: git branch {from} {was}; or merge by hand: git agentwt verify {name} && git merge {branch}"
-        );
+        let by_hand = format!("to merge by hand: git agentwt verify {name} && git merge {branch}");
+        let (reason, help) = if let Some(BaseBranch { branch: gone, .. }) = &facts.base {
+            let was = &record.base.commit;
+            let again = format!("create it again: git branch {gone} {was}; {by_hand}");
+            (format!("its base branch {gone} is gone"), again)
+        } else {
+            let from = &record.base.revision;
+            (
+                format!("its base {from} is not another branch here"),
+                by_hand,
+            )
+        };
         return refused("no_base_branch", reason, help);
     };
     if let Some((reason, help)) = in_use(base, &again) {
@@ -164,6 +171,19 @@ fn stopped(
             format!("{} is a merge, which a rebase would drop", commit.short()),
             format!("git agentwt land --squash {name}, or without --rebase: {again}"),
         ),
+        Trial::Rewound => {
+            let base = &record.base.commit;
+            let short = base.short();
+            (
+                "not_verified",
+                format!(
+                    "{into} does not have its base {short}, so more would be merged than was verified"
+                ),
+                format!(
+                    "see what: git log {into}..{short}; to merge that first: git merge {short}; to leave it out: git -C {path} rebase --onto {into} {short}; then: {again}"
+                ),
+            )
+        }
         Trial::Unrelated => (
             "unrelated",
             format!("{branch} and {into} have no commit in common"),

@@ -1,7 +1,7 @@
 //! Where the base branch is: checked out, dirty, elsewhere, gone, in a bare repository or a clone.
 
 use super::{assert_landed, go_on, log, refused, state, with_work, work};
-use crate::support::{TestRepo, chmod};
+use crate::support::{Shim, TestRepo, chmod};
 
 #[test]
 fn a_dirty_worktree_of_the_base_branch_is_never_touched() {
@@ -74,11 +74,7 @@ fn a_base_branch_that_is_gone_is_one_error() {
     let (repo, _) = with_work();
     repo.sh(repo.main(), "git switch -qc other; git branch -qD main")
         .ok();
-    let said = refused(
-        &repo,
-        &["task"],
-        "its base main is not a branch of this repository, or not any more",
-    );
+    let said = refused(&repo, &["task"], "its base branch main is gone");
     assert!(said.contains("git branch main "), "{said}");
 }
 
@@ -262,4 +258,51 @@ fn a_branch_lands_where_refs_are_tables() {
     work(&repo, &dir, "three");
     repo.agentwt(&["land", "next"]).ok();
     assert!(log(&repo).contains("add three"), "{}", log(&repo));
+}
+
+#[test]
+fn no_more_is_merged_than_was_verified() {
+    // commits that the user took out of main
+    let repo = TestRepo::project();
+    go_on(&repo);
+    let dir = repo.add("task");
+    work(&repo, &dir, "one");
+    work(&repo, &dir, "two");
+    repo.git(&["reset", "-q", "--hard", "HEAD~"]);
+    let said = refused(&repo, &["task"], "main does not have its base ");
+    assert!(said.contains("rebase --onto main"), "{said}");
+    // commits that a branch had before it was added
+    let repo = TestRepo::project();
+    repo.sh(
+        repo.main(),
+        "git switch -qc topic; echo x >README.md; git commit -qam x; git switch -q main",
+    )
+    .ok();
+    repo.agentwt(&["add", "task", "-b", "topic", "--write", "src/**"])
+        .ok();
+    work(&repo, &repo.worktree("task"), "one");
+    let said = refused(&repo, &["task"], "main does not have its base ");
+    // as the user agrees to those
+    let merge = said.split("merge that first: ").nth(1).expect("a command");
+    let merge = merge.split(';').next().expect("a command");
+    repo.sh(repo.main(), &format!("{merge} >&2")).ok();
+    repo.agentwt(&["land", "task"]).ok();
+    assert!(log(&repo).starts_with("Ada add one"), "{}", log(&repo));
+}
+
+#[test]
+fn an_object_that_stands_for_another_is_not_merged() {
+    let (repo, _) = with_work();
+    go_on(&repo);
+    let shim = Shim::new(
+        repo.root(),
+        "(unset GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES; PATH=${PATH#*:}; \
+            echo evil >README.md; git commit -qam evil; git replace agentwt/task HEAD; \
+            git reset -q --hard HEAD~) >&2;",
+    );
+    let said = shim.run_at_words(&repo, &["land", "task"], "merge-tree");
+    assert_eq!(said.status, 0, "{said}");
+    assert_landed(&repo);
+    let readme = std::fs::read_to_string(repo.main().join("README.md"));
+    assert_eq!(readme.expect("a file"), "read me\n");
 }

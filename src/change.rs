@@ -6,6 +6,7 @@ use std::fmt;
 use bstr::BString;
 use serde::{Deserialize, Serialize};
 
+use crate::entry::{Entry, Mode, ObjectId};
 use crate::name::CommitId;
 use crate::path::{RepoPath, escape_for_terminal, escape_for_tsv};
 
@@ -98,6 +99,22 @@ pub struct Change {
     pub is_directory: bool,
     /// What else there is to say, for what is not a plain change of a path.
     pub detail: Option<String>,
+    /// What stands there now, in each state that is changed; empty where nothing can be named.
+    pub now: Vec<Content>,
+}
+
+/// Holds what stands at a place in one state: a person accepts a change by its content.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Content {
+    /// An entry of a tree, the index or the disk; none where nothing is.
+    Entry(Option<Entry>),
+    /// The commit of a ref, or the digest of a file or a setting; none where there is none.
+    Value {
+        /// The key of a setting, else nothing.
+        key: String,
+        /// The commit or digest.
+        value: Option<String>,
+    },
 }
 
 /// Says what is known of a change beside the worktree, the gravest first.
@@ -176,6 +193,15 @@ impl Place {
         match text.strip_prefix('@') {
             Some(rest) if self.path().is_some() => format!("\\100{rest}"),
             _ => text,
+        }
+    }
+
+    /// The place of something shared, from the text of [`Place::to_tsv`].
+    pub fn of_shared(text: &str) -> Self {
+        match (text.strip_prefix("@git/"), text.strip_prefix("@main/")) {
+            (Some(inside), _) => Self::Git(inside.into()),
+            (None, Some(inside)) => Self::Main(inside.into()),
+            (None, None) => Self::Outside(text.strip_prefix("@outside").unwrap_or(text).into()),
         }
     }
 
@@ -316,6 +342,7 @@ impl Change {
             seen: BTreeSet::from([seen]),
             is_directory: false,
             detail: None,
+            now: Vec::new(),
         }
     }
 
@@ -333,10 +360,43 @@ impl Change {
     }
 }
 
+/// The text of a content where nothing is.
+pub const ABSENT: &str = "absent";
+
+impl Content {
+    /// The commit of a ref, or the digest of a file or, with its key, of a setting.
+    pub fn value(key: &str, value: Option<String>) -> Self {
+        let key = key.to_owned();
+        Self::Value { key, value }
+    }
+
+    /// The key and the text by which a record names the content; none where the content is not
+    /// known: of a file that was not read, a dirty submodule, a nested repository or a device.
+    pub fn named(&self) -> Option<(String, String)> {
+        let absent = || ABSENT.to_owned();
+        match self {
+            Self::Value { key, value } => Some((key.clone(), value.clone().unwrap_or_else(absent))),
+            Self::Entry(None) => Some((String::new(), absent())),
+            Self::Entry(Some(entry)) => {
+                let is_known = entry.id != ObjectId::none() || entry.mode == Mode::EmptyDirectory;
+                let mode = entry.mode.git_octal().unwrap_or("directory");
+                is_known.then(|| (String::new(), format!("{mode} {}", entry.id)))
+            }
+        }
+    }
+}
+
 impl SharedChange {
     /// Creates a change of something that worktrees share.
     pub fn new(place: Place, kind: Kind, detail: impl Into<String>, cause: Cause) -> Self {
         let change = Change::detailed(place, kind, detail);
         Self { change, cause }
+    }
+
+    /// Names what stands there now, so that it can be accepted.
+    #[must_use]
+    pub fn with(mut self, now: impl IntoIterator<Item = Content>) -> Self {
+        self.change.now.extend(now);
+        self
     }
 }

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::change::{Change, Kind, Place, Seen};
+use crate::change::{Change, Content, Kind, Place, Seen};
 use crate::entry::{Entry, Mode};
 use crate::manifest::Manifest;
 use crate::path::RepoPath;
@@ -78,6 +78,7 @@ pub fn compare(base: &Manifest, states: &[State<'_>]) -> Vec<Change> {
                 change.kind = found.kind;
             }
             change.seen.extend(found.seen);
+            change.now.extend(found.now);
         }
     }
     all.into_values().collect()
@@ -163,6 +164,7 @@ pub fn change_between(
     let mut both = [before, now].into_iter().flatten();
     Some(Change {
         is_directory: both.any(|entry| entry.mode.is_directory()),
+        now: vec![Content::Entry(now)],
         ..Change::new(Place::Path(path.clone()), kind, seen)
     })
 }

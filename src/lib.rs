@@ -18,7 +18,7 @@
 //! | floor | modules | what they are |
 //! |---|---|---|
 //! | 0 words | [`path`], [`name`], [`exit`], [`entry`], [`packed`], [`size`], [`versioned`], [`log`], [`error`] | types that are parsed once and trusted afterwards |
-//! | 1 rules | [`scope`], [`change`], [`compare`], [`verify`], [`config`], [`manifest`], [`walked`], [`placed`], [`sync`], [`client`], [`claim`] | pure: the access of a path; what happened to which path; findings; what was on disk; what was placed; the config |
+//! | 1 rules | [`scope`], [`change`], [`compare`], [`verify`], [`config`], [`manifest`], [`walked`], [`placed`], [`sync`], [`client`], [`claim`], [`accepted`] | pure: the access of a path; what happened to which path; findings; what was on disk; what was placed; the config |
 //! | 2 world | [`git`], [`disk`], [`process`] | the only places that start git and read its files, that touch the disk, and that look at processes and start the user's own programs; they do not know each other |
 //! | 3 worktrees | [`worktree`], [`truth`], [`cli`], [`answer`] | one worktree of ours; the ground truth about it; the arguments of the commands; what every answer has |
 //! | 4 verbs | [`commands`], [`refusal`] | one folder a verb: facts, plan, apply, answer |
@@ -39,6 +39,7 @@
 //! [`scope`] → `commands/add/mod.rs` (read `attempt` from top to bottom) → `commands/add/plan.rs` →
 //! `git/repo.rs` → `truth/mod.rs` → `tests/it/verify.rs`.
 
+pub mod accepted;
 pub mod answer;
 pub mod change;
 pub mod claim;

@@ -23,13 +23,6 @@ use crate::worktree::{Alive, Owner};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Diagnostic)]
 #[expect(missing_docs, reason = "the message of each documents it")]
 pub enum Refusal {
-    #[error("cannot accept what `{name}` shares from inside an agent's worktree")]
-    #[diagnostic(code(agentwt::verify::accept_inside))]
-    #[diagnostic(help(
-        "look at what was changed with `git agentwt verify {name}`; then: git agentwt -C {root} verify --accept-shared {name}"
-    ))]
-    AcceptInside { name: String, root: String },
-
     #[error("a prompt was given for `{name}`, and no client that reads it{}", set_by.as_ref().map(|by| format!(": it is `none` ({by})")).unwrap_or_default())]
     #[diagnostic(code(agentwt::add::no_client))]
     #[diagnostic(help(

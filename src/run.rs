@@ -323,8 +323,8 @@ fn trace(verbose: u8) -> Trace {
 
 fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
     use commands::{
-        add, changed, clients, doctor, hook, hooks, init, land, path, prune, reapply, remove,
-        renew, restore, scope, status, sync, verify,
+        accept, add, changed, clients, doctor, hook, hooks, init, land, path, prune, reapply,
+        remove, renew, restore, scope, status, sync, verify,
     };
     Ok(match &cli.command {
         Command::Init(o) => print(cli, o.output.form(), &init::run(session, o)?),
@@ -338,6 +338,7 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         Command::Scope(o) => print(cli, o.output.form(), &scope::run(session, o)?),
         Command::Changed(o) => print(cli, o.output.form(), &changed::run(session, o)?),
         Command::Verify(o) => print(cli, o.output.form(), &verify::run(session, o)?),
+        Command::Accept(o) => print(cli, o.output.form(), &accept::run(session, o)?),
         Command::Reapply(o) => print(cli, o.output.form(), &reapply::run(session, o)?),
         Command::Restore(o) => print(cli, o.output.form(), &restore::run(session, o)?),
         Command::Renew(o) => print(cli, o.output.form(), &renew::run(session, o)?),

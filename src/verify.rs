@@ -65,6 +65,8 @@ pub struct Report {
     pub changes: ChangeSet,
     /// Violations first, then notices, each sorted by place.
     pub findings: Vec<Finding>,
+    /// Findings that a person accepted, as they are now.
+    pub accepted: Vec<Finding>,
 }
 
 /// Holds a set of changes against a scope.
@@ -72,6 +74,7 @@ pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Repo
     let Report {
         changes,
         mut findings,
+        accepted,
     } = without_scope(changes);
     let mut classifier = scope.classifier();
     let history = changes.history.iter().filter(|_| !options.net);
@@ -117,7 +120,11 @@ pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Repo
         all.for_each(|finding| finding.level = Level::Violation);
     }
     findings.sort_by(|a, b| (a.level, &a.change).cmp(&(b.level, &b.change)));
-    Report { changes, findings }
+    Report {
+        changes,
+        findings,
+        accepted,
+    }
 }
 
 /// Whether it is an untracked file that an agent program writes for itself.
@@ -149,7 +156,11 @@ pub fn without_scope(changes: ChangeSet) -> Report {
     integrity.for_each(|change| add(change, Reason::Integrity, change.place == lock));
     let shared = changes.shared.iter();
     shared.for_each(|one| add(&one.change, Reason::Shared, one.cause == Cause::Unknown));
-    Report { changes, findings }
+    Report {
+        changes,
+        findings,
+        accepted: Vec::new(),
+    }
 }
 
 impl Report {

@@ -36,6 +36,8 @@ pub struct VerdictField {
     pub violations: Vec<FindingField>,
     /// What does not affect the verdict.
     pub notices: Vec<FindingField>,
+    /// What a person accepted as it is now; `git agentwt status` shows who and when.
+    pub accepted: Vec<FindingField>,
     /// What changed, in scope or not.
     pub changed: Vec<ChangeField>,
 }
@@ -53,6 +55,7 @@ impl VerdictField {
             valid: report.valid(),
             violations: report.violations().map(FindingField::from).collect(),
             notices: report.notices().map(FindingField::from).collect(),
+            accepted: report.accepted.iter().map(FindingField::from).collect(),
             changed: ChangeField::all(report.changes.counted()),
         }
     }
@@ -96,13 +99,17 @@ impl VerdictField {
             0 => String::new(),
             number => format!(", {}", count(number, "notice", "notices")),
         };
+        let accepted = match self.accepted.len() {
+            0 => String::new(),
+            number => format!(", {number} accepted"),
+        };
         if self.valid {
             let ok = paint.good("ok");
-            return format!("{ok} {name}: in scope{profile}, {changed}{notices}\n");
+            return format!("{ok} {name}: in scope{profile}, {changed}{notices}{accepted}\n");
         }
         let violations = count(self.violations.len(), "violation", "violations");
         let (no, violations) = (paint.bad("NO"), paint.bad(&violations));
-        format!("{no} {name}: {violations}{profile}{notices}, {changed}\n")
+        format!("{no} {name}: {violations}{profile}{notices}, {changed}{accepted}\n")
     }
 
     /// One row a finding.

@@ -106,7 +106,7 @@ mod tests {
                 .map(|line| line.contains("_git_agentwt_names"))
                 .collect::<Vec<_>>()
         };
-        assert_eq!(named("':name --"), [true], "path");
+        assert_eq!(named("':name --"), [true, true], "path, accept");
         assert_eq!(
             named("'::name --"),
             [true, true, true],

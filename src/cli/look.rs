@@ -228,13 +228,6 @@ pub struct Verify {
     /// Count notices as violations
     #[arg(long)]
     pub strict: bool,
-    /// Accept the current shared hooks and settings as the new baseline
-    ///
-    /// `git agentwt add` records the hooks, the repository's configuration and git's own rule files;
-    /// every later change is a violation, because the change could come from an agent. Use this
-    /// option after you reviewed a change of your own.
-    #[arg(long, conflicts_with = "range")]
-    pub accept_shared: bool,
     /// The scope of a range: the profile, and the lists that replace or extend its lists.
     #[command(flatten)]
     pub lists: ScopeLists,

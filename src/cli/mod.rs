@@ -13,6 +13,7 @@
 
 mod add;
 pub mod completions;
+mod decide;
 mod lifecycle;
 mod look;
 pub mod man;
@@ -27,6 +28,7 @@ pub use self::add::{
     Add, ClaimOptions, ContextOptions, DEFAULT_ATTEMPTS, DEFAULT_RETRY_DELAY, ProgramOptions,
     Renew, ScopeLists, SyncOptions,
 };
+pub use self::decide::Accept;
 pub use self::lifecycle::{
     Completions, Doctor, EmptyTrash, Hook, Hooks, HooksCommand, HooksInstall, HooksStatus, Init,
     Land, Prune, Reapply, Remove, Restore, Sync,
@@ -130,6 +132,7 @@ pub enum Command {
     Scope(ScopeArguments),
     Changed(Changed),
     Verify(Verify),
+    Accept(Accept),
     Reapply(Reapply),
     Restore(Restore),
     Land(Land),

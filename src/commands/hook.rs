@@ -28,7 +28,7 @@ use crate::truth::commits::{base_at, committed};
 use crate::truth::ground::{Effort, References, Trees};
 use crate::truth::heads::Heads;
 use crate::truth::{Terms, collect, collect_with, heads, sealed};
-use crate::verify::{Reason, Report, VerifyOptions, verify};
+use crate::verify::{Reason, Report, VerifyOptions};
 use crate::worktree::scope_edit::{set_bits_of_placed, write_bits};
 use crate::worktree::{Repository, Worktree, by_path, hooks_of};
 
@@ -129,7 +129,7 @@ pub fn run(session: &Session, hook: &crate::cli::Hook) -> Result<Outcome<HookAns
         }
         Extent::Commits => committed(&repository, &known)?,
     };
-    let mut report = verify(&known.scope, changes, VerifyOptions::default());
+    let mut report = known.judge(changes, VerifyOptions::default());
     let before = known.last_verification();
     known.write_verification(&report, &Session::now())?;
     // after a reset or a rebase every finding is new
@@ -196,7 +196,7 @@ fn before_commit(
         ..Terms::default()
     };
     let survey = collect_with(repository, known, &terms)?;
-    let mut report = verify(&known.scope, survey.changes, VerifyOptions::default());
+    let mut report = known.judge(survey.changes, VerifyOptions::default());
     report.findings.retain(|finding| match finding.reason {
         // what others can change as well is no reason to keep an agent from its work
         Reason::Shared | Reason::History => false,
@@ -237,7 +237,7 @@ fn before_ref_update(
         net: true,
         ..VerifyOptions::default()
     };
-    Ok(asked(known, &verify(&known.scope, changes, options)))
+    Ok(asked(known, &known.judge(changes, options)))
 }
 
 /// Finds the net changes that a commit without a ref would make: those of its tree, not of the index
@@ -253,7 +253,7 @@ fn proposed_changes(
     let heads = Heads::read(repository, known, &Effort::default())?;
     let journal = known.journal()?.unwrap_or_default();
     let (before, now) = (known.shared()?.settings, sealed::settings(repository)?);
-    let rewired = sealed::rewired_remotes(&before, &now);
+    let rewired = sealed::rewired_remotes(&known.settings_as_accepted(&before), &now);
     let made_here = heads.made_here();
     let tips = heads::find_tips(repository, record, &made_here, &journal, &rewired)?;
     let mut trees = Trees::new(&objects, &record.checked_out)?;

@@ -1,5 +1,6 @@
 //! Holds the commands: facts → planner → apply (and undo) → [`Outcome`]. None imports another.
 
+pub mod accept;
 pub mod add;
 pub mod changed;
 pub mod clients;

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Outcome, Session};
+use crate::accepted::Decision;
 use crate::answer::shapes::{ChangeField, FindingField, PlacedField, ScopeField};
 use crate::answer::worktree::{HooksField, RecordedField};
 use crate::answer::{Answer, Cell, Paint, Row, Text, age, count, kind_paint, when};
@@ -65,6 +66,8 @@ pub struct WorktreeStatus {
     pub uncommitted: usize,
     /// The number of ignored files.
     pub ignored: usize,
+    /// What a person decided about the worktree: accepted findings, and rules added to the scope.
+    pub decisions: Vec<Decision>,
     /// The hooks; null if they cannot be read.
     pub hooks: Option<HooksField>,
     /// The placed files; null if the directory is gone.
@@ -139,6 +142,15 @@ impl WorktreeStatus {
         }
         if let Some(hooks) = &self.hooks {
             hooks.print(text);
+        }
+        for decision in &self.decisions {
+            let Decision { user, host, at, .. } = decision;
+            let (user, host) = (
+                escape_for_terminal(user.as_bytes()),
+                escape_for_terminal(host.as_bytes()),
+            );
+            let (what, decided) = decision.summary();
+            text.fact(what, format!("{decided}, by {user} on {host}, {}", age(at)));
         }
         self.print_placed(text);
         if let Some(size) = self.recorded.size_text() {
@@ -305,6 +317,15 @@ impl WorktreeStatus {
                 file.path.bytes(),
             ]);
         }
+        for decision in &self.decisions {
+            let (what, decided) = decision.summary();
+            put(&[
+                what.as_bytes(),
+                decided.as_bytes(),
+                decision.user.as_bytes(),
+                decision.at.as_bytes(),
+            ]);
+        }
         for change in &self.changed {
             put(&[b"change", change.kind.as_bytes(), change.bytes()]);
         }
@@ -414,6 +435,7 @@ fn of(
         seen: by_seen(&changes),
         uncommitted: live.uncommitted,
         ignored: live.ignored,
+        decisions: record.decisions.clone(),
         hooks: hooks.as_ref().map(HooksField::from),
         placed,
         is_foreign: record.made_by == MadeBy::Git,

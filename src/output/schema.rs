@@ -10,6 +10,7 @@ use crate::error::ErrorDocument;
 /// The JSON Schema of each document (`docs/schema/<document>.json`), by name.
 pub fn schemas() -> Vec<(&'static str, Value)> {
     vec![
+        of::<commands::accept::AcceptAnswer>(),
         of::<commands::add::AddAnswer>(),
         of::<commands::changed::ChangedAnswer>(),
         of::<commands::clients::ClientsAnswer>(),

@@ -27,6 +27,18 @@ pub fn host() -> String {
     name.nodename().to_string_lossy().into_owned()
 }
 
+/// Returns the name of the user that we run as (passwd(5)), or the number where there is no name.
+pub fn user() -> String {
+    let number = rustix::process::getuid().as_raw().to_string();
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let mut users = users.lines().map(|line| line.split(':'));
+    let name = users.find_map(|mut fields| {
+        let name = fields.next()?;
+        (fields.nth(1)? == number).then(|| name.to_owned())
+    });
+    name.unwrap_or(number)
+}
+
 /// Whether we run as root, for whom read-only bits have no effect.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()

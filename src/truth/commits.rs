@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::change::{Change, ChangeSet, Extent, Kind, Place, Seen};
+use crate::change::{Change, ChangeSet, Content, Extent, Kind, Place, Seen};
 use crate::compare::{Delta, entry_in, same};
 use crate::disk::below::{open_below, resolve};
 use crate::disk::files::Opened;
@@ -226,6 +226,7 @@ pub fn leaks(scope: &Scope, manifest: &Manifest, contents: &Contents<'_>) -> Vec
             let said = format!("it has the content of {original}");
             found.push(Change {
                 seen: seen.clone(),
+                now: vec![Content::value("", Some(id.to_string()))],
                 ..Change::detailed(place, Kind::Leak, said)
             });
         }

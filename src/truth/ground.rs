@@ -5,9 +5,11 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
+use bstr::ByteSlice;
 use camino::Utf8PathBuf;
 
-use crate::change::{Cause, Change, ChangeSet, Kind, Place, SharedChange};
+use crate::accepted::Acceptances;
+use crate::change::{Cause, Change, ChangeSet, Content, Kind, Place, SharedChange};
 use crate::compare::{Delta, merge_references};
 use crate::entry::ObjectId;
 use crate::error::Error;
@@ -161,7 +163,8 @@ impl Ground<'_> {
         let made_here = heads.made_here();
         let read = || Ok::<_, Error>((known.shared()?, sealed::read(repository)?));
         let both = effort.or(read(), Default::default)?;
-        let rewired = sealed::rewired_remotes(&both.0.settings, &both.1.settings);
+        let before = known.settings_as_accepted(&both.0.settings);
+        let rewired = sealed::rewired_remotes(&before, &both.1.settings);
         let tips = find_tips(repository, record, &made_here, &journal, &rewired);
         around.tips = effort.or(tips, || recorded_tips(record))?;
         let found = shared::changes(repository, known, &both, &journal, &made_here);
@@ -175,6 +178,10 @@ impl Ground<'_> {
             }
         }
         around.shared.extend(found);
+        let accepted = Acceptances::new(&record.decisions);
+        let reverted = accepted.find_reverted(&around.shared);
+        around.shared.extend(reverted);
+        effort.or(name_refs(&self.git, &mut around.shared), || ())?;
         Ok(around)
     }
 }
@@ -463,6 +470,37 @@ impl Effort {
         let all = self.0.as_ref();
         all.map(|all| all.borrow().clone()).unwrap_or_default()
     }
+}
+
+/// Names the commits at which the refs among these changes are; of the stash, every entry.
+fn name_refs(git: &Git, changes: &mut [SharedChange]) -> Result<(), Error> {
+    for SharedChange { change, .. } in changes {
+        let (Place::Git(place), Kind::Ref) = (&change.place, change.kind) else {
+            continue;
+        };
+        let name = place.to_str_lossy();
+        let below = format!("{name}/");
+        for found in git.for_each_ref(&[&name])? {
+            let key = found.name.to_str_lossy();
+            if key == name {
+                change
+                    .now
+                    .push(Content::value("", Some(found.id.to_string())));
+            } else if key.starts_with(&below) {
+                change
+                    .now
+                    .push(Content::value(&key, Some(found.id.to_string())));
+            }
+        }
+        if name == "refs/stash" {
+            let entries = git.reflog(&name)?.into_iter();
+            let entries: Vec<String> = entries.map(|entry| entry.id.to_string()).collect();
+            change.now = vec![Content::value("", Some(entries.join(" ")))];
+        } else if change.now.is_empty() {
+            change.now.push(Content::value("", None));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 
 use camino::Utf8Path;
 
-use crate::change::{Cause, Change, ChangeSet, INDEX_LOCK, Kind, Place, Seen, SharedChange};
+use crate::change::{
+    Cause, Change, ChangeSet, Content, INDEX_LOCK, Kind, Place, Seen, SharedChange,
+};
 use crate::config::Strategy;
 use crate::disk::files;
 use crate::error::Error;
@@ -116,7 +118,7 @@ pub fn changed_files(
         own.push(integrity(Place::Admin("agentwt".into()), said));
     }
     let changed = now.iter().filter(|now| !record.integrity.contains(now));
-    for file in changed.map(|now| now.file) {
+    for Fingerprint { file, digest } in changed.cloned() {
         let (name, said) = (name_of(file), "it was changed since `add`");
         if gone && name.starts_with("agentwt/") {
             continue;
@@ -129,7 +131,8 @@ pub fn changed_files(
         };
         if file.is_shared() {
             let place = Place::Git(name.into());
-            shared.push(SharedChange::new(place, kind, said, cause));
+            let digest = Content::value("", digest);
+            shared.push(SharedChange::new(place, kind, said, cause).with([digest]));
         } else {
             own.push(Change::detailed(Place::Admin(name.into()), kind, said));
         }

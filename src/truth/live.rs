@@ -8,7 +8,7 @@ use super::{States, Survey, collect_with, integrity};
 use crate::change::Place;
 use crate::disk::{DiskError, files};
 use crate::error::Error;
-use crate::verify::{Report, VerifyOptions, verify};
+use crate::verify::{Report, VerifyOptions};
 use crate::versioned::timestamp;
 use crate::worktree::repository::Repository;
 use crate::worktree::{LastVerification, Worktree};
@@ -56,7 +56,7 @@ pub fn verify_now(
         changes.integrity.retain(|one| one.place != Place::Worktree);
         changes.integrity.push(gone);
     }
-    let report = verify(&known.scope, changes, options);
+    let report = known.judge(changes, options);
     let last = LastVerification::new(&report, &timestamp(Duration::ZERO));
     Ok(LiveVerdict {
         not_stored: known.write_last(&last).err(),
@@ -75,9 +75,10 @@ fn settled(repository: &Repository, known: &Worktree) -> Result<Survey, Error> {
     let repository = &known.repository(repository);
     let mut before = known.activity(repository);
     let mut looks = 1;
-    // what git converts may have any size on disk
+    // what git converts may have any size on disk, and what is accepted is told by its content
+    let may_skip = !known.record.conversions && known.record.decisions.is_empty();
     let terms = Terms {
-        unread_above: (!known.record.conversions).then_some(LARGE),
+        unread_above: may_skip.then_some(LARGE),
         ..Terms::default()
     };
     loop {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::change::{Cause, Kind, Place, SharedChange};
+use crate::change::{Cause, Content, Kind, Place, SharedChange};
 use crate::disk::{DiskError, files};
 use crate::error::Error;
 use crate::git::GitError;
@@ -56,7 +56,8 @@ pub fn main_changed(repository: &Repository, all: &[Worktree]) -> Result<Option<
     }
     let now = settings(repository)?;
     for known in all {
-        let changed = changed_settings(&known.shared()?.settings, &now);
+        let before = known.settings_as_accepted(&known.shared()?.settings);
+        let changed = changed_settings(&before, &now);
         if changed.iter().any(|one| one.cause == Cause::RunsCode) {
             return Ok(None);
         }
@@ -162,7 +163,8 @@ fn changed_hooks(before: &Digests, now: &Digests) -> Vec<SharedChange> {
             (None, None) => Place::Outside(name.into()),
         };
         let said = format!("this hook was {did} since `add`");
-        SharedChange::new(place, Kind::Hook, said, Cause::RunsCode)
+        let digest = Content::value("", now.get(name).cloned());
+        SharedChange::new(place, Kind::Hook, said, Cause::RunsCode).with([digest])
     };
     differing(before, now).map(change).collect()
 }
@@ -209,9 +211,15 @@ fn changed_settings(before: &Digests, now: &Digests) -> Vec<SharedChange> {
             Cause::Hides => " (it changes what git reports)",
             Cause::MadeHere | Cause::Unknown => "",
         };
+        let digest = |key: &&str| {
+            let own = format!("worktree:{key}");
+            let recorded = if file == "config" { key } else { own.as_str() };
+            Content::value(key, now.get(recorded).cloned())
+        };
+        let digests: Vec<Content> = keys.iter().map(digest).collect();
         let keys = keys.into_iter().collect::<Vec<_>>().join(", ");
         let said = format!("{keys} is not as at `add`{what}");
-        SharedChange::new(Place::Git(file.into()), Kind::Config, said, cause)
+        SharedChange::new(Place::Git(file.into()), Kind::Config, said, cause).with(digests)
     };
     found.into_iter().map(change).collect()
 }

@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::change::{Cause, Change, Kind, Place, Seen, SharedChange};
+use crate::accepted::Acceptances;
+use crate::change::{Cause, Change, Content, Kind, Place, Seen, SharedChange};
 use crate::compare::{Delta, entry_in};
 use crate::disk::DiskError;
 use crate::disk::below::open_below;
@@ -24,6 +25,7 @@ use crate::scope::{Access, EntryKind, Scope};
 use crate::truth::converted::Converted;
 use crate::truth::ground::{Ground, Sources};
 use crate::truth::submodule;
+use crate::verify::Reason;
 use crate::worktree::Worktree;
 
 /// Holds what the disk says.
@@ -50,9 +52,12 @@ const LINKED: &str = "it is a hard link to the main worktree's file";
 /// Whether filters may be started to tell what a checkout would write: not where a setting that runs a
 /// program or says how files are converted was changed since `add`, or the repository's attributes. A
 /// converted file then counts by its raw bytes.
-fn runs_filters(shared: &[SharedChange]) -> bool {
+fn runs_filters(known: &Worktree, shared: &[SharedChange]) -> bool {
     let ignored = Place::Git("info/exclude".into());
-    let mut settings = shared.iter().filter(|one| one.change.kind == Kind::Config);
+    let accepted = Acceptances::new(&known.record.decisions);
+    let is_open = |one: &&SharedChange| !accepted.cover(&one.change, Reason::Shared);
+    let settings = shared.iter().filter(|one| one.change.kind == Kind::Config);
+    let mut settings = settings.filter(is_open);
     !settings.any(|one| {
         one.cause == Cause::RunsCode || one.cause == Cause::Hides && one.change.place != ignored
     })
@@ -125,7 +130,7 @@ impl DiskState {
             ground,
             references,
             head,
-            runs_filters: runs_filters(&sources.around.shared),
+            runs_filters: runs_filters(known, &sources.around.shared),
             delta: &mut state.delta,
             stored,
             settled: BTreeSet::new(),
@@ -198,6 +203,7 @@ impl DiskState {
         let change = Change {
             is_directory: now.is_some_and(|entry| entry.mode.is_directory()),
             detail: detail.map(str::to_owned),
+            now: vec![Content::Entry(now)],
             ..Change::new(Place::Path(path.clone()), kind, Seen::Synced)
         };
         self.placed.insert(path, change);
@@ -254,6 +260,7 @@ impl DiskState {
             {
                 present.push(Change {
                     is_directory: mode.is_directory(),
+                    now: vec![Content::Entry(*entry)],
                     ..Change::new(Place::Path(path.clone()), Kind::Present, Seen::Disk)
                 });
             }

@@ -93,6 +93,18 @@ pub enum WorktreeFault {
         /// This repository.
         here: String,
     },
+    /// A decision of a person was asked for from inside an agent's worktree.
+    #[error("an agent does not decide about its worktree: this command is refused inside{by}")]
+    #[diagnostic(code(agentwt::facts::inside))]
+    #[diagnostic(help("run the command in the main worktree: cd {root} && {command}"))]
+    Inside {
+        /// The command.
+        command: String,
+        /// The root of the repository.
+        root: String,
+        /// The process that works inside, if the command did not start there.
+        by: String,
+    },
     /// The directory of a worktree is not where `add` created it.
     #[error("the directory of worktree `{name}` does not exist: {path}")]
     #[diagnostic(code(agentwt::facts::no_directory))]
@@ -247,7 +259,7 @@ impl Fault for WorktreeFault {
             }
             Self::UnknownWorktree { .. } => ExitCode::UnknownWorktree,
             Self::NotInWorktree { .. } | Self::BadPath { .. } => ExitCode::Usage,
-            Self::Incomplete { .. } => ExitCode::Refused,
+            Self::Incomplete { .. } | Self::Inside { .. } => ExitCode::Refused,
             Self::NoWriteList { .. } => ExitCode::Config,
         }
     }

@@ -5,6 +5,7 @@ pub mod apart;
 pub mod arguments;
 pub mod bring;
 pub mod claims;
+pub mod decisions;
 pub mod error;
 pub mod ignore_rules;
 pub mod leftover;

@@ -13,6 +13,7 @@ use std::fmt;
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 
+use crate::accepted::Decision;
 use crate::change::Extent;
 use crate::claim::Lease;
 use crate::config::{OnViolation, Strategy};
@@ -70,6 +71,9 @@ pub struct Record {
     pub integrity: Vec<Fingerprint>,
     /// The frozen scope.
     pub scope: Vec<ScopeRule>,
+    /// What a person decided since: accepted findings, and rules that were added to the scope.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<Decision>,
 }
 
 impl Record {
@@ -101,6 +105,7 @@ impl Record {
             on_violation: OnViolation::default(),
             integrity: Vec::new(),
             scope: Vec::new(),
+            decisions: Vec::new(),
         }
     }
 }
@@ -384,8 +389,7 @@ pub struct TrashStamp {
     pub tip: Option<CommitId>,
 }
 
-/// Represents what was beside a worktree when it was made. Hooks and settings are recorded anew by
-/// `verify --accept-shared`. Only digests are kept: a setting can hold a password.
+/// Represents what was beside a worktree when it was made. Only digests are kept: a setting can hold a password.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shared {
     /// The hooks that git ran in the main worktree, by their paths as messages show them
@@ -401,6 +405,7 @@ pub type Digests = BTreeMap<String, String>;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::accepted::AcceptedFinding;
     use crate::scope::{Origin, RuleList};
 
     fn sample() -> Record {
@@ -454,7 +459,32 @@ mod tests {
                 "src/**",
                 Origin::Flag("--write".into()),
             )],
+            decisions: vec![Decision {
+                id: "0f".into(),
+                at: "2026-11-21T10:00:00Z".into(),
+                user: "ada".into(),
+                host: "host-1".into(),
+                worktree: WorktreeName::parse("task-5").expect("a name"),
+                accepted: vec![AcceptedFinding {
+                    place: "README.md".into(),
+                    kind: "deleted".into(),
+                    reason: "read-only".into(),
+                    level: "violation".into(),
+                    key: String::new(),
+                    contents: ["absent".to_owned()].into(),
+                }],
+                rules: Vec::new(),
+            }],
         }
+    }
+
+    #[test]
+    fn a_record_of_before_there_were_decisions_is_read() {
+        let mut record = sample();
+        record.decisions.clear();
+        let text = to_text(&record);
+        assert!(!text.contains("decisions"), "{text}");
+        assert_eq!(from_text(&text), Ok(record));
     }
 
     #[test]

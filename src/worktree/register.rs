@@ -232,16 +232,6 @@ impl Worktree {
         write_record(&self.dir, record)
     }
 
-    /// Records hooks, settings and git's files that all worktrees share anew, after a change of the
-    /// user's own.
-    ///
-    /// # Errors
-    /// Fails when git or the disk does.
-    pub fn accept_shared(&self, repository: &Repository) -> Result<Self, Error> {
-        write_shared(repository, &self.dir)?;
-        self.renew_digests(repository, WatchedFile::is_shared)
-    }
-
     /// Takes the digests of these watched files anew, after a change that we made ourselves.
     ///
     /// # Errors

@@ -60,7 +60,7 @@ fn a_copy_never_writes_into_the_original() {
         &["changed", "a"],
         &["verify", "a"],
         &["verify", "--all"],
-        &["verify", "--accept-shared", "a"],
+        &["accept", "a", "--all"],
         &["hooks", "install", "a"],
         &["hooks", "uninstall", "g"],
         &["remove", "--force", "--force", "a"],

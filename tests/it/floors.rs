@@ -25,8 +25,8 @@ const HOMES: &[(&str, &[&str])] = &[
     (
         "schemars",
         &[
-            "name", "answer", "client", "commands", "error", "output", "placed", "truth",
-            "worktree",
+            "accepted", "name", "answer", "client", "commands", "error", "output", "placed",
+            "truth", "worktree",
         ],
     ),
     ("ignore", &["disk", "sync", "commands"]),

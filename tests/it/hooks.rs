@@ -382,10 +382,7 @@ fn the_users_own_hooks_still_run() {
             );
             crate::support::chmod(&hook, 0o755);
         }
-        world
-            .repo
-            .agentwt(&["verify", "task", "--accept-shared"])
-            .ok();
+        world.repo.agentwt(&["accept", "task", "--shared"]).ok();
         let log = world.repo.root().join("log");
         world.reports(&format!("export LOG='{}'; edit README.md; git commit -q -a -m x; git checkout -q --detach 2>/dev/null; git checkout -q -", log.display()));
         let ran = std::fs::read_to_string(&log).expect("they ran");

@@ -5,6 +5,7 @@
     reason = "tests start programs, read the environment and print"
 )]
 
+mod accept;
 mod add;
 mod bad_input;
 mod bare_layout;

@@ -586,7 +586,6 @@ fn options_of_a_range_are_for_a_range() {
         &["verify", "task", "--write", "x"],
         &["verify", "--range", "main..", "task"],
         &["verify", "--range", "main..", "--all"],
-        &["verify", "--range", "main..", "--accept-shared"],
     ] {
         let said = repo.agentwt(arguments);
         said.fails(2);

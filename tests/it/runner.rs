@@ -95,6 +95,7 @@ fn run(session: &Session, arguments: &[&str]) -> Result<(), Error> {
             Some(range) => commands::verify::range::run(session, &o, range).map(drop),
             None => commands::verify::run(session, &o).map(drop),
         },
+        Command::Accept(o) => commands::accept::run(session, &o).map(drop),
         Command::Restore(o) => commands::restore::run(session, &o).map(drop),
         Command::Reapply(o) => commands::reapply::run(session, &o).map(drop),
         Command::Renew(o) => commands::renew::run(session, &o).map(drop),

@@ -105,13 +105,15 @@ fn what_waits_writes_no_record_of_before() {
     let change = "cd .git/agentwt/worktrees/task; grep -q 'branch_made = true' record.toml
         sed -i 's/branch_made = true/branch_made = false/' record.toml";
     for arguments in [
-        &["verify", "task", "--accept-shared"][..],
+        &["accept", "task", "--shared"][..],
         &["hooks", "install", "task"],
         &["hooks", "uninstall", "task"],
     ] {
         let repo = TestRepo::project();
         repo.add("task");
+        repo.git(&["config", "alias.x", "y"]);
         while_it_waits(&repo, arguments, change).ok();
+        repo.git(&["config", "alias.x", "z"]);
         let record = repo.main().join(".git/agentwt/worktrees/task/record.toml");
         let text = std::fs::read_to_string(&record).expect("it is there");
         assert!(text.contains("branch_made = false"), "{arguments:?}");

@@ -199,6 +199,7 @@ fn json_has_an_envelope_and_facts() {
       "valid": false,
       "worktrees": [
         {
+          "accepted": [],
           "base": {
             "commit": "af82e40edf386d673bb6f4292ab3a4faea3c91e5"
           },

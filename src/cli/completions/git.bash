@@ -23,7 +23,7 @@ __git_agentwt_wants_name() {
     [[ $1 != -* ]] || return 1
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         case $word in
-            path | status | changed | verify | reapply | remove | rm) return 0 ;;
+            path | status | changed | verify | accept | reapply | remove | rm) return 0 ;;
             scope | restore | install | uninstall) return 0 ;;
             init | add | list | ls | completions) return 1 ;;
         esac

@@ -22,7 +22,7 @@ use crate::exit::ExitCode;
 use crate::name::CommitId;
 use crate::path::{RepoPath, escape_for_terminal};
 use crate::truth::collect;
-use crate::verify::{VerifyOptions, verify};
+use crate::verify::VerifyOptions;
 use crate::worktree::saved::{SavedPath, SavedRestore, find_restores};
 use crate::worktree::{Repository, Worktree, arguments};
 
@@ -287,7 +287,7 @@ fn verify_again(
 ) -> Result<(), Error> {
     let (notes, restored) = (&mut outcome.notes, &outcome.answer.restored);
     let changes = collect(repository, known)?.changes;
-    let report = verify(&known.scope, changes, VerifyOptions::default());
+    let report = known.judge(changes, VerifyOptions::default());
     if let Err(error) = known.write_verification(&report, &Session::now()) {
         notes.push(format!("the outcome is not kept for `list`: {error}"));
     }

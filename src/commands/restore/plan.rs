@@ -24,7 +24,7 @@ use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::There;
 use crate::truth::Survey;
-use crate::verify::{Finding, Reason, VerifyOptions, verify};
+use crate::verify::{Finding, Reason, VerifyOptions};
 use crate::worktree::saved::{self, SavedPath, SavedRestore};
 use crate::worktree::{Record, Repository, Worktree};
 
@@ -101,7 +101,7 @@ pub fn read<'a>(
     saved: Option<&SavedRestore>,
 ) -> RestoreFacts<'a> {
     let options = VerifyOptions::default();
-    let report = verify(&known.scope, survey.changes.clone(), options);
+    let report = known.judge(survey.changes.clone(), options);
     let mut facts = RestoreFacts {
         record: &known.record,
         busy: read_busy(&known.record, survey),

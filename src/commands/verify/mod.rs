@@ -7,10 +7,8 @@ use serde::Serialize;
 
 use crate::answer::{Answer, Row, Text, VerdictField};
 use crate::commands::{Outcome, Session};
-use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::refusal::Refusal;
 use crate::truth::integrity;
 use crate::truth::live::{LiveVerdict, verify_now};
 use crate::verify::without_scope;
@@ -65,25 +63,11 @@ pub fn run(
     }
     let repository = session.repository()?;
     let (mut verdicts, mut notes) = (Vec::new(), Vec::new());
-    let (mut chosen, lost) = chosen(&repository, options)?;
+    let (chosen, lost) = chosen(&repository, options)?;
     for lost in lost {
         let report = without_scope(integrity::without_record(&lost));
         let name = lost.name.as_str();
         verdicts.push(VerdictField::worktree(name, lost.path, &report));
-    }
-    if options.accept_shared {
-        if let Some(inside) = &repository.inside {
-            let (name, root) = (inside.to_string(), repository.root.to_string());
-            return Err(Refusal::AcceptInside { name, root }.into());
-        }
-        for known in &mut chosen {
-            let name = known.record.name.clone();
-            let _one_at_a_time = Lock::wait(&repository.name_lock(&name))?;
-            // what was removed meanwhile is reported below
-            if let RecordState::Complete(now) = RecordState::read(&repository, &name)? {
-                *known = now.accept_shared(&now.repository(&repository))?;
-            }
-        }
     }
     for known in &chosen {
         let live = verify_now(&repository, known, options.verify_options());

@@ -140,9 +140,7 @@ fn hooks_that_everybody_runs_are_watched() {
     let case = Case::new();
     case.main_does(&format!("{HOOK} hook .git/hooks/post-commit"));
     assert_snapshot!(case.findings(), @"@git/hooks/post-commit hook shared violation");
-    case.repo
-        .agentwt(&["verify", "task", "--accept-shared"])
-        .ok();
+    case.repo.agentwt(&["accept", "task", "--shared"]).ok();
     assert_snapshot!(case.findings(), @"");
     case.main_does("echo 'rm -rf /' >>.git/hooks/post-commit");
     assert_snapshot!(case.findings(), @"@git/hooks/post-commit hook shared violation");
@@ -184,9 +182,7 @@ fn settings_that_run_something_or_hide_something_are_violations() {
             "@git/config config shared violation\n",
             "{setting}"
         );
-        case.repo
-            .agentwt(&["verify", "task", "--accept-shared"])
-            .ok();
+        case.repo.agentwt(&["accept", "task", "--shared"]).ok();
         assert_eq!(case.findings(), "", "{setting}");
     }
     let case = Case::new();
@@ -469,22 +465,6 @@ fn changed_names_a_place_once() {
     integrity  disk  @wt/index
     config  disk  @git/config
     ");
-}
-
-#[test]
-fn an_agent_does_not_accept_for_the_user() {
-    let case = Case::new();
-    case.main_does("git config alias.x y");
-    let said = case
-        .repo
-        .agentwt_in(&case.worktree, &["verify", "--accept-shared"]);
-    assert_snapshot!(said, @"
-    --- stderr
-    error: cannot accept what `task` shares from inside an agent's worktree
-    help: look at what was changed with `git agentwt verify task`; then: git agentwt -C $TMP/repo verify --accept-shared task
-    --- status 4
-    ");
-    assert_snapshot!(case.findings(), @"@git/config config shared violation");
 }
 
 #[test]

@@ -121,7 +121,7 @@ fn the_message_passes_the_hooks_of_the_user() {
     let script = "#!/bin/sh\ngrep -q ^Merge \"$1\" || { echo 'no ticket' >&2; exit 1; }\necho 'Ticket: 1' >>\"$1\"\n";
     repo.write(".git/hooks/commit-msg", script);
     chmod(&hook, 0o755);
-    repo.agentwt(&["verify", "--accept-shared", "task"]).ok();
+    repo.agentwt(&["accept", "task", "--shared"]).ok();
     refused(
         &repo,
         &["-m", "Other", "task"],

@@ -1,0 +1,78 @@
+//! Defines the command by which a person agrees with findings: `accept`.
+
+use std::ffi::OsString;
+
+use clap::Args;
+
+use super::ListOutput;
+use crate::path::escape_for_terminal;
+
+/// Accept findings of a worktree as they are now
+///
+/// An accepted finding is neither a violation nor a notice any more. A path is accepted by its content,
+/// a ref by its commit, a setting or hook by its value: a later change is reported again. Who accepted
+/// what, and when, is in the record, and `git agentwt status` shows it. The base and the scope stay as
+/// they are.
+///
+/// Only a person accepts: the command is refused (exit 4) inside a worktree. A path stands for itself
+/// and all paths below it; it is relative to the current directory.
+#[derive(Args, Debug)]
+#[command(
+    override_usage = "git agentwt accept [OPTIONS] <name> <path>...\n       \
+        git agentwt accept [OPTIONS] <name> [--refs] [--shared] [--all]\n       \
+        git agentwt accept [OPTIONS] <name> --undo"
+)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
+pub struct Accept {
+    /// The worktree
+    #[arg(value_name = "name")]
+    pub name: String,
+    /// The paths whose findings are accepted, but not what only the history has
+    #[arg(value_name = "path")]
+    pub paths: Vec<OsString>,
+    /// Accept the refs that were moved, created or deleted
+    #[arg(long)]
+    pub refs: bool,
+    /// Accept shared settings, hooks and rule files, for all worktrees at once
+    ///
+    /// All linked worktrees of a repository share them. What differs in another worktree only, as that
+    /// worktree was created earlier, is not accepted. A clone has its own.
+    #[arg(long)]
+    pub shared: bool,
+    /// Accept everything, history too
+    ///
+    /// What has no content that could be recorded, as damage of the worktree, cannot be accepted; if
+    /// such violations remain, the exit status is 1.
+    #[arg(long)]
+    pub all: bool,
+    /// Take the last acceptance back
+    #[arg(long, conflicts_with_all = ["paths", "refs", "shared", "all"])]
+    pub undo: bool,
+    /// Print what would be accepted, and change nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// How to print the answer.
+    #[command(flatten)]
+    pub output: ListOutput,
+}
+
+impl Accept {
+    /// The command line, for a message.
+    pub fn command(&self) -> String {
+        let flags = [
+            (self.refs, "--refs"),
+            (self.shared, "--shared"),
+            (self.all, "--all"),
+            (self.undo, "--undo"),
+        ];
+        let flags = flags.into_iter().filter(|(is_set, _)| *is_set);
+        let mut words = vec!["git agentwt accept".to_owned(), self.name.clone()];
+        words.extend(flags.map(|(_, flag)| flag.to_owned()));
+        let paths = self.paths.iter().map(|path| path.as_encoded_bytes());
+        words.extend(paths.map(escape_for_terminal));
+        words.join(" ")
+    }
+}

@@ -1,0 +1,115 @@
+//! Keeps what a person decided about a worktree: accepted findings, and rules added to its scope.
+//!
+//! Decisions are in the record, outside of every worktree. A command that decides is refused where an
+//! agent works; a process of the same user can still forge a record (`docs/limits.md`).
+
+use super::{Digests, RecordState, Repository, Worktree, WorktreeFault, by_path, names};
+use crate::accepted::{Acceptances, Decision};
+use crate::change::{ABSENT, ChangeSet};
+use crate::config::Strategy;
+use crate::error::Error;
+use crate::name::WorktreeName;
+use crate::process;
+use crate::verify::{Report, VerifyOptions, verify};
+use crate::versioned::timestamp;
+use crate::worktree::repository::WORKTREES;
+
+/// Creates a decision about a worktree, made now by the user of this process.
+pub fn new_decision(worktree: &WorktreeName) -> Decision {
+    Decision {
+        id: process::nonce(),
+        at: timestamp(std::time::Duration::ZERO),
+        user: process::user(),
+        host: process::host(),
+        worktree: worktree.clone(),
+        accepted: Vec::new(),
+        rules: Vec::new(),
+    }
+}
+
+/// Checks that no agent decides: neither the directory in which the command started, nor that of a
+/// process that started the command (where the system shows it), is inside a worktree of ours.
+/// `command` is the command to run instead.
+///
+/// # Errors
+/// Fails inside a worktree, and when the records cannot be listed.
+pub fn require_outside(repository: &Repository, command: &str) -> Result<(), Error> {
+    let worktrees = repository.home().root.join(WORKTREES);
+    let is_above = |one: &process::Inside| process::ancestors().contains(&one.pid);
+    let above = process::inside(&worktrees).unwrap_or_default();
+    let above = above.into_iter().find(is_above);
+    let is_inside =
+        repository.inside.is_some() || by_path(repository, &repository.start)?.is_some();
+    if !is_inside && above.is_none() {
+        return Ok(());
+    }
+    let process = above.filter(|_| !is_inside);
+    let by = process.map_or_else(String::new, |one| {
+        format!(": the process {} ({}) works there", one.pid, one.name)
+    });
+    let (command, root) = (command.to_owned(), repository.root.to_string());
+    Err(WorktreeFault::Inside { command, root, by }.into())
+}
+
+impl Worktree {
+    /// Holds a set of changes against the scope, and leaves out what was accepted.
+    pub fn judge(&self, changes: ChangeSet, options: VerifyOptions) -> Report {
+        let accepted = Acceptances::new(&self.record.decisions);
+        verify(&self.scope, changes, options).accepting(&accepted)
+    }
+
+    /// The recorded settings, with the values that were accepted since in the place of recorded ones:
+    /// for what depends on settings, as which remote a fetch is believed of.
+    pub fn settings_as_accepted(&self, recorded: &Digests) -> Digests {
+        let mut settings = recorded.clone();
+        let decisions = self.record.decisions.iter();
+        for one in decisions.flat_map(|decision| &decision.accepted) {
+            let key = match one.place.as_str() {
+                "@git/config" => one.key.clone(),
+                "@git/config.worktree" => format!("worktree:{}", one.key),
+                _other => continue,
+            };
+            match one.contents.first().filter(|digest| *digest != ABSENT) {
+                Some(digest) => settings.insert(key, digest.clone()),
+                None => settings.remove(&key),
+            };
+        }
+        settings
+    }
+
+    /// Changes the decisions in the record, under the lock of the name, and returns the worktree as
+    /// it is then.
+    ///
+    /// # Errors
+    /// Fails when there is no such worktree any more, or the disk refuses.
+    pub fn change_decisions(
+        repository: &Repository,
+        name: &WorktreeName,
+        change: impl FnOnce(&mut Vec<Decision>),
+    ) -> Result<Self, Error> {
+        let (_lock, mut known) = Self::lock(repository, name)?;
+        let before = known.record.decisions.clone();
+        change(&mut known.record.decisions);
+        if known.record.decisions != before {
+            known.write_record(&known.record)?;
+        }
+        Ok(known)
+    }
+
+    /// The other worktrees that share settings and hooks with this one: a clone has its own.
+    ///
+    /// # Errors
+    /// Fails when the records cannot be listed, or one is damaged.
+    pub fn sharing(&self, repository: &Repository) -> Result<Vec<Self>, Error> {
+        let mut all = Vec::new();
+        for name in names(repository)? {
+            if let RecordState::Complete(other) = RecordState::read(repository, &name)?
+                && other.record.name != self.record.name
+                && [&self.record, &other.record].map(|one| one.strategy) == [Strategy::Worktree; 2]
+            {
+                all.push(*other);
+            }
+        }
+        Ok(all)
+    }
+}

@@ -90,30 +90,28 @@ pub fn read(
     let work = leaving.facts.uncommitted.iter();
     // with --keep an edited copy of a file of the user's stays where it is
     let work = work.filter(|(_, kind)| !matches!(kind, WorkKind::Placed(_)));
-    let base_tip = base.as_ref().and_then(|base| base.tip.as_ref());
-    let trial = match (&verified, base_tip) {
-        (Some(tip), Some(base)) => {
-            let git = repository.git.with_quarantine(&scratch.quarantine());
-            if record.strategy == Strategy::Clone {
-                git.fetch_commit(record.admin_dir.as_str(), tip)?;
-            }
-            let objects = scratch.objects();
-            let attempt = Attempt {
-                git,
-                objects,
-                start: &record.base.commit,
-                base,
-                tip,
-            };
-            attempt.find(options)?
+    let tips = verified
+        .as_ref()
+        .zip(base.as_ref().and_then(|base| base.tip.as_ref()));
+    let trial = tips.map(|(tip, base)| {
+        let git = repository.git.with_quarantine(&scratch.quarantine());
+        if record.strategy == Strategy::Clone {
+            git.fetch_commit(record.admin_dir.as_str(), tip)?;
         }
-        (_, _) => Trial::Unrelated,
-    };
+        let attempt = Attempt {
+            git,
+            objects: scratch.objects(),
+            start: &record.base.commit,
+            base,
+            tip,
+        };
+        attempt.find(options)
+    });
     Ok(LandFacts {
         root: repository.root.clone(),
         start: repository.start.clone(),
         uncommitted: work.map(|(path, _)| path.to_string()).collect(),
-        trial,
+        trial: trial.transpose()?.unwrap_or(Trial::Unrelated),
         verified,
         base,
     })

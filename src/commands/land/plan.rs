@@ -139,18 +139,8 @@ fn stopped(
     options: &Land,
 ) -> Option<(&'static str, String, String)> {
     let (name, path, branch) = (&record.name, &record.path, &record.branch);
-    let (verb, next) = if options.rebase || options.ff_only {
-        ("rebase", "rebase --continue")
-    } else {
-        ("merge", "commit --no-edit")
-    };
-    let resolve = match record.strategy {
-        Strategy::Worktree => format!("git -C {path} {verb} {into}"),
-        // a clone has its own branches
-        Strategy::Clone => {
-            format!("git -C {path} fetch ../../.. {into} && git -C {path} {verb} FETCH_HEAD")
-        }
-    };
+    let is_rebased = options.rebase || options.ff_only;
+    let (resolve, next) = resolution(record, into, is_rebased);
     let again = format!("git agentwt land {name}");
     Some(match trial {
         Trial::Landed | Trial::FastForward | Trial::Tree(_) | Trial::Picked(_) => return None,
@@ -190,6 +180,25 @@ fn stopped(
             format!("push it where it came from: git -C {path} push origin {branch}"),
         ),
     })
+}
+
+/// The command that brings the base branch into the worktree, and the one of git that goes on after a
+/// conflict.
+fn resolution(record: &Record, into: &BranchName, is_rebased: bool) -> (String, &'static str) {
+    let path = &record.path;
+    let (verb, next) = if is_rebased {
+        ("rebase", "rebase --continue")
+    } else {
+        ("merge", "commit --no-edit")
+    };
+    let resolve = match record.strategy {
+        Strategy::Worktree => format!("git -C {path} {verb} {into}"),
+        // a clone has its own branches
+        Strategy::Clone => {
+            format!("git -C {path} fetch ../../.. {into} && git -C {path} {verb} FETCH_HEAD")
+        }
+    };
+    (resolve, next)
 }
 
 fn listed(items: &[String]) -> String {

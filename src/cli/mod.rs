@@ -39,6 +39,21 @@ pub use self::look::{Changed, Clients, List, Path, ScopeArguments, Status, Verif
 /// left margin is a section; what is indented below it is shown as it stands.
 const ENDS: &str = include_str!("ends.txt");
 
+/// The groups of commands in the help, each with its commands.
+const GROUPS: [(&str, &str); 5] = [
+    (
+        "Every day",
+        "init add list status verify restore accept land remove",
+    ),
+    ("Looking", "changed scope path"),
+    ("Files", "sync reapply"),
+    ("Fleets and programs", "renew prune clients"),
+    ("Set-up", "hooks doctor completions"),
+];
+
+/// What people type who know git and other tools, and the words that it stands for.
+const SYNONYMS: [(&str, &[&str]); 1] = [("diff", &["changed", "--patch"])];
+
 /// Give each coding agent its own worktree, and verify what it changed
 ///
 /// Each agent gets a worktree that holds only the files the agent may see, in which only the files
@@ -54,7 +69,8 @@ const ENDS: &str = include_str!("ends.txt");
     arg_required_else_help = true,
     subcommand_value_name = "command",
     subcommand_help_heading = "Commands",
-    after_help = "'git agentwt <command> -h' is the short help of one command."
+    after_help = "'git agentwt <command> -h' is the short help of one command. Synonyms: 'create' and \
+        'new' for add, 'merge' for land, 'cd' for path, 'diff' for 'changed --patch'."
 )]
 pub struct Cli {
     /// The options that every command takes.
@@ -72,8 +88,13 @@ impl Cli {
     /// # Errors
     /// Returns what clap says of it: what is wrong, or the help that was asked for.
     pub fn of(arguments: &[OsString]) -> Result<Self, clap::Error> {
+        let arguments = &with_synonyms(arguments);
         Self::try_parse_from(arguments).or_else(|_| {
-            let mut matches = Self::whole().try_get_matches_from(arguments)?;
+            let whole = Self::whole();
+            let template = template(&whole);
+            let mut matches = whole
+                .help_template(template)
+                .try_get_matches_from(arguments)?;
             Self::from_arg_matches_mut(&mut matches)
         })
     }
@@ -92,6 +113,48 @@ impl Cli {
         whole.build();
         whole
     }
+}
+
+/// The command line with the command that a synonym stands for.
+fn with_synonyms(arguments: &[OsString]) -> Vec<OsString> {
+    let mut words: Vec<OsString> = arguments.to_vec();
+    let mut at = 1;
+    // options before the command: only `-C` takes a value
+    while let Some(option) = words
+        .get(at)
+        .filter(|word| word.as_encoded_bytes().starts_with(b"-"))
+    {
+        at += if option == "-C" { 2 } else { 1 };
+    }
+    let synonym = SYNONYMS
+        .iter()
+        .find(|(word, _)| words.get(at).is_some_and(|w| w == word));
+    if let Some((_, command)) = synonym {
+        words.splice(at..=at, command.iter().map(OsString::from));
+    }
+    words
+}
+
+/// The help of the program, with its commands in groups.
+fn template(whole: &clap::Command) -> String {
+    let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
+    for (heading, names) in GROUPS {
+        text.push_str(&format!("\n{heading}:\n"));
+        for one in names
+            .split(' ')
+            .filter_map(|name| whole.find_subcommand(name))
+        {
+            let about = one.get_about().map(ToString::to_string);
+            let aliases: Vec<&str> = one.get_visible_aliases().collect();
+            let alias = match aliases[..] {
+                [] => String::new(),
+                _ => format!(" [alias: {}]", aliases.join(", ")),
+            };
+            let (name, about) = (one.get_name(), about.unwrap_or_default());
+            text.push_str(&format!("  {name:<12} {about}{alias}\n"));
+        }
+    }
+    text + "\nOptions:\n{options}{after-help}"
 }
 
 /// Holds the options that every command takes, before or after its name.
@@ -124,10 +187,12 @@ pub struct Common {
 #[expect(clippy::large_enum_variant, reason = "a run has one")]
 pub enum Command {
     Init(Init),
+    #[command(aliases = ["create", "new"])]
     Add(Add),
     #[command(visible_alias = "ls")]
     List(List),
     Status(Status),
+    #[command(alias = "cd")]
     Path(Path),
     Scope(ScopeArguments),
     Changed(Changed),
@@ -135,6 +200,7 @@ pub enum Command {
     Accept(Accept),
     Reapply(Reapply),
     Restore(Restore),
+    #[command(alias = "merge")]
     Land(Land),
     #[command(visible_alias = "rm")]
     Remove(Remove),
@@ -322,6 +388,32 @@ mod tests {
                 command.get_name()
             );
         }
+    }
+
+    #[test]
+    fn every_command_is_in_one_group_of_the_help() {
+        let listed = GROUPS.iter().flat_map(|(_, names)| names.split(' '));
+        let mut listed: Vec<&str> = listed.collect();
+        listed.sort_unstable();
+        let whole = Cli::whole();
+        let commands = whole.get_subcommands().filter(|one| !one.is_hide_set());
+        let mut commands: Vec<&str> = commands.map(clap::Command::get_name).collect();
+        commands.sort_unstable();
+        assert_eq!(listed, commands);
+    }
+
+    #[test]
+    fn a_synonym_is_the_command_that_it_stands_for() {
+        let parse = |line: &str| {
+            let words = line.split(' ').map(OsString::from).collect::<Vec<_>>();
+            Cli::of(&words).map(|cli| cli.command)
+        };
+        let is_patch = |line| matches!(parse(line), Ok(Command::Changed(one)) if one.patch);
+        assert!(is_patch("x diff task-5") && is_patch("x -C /r diff task-5"));
+        assert!(!is_patch("x changed diff") && parse("x path diff").is_ok());
+        assert!(matches!(parse("x create a"), Ok(Command::Add(_))));
+        assert!(matches!(parse("x merge a"), Ok(Command::Land(_))));
+        assert!(matches!(parse("x cd a"), Ok(Command::Path(_))));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args};
 
 use super::{AnswerOutput, ListOutput, ScopeLists, with_forms};
+use crate::path::escape_for_terminal;
 use crate::verify::VerifyOptions;
 
 /// List the worktrees, each with its verdict, changes and last commit
@@ -95,7 +96,9 @@ pub struct Path {
 #[derive(Args, Debug)]
 #[command(
     override_usage = "git agentwt scope [OPTIONS] [<name>] [--] [<path>...]\n       \
-        git agentwt scope [OPTIONS] --scope <profile> [--] [<path>...]"
+        git agentwt scope [OPTIONS] --scope <profile> [--] [<path>...]\n       \
+        git agentwt scope [OPTIONS] <name> --add-write <pattern>...\n       \
+        git agentwt scope [OPTIONS] <name> --undo"
 )]
 pub struct ScopeArguments {
     /// The worktree, then paths
@@ -116,9 +119,57 @@ pub struct ScopeArguments {
     /// Read the paths from stdin, one a line, or NUL-terminated with -z
     #[arg(long, conflicts_with = "paths")]
     pub stdin: bool,
+    /// Let the agent edit more files, in a worktree that exists
+    ///
+    /// The pattern is added to the recorded scope, sparse patterns and write bits are set anew, and
+    /// `git agentwt status` shows who added the pattern and when. The base stays as it is. Only a person
+    /// changes a scope: refused (exit 4) inside a worktree. The option may be repeated.
+    #[arg(long, value_name = "pattern", conflicts_with_all = ["profile", "stdin", "undo"])]
+    pub add_write: Vec<String>,
+    /// Let the agent see more files, in a worktree that exists
+    ///
+    /// As --add-write.
+    #[arg(long, value_name = "pattern", conflicts_with_all = ["profile", "stdin", "undo"])]
+    pub add_read: Vec<String>,
+    /// Exclude more files, in a worktree that exists
+    ///
+    /// As --add-write. A file with changes stays on disk, and is named.
+    #[arg(long, value_name = "pattern", conflicts_with_all = ["profile", "stdin", "undo"])]
+    pub add_exclude: Vec<String>,
+    /// Remove the patterns again that the last such call added
+    #[arg(long, conflicts_with_all = ["profile", "stdin"])]
+    pub undo: bool,
+    /// With one of these options, print what would change, and change nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
     /// How to print the answer.
     #[command(flatten)]
     pub output: ListOutput,
+}
+
+impl ScopeArguments {
+    /// Whether the scope is to be changed, not shown.
+    pub fn is_change(&self) -> bool {
+        let lists = [&self.add_write, &self.add_read, &self.add_exclude];
+        self.undo || lists.iter().any(|list| !list.is_empty())
+    }
+
+    /// The command line of a change, for a message.
+    pub fn command(&self, name: &str) -> String {
+        let lists = [
+            ("write", &self.add_write),
+            ("read", &self.add_read),
+            ("exclude", &self.add_exclude),
+        ];
+        let mut words = format!("git agentwt scope {name}");
+        for (list, patterns) in lists {
+            for pattern in patterns {
+                let pattern = escape_for_terminal(pattern.as_bytes());
+                words.push_str(&format!(" --add-{list} '{pattern}'"));
+            }
+        }
+        words + if self.undo { " --undo" } else { "" }
+    }
 }
 
 /// List the agent programs, and the context files that each reads

@@ -7,12 +7,8 @@ use serde::Serialize;
 use super::{Outcome, Session};
 use crate::answer::shapes::{PathField, paths};
 use crate::answer::{Answer, Text, count, when, would};
-use crate::disk::mode::{Applied, Doing};
 use crate::error::Error;
-
-use crate::git::index::{IndexEntry, read_index};
 use crate::worktree::Worktree;
-use crate::worktree::scope_edit::{set_bits_of_index, set_bits_of_placed, sparse_patterns};
 
 /// The answer of `reapply`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -83,53 +79,18 @@ pub fn run(
     let known = Worktree::of(&repository, options.name.as_deref())?;
     let repository = known.repository(&repository);
     let record = &known.record;
-    let git = known.hardened_git(&repository);
-    let index_file = record.admin_dir.join("index");
-    let index = read_index(&index_file, repository.format)?;
-    let patterns = sparse_patterns(&known.scope, &index);
-    let other_patterns = !known.is_sparse_by(&repository, &patterns)?;
-    let before = known.excluded_on_disk(&index);
-    // looked for first: our own hook puts them back as soon as git has moved a file
-    let placed = known.placed()?;
-    let set_bits = |index: &[IndexEntry], doing| -> Result<Applied, Error> {
-        let mut bits = set_bits_of_index(&record.path, &known.scope, index, doing)?;
-        let files = placed.files().iter();
-        let more = set_bits_of_placed(&record.path, &known.scope, files, doing)?;
-        bits.changed.extend(more.changed);
-        bits.refused.extend(more.refused);
-        bits.refused.dedup();
-        Ok(bits)
-    };
-    let mut bits = set_bits(&index, Doing::Look)?;
-    if !options.dry_run {
-        known.remove_verification()?;
-        known.set_sparse(&repository, &patterns)?;
-        let index = read_index(&index_file, repository.format)?;
-        let now = set_bits(&index, Doing::Change)?;
-        bits.changed.extend(now.changed);
-        bits.refused = now.refused;
-        git.update_index_refresh()?;
-    }
-    bits.changed.sort_unstable();
-    bits.changed.dedup();
+    let reapplied = known.reapply(&repository, options.dry_run)?;
+    let bits = &reapplied.bits;
     let mut outcome = Outcome::done(ReapplyAnswer {
         name: record.name.to_string(),
         path: record.path.clone(),
         dry_run: options.dry_run,
-        patterns: other_patterns,
-        present: paths(&before),
+        patterns: reapplied.patterns,
+        present: paths(&reapplied.present),
         write_bits: paths(&bits.changed),
         refused: paths(bits.refused.iter().map(|(path, _)| path)),
         faults: bits.refused.iter().map(|(_, why)| why.clone()).collect(),
     });
-    if !options.dry_run {
-        outcome
-            .notes
-            .extend(known.excluded_on_disk(&index).iter().map(|path| {
-                format!(
-                    "{path} is excluded and stays on disk, because it is changed: save or revert it"
-                )
-            }));
-    }
+    outcome.notes = reapplied.notes();
     Ok(outcome)
 }

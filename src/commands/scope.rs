@@ -1,5 +1,7 @@
 //! `git agentwt scope`: what a scope says, and which rule decides about a path.
 
+mod edit;
+
 use std::ffi::OsString;
 use std::io::Read;
 
@@ -8,6 +10,7 @@ use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use self::edit::{ScopeChange, ScopeRefusal};
 use super::{Outcome, Session};
 use crate::answer::shapes::{AccessCounts, PathField, RuleField};
 use crate::answer::{Answer, Cell, Form, Paint, Row, Text, count};
@@ -30,6 +33,9 @@ pub struct ScopeAnswer {
     /// What decides about each path that was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paths: Option<Vec<PathDecision>>,
+    /// How the scope was changed; absent if it was only shown.
+    #[serde(flatten)]
+    pub change: Option<ScopeChange>,
 }
 
 /// A whole scope.
@@ -112,6 +118,9 @@ impl Answer for ScopeAnswer {
     const DOCUMENT: &'static str = "scope";
 
     fn print(&self, text: &mut Text) {
+        if let Some(change) = &self.change {
+            return change.print(text);
+        }
         let Some(whole) = &self.whole else {
             return text.table(&self.rows(), "");
         };
@@ -126,10 +135,13 @@ impl Answer for ScopeAnswer {
     fn rows(&self) -> Vec<Row> {
         let rules = self.whole.iter().flat_map(|whole| &whole.rules);
         let paths = self.paths.iter().flatten();
-        rules
+        let changed = self.change.iter().flat_map(|change| &change.changed_rules);
+        let changed =
+            changed.map(|rule| Row::record(&[rule.list.as_bytes(), rule.pattern.as_bytes()]));
+        let shown = rules
             .map(CountedRule::row)
-            .chain(paths.map(PathDecision::row))
-            .collect()
+            .chain(paths.map(PathDecision::row));
+        shown.chain(changed).collect()
     }
 }
 
@@ -153,6 +165,9 @@ pub fn run(
     session: &Session,
     options: &crate::cli::ScopeArguments,
 ) -> Result<Outcome<ScopeAnswer>, Error> {
+    if options.is_change() {
+        return edit::run(session, options);
+    }
     let repository = session.repository()?;
     let mut words: Vec<OsString> = options.args.clone();
     let shown = match &options.profile {
@@ -175,7 +190,12 @@ pub fn run(
     }
     if paths.is_empty() && !options.stdin {
         let (whole, paths) = (Some(count_matches(&repository, &shown)?), None);
-        return Ok(Outcome::done(ScopeAnswer { whole, paths }));
+        let change = None;
+        return Ok(Outcome::done(ScopeAnswer {
+            whole,
+            paths,
+            change,
+        }));
     }
     let below = arguments::prefix(&repository, shown.path.as_ref());
     let mut roots: Vec<&Utf8PathBuf> = shown.path.iter().chain(&repository.toplevel).collect();
@@ -190,8 +210,11 @@ pub fn run(
         })
     };
     let paths = paths.iter().map(decide).collect::<Result<_, _>>()?;
-    let (whole, paths) = (None, Some(paths));
-    Ok(Outcome::done(ScopeAnswer { whole, paths }))
+    Ok(Outcome::done(ScopeAnswer {
+        whole: None,
+        paths: Some(paths),
+        change: None,
+    }))
 }
 
 /// Counts what each rule matches.

@@ -110,6 +110,17 @@ impl Record {
     }
 }
 
+impl Record {
+    /// The scope without the rules that a person added since.
+    pub fn scope_at_add(&self) -> Vec<ScopeRule> {
+        let added = |rule: &&ScopeRule| {
+            let mut decisions = self.decisions.iter();
+            !decisions.any(|decision| decision.rules.contains(rule))
+        };
+        self.scope.iter().filter(added).cloned().collect()
+    }
+}
+
 /// Says who made a worktree: only what `add` made may be removed by `remove`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

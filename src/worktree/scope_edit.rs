@@ -2,14 +2,14 @@
 
 use camino::Utf8Path;
 
-use super::{Repository, Worktree};
+use super::{Repository, WatchedFile, Worktree};
 use crate::answer::shapes::AccessCounts;
 use crate::disk::DiskError;
 use crate::disk::files::{self, Lock};
 use crate::disk::mode::{Applied, Doing, WriteBits, set_write_bits};
 use crate::entry::{Entry, Mode};
 use crate::error::Error;
-use crate::git::index::IndexEntry;
+use crate::git::index::{IndexEntry, read_index};
 use crate::git::trees::{CachedTree, TreeListing};
 use crate::name::CommitId;
 use crate::path::RepoPath;
@@ -183,7 +183,90 @@ pub fn set_bits_of_placed<'f>(
     set_write_bits(worktree, &files, doing)
 }
 
+/// Says what was set anew in a worktree, or would be.
+#[derive(Clone, Debug, Default)]
+pub struct Reapplied {
+    /// Whether the sparse patterns were other ones, or switched off.
+    pub patterns: bool,
+    /// The excluded files that were on disk.
+    pub present: Vec<RepoPath>,
+    /// The excluded files that stay on disk, as they are changed.
+    pub stays: Vec<RepoPath>,
+    /// The write bits.
+    pub bits: Applied,
+}
+
+impl Reapplied {
+    /// What a person should know of files that stay.
+    pub fn notes(&self) -> Vec<String> {
+        let note = |path: &RepoPath| {
+            format!(
+                "{path} is excluded and stays on disk, because it is changed: save or revert it"
+            )
+        };
+        self.stays.iter().map(note).collect()
+    }
+}
+
 impl Worktree {
+    /// Sets sparse patterns and write bits as the scope says, or only looks for what differs.
+    ///
+    /// # Errors
+    /// Fails when git or the disk does; to do the same again finishes it.
+    pub fn reapply(&self, repository: &Repository, dry_run: bool) -> Result<Reapplied, Error> {
+        let record = &self.record;
+        let index_file = record.admin_dir.join("index");
+        let index = read_index(&index_file, repository.format)?;
+        let patterns = sparse_patterns(&self.scope, &index);
+        let mut reapplied = Reapplied {
+            patterns: !self.is_sparse_by(repository, &patterns)?,
+            present: self.excluded_on_disk(&index),
+            ..Reapplied::default()
+        };
+        // looked for first: our own hook puts them back as soon as git has moved a file
+        let placed = self.placed()?;
+        let set_bits = |index: &[IndexEntry], doing| -> Result<Applied, Error> {
+            let mut bits = set_bits_of_index(&record.path, &self.scope, index, doing)?;
+            let files = placed.files().iter();
+            let more = set_bits_of_placed(&record.path, &self.scope, files, doing)?;
+            bits.changed.extend(more.changed);
+            bits.refused.extend(more.refused);
+            bits.refused.dedup();
+            Ok(bits)
+        };
+        let mut bits = set_bits(&index, Doing::Look)?;
+        if !dry_run {
+            self.remove_verification()?;
+            self.set_sparse(repository, &patterns)?;
+            let index = read_index(&index_file, repository.format)?;
+            let now = set_bits(&index, Doing::Change)?;
+            bits.changed.extend(now.changed);
+            bits.refused = now.refused;
+            self.hardened_git(repository).update_index_refresh()?;
+            reapplied.stays = self.excluded_on_disk(&index);
+        }
+        bits.changed.sort_unstable();
+        bits.changed.dedup();
+        reapplied.bits = bits;
+        Ok(reapplied)
+    }
+
+    /// Writes the record with another scope, and with the digest that its sparse patterns will have.
+    ///
+    /// # Errors
+    /// Fails when the index cannot be read, or the disk refuses.
+    pub fn write_scope(mut self, repository: &Repository) -> Result<Self, Error> {
+        let index = read_index(&self.record.admin_dir.join("index"), repository.format)?;
+        let patterns = sparse_patterns(&self.scope, &index);
+        for print in &mut self.record.integrity {
+            if print.file == WatchedFile::SparseCheckout {
+                print.digest = Some(repository.format.blob_id(&patterns).to_string());
+            }
+        }
+        self.write_record(&self.record)?;
+        Ok(self)
+    }
+
     /// Whether sparse-checkout is on, with exactly these patterns.
     ///
     /// # Errors

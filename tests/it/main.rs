@@ -58,6 +58,7 @@ mod rollback;
 mod runner;
 mod sarif;
 mod scope;
+mod scope_change;
 mod shared_cases;
 mod signals;
 mod status;

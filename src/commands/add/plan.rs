@@ -300,7 +300,7 @@ pub(super) fn keep(
     if let Some(what) = what {
         return Err(Refusal::Differs { name, what }.into());
     }
-    let difference = difference(&existing.scope, &wanted.scope);
+    let difference = difference(&existing.scope_at_add(), &wanted.scope);
     if !difference.is_empty() {
         return Err(Refusal::AnotherScope { name, difference }.into());
     }

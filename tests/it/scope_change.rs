@@ -1,0 +1,147 @@
+//! `scope --add-write` and its like: a person changes the scope of a worktree that is there.
+
+use insta::assert_snapshot;
+
+use crate::cases::Case;
+use crate::support::Said;
+
+fn scope(case: &Case, arguments: &[&str]) -> Said {
+    case.repo.agentwt(&[&["scope", "task"], arguments].concat())
+}
+
+#[test]
+fn a_widened_scope_lets_files_be_edited_and_is_taken_back() {
+    let case = Case::new();
+    case.does("edit README.md; git commit -q -a -m x");
+    assert_snapshot!(scope(&case, &["--add-write", "/README.md", "--add-write", "docs/**", "-n"]), @"
+    + write /README.md
+    + write docs/**
+    --- stderr
+    task: would change 2 rules, and the write bits of 2 files
+    --- status 0
+    ");
+    assert_eq!(case.findings(), "README.md modified read-only violation\n");
+    assert_snapshot!(scope(&case, &["--add-write", "/README.md", "--add-write", "docs/**"]), @"
+    + write /README.md
+    + write docs/**
+    --- stderr
+    task: changed 2 rules, and the write bits of 2 files
+    to take that back: git agentwt scope task --undo
+    --- status 0
+    ");
+    case.does("test -w docs/api.md; echo x >>docs/api.md; git commit -q -a -m y");
+    assert_eq!(case.findings(), "");
+    let shown = scope(&case, &[]).ok();
+    assert!(shown.contains("scope --add-write"), "{shown}");
+    let status = case.repo.agentwt(&["status", "task"]).ok();
+    assert!(
+        status.contains("write /README.md, write docs/**, by "),
+        "{status}"
+    );
+    // the same call of a scheduler is the same worktree
+    case.repo.add("task");
+    assert_snapshot!(scope(&case, &["--add-write", "docs/**"]), @"
+    --- stderr
+    task: the scope has these rules already
+    --- status 0
+    ");
+    assert_snapshot!(scope(&case, &["--undo"]), @"
+    - write /README.md
+    - write docs/**
+    --- stderr
+    task: changed 2 rules, and the write bits of 3 files
+    --- status 0
+    ");
+    assert_snapshot!(case.findings(), @"
+    README.md modified read-only violation
+    docs/api.md modified read-only violation
+    ");
+    scope(&case, &["--undo"]).fails(4);
+}
+
+#[test]
+fn a_file_that_may_be_seen_appears() {
+    let case = Case::new();
+    case.does("! test -e secrets && ! test -e src/secrets");
+    scope(&case, &["--add-exclude", "/docs"]).ok();
+    case.does("! test -e docs");
+    assert_eq!(case.findings(), "");
+    scope(&case, &["--undo"]).ok();
+    case.does("cat docs/api.md; ! test -w docs/api.md || test $(id -u) = 0");
+    assert_eq!(case.findings(), "");
+    assert_snapshot!(case.repo.agentwt(&["reapply", "task", "-n"]), @"
+    --- stderr
+    task: everything is as the scope says
+    --- status 0
+    ");
+}
+
+#[test]
+fn work_in_a_file_that_is_excluded_then_is_not_lost() {
+    let case = Case::new();
+    case.does("echo work >>src/main.rs; echo new >src/new.rs");
+    assert_snapshot!(scope(&case, &["--add-exclude", "src/**"]), @"
+    + exclude src/**
+    --- stderr
+    note: src/main.rs is excluded and stays on disk, because it is changed: save or revert it
+    task: changed 1 rule, and the write bits of 0 files
+    to take that back: git agentwt scope task --undo
+    --- status 0
+    ");
+    case.does("grep -q work src/main.rs; grep -q new src/new.rs");
+    assert_snapshot!(case.findings(), @"
+    src/main.rs modified excluded violation
+    src/new.rs created excluded violation
+    ");
+}
+
+#[test]
+fn an_invalid_pattern_changes_nothing_and_no_agent_widens() {
+    let case = Case::new();
+    scope(&case, &["--add-write", "!x"]).fails(3);
+    scope(&case, &["README.md", "--add-write", "x"]).fails(2);
+    let script = "set +e; git agentwt scope task --add-write '**'; exit $?";
+    assert_snapshot!(case.runs(&case.worktree, script), @"
+    --- stderr
+    error: an agent does not decide about its worktree: this command is refused inside
+    help: run the command in the main worktree: cd $TMP/repo && git agentwt scope task --add-write '**'
+    --- status 4
+    ");
+    case.runs(
+        &case.worktree,
+        "set +e; git agentwt scope --add-write '**'; exit $?",
+    )
+    .fails(2);
+    if cfg!(target_os = "linux") {
+        let script = "set +e; git -C $MAIN agentwt scope task --add-write '**'; exit $?";
+        case.runs(&case.worktree, script).fails(4);
+    }
+    case.does("edit README.md");
+    assert_eq!(case.findings(), "README.md modified read-only violation\n");
+}
+
+#[test]
+fn a_kill_between_record_and_files_is_finished_by_reapply() {
+    let case = Case::new();
+    let record = case
+        .repo
+        .main()
+        .join(".git/agentwt/worktrees/task/record.toml");
+    let before = std::fs::read(case.worktree.join(".git")).expect("it is there");
+    scope(
+        &case,
+        &["--add-exclude", "/docs", "--add-write", "/README.md"],
+    )
+    .ok();
+    let new = std::fs::read(&record).expect("it is there");
+    scope(&case, &["--undo"]).ok();
+    std::fs::write(&record, new).expect("it can be written");
+    assert_ne!(case.findings(), "");
+    case.repo.agentwt(&["reapply", "task"]).ok();
+    case.does("! test -e docs; edit README.md");
+    assert_eq!(case.findings(), "");
+    assert_eq!(
+        std::fs::read(case.worktree.join(".git")).expect("it is there"),
+        before
+    );
+}

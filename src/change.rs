@@ -181,6 +181,8 @@ pub struct ChangeSet {
     pub self_ignored: Vec<Change>,
     /// What is wrong with the worktree or its private git directory.
     pub integrity: Vec<Change>,
+    /// What is worth knowing of the worktree, and no harm.
+    pub noted: Vec<Change>,
     /// What is not as it was of what several worktrees share.
     pub shared: Vec<SharedChange>,
 }
@@ -323,6 +325,7 @@ impl ChangeSet {
             links_out: Vec::new(),
             self_ignored: Vec::new(),
             integrity: Vec::new(),
+            noted: Vec::new(),
             shared: Vec::new(),
         }
     }

@@ -154,6 +154,8 @@ pub fn without_scope(changes: ChangeSet) -> Report {
     // a lock may be held by a git that runs now
     let integrity = changes.integrity.iter();
     integrity.for_each(|change| add(change, Reason::Integrity, change.place == lock));
+    let noted = changes.noted.iter();
+    noted.for_each(|change| add(change, Reason::Integrity, true));
     let shared = changes.shared.iter();
     shared.for_each(|one| add(&one.change, Reason::Shared, one.cause == Cause::Unknown));
     Report {

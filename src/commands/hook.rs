@@ -27,6 +27,7 @@ use crate::scope::EntryKind;
 use crate::truth::commits::{base_at, committed};
 use crate::truth::ground::{Effort, References, Trees};
 use crate::truth::heads::Heads;
+use crate::truth::moves::RefMoves;
 use crate::truth::{Terms, collect, collect_with, heads, sealed};
 use crate::verify::{Reason, Report, VerifyOptions};
 use crate::worktree::scope_edit::{set_bits_of_placed, write_bits};
@@ -254,8 +255,8 @@ fn proposed_changes(
     let journal = known.journal()?.unwrap_or_default();
     let (before, now) = (known.shared()?.settings, sealed::settings(repository)?);
     let rewired = sealed::rewired_remotes(&known.settings_as_accepted(&before), &now);
-    let made_here = heads.made_here();
-    let tips = heads::find_tips(repository, record, &made_here, &journal, &rewired)?;
+    let moves = RefMoves::read(repository, known, &journal, &heads)?;
+    let tips = heads::find_tips(&objects, &moves, &rewired)?;
     let mut trees = Trees::new(&objects, &record.checked_out)?;
     let base = &record.base.commit;
     let references = References::find(&git, &mut trees, commit, base, &tips.trusted)?;

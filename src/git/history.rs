@@ -1,12 +1,13 @@
 //! Answers how commits are related, as git-merge-base(1) and git-rev-list(1) do.
 //!
 //! Each commit that is read is held against its id, as git does where it parses one. A commit that
-//! is missing is an error, except beyond the boundary of a shallow clone: a commit of that boundary
-//! has no parents (gitrepository-layout(5), `shallow`).
+//! is missing is an error, except in a shallow clone (gitrepository-layout(5), `shallow`), where a
+//! parent that is missing is none. A parent that is there counts, whatever `shallow` says of its
+//! child: `git fetch --depth=1` writes that file in a repository that has the whole history.
 
 use std::cmp::Reverse;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
 use bstr::{BString, ByteSlice};
 use gix::hash::ObjectId;
@@ -24,7 +25,7 @@ const HISTORY: &str = "the history";
 /// Represents the commits of a repository.
 pub(super) struct RevisionHistory {
     objects: Objects,
-    shallow: HashSet<ObjectId>,
+    is_shallow: bool,
 }
 
 impl Find for RevisionHistory {
@@ -41,10 +42,9 @@ impl Find for RevisionHistory {
             return Err(failed("is damaged"));
         }
         // what is read of a commit here: its headers
-        let is_shallow = self.shallow.contains(id);
         let lines = found.data.lines_with_terminator();
         let lines = lines.take_while(|line| line.trim() != b"");
-        let lines = lines.filter(|line| !is_shallow || !line.starts_with(b"parent "));
+        let lines = lines.filter(|line| !self.is_shallow || !self.is_lost_parent(line));
         *buffer = lines.collect::<Vec<_>>().concat();
         Ok(Some(Data::new(buffer, kind, hash)))
     }
@@ -99,6 +99,13 @@ impl Reach {
 }
 
 impl RevisionHistory {
+    /// Whether a line of a commit names a parent that is not in the repository.
+    fn is_lost_parent(&self, line: &[u8]) -> bool {
+        let id = line.strip_prefix(b"parent ").map(<[u8]>::trim_ascii_end);
+        let id = id.and_then(|id| ObjectId::from_hex(id).ok());
+        id.is_some_and(|id| !matches!(self.objects.try_find(&id, &mut Vec::new()), Ok(Some(_))))
+    }
+
     fn read(&self, id: &ObjectId, had_by: Vec<u64>) -> Result<ReachedCommit, GitError> {
         let mut buffer = Vec::new();
         let commit = self.find_commit_iter(id, &mut buffer);
@@ -212,8 +219,11 @@ impl Git {
         }
         let shallow = repo.local().shallow_commits();
         let shallow = shallow.map_err(reading(HISTORY))?;
-        let shallow = shallow.iter().flat_map(|all| all.iter().copied()).collect();
-        Ok(RevisionHistory { objects, shallow })
+        let is_shallow = shallow.is_some_and(|all| !all.is_empty());
+        Ok(RevisionHistory {
+            objects,
+            is_shallow,
+        })
     }
 
     /// Returns the best common ancestors of a commit and a hypothetical merge of the tips

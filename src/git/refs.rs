@@ -49,15 +49,18 @@ impl ReflogEntry {
             && !passed.iter().any(|part| reason.contains(part))
     }
 
-    /// Judges a move by what the command that made it wrote into the log (`git update-ref` writes
-    /// nothing, `git branch -f` "branch: Reset to …").
-    pub fn came_from_elsewhere(&self, name: &str, made_here: &dyn Fn(&CommitId) -> bool) -> bool {
+    /// Whether the command that logged a move of this ref brought the commit from another repository,
+    /// or made it in a worktree that has the branch checked out: by what that command wrote into the
+    /// log (`git update-ref` writes nothing, `git branch -f` "branch: Reset to …", a push to this
+    /// repository "push").
+    pub fn came_from_elsewhere(&self, name: &str) -> bool {
         let reason = self.reason.as_str();
         let (command, words) = reason.split_once(':').unwrap_or((reason, ""));
+        let tracked = name.strip_prefix("refs/remotes/");
         let mut command = command.split_whitespace();
         match command.next() {
             Some("fetch" | "pull" | "clone" | "remote") => {
-                // `fetch . HEAD:…` brings what is here already; any refspec can name it
+                // `fetch . HEAD:…` brings what is here already
                 let is_here = |word: &str| word.starts_with(['.', '/']) || word == "file";
                 // the refspec of another remote can name this ref as well
                 let is_word = |word: &&str| {
@@ -65,16 +68,31 @@ impl ReflogEntry {
                 };
                 let of_another = |word: &str| !name.starts_with(&format!("refs/remotes/{word}/"));
                 let remote = command.clone().find(is_word);
-                if name.starts_with("refs/remotes/") && remote.is_some_and(of_another) {
+                if tracked.is_some() && remote.is_some_and(of_another) {
                     return false;
                 }
                 let mut words = command.chain(words.split_whitespace());
-                let named = |word: &str| word.contains("refs/") || word.contains(':');
-                !(words.clone().any(is_here) || made_here(&self.id) && words.any(named))
+                let mut refspecs = reason.split_whitespace();
+                !words.any(is_here) && !refspecs.any(|word| is_misnamed(word, name))
             }
-            Some("branch" | "fast-import" | "checkout") | None => false,
-            Some(_) => !made_here(&self.id),
+            Some("update") => tracked.is_some() && reason.starts_with("update by push"),
+            Some("commit" | "merge" | "rebase" | "am" | "cherry-pick" | "revert") => {
+                tracked.is_none()
+            }
+            Some(_) | None => false,
         }
+    }
+
+    /// Whether `git reset` moved the ref.
+    pub fn is_reset(&self) -> bool {
+        self.reason.starts_with("reset:")
+    }
+
+    /// The branch that this one was before `git branch -m`, or is a copy of (git-branch(1)).
+    pub fn renamed_or_copied_from(&self) -> Option<&str> {
+        let mut words = self.reason.strip_prefix("Branch: ")?.split(' ');
+        let is_it = matches!(words.next()?, "renamed" | "copied");
+        words.next().filter(|_| is_it)
     }
 
     /// Whether a push to a remote moved a remote-tracking ref onto this commit (git-push(1)).
@@ -89,6 +107,27 @@ impl ReflogEntry {
         let from = from.and_then(|rest| rest.split(' ').next());
         from.is_some_and(|from| CommitId::parse(from).is_ok())
     }
+}
+
+/// Whether a word is a refspec that brings another branch than the one that a ref is named after.
+fn is_misnamed(word: &str, name: &str) -> bool {
+    let word = word.trim_start_matches('+').trim_end_matches(':');
+    let Some((from, to)) = word.split_once(':') else {
+        return false;
+    };
+    let tracked = |name: &str| {
+        Some(
+            name.strip_prefix("refs/remotes/")?
+                .split_once('/')?
+                .1
+                .to_owned(),
+        )
+    };
+    let branch = |name: &str| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned();
+    let short = |name: &str| tracked(name).unwrap_or_else(|| branch(name));
+    let is_it = [to, &format!("refs/{to}"), &format!("refs/heads/{to}")].contains(&name)
+        || format!("refs/remotes/{to}") == name;
+    is_it && branch(from) != short(name)
 }
 
 /// Parses the file of a reflog, the newest entry first. As git does, it passes over a line that is

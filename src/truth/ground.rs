@@ -2,7 +2,7 @@
 //! from others, [`Sources`]: all but the index and the files on disk.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 use bstr::ByteSlice;
@@ -22,6 +22,7 @@ use crate::path::RepoPath;
 use crate::truth::commits::History;
 use crate::truth::heads::{Heads, Tips, find_tips, have, recorded_tips};
 use crate::truth::integrity::{self, broken_links, changed_files, past_the_hooks};
+use crate::truth::moves::{OwnRef, RefMoves};
 use crate::truth::{sealed, shared};
 use crate::worktree::Worktree;
 use crate::worktree::repository::Repository;
@@ -66,9 +67,9 @@ impl Sources {
     pub fn paths(&self) -> impl Iterator<Item = &RepoPath> {
         let compared = &self.compared;
         let references = compared.committed.iter().chain(&compared.tip);
-        let branch = compared.branch.iter();
-        let branch = branch.flat_map(|(branch, like)| like.iter().chain([branch]));
-        let all = references.chain(branch).chain([&compared.head]);
+        let branches = compared.branches.iter();
+        let branches = branches.flat_map(|(branch, like)| like.iter().chain([branch]));
+        let all = references.chain(branches).chain([&compared.head]);
         all.flat_map(Delta::keys).chain(self.history.paths())
     }
 
@@ -78,11 +79,13 @@ impl Sources {
         around.wrong.sort();
         around.wrong.dedup();
         around.shared.sort();
+        let noted = around.noted.take().into_iter().collect();
         let base = ground.terms.base.as_ref();
         let base = base.unwrap_or(&ground.known.record.base.commit).clone();
         let head = self.heads.head.clone().unwrap_or_else(|| base.clone());
         ChangeSet {
             integrity: std::mem::take(&mut around.wrong),
+            noted,
             shared: std::mem::take(&mut around.shared),
             ..ChangeSet::new(base, head, changes)
         }
@@ -108,13 +111,18 @@ impl Ground<'_> {
         let (record, effort) = (&self.known.record, &self.terms.effort);
         let heads = Heads::read(self.repository, self.known, effort)?;
         let mut around = self.surroundings(&heads)?;
-        let compared = self.compared(&heads, &around.tips);
+        let compared = self.compared(&heads, &around);
         let compared = effort.or(compared, || Compared::with_nothing_but(self))?;
         if let Some(said) = heads.astray(record, compared.base_lost) {
             let change = Change::detailed(Place::Head, Kind::Ref, said);
-            around.wrong.push(change);
+            if compared.is_related && heads.is_harmless(&around.own, &around.been_on) {
+                around.noted = Some(change);
+            } else {
+                around.wrong.push(change);
+            }
         }
-        let commits = heads.new_commits(&self.git, &compared.trusted, &around.been_on);
+        let known = [compared.trusted.as_slice(), &around.foreign].concat();
+        let commits = heads.new_commits(&self.git, &known, &around.been_on, &around.own);
         let commits = effort.or(commits, Vec::new)?;
         let history = History::read(&self.objects, &commits);
         let history = effort.or(history, History::default)?;
@@ -133,8 +141,11 @@ impl Ground<'_> {
         let mut around = Surroundings {
             wrong: broken_links(repository, record).into_iter().collect(),
             shared: Vec::new(),
+            noted: None,
             tips: recorded_tips(record),
             been_on: Vec::new(),
+            own: Vec::new(),
+            foreign: Vec::new(),
         };
         if known.is_without(repository) {
             // nothing of it can be held against what was recorded
@@ -160,20 +171,27 @@ impl Ground<'_> {
             let places = journal.places(name.as_bytes());
             around.been_on.extend(places.cloned());
         }
-        let made_here = heads.made_here();
+        let moves = RefMoves::read(repository, known, &journal, heads);
+        let Some(moves) = effort.or(moves.map(Some), || None)? else {
+            return Ok(around);
+        };
+        around.own = moves.own_refs();
+        if heads.moved || !around.own.is_empty() {
+            around.foreign = moves.foreign();
+        }
         let read = || Ok::<_, Error>((known.shared()?, sealed::read(repository)?));
         let both = effort.or(read(), Default::default)?;
         let before = known.settings_as_accepted(&both.0.settings);
         let rewired = sealed::rewired_remotes(&before, &both.1.settings);
-        let tips = find_tips(repository, record, &made_here, &journal, &rewired);
+        let tips = find_tips(&self.objects, &moves, &rewired);
         around.tips = effort.or(tips, || recorded_tips(record))?;
-        let found = shared::changes(repository, known, &both, &journal, &made_here);
+        let found = shared::changes(&moves, &self.objects, &both, &around.own);
         let found = effort.or(found, Vec::new)?;
         for name in &around.tips.untrusted {
             let place = Place::Git(name.as_str().into());
             if !found.iter().any(|one| one.change.place == place) {
-                let said = "it moved, and git's logs do not show by whom";
-                let change = SharedChange::new(place, Kind::Ref, said, Cause::Unknown);
+                let (kind, said) = (Kind::Ref, shared::UNEXPLAINED);
+                let change = SharedChange::new(place, kind, said, Cause::Unknown);
                 around.shared.push(change);
             }
         }
@@ -190,12 +208,18 @@ impl Ground<'_> {
 pub struct Surroundings {
     /// What is wrong with it and its private git directory.
     pub wrong: Vec<Change>,
+    /// Where HEAD is, if that is elsewhere and no harm.
+    pub noted: Option<Change>,
     /// What is not as it was of what it shares.
     pub shared: Vec<SharedChange>,
     /// Which commits count as work of others.
     pub tips: Tips,
     /// Where HEAD and the branch have been, as the journal says.
     pub been_on: Vec<CommitId>,
+    /// The branches, tags and stashes that were made here.
+    pub own: Vec<OwnRef>,
+    /// What others brought beside the tips; only read where HEAD is elsewhere, or `own` is not empty.
+    pub foreign: Vec<CommitId>,
 }
 
 /// Holds the trees of what a worktree is on, and what each may be without a change made here.
@@ -214,9 +238,12 @@ pub struct Compared {
     pub arriving: Delta,
     /// What the newest of upstream has: to be like that is no change, as a merge makes none of it.
     pub tip: Option<Delta>,
-    /// The recorded branch where HEAD is elsewhere, with its references.
-    pub branch: Option<(Delta, Vec<Delta>)>,
+    /// The recorded branch where HEAD is elsewhere, and what else was made here that is not on HEAD,
+    /// each with its references.
+    pub branches: Vec<(Delta, Vec<Delta>)>,
     pub base_lost: bool,
+    /// Whether HEAD and what counts as work of others have a common ancestor.
+    pub is_related: bool,
 }
 
 static NOTHING: Delta = Delta::new();
@@ -248,8 +275,9 @@ impl Compared {
             working: checked_out,
             arriving: Delta::new(),
             tip: None,
-            branch: None,
+            branches: Vec::new(),
             base_lost: false,
+            is_related: true,
         }
     }
 }
@@ -259,7 +287,8 @@ impl Ground<'_> {
     ///
     /// # Errors
     /// Fails when git or an object cannot be read.
-    pub fn compared(&self, heads: &Heads, found: &Tips) -> Result<Compared, Error> {
+    pub fn compared(&self, heads: &Heads, around: &Surroundings) -> Result<Compared, Error> {
+        let found = &around.tips;
         let (record, effort, git) = (&self.known.record, &self.terms.effort, &self.git);
         let recorded = &record.base.commit;
         let mut trees = Trees::new(&self.objects, &record.checked_out)?;
@@ -271,16 +300,16 @@ impl Ground<'_> {
             trusted = vec![other.clone()];
             base = other;
         }
-        let references = References::find(git, &mut trees, head, base, &trusted)?;
-        let mut committed = references.deltas;
-        let mut commits = references.commits;
+        let mut like = trusted.clone();
         if self.terms.base.is_none() && heads.moved {
-            let before = effort.or(self.known.recorded_refs(), BTreeSet::new)?;
-            if before.contains(head) {
-                committed.push(trees.delta(head)?);
-                commits.push(head.clone());
-            }
+            let on = heads.symbolic.as_deref().unwrap_or_default();
+            let own = around.own.iter().find(|one| one.name == on);
+            let start = own.and_then(|own| own.start.as_ref());
+            like.extend(self.brought(around, &trusted, start.into_iter().chain([head]))?);
         }
+        let references = References::find(git, &mut trees, head, base, &like)?;
+        let committed = references.deltas;
+        let mut commits = references.commits;
         let mut working = committed.clone();
         let mut arriving = Delta::new();
         for merged in &heads.merging {
@@ -306,14 +335,26 @@ impl Ground<'_> {
         };
         let tip = newest.filter(|tip| !commits.contains(tip));
         let tip = tip.map(|tip| trees.delta(&tip)).transpose()?;
-        let branch = match &heads.branch {
-            Some(branch) if heads.head.as_ref() != Some(branch) => {
-                let references = References::find(git, &mut trees, branch, base, &trusted);
-                let both = references.and_then(|found| Ok((trees.delta(branch)?, found.deltas)));
-                effort.or(both.map(Some), || None)?
+        let own = around.own.iter().map(|one| (&one.tip, one.start.as_ref()));
+        let all: BTreeMap<_, _> = own
+            .chain(heads.branch.iter().map(|tip| (tip, None)))
+            .collect();
+        let mut branches = Vec::new();
+        for (tip, start) in all {
+            if heads.head.as_ref() == Some(tip)
+                || heads.branch.as_ref() != Some(tip)
+                    && !self
+                        .brought(around, &trusted, [tip].into_iter())?
+                        .is_empty()
+            {
+                continue;
             }
-            Some(_) | None => None,
-        };
+            let mut like = trusted.clone();
+            like.extend(self.brought(around, &trusted, start.into_iter())?);
+            let references = References::find(git, &mut trees, tip, base, &like);
+            let both = references.and_then(|found| Ok((trees.delta(tip)?, found.deltas)));
+            branches.extend(effort.or(both.map(Some), || None)?);
+        }
         let unchanged = || committed.first().cloned().unwrap_or_default();
         Ok(Compared {
             head: effort.or(trees.delta(head), unchanged)?,
@@ -323,9 +364,27 @@ impl Ground<'_> {
             committed,
             working,
             arriving,
+            is_related: references.is_related,
             tip,
-            branch,
+            branches,
         })
+    }
+
+    /// Those of these commits that others brought, with all that they have.
+    fn brought<'c>(
+        &self,
+        around: &Surroundings,
+        trusted: &[CommitId],
+        commits: impl Iterator<Item = &'c CommitId>,
+    ) -> Result<Vec<CommitId>, Error> {
+        let known: Vec<&CommitId> = trusted.iter().chain(&around.foreign).collect();
+        let mut all = Vec::new();
+        for commit in commits {
+            if self.git.rev_list(&[commit], &known)?.is_empty() {
+                all.push(commit.clone());
+            }
+        }
+        Ok(all)
     }
 }
 
@@ -346,6 +405,8 @@ pub struct References {
     /// Whether the commit has left the base without following upstream: the base is no ancestor
     /// of it, and nothing newer of upstream is either.
     pub base_lost: bool,
+    /// Whether the commit has a common ancestor with upstream.
+    pub is_related: bool,
 }
 
 impl<'a> Trees<'a> {
@@ -404,9 +465,11 @@ impl References {
                 deltas: vec![trees.delta(base)?],
                 commits: vec![base.clone()],
                 base_lost: false,
+                is_related: true,
             });
         }
         let mut commits = git.merge_base_all(commit, trusted)?;
+        let is_related = !commits.is_empty();
         let mut base_lost = !commits.contains(base) && !git.is_ancestor(base, commit)?;
         for ancestor in &commits {
             base_lost = base_lost && git.is_ancestor(ancestor, base)?;
@@ -423,6 +486,7 @@ impl References {
             deltas,
             commits,
             base_lost,
+            is_related,
         })
     }
 }

@@ -8,19 +8,21 @@
 
 use std::collections::BTreeSet;
 
-use bstr::ByteSlice;
+use bstr::{BStr, ByteSlice};
 use camino::Utf8Path;
 
 use crate::disk::files;
 use crate::error::Error;
-use crate::git::hooks::journal::Journal;
-use crate::git::refs::{ReflogEntry, parse_reflog_file};
-use crate::git::{Git, GitMode};
+use crate::git::Git;
+use crate::git::hooks::journal::Target;
+use crate::git::objects::Objects;
+use crate::git::refs::{Ref, ReflogEntry, parse_reflog_file};
 use crate::name::CommitId;
 use crate::truth::ground::Effort;
 use crate::truth::integrity::pipes;
+use crate::truth::moves::{OwnRef, RefMoves};
 use crate::worktree::repository::Repository;
-use crate::worktree::{Main, Record, Tip, Worktree, in_private};
+use crate::worktree::{Record, Tip, Worktree, in_private};
 
 /// Holds what a worktree is on.
 #[derive(Clone, Debug, Default)]
@@ -107,6 +109,21 @@ impl Heads {
         base_lost.then(|| format!("{recorded} does not have the base {base} any more"))
     }
 
+    /// Whether it is no harm that HEAD is elsewhere: git took it to a commit, or to a branch that was
+    /// made here, and the recorded branch is there or was renamed.
+    pub fn is_harmless(&self, own: &[OwnRef], been_on: &[CommitId]) -> bool {
+        let Some(head) = self.head.as_ref().filter(|_| self.moved) else {
+            return false;
+        };
+        match &self.symbolic {
+            Some(name) => own.iter().any(|one| one.name == name.as_str()),
+            None => {
+                let newest = self.reflog.first().map(|entry| &entry.id);
+                self.branch.is_some() && (newest == Some(head) || been_on.contains(head))
+            }
+        }
+    }
+
     /// Where HEAD is, and where it was each time that it left a commit that it named by itself:
     /// perhaps nothing else has those. Git does not log that it went to an unborn branch.
     pub fn detached(&self) -> Vec<CommitId> {
@@ -132,10 +149,12 @@ impl Heads {
         git: &Git,
         trusted: &[CommitId],
         journaled: &[CommitId],
+        own: &[OwnRef],
     ) -> Result<Vec<CommitId>, Error> {
         let known: Vec<&CommitId> = trusted.iter().collect();
         let foreign = |tip: &&CommitId| !trusted.contains(tip);
         let now = self.head.iter().chain(&self.branch);
+        let now = now.chain(own.iter().map(|one| &one.tip));
         let mut commits = git.rev_list(&now.filter(foreign).collect::<Vec<_>>(), &known)?;
         let own: BTreeSet<CommitId> = commits.iter().cloned().collect();
         // what was abandoned comes last; a reflog can be made to forget it, the journal cannot
@@ -228,34 +247,26 @@ pub struct Tips {
     pub untrusted: Vec<String>,
 }
 
-/// Finds the tips for a worktree in which the commits `created_here` were made. `rewired` are the
-/// remotes that lead elsewhere by now; an empty name stands for all.
+/// Finds the tips for a worktree. `rewired` are the remotes that lead elsewhere by now; an empty name
+/// stands for all.
 pub fn find_tips(
-    repository: &Repository,
-    record: &Record,
-    created_here: &[CommitId],
-    journal: &Journal,
+    objects: &Objects,
+    moves: &RefMoves<'_>,
     rewired: &[String],
 ) -> Result<Tips, Error> {
-    let git = repository.git.with_mode(GitMode::Hardened);
+    let record = &moves.known.record;
     let mut tips = recorded_tips(record);
-    let recorded = &record.base.tips;
-    let names: Vec<&str> = recorded.iter().map(|tip| tip.name.as_str()).collect();
-    let now = git.for_each_ref(&names)?;
     // those that were never moved from here first: they can tell that a move brought nothing else
-    let mut ordered: Vec<&Tip> = recorded.iter().collect();
-    ordered.sort_by_key(|tip| journal.places(tip.name.as_bytes()).next().is_some());
+    let mut ordered: Vec<&Tip> = record.base.tips.iter().collect();
+    ordered.sort_by_key(|tip| !moves.journal.moves(tip.name.as_bytes()).is_empty());
     for tip in ordered {
-        let Some(current) = now.iter().find(|current| current.name == tip.name) else {
+        let Some(current) = moves.now.get(BStr::new(&tip.name)) else {
             continue;
         };
         // the user may have taken it over into another of these refs, and pushed it
         let is_known = tips.trusted.contains(&current.id);
-        let is_endless = || files::is_endless(&repository.common_dir.join("logs").join(&tip.name));
-        let is_odd = || is_endless() || tracks_any(rewired, &tip.name);
         if is_known
-            || !is_odd()
-                && tips.follow(repository, &git, tip, &current.id, created_here, journal)?
+            || !tracks_any(rewired, &tip.name) && tips.follow(objects, moves, tip, current)?
         {
             tips.current.push(current.id.clone());
         } else {
@@ -309,23 +320,41 @@ impl Tips {
     }
 
     /// Takes over where a ref is now, and what it passed through, if git's logs show that it got there
-    /// by a command outside of the worktree; whether they do.
+    /// by a command outside of the worktree, and the journal does not say otherwise; whether they do.
     fn follow(
         &mut self,
-        repository: &Repository,
-        git: &Git,
+        objects: &Objects,
+        moves: &RefMoves<'_>,
         tip: &Tip,
-        now: &CommitId,
-        created_here: &[CommitId],
-        journal: &Journal,
+        now: &Ref,
     ) -> Result<bool, Error> {
-        let log = git.reflog(&tip.name)?;
-        // A remote-tracking ref is moved by every fetch: of those only where a push from here took it
-        let remote = tip.name.starts_with("refs/remotes/");
-        for place in journal.places(tip.name.as_bytes()) {
-            let is_move = !remote || log.iter().any(|entry| entry.is_push_of(place));
+        let (git, now, name) = (&moves.git, &now.id, tip.name.as_str());
+        let journaled = moves.journal.moves(name.as_bytes());
+        let log = git.reflog(name).unwrap_or_default();
+        // A remote-tracking ref is moved by every fetch: of those only what the log does not show
+        let is_fetched = |place: &CommitId| {
+            let is_it = |new: &Target| *new == Target::Object(place.clone());
+            let times = journaled
+                .iter()
+                .filter(|one| is_it(&one.new) && one.old != one.new);
+            let vouches = |entry: &&ReflogEntry| {
+                entry.id == *place && !entry.is_push_of(place) && moves.vouches(name, entry)
+            };
+            let is_remote = name.starts_with("refs/remotes/");
+            is_remote && log.iter().filter(vouches).count() >= times.count()
+        };
+        let base = std::slice::from_ref(&moves.known.record.base.commit);
+        // a remote can come to hold another project; a user can rewrite all of the own branch
+        let is_related = || {
+            let is_remote = name.starts_with("refs/remotes/");
+            Ok::<_, Error>(!is_remote || !git.merge_base_all(now, base)?.is_empty())
+        };
+        if journaled.iter().any(|one| one.new == Target::Ref) || !is_related()? {
+            return Ok(false);
+        }
+        for place in moves.journal.places(name.as_bytes()) {
             // one that is gone is in nothing
-            if is_move
+            if !is_fetched(place)
                 && git.rev_parse_commit(place.as_str())?.is_some()
                 && !have(git, &self.trusted, place)?
                 && git.is_ancestor(place, now)?
@@ -333,29 +362,27 @@ impl Tips {
                 return Ok(false);
             }
         }
-        let holder = read_holder(repository, git, tip)?;
-        let made_here = |commit: &CommitId| created_here.contains(commit);
-        let vouches = |entry: &&ReflogEntry| match &holder {
-            // a commit, merge or pull in the worktree that has the branch checked out is in the
-            // HEAD reflog of that worktree; an update-ref from elsewhere is not
-            Some(held) => held.iter().any(|logged| logged.id == entry.id),
-            None => entry.came_from_elsewhere(&tip.name, &made_here),
-        };
+        let known: Vec<&CommitId> = self.trusted.iter().collect();
+        let new = git.rev_list(&[now], &known)?;
         let is_vouched_for = match log.first() {
             // where it was written past git: git itself would have logged it
-            Some(newest) => newest.id == *now && vouches(&newest),
-            // a log that was there and is gone proves nothing
-            None => !tip.logged && !made_here(now),
+            Some(newest) => newest.id == *now && moves.vouches(name, newest),
+            // a log that was there and is empty proves nothing, but the journal does
+            None if tip.logged => journaled.is_empty() && !new.iter().any(|id| moves.is_here(id)),
+            None => !moves.is_made_here(now),
         };
-        if is_vouched_for {
+        let is_trusted = is_vouched_for
+            && (moves.is_logged_elsewhere(name, now) || moves.hide_nothing(objects, &new)?);
+        if is_trusted {
             self.add(now);
             // what it passed through counts too: the user may have reworded a commit since that
             // the worktree was rebased on
             let passed = log.iter().skip(1).take(PASSED);
             let passed = passed.take_while(|entry| entry.id != tip.commit);
-            passed.filter(vouches).for_each(|entry| self.add(&entry.id));
+            let passed = passed.filter(|entry| moves.vouches(name, entry));
+            passed.for_each(|entry| self.add(&entry.id));
         }
-        Ok(is_vouched_for)
+        Ok(is_trusted)
     }
 
     fn add(&mut self, commit: &CommitId) {
@@ -363,45 +390,6 @@ impl Tips {
             self.trusted.push(commit.clone());
         }
     }
-}
-
-/// The HEAD reflog of the worktree that has a branch checked out, the main one first; none if none
-/// has it. Where that cannot be read, it is empty and vouches for nothing.
-fn read_holder(
-    repository: &Repository,
-    git: &Git,
-    tip: &Tip,
-) -> Result<Option<Vec<ReflogEntry>>, Error> {
-    if !tip.name.starts_with("refs/heads/") {
-        return Ok(None);
-    }
-    let is_holder = |head: Option<String>| head.as_ref() == Some(&tip.name);
-    let has_head = repository.main == Main::Worktree || repository.is_clone();
-    if has_head && is_holder(git.symbolic_ref_head()?) {
-        return Ok(Some(git.reflog("HEAD")?));
-    }
-    let linked = repository.common_dir.join("worktrees");
-    let mut unread = None;
-    for id in files::names(&linked)? {
-        let admin_dir = linked.join(id);
-        match files::read(&admin_dir.join("HEAD")) {
-            Ok(Some(head)) if may_name(&head, &tip.name) => {
-                let git = git.on(&admin_dir, None);
-                if git.symbolic_ref_head().is_ok_and(is_holder) {
-                    return Ok(Some(git.reflog("HEAD").unwrap_or_default()));
-                }
-            }
-            Ok(_) => {}
-            Err(_) => unread = Some(Vec::new()),
-        }
-    }
-    Ok(unread)
-}
-
-/// Whether a HEAD may name a branch: where refs are tables, the file of that name does not say.
-fn may_name(head: &[u8], branch: &str) -> bool {
-    let head = head.trim_ascii_end();
-    head.ends_with(branch.as_bytes()) || head.ends_with(b"/.invalid")
 }
 
 /// Lists the refs that a base may follow: the branch that the revision names, or, where it names
@@ -416,7 +404,7 @@ pub fn followed_by(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip
             return Ok(None);
         };
         Ok(Some(Tip {
-            logged: git.log(name)?.is_some(),
+            logged: git.log(name)?.is_some_and(|log| !log.is_empty()),
             name: name.to_owned(),
             commit: found.id,
         }))
@@ -446,5 +434,15 @@ pub fn followed_by(git: &Git, revision: &str, base: &CommitId) -> Result<Vec<Tip
     }
     tips.sort_by(|a, b| a.name.cmp(&b.name));
     tips.dedup();
-    Ok(tips)
+    let mut related = Vec::new();
+    for tip in tips {
+        // a branch of that name on a remote may be of another project
+        if !git
+            .merge_base_all(&tip.commit, std::slice::from_ref(base))?
+            .is_empty()
+        {
+            related.push(tip);
+        }
+    }
+    Ok(related)
 }

@@ -1,6 +1,8 @@
 //! Reads what surrounds a worktree: its links, git's files beside it, the journal of what was done
 //! to refs from there.
 
+use std::collections::BTreeMap;
+
 use camino::Utf8Path;
 
 use crate::change::{
@@ -98,6 +100,7 @@ const fn name_of(file: WatchedFile) -> &'static str {
         WatchedFile::InfoAttributes => "info/attributes",
         WatchedFile::InfoGrafts => "info/grafts",
         WatchedFile::Alternates => "objects/info/alternates",
+        WatchedFile::Shallow => "shallow",
     }
 }
 
@@ -117,14 +120,21 @@ pub fn changed_files(
         let said = "the directory of our hooks was removed";
         own.push(integrity(Place::Admin("agentwt".into()), said));
     }
-    let changed = now.iter().filter(|now| !record.integrity.contains(now));
-    for Fingerprint { file, digest } in changed.cloned() {
+    // a record from before a file was watched has nothing of it
+    let is_watched = |now: &&Fingerprint| record.integrity.iter().any(|one| one.file == now.file);
+    let changed = now.iter().filter(is_watched);
+    for now in changed.filter(|now| !record.integrity.contains(now)) {
+        let Fingerprint { file, digest } = now.clone();
         let (name, said) = (name_of(file), "it was changed since `add`");
         if gone && name.starts_with("agentwt/") {
             continue;
         }
         let (kind, cause) = match file {
-            WatchedFile::HooksScripts | WatchedFile::InfoGrafts => (Kind::Integrity, Cause::Hides),
+            // `git fetch --unshallow` takes it away
+            WatchedFile::Shallow if now.digest.is_none() => (Kind::Integrity, Cause::Unknown),
+            WatchedFile::HooksScripts | WatchedFile::InfoGrafts | WatchedFile::Shallow => {
+                (Kind::Integrity, Cause::Hides)
+            }
             // `git repack` and `clone --dissociate` write it as well
             WatchedFile::Alternates => (Kind::Integrity, Cause::Unknown),
             _ => (Kind::Config, Cause::Hides),
@@ -169,8 +179,21 @@ pub fn past_the_hooks(record: &Record, journal: Option<&Journal>, heads: &Heads)
         let place = Place::Admin(journal::FILE.into());
         return (!gone).then(|| integrity(place, "the journal of refs was removed"));
     };
-    let (known, made) = (journal.objects(), heads.made_here());
-    let mut silent = made.iter().filter(|id| !known.contains(id));
+    // each line of HEAD's log that went to a commit has its line in the journal, also a later `reset`
+    let mut unseen: BTreeMap<&CommitId, isize> = BTreeMap::new();
+    for entry in heads
+        .reflog
+        .iter()
+        .filter(|one| one.made_a_commit() || one.is_reset())
+    {
+        *unseen.entry(&entry.id).or_default() += 1;
+    }
+    for place in journal.places(b"HEAD") {
+        *unseen.entry(place).or_default() -= 1;
+    }
+    let mut made = heads.made_here();
+    made.retain(|id| unseen.remove(id).is_some_and(|number| number > 0));
+    let mut silent = made.iter();
     let newest = silent.next()?.short();
     let said = match silent.count() {
         0 => format!("commit {newest} was made without our hooks"),

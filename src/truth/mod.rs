@@ -10,6 +10,7 @@ pub(crate) mod ground;
 pub(crate) mod heads;
 pub(crate) mod integrity;
 pub mod live;
+pub(crate) mod moves;
 pub mod position;
 pub mod sealed;
 mod self_ignored;
@@ -241,8 +242,8 @@ impl Ground<'_> {
     fn lay_over(&mut self, placed: Placed, sources: &Sources, index: &IndexState) -> Placed {
         let compared = &sources.compared;
         let references = compared.committed.iter().chain(&compared.working);
-        let branch = compared.branch.iter().map(|(branch, _)| branch);
-        let states = references.chain(branch).chain([&compared.head]);
+        let branches = compared.branches.iter().map(|(branch, _)| branch);
+        let states = references.chain(branches).chain([&compared.head]);
         let states: Vec<&Delta> = states.chain(&index.deltas).collect();
         let is_tracked = |path: &RepoPath| {
             let mut states = states.iter();
@@ -294,7 +295,9 @@ impl Ground<'_> {
         if sources.heads.head.is_some() {
             states.push(State::new(&compared.head, &committed_like, &committed));
         }
-        if let Some((branch, like)) = &compared.branch {
+        let branches = compared.branches.iter();
+        let branches: Vec<_> = branches.map(|(tip, like)| (tip, with_tip(like))).collect();
+        for (branch, like) in &branches {
             states.push(State::new(branch, like, &committed));
         }
         let Some((index, disk, untracked)) = files else {

@@ -5,86 +5,87 @@
 //! what `git fetch` and a push of the worktree's own branch do to remote-tracking refs. Hooks and
 //! settings are in [`sealed`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BStr, BString, ByteSlice};
 
 use crate::answer::count;
 use crate::change::{Cause, Kind, Place, SharedChange};
-use crate::disk::files;
 use crate::error::Error;
-use crate::git::hooks::journal::{Journal, Target};
-use crate::git::{Git, GitMode};
+use crate::git::hooks::journal::Target;
+use crate::git::objects::Objects;
+use crate::git::refs::Ref;
 use crate::name::CommitId;
+use crate::path::RepoPath;
+use crate::truth::moves::{OwnRef, RefMoves};
 use crate::truth::sealed;
-use crate::worktree::repository::Repository;
-use crate::worktree::{Shared, Worktree};
+use crate::worktree::Shared;
 
-/// Finds what is not as it was recorded, and by whom, as far as that can be told; `made_here` are the
-/// commits that were created in the worktree.
+/// Finds what is not as it was recorded, and by whom, as far as that can be told.
 ///
 /// # Errors
 /// Fails when git or the disk does, or the record is damaged.
 pub fn changes(
-    repository: &Repository,
-    known: &Worktree,
+    moves: &RefMoves<'_>,
+    objects: &Objects,
     (recorded, now): &(Shared, Shared),
-    journal: &Journal,
-    made_here: &[CommitId],
+    own: &[OwnRef],
 ) -> Result<Vec<SharedChange>, Error> {
     let mut all = sealed::changes(recorded, now);
-    let refs = SharedRefs {
-        git: repository.git.with_mode(GitMode::Hardened),
-        known,
-        journal,
-        made_here,
-    };
+    let refs = SharedRefs { moves, objects };
     all.extend(refs.changes()?);
-    all.extend(new_worktrees(repository, known, journal)?);
+    // `git branch -m` and `-c` make a branch past every hook
+    let is_journaled = |one: &&OwnRef| !moves.journal.moves(&one.name).is_empty();
+    all.extend(own.iter().filter(|one| !is_journaled(one)).map(|one| {
+        let (place, said) = (
+            Place::Git(one.name.clone()),
+            "it was made from this worktree",
+        );
+        SharedChange::new(place, Kind::Ref, said, Cause::Unknown)
+    }));
+    all.extend(refs.stashes());
+    all.extend(moves.made_worktrees.iter().map(|(id, path)| {
+        let place = Place::Git(format!("worktrees/{id}").into());
+        let said = format!("the worktree {path} was made from this worktree");
+        SharedChange::new(place, Kind::Worktree, said, Cause::Unknown)
+    }));
     Ok(all)
 }
 
-/// Judges shared refs that were moved or created from a worktree, by its journal.
+/// Judges refs that were moved or created from a worktree, and those of others that moved.
 struct SharedRefs<'a> {
-    git: Git,
-    known: &'a Worktree,
-    journal: &'a Journal,
-    made_here: &'a [CommitId],
+    moves: &'a RefMoves<'a>,
+    objects: &'a Objects,
 }
 
 type Judged = Option<(String, Cause)>;
 
+/// What is said of a ref that moved without a trace.
+pub const UNEXPLAINED: &str = "it moved, and git's logs do not show by whom";
+
 impl SharedRefs<'_> {
     fn changes(&self) -> Result<Vec<SharedChange>, Error> {
-        let recorded = self.known.recorded_ref_names()?;
-        let own = self.known.record.branch.full_ref();
-        let moved = self.journal.shared();
-        let moved = moved.filter(|(name, _)| name.as_bytes() != own.as_bytes());
-        let moved: Vec<(&BString, &Target)> = moved.collect();
-        let mut wanted: Vec<&str> = vec!["refs/replace/"];
-        wanted.extend(moved.iter().filter_map(|(name, _)| name.to_str().ok()));
-        let now = self.git.for_each_ref(&wanted)?.into_iter();
-        let now: BTreeMap<BString, CommitId> = now.map(|one| (one.name, one.id)).collect();
-        let mut all: Vec<SharedChange> = replaced(&recorded, &now).into_iter().collect();
-        for (name, left) in moved {
-            let (before, current) = (recorded.get(name), now.get(name));
+        let moves = self.moves;
+        let own = moves.known.record.branch.full_ref();
+        let is_moved = |(name, id): &(&BString, &CommitId)| {
+            let now = moves.now.get(*name);
+            now.is_none_or(|now| now.id != **id || now.is_symbolic)
+        };
+        let differing = moves.before.iter().filter(is_moved).map(|(name, _)| name);
+        let names: BTreeSet<&BString> = differing.chain(moves.journal.shared()).collect();
+        let replaced = replaced(&moves.before, &moves.now);
+        let mut all: Vec<SharedChange> = replaced.into_iter().collect();
+        for name in names.into_iter().filter(|name| **name != own) {
             // saved work of `remove` and `restore`
-            let is_saved = name.starts_with(b"refs/agentwt/") && before.is_none();
-            let mut everyday = ["refs/replace/", "refs/prefetch/"].iter();
-            let is_everyday = is_saved || everyday.any(|start| name.starts_with_str(start));
-            if before == current || is_everyday {
+            let is_saved = name.starts_with(b"refs/agentwt/") && !moves.before.contains_key(name);
+            let mut others = ["refs/replace/", "refs/prefetch/", "refs/stash"].iter();
+            if is_saved || others.any(|start| name.starts_with_str(start)) {
                 continue;
             }
-            let is_as_left = match left {
-                Target::Object(id) => current == Some(id),
-                Target::Nothing => current.is_none(),
-                Target::Ref => false,
-            };
-            let judged = if is_as_left {
-                self.judge(name.as_bstr(), before, current)?
+            let judged = if moves.journal.moves(name).is_empty() {
+                self.judge_unjournaled(name.as_bstr())
             } else {
-                let said = "it was moved from this worktree, and later from elsewhere";
-                Some((said.to_owned(), Cause::Unknown))
+                self.judge_journaled(name.as_bstr())?
             };
             all.extend(judged.map(|(said, cause)| {
                 SharedChange::new(Place::Git(name.clone()), Kind::Ref, said, cause)
@@ -93,50 +94,86 @@ impl SharedRefs<'_> {
         Ok(all)
     }
 
-    /// What it means that a ref is where the worktree left it, and not where it was at `add`; none
+    /// What it means that a ref was moved from the worktree; none where it is as it was at `add`, and
     /// for everyday work.
-    fn judge(
-        &self,
-        name: &BStr,
-        before: Option<&CommitId>,
-        current: Option<&CommitId>,
-    ) -> Result<Judged, Error> {
-        let made_here = |at: &CommitId| self.made_here.contains(at);
-        let (said, cause) = match (before, current) {
+    fn judge_journaled(&self, name: &BStr) -> Result<Judged, Error> {
+        let moves = self.moves;
+        let (before, now) = (moves.before.get(name), moves.now.get(name));
+        let current = now.map(|now| &now.id);
+        let is_symbolic = now.is_some_and(|now| now.is_symbolic);
+        let left = moves.journal.moves(name).last().map(|last| &last.new);
+        let made = |said: &str| Ok(Some((said.to_owned(), Cause::MadeHere)));
+        if !name.starts_with(b"refs/") {
+            return made("the HEAD or a ref of another worktree was moved from this worktree");
+        }
+        let was_linked = left == Some(&Target::Ref) && is_symbolic;
+        if before == current && !was_linked {
+            let is_lost = before.is_none() && moves.is_anothers(name);
+            return Ok(is_lost.then(|| {
+                let said = "it was made elsewhere and deleted from this worktree";
+                (said.to_owned(), Cause::MadeHere)
+            }));
+        }
+        let is_place = |id: &CommitId| moves.journal.places(name).any(|place| place == id);
+        if !(was_linked || current.map_or(left == Some(&Target::Nothing), is_place)) {
+            let unjournaled = self.judge_unjournaled(name);
+            let by_others = "it was moved from this worktree, and later from elsewhere";
+            let by_others = (by_others.to_owned(), Cause::Unknown);
+            return Ok(unjournaled
+                .filter(|judged| judged.1 == Cause::MadeHere)
+                .or(Some(by_others)));
+        }
+        match (before, current) {
             (_, current) if name.starts_with(b"refs/remotes/") => {
                 // `fetch --prune` removes one; the next fetch brings back what is there
-                let current = current.map(|at| self.judge_remote(name, at));
-                return current.unwrap_or(Ok(None));
+                Ok(current.and_then(|at| self.judge_remote(name, at)))
             }
-            (before, current) if name == "refs/stash" => {
-                // a stash on top of those of others takes nothing away
-                let log = self.git.reflog("refs/stash")?;
-                let is_kept = |before: &CommitId| log.iter().any(|entry| entry.id == *before);
-                if before.is_none_or(|before| current.is_some() && is_kept(before)) {
-                    ("something is stashed from this worktree", Cause::Unknown)
-                } else {
-                    let said = "a stash of others was dropped from this worktree";
-                    (said, Cause::MadeHere)
-                }
+            (None, _) if moves.is_own(name) => {
+                let said = "it was made from this worktree".to_owned();
+                Ok(Some((said, Cause::Unknown)))
             }
-            (None, Some(at)) if name.starts_with(b"refs/tags/") && !made_here(at) => {
-                let said = "it was made, or fetched, from this worktree";
-                (said, Cause::Unknown)
+            (Some(before), Some(now)) if self.adds_own_notes(name, before, now)? => {
+                let said = "notes on commits of this worktree were added".to_owned();
+                Ok(Some((said, Cause::Unknown)))
             }
-            (None, _) => ("it was made from this worktree", Cause::MadeHere),
-            (Some(_), None) => ("it was deleted from this worktree", Cause::MadeHere),
-            (Some(_), Some(_)) => ("it was moved from this worktree", Cause::MadeHere),
+            (None, _) => made("it was made elsewhere and moved from this worktree"),
+            (Some(_), None) => made("it was deleted from this worktree"),
+            (Some(_), Some(_)) => made("it was moved from this worktree"),
+        }
+    }
+
+    /// Whether all that a move of notes changed is on commits that were made here (git-notes(1): a
+    /// path is the id of a commit, with slashes in it).
+    fn adds_own_notes(
+        &self,
+        name: &BStr,
+        before: &CommitId,
+        now: &CommitId,
+    ) -> Result<bool, Error> {
+        if !name.starts_with(b"refs/notes/") {
+            return Ok(false);
+        }
+        let tree = |id| Ok::<_, Error>(self.objects.commit(id)?.tree);
+        let (before, now) = (tree(before)?, tree(now)?);
+        let changed = self.objects.difference(Some(&before), Some(&now))?;
+        let is_own = |path: &RepoPath| {
+            let id = CommitId::parse(&path.to_string().replace('/', ""));
+            id.is_ok_and(|id| self.moves.is_here(&id))
         };
-        Ok(Some((said.to_owned(), cause)))
+        Ok(changed.keys().all(is_own))
     }
 
     /// A fetch brings what is upstream, and a push of the own branch is how work is handed in.
-    fn judge_remote(&self, name: &BStr, current: &CommitId) -> Result<Judged, Error> {
+    fn judge_remote(&self, name: &BStr, current: &CommitId) -> Judged {
+        let moves = self.moves;
+        let log = moves.log(name);
+        // what the worktree pushed first is its own
+        let first = moves.journal.places(name).next().zip(log.last());
+        let is_new = !moves.before.contains_key(name)
+            && first.is_none_or(|(place, oldest)| oldest.is_push_of(place));
+        let mut places = moves.journal.places(name);
         let name = name.to_str_lossy();
-        let own = name.ends_with(&format!("/{}", self.known.record.branch));
-        let log = self.git.reflog(&name)?;
-        let made_here = |at: &CommitId| self.made_here.contains(at);
-        let mut places = self.journal.places(name.as_bytes());
+        let own = name.ends_with(&format!("/{}", moves.known.record.branch));
         let pushed = places.find(|place| !own && log.iter().any(|entry| entry.is_push_of(place)));
         let (said, is_everyday) = if let Some(place) = pushed {
             let place = place.short();
@@ -144,29 +181,115 @@ impl SharedRefs<'_> {
             (said, false)
         } else if let Some(newest) = log.first().filter(|newest| newest.id == *current) {
             let reason = newest.reason.as_str();
-            let is_everyday = if reason.starts_with("update by push") {
-                own
-            } else {
-                newest.came_from_elsewhere(&name, &made_here)
-            };
+            let is_push = reason.starts_with("update by push");
+            let is_everyday = own && is_push || !is_push && newest.came_from_elsewhere(&name);
             let said = format!("it was moved from this worktree ({reason})");
             (said, is_everyday)
         } else {
             let said = "it was moved from this worktree, past its log";
-            let is_silent = (own || !made_here(current)) && log.is_empty();
+            let is_silent = (own || !moves.is_here(current)) && log.is_empty();
             (said.to_owned(), is_silent)
         };
-        Ok((!is_everyday).then_some((said, Cause::MadeHere)))
+        let cause = if is_new {
+            Cause::Unknown
+        } else {
+            Cause::MadeHere
+        };
+        (!is_everyday).then_some((said, cause))
+    }
+
+    /// What it means that a ref of `add` is elsewhere, and the journal does not say how it got there;
+    /// none where its own log, or that of another worktree, explains it.
+    fn judge_unjournaled(&self, name: &BStr) -> Judged {
+        let moves = self.moves;
+        let log = moves.log(name);
+        let text = name.to_str_lossy();
+        let unexplained = Some((UNEXPLAINED.to_owned(), Cause::Unknown));
+        let (before, now) = (moves.before.get(name)?, moves.now.get(name));
+        let Some(now) = now else {
+            // git deletes the log with the ref
+            return unexplained.filter(|_| !log.is_empty());
+        };
+        let (is_branch, is_here) = (name.starts_with(b"refs/heads/"), moves.is_here(&now.id));
+        let is_linked = now.is_symbolic && is_branch && !log.is_empty();
+        if now.id == *before && !is_linked || is_here && moves.is_logged_elsewhere(&text, &now.id) {
+            return None;
+        }
+        let is_ordinary = match log.first() {
+            Some(newest) if is_branch => {
+                let odd = ["push", "Branch: "].iter();
+                let mut odd = odd.filter(|start| newest.reason.starts_with(**start));
+                let is_whole = log.iter().any(|entry| entry.id == *before);
+                let is_known = !newest.reason.is_empty() && odd.next().is_none();
+                is_known && is_whole && newest.id == now.id && !is_linked
+            }
+            Some(newest) => newest.id == now.id && newest.came_from_elsewhere(&text),
+            // git keeps no log of tags
+            None if name.starts_with(b"refs/tags/") => return unexplained,
+            None => !is_branch && !is_here || !moves.has_logs(),
+        };
+        match (is_ordinary, is_here) {
+            (true, here) if !here || !is_branch || log.is_empty() => None,
+            (false, true) => {
+                let said = "it was moved onto a commit of this worktree, past the hooks";
+                Some((said.to_owned(), Cause::MadeHere))
+            }
+            (true | false, _) => unexplained,
+        }
+    }
+
+    /// What was stashed from the worktree, and the stashes of `add` that are gone.
+    fn stashes(&self) -> Vec<SharedChange> {
+        let moves = self.moves;
+        let log = moves.log("refs/stash".into());
+        let now = moves.now.get(BStr::new("refs/stash")).map(|now| &now.id);
+        let all: BTreeSet<&CommitId> = log.iter().map(|entry| &entry.id).chain(now).collect();
+        let before = moves.before.iter();
+        let before = before.filter(|(name, _)| name.starts_with(b"refs/stash"));
+        let before: BTreeSet<&CommitId> = before.map(|(_, id)| id).collect();
+        let lost = before.difference(&all).count();
+        let mut found = Vec::new();
+        let mut tell = |said: String, cause| {
+            let place = Place::Git("refs/stash".into());
+            found.push(SharedChange::new(place, Kind::Ref, said, cause));
+        };
+        let journaled = moves.journal.moves(b"refs/stash");
+        if lost > 0 {
+            let number = count(
+                lost,
+                "stash of others is gone",
+                "stashes of others are gone",
+            );
+            // git drops all but the last stash past every hook (git-stash(1))
+            if journaled.iter().any(|one| one.new == Target::Nothing) {
+                let said = format!("{number}: dropped from this worktree");
+                tell(said, Cause::MadeHere);
+            } else {
+                let said = format!("{number}, and no log shows by whom");
+                tell(said, Cause::Unknown);
+            }
+        } else if moves
+            .journal
+            .places(b"refs/stash")
+            .any(|id| all.contains(id) && !before.contains(id))
+        {
+            tell(
+                "something is stashed from this worktree".to_owned(),
+                Cause::Unknown,
+            );
+        }
+        found
     }
 }
 
 /// Replace refs make git show one object for another (git-replace(1)), whichever process made them.
 fn replaced(
     recorded: &BTreeMap<BString, CommitId>,
-    now: &BTreeMap<BString, CommitId>,
+    now: &BTreeMap<BString, Ref>,
 ) -> Option<SharedChange> {
     let is_replacing = |one: &(&BString, &CommitId)| one.0.starts_with(b"refs/replace/");
-    let after = now.iter().filter(is_replacing);
+    let after = now.iter().map(|(name, now)| (name, &now.id));
+    let after = after.filter(is_replacing);
     if recorded.iter().filter(is_replacing).eq(after.clone()) {
         return None;
     }
@@ -174,28 +297,4 @@ fn replaced(
     let said = format!("{number} replaced: git shows others in their place");
     let place = Place::Git("refs/replace".into());
     Some(SharedChange::new(place, Kind::Ref, said, Cause::Hides))
-}
-
-/// Finds worktrees that were created from this one (gitrepository-layout(5), `worktrees/<id>`).
-fn new_worktrees(
-    repository: &Repository,
-    known: &Worktree,
-    journal: &Journal,
-) -> Result<Vec<SharedChange>, Error> {
-    let directory = repository.common_dir.join("worktrees");
-    let mut all = Vec::new();
-    if journal.worktrees.is_empty() {
-        return Ok(all);
-    }
-    let own = known.record.admin_dir.file_name();
-    for id in files::names(&directory)? {
-        let dot_git = files::read(&directory.join(&id).join("gitdir"))?.unwrap_or_default();
-        let path = dot_git.trim().strip_suffix(b"/.git").unwrap_or_default();
-        if own != Some(&id) && journal.worktrees.iter().any(|made| made == path) {
-            let place = Place::Git(format!("worktrees/{id}").into());
-            let (kind, said) = (Kind::Worktree, "it was made from this worktree");
-            all.push(SharedChange::new(place, kind, said, Cause::MadeHere));
-        }
-    }
-    Ok(all)
 }

@@ -189,6 +189,8 @@ pub enum WatchedFile {
     InfoGrafts,
     /// `objects/info/alternates` of the common git directory.
     Alternates,
+    /// `shallow` of the common git directory: where history ends.
+    Shallow,
 }
 
 /// Holds what `add` is about to create, for the command that finds an incomplete worktree.
@@ -245,7 +247,7 @@ pub struct KeptFinding {
 
 impl WatchedFile {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::SparseCheckout,
         Self::ConfigWorktree,
         Self::HooksConfig,
@@ -255,13 +257,18 @@ impl WatchedFile {
         Self::InfoAttributes,
         Self::InfoGrafts,
         Self::Alternates,
+        Self::Shallow,
     ];
 
     /// Whether other worktrees share it.
     pub const fn is_shared(self) -> bool {
         matches!(
             self,
-            Self::InfoExclude | Self::InfoAttributes | Self::InfoGrafts | Self::Alternates
+            Self::InfoExclude
+                | Self::InfoAttributes
+                | Self::InfoGrafts
+                | Self::Alternates
+                | Self::Shallow
         )
     }
 

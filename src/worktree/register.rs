@@ -87,6 +87,10 @@ impl Registration<'_> {
         for found in all {
             refs.extend([found.id.as_str().as_bytes(), b" ", &found.name, b"\n"].concat());
         }
+        let stashes = self.repository.git.log("refs/stash")?.unwrap_or_default();
+        for (number, entry) in stashes.iter().enumerate() {
+            refs.extend(format!("{} refs/stash@{{{number}}}\n", entry.id).as_bytes());
+        }
         files::write(&dir.join("refs"), &refs)?;
         let ignore = dir.join("ignore");
         if let Some(rules) = files::read(&self.repository.common_dir.join("info/exclude"))? {

@@ -316,6 +316,9 @@ mod what_is_made {
             [[integrity]]
             file = "alternates"
 
+            [[integrity]]
+            file = "shallow"
+
             [[scope]]
             list = "read"
             pattern = "**"

@@ -67,7 +67,7 @@ const SCENARIOS: &[(&str, &str)] = &[
     ),
     (
         "git checkout -q -b elsewhere",
-        "@head ref integrity violation\n",
+        "@head ref integrity notice\n",
     ),
     (
         "git update-index --assume-unchanged src/main.rs",

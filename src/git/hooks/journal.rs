@@ -6,9 +6,9 @@
 //! An old id of zeros means "whatever it was", a new one "deleted", and `ref:<name>` another ref.
 //! What `git pack-refs` (and so `git gc`) does looks like moves, and is none.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
-use bstr::{BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 use crate::git::refs::PRIVATE;
 use crate::name::CommitId;
@@ -20,9 +20,20 @@ pub const FILE: &str = "agentwt/journal";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Journal {
     /// Where each ref was and went.
-    moves: BTreeMap<BString, Vec<(Target, Target)>>,
+    moves: BTreeMap<BString, Vec<RefMove>>,
+    /// The refs that were packed, or made and deleted again, and what they named.
+    pub packed: Vec<(BString, CommitId)>,
     /// The directories of worktrees that were created from this one (post-checkout, githooks(5)).
     pub worktrees: Vec<BString>,
+}
+
+/// Holds one move of a ref.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefMove {
+    /// Where the ref was, as far as the command that moved it said.
+    pub old: Target,
+    /// Where the ref went.
+    pub new: Target,
 }
 
 /// Says where a ref was or went.
@@ -51,39 +62,56 @@ impl Journal {
                 && let Some(name) = words.next()
             {
                 let moves = journal.moves.entry(name.into()).or_default();
-                moves.push((old, new));
+                moves.push(RefMove { old, new });
             }
         }
-        journal.moves.values_mut().for_each(forget_packing);
+        // HEAD is never packed; renaming its branch deletes it for a moment
+        let names = journal.moves.iter_mut();
+        for (name, moves) in names.filter(|(name, _)| name.starts_with(b"refs/")) {
+            let packed = forget_packing(moves).into_iter();
+            journal.packed.extend(packed.map(|id| (name.clone(), id)));
+        }
         journal.moves.retain(|_, moves| !moves.is_empty());
         journal
     }
 
-    /// Every ref of the shared ones that was moved from this worktree, with where it was left.
+    /// Every ref of the shared ones that was moved from this worktree.
     /// Refs without `refs/` (HEAD and the like) and those of gitrepository-layout(5), "refs",
-    /// that each worktree has for itself, are not shared.
-    pub fn shared(&self) -> impl Iterator<Item = (&BString, &Target)> {
-        let shared = |name: &&BString| {
-            name.starts_with(b"refs/") && !PRIVATE.iter().any(|p| name.starts_with(p.as_bytes()))
-        };
-        let names = self.moves.iter().filter(move |(name, _)| shared(name));
-        names.filter_map(|(name, moves)| Some((name, &moves.last()?.1)))
+    /// that each worktree has for itself, are not shared; what another worktree has for itself
+    /// (`main-worktree/HEAD`, git-worktree(1)) is not this one's to move either.
+    pub fn shared(&self) -> impl Iterator<Item = &BString> {
+        let names = self.moves.keys();
+        names.filter(|name| is_shared(name.as_bstr()))
+    }
+
+    /// The moves of a ref, in order.
+    pub fn moves(&self, name: &[u8]) -> &[RefMove] {
+        self.moves.get(name.as_bstr()).map_or(&[], Vec::as_slice)
+    }
+
+    /// Every object to which a branch, a tag or another ref of the repository was moved from this
+    /// worktree; remote-tracking refs and the stash apart.
+    pub fn touched(&self) -> BTreeSet<CommitId> {
+        let others = ["refs/remotes/", "refs/stash"];
+        let is_other = |name: &BString| others.iter().any(|start| name.starts_with_str(start));
+        let names = self.shared().filter(|name| !is_other(name));
+        names.flat_map(|name| self.places(name)).cloned().collect()
     }
 
     /// Every place to which a ref was moved from this worktree.
     pub fn places(&self, name: &[u8]) -> impl Iterator<Item = &CommitId> {
-        let moves = self.moves.get(name.as_bstr()).into_iter().flatten();
-        moves.filter_map(|(_, new)| match new {
+        let moves = self.moves(name).iter();
+        moves.filter_map(|RefMove { new, .. }| match new {
             Target::Object(id) => Some(id),
             Target::Nothing | Target::Ref => None,
         })
     }
+}
 
-    /// Every object to which any ref was moved from this worktree.
-    pub fn objects(&self) -> HashSet<&CommitId> {
-        let names = self.moves.keys();
-        names.flat_map(|name| self.places(name)).collect()
-    }
+fn is_shared(name: &BStr) -> bool {
+    let is_others = |start| name.starts_with_str(start);
+    name.starts_with(b"refs/") && !PRIVATE.iter().any(is_others)
+        || ["main-worktree/", "worktrees/"].iter().any(is_others)
 }
 
 fn target(word: &[u8]) -> Option<Target> {
@@ -99,20 +127,23 @@ fn target(word: &[u8]) -> Option<Target> {
 
 /// Packing writes a ref into `packed-refs` ("anywhere to X") and then deletes its loose file ("X
 /// to nowhere"), each told to the hook (measured with git 2.39 to 2.55); the ref stays at X.
-fn forget_packing(moves: &mut Vec<(Target, Target)>) {
-    let mut kept: Vec<(Target, Target)> = Vec::with_capacity(moves.len());
-    for (old, new) in moves.drain(..) {
-        let packed = kept.last().is_some_and(|(from, to)| {
-            let is_written = *from == Target::Nothing && matches!(to, Target::Object(_));
-            is_written && old == *to && new == Target::Nothing
-        });
-        if packed {
-            kept.pop();
-        } else {
-            kept.push((old, new));
+fn forget_packing(moves: &mut Vec<RefMove>) -> Vec<CommitId> {
+    let mut kept: Vec<RefMove> = Vec::with_capacity(moves.len());
+    let mut packed = Vec::new();
+    for next in moves.drain(..) {
+        match kept.last() {
+            Some(RefMove {
+                old: Target::Nothing,
+                new: Target::Object(id),
+            }) if next.old == Target::Object(id.clone()) && next.new == Target::Nothing => {
+                packed.push(id.clone());
+                kept.pop();
+            }
+            _ => kept.push(next),
         }
     }
     *moves = kept;
+    packed
 }
 
 #[cfg(test)]
@@ -135,7 +166,8 @@ mod tests {
             Target::Nothing | Target::Ref => None,
         };
         let all = journal.shared();
-        all.map(|(name, target)| (name.to_string(), letter(target)))
+        let left = |name: &BString| journal.moves(name).last().map(|last| &last.new);
+        all.map(|name| (name.to_string(), left(name).and_then(letter)))
             .collect()
     }
 

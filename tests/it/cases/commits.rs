@@ -92,8 +92,8 @@ fn a_reset_behind_the_base_is_found() {
 #[test]
 fn an_orphan_branch_is_found() {
     assert_snapshot!(after("git checkout -q --orphan fresh; commit"), @"
-    @git/refs/heads/fresh ref shared violation
     @head ref integrity violation
+    @git/refs/heads/fresh ref shared notice
     ");
 }
 
@@ -106,10 +106,10 @@ fn an_orphan_branch_without_a_commit_is_found() {
 }
 
 #[test]
-fn another_branch_is_found_even_without_a_change() {
+fn another_branch_is_a_notice_even_without_a_change() {
     assert_snapshot!(after("git switch -q -c other"), @"
-    @git/refs/heads/other ref shared violation
-    @head ref integrity violation
+    @git/refs/heads/other ref shared notice
+    @head ref integrity notice
     ");
 }
 
@@ -117,8 +117,8 @@ fn another_branch_is_found_even_without_a_change() {
 fn what_the_own_branch_has_is_found_from_another_branch() {
     assert_snapshot!(after("edit README.md; commit; git switch -q -c clean HEAD~"), @"
     README.md modified read-only violation
-    @git/refs/heads/clean ref shared violation
-    @head ref integrity violation
+    @git/refs/heads/clean ref shared notice
+    @head ref integrity notice
     ");
 }
 
@@ -126,8 +126,8 @@ fn what_the_own_branch_has_is_found_from_another_branch() {
 fn commits_on_another_branch_are_found() {
     assert_snapshot!(after("git switch -q -c other; edit README.md; commit"), @"
     README.md modified read-only violation
-    @git/refs/heads/other ref shared violation
-    @head ref integrity violation
+    @git/refs/heads/other ref shared notice
+    @head ref integrity notice
     ");
 }
 
@@ -143,7 +143,7 @@ fn a_branch_that_was_there_before_is_a_foreign_branch_and_no_change_of_its_files
     assert_snapshot!(case.findings(), @"@head ref integrity violation");
     case.does("edit docs/topic.md");
     assert_snapshot!(case.findings(), @"
-    docs/topic.md created read-only violation
+    docs/topic.md modified read-only violation
     @head ref integrity violation
     ");
 }
@@ -152,7 +152,7 @@ fn a_branch_that_was_there_before_is_a_foreign_branch_and_no_change_of_its_files
 fn commits_on_a_detached_head_are_found() {
     assert_snapshot!(after("git checkout -q --detach; edit README.md; commit"), @"
     README.md modified read-only violation
-    @head ref integrity violation
+    @head ref integrity notice
     ");
 }
 

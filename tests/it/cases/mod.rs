@@ -20,6 +20,8 @@ mod moved_base;
 mod name_forms;
 mod names;
 mod nested;
+mod own_refs;
+mod past_hooks;
 mod plumbing;
 mod shared;
 mod split_index;

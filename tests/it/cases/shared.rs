@@ -22,11 +22,11 @@ fn with_remote() -> Case {
 // ---- refs ------------------------------------------------------------------------------------
 
 #[test]
-fn refs_that_are_moved_from_the_worktree_are_violations() {
+fn refs_that_were_there_and_are_moved_from_the_worktree_are_violations() {
     assert_snapshot!(after("edit src/main.rs; commit; git tag v1; git branch side; git notes add -m hi"), @"
-    @git/refs/heads/side ref shared violation
-    @git/refs/notes/commits ref shared violation
-    @git/refs/tags/v1 ref shared violation
+    @git/refs/heads/side ref shared notice
+    @git/refs/notes/commits ref shared notice
+    @git/refs/tags/v1 ref shared notice
     ");
     let case = with_remote();
     case.does("edit src/main.rs; commit; git tag -f v1 >/dev/null; git tag other main");
@@ -113,16 +113,16 @@ fn a_replaced_object_is_a_violation_whoever_did_it() {
 }
 
 #[test]
-fn worktrees_made_from_the_worktree_are_violations() {
+fn worktrees_made_from_the_worktree_are_notices() {
     for (version, bin) in crate::support::gits() {
         let repo = TestRepo::project().with_git(&bin);
         let case = Case::of(repo);
         case.does(
             "git worktree add -q --detach $MAIN/../one; git worktree add -q -b two $MAIN/../two",
         );
-        let expected = "@git/refs/heads/two ref shared violation\n\
-            @git/worktrees/one worktree shared violation\n\
-            @git/worktrees/two worktree shared violation\n";
+        let expected = "@git/refs/heads/two ref shared notice\n\
+            @git/worktrees/one worktree shared notice\n\
+            @git/worktrees/two worktree shared notice\n";
         assert_eq!(case.findings(), expected, "{version}");
     }
     let case = Case::new();

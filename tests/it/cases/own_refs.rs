@@ -1,0 +1,149 @@
+//! What a worktree makes beside its branch is a notice, and its commits are judged as its own.
+
+use super::{Case, after};
+use crate::support::TestRepo;
+
+/// A repository with a remote, and the branches `feature` and `dev` of the user's.
+#[track_caller]
+pub fn with_branches(options: &[&str]) -> Case {
+    let repo = TestRepo::project();
+    let origin = repo.root().join("origin.git").display().to_string();
+    repo.sh(
+        repo.main(),
+        "git branch dev; git switch -q -c feature; git commit -q --allow-empty -m f; git switch -q main",
+    )
+    .ok();
+    repo.git(&["init", "-q", "--bare", &origin]);
+    repo.git(&["remote", "add", "origin", &origin]);
+    repo.git(&["push", "-q", "-u", "origin", "main"]);
+    let fixed = ["add", "task", "--write", "src/**", "--write", "tests/**"];
+    repo.agentwt(&[&fixed, options].concat()).ok();
+    let worktree = repo.worktree("task");
+    Case { repo, worktree }
+}
+
+/// Each script leaves nothing but notices, and these are among them.
+#[track_caller]
+fn only_notices(scripts: &[(&str, &str)]) {
+    for (script, place) in scripts {
+        let case = with_branches(&[]);
+        case.does(script);
+        let findings = case.findings();
+        assert!(!findings.contains("violation"), "{script}: {findings}");
+        assert!(findings.contains(place), "{script}: {findings}");
+    }
+}
+
+#[test]
+fn refs_that_the_worktree_makes_are_notices() {
+    only_notices(&[
+        (
+            "edit src/main.rs; commit; git branch backup",
+            "@git/refs/heads/backup",
+        ),
+        (
+            "edit src/main.rs; commit; git tag mine",
+            "@git/refs/tags/mine",
+        ),
+        ("edit src/main.rs; git stash -q", "@git/refs/stash"),
+        (
+            "edit src/main.rs; commit; git push -q origin HEAD:x",
+            "@git/refs/remotes/origin/x",
+        ),
+        ("git fetch -q origin main:x", "@git/refs/heads/x"),
+        (
+            "edit src/main.rs; commit; git branch side; git branch -m side other",
+            "@git/refs/heads/other",
+        ),
+        ("edit src/main.rs; commit; git branch -m renamed", "@head"),
+        (
+            "edit src/main.rs; commit; git notes add -m hi",
+            "@git/refs/notes/commits",
+        ),
+        ("git worktree add -q $MAIN/../one", "@git/worktrees/one"),
+        (
+            "edit src/main.rs; commit; FILTER_BRANCH_SQUELCH_WARNING=1 git filter-branch -f --msg-filter 'sed s/w/x/' HEAD~.. >/dev/null 2>&1",
+            "@git/refs/original/refs/heads/agentwt/task",
+        ),
+    ]);
+}
+
+#[test]
+fn head_that_looks_elsewhere_is_a_notice() {
+    only_notices(&[
+        ("git checkout -q --detach", "@head"),
+        ("edit src/main.rs; commit; git checkout -q HEAD~", "@head"),
+        ("git checkout -q -b side; edit src/main.rs; commit", "@head"),
+        (
+            "for i in 1 2 3 4; do echo $i >>src/main.rs; git commit -q -a -m $i; done; git bisect start HEAD main >/dev/null",
+            "@head",
+        ),
+    ]);
+}
+
+#[test]
+fn commits_on_what_the_worktree_made_are_judged_as_its_own() {
+    for script in [
+        "git checkout -q -b side; edit README.md; commit; git switch -q agentwt/task",
+        "edit README.md; commit; git tag keep; git reset -q --hard HEAD~",
+        "edit README.md; git stash -q",
+        "git worktree add -q -b two $MAIN/../two; cd $MAIN/../two; edit README.md; commit",
+        "edit README.md; commit; git branch side; git branch -c side copy; git branch -D side; git reset -q --hard HEAD~",
+        "git checkout -q -b side feature; edit README.md; commit; git switch -q agentwt/task",
+    ] {
+        let case = with_branches(&[]);
+        case.does(script);
+        let findings = case.findings();
+        assert!(
+            findings.contains("README.md modified read-only violation"),
+            "{script}: {findings}"
+        );
+    }
+}
+
+#[test]
+fn a_branch_at_what_others_brought_is_no_change() {
+    let case = with_branches(&[]);
+    case.main_does("git switch -q -c topic; echo t >docs/t; git add -A; git commit -q -m t; git push -q origin topic; git switch -q main; git branch -D topic");
+    case.does("git fetch -q; git switch -q topic");
+    let findings = case.findings();
+    assert!(!findings.contains("violation"), "{findings}");
+    case.does("git switch -q agentwt/task; git merge -q topic");
+    let findings = case.findings();
+    assert!(
+        findings.contains("docs/t created read-only violation"),
+        "{findings}"
+    );
+}
+
+#[test]
+fn what_the_user_does_with_refs_elsewhere_is_no_violation() {
+    for script in [
+        "git switch -q feature; git commit -q --allow-empty -m x; git merge -q main; git rebase -q main; git switch -q main",
+        "git branch -q -D feature; git tag t; git branch new",
+        "git worktree add -q ../w feature; cd ../w; git commit -q --allow-empty -m x; git reset -q --hard HEAD~; cd ..; git -C repo worktree remove w",
+        "echo x >>README.md; git stash -q; git stash pop -q; git commit -q -a -m x; git push -q origin main; git fetch -q",
+        "git commit -q --allow-empty -m x; git reset -q --hard HEAD~; git branch -f dev feature",
+    ] {
+        let case = with_branches(&[]);
+        case.main_does(script);
+        let findings = case.findings();
+        assert!(!findings.contains("violation"), "{script}: {findings}");
+    }
+    let case = with_branches(&[]);
+    case.does("edit src/main.rs; commit");
+    case.main_does("git merge -q --no-ff -m m agentwt/task; git switch -q feature; git merge -q agentwt/task; git push -q origin main");
+    case.does("git fetch -q; git merge -q main");
+    assert_eq!(case.findings(), "");
+}
+
+#[test]
+fn head_on_a_branch_of_others_stays_a_violation() {
+    let case = with_branches(&[]);
+    case.does("git switch -q feature");
+    assert_eq!(case.findings(), "@head ref integrity violation\n");
+    assert!(
+        after("git symbolic-ref HEAD refs/remotes/origin/main")
+            .contains("@head ref integrity violation")
+    );
+}

@@ -1,0 +1,152 @@
+//! Refs that are moved past the hooks, or by a command whose log looks like a fetch: what they are moved
+//! onto counts as made here, and so does history that was cut short.
+
+use super::Case;
+use super::own_refs::with_branches;
+
+/// A commit that changes README.md and is in no log: `$X`.
+const X: &str = "b=$(echo evil | git hash-object -w --stdin)
+    export GIT_INDEX_FILE=$WT/../other; git read-tree HEAD
+    git update-index --cacheinfo 100644,$b,README.md; t=$(git write-tree); unset GIT_INDEX_FILE
+    X=$(git commit-tree -p HEAD -m x $t); M=$(git rev-parse main)\n";
+
+/// The ref is a violation, and where the worktree took the commit over, so is the file.
+#[track_caller]
+fn is_found(options: &[&str], script: &str, place: &str) {
+    let case = with_branches(options);
+    case.does(&format!("{X}{script}"));
+    let findings = case.findings();
+    let is_told = |line: &str| line.starts_with(place) && line.ends_with("violation");
+    assert!(findings.lines().any(is_told), "{script}: {findings}");
+    if script.contains("--ff-only") {
+        let file = "README.md modified read-only violation";
+        assert!(findings.contains(file), "{script}: {findings}");
+    }
+}
+
+#[test]
+fn a_branch_that_is_overwritten_past_the_hooks_is_found() {
+    let feature = "@git/refs/heads/feature";
+    is_found(&[], "git branch x $X; git branch -M x feature", feature);
+    is_found(&[], "git branch x $X; git branch -C x feature", feature);
+    let script =
+        "git symbolic-ref refs/heads/feature refs/heads/agentwt/task; git merge -q --ff-only $X";
+    is_found(&[], script, feature);
+    let case = with_branches(&[]);
+    case.does("git reflog delete --updateref feature@{0}");
+    assert_eq!(
+        case.findings(),
+        "@git/refs/heads/feature ref shared notice\n"
+    );
+}
+
+#[test]
+fn a_base_branch_that_is_overwritten_past_the_hooks_hides_nothing() {
+    for script in [
+        "git branch x $X; git branch -C x dev; git merge -q --ff-only dev",
+        "git branch x $X; git branch -M x dev; git merge -q --ff-only dev",
+        "git push -q $MAIN $X:refs/heads/dev; git merge -q --ff-only dev",
+        "git update-ref refs/heads/dev $X; git update-ref refs/heads/dev $M; git reflog delete --updateref dev@{0}; git merge -q --ff-only dev",
+        "git fetch -q . $X:refs/heads/dev; git reflog expire --expire=now --all; git merge -q --ff-only dev",
+    ] {
+        is_found(&["--base", "dev"], script, "@git/refs/heads/dev");
+    }
+    let script = "git update-ref --no-deref main-worktree/HEAD $X; git push -q $MAIN +$X:refs/heads/main; git merge -q --ff-only main";
+    is_found(&[], script, "@git/refs/heads/main");
+    is_found(&[], script, "@git/main-worktree/HEAD");
+}
+
+#[test]
+fn a_remote_tracking_branch_that_no_fetch_of_its_own_moved_hides_nothing() {
+    for script in [
+        "git push -q . $X:refs/remotes/origin/main; git merge -q --ff-only origin/main",
+        "git symbolic-ref HEAD refs/remotes/origin/main; git reset -q --hard $X; git symbolic-ref HEAD refs/heads/agentwt/task; git merge -q --ff-only origin/main",
+        "git reset -q --hard $X; git push -q origin HEAD; git reflog expire --expire=now --all; git fetch -q origin agentwt/task:refs/remotes/origin/main; git merge -q --ff-only origin/main",
+    ] {
+        is_found(&[], script, "@git/refs/remotes/origin/main");
+    }
+}
+
+#[test]
+fn a_remote_with_another_history_is_no_upstream() {
+    let case = with_branches(&[]);
+    case.main_does("git init -q ../u; cd ../u; git commit -q --allow-empty -m u; git branch -M main; cd $MAIN; git remote add u ../u; git fetch -q u");
+    case.repo
+        .agentwt(&["add", "other", "--write", "src/**"])
+        .ok();
+    let worktree = case.repo.worktree("other");
+    let other = Case {
+        repo: case.repo,
+        worktree,
+    };
+    other.does("git rm -q README.md; commit; git update-ref -d refs/remotes/origin/main; git update-ref refs/heads/main HEAD");
+    let findings = other.findings();
+    assert!(
+        findings.contains("README.md deleted read-only violation"),
+        "{findings}"
+    );
+}
+
+#[test]
+fn history_that_was_cut_short_hides_nothing() {
+    let case = with_branches(&[]);
+    case.main_does("echo v2 >docs/api.md; git commit -q -a -m up; git push -q origin main");
+    case.does(
+        "git show HEAD:docs/api.md >$WT/../old; git merge -q --no-commit --no-ff main
+        chmod u+w docs/api.md; cp $WT/../old docs/api.md; git add docs; git commit -q -m evil
+        git fetch -q --depth=1 file://$MAIN/../origin.git main",
+    );
+    let findings = case.findings();
+    assert!(
+        findings.contains("docs/api.md modified read-only violation"),
+        "{findings}"
+    );
+    assert!(
+        findings.contains("@git/shallow integrity shared violation"),
+        "{findings}"
+    );
+}
+
+#[test]
+fn each_stash_of_the_user_is_watched() {
+    for (script, level) in [
+        ("git stash drop -q stash@{1}", "notice"),
+        ("git stash pop -q; git restore .", "notice"),
+        (
+            "s=$(git rev-parse stash); git stash clear; git stash store $s",
+            "violation",
+        ),
+        ("git stash clear", "violation"),
+    ] {
+        let case = with_branches(&[]);
+        case.main_does("for i in 1 2; do echo $i >>src/main.rs; git stash -q; done");
+        case.repo
+            .agentwt(&["add", "other", "--write", "src/**"])
+            .ok();
+        let worktree = case.repo.worktree("other");
+        let other = Case {
+            repo: case.repo,
+            worktree,
+        };
+        other.does(script);
+        let expected = format!("@git/refs/stash ref shared {level}\n");
+        assert_eq!(other.findings(), expected, "{script}");
+    }
+}
+
+#[test]
+fn a_commit_past_the_hooks_stays_told_whatever_moves_later() {
+    let commit = "edit src/main.rs; git -c core.hooksPath=/dev/null commit -q -a -m quiet; X=$(git rev-parse HEAD)";
+    for later in [
+        "git branch x $X",
+        "git reset -q --hard HEAD~; git reset -q --hard $X",
+    ] {
+        let case = with_branches(&[]);
+        case.does(&format!("{commit}; {later}"));
+        let findings = case.findings();
+        assert!(
+            findings.contains("@head integrity integrity violation"),
+            "{later}: {findings}"
+        );
+    }
+}

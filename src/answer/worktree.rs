@@ -178,13 +178,23 @@ impl RecordedField {
     }
 }
 
-/// Whether the branch, which is at `head`, has commits that no hook has verified; `last` is the
-/// commit of the last verification.
+/// Whether the branch, which is at `head`, has a commit that the journal does not know, so that no
+/// hook ran there; `last` is the commit of the last verification.
 pub fn hooks_silent(known: &Worktree, head: Option<&CommitId>, last: Option<&CommitId>) -> bool {
+    let branch = known.record.branch.full_ref();
+    let is_journaled = |head: &CommitId| {
+        let journal = known.journal().ok().flatten().unwrap_or_default();
+        let names = ["HEAD", &branch];
+        let mut places = names
+            .iter()
+            .flat_map(|name| journal.places(name.as_bytes()));
+        places.any(|place| place == head)
+    };
     head.is_some_and(|head| {
         *head != known.record.base.commit
             && last != Some(head)
             && !known.recorded_refs().is_ok_and(|refs| refs.contains(head))
+            && !is_journaled(head)
     })
 }
 

@@ -253,8 +253,13 @@ fn hooks_that_were_not_asked_are_silent_in_the_list() {
     with_each_git("", |world| {
         world.does("edit src/main.rs; git commit -q -a -m x");
         world.listed("ok just now");
+        // what the worktree's own hooks journal is no silence
         let bare = "t=$(git write-tree); git update-ref HEAD $(git commit-tree -p HEAD -m y $t)";
         world.does(bare);
+        world.listed("ok just now");
+        let beside =
+            "b=agentwt/task; git update-ref refs/heads/$b $(git commit-tree -p $b -m z $b^{tree})";
+        world.run(world.repo.main(), beside).ok();
         world.listed("ok just now, hooks silent");
         world.repo.agentwt(&["verify", "task"]).ok();
         world.listed("ok just now");

@@ -135,20 +135,20 @@ fn people_see_what_is_not_as_usual() {
     let said = repo.agentwt(&["list"]).ok();
     assert!(said.lines().all(|line| line.len() <= 100), "{said}");
     assert_snapshot!(said, @"
-    NAME       VERDICT       CHANGES  UNCOMMITTED  AHEAD  BEHIND  LAST COMMIT  BASE     SCOPE
-    (main)     on main       -        0            -      -       300 d ago
-    both       ok            0        0            3      4       300 d ago    main +4  -
+    NAME       VERDICT      CHANGES  UNCOMMITTED  AHEAD  BEHIND  LAST COMMIT  BASE     SCOPE
+    (main)     on main      -        0            -      -       300 d ago
+    both       ok           0        0            3      4       300 d ago    main +4  -
       owner fleet-1, unknown whether alive; claim on origin
-    early      ok            0        0            -      4       300 d ago    main +4  -
+    early      ok           0        0            -      4       300 d ago    main +4  -
       owner fleet-1, has ended; claim on origin
-    elsewhere  2 violations  0        0            1      5       300 d ago    main +4  -
-    late       ok            0        0            1      -       300 d ago    main     -
+    elsewhere  1 violation  0        0            1      5       300 d ago    main +4  -
+    late       ok           0        0            1      -       300 d ago    main     -
       locked on loan
-    merged     ok            0        0            4      1       300 d ago    main +4  -
+    merged     ok           0        0            4      1       300 d ago    main +4  -
       owner fleet-1, alive; claim on origin
-    pushed     ok            0        0            3      4       300 d ago    main +4  -
+    pushed     ok           0        0            3      4       300 d ago    main +4  -
       2 ahead of origin/agentwt/pushed
-    still      ok            0        0            -      4       300 d ago    main +4  -
+    still      ok           0        0            -      4       300 d ago    main +4  -
       locked without a reason
     ");
     let status = repo.agentwt(&["status", "merged", "pushed", "late"]).ok();

@@ -167,7 +167,10 @@ fn violation(
     let states = &survey.states;
     let excluded = finding.reason == Reason::Excluded;
     let committed = |seen: &Seen| matches!(seen, Seen::Commit(_) | Seen::Committed);
-    let committed = finding.change.seen.iter().any(committed);
+    // a commit on another branch that was made there is not undone on this one
+    let at = |delta| entry_in(&states.manifest, delta, path);
+    let is_on_head = at(&states.compared.head) != at(states.compared.reference());
+    let committed = finding.change.seen.iter().any(committed) && is_on_head;
     let nearest = if committed {
         states.compared.reference()
     } else {

@@ -141,8 +141,9 @@ fn a_worktree_that_was_to_have_no_hooks_is_a_note() {
 #[test]
 fn commits_that_no_hook_saw_are_told() {
     let repo = well();
-    let script = "git update-ref HEAD $(git commit-tree -m x -p HEAD 'HEAD^{tree}')";
-    repo.sh(&repo.worktree("task"), script).ok();
+    let script =
+        "b=agentwt/task; git update-ref refs/heads/$b $(git commit-tree -m x -p $b \"$b^{tree}\")";
+    repo.sh(repo.main(), script).ok();
     let said = doctor(&repo, &[]);
     said.fails(1);
     assert_snapshot!(lines_of(&said, "hooks-silent"), @"warning hooks: no hook ran at the last commits of task | git agentwt verify task");

@@ -306,7 +306,10 @@ impl Context<'_> {
             let _ = writeln!(out, "- {line}");
         }
         out.push_str(
-            "- Run `git agentwt verify` before every commit, and fix the reported violations.\n",
+            "- Violations too: moving or deleting a branch that this task did not create, changing \
+             another worktree, installing hooks, and git settings that run programs \
+             (`core.hooksPath`, filters). `--no-verify` hides nothing.\n\
+             - Run `git agentwt verify` before every commit, and fix the reported violations.\n",
         );
         let _ = match self.root {
             Root::MainWorktree(root) => writeln!(

@@ -132,6 +132,7 @@ fn the_file_is_the_prompt_and_then_our_part() {
     - Edit only what these gitignore patterns match: `src/**`, `/package.json`.
     - All other files here are read-only.
     - Absent on purpose, do not create: `**/secrets/**`.
+    - Violations too: moving or deleting a branch that this task did not create, changing another worktree, installing hooks, and git settings that run programs (`core.hooksPath`, filters). `--no-verify` hides nothing.
     - Run `git agentwt verify` before every commit, and fix the reported violations.
     - Never touch the main worktree at `/home/ada/repo`.
     <!-- agentwt: end -->

@@ -31,8 +31,8 @@ fn likeness(finding: &FindingField) -> Likeness {
 }
 
 /// Computes the groups, in the order of the findings: for each path the highest directory below
-/// which all findings are alike.
-pub fn groups<'a>(findings: &[&'a FindingField]) -> Vec<FindingGroup<'a>> {
+/// which all findings are alike, or each finding by itself.
+pub fn groups<'a>(findings: &[&'a FindingField], joins: bool) -> Vec<FindingGroup<'a>> {
     let mut below: HashMap<&[u8], (Likeness, bool, usize)> = HashMap::new();
     for finding in findings.iter().filter(|one| one.change.path.is_some()) {
         let alike = likeness(finding);
@@ -46,11 +46,8 @@ pub fn groups<'a>(findings: &[&'a FindingField]) -> Vec<FindingGroup<'a>> {
     let mut groups: Vec<FindingGroup<'a>> = Vec::new();
     let mut seen: BTreeMap<&[u8], usize> = BTreeMap::new();
     for finding in findings {
-        let path = finding
-            .change
-            .path
-            .is_some()
-            .then(|| finding.change.bytes());
+        let has_path = joins && finding.change.path.is_some();
+        let path = has_path.then(|| finding.change.bytes());
         let mut above = path.into_iter().flat_map(directories);
         let group = above.find(|directory| below[directory].1 && below[directory].2 > 1);
         let shown = match group {
@@ -114,7 +111,7 @@ impl VerdictField {
         let is_beside =
             |one: &&FindingField| !shows_all && one.level == "notice" && one.reason == "shared";
         let (beside, listed): (Vec<_>, Vec<_>) = self.findings().partition(is_beside);
-        let groups = groups(&listed);
+        let groups = groups(&listed, !shows_all);
         let most = match text.width {
             Some(_) if !shows_all && groups.len() > LINES + 1 => LINES,
             _ => groups.len(),
@@ -140,7 +137,7 @@ impl VerdictField {
     }
 
     /// Computes the commands that apply to the violations of a worktree, each with its purpose.
-    fn remedies(&self) -> Vec<(&'static str, String)> {
+    pub fn remedies(&self) -> Vec<(&'static str, String)> {
         let Some(name) = &self.name else {
             return Vec::new();
         };
@@ -151,12 +148,30 @@ impl VerdictField {
             violations.any(|one| one.reason == "shared" && (one.change.kind == "ref") == is_ref)
         };
         let mut remedies = Vec::new();
-        if paths.iter().any(|one| one.change.kind != "leak") {
+        // what is in a commit only is on another branch that was made here
+        let is_here = |one: &&FindingField| {
+            one.change
+                .seen
+                .iter()
+                .any(|seen| !seen.starts_with("commit"))
+        };
+        let (here, elsewhere): (Vec<&FindingField>, Vec<&FindingField>) =
+            paths.iter().copied().partition(is_here);
+        if here.iter().any(|one| one.change.kind != "leak") {
             let command = format!("git agentwt restore {name}");
             remedies.push(("restore these paths", command));
         }
+        let branches = self
+            .notices
+            .iter()
+            .filter_map(|one| one.change.place.as_deref());
+        let branches = branches.filter_map(|place| place.strip_prefix("@git/refs/heads/"));
+        for branch in branches.filter(|_| !elsewhere.is_empty()).take(NAMED) {
+            let command = format!("git branch -D {branch}");
+            remedies.push(("delete a branch that was made here", command));
+        }
         if paths.iter().any(|one| one.change.kind != "perm") {
-            let which = arguments_of(&groups(&paths));
+            let which = arguments_of(&groups(&paths, true));
             let command = format!("git agentwt accept {name} {which}");
             remedies.push(("accept these paths as they are", command));
         }
@@ -175,18 +190,21 @@ impl VerdictField {
     }
 }
 
-/// The paths of some groups as arguments for a shell, or an option where there are many.
+/// The paths of some groups as arguments for a shell; a placeholder where they are many, or a name
+/// cannot be typed.
 fn arguments_of(groups: &[FindingGroup<'_>]) -> String {
-    let is_plain = |group: &FindingGroup<'_>| {
-        let mut characters = group.shown.chars();
-        !group.shown.starts_with('-')
-            && characters.all(|c| c.is_alphanumeric() || "._/+@:,-".contains(c))
+    let word = |group: &FindingGroup<'_>| {
+        let (mut characters, shown) = (group.shown.chars(), &group.shown);
+        let is_plain = characters.all(|c| c.is_alphanumeric() || "._/+@:,-".contains(c));
+        let is_odd = shown.contains(['\'', '\\']) || shown.starts_with('-');
+        let quoted = || (!is_odd).then(|| format!("'{shown}'"));
+        Some(shown.clone())
+            .filter(|_| is_plain && !is_odd)
+            .or_else(quoted)
     };
-    if groups.len() > NAMED || !groups.iter().all(is_plain) {
-        return "--all".to_owned();
-    }
-    let words: Vec<&str> = groups.iter().map(|group| &*group.shown).collect();
-    words.join(" ")
+    let words: Option<Vec<String>> = groups.iter().map(word).collect();
+    let words = words.filter(|words| words.len() <= NAMED);
+    words.map_or_else(|| "<path>...".to_owned(), |words| words.join(" "))
 }
 
 #[cfg(test)]
@@ -250,7 +268,7 @@ mod tests {
         );
         assert_eq!(places(&text), ["d/", "f/a", "f/g/", "r"]);
         assert!(
-            text.stderr.ends_with("git agentwt accept task --all\n"),
+            text.stderr.ends_with("git agentwt accept task <path>...\n"),
             "{}",
             text.stderr
         );

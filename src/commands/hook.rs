@@ -56,7 +56,7 @@ impl Answer for HookAnswer {
         };
         let name = verdict.verified();
         let violations: Vec<&FindingField> = verdict.violations.iter().collect();
-        let groups = groups(&violations);
+        let groups = groups(&violations, true);
         let mut words: Vec<String> = groups.iter().take(SHOWN).map(FindingGroup::words).collect();
         if groups.len() > SHOWN {
             words.push("…".to_owned());

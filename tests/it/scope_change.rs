@@ -145,3 +145,21 @@ fn a_kill_between_record_and_files_is_finished_by_reapply() {
         before
     );
 }
+
+#[test]
+fn what_restore_leaves_is_named_with_its_command() {
+    let case = Case::new();
+    case.does("edit README.md; git branch mine; git update-index --assume-unchanged src/main.rs");
+    case.main_does("git config core.editor x");
+    let said = case.repo.agentwt(&["restore", "task"]);
+    said.fails(1);
+    assert!(
+        said.stderr.contains("a violation is left: @wt/index"),
+        "{said}"
+    );
+    assert!(
+        said.stderr.contains("git agentwt accept task --shared"),
+        "{said}"
+    );
+    case.repo.agentwt(&["restore", "task"]).fails(1);
+}

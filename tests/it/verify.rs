@@ -160,7 +160,7 @@ fn a_rule_of_the_config_is_named_by_file_and_line() {
       !  created   secrets/x    untracked  excluded: exclude secrets/** (.agentwt/config.toml:10)
     --- stderr
     to restore these paths: git agentwt restore task
-    to accept these paths as they are: git agentwt accept task --all
+    to accept these paths as they are: git agentwt accept task <path>...
     --- status 1
     ");
 }

@@ -13,8 +13,8 @@ use serde::Serialize;
 pub use self::plan::RestoreRefusal;
 pub use self::rewrite::Rewritten;
 use super::{Outcome, Session};
-use crate::answer::shapes::{PathField, SavedField};
-use crate::answer::{Answer, Cell, Paint, Row, Text, count, when, would};
+use crate::answer::shapes::{FindingField, PathField, SavedField};
+use crate::answer::{Answer, Cell, Paint, Row, Text, VerdictField, count, when, would};
 use crate::disk::files;
 use crate::entry::{Entry, Mode};
 use crate::error::Error;
@@ -25,6 +25,9 @@ use crate::truth::collect;
 use crate::verify::VerifyOptions;
 use crate::worktree::saved::{SavedPath, SavedRestore, find_restores};
 use crate::worktree::{Repository, Worktree, arguments};
+
+/// The number of remaining violations that notes name.
+const SHOWN: usize = 10;
 
 /// The answer of `restore`, and what it will do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -57,6 +60,9 @@ pub struct RestoreAnswer {
     /// The commit that undoes what was committed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<CommitId>,
+    /// The violations that remain; absent if there are none, and with `-n` or `--undo`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<FindingField>,
     /// What became of commits that were made anew.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rewritten: Option<Rewritten>,
@@ -245,8 +251,10 @@ pub fn run(
     if !answer.stays.is_empty() {
         outcome.exit = ExitCode::Violations;
     }
-    if !answer.dry_run && !answer.is_empty() {
-        apply::restore(session, &repository, &known, &survey, &asked, answer)?;
+    if !answer.dry_run {
+        if !answer.is_empty() {
+            apply::restore(session, &repository, &known, &survey, &asked, answer)?;
+        }
         // all is done: a failure of this look is not one of the restore
         if let Err(error) = verify_again(&repository, &known, &mut outcome) {
             let note = format!("{error}; to verify it: git agentwt verify {name}");
@@ -286,6 +294,8 @@ fn verify_again(
     outcome: &mut Outcome<RestoreAnswer>,
 ) -> Result<(), Error> {
     let (notes, restored) = (&mut outcome.notes, &outcome.answer.restored);
+    // placed files that came back renewed the digests in the record
+    let known = &Worktree::load(repository.home(), &known.record.name)?;
     let changes = collect(repository, known)?.changes;
     let report = known.judge(changes, VerifyOptions::default());
     if let Err(error) = known.write_verification(&report, &Session::now()) {
@@ -298,11 +308,28 @@ fn verify_again(
             "{path} is still out of scope: another process works there, or the shared info/attributes changes what git writes"
         ));
     }
-    let left = report.violations().count();
-    if left > 0 {
-        let left = count(left, "violation is left", "violations are left");
-        notes.push(format!("{left}: git agentwt verify {}", known.record.name));
+    let record = &known.record;
+    let verdict = VerdictField::worktree(record.name.as_str(), record.path.clone(), &report);
+    if verdict.valid {
+        return Ok(());
     }
+    outcome.exit = ExitCode::Violations;
+    let name = &record.name;
+    for left in verdict.violations.iter().take(SHOWN) {
+        let (place, kind) = (left.change.shown(), left.change.kind);
+        notes.push(format!(
+            "a violation is left: {place} {kind}: {}",
+            left.why()
+        ));
+    }
+    if let more @ 1.. = verdict.violations.len().saturating_sub(SHOWN) {
+        notes.push(format!(
+            "{more} more violations are left: git agentwt verify {name}"
+        ));
+    }
+    let remedies = verdict.remedies().into_iter();
+    notes.extend(remedies.map(|(purpose, command)| format!("to {purpose}: {command}")));
+    outcome.answer.violations = verdict.violations;
     Ok(())
 }
 

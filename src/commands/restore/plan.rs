@@ -24,7 +24,7 @@ use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::There;
 use crate::truth::Survey;
-use crate::verify::{Finding, Reason, VerifyOptions};
+use crate::verify::{Finding, Level, Reason, VerifyOptions};
 use crate::worktree::saved::{self, SavedPath, SavedRestore};
 use crate::worktree::{Record, Repository, Worktree};
 
@@ -122,9 +122,12 @@ pub fn read<'a>(
             (Reason::ReadOnly | Reason::Excluded, Kind::Perm) => {
                 facts.permissions.push(path.clone());
             }
-            (Reason::ReadOnly | Reason::Excluded, _) => {
+            (Reason::ReadOnly | Reason::Excluded, _) if finding.level == Level::Violation => {
                 let violation = violation(repository, known, survey, finding, path);
-                facts.violations.push(violation);
+                // what only another branch has that was made here stays there
+                if violation.committed || !finding.change.seen.iter().all(is_commit) {
+                    facts.violations.push(violation);
+                }
             }
             _other => {}
         }
@@ -166,11 +169,10 @@ fn violation(
 ) -> RestoredPath {
     let states = &survey.states;
     let excluded = finding.reason == Reason::Excluded;
-    let committed = |seen: &Seen| matches!(seen, Seen::Commit(_) | Seen::Committed);
     // a commit on another branch that was made there is not undone on this one
     let at = |delta| entry_in(&states.manifest, delta, path);
     let is_on_head = at(&states.compared.head) != at(states.compared.reference());
-    let committed = finding.change.seen.iter().any(committed) && is_on_head;
+    let committed = finding.change.seen.iter().any(is_commit) && is_on_head;
     let nearest = if committed {
         states.compared.reference()
     } else {
@@ -191,6 +193,10 @@ fn violation(
         target: arriving.unwrap_or_else(in_tree),
         source: states.placed.get(path).map(is_same),
     }
+}
+
+const fn is_commit(seen: &Seen) -> bool {
+    matches!(seen, Seen::Commit(_) | Seen::Committed)
 }
 
 /// What stands on disk. What is excluded and absent is in no difference from the base.

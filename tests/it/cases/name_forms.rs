@@ -134,7 +134,7 @@ impl Case {
     }
 
     fn is_told_to_people(&self, expected: &[(&str, &str)]) {
-        let said = String::from_utf8(self.verify(&[])).expect("people read text");
+        let said = String::from_utf8(self.verify(&["-v"])).expect("people read text");
         let odd = |c: char| c.is_control() && c != '\n';
         assert!(
             !said.contains(odd),

@@ -191,6 +191,8 @@ fn settings_that_run_something_or_hide_something_are_violations() {
     NO task: 1 violation, 1 notice, 0 paths changed
       !  config  @git/config  disk  alias.x is not as at `add` (git can run a program by it)
       -  config  @git/config  disk  user.name is not as at `add`
+    --- stderr
+    to accept the shared settings and hooks for all worktrees: git agentwt accept task --shared
     --- status 1
     ");
 }

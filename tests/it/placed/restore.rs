@@ -75,7 +75,12 @@ fn what_nobody_has_any_more_stays_and_the_next_command_is_named() {
         .filter(|line| line.starts_with("note"))
         .collect();
     assert_snapshot!(notes.join("\n"), @"
-    note: 4 violations are left: git agentwt verify task
+    note: a violation is left: .env modified: read-only: read ** (default)
+    note: a violation is left: AGENTS.md modified: read-only: read ** (default)
+    note: a violation is left: certs/a.log modified: read-only: read ** (default)
+    note: a violation is left: run.sh deleted: read-only: read ** (default)
+    note: to restore these paths: git agentwt restore task
+    note: to accept these paths as they are: git agentwt accept task <path>...
     note: .env stays as it is: its source is not what was placed; see: git agentwt sync task --status
     note: AGENTS.md stays as it is: its source is not what was placed; see: git agentwt sync task --status
     note: certs/a.log stays as it is: its source is not what was placed; see: git agentwt sync task --status

@@ -3,6 +3,7 @@
 use insta::assert_snapshot;
 
 use super::world::{World, text, without_time};
+use crate::support::TestRepo;
 
 #[test]
 fn committed_changes_are_undone_by_a_new_commit() {
@@ -178,7 +179,7 @@ fn commits_are_not_undone_in_the_middle_of_something() {
     help: finish or abort it first: git -C $TMP/repo/.agentwt/worktrees/task merge --continue, or --abort; changes that are not committed can be named: git agentwt restore task <path>
     --- status 4
     ");
-    world.restore(&["docs"]).ok();
+    let _ = world.restore(&["docs"]).fails(1);
     assert_eq!(text(&world.worktree.join("docs/api.md")), "api v1\n");
     assert_eq!(text(&world.worktree.join("README.md")), "x\n");
     world.sh("git merge --abort; git checkout -q --detach");
@@ -305,4 +306,27 @@ fn touched_and_put_back_is_made_anew_as_well() {
     world.restore(&["--rewrite"]).ok();
     let log = world.git(&["log", "--format=%s", "main..HEAD"]);
     assert_eq!(log, "in scope");
+}
+
+/// A commit on the worktree's branch cannot undo what another branch has.
+#[test]
+fn what_only_another_branch_has_is_left_and_the_report_names_the_branch() {
+    let repo = TestRepo::project();
+    let worktree = repo.add("task");
+    let script =
+        "git switch -q -c side; chmod u+w README.md; echo x >>README.md; git commit -q -a -m x
+        mkdir .venv; echo '*' >.venv/.gitignore; git switch -q agentwt/task";
+    repo.sh(&worktree, script).ok();
+    let verified = repo.agentwt(&["verify", "task"]);
+    assert!(verified.stderr.contains("git branch -D side"), "{verified}");
+    assert!(!verified.stderr.contains("agentwt restore"), "{verified}");
+    let restored = repo.agentwt(&["restore", "task"]);
+    let _ = restored.fails(1);
+    assert!(
+        restored.stderr.contains("task: nothing to restore"),
+        "{restored}"
+    );
+    assert!(worktree.join(".venv/.gitignore").exists(), "a notice stays");
+    repo.git(&["branch", "-D", "side"]);
+    repo.agentwt(&["verify", "task"]).ok();
 }

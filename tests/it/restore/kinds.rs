@@ -61,7 +61,7 @@ fn links_in_the_place_of_directories_lead_nothing_outside() {
          ln -s \"$MAIN/../outside/docs\" docs; echo mine >docs/guide.md.new; mv docs/guide.md.new docs/guide.md",
     );
     let _ = world.goes_and_comes_back(&[]);
-    world.restore(&["docs/guide.md"]).ok();
+    let _ = world.restore(&["docs/guide.md"]).fails(1);
     let outside = world.repo.root().join("outside/docs");
     assert_eq!(
         text(&outside.join("guide.md")),
@@ -252,7 +252,7 @@ fn a_filter_of_the_worktrees_own_configuration_is_not_run() {
         "git config --worktree filter.evil.smudge \"touch '$MAIN/../ran'; cat\"
          echo '* filter=evil' >\"$MAIN/.git/info/attributes\"; rm README.md",
     );
-    world.restore(&[]).ok();
+    let _ = world.restore(&[]).fails(1);
     assert_eq!(text(&world.worktree.join("README.md")), "read me\n");
     assert!(!world.repo.root().join("ran").exists());
 }
@@ -280,7 +280,7 @@ fn a_repository_inside_is_refused_and_the_rest_can_be_named() {
     help: no commit can save its history: mv $TMP/repo/.agentwt/worktrees/task/docs/n/.git <elsewhere>
     --- status 4
     ");
-    world.restore(&["README.md"]).ok();
+    let _ = world.restore(&["README.md"]).fails(1);
     assert_eq!(text(&world.worktree.join("README.md")), "read me\n");
 }
 

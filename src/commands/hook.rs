@@ -28,7 +28,7 @@ use crate::truth::commits::{base_at, committed};
 use crate::truth::ground::{Effort, References, Trees};
 use crate::truth::heads::Heads;
 use crate::truth::moves::RefMoves;
-use crate::truth::{Terms, collect, collect_with, heads, sealed};
+use crate::truth::{Terms, collect, collect_with, heads, seal, sealed};
 use crate::verify::{Reason, Report, VerifyOptions};
 use crate::worktree::scope_edit::{set_bits_of_placed, write_bits};
 use crate::worktree::{Repository, Worktree, by_path, hooks_of};
@@ -253,7 +253,7 @@ fn proposed_changes(
     let git = repository.git.with_mode(GitMode::Hardened);
     let heads = Heads::read(repository, known, &Effort::default())?;
     let journal = known.journal()?.unwrap_or_default();
-    let (before, now) = (known.shared()?.settings, sealed::settings(repository)?);
+    let (before, now) = (known.shared()?.settings, seal::settings(repository)?);
     let rewired = sealed::rewired_remotes(&known.settings_as_accepted(&before), &now);
     let moves = RefMoves::read(repository, known, &journal, &heads)?;
     let tips = heads::find_tips(&objects, &moves, &rewired)?;

@@ -42,6 +42,28 @@ pub fn meaning(bytes: &[u8]) -> Vec<u8> {
     lines
 }
 
+/// Reads the settings of one file, whose includes do not count; nothing where there is no file. What
+/// cannot be read, or is not a file of settings, is one setting `unreadable`.
+pub fn read_settings(file: &Utf8Path) -> Vec<(String, Option<BString>)> {
+    let unreadable = |detail: BString| vec![("unreadable".to_owned(), Some(detail))];
+    let bytes = match read_file(file) {
+        Ok(bytes) => bytes.unwrap_or_default(),
+        Err(error) => return unreadable(error.to_string().into()),
+    };
+    match parse(&bytes, Source::Local) {
+        Ok(parsed) => parsed.sections().flat_map(|one| pairs(&one)).collect(),
+        Err(_) => unreadable(bytes.into()),
+    }
+}
+
+/// The file that a setting of a file includes, whatever its condition is (git-config(1), "Includes").
+pub fn included_by(file: &Utf8Path, key: &str, value: Option<&BString>) -> Option<Utf8PathBuf> {
+    let (section, last) = (key.split('.').next(), key.rsplit('.').next());
+    let is_include = matches!(section, Some("include" | "includeif")) && last == Some("path");
+    let named = path(key, value.filter(|_| is_include)).ok()?;
+    Some(file.parent().unwrap_or(file).join(named))
+}
+
 fn parse(bytes: &[u8], source: Source) -> Result<File, gix::Error> {
     let meta = Metadata::from(source);
     File::from_bytes_no_includes(bytes, meta, Options::default())

@@ -23,7 +23,7 @@ use crate::truth::commits::History;
 use crate::truth::heads::{Heads, Tips, find_tips, have, recorded_tips};
 use crate::truth::integrity::{self, broken_links, changed_files, past_the_hooks};
 use crate::truth::moves::{OwnRef, RefMoves};
-use crate::truth::{sealed, shared};
+use crate::truth::{seal, sealed, shared};
 use crate::worktree::Worktree;
 use crate::worktree::repository::Repository;
 
@@ -179,7 +179,7 @@ impl Ground<'_> {
         if heads.moved || !around.own.is_empty() {
             around.foreign = moves.foreign();
         }
-        let read = || Ok::<_, Error>((known.shared()?, sealed::read(repository)?));
+        let read = || Ok::<_, Error>((known.shared()?, seal::read(repository)?));
         let both = effort.or(read(), Default::default)?;
         let before = known.settings_as_accepted(&both.0.settings);
         let rewired = sealed::rewired_remotes(&before, &both.1.settings);

@@ -135,6 +135,8 @@ pub fn changed_files(
             WatchedFile::HooksScripts | WatchedFile::InfoGrafts | WatchedFile::Shallow => {
                 (Kind::Integrity, Cause::Hides)
             }
+            // the verdict reads the rules that were recorded
+            WatchedFile::InfoExclude => (Kind::Config, Cause::Unknown),
             // `git repack` and `clone --dissociate` write it as well
             WatchedFile::Alternates => (Kind::Integrity, Cause::Unknown),
             _ => (Kind::Config, Cause::Hides),

@@ -34,7 +34,8 @@ pub struct RefMoves<'a> {
     pub now: BTreeMap<BString, Ref>,
     /// The worktrees that were made from this one: the directory in `worktrees`, and the path.
     pub made_worktrees: Vec<(String, String)>,
-    repository: &'a Repository,
+    /// The repository.
+    pub repository: &'a Repository,
     made: BTreeSet<CommitId>,
     touched: BTreeSet<CommitId>,
     main: OnceCell<Option<OtherHead>>,

@@ -1,4 +1,5 @@
-//! Seals what a worktree shares with others and what changes what git does: hooks and settings.
+//! Compares what a worktree shares with others with what `add` sealed: hooks and what they run,
+//! settings, states of other worktrees.
 //!
 //! What makes git run a program or hides something is told apart from the rest ([`Cause`]).
 
@@ -6,32 +7,47 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use bstr::ByteSlice;
-use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::change::{Cause, Content, Kind, Place, SharedChange};
-use crate::disk::{DiskError, files};
+use crate::disk::files;
 use crate::error::Error;
 use crate::git::GitError;
+use crate::path::RepoPath;
+use crate::truth::keys::{branch_of, cause_of, remote_of};
+use crate::truth::seal::{self, PLAIN, STARTS, TODO};
 use crate::worktree::repository::Repository;
-use crate::worktree::{Digests, Main, Shared, Worktree};
+use crate::worktree::{Digests, Main, Sealed, Shared, Worktree};
 
-/// Reads what a worktree shares with others now.
+/// Finds the hooks, settings and states that are not as they were recorded.
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn read(repository: &Repository) -> Result<Shared, Error> {
-    Ok(Shared {
-        hooks: hooks(repository)?,
-        settings: settings(repository)?,
-    })
-}
-
-/// Finds the hooks and settings that are not as they were recorded.
-#[must_use]
-pub fn changes(before: &Shared, now: &Shared) -> Vec<SharedChange> {
+pub fn changes(
+    repository: &Repository,
+    known: &Worktree,
+    (before, now): (&Shared, &Shared),
+) -> Result<Vec<SharedChange>, Error> {
+    let is_everyday = everyday_branches(repository, known, before, now)?;
     let mut all = changed_hooks(&before.hooks, &now.hooks);
-    all.extend(changed_settings(&before.settings, &now.settings));
-    all
+    let mut files = now.hooks.clone();
+    if let (Some(before), Some(now)) = (&before.sealed, &now.sealed) {
+        // a hook that cannot be started any more is told as one
+        let hooks: BTreeSet<Place> = all.iter().map(|one| one.change.place.clone()).collect();
+        let changed = changed_files(repository, before, now).into_iter();
+        all.extend(changed.filter(|one| !hooks.contains(&one.change.place)));
+        files.extend(now.files.clone());
+    }
+    let pulled = Pulled::read(repository, &all)?;
+    for one in &mut all {
+        let digest = files.get(&one.change.place.to_string());
+        if digest.is_some_and(|digest| pulled.has(&one.change.place, digest)) {
+            one.cause = Cause::Unknown;
+        }
+    }
+    all.extend(changed_settings(before, now, &|key| {
+        is_everyday.contains(key)
+    }));
+    Ok(all)
 }
 
 /// Lists the remotes that lead elsewhere than at `add`, by name; an empty one stands for all, as
@@ -54,11 +70,13 @@ pub fn main_changed(repository: &Repository, all: &[Worktree]) -> Result<Option<
     if all.is_empty() || repository.main == Main::Bare || repository.is_clone() {
         return Ok(None);
     }
-    let now = settings(repository)?;
+    let now = seal::read(repository)?;
     for known in all {
-        let before = known.settings_as_accepted(&known.shared()?.settings);
-        let changed = changed_settings(&before, &now);
-        if changed.iter().any(|one| one.cause == Cause::RunsCode) {
+        let before = known.shared()?;
+        let accepted = known.settings_as_accepted(&before.settings);
+        let changed = changed_settings(&before, &now, &|_| false);
+        let runs_code = changed.iter().any(|one| one.cause == Cause::RunsCode);
+        if runs_code && differing(&accepted, &now.settings).next().is_some() {
             return Ok(None);
         }
     }
@@ -82,230 +100,278 @@ fn differing<'d>(before: &'d Digests, now: &'d Digests) -> impl Iterator<Item = 
     keys.filter(|key| before.get(*key) != now.get(*key))
 }
 
-/// Digests every hook of the common git directory, and of the directory that `core.hooksPath`
-/// names in the main worktree. Samples and what cannot be started are none.
-fn hooks(repository: &Repository) -> Result<Digests, Error> {
-    let common = repository.common_dir.join("hooks");
-    let mut found = Digests::new();
-    read_hooks(repository, &common, "@git/hooks/", &mut found)?;
-    if let Some(directory) = users_directory(repository)?
-        && directory != common
-    {
-        let place = place(repository, &directory);
-        read_hooks(repository, &directory, &place, &mut found)?;
-    }
-    Ok(found)
-}
-
-/// The directory that `core.hooksPath` names. In a clone the last one that counts is ours, which
-/// the record has a digest of.
-fn users_directory(repository: &Repository) -> Result<Option<Utf8PathBuf>, Error> {
-    let is_clone = repository.is_clone();
-    let ours = repository.common_dir.join("agentwt/hooks");
-    let all = repository.git.config_get_all_paths("core.hooksPath")?;
-    let mut all = all.into_iter().map(|(_, path)| path);
-    let path = all.rfind(|path| !(is_clone && *path == ours));
-    let at = if is_clone {
-        &repository.git.dir
-    } else {
-        &repository.root
-    };
-    Ok(path.map(|path| at.join(path)))
-}
-
-/// How a directory of hooks is shown.
-fn place(repository: &Repository, directory: &Utf8Path) -> String {
-    if let Ok(inside) = directory.strip_prefix(&repository.common_dir) {
-        return format!("@git/{inside}/");
-    }
-    match directory.strip_prefix(&repository.root) {
-        Ok(inside) if repository.main == Main::Worktree => format!("@main/{inside}/"),
-        Ok(_) | Err(_) => format!("{directory}/"),
+/// What was done to a thing.
+fn did(before: bool, now: bool) -> &'static str {
+    match (before, now) {
+        (false, _) => "added",
+        (true, false) => "removed",
+        (true, true) => "changed",
     }
 }
 
-fn read_hooks(
-    repository: &Repository,
-    directory: &Utf8Path,
-    place: &str,
-    found: &mut Digests,
-) -> Result<(), Error> {
-    let names = files::names(directory)?;
-    for name in names.iter().filter(|name| !name.ends_with(".sample")) {
-        let file = directory.join(name);
-        let failed = |error| DiskError::new(format!("read {file}"), error);
-        let mut text = match files::open_entry(file.as_std_path()).map_err(failed)? {
-            files::Opened::File { executable, .. } if executable => Vec::new(),
-            // what it leads to can change as well
-            files::Opened::Link(text) => [text.as_slice(), b"\0"].concat(),
-            files::Opened::File { .. } | files::Opened::Other => continue,
-        };
-        match files::read(&file) {
-            Err(error) if text.is_empty() => return Err(error.into()),
-            read => text.extend(read.ok().flatten().unwrap_or_default()),
-        }
-        let digest = repository.format.blob_id(&text).to_string();
-        found.insert(format!("{place}{name}"), digest);
+/// The place of what the seal names so.
+fn place_of(name: &str) -> Place {
+    match (name.strip_prefix("@git/"), name.strip_prefix("@main/")) {
+        (Some(inside), _) => Place::Git(inside.into()),
+        (None, Some(inside)) => Place::Main(inside.into()),
+        (None, None) => Place::Outside(name.into()),
     }
-    Ok(())
 }
 
 fn changed_hooks(before: &Digests, now: &Digests) -> Vec<SharedChange> {
     let change = |name: &str| {
-        let did = match (before.contains_key(name), now.contains_key(name)) {
-            (false, _) => "added",
-            (true, false) => "removed",
-            (true, true) => "changed",
-        };
-        let place = match (name.strip_prefix("@git/"), name.strip_prefix("@main/")) {
-            (Some(inside), _) => Place::Git(inside.into()),
-            (None, Some(inside)) => Place::Main(inside.into()),
-            (None, None) => Place::Outside(name.into()),
-        };
+        let did = did(before.contains_key(name), now.contains_key(name));
         let said = format!("this hook was {did} since `add`");
         let digest = Content::value("", now.get(name).cloned());
-        SharedChange::new(place, Kind::Hook, said, Cause::RunsCode).with([digest])
+        SharedChange::new(place_of(name), Kind::Hook, said, Cause::RunsCode).with([digest])
     };
     differing(before, now).map(change).collect()
 }
 
-/// Digests the values of every setting of the repository. Those of the main worktree's own file
-/// (`config.worktree`) begin with `worktree:`.
-///
-/// # Errors
-/// Fails when git does.
-pub fn settings(repository: &Repository) -> Result<Digests, Error> {
-    let mut values: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-    for (scope, key, value) in repository.git.config_list()? {
-        let key = match scope.as_str() {
-            "local" => key,
-            // a clone's own `config.worktree` is what the record has a digest of
-            "worktree" if !repository.is_clone() => format!("worktree:{key}"),
-            _ => continue,
-        };
-        let all = values.entry(key).or_default();
-        all.extend_from_slice(&value);
-        all.push(0);
-    }
-    let digest = |values: Vec<u8>| repository.format.blob_id(&values).to_string();
-    let settings = values.into_iter();
-    Ok(settings.map(|(key, all)| (key, digest(all))).collect())
-}
-
-/// At most one change for each file and cause.
-fn changed_settings(before: &Digests, now: &Digests) -> Vec<SharedChange> {
-    let mut found: BTreeMap<(&str, Cause), BTreeSet<&str>> = BTreeMap::new();
-    for key in differing(before, now) {
-        let own = key.strip_prefix("worktree:");
-        let file = own.map_or("config", |_| "config.worktree");
-        let name = own.unwrap_or(key);
-        // a remote that leads elsewhere is worth knowing, a new one is everyday work
-        let rewired = remote_of(name).filter(|_| before.contains_key(key));
-        if let Some(cause) = cause_of(name).or(rewired.map(|_| Cause::Unknown)) {
-            found.entry((file, cause)).or_default().insert(name);
+/// Finds the settings that have other values. A file that came with a submodule or with another
+/// worktree says much that git itself writes: of that counts only what runs a program.
+fn changed_settings(
+    before: &Shared,
+    now: &Shared,
+    is_everyday: &dyn Fn(&str) -> bool,
+) -> Vec<SharedChange> {
+    let (none, nothing) = (Sealed::default(), Digests::new());
+    let sealed = |shared: &Shared| match (&before.sealed, &shared.sealed) {
+        (Some(_), Some(sealed)) => sealed.settings.clone(),
+        (_, _) => by_file(&shared.settings),
+    };
+    let (was, is) = (sealed(before), sealed(now));
+    let mut found = Vec::new();
+    for file in was.keys().chain(is.keys()).collect::<BTreeSet<_>>() {
+        let is_new = !was.contains_key(file)
+            && ["@git/modules/", "@git/worktrees/"]
+                .iter()
+                .any(|start| file.starts_with(start));
+        let (was, is) = [&was, &is]
+            .map(|all| all.get(file).unwrap_or(&nothing))
+            .into();
+        let values = [before, now].map(|shared| &shared.sealed.as_ref().unwrap_or(&none).values);
+        for key in differing(was, is) {
+            let text = |at: usize, all: &Digests| Some(values[at].get(all.get(key)?)?.clone());
+            let (old, new) = (text(0, was), text(1, is));
+            let removed = (!is.contains_key(key)).then_some("");
+            let cause = match cause_of(key, new.as_deref().or(removed)) {
+                // git writes where the files of a submodule are when it checks them out
+                Cause::Hides if key == "core.worktree" && file.contains("/modules/") => {
+                    Cause::Unknown
+                }
+                cause => cause,
+            };
+            // git copies the line that leads to our hooks into a worktree that is added from ours
+            let is_ours = key == "extensions.worktreeconfig"
+                || is_new
+                    && key == "include.path"
+                    && new.as_deref() == Some("agentwt/hooks/config");
+            if is_ours || is_everyday(key) || is_new && cause != Cause::RunsCode {
+                continue;
+            }
+            let what = match cause {
+                Cause::RunsCode => " (git can run a program by it)",
+                Cause::Hides => " (it changes what git reports)",
+                Cause::MadeHere | Cause::Unknown => "",
+            };
+            let said = match (was.contains_key(key), is.contains_key(key), old, new) {
+                (false, _, _, Some(new)) => format!("{key} was added: {new}"),
+                (true, false, Some(old), _) => format!("{key} was removed, and was: {old}"),
+                (true, true, Some(old), Some(new)) => format!("{key} was `{old}` and is `{new}`"),
+                (_, _, _, _) => format!("{key} is not as at `add`"),
+            };
+            let said = format!("{said}{what}");
+            // of these files an acceptance has the values as git sees them all
+            let digest = match &**file {
+                "@git/config" => now.settings.get(key),
+                "@git/config.worktree" => now.settings.get(&format!("worktree:{key}")),
+                _other => is.get(key),
+            };
+            let change = SharedChange::new(place_of(file), Kind::Config, said, cause);
+            found.push(change.with([Content::value(key, digest.cloned())]));
         }
     }
-    let change = |((file, cause), keys): ((&str, Cause), BTreeSet<&str>)| {
-        let what = match cause {
-            Cause::RunsCode => " (git can run a program by it)",
-            Cause::Hides => " (it changes what git reports)",
-            Cause::MadeHere | Cause::Unknown => "",
-        };
-        let digest = |key: &&str| {
-            let own = format!("worktree:{key}");
-            let recorded = if file == "config" { key } else { own.as_str() };
-            Content::value(key, now.get(recorded).cloned())
-        };
-        let digests: Vec<Content> = keys.iter().map(digest).collect();
-        let keys = keys.into_iter().collect::<Vec<_>>().join(", ");
-        let said = format!("{keys} is not as at `add`{what}");
-        SharedChange::new(Place::Git(file.into()), Kind::Config, said, cause).with(digests)
-    };
-    found.into_iter().map(change).collect()
+    found
 }
 
-/// The remote of a key that says where it is and what is fetched from there.
-fn remote_of(key: &str) -> Option<&str> {
-    let (name, last) = key.strip_prefix("remote.")?.rsplit_once('.')?;
-    matches!(last, "url" | "fetch" | "pushurl").then_some(name)
-}
-
-/// Settings by which git starts a program, or reads more settings (git-config(1)): in each line
-/// sections, and the last parts of their keys.
-const RUNS_CODE: &str = "\
-core: hookspath fsmonitor sshcommand editor pager askpass gitproxy alternaterefscommand
-alias pager hook include includeif protocol: *
-filter: clean smudge process required
-diff: external command textconv
-merge mergetool difftool browser man guitool trailer tar: driver cmd command path
-credential gpg sequence interactive: helper program editor difffilter
-uploadpack: packobjectshook
-remote: uploadpack receivepack vcs proxy
-submodule: update
-init sendemail: templatedir sendmailcmd tocmd cccmd headercmd smtpserver
-web help instaweb: browser httpd";
-
-/// Settings that git itself writes in everyday commands; our own `add` switches
-/// `extensions.worktreeConfig` on, in the order that git needs.
-const EVERYDAY: &str = "\
-branch remote: *
-submodule: url active
-extensions: worktreeconfig";
-
-/// Settings on which depends what git reports of a worktree.
-const HIDES: &str = "\
-status fsck grep log blame attr: *
-diff submodule: ignoresubmodules ignore
-core: filemode checkstat trustctime ignorestat ignorecase symlinks excludesfile attributesfile
-core: untrackedcache sparsecheckout sparsecheckoutcone worktree bare autocrlf eol safecrlf quotepath
-core: precomposeunicode logallrefupdates usereplacerefs commitgraph alternaterefsprefixes";
-
-/// What a change of a key means; none for an everyday one.
-fn cause_of(key: &str) -> Option<Cause> {
-    let (section, rest) = key.split_once('.').unwrap_or((key, ""));
-    let last = rest.rsplit('.').next().unwrap_or(rest);
-    let has = |words: &str, word: &str| words.split(' ').any(|one| one == word || one == "*");
-    let is_in = |table: &str| {
-        let mut rows = table.lines().filter_map(|line| line.split_once(": "));
-        rows.any(|(sections, parts)| has(sections, section) && has(parts, last))
-    };
-    if is_in(RUNS_CODE) {
-        Some(Cause::RunsCode)
-    } else if is_in(EVERYDAY) {
-        None
-    } else if is_in(HIDES) {
-        Some(Cause::Hides)
-    } else {
-        Some(Cause::Unknown)
+/// The settings of a record that has no others, by the file that they are in.
+fn by_file(settings: &Digests) -> BTreeMap<String, Digests> {
+    let mut all = BTreeMap::<String, Digests>::new();
+    for (key, digest) in settings {
+        let (file, key) = match key.strip_prefix("worktree:") {
+            Some(key) => ("@git/config.worktree", key),
+            None => ("@git/config", &**key),
+        };
+        let of_file = all.entry(file.to_owned()).or_default();
+        of_file.insert(key.to_owned(), digest.clone());
     }
+    all
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_key_says_what_its_change_means() {
-        for (key, cause) in [
-            ("core.hookspath", Some(Cause::RunsCode)),
-            ("filter.lfs.clean", Some(Cause::RunsCode)),
-            ("alias.st", Some(Cause::RunsCode)),
-            ("includeif.gitdir:/x/.path", Some(Cause::RunsCode)),
-            ("remote.origin.uploadpack", Some(Cause::RunsCode)),
-            ("credential.https://a.b/.helper", Some(Cause::RunsCode)),
-            ("submodule.lib.update", Some(Cause::RunsCode)),
-            ("core.filemode", Some(Cause::Hides)),
-            ("core.checkstat", Some(Cause::Hides)),
-            ("diff.ignoresubmodules", Some(Cause::Hides)),
-            ("submodule.lib.ignore", Some(Cause::Hides)),
-            ("user.name", Some(Cause::Unknown)),
-            ("gc.auto", Some(Cause::Unknown)),
-            ("branch.main.merge", None),
-            ("remote.origin.url", None),
-            ("submodule.lib.url", None),
-            ("extensions.worktreeconfig", None),
-        ] {
-            assert_eq!(cause_of(key), cause, "{key}");
+/// Finds the settings by which git knows what a branch tracks, where the branch was created or deleted
+/// with them.
+fn everyday_branches(
+    repository: &Repository,
+    known: &Worktree,
+    before: &Shared,
+    now: &Shared,
+) -> Result<BTreeSet<String>, Error> {
+    let changed = differing(&before.settings, &now.settings);
+    let changed: Vec<(&str, &str)> = changed
+        .filter_map(|key| Some((key, branch_of(key)?)))
+        .collect();
+    if changed.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let recorded = known.recorded_ref_names()?;
+    let there = repository.git.for_each_ref(&["refs/heads/"])?;
+    let there: BTreeSet<&[u8]> = there.iter().map(|one| one.name.as_slice()).collect();
+    let sealed = now.sealed.as_ref();
+    let value = |key: &str| {
+        let sealed = sealed?;
+        sealed
+            .values
+            .get(sealed.settings.get("@git/config")?.get(key)?)
+    };
+    let is_everyday = |(key, branch): &(&str, &str)| {
+        let full = format!("refs/heads/{branch}");
+        let is = there.contains(full.as_bytes());
+        let is_new = is && !recorded.contains_key(full.as_bytes().as_bstr());
+        let (was_set, is_set) = (before.settings.contains_key(*key), value(key));
+        if was_set || is_set.is_none() {
+            return was_set && !now.settings.contains_key(*key) && !is;
         }
+        let has = |name: &String| before.settings.contains_key(&format!("remote.{name}.url"));
+        match key.rsplit('.').next() {
+            // as `git push -u` writes them
+            Some("remote") => is_set.is_some_and(|name| has(name) || is_new && name == "."),
+            Some("merge") => is_new || is_set == Some(&full),
+            Some("rebase") => is_new,
+            _other => false,
+        }
+    };
+    let everyday = changed.iter().filter(|one| is_everyday(one));
+    Ok(everyday.map(|(key, _)| (*key).to_owned()).collect())
+}
+
+/// Finds the files that are not as they were: of hooks, and of the main and other worktrees.
+fn changed_files(repository: &Repository, before: &Sealed, now: &Sealed) -> Vec<SharedChange> {
+    let mut found = Vec::new();
+    for name in differing(&before.files, &now.files) {
+        let git_dir = name
+            .strip_prefix("@git/worktrees/")
+            .and_then(|rest| rest.split_once('/'));
+        let head = git_dir.map(|(id, _)| format!("@git/worktrees/{id}/HEAD"));
+        let is_there = |sealed: &Sealed| {
+            head.as_ref()
+                .is_none_or(|head| sealed.files.contains_key(head))
+        };
+        if !(is_there(before) && is_there(now)) {
+            // the worktree came, or went
+            continue;
+        }
+        let (was, is) = (before.files.get(name), now.files.get(name));
+        let did = did(was.is_some(), is.is_some());
+        let (kind, cause, said) = if name.ends_with("/HEAD") {
+            if is.is_some_and(|head| has_logged(repository, name, head)) {
+                continue;
+            }
+            let [was, is] = [was, is].map(|one| one.map_or("nothing", String::as_str));
+            let said = format!("it was `{was}` and is `{is}`, and its log does not have that move");
+            (Kind::Ref, Cause::Unknown, said)
+        } else if name.ends_with(TODO) {
+            let starts = is.is_some_and(|is| is.ends_with(STARTS));
+            let Some(_) = is.filter(|_| starts || was.is_some()) else {
+                continue;
+            };
+            let cause = if starts && was.is_some() {
+                Cause::RunsCode
+            } else {
+                Cause::Unknown
+            };
+            let said = format!("the commands of this rebase were {did} since `add`");
+            (Kind::Config, cause, said)
+        } else if name.contains("/info/") {
+            (
+                Kind::Config,
+                Cause::Unknown,
+                format!("it was {did} since `add`"),
+            )
+        } else {
+            let is_new = was.is_none() && is.is_some_and(|is| is.ends_with(PLAIN));
+            let cause = if is_new {
+                Cause::Unknown
+            } else {
+                Cause::RunsCode
+            };
+            (
+                Kind::Hook,
+                cause,
+                format!("this file of a hook was {did} since `add`"),
+            )
+        };
+        let digest = Content::value("", is.cloned());
+        found.push(SharedChange::new(place_of(name), kind, said, cause).with([digest]));
+    }
+    found
+}
+
+/// Whether the log of a HEAD says that it came to be what it is: by its last entry where it names a
+/// commit, by the last that names a branch where it names one (git-reflog(1)).
+fn has_logged(repository: &Repository, name: &str, head: &str) -> bool {
+    let git_dir = name.trim_start_matches("@git/").trim_end_matches("HEAD");
+    let file = repository.common_dir.join(git_dir).join("logs/HEAD");
+    let log = files::read(&file).ok().flatten().unwrap_or_default();
+    let log = log.to_str_lossy();
+    let Some(branch) = head.strip_prefix("ref: refs/heads/") else {
+        let last = log.lines().next_back();
+        return last.and_then(|line| line.split(' ').nth(1)) == Some(head);
+    };
+    let target = |line: &str| {
+        let (_, said) = line.split_once('\t')?;
+        let to = match said.strip_prefix("rebase") {
+            Some(rest) => rest.split_once("returning to ")?.1,
+            None if said.starts_with("checkout: moving from ") => said.rsplit_once(" to ")?.1,
+            None => {
+                said.strip_prefix("Branch: renamed ")?
+                    .rsplit_once(" to ")?
+                    .1
+            }
+        };
+        Some(to.trim_start_matches("refs/heads/").to_owned())
+    };
+    log.lines().rev().find_map(target).as_deref() == Some(branch)
+}
+
+/// Holds the tree of the commit that the main worktree is on: hooks of `core.hooksPath` may be files
+/// of the repository, which the user's own pull changes.
+struct Pulled(Option<(crate::git::objects::Objects, crate::entry::ObjectId)>);
+
+impl Pulled {
+    fn read(repository: &Repository, found: &[SharedChange]) -> Result<Self, Error> {
+        let is_in_main = |one: &SharedChange| matches!(one.change.place, Place::Main(_));
+        if !found.iter().any(is_in_main) {
+            return Ok(Self(None));
+        }
+        let Some(head) = repository.home().git.rev_parse_commit("HEAD")? else {
+            return Ok(Self(None));
+        };
+        let objects = repository.home().objects()?;
+        let tree = objects.commit(&head)?.tree;
+        Ok(Self(Some((objects, tree))))
+    }
+
+    /// Whether the commit has these bytes at that place.
+    fn has(&self, place: &Place, digest: &str) -> bool {
+        let (Some((objects, tree)), Place::Main(path)) = (&self.0, place) else {
+            return false;
+        };
+        let Ok(path) = RepoPath::parse(path.as_bytes().to_vec()) else {
+            return false;
+        };
+        let at = objects.at(tree, [&path]).unwrap_or_default();
+        at.iter()
+            .any(|(_, entry)| entry.id.to_string() == digest.trim_end_matches(PLAIN))
     }
 }

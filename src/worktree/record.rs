@@ -415,6 +415,21 @@ pub struct Shared {
     pub hooks: Digests,
     /// The settings of the repository, by their keys as git lists them.
     pub settings: Digests,
+    /// All else that is sealed; none in a record of a version that sealed hooks and settings only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed: Option<Sealed>,
+}
+
+/// Represents what else decides what git does beside a worktree, by places as messages show them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sealed {
+    /// Files that hooks can run, `info/*`, and the states of the main and other worktrees.
+    pub files: Digests,
+    /// The settings of each file that git reads here: the two of the repository, those that they
+    /// include, and those of other worktrees and of submodules.
+    pub settings: BTreeMap<String, Digests>,
+    /// The values of these settings, by digest, as far as a message may show them.
+    pub values: BTreeMap<String, String>,
 }
 
 /// The object ids of contents as blobs, by name.

@@ -23,7 +23,7 @@ use crate::manifest::{Item, Manifest, OnDisk};
 use crate::name::WorktreeName;
 use crate::path::RepoPath;
 use crate::placed::Placed;
-use crate::truth::{integrity, sealed};
+use crate::truth::{integrity, seal};
 use crate::verify::{Finding, Report};
 use crate::walked::Walked;
 
@@ -189,7 +189,7 @@ fn write_record(dir: &Utf8Path, record: &Record) -> Result<(), DiskError> {
 }
 
 fn write_shared(repository: &Repository, dir: &Utf8Path) -> Result<(), Error> {
-    let text = to_text(&sealed::read(repository)?);
+    let text = to_text(&seal::read(repository)?);
     Ok(files::write(&dir.join("shared.toml"), text.as_bytes())?)
 }
 

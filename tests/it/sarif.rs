@@ -258,10 +258,10 @@ fn sarif_of_a_worktree_is_valid() {
         docs/guide.md modified (task): read-only: read ** (default)
     error excluded secrets/%FF
         secrets/\377 created (task): excluded: exclude **/secrets/** (--exclude)
-    error integrity @head
-        @head ref (task): it is on commit 249d57bf9d, not on agentwt/task
     warning history README.md
         README.md modified (task): changed and reset: read ** (default)
+    warning integrity @head
+        @head ref (task): it is on commit 249d57bf9d, not on agentwt/task
     "#);
 }
 
@@ -355,10 +355,10 @@ fn github_gets_one_annotation_a_finding_and_nothing_else() {
     ::error file=a%3Ab/100%25 é%2C%0D%0A#?,title=git agentwt%3A read-only::a:b/100%25 é,\015\012#? created (task): read-only: read ** (default)
     ::error file=docs/guide.md,title=git agentwt%3A read-only::docs/guide.md modified (task): read-only: read ** (default)
     ::error file=secrets/\377,title=git agentwt%3A excluded::secrets/\377 created (task): excluded: exclude **/secrets/** (--exclude)
-    ::error title=git agentwt%3A integrity::@head ref (task): it is on commit 249d57bf9d, not on agentwt/task
     ::warning file=README.md,title=git agentwt%3A history::README.md modified (task): changed and reset: read ** (default)
+    ::warning title=git agentwt%3A integrity::@head ref (task): it is on commit 249d57bf9d, not on agentwt/task
     --- stderr
-    NO task: 4 violations, 1 notice, 3 paths changed
+    NO task: 3 violations, 2 notices, 3 paths changed
     --- status 1
     "#);
     let quiet = repo.agentwt_in(&worktree, &["verify", "-q", "--format", "github"]);

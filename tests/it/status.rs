@@ -105,10 +105,10 @@ fn it_marks_violations_and_says_where_head_is() {
         keys.iter().any(|key| line.starts_with(key))
     });
     assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @"
-    verdict  NO, 3 violations
+    verdict  NO, 2 violations, 1 notice
     branch   agentwt/task, 2 commits since the base
     head     detached at 1fbdaf5925, committed 300 d ago
-    changed  5 paths (1 created, 1 integrity, 2 modified, 1 ref), 1 not committed, 1 ignored file
+    changed  4 paths (1 created, 1 integrity, 2 modified), 1 not committed, 1 ignored file
          modified   src/main.rs
          created    src/new.rs
     ");

@@ -85,7 +85,7 @@ fn a_file_that_was_untracked_in_a_commit_and_then_ignored_is_deleted() {
     let script = "git rm -q --cached docs/guide.md; git commit -q -m x; echo /docs/guide.md >>\"$MAIN/.git/info/exclude\"";
     assert_snapshot!(after(script), @"
     docs/guide.md deleted read-only violation
-    @git/info/exclude config shared violation
+    @git/info/exclude config shared notice
     ");
 }
 

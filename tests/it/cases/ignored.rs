@@ -48,7 +48,7 @@ fn a_new_gitignore_below_hides_nothing() {
 fn a_rule_in_info_exclude_hides_nothing() {
     assert_snapshot!(after("echo '*.tmp' >>$MAIN/.git/info/exclude; echo x >notes.tmp"), @"
     notes.tmp created read-only violation
-    @git/info/exclude config shared violation
+    @git/info/exclude config shared notice
     ");
 }
 

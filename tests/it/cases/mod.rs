@@ -23,6 +23,7 @@ mod nested;
 mod own_refs;
 mod past_hooks;
 mod plumbing;
+mod sealed;
 mod shared;
 mod split_index;
 mod submodules;

@@ -145,10 +145,10 @@ fn hooks_that_everybody_runs_are_watched() {
     case.main_does("echo 'rm -rf /' >>.git/hooks/post-commit");
     assert_snapshot!(case.findings(), @"@git/hooks/post-commit hook shared violation");
     case.main_does("chmod -x .git/hooks/post-commit");
-    assert_snapshot!(case.findings(), @"@git/hooks/post-commit hook shared violation");
+    assert_snapshot!(case.findings(), @"@git/hooks/post-commit hook shared notice");
     let case = Case::new();
     case.main_does("cp .git/HEAD .git/hooks/README; cp .git/HEAD .git/hooks/update.sample");
-    assert_snapshot!(case.findings(), @"");
+    assert_snapshot!(case.findings(), @"@git/hooks/README hook shared notice");
 }
 
 #[test]
@@ -186,11 +186,11 @@ fn settings_that_run_something_or_hide_something_are_violations() {
         assert_eq!(case.findings(), "", "{setting}");
     }
     let case = Case::new();
-    case.main_does("git config user.name other; git config alias.x y");
+    case.main_does("git config user.name other; git config alias.x '!y'");
     assert_snapshot!(case.repo.agentwt(&["verify", "task"]), @"
     NO task: 1 violation, 1 notice, 0 paths changed
-      !  config  @git/config  disk  alias.x is not as at `add` (git can run a program by it)
-      -  config  @git/config  disk  user.name is not as at `add`
+      !  config  @git/config  disk  alias.x was added: !y (git can run a program by it)
+      -  config  @git/config  disk  user.name was added: other
     --- stderr
     to accept the shared settings and hooks for all worktrees: git agentwt accept task --shared
     --- status 1
@@ -198,13 +198,18 @@ fn settings_that_run_something_or_hide_something_are_violations() {
 }
 
 #[test]
-fn settings_of_everyday_work_are_no_finding() {
+fn settings_of_everyday_work_are_notices() {
     let case = Case::new();
     case.main_does(
         "git config branch.main.remote origin; git config remote.origin.url x
         git config submodule.lib.url y; git config extensions.worktreeConfig true",
     );
-    assert_snapshot!(case.findings(), @"");
+    // each is a notice, but for what `add` itself sets
+    assert_snapshot!(case.findings(), @"
+    @git/config config shared notice
+    @git/config config shared notice
+    @git/config config shared notice
+    ");
 }
 
 #[test]
@@ -213,8 +218,8 @@ fn an_included_file_is_read_as_git_reads_it() {
     repo.sh(repo.main(), "git config include.path more; echo >.git/more")
         .ok();
     let case = Case::of(repo);
-    case.main_does("git config --file .git/more alias.x y");
-    assert_snapshot!(case.findings(), @"@git/config config shared violation");
+    case.main_does("git config --file .git/more alias.x '!y'");
+    assert_snapshot!(case.findings(), @"@git/more config shared violation");
 }
 
 #[test]

@@ -163,7 +163,11 @@ fn print<A: Answer>(cli: &Cli, form: (Format, bool), outcome: &Outcome<A>) -> Ex
         }
         tell(&text.stderr);
     }
-    write_answer(&text.stdout).map_or_else(|error| error, |()| outcome.exit)
+    let exit = write_answer(&text.stdout).map_or_else(|error| error, |()| outcome.exit);
+    if !cli.common.quiet {
+        tell(&text.hints);
+    }
+    exit
 }
 
 /// Writes to stdout.

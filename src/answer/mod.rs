@@ -105,6 +105,8 @@ pub struct Text {
     pub stdout: Vec<u8>,
     /// The conversation.
     pub stderr: String,
+    /// The end of the conversation, which comes after the answer.
+    pub hints: String,
 }
 
 impl Text {
@@ -116,6 +118,7 @@ impl Text {
             width: None,
             stdout: Vec::new(),
             stderr: String::new(),
+            hints: String::new(),
         }
     }
 

@@ -7,7 +7,7 @@ use bstr::ByteSlice;
 
 use super::shapes::FindingField;
 use super::verdict::kind_paint;
-use super::{Cell, Paint, Row, Text, VerdictField, count};
+use super::{Cell, Paint, Row, Text, VerdictField};
 use crate::path::escape_for_terminal;
 
 /// The number of lines of findings on a terminal.
@@ -74,13 +74,17 @@ fn directories(path: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 impl FindingGroup<'_> {
+    /// The place, with the number of findings where they are several: `docs/new/ (12)`.
+    fn place(&self) -> String {
+        match self.number {
+            1 => self.shown.clone(),
+            number => format!("{} ({number})", self.shown),
+        }
+    }
+
     /// The group in some words: `modified docs/guide.md`, `created docs/new/ (12)`.
     pub fn words(&self) -> String {
-        let number = match self.number {
-            1 => String::new(),
-            number => format!(" ({number})"),
-        };
-        format!("{} {}{number}", self.first.change.kind, self.shown)
+        format!("{} {}", self.first.change.kind, self.place())
     }
 
     fn row(&self) -> Row {
@@ -91,12 +95,12 @@ impl FindingGroup<'_> {
         };
         let seen = match self.number {
             1 => change.seen_in.join(", "),
-            number => count(number, "finding", "findings"),
+            _several => String::new(),
         };
         Row::new(vec![
             Cell::people(sign).paint(paint),
             Cell::people(change.kind).paint(kind_paint(change.kind)),
-            Cell::people(self.shown.clone()),
+            Cell::people(self.place()),
             Cell::people(seen).paint(Paint::faint),
             Cell::people(self.first.why()).paint(Paint::faint),
         ])
@@ -108,9 +112,10 @@ impl VerdictField {
     /// worktrees share are one line, unless all are wanted.
     pub fn print(&self, text: &mut Text, shows_all: bool) {
         text.put(self.line(text.paint));
-        let is_beside =
-            |one: &&FindingField| !shows_all && one.level == "notice" && one.reason == "shared";
-        let (beside, listed): (Vec<_>, Vec<_>) = self.findings().partition(is_beside);
+        let is_beside = |one: &&FindingField| one.level == "notice" && one.reason == "shared";
+        let joins = !shows_all && self.notices.iter().filter(is_beside).count() > 1;
+        let (beside, listed): (Vec<_>, Vec<_>) =
+            self.findings().partition(|one| joins && is_beside(one));
         let groups = groups(&listed, !shows_all);
         let most = match text.width {
             Some(_) if !shows_all && groups.len() > LINES + 1 => LINES,
@@ -123,16 +128,14 @@ impl VerdictField {
         if left > 0 {
             text.line(format!("  and {left} more: git agentwt verify -v {name}"));
         }
-        if let [only] = beside[..] {
-            text.table(&[self.row(only)], "  ");
-        } else if !beside.is_empty() {
+        if !beside.is_empty() {
             let number = beside.len();
             text.line(format!(
                 "  - {number} notices of what worktrees share: git agentwt verify -v {name}"
             ));
         }
         for (purpose, command) in self.remedies() {
-            text.tell(format!("to {purpose}: {command}"));
+            text.hints += &format!("to {purpose}: {command}\n");
         }
     }
 
@@ -268,15 +271,15 @@ mod tests {
         );
         assert_eq!(places(&text), ["d/", "f/a", "f/g/", "r"]);
         assert!(
-            text.stderr.ends_with("git agentwt accept task <path>...\n"),
+            text.hints.ends_with("git agentwt accept task <path>...\n"),
             "{}",
-            text.stderr
+            text.hints
         );
         let text = printed(&[("d/a", new), ("d/e/b", new), ("r", edit)], 0, false);
         assert!(
-            text.stderr.ends_with("git agentwt accept task d/ r\n"),
+            text.hints.ends_with("git agentwt accept task d/ r\n"),
             "{}",
-            text.stderr
+            text.hints
         );
     }
 

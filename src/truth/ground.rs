@@ -162,6 +162,7 @@ impl Ground<'_> {
             let said = "a pipe or a device stands in its place: it has no end";
             integrity::integrity(Place::Admin((*name).into()), said)
         }));
+        around.wrong.extend(integrity::links(record));
         around
             .wrong
             .extend(past_the_hooks(record, journal.as_ref(), heads));

@@ -1,7 +1,7 @@
 //! Reads what surrounds a worktree: its links, git's files beside it, the journal of what was done
 //! to refs from there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
 
@@ -65,6 +65,17 @@ pub fn pipes(record: &Record) -> Vec<&'static str> {
     let all = OPENED.split(' ').chain([journal::FILE]);
     all.filter(|name| files::is_endless(&record.admin_dir.join(name)))
         .collect()
+}
+
+/// Finds links in the place of files of the private git directory: git reads what they lead to, and
+/// writes there.
+pub fn links(record: &Record) -> impl Iterator<Item = Change> {
+    let all = OPENED.split(' ').filter(|name| *name != "config.worktree");
+    let all = all.filter(|name| files::is_behind_link(&record.admin_dir.join(name)));
+    all.map(|name| {
+        let said = "a link stands in its place, or in that of its directory";
+        integrity(Place::Admin(name.into()), said)
+    })
 }
 
 /// The name, the kind and the text of every script of ours.
@@ -190,7 +201,8 @@ pub fn past_the_hooks(record: &Record, journal: Option<&Journal>, heads: &Heads)
     {
         *unseen.entry(&entry.id).or_default() += 1;
     }
-    for place in journal.places(b"HEAD") {
+    let of_branches = branch_places(record, journal, heads);
+    for place in journal.places(b"HEAD").chain(of_branches) {
         *unseen.entry(place).or_default() -= 1;
     }
     let mut made = heads.made_here();
@@ -202,6 +214,25 @@ pub fn past_the_hooks(record: &Record, journal: Option<&Journal>, heads: &Heads)
         more => format!("commit {newest} and {more} before it were made without our hooks"),
     };
     Some(integrity(Place::Head, said))
+}
+
+/// Lists where the branches went that HEAD was on, where git does not also report that of HEAD: git
+/// 2.55, and any git with reftables, reports only the branch.
+fn branch_places<'j>(record: &Record, journal: &'j Journal, heads: &Heads) -> Vec<&'j CommitId> {
+    let mut names = BTreeSet::from([record.branch.full_ref()]);
+    names.extend(heads.symbolic.clone());
+    for entry in &heads.reflog {
+        let words = entry.reason.strip_prefix("checkout: moving from ");
+        let words = words.into_iter().flat_map(|words| words.split(" to "));
+        names.extend(words.map(|name| format!("refs/heads/{name}")));
+    }
+    let places = names
+        .iter()
+        .flat_map(|name| journal.places(name.as_bytes()));
+    let places: Vec<&CommitId> = places.collect();
+    let of_head: BTreeSet<&CommitId> = journal.places(b"HEAD").collect();
+    let has_both = places.iter().all(|place| of_head.contains(place));
+    if has_both { Vec::new() } else { places }
 }
 
 /// Finds the lock of the worktree's index, if it is there. A git that runs now may hold it.

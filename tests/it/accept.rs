@@ -262,7 +262,7 @@ fn what_the_user_set_up_is_not_taken_back_in_silence() {
     NO task: 2 violations, 1 notice, 0 paths changed, 1 accepted
       !  config  @git/config          disk  core.editor was accepted, and is as at `add` again
       !  hook    @git/hooks/pre-push  disk  it was accepted, and is as at `add` again
-      -  config  @git/config  disk  user.name was accepted, and is as at `add` again
+      -  config  @git/config          disk  user.name was accepted, and is as at `add` again
     --- stderr
     to accept the shared settings and hooks for all worktrees: git agentwt accept task --shared
     --- status 1

@@ -164,6 +164,19 @@ fn what_a_link_in_the_private_git_directory_leads_to_is_not_written() {
     }
 }
 
+/// Git takes such a worktree for none.
+#[test]
+fn a_link_in_place_of_head_is_a_violation() {
+    let (repo, _) =
+        after("head=$(git rev-parse --git-path HEAD); mv $head ../head; ln -s $PWD/../head $head");
+    let verified = repo.agentwt(&["verify", "task", "--format=tsv"]);
+    let _ = verified.fails(1);
+    assert!(
+        verified.stdout.contains("@wt/HEAD\tintegrity"),
+        "{verified}"
+    );
+}
+
 /// Git writes a new index to where a link in its place leads, and entries of a log.
 #[test]
 fn what_a_link_for_the_index_or_a_log_leads_to_is_not_written() {
@@ -175,6 +188,9 @@ fn what_a_link_for_the_index_or_a_log_leads_to_is_not_written() {
         ));
         let sum = "cd .agentwt/worktrees; find victim -type f | xargs sha1sum";
         let victim = repo.sh(repo.main(), sum);
+        let verified = repo.agentwt(&["verify", "task"]);
+        let told = verified.stdout.contains("a link stands in its place");
+        assert!(told, "{name}: {verified}");
         for command in [&["restore", "task"][..], &["restore", "task", "--undo"]] {
             let done = repo.agentwt(command);
             assert_eq!(done.status, 0, "{name}: {done}");

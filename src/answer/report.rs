@@ -1,7 +1,7 @@
 //! Prints a verdict for people: findings in groups, a limited number of lines, and the commands that
 //! apply to them. Programs read each finding by itself ([`VerdictField::rows`]).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use bstr::ByteSlice;
 
@@ -34,7 +34,10 @@ fn likeness(finding: &FindingField) -> Likeness {
 /// which all findings are alike, or each finding by itself.
 pub fn groups<'a>(findings: &[&'a FindingField], joins: bool) -> Vec<FindingGroup<'a>> {
     let mut below: HashMap<&[u8], (Likeness, bool, usize)> = HashMap::new();
-    for finding in findings.iter().filter(|one| one.change.path.is_some()) {
+    let paths = findings
+        .iter()
+        .filter(|one| joins && one.change.path.is_some());
+    for finding in paths {
         let alike = likeness(finding);
         for directory in directories(finding.change.bytes()) {
             let new = || (alike.clone(), true, 0);
@@ -44,18 +47,15 @@ pub fn groups<'a>(findings: &[&'a FindingField], joins: bool) -> Vec<FindingGrou
         }
     }
     let mut groups: Vec<FindingGroup<'a>> = Vec::new();
-    let mut seen: BTreeMap<&[u8], usize> = BTreeMap::new();
+    let mut seen: BTreeSet<&[u8]> = BTreeSet::new();
     for finding in findings {
         let has_path = joins && finding.change.path.is_some();
         let path = has_path.then(|| finding.change.bytes());
         let mut above = path.into_iter().flat_map(directories);
         let group = above.find(|directory| below[directory].1 && below[directory].2 > 1);
         let shown = match group {
-            Some(directory) if seen.contains_key(directory) => continue,
-            Some(directory) => {
-                seen.insert(directory, groups.len());
-                format!("{}/", escape_for_terminal(directory))
-            }
+            Some(directory) if !seen.insert(directory) => continue,
+            Some(directory) => format!("{}/", escape_for_terminal(directory)),
             None => finding.change.shown(),
         };
         let number = group.map_or(1, |directory| below[directory].2);

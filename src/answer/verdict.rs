@@ -112,25 +112,14 @@ impl VerdictField {
         format!("{no} {name}: {violations}{profile}{notices}, {changed}{accepted}\n")
     }
 
-    /// One row a finding.
+    /// One row a finding, for programs: people read groups of findings (`answer/report.rs`).
     pub fn rows(&self) -> Vec<Row> {
         self.findings().map(|one| self.row(one)).collect()
     }
 
-    pub(super) fn row(&self, finding: &FindingField) -> Row {
+    fn row(&self, finding: &FindingField) -> Row {
         let change = &finding.change;
-        let (sign, paint): (&str, fn(Paint, &str) -> String) = match finding.level {
-            "violation" => ("!", Paint::bad),
-            _notice => ("-", Paint::warning),
-        };
         let rule = finding.rule.as_ref();
-        let mut cells = vec![
-            Cell::people(sign).paint(paint),
-            Cell::people(change.kind).paint(kind_paint(change.kind)),
-            Cell::people(change.shown()),
-            Cell::people(change.seen_in.join(", ")).paint(Paint::faint),
-            Cell::people(finding.why()).paint(Paint::faint),
-        ];
         let record: [&[u8]; 9] = [
             self.verified().as_bytes(),
             finding.level.as_bytes(),
@@ -142,7 +131,7 @@ impl VerdictField {
             rule.map_or(b"", |rule| rule.pattern.as_bytes()),
             change.bytes(),
         ];
-        cells.extend(record.map(Cell::porcelain));
+        let mut cells: Vec<Cell> = record.map(Cell::porcelain).into();
         cells.push(Cell::tsv(change.tsv()));
         cells.extend([change.kind, finding.reason, finding.level].map(Cell::tsv));
         Row::new(cells)

@@ -75,8 +75,12 @@ impl Answer for HookAnswer {
             return;
         }
         text.tell(line);
-        text.tell("agentwt: the commit is refused; to save and restore these paths:");
-        text.tell(format!("  git agentwt {command} {name}"));
+        if has_path {
+            text.tell("agentwt: the commit is refused; to save and restore these paths:");
+            text.tell(format!("  git agentwt restore {name}"));
+        } else {
+            text.tell("agentwt: the commit is refused");
+        }
     }
 }
 

@@ -76,9 +76,14 @@ fn ignores_everything(ground: &Ground<'_>, path: &RepoPath) -> bool {
 
 /// Whether the base or one of these trees has a file below a directory, or in its place.
 fn has_tracked(ground: &Ground<'_>, trees: &[&Delta], directory: &RepoPath) -> bool {
-    let is_in = |path: &RepoPath| path == directory || path.is_below(directory.as_bstr());
-    let mut base = ground.manifest.items().iter();
-    let mut added = trees.iter().flat_map(|tree| tree.iter());
-    base.any(|item| item.base.is_some() && is_in(&item.path))
-        || added.any(|(path, entry)| entry.is_some() && is_in(path))
+    let manifest = &ground.manifest;
+    let mut base = manifest.items()[manifest.below(Some(directory))].iter();
+    let in_tree = |tree: &Delta| {
+        let below = tree.range(RepoPath::child(Some(directory), b"")..);
+        let mut below = below.take_while(|(path, _)| path.is_below(directory.as_bstr()));
+        below.any(|(_, entry)| entry.is_some()) || tree.get(directory).is_some_and(Option::is_some)
+    };
+    manifest.base(directory).is_some()
+        || base.any(|item| item.base.is_some())
+        || trees.iter().any(|tree| in_tree(tree))
 }

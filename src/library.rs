@@ -196,6 +196,7 @@ impl Options {
             walking: Walking::default(),
             input: Vec::new(),
             quarantine: None,
+            command_line: String::new(),
             binary: own_program().unwrap_or_default(),
             runner: self.runner.clone(),
             trace: Trace::default(),

@@ -282,6 +282,16 @@ pub fn escape_for_terminal(bytes: &[u8]) -> String {
     out
 }
 
+/// A word as a shell reads it.
+pub fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+.,/:@%^".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 /// Escapes any bytes for a line of tab-separated values: every byte outside `0x20..=0x7e` and
 /// `\` becomes `\ooo`.
 pub fn escape_for_tsv(bytes: &[u8]) -> String {

@@ -15,6 +15,7 @@ use crate::disk::copy::CopyError;
 use crate::error::Fault;
 use crate::exit::ExitCode;
 use crate::git::GitError;
+use crate::path::RepoPath;
 use crate::scope::ScopeErrors;
 use crate::sync::PatternError;
 use crate::worktree::{Alive, Owner};
@@ -227,6 +228,26 @@ pub enum Refusal {
     #[diagnostic(help("make a worktree and go there: git worktree add ../main && cd ../main"))]
     Bare,
 
+    #[error("a change of a scope takes the name of one worktree, and no path")]
+    #[diagnostic(code(agentwt::scope::one_name))]
+    #[diagnostic(help("git agentwt scope <name> --add-write 'docs/**'"))]
+    OneName,
+
+    #[error("nothing says what to accept of worktree `{name}`")]
+    #[diagnostic(code(agentwt::accept::nothing_selected))]
+    #[diagnostic(help(
+        "{help}to accept everything, notices and history too: git agentwt accept {name} --all"
+    ))]
+    NothingToAccept { name: String, help: String },
+
+    #[error("cannot accept {path}: {why}")]
+    #[diagnostic(code(agentwt::accept::not_acceptable), help("{help}"))]
+    NotAcceptable {
+        path: RepoPath,
+        why: &'static str,
+        help: String,
+    },
+
     #[error("there is no commit `{revision}` to compare with")]
     #[diagnostic(code(agentwt::changed::no_such_commit))]
     #[diagnostic(help("see what there is: git branch -a; to get what a remote has: git fetch"))]
@@ -295,6 +316,8 @@ impl Fault for Refusal {
             | Self::NoClient { .. }
             | Self::NoPromptFile { .. }
             | Self::NoText { .. }
+            | Self::NothingToAccept { .. }
+            | Self::OneName
             | Self::Bare => ExitCode::Usage,
             _others => ExitCode::Refused,
         }

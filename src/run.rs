@@ -26,6 +26,7 @@ use crate::library::read_environment;
 use crate::log::Log;
 use crate::output::screen::Screen;
 use crate::output::{self, render, render_error};
+use crate::path::{escape_for_terminal, shell_word};
 use crate::process::{family, send_to};
 use crate::refusal::Refusal;
 
@@ -64,7 +65,7 @@ fn run_command_line(arguments: &[OsString]) -> ExitCode {
             return ExitCode::Usage;
         }
     };
-    let result = session(&cli).and_then(|session| {
+    let result = session(&cli, arguments).and_then(|session| {
         if draws(&cli) {
             session.progress.draw();
         }
@@ -194,7 +195,7 @@ fn paint(to_terminal: bool) -> Paint {
     }
 }
 
-fn session(cli: &Cli) -> Result<Session, Error> {
+fn session(cli: &Cli, arguments: &[OsString]) -> Result<Session, Error> {
     let not_utf8 = |what: &str| {
         let detail = "it is not UTF-8, and paths of repositories must be";
         Error::from(DiskError::new(
@@ -209,7 +210,7 @@ fn session(cli: &Cli) -> Result<Session, Error> {
         None => current,
     };
     if !start.is_dir() {
-        let path = crate::path::escape_for_terminal(start.as_os_str().as_encoded_bytes());
+        let path = escape_for_terminal(start.as_os_str().as_encoded_bytes());
         return Err(Refusal::NoDirectory { path }.into());
     }
     let start = Utf8PathBuf::from_path_buf(start).map_err(|_| not_utf8("this directory"))?;
@@ -252,6 +253,7 @@ fn session(cli: &Cli) -> Result<Session, Error> {
         quarantine: std::env::var("GIT_QUARANTINE_PATH")
             .ok()
             .map(Utf8PathBuf::from),
+        command_line: command_line(arguments),
         binary,
         runner: SharedRunner::new(Stoppable {
             signal: Arc::clone(&signal),
@@ -269,6 +271,20 @@ fn session(cli: &Cli) -> Result<Session, Error> {
         prober: None,
         parent_dir: None,
     })
+}
+
+/// Computes the command line without `-C`, as a shell reads it.
+fn command_line(arguments: &[OsString]) -> String {
+    let mut line = "git agentwt".to_owned();
+    let mut words = arguments.iter().skip(1).map(|word| word.as_encoded_bytes());
+    while let Some(word) = words.next() {
+        if word == b"-C" {
+            words.next();
+        } else if !word.starts_with(b"-C") {
+            line += &format!(" {}", shell_word(&escape_for_terminal(word)));
+        }
+    }
+    line
 }
 
 /// Reads what git tells a hook, or a prompt that was promised there. Only the scripts of ours that

@@ -148,6 +148,13 @@ impl Text {
         self.stderr.push_str(line.as_ref());
         self.stderr.push('\n');
     }
+
+    /// Adds to the conversation how to take a decision about a worktree back.
+    pub fn tell_undo(&mut self, verb: &str, name: &str) {
+        self.tell(format!(
+            "to take that back: git agentwt {verb} {name} --undo"
+        ));
+    }
 }
 
 /// A number with its noun: `1 file`, `2 files`.

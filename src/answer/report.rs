@@ -8,7 +8,7 @@ use bstr::ByteSlice;
 use super::shapes::FindingField;
 use super::verdict::kind_paint;
 use super::{Cell, Paint, Row, Text, VerdictField};
-use crate::path::escape_for_terminal;
+use crate::path::{escape_for_terminal, shell_word};
 
 /// The number of lines of findings on a terminal.
 const LINES: usize = 20;
@@ -197,13 +197,8 @@ impl VerdictField {
 /// cannot be typed.
 fn arguments_of(groups: &[FindingGroup<'_>]) -> String {
     let word = |group: &FindingGroup<'_>| {
-        let (mut characters, shown) = (group.shown.chars(), &group.shown);
-        let is_plain = characters.all(|c| c.is_alphanumeric() || "._/+@:,-".contains(c));
-        let is_odd = shown.contains(['\'', '\\']) || shown.starts_with('-');
-        let quoted = || (!is_odd).then(|| format!("'{shown}'"));
-        Some(shown.clone())
-            .filter(|_| is_plain && !is_odd)
-            .or_else(quoted)
+        let is_odd = group.shown.contains('\\') || group.shown.starts_with('-');
+        (!is_odd).then(|| shell_word(&group.shown))
     };
     let words: Option<Vec<String>> = groups.iter().map(word).collect();
     let words = words.filter(|words| words.len() <= NAMED);

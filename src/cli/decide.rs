@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use clap::Args;
 
 use super::ListOutput;
-use crate::path::escape_for_terminal;
 
 /// Accept findings of a worktree as they are now
 ///
@@ -57,22 +56,4 @@ pub struct Accept {
     /// How to print the answer.
     #[command(flatten)]
     pub output: ListOutput,
-}
-
-impl Accept {
-    /// The command line, for a message.
-    pub fn command(&self) -> String {
-        let flags = [
-            (self.refs, "--refs"),
-            (self.shared, "--shared"),
-            (self.all, "--all"),
-            (self.undo, "--undo"),
-        ];
-        let flags = flags.into_iter().filter(|(is_set, _)| *is_set);
-        let mut words = vec!["git agentwt accept".to_owned(), self.name.clone()];
-        words.extend(flags.map(|(_, flag)| flag.to_owned()));
-        let paths = self.paths.iter().map(|path| path.as_encoded_bytes());
-        words.extend(paths.map(escape_for_terminal));
-        words.join(" ")
-    }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args};
 
 use super::{AnswerOutput, ListOutput, ScopeLists, with_forms};
-use crate::path::escape_for_terminal;
+use crate::scope::RuleList;
 use crate::verify::VerifyOptions;
 
 /// List the worktrees, each with its verdict, changes and last commit
@@ -148,27 +148,18 @@ pub struct ScopeArguments {
 }
 
 impl ScopeArguments {
-    /// Whether the scope is to be changed, not shown.
-    pub fn is_change(&self) -> bool {
-        let lists = [&self.add_write, &self.add_read, &self.add_exclude];
-        self.undo || lists.iter().any(|list| !list.is_empty())
-    }
-
-    /// The command line of a change, for a message.
-    pub fn command(&self, name: &str) -> String {
+    /// The patterns that are added, each with its list.
+    pub fn added(&self) -> Vec<(RuleList, &str)> {
         let lists = [
-            ("write", &self.add_write),
-            ("read", &self.add_read),
-            ("exclude", &self.add_exclude),
+            (RuleList::Read, &self.add_read),
+            (RuleList::Write, &self.add_write),
+            (RuleList::Exclude, &self.add_exclude),
         ];
-        let mut words = format!("git agentwt scope {name}");
-        for (list, patterns) in lists {
-            for pattern in patterns {
-                let pattern = escape_for_terminal(pattern.as_bytes());
-                words.push_str(&format!(" --add-{list} '{pattern}'"));
-            }
-        }
-        words + if self.undo { " --undo" } else { "" }
+        let added = lists.into_iter().flat_map(|(list, patterns)| {
+            let patterns = patterns.iter();
+            patterns.map(move |pattern| (list, pattern.as_str()))
+        });
+        added.collect()
     }
 }
 

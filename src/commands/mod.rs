@@ -56,6 +56,8 @@ pub struct Session {
     pub input: Vec<u8>,
     /// Where the objects of a push are that waits for a hook (`GIT_QUARANTINE_PATH`, githooks(5)).
     pub quarantine: Option<Utf8PathBuf>,
+    /// The command line without `-C`, as a shell reads it.
+    pub command_line: String,
     /// Our own executable, for the hooks.
     pub binary: Utf8PathBuf,
     /// What starts git.

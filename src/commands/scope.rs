@@ -10,11 +10,11 @@ use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use self::edit::{ScopeChange, ScopeRefusal};
+pub use self::edit::ScopeChange;
 use super::{Outcome, Session};
 use crate::answer::shapes::{AccessCounts, PathField, RuleField};
 use crate::answer::{Answer, Cell, Form, Paint, Row, Text, count};
-use crate::cli::ScopeLists;
+use crate::cli::{ScopeArguments, ScopeLists};
 use crate::disk::{DiskError, files};
 use crate::error::Error;
 use crate::git::objects::Objects;
@@ -25,7 +25,7 @@ use crate::worktree::scope_edit::Listing;
 use crate::worktree::{Repository, arguments, load_config, rules_of};
 
 /// The answer of `scope`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ScopeAnswer {
     /// The whole scope; absent if paths were given.
     #[serde(flatten)]
@@ -161,11 +161,8 @@ struct Shown {
 ///
 /// # Errors
 /// Fails when the scope cannot be loaded, or a path is not in the repository.
-pub fn run(
-    session: &Session,
-    options: &crate::cli::ScopeArguments,
-) -> Result<Outcome<ScopeAnswer>, Error> {
-    if options.is_change() {
+pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeAnswer>, Error> {
+    if options.undo || !options.added().is_empty() {
         return edit::run(session, options);
     }
     let repository = session.repository()?;
@@ -189,12 +186,9 @@ pub fn run(
         paths.extend(read_stdin(options.output.form().1)?);
     }
     if paths.is_empty() && !options.stdin {
-        let (whole, paths) = (Some(count_matches(&repository, &shown)?), None);
-        let change = None;
         return Ok(Outcome::done(ScopeAnswer {
-            whole,
-            paths,
-            change,
+            whole: Some(count_matches(&repository, &shown)?),
+            ..ScopeAnswer::default()
         }));
     }
     let below = arguments::prefix(&repository, shown.path.as_ref());
@@ -209,11 +203,9 @@ pub fn run(
             rule: verdict.rule.map(RuleField::from),
         })
     };
-    let paths = paths.iter().map(decide).collect::<Result<_, _>>()?;
     Ok(Outcome::done(ScopeAnswer {
-        whole: None,
-        paths: Some(paths),
-        change: None,
+        paths: Some(paths.iter().map(decide).collect::<Result<_, _>>()?),
+        ..ScopeAnswer::default()
     }))
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::contention;
 use super::process::GitVersion;
+use crate::path::shell_word;
 
 /// Says why git gave no usable answer.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -124,16 +125,6 @@ fn advice(argv: &[String], status: Option<i32>, words: &str) -> String {
     let argv: Vec<String> = argv.iter().map(|word| shell_word(word)).collect();
     let argv = argv.join(" ");
     format!("git ended with {status}; to see it again: git {argv}")
-}
-
-/// A word as a shell reads it.
-fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+.,/:@%^{}".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 /// The error of a file or an object that cannot be read.

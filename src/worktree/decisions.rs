@@ -3,12 +3,13 @@
 //! Decisions are in the record, outside of every worktree. A command that decides is refused where an
 //! agent works; a process of the same user can still forge a record (`docs/limits.md`).
 
-use super::{Digests, RecordState, Repository, Worktree, WorktreeFault, by_path, names};
+use super::{Digests, Repository, Worktree, WorktreeFault, by_path};
 use crate::accepted::{Acceptances, Decision};
 use crate::change::{ABSENT, ChangeSet};
 use crate::config::Strategy;
 use crate::error::Error;
 use crate::name::WorktreeName;
+use crate::path::shell_word;
 use crate::process;
 use crate::verify::{Report, VerifyOptions, verify};
 use crate::versioned::timestamp;
@@ -47,7 +48,7 @@ pub fn require_outside(repository: &Repository, command: &str) -> Result<(), Err
     let by = process.map_or_else(String::new, |one| {
         format!(": the process {} ({}) works there", one.pid, one.name)
     });
-    let (command, root) = (command.to_owned(), repository.root.to_string());
+    let (command, root) = (command.to_owned(), shell_word(repository.root.as_str()));
     Err(WorktreeFault::Inside { command, root, by }.into())
 }
 
@@ -96,20 +97,24 @@ impl Worktree {
         Ok(known)
     }
 
+    /// The last decision of a kind, to take it back.
+    ///
+    /// # Errors
+    /// Fails when there is none.
+    pub fn last_decision(&self, is_kind: impl Fn(&Decision) -> bool) -> Result<Decision, Error> {
+        let name = self.record.name.to_string();
+        let last = self.record.decisions.iter().rfind(|one| is_kind(one));
+        Ok(last.cloned().ok_or(WorktreeFault::NothingToUndo { name })?)
+    }
+
     /// The other worktrees that share settings and hooks with this one: a clone has its own.
     ///
     /// # Errors
     /// Fails when the records cannot be listed, or one is damaged.
     pub fn sharing(&self, repository: &Repository) -> Result<Vec<Self>, Error> {
-        let mut all = Vec::new();
-        for name in names(repository)? {
-            if let RecordState::Complete(other) = RecordState::read(repository, &name)?
-                && other.record.name != self.record.name
-                && [&self.record, &other.record].map(|one| one.strategy) == [Strategy::Worktree; 2]
-            {
-                all.push(*other);
-            }
-        }
+        let mut all = Self::all(repository)?;
+        let shares = |one: &Self| one.record.strategy == Strategy::Worktree;
+        all.retain(|one| shares(one) && shares(self) && one.record.name != self.record.name);
         Ok(all)
     }
 }

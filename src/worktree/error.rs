@@ -105,6 +105,14 @@ pub enum WorktreeFault {
         /// The process that works inside, if the command did not start there.
         by: String,
     },
+    /// No decision of a kind is left to take back.
+    #[error("there is nothing to take back: worktree `{name}` has no such decision")]
+    #[diagnostic(code(agentwt::facts::undo))]
+    #[diagnostic(help("see what was decided: git agentwt status {name}"))]
+    NothingToUndo {
+        /// The worktree.
+        name: String,
+    },
     /// The directory of a worktree is not where `add` created it.
     #[error("the directory of worktree `{name}` does not exist: {path}")]
     #[diagnostic(code(agentwt::facts::no_directory))]
@@ -259,7 +267,9 @@ impl Fault for WorktreeFault {
             }
             Self::UnknownWorktree { .. } => ExitCode::UnknownWorktree,
             Self::NotInWorktree { .. } | Self::BadPath { .. } => ExitCode::Usage,
-            Self::Incomplete { .. } | Self::Inside { .. } => ExitCode::Refused,
+            Self::Incomplete { .. } | Self::Inside { .. } | Self::NothingToUndo { .. } => {
+                ExitCode::Refused
+            }
             Self::NoWriteList { .. } => ExitCode::Config,
         }
     }

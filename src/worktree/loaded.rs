@@ -147,6 +147,20 @@ impl Worktree {
         }
     }
 
+    /// Loads every worktree whose record is complete.
+    ///
+    /// # Errors
+    /// Fails when the records cannot be listed, or one is damaged.
+    pub fn all(repository: &Repository) -> Result<Vec<Self>, Error> {
+        let mut all = Vec::new();
+        for name in names(repository)? {
+            if let RecordState::Complete(known) = RecordState::read(repository, &name)? {
+                all.push(*known);
+            }
+        }
+        Ok(all)
+    }
+
     /// Loads the worktree of a name that a user typed, or the one that we are in: by the path for
     /// those that `add` made, by the record for those that plain git made.
     ///

@@ -251,11 +251,13 @@ impl Worktree {
         Ok(reapplied)
     }
 
-    /// Writes the record with another scope, and with the digest that its sparse patterns will have.
+    /// Gives the worktree the scope that this value has. The record comes first, with the digest that the
+    /// sparse patterns will have: a kill leaves the new scope, and `reapply` finishes.
     ///
     /// # Errors
-    /// Fails when the index cannot be read, or the disk refuses.
-    pub fn write_scope(mut self, repository: &Repository) -> Result<Self, Error> {
+    /// Fails when git or the disk does.
+    pub fn change_scope(mut self, repository: &Repository) -> Result<Reapplied, Error> {
+        let is_recorded = self.config_is_as_recorded(repository)?;
         let index = read_index(&self.record.admin_dir.join("index"), repository.format)?;
         let patterns = sparse_patterns(&self.scope, &index);
         for print in &mut self.record.integrity {
@@ -264,7 +266,11 @@ impl Worktree {
             }
         }
         self.write_record(&self.record)?;
-        Ok(self)
+        let reapplied = self.reapply(repository, false)?;
+        self.renew_digests(repository, |file| {
+            is_recorded && file == WatchedFile::ConfigWorktree
+        })?;
+        Ok(reapplied)
     }
 
     /// Whether sparse-checkout is on, with exactly these patterns.

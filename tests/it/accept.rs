@@ -171,10 +171,10 @@ fn no_agent_accepts_from_inside_its_worktree() {
             "{said}"
         );
     }
-    assert_snapshot!(case.runs(&case.worktree, "git agentwt accept task README.md --refs"), @"
+    assert_snapshot!(case.runs(&case.worktree, "git agentwt -C src accept task --refs \"it's here\" '*.md'"), @r"
     --- stderr
     error: an agent does not decide about its worktree: this command is refused inside
-    help: run the command in the main worktree: cd $TMP/repo && git agentwt accept task --refs README.md
+    help: run the command in the main worktree: cd $TMP/repo && git agentwt accept task --refs 'it'\''s here' '*.md'
     --- status 4
     ");
     if cfg!(target_os = "linux") {
@@ -344,7 +344,7 @@ fn an_acceptance_is_shown_and_taken_back() {
     assert_eq!(case.findings(), before);
     assert_snapshot!(accept(&case, &["--undo"]), @"
     --- stderr
-    error: there is no acceptance of worktree `task` to take back
+    error: there is nothing to take back: worktree `task` has no such decision
     help: see what was decided: git agentwt status task
     --- status 4
     ");
@@ -363,20 +363,33 @@ fn a_shared_acceptance_is_taken_back_everywhere() {
 }
 
 #[test]
+fn the_printed_command_accepts_a_path_with_any_name() {
+    let case = Case::new();
+    case.does(r#"echo x >"docs/it's {a,b}""#);
+    let said = case.repo.agentwt(&["verify", "task"]);
+    let command = said.stderr.lines().find(|line| line.contains("accept"));
+    let (_, command) = command
+        .and_then(|line| line.split_once(": "))
+        .expect("it is printed");
+    case.main_does(command);
+    assert_eq!(case.findings(), "");
+}
+
+#[test]
 fn what_to_accept_is_said_when_nothing_is_named() {
     let case = edited();
     case.main_does("git config alias.x '!y'");
     assert_snapshot!(accept(&case, &[]), @"
     --- stderr
     error: nothing says what to accept of worktree `task`
-    help: paths (README.md, docs/api.md): git agentwt accept task README.md
-    shared settings and hooks: git agentwt accept task --shared
-    everything: git agentwt accept task --all
+    help: to accept these paths as they are: git agentwt accept task README.md docs/api.md
+    to accept the shared settings and hooks for all worktrees: git agentwt accept task --shared
+    to accept everything, notices and history too: git agentwt accept task --all
     --- status 2
     ");
     assert_snapshot!(accept(&case, &["src/main.rs"]), @"
     --- stderr
-    error: cannot accept src/main.rs: it is not a finding of worktree `task`
+    error: cannot accept src/main.rs: there is no finding with content to accept
     help: see the findings: git agentwt verify task
     --- status 4
     ");

@@ -67,6 +67,7 @@ fn session(dir: &Path, runner: impl Runner + 'static) -> Session {
         walking: git_agentwt::disk::scan::Walking::default(),
         input: Vec::new(),
         quarantine: None,
+        command_line: String::new(),
         binary: Utf8PathBuf::from_path_buf(binary()).expect("it is UTF-8"),
         runner: SharedRunner::new(runner),
         trace: Trace::default(),

@@ -4,16 +4,18 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{ScopeAnswer, Session};
+use crate::accepted::Decision;
 use crate::answer::shapes::{PathField, RuleField, paths};
 use crate::answer::{Text, count, would};
+use crate::cli::ScopeArguments;
 use crate::commands::Outcome;
-use crate::error::{Error, Fault};
-use crate::exit::ExitCode;
+use crate::error::Error;
 use crate::placed::PlacedOrigin;
-use crate::scope::{Case, Origin, RuleList, Scope, ScopeRule, escape_for_rule};
+use crate::refusal::Refusal;
+use crate::scope::{Case, Origin, Scope, ScopeRule, escape_for_rule};
 use crate::worktree::decisions::{new_decision, require_outside};
 use crate::worktree::scope_edit::Listing;
-use crate::worktree::{Repository, WatchedFile, Worktree};
+use crate::worktree::{Repository, Worktree};
 
 /// A change of the scope of a worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -31,29 +33,6 @@ pub struct ScopeChange {
     pub write_bits: Vec<PathField>,
     /// The excluded files that were on disk; git removes those without changes.
     pub present: Vec<PathField>,
-}
-
-/// Says why a scope is not changed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
-#[expect(missing_docs, reason = "the message of each documents it")]
-pub enum ScopeRefusal {
-    #[error("the scope of worktree `{name}` was not changed since `add`: there is nothing to undo")]
-    #[diagnostic(code(agentwt::scope::undo))]
-    #[diagnostic(help("see the scope: git agentwt scope {name}"))]
-    NothingToUndo { name: String },
-    #[error("a change of a scope takes the name of one worktree, and no path")]
-    #[diagnostic(code(agentwt::scope::one_name))]
-    #[diagnostic(help("git agentwt scope <name> --add-write 'docs/**'"))]
-    OneName,
-}
-
-impl Fault for ScopeRefusal {
-    fn exit_code(&self) -> ExitCode {
-        match self {
-            Self::NothingToUndo { .. } => ExitCode::Refused,
-            Self::OneName => ExitCode::Usage,
-        }
-    }
 }
 
 impl ScopeChange {
@@ -76,10 +55,7 @@ impl ScopeChange {
             "{name}: {done} {rules}, and the write bits of {bits}"
         ));
         if !self.undo && !self.dry_run {
-            text.tell(format!(
-                "to take that back: git agentwt scope {} --undo",
-                self.name
-            ));
+            text.tell_undo("scope", &self.name);
         }
     }
 }
@@ -88,53 +64,24 @@ impl ScopeChange {
 ///
 /// # Errors
 /// Fails when it is refused, a pattern is invalid, or git or the disk fails; `reapply` then finishes.
-pub fn run(
-    session: &Session,
-    options: &crate::cli::ScopeArguments,
-) -> Result<Outcome<ScopeAnswer>, Error> {
-    let (Some(name), [], []) = (
-        options.args.first(),
-        options.args.get(1..).unwrap_or_default(),
-        &*options.paths,
-    ) else {
-        return Err(ScopeRefusal::OneName.into());
+pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeAnswer>, Error> {
+    let ([name], []) = (&*options.args, &*options.paths) else {
+        return Err(Refusal::OneName.into());
     };
-    let name = name.to_string_lossy();
     let home = session.repository_to_change()?;
-    require_outside(&home, &options.command(&name))?;
-    let named = Worktree::of(&home, Some(&name))?;
+    require_outside(&home, &session.command_line)?;
+    let named = Worktree::of(&home, Some(&name.to_string_lossy()))?;
     let (_lock, known) = Worktree::lock(&home, &named.record.name)?;
-    let (next, rules) = if options.undo {
-        without_last(&known)?
-    } else {
-        with_rules(&known, asked_rules(options))
-    };
-    let next = Worktree {
-        scope: Scope::compile(
-            next.record.scope.clone(),
-            Case::of(known.record.ignore_case),
-        )?,
-        ..next
-    };
+    let (next, rules) = plan(&known, options)?;
     let repository = known.repository(&home);
     let advice = new_advice(&repository, &known, &next)?;
     let changes = !options.dry_run && !rules.is_empty();
-    let is_recorded = next.config_is_as_recorded(&repository)?;
-    // first the record: a kill leaves the new scope, and `reapply` finishes
-    let next = if changes {
-        next.write_scope(&repository)?
+    let reapplied = if changes {
+        next.change_scope(&repository)?
     } else {
-        next
+        next.reapply(&repository, true)?
     };
-    let reapplied = next.reapply(&repository, !changes)?;
-    if changes {
-        next.renew_digests(&repository, |file| {
-            is_recorded && file == WatchedFile::ConfigWorktree
-        })?;
-    }
     let mut outcome = Outcome::done(ScopeAnswer {
-        whole: None,
-        paths: None,
         change: Some(ScopeChange {
             name: known.record.name.to_string(),
             dry_run: options.dry_run,
@@ -143,6 +90,7 @@ pub fn run(
             write_bits: paths(&reapplied.bits.changed),
             present: paths(&reapplied.present),
         }),
+        ..ScopeAnswer::default()
     });
     outcome.notes.extend(advice);
     outcome.notes.extend(reapplied.notes());
@@ -155,53 +103,34 @@ pub fn run(
     Ok(outcome)
 }
 
-/// The rules that the options add.
-fn asked_rules(options: &crate::cli::ScopeArguments) -> Vec<ScopeRule> {
-    let lists = [
-        (RuleList::Read, &options.add_read),
-        (RuleList::Write, &options.add_write),
-        (RuleList::Exclude, &options.add_exclude),
-    ];
-    let rule = |list: RuleList, pattern: &String| {
-        let origin = Origin::Flag(format!("scope --add-{list}"));
-        ScopeRule::new(list, pattern.as_str(), origin)
-    };
-    let of_list = |(list, patterns): (RuleList, &Vec<String>)| {
-        patterns
-            .iter()
-            .map(|one| rule(list, one))
-            .collect::<Vec<_>>()
-    };
-    lists.into_iter().flat_map(of_list).collect()
-}
-
-/// The worktree with these rules, and those of them that it did not have.
-fn with_rules(known: &Worktree, mut rules: Vec<ScopeRule>) -> (Worktree, Vec<ScopeRule>) {
+/// Computes the worktree with the rules that the options add, or without those that were added last, and
+/// lists the rules in which the two differ.
+fn plan(known: &Worktree, options: &ScopeArguments) -> Result<(Worktree, Vec<ScopeRule>), Error> {
     let mut next = known.clone();
-    let has = |rule: &ScopeRule| {
-        let mut all = known.record.scope.iter();
-        all.any(|one| one.list == rule.list && one.pattern == rule.pattern)
-    };
-    rules.retain(|rule| !has(rule));
-    if !rules.is_empty() {
+    let rules = if options.undo {
+        let last = known.last_decision(|one| !one.rules.is_empty())?;
+        next.record.decisions.retain(|one| one.id != last.id);
+        next.record.scope.retain(|rule| !last.rules.contains(rule));
+        last.rules
+    } else {
+        let rules = options.added().into_iter().map(|(list, pattern)| {
+            let origin = Origin::Flag(format!("scope --add-{list}"));
+            ScopeRule::new(list, pattern, origin)
+        });
+        let same = |one: &ScopeRule, rule: &ScopeRule| {
+            (one.list, &one.pattern) == (rule.list, &rule.pattern)
+        };
+        let is_new = |rule: &ScopeRule| !known.record.scope.iter().any(|one| same(one, rule));
+        let rules: Vec<ScopeRule> = rules.filter(is_new).collect();
         next.record.scope.extend(rules.clone());
-        let mut decision = new_decision(&known.record.name);
-        decision.rules.clone_from(&rules);
-        next.record.decisions.push(decision);
-    }
-    (next, rules)
-}
-
-/// The worktree without the rules that were added last, and these.
-fn without_last(known: &Worktree) -> Result<(Worktree, Vec<ScopeRule>), ScopeRefusal> {
-    let mut next = known.clone();
-    let decisions = &mut next.record.decisions;
-    let Some(last) = decisions.iter().rposition(|one| !one.rules.is_empty()) else {
-        let name = known.record.name.to_string();
-        return Err(ScopeRefusal::NothingToUndo { name });
+        next.record.decisions.push(Decision {
+            rules: rules.clone(),
+            ..new_decision(&known.record.name)
+        });
+        rules
     };
-    let rules = decisions.remove(last).rules;
-    next.record.scope.retain(|rule| !rules.contains(rule));
+    let case = Case::of(known.record.ignore_case);
+    next.scope = Scope::compile(next.record.scope.clone(), case)?;
     Ok((next, rules))
 }
 

@@ -12,7 +12,7 @@ use crate::exit::ExitCode;
 use crate::truth::integrity;
 use crate::truth::live::{LiveVerdict, verify_now};
 use crate::verify::without_scope;
-use crate::worktree::{Lost, RecordState, Repository, Worktree, WorktreeFault, lost, names};
+use crate::worktree::{Lost, Repository, Worktree, WorktreeFault, lost};
 
 /// The answer of `verify`: with `--range` one verdict, else one for each worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -119,15 +119,10 @@ fn chosen(
     repository: &Repository,
     options: &crate::cli::Verify,
 ) -> Result<(Vec<Worktree>, Vec<Lost>), Error> {
-    let mut chosen: Vec<Worktree> = Vec::new();
     if options.all {
-        for name in names(repository)? {
-            if let RecordState::Complete(known) = RecordState::read(repository, &name)? {
-                chosen.push(*known);
-            }
-        }
-        return Ok((chosen, lost(repository)?));
+        return Ok((Worktree::all(repository)?, lost(repository)?));
     }
+    let mut chosen: Vec<Worktree> = Vec::new();
     let mut gone = Vec::new();
     let names = options.names.iter().map(|name| Some(name.as_str()));
     let here = [None].into_iter().filter(|_| options.names.is_empty());

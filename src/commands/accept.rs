@@ -1,0 +1,233 @@
+//! `git agentwt accept`: accepts findings as they are now, and takes an acceptance back.
+
+use std::ffi::OsString;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Outcome, Session};
+use crate::accepted::{AcceptedFinding, Decision};
+use crate::answer::{Answer, Cell, Paint, Row, Text, VerdictField, count, would};
+use crate::cli::Accept;
+use crate::error::Error;
+use crate::exit::ExitCode;
+use crate::path::RepoPath;
+use crate::refusal::Refusal;
+use crate::truth::live::verify_now;
+use crate::verify::{Finding, Reason, Report, VerifyOptions};
+use crate::worktree::decisions::{new_decision, require_outside};
+use crate::worktree::{Repository, Worktree, arguments};
+
+/// The answer of `accept`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AcceptAnswer {
+    /// The name of the worktree.
+    pub name: String,
+    /// Whether nothing was changed (`-n`).
+    pub dry_run: bool,
+    /// Whether an acceptance was taken back (`--undo`).
+    pub undo: bool,
+    /// What was accepted, or with `--undo` is not accepted any more.
+    pub accepted: Vec<AcceptedFinding>,
+    /// The other worktrees for which shared settings and hooks were accepted, too.
+    pub others: Vec<String>,
+    /// The number of violations that remain; absent with `-n`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub violations: Option<usize>,
+}
+
+impl Answer for AcceptAnswer {
+    const DOCUMENT: &'static str = "accept";
+
+    fn print(&self, text: &mut Text) {
+        text.table(&self.rows(), "");
+        let name = text.paint.name(&self.name);
+        if self.accepted.is_empty() {
+            return text.tell(format!("{name}: nothing to accept"));
+        }
+        let done = if self.undo {
+            would(self.dry_run, "took back", "would take back")
+        } else {
+            would(self.dry_run, "accepted", "would accept")
+        };
+        let number = count(self.accepted.len(), "finding", "findings");
+        let others = count(self.others.len(), "other worktree", "other worktrees");
+        let others = match self.others.len() {
+            0 => String::new(),
+            _ => format!(", for {others} too"),
+        };
+        text.tell(format!("{name}: {done} {number}{others}"));
+        if !self.undo && !self.dry_run {
+            text.tell_undo("accept", &self.name);
+        }
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let row = |one: &AcceptedFinding| {
+            let mut cells = vec![Cell::both(&one.kind).paint(Paint::warning)];
+            cells.extend([&one.place, &one.key].map(Cell::both));
+            Row::new(cells)
+        };
+        self.accepted.iter().map(row).collect()
+    }
+}
+
+/// Accepts what is selected, or takes the last acceptance back.
+///
+/// # Errors
+/// Fails when it is refused, nothing is selected, or the facts cannot be read.
+pub fn run(session: &Session, options: &Accept) -> Result<Outcome<AcceptAnswer>, Error> {
+    let repository = session.repository_to_change()?;
+    require_outside(&repository, &session.command_line)?;
+    let known = Worktree::of(&repository, Some(&options.name))?;
+    let name = known.record.name.to_string();
+    let (decision, others) = if options.undo {
+        find_last(&repository, &known)?
+    } else {
+        plan(&repository, &known, options)?
+    };
+    let named = others.iter().map(|(other, _)| &other.record.name);
+    let mut outcome = Outcome::done(AcceptAnswer {
+        name: name.clone(),
+        dry_run: options.dry_run,
+        undo: options.undo,
+        accepted: decision.accepted.clone(),
+        others: named.map(ToString::to_string).collect(),
+        violations: None,
+    });
+    if options.dry_run || decision.accepted.is_empty() {
+        return Ok(outcome);
+    }
+    let mut violations = 0;
+    // the named worktree last: until then its finding stays, and the command can be run again
+    for (known, decision) in others.into_iter().chain([(known, decision)]) {
+        let known = Worktree::change_decisions(&repository, &known.record.name, |all| {
+            all.retain(|one| one.id != decision.id);
+            all.extend(Some(decision).filter(|_| !options.undo));
+        })?;
+        let report = verify_now(&repository, &known, VerifyOptions::default())?.report;
+        violations = report.violations().count();
+    }
+    outcome.answer.violations = Some(violations);
+    if violations > 0 {
+        let left = count(violations, "violation is left", "violations are left");
+        let note = format!("{left}: git agentwt verify {name}");
+        outcome.notes.push(note);
+        if options.all {
+            outcome.exit = ExitCode::Violations;
+        }
+    }
+    Ok(outcome)
+}
+
+/// What is decided about the named worktree, and about others.
+type Decisions = (Decision, Vec<(Worktree, Decision)>);
+
+/// Finds the last acceptance, and the other worktrees for which it was recorded too.
+fn find_last(repository: &Repository, known: &Worktree) -> Result<Decisions, Error> {
+    let last = known.last_decision(|one| !one.accepted.is_empty())?;
+    let has = |other: &Worktree| other.record.decisions.iter().any(|one| one.id == last.id);
+    let others = known.sharing(repository)?.into_iter().filter(has);
+    let others = others.map(|other| (other, last.clone())).collect();
+    Ok((last, others))
+}
+
+/// Decides about the selected findings, and about the same findings of the shared side in other
+/// worktrees. What cannot be verified keeps its findings.
+fn plan(repository: &Repository, known: &Worktree, asked: &Accept) -> Result<Decisions, Error> {
+    let report = verify_now(repository, known, VerifyOptions::default())?.report;
+    let paths = find_paths(repository, known, &asked.paths, &report)?;
+    if paths.is_empty() && !(asked.refs || asked.shared || asked.all) {
+        return Err(nothing_selected(known, &report).into());
+    }
+    let is_selected = |one: &Finding| {
+        let is_ref = one.reason == Reason::Shared && !one.is_shared();
+        asked.all
+            || asked.refs && is_ref
+            || asked.shared && one.is_shared()
+            || paths.iter().any(|path| is_net_at(path, one))
+    };
+    let decision = Decision {
+        accepted: acceptable(&report, is_selected),
+        ..new_decision(&known.record.name)
+    };
+    let mut others = Vec::new();
+    if !acceptable(&report, |one| one.is_shared() && is_selected(one)).is_empty() {
+        others = known.sharing(repository)?;
+    }
+    let same = |other: Worktree| {
+        let live = verify_now(repository, &other, VerifyOptions::default()).ok()?;
+        let mut accepted = acceptable(&live.report, Finding::is_shared);
+        accepted.retain(|one| decision.accepted.contains(one));
+        let decision = Decision {
+            accepted,
+            ..decision.clone()
+        };
+        (!decision.accepted.is_empty()).then_some((other, decision))
+    };
+    let others = others.into_iter().filter_map(same).collect();
+    Ok((decision, others))
+}
+
+/// What acceptances of these findings record, without those whose content is not known.
+fn acceptable(report: &Report, which: impl Fn(&Finding) -> bool) -> Vec<AcceptedFinding> {
+    let findings = report.findings.iter().filter(|one| which(one));
+    findings.filter_map(Finding::accepted).flatten().collect()
+}
+
+/// Whether a finding, but not of history, is at a path or below.
+fn is_net_at(asked: &RepoPath, finding: &Finding) -> bool {
+    finding.reason != Reason::History && is_at(asked, finding)
+}
+
+/// Whether a finding is at a path or below.
+fn is_at(asked: &RepoPath, finding: &Finding) -> bool {
+    let path = finding.change.place.path();
+    path.is_some_and(|path| path == asked || path.is_below(asked.as_bstr()))
+}
+
+/// Parses the paths, relative to where we stand in the main worktree. Each must have a finding that can
+/// be accepted, or that was accepted as it is.
+fn find_paths(
+    repository: &Repository,
+    known: &Worktree,
+    words: &[OsString],
+    report: &Report,
+) -> Result<Vec<RepoPath>, Error> {
+    let below = arguments::prefix(repository, None);
+    let roots = [&known.record.path, &repository.root];
+    let name = &known.record.name;
+    let parse = |word: &OsString| {
+        let (path, _) = arguments::parse(&below, &roots, &arguments::bytes_of(word.clone()))?;
+        let mut all = report.findings.iter().chain(&report.accepted);
+        if all.any(|one| is_net_at(&path, one) && one.accepted().is_some()) {
+            return Ok(path);
+        }
+        let found = report.findings.iter().filter(|one| is_at(&path, one));
+        let found: Vec<&Finding> = found.collect();
+        let is_history = |one: &&Finding| one.reason == Reason::History;
+        let (why, help) = if !found.is_empty() && found.iter().all(is_history) {
+            let all = format!("git agentwt accept {name} --all");
+            let help = format!("to accept everything, history too: {all}");
+            ("only the history has a finding there", help)
+        } else {
+            let help = format!("see the findings: git agentwt verify {name}");
+            ("there is no finding with content to accept", help)
+        };
+        Err(Refusal::NotAcceptable { path, why, help }.into())
+    };
+    words.iter().map(parse).collect()
+}
+
+/// Refuses with the commands that would accept something.
+fn nothing_selected(known: &Worktree, report: &Report) -> Refusal {
+    let name = known.record.name.to_string();
+    let verdict = VerdictField::worktree(&name, known.record.path.clone(), report);
+    let mut help = String::new();
+    for (purpose, command) in verdict.remedies() {
+        if command.starts_with("git agentwt accept") {
+            help += &format!("to {purpose}: {command}\n");
+        }
+    }
+    Refusal::NothingToAccept { name, help }
+}

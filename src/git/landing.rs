@@ -174,16 +174,20 @@ impl Git {
         self.perform(&what, "push --quiet --", &args).map(drop)
     }
 
-    /// Fetches a commit, and no ref, from the git directory of a clone; where this git has a
-    /// quarantine, into that.
+    /// Fetches commits from the git directory of a clone, each into the ref that follows a colon, if
+    /// one does; where this git has a quarantine, into that. Nothing of the clone's settings is run.
     ///
     /// # Errors
-    /// Fails when git does.
-    pub fn fetch_commit(&self, from: &str, commit: &CommitId) -> Result<(), GitError> {
-        let command = "-c protocol.version=2 -c fetch.fsckObjects=true fetch --quiet --no-tags \
-             --no-write-fetch-head --refmap= --no-auto-maintenance --no-recurse-submodules --";
-        let what = format!("fetch {} from {from}", commit.short());
-        self.perform(&what, command, &[from, commit.as_str()])
-            .map(drop)
+    /// Fails when git does: then no ref is there.
+    pub fn fetch_objects(&self, from: &str, fsck: bool, specs: &[String]) -> Result<(), GitError> {
+        let fsck = format!("fetch.fsckObjects={fsck}");
+        // with this protocol any commit can be asked for
+        let settings = ["-c", "protocol.version=2", "-c", &fsck];
+        let command = "fetch --quiet --no-tags --no-write-fetch-head --atomic --refmap= \
+             --no-auto-maintenance --no-recurse-submodules --";
+        let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
+        let args = [&settings[..], &words(command, &[from]), &specs].concat();
+        let what = format!("fetch the commits of {from}");
+        self.perform(&what, "", &args).map(drop)
     }
 }

@@ -282,6 +282,20 @@ impl Objects {
             .map_err(|error| unwritable("a commit", &error))
     }
 
+    /// Writes a commit of a tree on top of another commit, that no ref names; in our own name.
+    ///
+    /// # Errors
+    /// Fails when writing does.
+    pub fn write_commit_on(
+        &self,
+        parent: &CommitId,
+        tree: &ObjectId,
+    ) -> Result<CommitId, GitError> {
+        let who = "git-agentwt <git-agentwt@localhost> 0 +0000";
+        let raw = format!("tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\nall\n");
+        self.write_commit(raw.as_bytes())
+    }
+
     /// Reads how long a blob is.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use bstr::ByteSlice;
 
 use super::environment::OWN_IDENTITY;
 use super::error::GitError;
-use super::process::{Git, odd_output, words};
+use super::process::{Git, odd_output};
 use super::refs::one_id;
 use crate::entry::{Entry, ObjectId};
 use crate::name::CommitId;
@@ -30,10 +30,6 @@ const PATCHES: &str = "-c core.quotePath=true -c diff.suppressBlankEmpty=false \
      diff-tree --stdin --root -r -p -U3 --inter-hunk-context=0 --diff-algorithm=myers \
      --no-ext-diff --no-textconv --no-color --full-index --no-renames --no-relative \
      --submodule=short --ignore-submodules=none --src-prefix=a/ --dst-prefix=b/";
-
-/// What keeps attributes and settings of the user's from deciding how files are merged.
-const PLAIN_MERGE: &str = "-c core.attributesFile=/dev/null -c merge.default=text \
-     merge-tree --write-tree --no-messages";
 
 /// Writes a line for `git update-index -z --index-info`: this entry at this path and stage, or
 /// nothing there any more. `digits` is the length of an id.
@@ -237,18 +233,6 @@ impl Git {
         let input: String = commits.iter().map(|id| format!("{id}\n")).collect();
         let output = self.perform_with(what, PATCHES, &[], input.as_bytes())?;
         Ok(split_patches(&output))
-    }
-
-    /// Returns the tree that a merge of two commits makes (`git merge-tree --write-tree`); none
-    /// where they conflict.
-    ///
-    /// # Errors
-    /// Fails when git does, also where the histories have nothing in common.
-    pub fn merge_tree(&self, one: &CommitId, other: &CommitId) -> Result<Option<String>, GitError> {
-        let args = words(PLAIN_MERGE, &[one.as_str(), other.as_str()]);
-        let output = self.maybe("try a merge", &args, None)?;
-        let line = |output: Vec<u8>| output.lines().next().map(|l| l.to_str_lossy().into_owned());
-        Ok(output.and_then(line))
     }
 }
 

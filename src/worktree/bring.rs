@@ -44,19 +44,9 @@ pub fn bring(repository: &Repository, known: &Worktree) -> Result<Vec<String>, E
     if !wanted.is_empty() {
         let specs = wanted.iter().map(|(id, name)| format!("{id}:{name}"));
         let specs: Vec<String> = specs.collect();
-        let mut args = vec![own.common_dir.as_str()];
-        args.extend(specs.iter().map(String::as_str));
         // history that came from a URL was never ours to look at
-        let has_base = git.rev_parse_commit(known.record.base.commit.as_str())?;
-        // with this protocol any commit can be asked for; nothing of the clone's settings is run here
-        let command = format!(
-            "-c protocol.version=2 -c fetch.fsckObjects={} fetch --quiet --no-tags \
-             --no-write-fetch-head --atomic --refmap= --no-auto-maintenance \
-             --no-recurse-submodules --",
-            has_base.is_some()
-        );
-        let what = format!("fetch the commits of {}", own.common_dir);
-        git.perform(&what, &command, &args)?;
+        let base = git.rev_parse_commit(known.record.base.commit.as_str())?;
+        git.fetch_objects(own.common_dir.as_str(), base.is_some(), &specs)?;
     }
     let mut notes = Vec::new();
     if let Some(tip) = tip {

@@ -361,13 +361,28 @@ fn the_base_branch_is_pushed_and_a_failure_leaves_what_is_landed() {
     assert_eq!(there, repo.git(&["rev-parse", "main"]));
     let dir = repo.add("next");
     work(&repo, &dir, "three");
-    let said = repo.agentwt(&["land", "--push", "elsewhere", "next"]);
+    repo.sh(repo.root(), "rm -r server.git").ok();
+    let said = repo.agentwt(&["land", "--push", "origin", "next"]);
     assert_eq!(said.status, 5, "{said}");
     assert!(
         said.stderr.contains("the work is landed, and not pushed"),
         "{said}"
     );
-    assert!(said.stderr.contains("git push elsewhere main"), "{said}");
+    assert!(said.stderr.contains("git push origin main"), "{said}");
     assert!(!dir.exists());
     assert!(log(&repo).starts_with("Ada add three"), "{}", log(&repo));
+}
+
+#[test]
+fn a_remote_that_does_not_exist_is_one_error_before_anything_is_landed() {
+    let (repo, _) = with_work();
+    let before = state(&repo);
+    let said = repo.agentwt(&["land", "--push", "elsewhere", "task"]);
+    insta::assert_snapshot!(said, @r"
+    --- stderr
+    error: cannot push: there is no remote `elsewhere`
+    help: nothing was landed; to see the remotes: git remote -v
+    --- status 2
+    ");
+    assert_eq!(state(&repo), before);
 }

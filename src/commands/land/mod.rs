@@ -6,7 +6,6 @@
 //! (`docs/decisions/0035-land.md`).
 
 mod apply;
-mod facts;
 mod plan;
 
 use std::collections::BTreeSet;
@@ -21,20 +20,18 @@ use crate::cli::{Land, Remove};
 use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::git::scratch::ScratchObjects;
 use crate::name::{BranchName, CommitId};
+use crate::path::escape_for_terminal;
 use crate::truth::live::verify_now;
 use crate::verify::VerifyOptions;
 use crate::worktree::removal::Leaving;
 use crate::worktree::removal::facts::Around;
-use crate::worktree::removal::plan::{Merged, RemovePlan};
-use crate::worktree::{Record, Repository, Worktree, trash};
-use apply::Landing;
-use facts::{Trial, base_branch};
-use plan::{LandPlan, not_removable, refusal};
+use crate::worktree::removal::plan::{Merged, RemovePlan, RemoveRefusal, WorkKind};
+use crate::worktree::{Repository, Worktree, trash};
+use plan::{LandPlan, base_branch};
 
 /// The answer of `land`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LandAnswer {
     /// The worktrees, as far as the command came.
     pub worktrees: Vec<LandedWorktree>,
@@ -70,7 +67,8 @@ pub struct LandedWorktree {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LandedField {
     /// The base branch.
-    pub into: String,
+    #[schemars(with = "String")]
+    pub into: BranchName,
     /// `fast-forward`, `merge`, `squash`, `rebase`, or `already` (the base branch had it).
     pub how: &'static str,
     /// The commit that was verified.
@@ -120,90 +118,75 @@ impl Answer for LandAnswer {
 /// # Errors
 /// Fails when the first is refused, or git or the disk fails.
 pub fn run(session: &Session, options: &Land) -> Result<Outcome<LandAnswer>, Error> {
-    let repository = session.repository_to_change()?;
-    let (all, locks) = Worktree::lock_all(&repository, &options.names)?;
-    let run = Run {
+    let repository = &session.repository_to_change()?;
+    if let Some(remote) = &options.push {
+        check_remote(remote, &repository.git.remotes()?)?;
+    }
+    let (all, locks) = Worktree::lock_all(repository, &options.names)?;
+    let landings = all.iter().map(|known| Landing {
         session,
-        repository: &repository,
+        repository,
         options,
-    };
-    let mut outcome = Outcome::done(LandAnswer {
-        worktrees: Vec::new(),
-        pushed: None,
+        known,
     });
+    let mut outcome = Outcome::done(LandAnswer::default());
+    let worktrees = &mut outcome.answer.worktrees;
     let is_first_look = all.len() > 1 && !options.dry_run;
-    for known in all.iter().filter(|_| is_first_look) {
-        let (one, _) = run.look(known)?;
-        let invalid = (!one.is_valid()).then_some(one);
-        outcome.answer.worktrees.extend(invalid);
+    for one in landings.clone().filter(|_| is_first_look) {
+        let (looked, _) = one.look()?;
+        worktrees.extend(Some(looked).filter(|one| !one.is_valid()));
     }
-    if !outcome.answer.worktrees.is_empty() {
+    if !worktrees.is_empty() {
         outcome.exit = ExitCode::Violations;
-        return Ok(outcome);
     }
-    run.land_all(&all, &mut outcome)?;
+    for one in landings {
+        if outcome.exit != ExitCode::Success {
+            break;
+        }
+        if let Err(error) = one.land(&mut outcome) {
+            if outcome.answer.worktrees.is_empty() {
+                return Err(error);
+            }
+            // what was landed by then is reported
+            let help = miette::Diagnostic::help(&error);
+            let help = help.map(|help| format!("; {help}")).unwrap_or_default();
+            outcome.notes.push(format!("{error}{help}"));
+            outcome.exit = error.exit_code();
+        }
+    }
     drop(locks);
-    run.push(&mut outcome);
     if !options.dry_run {
+        push(repository, options, &mut outcome);
         let worktrees = outcome.answer.worktrees.iter();
         let mut removals = worktrees.filter_map(|one| one.removal.as_ref());
         let has_trash = removals.any(|removal| removal.is_kept);
-        let left = trash::empty_soon(&repository, &session.binary, has_trash)?;
+        let left = trash::empty_soon(repository, &session.binary, has_trash)?;
         outcome.notes.extend(left);
     }
     Ok(outcome)
 }
 
-/// Holds what the worktrees of a run share.
-struct Run<'a> {
+/// Represents the landing of one worktree.
+#[derive(Clone, Copy)]
+struct Landing<'a> {
     session: &'a Session,
     repository: &'a Repository,
     options: &'a Land,
+    known: &'a Worktree,
 }
 
-/// What was found of one worktree, and what to merge, with the objects that have its trees. Without a
-/// verdict an earlier removal is to be finished.
-type Looked = (LandedWorktree, Option<(LandPlan, ScratchObjects)>);
-
-impl Run<'_> {
-    /// Lands one after another, until one is refused: what was landed by then is reported.
-    fn land_all(&self, all: &[Worktree], outcome: &mut Outcome<LandAnswer>) -> Result<(), Error> {
-        for known in all {
-            match self.land(known, outcome) {
-                Ok(()) if outcome.exit == ExitCode::Success => {}
-                Ok(()) => break,
-                Err(error) if outcome.answer.worktrees.is_empty() => return Err(error),
-                Err(error) => {
-                    let help = miette::Diagnostic::help(&error);
-                    let help = help.map(|help| format!("; {help}")).unwrap_or_default();
-                    outcome.notes.push(format!("{error}{help}"));
-                    outcome.exit = error.exit_code();
-                    break;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Lands one. Where only the removal fails, what was landed is in the answer.
-    fn land(&self, known: &Worktree, outcome: &mut Outcome<LandAnswer>) -> Result<(), Error> {
-        let base = base_branch(&known.record);
+impl Landing<'_> {
+    /// Lands. Where only the removal fails, what was landed is in the answer.
+    fn land(&self, outcome: &mut Outcome<LandAnswer>) -> Result<(), Error> {
+        let base = base_branch(&self.known.record);
         let lock = base.map(|base| Lock::wait(&self.repository.branch_lock(&base)));
         let _one_at_a_time = lock.transpose()?;
-        let (mut one, todo) = self.look(known)?;
+        let (mut one, plan) = self.look()?;
         if !one.is_valid() {
             outcome.exit = ExitCode::Violations;
         }
-        if let Some((plan, scratch)) = todo.filter(|_| !self.options.dry_run) {
-            let landing = Landing {
-                session: self.session,
-                repository: self.repository,
-                known,
-                plan: &plan,
-                scratch: &scratch,
-                options: self.options,
-            };
-            let commit = Some(landing.apply()?);
+        if let Some(plan) = plan.filter(|_| !self.options.dry_run) {
+            let commit = Some(self.apply(&plan)?);
             one.landed = one.landed.map(|landed| LandedField { commit, ..landed });
         }
         let is_landed = one.landed.is_some() && !self.options.keep;
@@ -213,7 +196,7 @@ impl Run<'_> {
         worktrees.push(one);
         if is_removed && !self.options.dry_run {
             // what came into the worktree meanwhile is not lost
-            let leaving = self.leaving(known, landed.as_ref())?;
+            let leaving = self.leaving(landed.as_ref())?;
             let mut plan = leaving.plan(&self.removal())?;
             let environment = &self.session.environment;
             leaving.apply(&mut plan, self.repository, environment, &Session::now())?;
@@ -225,16 +208,24 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Reads a worktree, verifies it and decides.
-    fn look(&self, known: &Worktree) -> Result<Looked, Error> {
-        let (repository, record) = (self.repository, &known.record);
-        let mut one = LandedWorktree::new(record, self.options.dry_run);
-        let mut leaving = self.leaving(known, None)?;
+    /// Reads the worktree, verifies and decides. Without a verdict an earlier removal is to be
+    /// finished.
+    fn look(&self) -> Result<(LandedWorktree, Option<LandPlan>), Error> {
+        let record = &self.known.record;
+        let mut one = LandedWorktree {
+            name: record.name.to_string(),
+            path: record.path.clone(),
+            branch: record.branch.to_string(),
+            dry_run: self.options.dry_run,
+            verdict: None,
+            landed: None,
+            removal: None,
+        };
+        let mut leaving = self.leaving(None)?;
         if let Some(rest) = &leaving.rest {
             if rest.trash.is_some() {
-                let reason = "its removal was interrupted".to_owned();
                 let help = format!("git agentwt remove {} finishes it", record.name);
-                return Err(refusal("removal", record, reason, help).into());
+                return Err(self.refused("removal", "its removal was interrupted", help));
             }
             return Ok((one, None));
         }
@@ -242,33 +233,37 @@ impl Run<'_> {
             net: true,
             ..VerifyOptions::default()
         };
-        let live = verify_now(repository, known, net)?;
+        let live = verify_now(self.repository, self.known, net)?;
         let verdict = VerdictField::worktree(&one.name, one.path.clone(), &live.report);
         one.verdict = Some(verdict);
         if !one.is_valid() {
             return Ok((one, None));
         }
-        let own = repository.home();
-        let scratch = ScratchObjects::create(&own.common_dir, own.format, record.name.as_str())?;
-        let facts = facts::read(repository, &leaving, &live.heads, &scratch, self.options)?;
-        let plan = plan::plan(record, &facts, self.options)?;
-        let landed = LandedField::new(&plan, self.options);
+        let work = leaving.facts.uncommitted.iter();
+        // with --keep an edited copy of a file of the user's stays where it is
+        let work = work.filter(|(_, kind)| !matches!(kind, WorkKind::Placed(_)));
+        let work = work.map(|(path, _)| path.to_string()).collect();
+        let plan = self.plan(work, &live.heads)?;
         if !self.options.keep {
-            leaving.assume_merged(&plan.verified, landed.as_merged());
-            let removal = leaving.plan(&self.removal());
-            let removal = removal.map_err(|refused| not_removable(record, &refused))?;
-            one.removal = Some(removal).filter(|_| self.options.dry_run);
+            plan.landed.assume_in(&mut leaving);
+            let removal = leaving.plan(&self.removal()).map_err(|mut refused| {
+                let keep = "; or keep the worktree: git agentwt land --keep ";
+                refused.help.extend([keep, record.name.as_str()]);
+                refused
+            });
+            one.removal = Some(removal?).filter(|_| self.options.dry_run);
         }
-        one.landed = Some(landed);
-        Ok((one, Some((plan, scratch))))
+        one.landed = Some(plan.landed.clone());
+        Ok((one, Some(plan)))
     }
 
-    /// Reads what keeps a worktree from being removed, whose work is landed in this way, if it is.
-    fn leaving(&self, known: &Worktree, landed: Option<&LandedField>) -> Result<Leaving, Error> {
+    /// Reads what keeps the worktree from being removed, whose work is landed in this way, if it is.
+    fn leaving(&self, landed: Option<&LandedField>) -> Result<Leaving, Error> {
         let around = Around::read(self.repository)?;
-        let mut leaving = Leaving::read(self.repository, known.clone(), &around, &[], false)?;
+        let known = self.known.clone();
+        let mut leaving = Leaving::read(self.repository, known, &around, &[], false)?;
         if let Some(landed) = landed {
-            leaving.assume_merged(&landed.verified, landed.as_merged());
+            landed.assume_in(&mut leaving);
         }
         Ok(leaving)
     }
@@ -281,77 +276,63 @@ impl Run<'_> {
             ..Remove::default()
         }
     }
+}
 
-    /// Pushes each base branch once. A failure leaves what was landed.
-    fn push(&self, outcome: &mut Outcome<LandAnswer>) {
-        let Some(remote) = self.options.push.as_ref().filter(|_| !self.options.dry_run) else {
-            return;
-        };
-        let landed = outcome.answer.worktrees.iter();
-        let landed = landed.filter_map(|one| one.landed.as_ref());
-        let branches: BTreeSet<&str> = landed.map(|landed| landed.into.as_str()).collect();
-        for branch in branches {
-            let git = &self.repository.git;
-            let pushed = git.push_branch(remote, &BranchName::from_git(branch));
-            if let Err(error) = &pushed {
-                let again = format!("to push it: git push {remote} {branch}");
-                let note = format!("the work is landed, and not pushed: {error}; {again}");
-                outcome.notes.push(note);
-                outcome.exit = ExitCode::Git;
-            }
-            let before = outcome.answer.pushed.unwrap_or(true);
-            outcome.answer.pushed = Some(before && pushed.is_ok());
+/// Refuses a remote that the repository does not have.
+fn check_remote(remote: &String, known: &[String]) -> Result<(), RemoveRefusal> {
+    if known.contains(remote) {
+        return Ok(());
+    }
+    let reason = format!(
+        "there is no remote `{}`",
+        escape_for_terminal(remote.as_bytes())
+    );
+    Err(RemoveRefusal {
+        exit: ExitCode::Usage,
+        code: "land::no_remote".to_owned(),
+        message: format!("cannot push: {reason}"),
+        reason,
+        help: "nothing was landed; to see the remotes: git remote -v".to_owned(),
+    })
+}
+
+/// Pushes each base branch once. A failure leaves what was landed.
+fn push(repository: &Repository, options: &Land, outcome: &mut Outcome<LandAnswer>) {
+    let Some(remote) = &options.push else {
+        return;
+    };
+    let landed = outcome.answer.worktrees.iter();
+    let landed = landed.filter_map(|one| one.landed.as_ref());
+    let branches: BTreeSet<&BranchName> = landed.map(|landed| &landed.into).collect();
+    for branch in branches {
+        let pushed = repository.git.push_branch(remote, branch);
+        if let Err(error) = &pushed {
+            let again = format!("to push it: git push {remote} {branch}");
+            let note = format!("the work is landed, and not pushed: {error}; {again}");
+            outcome.notes.push(note);
+            outcome.exit = ExitCode::Git;
         }
+        let before = outcome.answer.pushed.unwrap_or(true);
+        outcome.answer.pushed = Some(before && pushed.is_ok());
     }
 }
 
 impl LandedWorktree {
-    fn new(record: &Record, dry_run: bool) -> Self {
-        Self {
-            name: record.name.to_string(),
-            path: record.path.clone(),
-            branch: record.branch.to_string(),
-            dry_run,
-            verdict: None,
-            landed: None,
-            removal: None,
-        }
-    }
-
     fn is_valid(&self) -> bool {
         self.verdict.as_ref().is_none_or(|verdict| verdict.valid)
     }
 }
 
 impl LandedField {
-    fn new(plan: &LandPlan, options: &Land) -> Self {
-        let (how, commit) = match &plan.trial {
-            Trial::Landed => ("already", Some(&plan.before)),
-            Trial::Picked(_) => ("rebase", None),
-            Trial::Tree(_) if options.squash => ("squash", None),
-            Trial::Tree(_) => ("merge", None),
-            Trial::FastForward
-            | Trial::Diverged
-            | Trial::Conflict(_)
-            | Trial::HasMerges(_)
-            | Trial::Rewound
-            | Trial::Unrelated => ("fast-forward", Some(&plan.verified)),
-        };
-        Self {
-            into: plan.into.to_string(),
-            how,
-            verified: plan.verified.clone(),
-            before: plan.before.clone(),
-            commit: commit.cloned(),
-        }
-    }
-
-    /// How the branch is merged where the base branch does not have its commits, for the removal.
-    fn as_merged(&self) -> Option<Merged> {
-        matches!(self.how, "squash" | "rebase" | "already").then(|| Merged {
+    /// Takes the branch as merged, for its removal.
+    fn assume_in(&self, leaving: &mut Leaving) {
+        // in these ways the base branch does not have its commits
+        let is_content = matches!(self.how, "squash" | "rebase" | "already");
+        let merged = is_content.then(|| Merged {
             how: "contained",
             commit: None,
-            reference: Some(format!("refs/heads/{}", self.into)),
-        })
+            reference: Some(self.into.full_ref()),
+        });
+        leaving.assume_merged(&self.verified, merged);
     }
 }

@@ -1,207 +1,308 @@
-//! Decides how work is landed, or why it is not; pure.
+//! Tries the merge without a checkout, and decides how work is landed, or why not.
+
+use std::fmt::Display;
 
 use camino::Utf8PathBuf;
 
-use super::facts::{BaseBranch, LandFacts, Trial};
-use crate::cli::Land;
+use super::{LandedField, Landing};
 use crate::config::Strategy;
+use crate::disk::files;
+use crate::entry::ObjectId;
+use crate::error::Error;
 use crate::exit::ExitCode;
+use crate::git::Git;
+use crate::git::scratch::ScratchObjects;
 use crate::name::{BranchName, CommitId};
+use crate::truth::heads::Heads;
 use crate::worktree::Record;
 use crate::worktree::removal::plan::{RemoveRefusal, shortened};
 
+/// The files in which git writes down which branch it works on while HEAD is elsewhere.
+const BUSY: [&str; 3] = [
+    "rebase-merge/head-name",
+    "rebase-apply/head-name",
+    "BISECT_START",
+];
+
 /// Holds a landing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LandPlan {
-    /// The branch that work is landed in.
-    pub into: BranchName,
-    /// The commit that it names now.
-    pub before: CommitId,
-    /// The commit that was verified.
-    pub verified: CommitId,
-    /// How.
-    pub trial: Trial,
-    /// The worktree that has the branch checked out; none where only the branch moves.
+pub(super) struct LandPlan {
+    /// What is landed, and how.
+    pub landed: LandedField,
+    /// The commits to create, the oldest first: the commit that each comes from, and its tree.
+    pub new: Vec<(CommitId, ObjectId)>,
+    /// The worktree that has the base branch checked out; none where only the branch moves.
     pub checkout: Option<Utf8PathBuf>,
+    /// Where the trees are.
+    pub scratch: ScratchObjects,
 }
 
-/// Says why work is not landed: `agentwt::land::<code>`.
-pub fn refusal(code: &str, record: &Record, reason: String, help: String) -> RemoveRefusal {
-    RemoveRefusal {
-        exit: ExitCode::Refused,
-        code: format!("land::{code}"),
-        message: format!("cannot land worktree `{}`: {reason}", record.name),
-        reason,
-        help,
-    }
+/// The branch that the base of a worktree was taken from: the one that was named, else the only one
+/// that the base follows.
+pub(super) fn base_branch(record: &Record) -> Option<BranchName> {
+    let revision = record.base.revision.as_str();
+    let named = revision.strip_prefix("refs/heads/").unwrap_or(revision);
+    let tips = record.base.tips.iter();
+    let branches = tips.filter_map(|tip| tip.name.strip_prefix("refs/heads/"));
+    let branches = branches.filter(|branch| *branch != record.branch.as_str());
+    let branches: Vec<&str> = branches.collect();
+    let found = branches.iter().find(|branch| **branch == named);
+    let only = found.or(branches.first().filter(|_| branches.len() == 1));
+    only.map(|branch| BranchName::from_git(*branch))
 }
 
-/// Says that a worktree could not be removed after its work was landed.
-pub fn not_removable(record: &Record, refused: &RemoveRefusal) -> RemoveRefusal {
-    let start = format!("cannot remove worktree `{}`: ", record.name);
-    let reason = refused.message.replacen(&start, "", 1);
-    let keep = format!(
-        "or keep the worktree: git agentwt land --keep {}",
-        record.name
-    );
-    refusal(
-        "in_use",
-        record,
-        reason,
-        format!("{}; {keep}", refused.help),
-    )
-}
-
-/// Decides.
-///
-/// # Errors
-/// Refuses what would lose work, and what git would have to ask the user about.
-pub fn plan(record: &Record, facts: &LandFacts, options: &Land) -> Result<LandPlan, RemoveRefusal> {
-    let (name, path, branch) = (&record.name, &record.path, &record.branch);
-    let refused = |code, reason, help| Err(refusal(code, record, reason, help));
-    let again = format!("git agentwt land {name}");
-    if facts.start.starts_with(path) {
-        let help = format!("cd {} && {again}", facts.root);
-        return refused("inside", "you are inside it".to_owned(), help);
-    }
-    let Some(verified) = &facts.verified else {
-        let reason = format!("it is not on its branch {branch}");
-        let help = format!("git -C {path} status, then: git -C {path} switch {branch}");
-        return refused("not_on_branch", reason, help);
-    };
-    if !facts.uncommitted.is_empty() {
-        let items = listed(&facts.uncommitted);
-        let reason = format!("it has work that is not committed:{items}");
-        let help = format!("git -C {path} add -A && git -C {path} commit, then: {again}");
-        return refused("uncommitted", reason, help);
-    }
-    let base = facts.base.as_ref();
-    let Some((base, before)) = base.and_then(|base| Some((base, base.tip.as_ref()?))) else {
-        let by_hand = format!("to merge by hand: git agentwt verify {name} && git merge {branch}");
-        let (reason, help) = if let Some(BaseBranch { branch: gone, .. }) = &facts.base {
-            let was = &record.base.commit;
-            let again = format!("create it again: git branch {gone} {was}; {by_hand}");
-            (format!("its base branch {gone} is gone"), again)
-        } else {
-            let from = &record.base.revision;
-            (
-                format!("its base {from} is not another branch here"),
-                by_hand,
-            )
+impl Landing<'_> {
+    /// Decides. `heads` were verified; what a merge writes stays in a directory of its own.
+    ///
+    /// # Errors
+    /// Refuses what would lose work, and what git would have to ask the user about; fails when git or
+    /// the disk does.
+    pub fn plan(&self, uncommitted: Vec<String>, heads: &Heads) -> Result<LandPlan, Error> {
+        let (record, repository) = (&self.known.record, self.repository);
+        let (name, path, branch) = (&record.name, &record.path, &record.branch);
+        let again = format!("git agentwt land {name}");
+        if repository.start.starts_with(path) {
+            let help = format!("cd {} && {again}", repository.root);
+            return Err(self.refused("inside", "you are inside it", help));
+        }
+        let is_on_branch = heads.symbolic == Some(branch.full_ref()) && heads.head == heads.branch;
+        let Some(verified) = heads.branch.clone().filter(|_| is_on_branch) else {
+            let reason = format!("it is not on its branch {branch}");
+            let help = format!("git -C {path} status, then: git -C {path} switch {branch}");
+            return Err(self.refused("not_on_branch", reason, help));
         };
-        return refused("no_base_branch", reason, help);
-    };
-    if let Some((reason, help)) = in_use(base, &again) {
-        return refused("base_in_use", reason, help);
+        if !uncommitted.is_empty() {
+            let reason = format!("it has work that is not committed:{}", listed(uncommitted));
+            let help = format!("git -C {path} add -A && git -C {path} commit, then: {again}");
+            return Err(self.refused("uncommitted", reason, help));
+        }
+        let into = base_branch(record);
+        let tip = into.as_ref().map(BranchName::full_ref);
+        let tip = tip.map(|full| repository.git.rev_parse_commit(&full));
+        let (Some(into), Some(before)) = (&into, tip.transpose()?.flatten()) else {
+            let base = &record.base;
+            let reason = format!("its base {} is not another branch here", base.revision);
+            let create = into.map(|gone| {
+                let commit = &base.commit;
+                format!("to create it again: git branch {gone} {commit}; ")
+            });
+            let help = format!(
+                "{}to merge by hand: git agentwt verify {name} && git merge {branch}",
+                create.unwrap_or_default()
+            );
+            return Err(self.refused("no_base_branch", reason, help));
+        };
+        let checkout = self.checkout_of(into)?;
+        let own = repository.home();
+        let scratch = ScratchObjects::create(&own.common_dir, own.format, name.as_str())?;
+        let landed = LandedField {
+            into: into.clone(),
+            how: "already",
+            commit: Some(before.clone()),
+            before,
+            verified,
+        };
+        let mut plan = LandPlan {
+            landed,
+            new: Vec::new(),
+            checkout,
+            scratch,
+        };
+        self.decide_how(&mut plan)?;
+        Ok(plan)
     }
-    if let Some((code, reason, help)) = stopped(&facts.trial, record, &base.branch, options) {
-        return refused(code, reason, help);
-    }
-    Ok(LandPlan {
-        into: base.branch.clone(),
-        before: before.clone(),
-        verified: verified.clone(),
-        trial: facts.trial.clone(),
-        checkout: base.checkouts.first().map(|(path, _)| path.clone()),
-    })
-}
 
-/// Why the base branch cannot move, with the next commands.
-fn in_use(base: &BaseBranch, again: &str) -> Option<(String, String)> {
-    let into = &base.branch;
-    if let Some(dir) = &base.busy {
-        let reason = format!("{into} is being rebased or bisected ({dir})");
-        return Some((
-            reason,
-            format!("finish that there, or abort it, then: {again}"),
-        ));
+    /// The worktree that has the base branch checked out, if one has, where the branch can move.
+    fn checkout_of(&self, into: &BranchName) -> Result<Option<Utf8PathBuf>, Error> {
+        let (repository, name) = (self.repository, &self.known.record.name);
+        let (again, full) = (format!("git agentwt land {name}"), into.full_ref());
+        let mut places = Vec::new();
+        for entry in repository.git.worktree_list()? {
+            let at = entry.path;
+            if entry.branch.as_ref() != Some(&full) || !files::is_directory(&at) {
+                continue;
+            }
+            let changed = repository.git.at(&at).changed_files()?;
+            if !changed.is_empty() {
+                let items = listed(changed);
+                let reason =
+                    format!("{into} is checked out in {at}, which has uncommitted changes:{items}");
+                let help = format!(
+                    "commit them there, or: git -C {at} stash && {again} && git -C {at} stash pop"
+                );
+                return Err(self.refused("base_in_use", reason, help));
+            }
+            places.push(at);
+        }
+        let private = repository.common_dir.join("worktrees");
+        let names = files::names(&private)?.into_iter();
+        let private = names.map(|id| private.join(id));
+        let mut dirs = std::iter::once(repository.common_dir.clone()).chain(private);
+        let works_on = |bytes: &[u8]| [full.as_bytes(), into.as_str().as_bytes()].contains(&bytes);
+        let busy = dirs.find(|dir| {
+            let texts = BUSY.map(|file| files::read(&dir.join(file)).ok().flatten());
+            texts
+                .iter()
+                .flatten()
+                .any(|text| works_on(text.trim_ascii()))
+        });
+        if let Some(at) = busy.as_ref().or(places.get(1)) {
+            let reason =
+                format!("{into} is being rebased or bisected, or checked out twice: see {at}");
+            let help = format!("finish or abort that, or switch there, then: {again}");
+            return Err(self.refused("base_in_use", reason, help));
+        }
+        Ok(places.pop())
     }
-    if let Some((at, changed)) = base.checkouts.iter().find(|(_, all)| !all.is_empty()) {
-        let items = listed(changed);
-        return Some((
-            format!("{into} is checked out in {at}, which has uncommitted changes:{items}"),
-            format!("commit them there, or: git -C {at} stash && {again} && git -C {at} stash pop"),
-        ));
-    }
-    let [_, (second, _), ..] = base.checkouts.as_slice() else {
-        return None;
-    };
-    let reason = format!("{into} is checked out twice, in {second} as well");
-    let help = format!("switch one away from it: git -C {second} switch <branch>");
-    Some((reason, help))
-}
 
-/// Why a trial is no landing, with the next commands: those that resolve a conflict in the worktree.
-fn stopped(
-    trial: &Trial,
-    record: &Record,
-    into: &BranchName,
-    options: &Land,
-) -> Option<(&'static str, String, String)> {
-    let (name, path, branch) = (&record.name, &record.path, &record.branch);
-    let is_rebased = options.rebase || options.ff_only;
-    let (resolve, next) = resolution(record, into, is_rebased);
-    let again = format!("git agentwt land {name}");
-    Some(match trial {
-        Trial::Landed | Trial::FastForward | Trial::Tree(_) | Trial::Picked(_) => return None,
-        Trial::Conflict(paths) => (
-            "conflict",
-            format!("it conflicts with {into}:{}", listed(paths)),
-            format!(
-                "resolve it in the worktree: {resolve}, edit the files, git -C {path} add -A && git -C {path} {next}; then: {again}"
+    /// Finds out what landing would be.
+    fn decide_how(&self, plan: &mut LandPlan) -> Result<(), Error> {
+        let (record, options) = (&self.known.record, self.options);
+        let landed = &mut plan.landed;
+        let (into, base, tip) = (&landed.into, &landed.before, &landed.verified);
+        let git = self
+            .repository
+            .git
+            .with_quarantine(&plan.scratch.quarantine());
+        if record.strategy == Strategy::Clone {
+            git.fetch_objects(record.admin_dir.as_str(), true, &[tip.to_string()])?;
+        }
+        if git.is_ancestor(tip, base)? {
+            return Ok(());
+        }
+        let (path, name) = (&record.path, &record.name);
+        let again = format!("git agentwt land {name}");
+        let start = &record.base.commit;
+        if git.is_ancestor(start, tip)? && !git.is_ancestor(start, base)? {
+            let short = start.short();
+            let reason = format!(
+                "{into} does not have its base {short}, so more would be merged than was verified"
+            );
+            let help = format!(
+                "see what: git log {into}..{short}; to merge that first: git merge {short}; to leave it out: git -C {path} rebase --onto {into} {short}; then: {again}"
+            );
+            return Err(self.refused("not_verified", reason, help));
+        }
+        let setting = git.config_get("merge.ff")?.filter(|_| options.is_plain());
+        let only = options.ff_only || setting.as_deref() == Some("only");
+        let is_ahead = git.is_ancestor(base, tip)?;
+        let with_commit = || git.config_get_bool("merge.ff").map(|ff| ff == Some(false));
+        let objects = plan.scratch.objects();
+        if is_ahead && (only || !options.squash && (setting.is_none() || !with_commit()?)) {
+            (landed.how, landed.commit) = ("fast-forward", Some(tip.clone()));
+            return Ok(());
+        }
+        if only {
+            let reason = format!("{into} went on, so it cannot be fast-forwarded");
+            let resolve = self.resolution(into);
+            let help = format!("{resolve}, then: {again}; or without --ff-only (merge.ff)");
+            return Err(self.refused("diverged", reason, help));
+        }
+        let (how, new) = if options.rebase {
+            ("rebase", self.pick(&git, plan)?)
+        } else {
+            let tree = if is_ahead {
+                objects.commit(tip)?.tree
+            } else {
+                self.merge(&git, into, base, tip)?
+            };
+            let is_new = tree != objects.commit(base)?.tree;
+            let new = is_new.then(|| (tip.clone(), tree));
+            let how = if options.squash { "squash" } else { "merge" };
+            (how, new.into_iter().collect())
+        };
+        // else a merge would change nothing
+        if !new.is_empty() {
+            (plan.landed.how, plan.landed.commit) = (how, None);
+        }
+        plan.new = new;
+        Ok(())
+    }
+
+    /// Picks each commit onto the base branch, as `git rebase` does; one that changes nothing any
+    /// more is dropped.
+    fn pick(&self, git: &Git, plan: &LandPlan) -> Result<Vec<(CommitId, ObjectId)>, Error> {
+        let LandedField { into, before, .. } = &plan.landed;
+        let objects = plan.scratch.objects();
+        let mut tree = objects.commit(before)?.tree;
+        let mut picked = Vec::new();
+        let all = git.rev_list(&[&plan.landed.verified], &[before])?;
+        for id in all.into_iter().rev() {
+            let commit = objects.commit(&id)?;
+            let [parent] = commit.parents.as_slice() else {
+                let name = &self.known.record.name;
+                let reason = format!("{} is a merge, which a rebase would drop", id.short());
+                let help = format!(
+                    "git agentwt land --squash {name}, or without --rebase: git agentwt land {name}"
+                );
+                return Err(self.refused("merges", reason, help));
+            };
+            // `git merge-tree` takes a base from git 2.40 on only, and finds the parent as the base
+            let ours = objects.write_commit_on(parent, &tree)?;
+            let next = self.merge(git, into, &ours, &id)?;
+            if next != tree || commit.tree == objects.commit(parent)?.tree {
+                picked.push((id, next));
+            }
+            tree = next;
+        }
+        Ok(picked)
+    }
+
+    /// Merges two commits, or refuses with the commands that resolve the conflict in the worktree.
+    fn merge(
+        &self,
+        git: &Git,
+        into: &BranchName,
+        ours: &CommitId,
+        theirs: &CommitId,
+    ) -> Result<ObjectId, Error> {
+        git.merge_commits(ours, theirs)?.map_err(|paths| {
+            let (name, path) = (&self.known.record.name, &self.known.record.path);
+            let next = if self.options.rebase {
+                "rebase --continue"
+            } else {
+                "commit --no-edit"
+            };
+            let reason = format!("it conflicts with {into}:{}", listed(paths));
+            let help = format!(
+                "resolve it in the worktree: {}, edit the files, git -C {path} add -A && git -C {path} {next}; then: git agentwt land {name}",
+                self.resolution(into)
+            );
+            self.refused("conflict", reason, help)
+        })
+    }
+
+    /// The command that brings the base branch into the worktree.
+    fn resolution(&self, into: &BranchName) -> String {
+        let path = &self.known.record.path;
+        let is_rebased = self.options.rebase || self.options.ff_only;
+        let verb = if is_rebased { "rebase" } else { "merge" };
+        match self.known.record.strategy {
+            Strategy::Worktree => format!("git -C {path} {verb} {into}"),
+            // a clone has its own branches
+            Strategy::Clone => {
+                format!("git -C {path} fetch ../../.. {into} && git -C {path} {verb} FETCH_HEAD")
+            }
+        }
+    }
+
+    /// Says why work is not landed: `agentwt::land::<code>`.
+    pub fn refused(&self, code: &str, reason: impl Display, help: String) -> Error {
+        let reason = reason.to_string();
+        let refusal = RemoveRefusal {
+            exit: ExitCode::Refused,
+            code: format!("land::{code}"),
+            message: format!(
+                "cannot land worktree `{}`: {reason}",
+                self.known.record.name
             ),
-        ),
-        Trial::Diverged => (
-            "diverged",
-            format!("{into} went on, so it cannot be fast-forwarded"),
-            format!("{resolve}, then: {again}; or without --ff-only (merge.ff)"),
-        ),
-        Trial::HasMerges(commit) => (
-            "merges",
-            format!("{} is a merge, which a rebase would drop", commit.short()),
-            format!("git agentwt land --squash {name}, or without --rebase: {again}"),
-        ),
-        Trial::Rewound => {
-            let base = &record.base.commit;
-            let short = base.short();
-            (
-                "not_verified",
-                format!(
-                    "{into} does not have its base {short}, so more would be merged than was verified"
-                ),
-                format!(
-                    "see what: git log {into}..{short}; to merge that first: git merge {short}; to leave it out: git -C {path} rebase --onto {into} {short}; then: {again}"
-                ),
-            )
-        }
-        Trial::Unrelated => (
-            "unrelated",
-            format!("{branch} and {into} have no commit in common"),
-            format!("push it where it came from: git -C {path} push origin {branch}"),
-        ),
-    })
+            reason,
+            help,
+        };
+        refusal.into()
+    }
 }
 
-/// The command that brings the base branch into the worktree, and the one of git that goes on after a
-/// conflict.
-fn resolution(record: &Record, into: &BranchName, is_rebased: bool) -> (String, &'static str) {
-    let path = &record.path;
-    let (verb, next) = if is_rebased {
-        ("rebase", "rebase --continue")
-    } else {
-        ("merge", "commit --no-edit")
-    };
-    let resolve = match record.strategy {
-        Strategy::Worktree => format!("git -C {path} {verb} {into}"),
-        // a clone has its own branches
-        Strategy::Clone => {
-            format!("git -C {path} fetch ../../.. {into} && git -C {path} {verb} FETCH_HEAD")
-        }
-    };
-    (resolve, next)
-}
-
-fn listed(items: &[String]) -> String {
-    let items = shortened(items.iter().cloned());
+fn listed(items: Vec<String>) -> String {
+    let items = shortened(items.into_iter());
     items.iter().map(|item| format!("\n  {item}")).collect()
 }

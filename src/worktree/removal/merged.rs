@@ -22,6 +22,10 @@ const COMPARED: u64 = 10_000;
 /// How many commits of the branch are looked at.
 const OWN: usize = 1_000;
 
+/// What keeps attributes and settings of the user's from deciding how files are merged.
+const SETTINGS: &str =
+    "[core]\n\tbare = true\n\tattributesFile = /dev/null\n[merge]\n\tdefault = text\n";
+
 /// How the content of `tip` came into one of these refs; none when it did not, or that cannot be
 /// told. `own` are the commits that are nowhere else, the newest first. It is compared in a git
 /// directory of its own, where nothing is written into the repository, and neither its attributes nor
@@ -35,7 +39,7 @@ pub fn find(
     if own.is_empty() || own.len() > OWN || targets.is_empty() {
         return None;
     }
-    let apart = Apart::new(repository, "[core]\n\tbare = true\n").ok()?;
+    let apart = Apart::new(repository, SETTINGS).ok()?;
     if let Some(shallow) = files::read(&repository.common_dir.join("shallow")).ok()? {
         files::write(&apart.git_dir.join("shallow"), &shallow).ok()?;
     }
@@ -77,10 +81,7 @@ fn compare(
     }
     if theirs <= COMPARED && ours <= COMPARED {
         // all of it as one commit, here only, which git compares as any other
-        let who = "git-agentwt <git-agentwt@localhost> 0 +0000";
-        let squashed =
-            format!("tree {tree}\nparent {base}\nauthor {who}\ncommitter {who}\n\nall\n");
-        let squashed = is_whole.then(|| objects.write_commit(squashed.as_bytes()));
+        let squashed = is_whole.then(|| objects.write_commit_on(base, &tree));
         let squashed = squashed.transpose()?;
         let rights: Vec<&CommitId> = std::iter::once(tip).chain(&squashed).collect();
         // the commits that only one side has, with the same change on both, the newest first
@@ -114,8 +115,8 @@ fn compare(
     if !is_whole {
         return Ok(None);
     }
-    let theirs = objects.commit(&target.id)?.tree.to_string();
-    let is_contained = git.merge_tree(&target.id, tip)? == Some(theirs);
+    let theirs = objects.commit(&target.id)?.tree;
+    let is_contained = git.merge_commits(&target.id, tip)? == Ok(theirs);
     Ok(is_contained.then(|| Merged {
         how: "contained",
         commit: None,

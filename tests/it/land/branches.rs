@@ -74,7 +74,7 @@ fn a_base_branch_that_is_gone_is_one_error() {
     let (repo, _) = with_work();
     repo.sh(repo.main(), "git switch -qc other; git branch -qD main")
         .ok();
-    let said = refused(&repo, &["task"], "its base branch main is gone");
+    let said = refused(&repo, &["task"], "its base main is not another branch here");
     assert!(said.contains("git branch main "), "{said}");
 }
 

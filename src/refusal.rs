@@ -95,6 +95,11 @@ pub enum Refusal {
         set_by: String,
     },
 
+    #[error("cannot push: there is no remote `{remote}`")]
+    #[diagnostic(code(agentwt::land::unknown_remote))]
+    #[diagnostic(help("nothing was landed; to see the remotes: git remote -v"))]
+    UnknownRemote { remote: String },
+
     #[error("git does not accept `{branch}` as the name of a branch")]
     #[diagnostic(code(agentwt::add::invalid_branch))]
     #[diagnostic(help("see git-check-ref-format(1); the prefix is `branch_prefix` in the config"))]
@@ -317,6 +322,7 @@ impl Fault for Refusal {
             | Self::NoPromptFile { .. }
             | Self::NoText { .. }
             | Self::NothingToAccept { .. }
+            | Self::UnknownRemote { .. }
             | Self::OneName
             | Self::Bare => ExitCode::Usage,
             _others => ExitCode::Refused,

@@ -5,12 +5,12 @@ use bstr::ByteSlice;
 
 use super::error::GitError;
 use super::process::{Git, words};
-use super::refs::one_id;
 use crate::entry::ObjectId;
 use crate::name::{BranchName, CommitId};
 use crate::path::escape_for_terminal;
 
-/// Holds what a commit says of its author, and its message.
+/// Holds what a commit says of its author, and its message. By default the author is the user, now.
+#[derive(Default)]
 pub struct Authorship {
     variables: Vec<(&'static str, String)>,
     encoding: Option<String>,
@@ -21,11 +21,9 @@ pub struct Authorship {
 impl Authorship {
     /// Takes the user as the author, now.
     pub fn of_user(message: Vec<u8>) -> Self {
-        let (variables, encoding) = (Vec::new(), None);
         Self {
-            variables,
-            encoding,
             message,
+            ..Self::default()
         }
     }
 
@@ -111,18 +109,20 @@ impl Git {
         authorship: &Authorship,
     ) -> Result<CommitId, GitError> {
         let is_signed = self.config_get_bool("commit.gpgSign")? == Some(true);
-        let encoding = authorship.encoding.as_ref();
+        let encoding = authorship.encoding.iter();
         let encoding = encoding.map(|name| format!("i18n.commitEncoding={name}"));
-        let tree = tree.to_string();
-        let mut args = Vec::new();
-        args.extend(encoding.iter().flat_map(|setting| ["-c", setting]));
+        let encoding: Vec<String> = encoding.collect();
+        let mut args: Vec<&str> = encoding.iter().flat_map(|one| ["-c", one]).collect();
         args.push("commit-tree");
         args.extend(is_signed.then_some("-S"));
-        args.extend(parents.iter().flat_map(|parent| ["-p", parent.as_str()]));
-        args.push(&tree);
         let git = self.with(authorship.variables.clone());
-        let output = git.perform_with("create the commit", "", &args, &authorship.message)?;
-        one_id("commit-tree", &output)
+        git.commit_by(
+            "create the commit",
+            &args,
+            &tree.to_string(),
+            parents,
+            &authorship.message,
+        )
     }
 
     /// Runs a hook of the user's, if there is one (git-hook(1)).
@@ -131,7 +131,7 @@ impl Git {
     /// Fails when the hook does.
     pub fn hook_run(&self, hook: &str, arguments: &[&str]) -> Result<(), GitError> {
         let args = [&[hook, "--"], arguments].concat();
-        let what = format!("run the hook {hook}");
+        let what = format!("run the {hook} hook");
         self.perform(&what, "hook run --ignore-missing", &args)
             .map(drop)
     }

@@ -149,16 +149,26 @@ impl Git {
         message: &str,
         parents: &[&CommitId],
     ) -> Result<CommitId, GitError> {
-        let what = "save the work";
-        let parents = parents.iter().flat_map(|parent| ["-p", parent.as_str()]);
-        let parents: Vec<&str> = parents.collect();
-        let args = [&[tree], &*parents].concat();
         let has_identity = self.run(&["var", "GIT_COMMITTER_IDENT"], None)?.status == Some(0);
         let own = OWN_IDENTITY.iter().filter(|_| !has_identity);
         let git = self.with(own.map(|(name, value)| (*name, (*value).to_owned())));
-        let command = "commit-tree --no-gpg-sign";
-        let output = git.perform_with(what, command, &args, message.as_bytes())?;
-        one_id(command, &output)
+        let command = ["commit-tree", "--no-gpg-sign"];
+        git.commit_by("save the work", &command, tree, parents, message.as_bytes())
+    }
+
+    /// Runs a `git commit-tree` that begins with these words.
+    pub(super) fn commit_by(
+        &self,
+        what: &str,
+        command: &[&str],
+        tree: &str,
+        parents: &[&CommitId],
+        message: &[u8],
+    ) -> Result<CommitId, GitError> {
+        let parents = parents.iter().flat_map(|parent| ["-p", parent.as_str()]);
+        let args = command.iter().copied().chain(parents).chain([tree]);
+        let output = self.perform_with(what, "", &args.collect::<Vec<_>>(), message)?;
+        one_id("commit-tree", &output)
     }
 
     /// Stores files of the work tree as `git add` would, filters and line endings applied by the

@@ -132,11 +132,9 @@ impl Git {
     /// Fails when the hook fails.
     pub fn hook_run_post_checkout(&self, head: &CommitId) -> Result<(), GitError> {
         let zero = "0".repeat(head.as_str().len());
-        let command = "hook run --ignore-missing post-checkout --";
-        let arguments = [zero.as_str(), head.as_str(), "1"];
-        match self.perform("run the post-checkout hook", command, &arguments) {
+        match self.hook_run("post-checkout", &[&zero, head.as_str(), "1"]) {
             Err(GitError::Failed { words, .. }) => Err(GitError::Hook { words }),
-            other => other.map(drop),
+            other => other,
         }
     }
 }

@@ -21,12 +21,12 @@ use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::name::{BranchName, CommitId};
-use crate::path::escape_for_terminal;
+use crate::refusal::Refusal;
 use crate::truth::live::verify_now;
 use crate::verify::VerifyOptions;
 use crate::worktree::removal::Leaving;
 use crate::worktree::removal::facts::Around;
-use crate::worktree::removal::plan::{Merged, RemovePlan, RemoveRefusal, WorkKind};
+use crate::worktree::removal::plan::{Merged, RemovePlan, WorkKind};
 use crate::worktree::{Repository, Worktree, trash};
 use plan::{LandPlan, base_branch};
 
@@ -89,9 +89,8 @@ impl Answer for LandAnswer {
             }
             if let Some(landed) = &one.landed {
                 let (name, into) = (text.paint.name(&one.name), &landed.into);
-                let short = |commit: &CommitId| commit.short().to_owned();
-                let (from, to) = (landed.before.short(), landed.commit.as_ref().map(short));
-                let to = to.unwrap_or_else(|| "a new commit".to_owned());
+                let (from, to) = (landed.before.short(), landed.commit.as_ref());
+                let to = to.map_or("a new commit", CommitId::short);
                 text.line(match landed.how {
                     "already" => format!("{into} has the work of {name} already: {to}"),
                     how => {
@@ -119,8 +118,10 @@ impl Answer for LandAnswer {
 /// Fails when the first is refused, or git or the disk fails.
 pub fn run(session: &Session, options: &Land) -> Result<Outcome<LandAnswer>, Error> {
     let repository = &session.repository_to_change()?;
-    if let Some(remote) = &options.push {
-        check_remote(remote, &repository.git.remotes()?)?;
+    if let Some(remote) = options.push.clone()
+        && !repository.git.remotes()?.contains(&remote)
+    {
+        return Err(Refusal::UnknownRemote { remote }.into());
     }
     let (all, locks) = Worktree::lock_all(repository, &options.names)?;
     let landings = all.iter().map(|known| Landing {
@@ -189,14 +190,14 @@ impl Landing<'_> {
             let commit = Some(self.apply(&plan)?);
             one.landed = one.landed.map(|landed| LandedField { commit, ..landed });
         }
-        let is_landed = one.landed.is_some() && !self.options.keep;
-        let is_removed = is_landed || one.verdict.is_none();
-        let landed = one.landed.clone();
+        let landed = one.landed.clone().filter(|_| !self.options.keep);
+        let is_removed = landed.is_some() || one.verdict.is_none();
         let worktrees = &mut outcome.answer.worktrees;
         worktrees.push(one);
         if is_removed && !self.options.dry_run {
             // what came into the worktree meanwhile is not lost
-            let leaving = self.leaving(landed.as_ref())?;
+            let mut leaving = self.leaving()?;
+            landed.iter().for_each(|one| one.assume_in(&mut leaving));
             let mut plan = leaving.plan(&self.removal())?;
             let environment = &self.session.environment;
             leaving.apply(&mut plan, self.repository, environment, &Session::now())?;
@@ -221,7 +222,7 @@ impl Landing<'_> {
             landed: None,
             removal: None,
         };
-        let mut leaving = self.leaving(None)?;
+        let mut leaving = self.leaving()?;
         if let Some(rest) = &leaving.rest {
             if rest.trash.is_some() {
                 let help = format!("git agentwt remove {} finishes it", record.name);
@@ -257,15 +258,10 @@ impl Landing<'_> {
         Ok((one, Some(plan)))
     }
 
-    /// Reads what keeps the worktree from being removed, whose work is landed in this way, if it is.
-    fn leaving(&self, landed: Option<&LandedField>) -> Result<Leaving, Error> {
+    /// Reads what keeps the worktree from being removed.
+    fn leaving(&self) -> Result<Leaving, Error> {
         let around = Around::read(self.repository)?;
-        let known = self.known.clone();
-        let mut leaving = Leaving::read(self.repository, known, &around, &[], false)?;
-        if let Some(landed) = landed {
-            landed.assume_in(&mut leaving);
-        }
-        Ok(leaving)
+        Leaving::read(self.repository, self.known.clone(), &around, &[], false)
     }
 
     /// The options of the removal: none that gives anything up.
@@ -278,24 +274,6 @@ impl Landing<'_> {
     }
 }
 
-/// Refuses a remote that the repository does not have.
-fn check_remote(remote: &String, known: &[String]) -> Result<(), RemoveRefusal> {
-    if known.contains(remote) {
-        return Ok(());
-    }
-    let reason = format!(
-        "there is no remote `{}`",
-        escape_for_terminal(remote.as_bytes())
-    );
-    Err(RemoveRefusal {
-        exit: ExitCode::Usage,
-        code: "land::no_remote".to_owned(),
-        message: format!("cannot push: {reason}"),
-        reason,
-        help: "nothing was landed; to see the remotes: git remote -v".to_owned(),
-    })
-}
-
 /// Pushes each base branch once. A failure leaves what was landed.
 fn push(repository: &Repository, options: &Land, outcome: &mut Outcome<LandAnswer>) {
     let Some(remote) = &options.push else {
@@ -304,16 +282,15 @@ fn push(repository: &Repository, options: &Land, outcome: &mut Outcome<LandAnswe
     let landed = outcome.answer.worktrees.iter();
     let landed = landed.filter_map(|one| one.landed.as_ref());
     let branches: BTreeSet<&BranchName> = landed.map(|landed| &landed.into).collect();
+    outcome.answer.pushed = (!branches.is_empty()).then_some(true);
     for branch in branches {
-        let pushed = repository.git.push_branch(remote, branch);
-        if let Err(error) = &pushed {
+        if let Err(error) = repository.git.push_branch(remote, branch) {
             let again = format!("to push it: git push {remote} {branch}");
             let note = format!("the work is landed, and not pushed: {error}; {again}");
             outcome.notes.push(note);
             outcome.exit = ExitCode::Git;
+            outcome.answer.pushed = Some(false);
         }
-        let before = outcome.answer.pushed.unwrap_or(true);
-        outcome.answer.pushed = Some(before && pushed.is_ok());
     }
 }
 

@@ -1,6 +1,6 @@
 //! `git agentwt status`: one worktree in full.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use camino::Utf8PathBuf;
 use schemars::JsonSchema;
@@ -21,7 +21,7 @@ use crate::path::escape_for_terminal;
 use crate::placed::{Placed, PlacedKind};
 use crate::scope::escape_for_rule;
 use crate::scope::overlap::some;
-use crate::truth::live::verify_now;
+use crate::truth::live::{LiveVerdict, verify_all};
 use crate::truth::position::{Position, position};
 use crate::truth::sealed::main_changed;
 use crate::verify::VerifyOptions;
@@ -264,9 +264,10 @@ impl WorktreeStatus {
                 format!("{files} of the main worktree not committed"),
             );
         }
+        let key = |change: &ChangeField| (change.bytes().to_vec(), change.kind);
         let findings = || self.violations.iter().chain(&self.notices);
-        let marked: HashMap<(&[u8], &str), &FindingField> = findings()
-            .map(|one| ((one.change.bytes(), one.change.kind), one))
+        let mut marked: HashMap<_, &FindingField> = findings()
+            .map(|finding| (key(&finding.change), finding))
             .collect();
         let row = |change: &ChangeField, finding: Option<&FindingField>| {
             let (sign, paint): (&str, fn(Paint, &str) -> String) = match finding {
@@ -282,19 +283,13 @@ impl WorktreeStatus {
                 Cell::people(why).paint(Paint::faint).rank(1),
             ])
         };
-        let is_changed: HashSet<(&[u8], &str)> = (self.changed.iter())
-            .map(|change| (change.bytes(), change.kind))
+        let changes = self.changed.iter();
+        let mut rows: Vec<Row> = changes
+            .map(|change| row(change, marked.remove(&key(change))))
             .collect();
-        let changes = self.changed.iter().map(|change| {
-            let finding = marked.get(&(change.bytes(), change.kind));
-            row(change, finding.copied())
-        });
-        let others = findings().filter(|one| {
-            let change = &one.change;
-            !is_changed.contains(&(change.bytes(), change.kind))
-        });
-        let others = others.map(|one| row(&one.change, Some(one)));
-        text.table(&changes.chain(others).collect::<Vec<_>>(), "    ");
+        let others = findings().filter(|one| marked.contains_key(&key(&one.change)));
+        rows.extend(others.map(|one| row(&one.change, Some(one))));
+        text.table(&rows, "    ");
     }
 
     /// A record for each fact: name, key, value.
@@ -372,33 +367,31 @@ pub fn run(
     options: &crate::cli::Status,
 ) -> Result<Outcome<StatusAnswer>, Error> {
     let repository = session.repository()?;
-    let mut chosen: Vec<Worktree> = Vec::new();
-    if options.names.is_empty() {
-        chosen.push(Worktree::of(&repository, None)?);
-    }
-    for name in &options.names {
-        let known = Worktree::of(&repository, Some(name))?;
-        if !chosen.iter().any(|other| other.dir == known.dir) {
-            chosen.push(known);
-        }
-    }
+    let chosen = Worktree::named(&repository, &options.names);
+    let chosen = chosen.collect::<Result<Vec<_>, _>>()?;
     // a failure of git's status is not a reason to show nothing
     let main = main_changed(&repository, &chosen).ok().flatten();
-    let answers = chosen
-        .iter()
-        .map(|known| known.unless_gone(&repository, of(&repository, known, options, main)));
-    let worktrees = answers.collect::<Result<_, _>>()?;
+    let answers = verify_all(
+        &repository,
+        &chosen,
+        VerifyOptions::default(),
+        |known, live| {
+            let status = live.and_then(|live| of(&repository, known, live, options, main));
+            known.unless_gone(&repository, status)
+        },
+    );
+    let worktrees = answers.into_iter().collect::<Result<_, _>>()?;
     Ok(Outcome::done(StatusAnswer { worktrees }))
 }
 
 fn of(
     repository: &Repository,
     known: &Worktree,
+    live: LiveVerdict,
     options: &crate::cli::Status,
     main_changed: Option<usize>,
 ) -> Result<WorktreeStatus, Error> {
     let record = &known.record;
-    let live = verify_now(repository, known, VerifyOptions::default())?;
     let (home, repository) = (repository, &known.readable_repository(repository));
     let hooks = known.hooks(repository);
     let hooks = hooks.and_then(|hooks| hooks.status()).ok();

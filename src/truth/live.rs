@@ -1,11 +1,13 @@
 //! Judges a worktree as it is at this moment: [`LiveVerdict`], for `verify`, `list` and `status`.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use super::ground::Terms;
 use super::heads::Heads;
 use super::{States, Survey, collect_with, integrity};
 use crate::change::Place;
+use crate::disk::pool::map_parallel;
 use crate::disk::{DiskError, files};
 use crate::error::Error;
 use crate::verify::{Report, VerifyOptions};
@@ -67,6 +69,21 @@ pub fn verify_now(
         uncommitted,
         ignored,
     })
+}
+
+/// Verifies worktrees at the same time; what `each` makes of the verdicts, in the order of the
+/// worktrees.
+pub fn verify_all<T: Send>(
+    repository: &Repository,
+    all: &[Worktree],
+    options: VerifyOptions,
+    each: impl Fn(&Worktree, Result<LiveVerdict, Error>) -> T + Sync,
+) -> Vec<T> {
+    let one = |(): &mut (), known: &Worktree| {
+        Ok::<T, Infallible>(each(known, verify_now(repository, known, options)))
+    };
+    let Ok(done) = map_parallel(all, || Ok(()), one);
+    done
 }
 
 /// Reads a worktree. A git that works there meanwhile changes one part after another part was read:

@@ -161,6 +161,19 @@ impl Worktree {
         Ok(all)
     }
 
+    /// Loads the worktrees of the names that a user typed, each once, or the one that we are in.
+    pub fn named(
+        repository: &Repository,
+        names: &[String],
+    ) -> impl Iterator<Item = Result<Self, Error>> {
+        let here = names.is_empty().then_some(None);
+        let names = names.iter().map(|name| Some(name.as_str())).chain(here);
+        let mut seen = BTreeSet::new();
+        let mut is_new = move |known: &Self| seen.insert(known.record.name.clone());
+        let all = names.map(|name| Self::of(repository, name));
+        all.filter(move |found| found.as_ref().map_or(true, &mut is_new))
+    }
+
     /// Loads the worktree of a name that a user typed, or the one that we are in: by the path for
     /// those that `add` made, by the record for those that plain git made.
     ///

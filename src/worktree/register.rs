@@ -212,14 +212,8 @@ impl Worktree {
         repository: &Repository,
         names: &[String],
     ) -> Result<(Vec<Self>, Vec<Lock>), Error> {
-        let mut order: Vec<WorktreeName> = Vec::new();
-        let here = [None].into_iter().filter(|_| names.is_empty());
-        for name in names.iter().map(|name| Some(name.as_str())).chain(here) {
-            let name = Self::of(repository, name)?.record.name;
-            if !order.contains(&name) {
-                order.push(name);
-            }
-        }
+        let order = Self::named(repository, names).map(|known| Ok::<_, Error>(known?.record.name));
+        let order = order.collect::<Result<Vec<_>, _>>()?;
         let sorted = order.iter().collect::<BTreeSet<_>>().into_iter();
         let locks = sorted.map(|name| Lock::wait(&repository.name_lock(name)));
         let locks = locks.collect::<Result<_, _>>()?;

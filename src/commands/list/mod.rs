@@ -3,7 +3,6 @@
 mod answer;
 
 use std::collections::HashSet;
-use std::convert::Infallible;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -18,13 +17,12 @@ use crate::config::DEFAULT_BRANCH_PREFIX;
 use crate::disk::drift::drift;
 use crate::disk::file_system::usage;
 use crate::disk::files;
-use crate::disk::pool::map_parallel;
 use crate::error::Error;
 use crate::git::index::read_index;
 use crate::name::WorktreeName;
 use crate::placed::{DriftCounts, Here};
 use crate::scope::overlap::{Overlap, overlaps_among};
-use crate::truth::live::verify_now;
+use crate::truth::live::verify_all;
 use crate::truth::position::{Position, main_position, positions};
 use crate::truth::sealed::main_changed;
 use crate::verify::VerifyOptions;
@@ -152,23 +150,20 @@ fn verify_rows(
     watch: &Watch<'_>,
 ) {
     let shared = Mutex::new((&mut *answer, Instant::now()));
-    let verify_one = |(): &mut (), known: &Worktree| {
-        let live = verify_now(repository, known, VerifyOptions::default());
-        let Ok(mut shared) = shared.lock() else {
-            return Ok(());
-        };
-        let (answer, drawn) = &mut *shared;
-        answer.set_verdict(known.record.name.as_str(), live);
-        if drawn.elapsed() > FRAME {
-            watch(answer);
-            *drawn = Instant::now();
+    let show = |known: &Worktree, live| {
+        if let Ok(mut shared) = shared.lock() {
+            let (answer, drawn) = &mut *shared;
+            answer.set_verdict(known.record.name.as_str(), live);
+            if drawn.elapsed() > FRAME {
+                watch(answer);
+                *drawn = Instant::now();
+            }
         }
-        Ok::<(), Infallible>(())
     };
     let changed = std::thread::scope(|threads| {
         // a failure of git's status is not a reason to list nothing
         let changed = threads.spawn(|| main_changed(repository, all).ok().flatten());
-        let Ok(_) = map_parallel(all, || Ok(()), verify_one);
+        verify_all(repository, all, VerifyOptions::default(), show);
         joined(changed)
     });
     answer.set_main_changed(changed);

@@ -81,17 +81,8 @@ fn chosen(repository: &Repository, options: &crate::cli::Sync) -> Result<Vec<Wor
         });
         return Ok(all);
     }
-    if options.names.is_empty() {
-        return Ok(vec![Worktree::of(repository, None)?.record.name]);
-    }
-    let mut chosen: Vec<WorktreeName> = Vec::new();
-    for text in &options.names {
-        let name = Worktree::of(repository, Some(text))?.record.name;
-        if !chosen.contains(&name) {
-            chosen.push(name);
-        }
-    }
-    Ok(chosen)
+    let chosen = Worktree::named(repository, &options.names);
+    chosen.map(|known| Ok(known?.record.name)).collect()
 }
 
 /// Holds what the worktrees of a run share.

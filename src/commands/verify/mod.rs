@@ -10,7 +10,7 @@ use crate::commands::{Outcome, Session};
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::truth::integrity;
-use crate::truth::live::{LiveVerdict, verify_now};
+use crate::truth::live::verify_all;
 use crate::verify::without_scope;
 use crate::worktree::{Lost, Repository, Worktree, WorktreeFault, lost};
 
@@ -69,18 +69,27 @@ pub fn run(
         let name = lost.name.as_str();
         verdicts.push(VerdictField::worktree(name, lost.path, &report));
     }
-    for known in &chosen {
-        let live = verify_now(&repository, known, options.verify_options());
-        if options.all && known.is_gone(&repository) {
+    let judged = verify_all(
+        &repository,
+        &chosen,
+        options.verify_options(),
+        |known, live| {
+            if options.all && known.is_gone(&repository) {
+                return Ok(None);
+            }
+            let live = known.unless_gone(&repository, live)?;
+            let (name, path) = (known.record.name.as_str(), known.record.path.clone());
+            let verdict = VerdictField::worktree(name, path, &live.report);
+            Ok::<_, Error>(Some((verdict, live.not_stored)))
+        },
+    );
+    for one in judged {
+        let Some((verdict, not_stored)) = one? else {
             continue;
-        }
-        let LiveVerdict {
-            report, not_stored, ..
-        } = known.unless_gone(&repository, live)?;
+        };
         let note = |error| format!("the outcome is not kept for `list`: {error}");
         notes.extend(not_stored.map(note));
-        let (name, path) = (known.record.name.as_str(), known.record.path.clone());
-        verdicts.push(VerdictField::worktree(name, path, &report));
+        verdicts.push(verdict);
     }
     verdicts.sort_by(|a, b| position(options, a).cmp(&position(options, b)));
     Ok(Outcome {
@@ -122,13 +131,9 @@ fn chosen(
     if options.all {
         return Ok((Worktree::all(repository)?, lost(repository)?));
     }
-    let mut chosen: Vec<Worktree> = Vec::new();
-    let mut gone = Vec::new();
-    let names = options.names.iter().map(|name| Some(name.as_str()));
-    let here = [None].into_iter().filter(|_| options.names.is_empty());
-    for name in names.chain(here) {
-        match Worktree::of(repository, name) {
-            Ok(known) if chosen.iter().any(|other| other.dir == known.dir) => {}
+    let (mut chosen, mut gone) = (Vec::new(), Vec::new());
+    for known in Worktree::named(repository, &options.names) {
+        match known {
             Ok(known) => chosen.push(known),
             Err(error) => {
                 let Some(WorktreeFault::UnknownWorktree { name, .. }) = error.find() else {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::change::{Cause, Change, Content, Kind, Place, SharedChange};
 use crate::name::WorktreeName;
 use crate::scope::{ScopeRule, escape_for_rule};
-use crate::verify::{Finding, Level, Reason, Report};
+use crate::verify::{Finding, Reason, Report};
 
 /// Represents one decision of a person about a worktree, as its record keeps it: findings that were
 /// accepted, or rules that were added to the scope.
@@ -114,28 +114,24 @@ impl Acceptances {
     /// Finds the accepted settings, hooks and rule files that are as they were recorded again: an agent
     /// that takes back what the user set up is reported. `found` is what is not as recorded.
     pub fn find_reverted(&self, found: &[SharedChange]) -> Vec<SharedChange> {
-        let is_found = |one: &&AcceptedFinding| {
-            let mut at = found
-                .iter()
-                .filter(|f| f.change.place.to_tsv() == one.place);
-            at.any(|found| {
-                let contents = contents_of(&found.change, Reason::Shared);
-                contents.is_some_and(|contents| contents.contains_key(&one.key))
-            })
-        };
-        let is_sealed = |one: &&AcceptedFinding| {
+        let found = found.iter().flat_map(|one| {
+            let contents = contents_of(&one.change, Reason::Shared);
+            let keys = contents.unwrap_or_default().into_keys();
+            keys.map(|key| (one.change.place.to_tsv(), key))
+        });
+        let found: BTreeSet<(String, String)> = found.collect();
+        let is_reverted = |one: &&AcceptedFinding| {
             one.reason == Reason::Shared.as_str()
                 && one.kind != Kind::Ref.as_str()
                 && !one.contents.contains(AS_RECORDED)
+                && !found.contains(&(one.place.clone(), one.key.clone()))
         };
         let change = |one: &AcceptedFinding| {
-            let kinds = [Kind::Config, Kind::Hook, Kind::Integrity];
+            let kinds = [Kind::Hook, Kind::Integrity];
             let kind = kinds.into_iter().find(|kind| kind.as_str() == one.kind);
-            let is_violation = one.level == Level::Violation.as_str();
-            let cause = if is_violation {
-                Cause::Hides
-            } else {
-                Cause::Unknown
+            let cause = match &*one.level {
+                "notice" => Cause::Unknown,
+                _violation => Cause::Hides,
             };
             let name = if one.key.is_empty() { "it" } else { &one.key };
             let said = format!("{name} was accepted, and is as at `add` again");
@@ -143,8 +139,7 @@ impl Acceptances {
             let now = Content::value(&one.key, Some(AS_RECORDED.to_owned()));
             SharedChange::new(place, kind.unwrap_or(Kind::Config), said, cause).with([now])
         };
-        let all = self.0.values().filter(is_sealed);
-        all.filter(|one| !is_found(one)).map(change).collect()
+        self.0.values().filter(is_reverted).map(change).collect()
     }
 }
 

@@ -32,6 +32,9 @@ pub enum Place {
 /// The lock of a worktree's index, in its private git directory: git itself holds it for moments.
 pub const INDEX_LOCK: &str = "index.lock";
 
+/// The words between the key and the value of a setting that had no value before.
+pub const ADDED: &str = " was added: ";
+
 /// Says what happened. A rename is a deletion and a creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -355,6 +358,15 @@ impl Change {
             detail: Some(detail.into()),
             ..Self::new(place, kind, Seen::Disk)
         }
+    }
+
+    /// The key of a setting of the repository that had no value before.
+    pub fn added_key(&self) -> Option<&str> {
+        let (Place::Git(file), [Content::Value { key, .. }]) = (&self.place, &*self.now) else {
+            return None;
+        };
+        let said = self.detail.as_ref()?.strip_prefix(&**key)?;
+        (file == "config" && said.starts_with(ADDED)).then_some(key)
     }
 
     /// Whether it is only an artefact that the base's own ignore rules allow for.

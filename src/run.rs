@@ -220,15 +220,7 @@ fn session(cli: &Cli, arguments: &[OsString]) -> Result<Session, Error> {
     let input = input(&cli.command)?;
     let signal = Arc::new(AtomicUsize::new(0));
     let idle = Arc::new(AtomicBool::new(false));
-    if matches!(
-        cli.command,
-        Command::Add(_)
-            | Command::Remove(_)
-            | Command::Prune(_)
-            | Command::Restore(_)
-            | Command::Sync(_)
-            | Command::Hook(_)
-    ) {
+    if defers_signals(&cli.command) {
         // a hook ends at a signal, but for the moment in which it has the index's lock
         idle.store(matches!(cli.command, Command::Hook(_)), Ordering::SeqCst);
         for number in [SIGINT, SIGTERM, SIGHUP] {
@@ -273,6 +265,22 @@ fn session(cli: &Cli, arguments: &[OsString]) -> Result<Session, Error> {
     })
 }
 
+/// Whether a command ends what it has begun, or undoes it, when a signal comes.
+fn defers_signals(command: &Command) -> bool {
+    match command {
+        Command::Scope(options) => options.is_change(),
+        Command::Accept(_)
+        | Command::Add(_)
+        | Command::Hook(_)
+        | Command::Land(_)
+        | Command::Prune(_)
+        | Command::Remove(_)
+        | Command::Restore(_)
+        | Command::Sync(_) => true,
+        _others => false,
+    }
+}
+
 /// Computes the command line without `-C`, as a shell reads it.
 fn command_line(arguments: &[OsString]) -> String {
     let mut line = "git agentwt".to_owned();
@@ -287,13 +295,14 @@ fn command_line(arguments: &[OsString]) -> String {
     line
 }
 
-/// Reads what git tells a hook, or a prompt that was promised there. Only the scripts of ours that
+/// Reads what git tells a hook, or a prompt or paths that were promised there. Only the scripts of ours that
 /// have something to hand on leave it open, so a hook never waits for a terminal.
 fn input(command: &Command) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     let by_hook = matches!(command, Command::Hook(hook) if hook.event == "ref-update");
     let as_prompt = matches!(command, Command::Add(add) if add.context.reads_stdin());
-    if by_hook || as_prompt {
+    let as_paths = matches!(command, Command::Scope(scope) if scope.stdin);
+    if by_hook || as_prompt || as_paths {
         std::io::stdin()
             .read_to_end(&mut bytes)
             .map_err(|error| DiskError::new("read standard input", error))?;

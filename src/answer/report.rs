@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use bstr::ByteSlice;
 
-use super::shapes::FindingField;
+use super::shapes::{FindingField, RuleField};
 use super::verdict::kind_paint;
 use super::{Cell, Paint, Row, Text, VerdictField};
 use crate::path::{escape_for_terminal, shell_word};
@@ -144,65 +144,83 @@ impl VerdictField {
         let Some(name) = &self.name else {
             return Vec::new();
         };
+        let mut remedies = Vec::new();
+        let mut add = |purpose, command: String| remedies.push((purpose, command));
         let is_net = |one: &&FindingField| matches!(one.reason, "read-only" | "excluded");
         let paths: Vec<&FindingField> = self.violations.iter().filter(is_net).collect();
-        let has_shared = |is_ref: bool| {
-            let mut violations = self.violations.iter();
-            violations.any(|one| one.reason == "shared" && (one.change.kind == "ref") == is_ref)
-        };
-        let mut remedies = Vec::new();
         // what is in a commit only is on another branch that was made here
-        let is_here = |one: &&FindingField| {
-            one.change
-                .seen
-                .iter()
-                .any(|seen| !seen.starts_with("commit"))
+        let is_elsewhere = |one: &&FindingField| {
+            let mut seen = one.change.seen.iter();
+            seen.all(|seen| seen.starts_with("commit"))
         };
-        let (here, elsewhere): (Vec<&FindingField>, Vec<&FindingField>) =
-            paths.iter().copied().partition(is_here);
-        if here.iter().any(|one| one.change.kind != "leak") {
-            let command = format!("git agentwt restore {name}");
-            remedies.push(("restore these paths", command));
+        let mut here = paths.iter().filter(|one| !is_elsewhere(one));
+        if here.any(|one| one.change.kind != "leak") {
+            add("restore these paths", format!("git agentwt restore {name}"));
         }
-        let branches = self
-            .notices
-            .iter()
-            .filter_map(|one| one.change.place.as_deref());
-        let branches = branches.filter_map(|place| place.strip_prefix("@git/refs/heads/"));
-        for branch in branches.filter(|_| !elsewhere.is_empty()).take(NAMED) {
+        let places = self.notices.iter().map(|one| one.change.bytes());
+        let branches = places.filter_map(|place| place.strip_prefix(b"@git/refs/heads/"));
+        let has_branches = paths.iter().any(is_elsewhere);
+        for branch in branches.filter(|_| has_branches).take(NAMED) {
+            let branch = shell_word(&escape_for_terminal(branch));
             let command = format!("git branch -D {branch}");
-            remedies.push(("delete a branch that was made here", command));
+            add("delete a branch that was made here", command);
         }
         if paths.iter().any(|one| one.change.kind != "perm") {
-            let which = arguments_of(&groups(&paths, true));
+            let which = words_of(&groups(&paths, true), shell_word, "<path>...");
             let command = format!("git agentwt accept {name} {which}");
-            remedies.push(("accept these paths as they are", command));
+            add("accept these paths as they are", command);
         }
-        if has_shared(true) {
+        let wider = paths.iter().copied().filter(|one| one.may_be_widened());
+        let wider: Vec<&FindingField> = wider.collect();
+        if !wider.is_empty() {
+            // one by one: a directory has other files
+            let which = words_of(&groups(&wider, false), add_write, "--add-write '<pattern>'");
+            let command = format!("git agentwt scope {name} {which}");
+            add("let the agent edit these paths", command);
+        }
+        let shared = || self.violations.iter().filter(|one| one.reason == "shared");
+        let added = shared().filter_map(|one| one.change.added_key.as_deref());
+        for key in added.take(NAMED) {
+            let command = format!("git config --unset-all {}", shell_word(key));
+            add("remove a setting that was added", command);
+        }
+        if shared().any(|one| one.change.kind == "ref") {
             let command = format!("git agentwt accept {name} --refs");
-            remedies.push(("accept these refs as they are", command));
+            add("accept these refs as they are", command);
         }
-        if has_shared(false) {
-            let command = format!("git agentwt accept {name} --shared");
-            remedies.push((
-                "accept the shared settings and hooks for all worktrees",
-                command,
-            ));
+        if shared().any(|one| one.change.kind != "ref") {
+            let purpose = "accept the shared settings and hooks for all worktrees";
+            add(purpose, format!("git agentwt accept {name} --shared"));
         }
         remedies
     }
 }
 
-/// The paths of some groups as arguments for a shell; a placeholder where they are many, or a name
-/// cannot be typed.
-fn arguments_of(groups: &[FindingGroup<'_>]) -> String {
-    let word = |group: &FindingGroup<'_>| {
-        let is_odd = group.shown.contains('\\') || group.shown.starts_with('-');
-        (!is_odd).then(|| shell_word(&group.shown))
-    };
-    let words: Option<Vec<String>> = groups.iter().map(word).collect();
-    let words = words.filter(|words| words.len() <= NAMED);
-    words.map_or_else(|| "<path>...".to_owned(), |words| words.join(" "))
+impl FindingField {
+    /// Whether the scope would let the path be edited with another pattern in its list `write`.
+    fn may_be_widened(&self) -> bool {
+        let is_user_rule = |rule: &RuleField| rule.list == "read" && rule.origin != "built-in";
+        let is_content = !matches!(self.change.kind, "leak" | "perm");
+        is_content && self.rule.as_ref().is_none_or(is_user_rule)
+    }
+}
+
+/// The option that adds a path, and no other, to what may be edited.
+fn add_write(path: &str) -> String {
+    let escape = |text: String, special| text.replace(special, &format!("\\{special}"));
+    let pattern = ["*", "?", "["].into_iter().fold(format!("/{path}"), escape);
+    format!("--add-write {}", shell_word(&pattern))
+}
+
+/// The paths of some groups as words of a command; a placeholder where they are many, or one cannot be
+/// typed as it is.
+fn words_of(groups: &[FindingGroup], word: fn(&str) -> String, placeholder: &str) -> String {
+    let shown = groups.iter().map(|group| &*group.shown);
+    let is_odd = |path: &str| path.starts_with('-') || path.ends_with(' ') || path.contains('\\');
+    if groups.len() > NAMED || shown.clone().any(is_odd) {
+        return placeholder.to_owned();
+    }
+    shown.map(word).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -266,13 +284,13 @@ mod tests {
         );
         assert_eq!(places(&text), ["d/", "f/a", "f/g/", "r"]);
         assert!(
-            text.hints.ends_with("git agentwt accept task <path>...\n"),
+            text.hints.contains("git agentwt accept task <path>...\n"),
             "{}",
             text.hints
         );
         let text = printed(&[("d/a", new), ("d/e/b", new), ("r", edit)], 0, false);
         assert!(
-            text.hints.ends_with("git agentwt accept task d/ r\n"),
+            text.hints.contains("git agentwt accept task d/ r\n"),
             "{}",
             text.hints
         );

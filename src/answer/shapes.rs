@@ -184,6 +184,9 @@ pub struct ChangeField {
     /// Where the change was seen, for people.
     #[serde(skip)]
     pub seen_in: Vec<String>,
+    /// The key of a setting of the repository that had no value before.
+    #[serde(skip)]
+    pub added_key: Option<String>,
 }
 
 impl ChangeField {
@@ -207,6 +210,7 @@ impl ChangeField {
                 .cloned()
                 .collect(),
             detail: change.detail.clone(),
+            added_key: change.added_key().map(ToOwned::to_owned),
             seen_in: change.seen.iter().map(ToString::to_string).collect(),
         }
     }

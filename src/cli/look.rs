@@ -148,6 +148,11 @@ pub struct ScopeArguments {
 }
 
 impl ScopeArguments {
+    /// Whether the scope is to be changed, not shown.
+    pub fn is_change(&self) -> bool {
+        self.undo || !self.added().is_empty()
+    }
+
     /// The patterns that are added, each with its list.
     pub fn added(&self) -> Vec<(RuleList, &str)> {
         let lists = [

@@ -98,6 +98,7 @@ pub fn run(session: &Session, options: &Accept) -> Result<Outcome<AcceptAnswer>,
     if options.dry_run || decision.accepted.is_empty() {
         return Ok(outcome);
     }
+    session.check()?;
     let mut violations = 0;
     // the named worktree last: until then its finding stays, and the command can be run again
     for (known, decision) in others.into_iter().chain([(known, decision)]) {

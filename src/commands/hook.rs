@@ -30,7 +30,7 @@ use crate::truth::heads::Heads;
 use crate::truth::moves::RefMoves;
 use crate::truth::{Terms, collect, collect_with, heads, seal, sealed};
 use crate::verify::{Reason, Report, VerifyOptions};
-use crate::worktree::scope_edit::{set_bits_of_placed, write_bits};
+use crate::worktree::scope_edit::{set_bits, write_bits};
 use crate::worktree::{Repository, Worktree, by_path, hooks_of};
 
 /// The number of groups of violations that a hook names in its line.
@@ -183,8 +183,8 @@ fn put_bits_back(
     session.idle.store(true, Ordering::SeqCst);
     put_back?;
     let placed = known.placed()?;
-    let placed = placed.files().iter();
-    set_bits_of_placed(&known.record.path, &known.scope, placed, Doing::Change)?;
+    let (root, scope) = (&known.record.path, &known.scope);
+    set_bits(root, scope, &[], placed.files(), Doing::Change)?;
     Ok(())
 }
 

@@ -52,7 +52,7 @@ pub struct Session {
     pub hook_index: Option<Utf8PathBuf>,
     /// Whether stat data are believed (`GIT_AGENTWT_WALK=full|fast`).
     pub walking: Walking,
-    /// What came on standard input for a hook (githooks(5)) or as a prompt; empty elsewhere.
+    /// What came on standard input for a hook (githooks(5)), as a prompt or as paths; empty elsewhere.
     pub input: Vec<u8>,
     /// Where the objects of a push are that waits for a hook (`GIT_QUARANTINE_PATH`, githooks(5)).
     pub quarantine: Option<Utf8PathBuf>,

@@ -3,7 +3,6 @@
 mod edit;
 
 use std::ffi::OsString;
-use std::io::Read;
 
 use bstr::BString;
 use camino::Utf8PathBuf;
@@ -15,7 +14,7 @@ use super::{Outcome, Session};
 use crate::answer::shapes::{AccessCounts, PathField, RuleField};
 use crate::answer::{Answer, Cell, Form, Paint, Row, Text, count};
 use crate::cli::{ScopeArguments, ScopeLists};
-use crate::disk::{DiskError, files};
+use crate::disk::files;
 use crate::error::Error;
 use crate::git::objects::Objects;
 use crate::name::CommitId;
@@ -162,7 +161,7 @@ struct Shown {
 /// # Errors
 /// Fails when the scope cannot be loaded, or a path is not in the repository.
 pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeAnswer>, Error> {
-    if options.undo || !options.added().is_empty() {
+    if options.is_change() {
         return edit::run(session, options);
     }
     let repository = session.repository()?;
@@ -183,7 +182,9 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
     words.extend(options.paths.iter().cloned());
     let mut paths: Vec<BString> = words.into_iter().map(arguments::bytes_of).collect();
     if options.stdin {
-        paths.extend(read_stdin(options.output.form().1)?);
+        let end = if options.output.form().1 { 0 } else { b'\n' };
+        let words = session.input.split(|byte| *byte == end);
+        paths.extend(words.filter(|word| !word.is_empty()).map(BString::from));
     }
     if paths.is_empty() && !options.stdin {
         return Ok(Outcome::done(ScopeAnswer {
@@ -275,14 +276,4 @@ impl Shown {
         let path = path.to_os_path().map(|path| root.as_std_path().join(path));
         Ok(path.is_ok_and(|path| files::stat(&path).is_some_and(|stat| stat.is_directory())))
     }
-}
-
-fn read_stdin(nul: bool) -> Result<Vec<BString>, Error> {
-    let mut bytes = Vec::new();
-    let read = std::io::stdin().read_to_end(&mut bytes);
-    read.map_err(|error| DiskError::new("read standard input", error))?;
-    let end = if nul { 0 } else { b'\n' };
-    let words = bytes.split(|byte| *byte == end);
-    let words = words.filter(|word| !word.is_empty());
-    Ok(words.map(BString::from).collect())
 }

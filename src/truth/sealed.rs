@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bstr::ByteSlice;
 
-use crate::change::{Cause, Content, Kind, Place, SharedChange};
+use crate::change::{ADDED, Cause, Content, Kind, Place, SharedChange};
 use crate::disk::files;
 use crate::error::Error;
 use crate::git::GitError;
@@ -176,7 +176,7 @@ fn changed_settings(
                 Cause::MadeHere | Cause::Unknown => "",
             };
             let said = match (was.contains_key(key), is.contains_key(key), old, new) {
-                (false, _, _, Some(new)) => format!("{key} was added: {new}"),
+                (false, _, _, Some(new)) => format!("{key}{ADDED}{new}"),
                 (true, false, Some(old), _) => format!("{key} was removed, and was: {old}"),
                 (true, true, Some(old), Some(new)) => format!("{key} was `{old}` and is `{new}`"),
                 (_, _, _, _) => format!("{key} is not as at `add`"),

@@ -133,53 +133,38 @@ pub const fn write_bits(access: Access) -> Option<WriteBits> {
     }
 }
 
-/// Sets (or only looks for) the write bits of the tracked files: none on what is only to be read,
-/// the owner's on what may be edited. Directories, links and submodules are left alone.
+/// Sets (or only looks for) the write bits of tracked and of placed files: none on what is only to be
+/// read, the owner's on tracked files that may be edited. A placed file that may be edited keeps the bits
+/// that it was placed with. Directories, links and submodules are left alone.
 ///
 /// # Errors
 /// Fails when the worktree cannot be opened.
-pub fn set_bits_of_index(
+pub fn set_bits<'f>(
     worktree: &Utf8Path,
     scope: &Scope,
     index: &[IndexEntry],
+    placed: impl IntoIterator<Item = &'f PlacedFile>,
     doing: Doing,
 ) -> Result<Applied, DiskError> {
     let mut classifier = scope.classifier();
-    let regular = index.iter().filter(|entry| entry.entry.mode.is_regular());
     let mut files: Vec<(RepoPath, WriteBits)> = Vec::with_capacity(index.len());
-    for IndexEntry { path, .. } in regular {
+    for IndexEntry { path, .. } in index.iter().filter(|one| one.entry.mode.is_regular()) {
         // a conflict has up to three entries of a path
         if files.last().is_none_or(|(last, _)| last != path) {
             let bits = write_bits(classifier.verdict(path, EntryKind::File).access);
             files.extend(bits.map(|bits| (path.clone(), bits)));
         }
     }
-    set_write_bits(worktree, &files, doing)
-}
-
-/// Clears (or only looks for) the write bits of placed files outside of the write scope. Those
-/// inside keep what they were placed with.
-///
-/// # Errors
-/// Fails when the worktree cannot be opened.
-pub fn set_bits_of_placed<'f>(
-    worktree: &Utf8Path,
-    scope: &Scope,
-    placed: impl Iterator<Item = &'f PlacedFile>,
-    doing: Doing,
-) -> Result<Applied, DiskError> {
-    let mut classifier = scope.classifier();
-    let mut is_closed = |file: &&PlacedFile| {
-        let access = classifier.verdict(&file.path, EntryKind::File).access;
-        file.kind == PlacedKind::File && access != Access::Write
-    };
-    let closed = placed.filter(&mut is_closed);
-    let files: Vec<_> = closed
-        .map(|file| (file.path.clone(), WriteBits::Cleared))
-        .collect();
-    if files.is_empty() {
-        return Ok(Applied::default());
+    let placed = placed
+        .into_iter()
+        .filter(|file| file.kind == PlacedKind::File);
+    for PlacedFile { path, .. } in placed {
+        if classifier.verdict(path, EntryKind::File).access != Access::Write {
+            files.push((path.clone(), WriteBits::Cleared));
+        }
     }
+    files.sort_by(|a, b| a.0.cmp(&b.0));
+    files.dedup_by(|a, b| a.0 == b.0);
     set_write_bits(worktree, &files, doing)
 }
 
@@ -225,14 +210,8 @@ impl Worktree {
         };
         // looked for first: our own hook puts them back as soon as git has moved a file
         let placed = self.placed()?;
-        let set_bits = |index: &[IndexEntry], doing| -> Result<Applied, Error> {
-            let mut bits = set_bits_of_index(&record.path, &self.scope, index, doing)?;
-            let files = placed.files().iter();
-            let more = set_bits_of_placed(&record.path, &self.scope, files, doing)?;
-            bits.changed.extend(more.changed);
-            bits.refused.extend(more.refused);
-            bits.refused.dedup();
-            Ok(bits)
+        let set_bits = |index: &[IndexEntry], doing| {
+            set_bits(&record.path, &self.scope, index, placed.files(), doing)
         };
         let mut bits = set_bits(&index, Doing::Look)?;
         if !dry_run {

@@ -34,6 +34,7 @@ fn a_path_is_accepted_as_it_is_now_and_a_later_change_is_reported_again() {
     --- stderr
     to restore these paths: git agentwt restore task
     to accept these paths as they are: git agentwt accept task docs/api.md
+    to let the agent edit these paths: git agentwt scope task --add-write /docs/api.md
     --- status 1
     ");
     case.does("echo evil >>README.md");

@@ -341,6 +341,7 @@ fn a_reader_that_goes_away_ends_it_quietly() {
         let said = repo.said(&output);
         let hint = "to restore these paths: git agentwt restore task
 to accept these paths as they are: git agentwt accept task docs/
+to let the agent edit these paths: git agentwt scope task --add-write '<pattern>'
 ";
         assert!(["", hint].contains(&&*said.stderr), "{line}: {said}");
         assert_eq!(said.stdout.lines().last(), Some(status), "{line}: {said}");

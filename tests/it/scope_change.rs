@@ -163,3 +163,50 @@ fn what_restore_leaves_is_named_with_its_command() {
     );
     case.repo.agentwt(&["restore", "task"]).fails(1);
 }
+
+#[test]
+fn the_printed_command_lets_exactly_these_paths_be_edited() {
+    let case = Case::new();
+    case.does("echo x >'docs/[i] *.md'; edit README.md; mkdir -p secrets; echo k >secrets/new");
+    let said = case.repo.agentwt(&["verify", "task"]);
+    let line = said
+        .stderr
+        .split_once("to let the agent edit these paths: ");
+    let (_, command) = line.expect("it is printed");
+    assert_snapshot!(command, @r"git agentwt scope task --add-write /README.md --add-write '/docs/\[i] \*.md'");
+    case.main_does(command);
+    assert_snapshot!(case.findings(), @"secrets/new created excluded violation");
+    case.does("echo x >'docs/[i] x.md'; echo x >'docs/i *.md'");
+    assert_snapshot!(case.findings(), @"
+    docs/[i] x.md created read-only violation
+    docs/i *.md created read-only violation
+    secrets/new created excluded violation
+    ");
+}
+
+#[test]
+fn a_setting_that_had_no_value_is_removed_by_the_printed_command() {
+    let case = Case::new();
+    case.main_does("git config core.editor vi");
+    case.repo.add("other");
+    case.main_does(
+        "git config alias.z '!y'; git config --add alias.z '!x'; git config core.editor x",
+    );
+    let said = case.repo.agentwt(&["verify", "other"]);
+    assert_snapshot!(said, @"
+    NO other: 2 violations, 0 paths changed
+      !  config  @git/config  disk  alias.z was added: !y, !x (git can run a program by it)
+      !  config  @git/config  disk  core.editor was `vi` and is `x` (git can run a program by it)
+    --- stderr
+    to remove a setting that was added: git config --unset-all alias.z
+    to accept the shared settings and hooks for all worktrees: git agentwt accept other --shared
+    --- status 1
+    ");
+    let line = said
+        .stderr
+        .split_once("to remove a setting that was added: ");
+    let command = line.and_then(|(_, rest)| rest.lines().next());
+    case.main_does(command.expect("it is printed"));
+    let left = case.repo.agentwt(&["verify", "other"]);
+    assert!(left.stdout.contains("1 violation,"), "{left}");
+}

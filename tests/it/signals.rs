@@ -3,7 +3,8 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::support::{Said, TestRepo, binary, chmod};
+use crate::cases::Case;
+use crate::support::{Said, Shim, TestRepo, binary, calls, chmod};
 
 const ADD: &[&str] = &["add", "task-5", "--write", "src/**"];
 
@@ -146,6 +147,44 @@ fn a_signal_at_any_moment_undoes_everything() {
         if said.status != 0 {
             assert_eq!(said.status, 128 + number, "after {delay:?}: {said}");
             assert_eq!(repo.fingerprint(), before, "after {delay:?}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_decision_or_a_landing_ends_or_is_finished_by_the_same_command() {
+    let case = Case::new();
+    case.does("edit README.md; commit");
+    case.repo.sh(case.repo.root(), "cp -a repo accept").ok();
+    case.does("edit docs/api.md; git reset -q --hard HEAD~; edit src/main.rs; commit");
+    case.repo.sh(case.repo.root(), "cp -a repo land").ok();
+    // git does its work all the same
+    let shim = Shim::new(case.repo.root(), "kill -INT $PPID");
+    for (prepared, command) in [
+        ("accept", &["accept", "task", "--all"][..]),
+        ("accept", &["scope", "task", "--add-write", "/README.md"]),
+        ("land", &["land", "task"]),
+    ] {
+        for at in calls(1) {
+            let script = format!("rm -rf repo && cp -a {prepared} repo");
+            case.repo.sh(case.repo.root(), &script).ok();
+            let (said, call) = shim.run(&case.repo, command, at);
+            let Some(call) = call else {
+                said.ok();
+                break;
+            };
+            let context = format!("{command:?}, call {at}, git {call}: {said}");
+            if said.status != 0 {
+                assert_eq!(said.status, 130, "{context}");
+                assert!(said.stderr.contains("interrupted"), "{context}");
+                assert_eq!(case.repo.agentwt(command).status, 0, "{context}");
+            }
+            if prepared == "accept" {
+                assert_eq!(case.findings(), "", "{context}");
+            } else {
+                let merged = case.repo.git(&["show", "main:src/main.rs"]);
+                assert!(merged.ends_with("more"), "{context}, then {merged}");
+            }
         }
     }
 }

@@ -137,6 +137,7 @@ fn each_violation_names_path_what_where_and_the_rule() {
     --- stderr
     to restore these paths: git agentwt restore task
     to accept these paths as they are: git agentwt accept task README.md docs/new.md secrets/k
+    to let the agent edit these paths: git agentwt scope task --add-write /README.md --add-write /docs/new.md
     --- status 1
     ");
 }
@@ -161,6 +162,7 @@ fn a_rule_of_the_config_is_named_by_file_and_line() {
     --- stderr
     to restore these paths: git agentwt restore task
     to accept these paths as they are: git agentwt accept task <path>...
+    to let the agent edit these paths: git agentwt scope task --add-write /docs/api.md --add-write /nowhere
     --- status 1
     ");
 }
@@ -373,6 +375,7 @@ fn several_worktrees_are_told_apart_and_one_violation_is_enough() {
     --- stderr
     to restore these paths: git agentwt restore task
     to accept these paths as they are: git agentwt accept task docs/new.md
+    to let the agent edit these paths: git agentwt scope task --add-write /docs/new.md
     --- status 1
     ");
     assert_snapshot!(repo.agentwt(&["verify", "--all"]), @"
@@ -382,6 +385,7 @@ fn several_worktrees_are_told_apart_and_one_violation_is_enough() {
     --- stderr
     to restore these paths: git agentwt restore task
     to accept these paths as they are: git agentwt accept task docs/new.md
+    to let the agent edit these paths: git agentwt scope task --add-write /docs/new.md
     --- status 1
     ");
     repo.agentwt(&["verify", "clean"]).ok();
@@ -856,6 +860,7 @@ fn a_directory_that_is_gone_is_one_violation_that_names_prune() {
     --- stderr
     to restore these paths: git agentwt restore task
     to accept these paths as they are: git agentwt accept task docs/n
+    to let the agent edit these paths: git agentwt scope task --add-write /docs/n
     --- status 1
     ");
 }

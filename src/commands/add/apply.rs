@@ -26,7 +26,7 @@ use crate::truth::heads;
 use crate::worktree::ignore_rules::{self, SharedFile, read_shown_note};
 use crate::worktree::placing::{Destination, Placing};
 use crate::worktree::register::{Registration, install_hooks, read_dot_git};
-use crate::worktree::scope_edit::{Classified, Listing, set_bits_of_index};
+use crate::worktree::scope_edit::{Classified, Listing, set_bits};
 use crate::worktree::selection::read_worktree_files;
 use crate::worktree::unfinished::{self, intent_file};
 use crate::worktree::{Intent, Record, Repository, to_text};
@@ -114,7 +114,7 @@ impl Creation<'_> {
         let (synced, placed) = self.place(&own, &admin_dir, listing, notes)?;
         if has_hook {
             let index = read_index(&admin_dir.join("index"), own.format)?;
-            set_bits_of_index(&wanted.path, self.scope, &index, Doing::Change)?;
+            set_bits(&wanted.path, self.scope, &index, [], Doing::Change)?;
             git.update_index_refresh()?;
         }
         let record = self.record(&own, admin_dir)?;

@@ -29,7 +29,7 @@ use crate::placed::{PlacedFile, PlacedKind, PlacedOrigin};
 use crate::truth::Survey;
 use crate::worktree::placing::{Destination, Placing, staging};
 use crate::worktree::saved::{SavedPath, SavedRestore, Saving, write_entry};
-use crate::worktree::scope_edit::{set_bits_of_index, set_bits_of_placed, sparse_patterns};
+use crate::worktree::scope_edit::{set_bits, sparse_patterns};
 use crate::worktree::{Repository, WatchedFile, Worktree};
 
 /// A restore on its way: the worktree, what is saved, and what the paths get.
@@ -283,13 +283,10 @@ impl Restoring<'_> {
         let mut index = read_own_index(repository, known)?;
         index.retain(|entry| touched.contains(&**entry.path.as_bstr()));
         let (root, scope) = (&known.record.path, &known.scope);
-        set_bits_of_index(root, scope, &index, Doing::Change)?;
-        if !bits.is_empty() {
-            let placed = known.placed()?;
-            let placed = placed.files().iter();
-            let placed = placed.filter(|file| bits.contains(&**file.path.as_bstr()));
-            set_bits_of_placed(root, scope, placed, Doing::Change)?;
-        }
+        let placed = known.placed()?;
+        let placed = placed.files().iter();
+        let placed = placed.filter(|file| bits.contains(&**file.path.as_bstr()));
+        set_bits(root, scope, &index, placed, Doing::Change)?;
         Ok(known.hardened_git(repository).update_index_refresh()?)
     }
 

@@ -75,11 +75,11 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
     let (next, rules) = plan(&known, options)?;
     let repository = known.repository(&home);
     let advice = new_advice(&repository, &known, &next)?;
-    let changes = !options.dry_run && !rules.is_empty();
-    let reapplied = if changes {
-        next.change_scope(&repository)?
-    } else {
+    session.check()?;
+    let reapplied = if options.dry_run {
         next.reapply(&repository, true)?
+    } else {
+        next.change_scope(&repository)?
     };
     let mut outcome = Outcome::done(ScopeAnswer {
         change: Some(ScopeChange {
@@ -123,10 +123,12 @@ fn plan(known: &Worktree, options: &ScopeArguments) -> Result<(Worktree, Vec<Sco
         let is_new = |rule: &ScopeRule| !known.record.scope.iter().any(|one| same(one, rule));
         let rules: Vec<ScopeRule> = rules.filter(is_new).collect();
         next.record.scope.extend(rules.clone());
-        next.record.decisions.push(Decision {
+        let decision = Decision {
             rules: rules.clone(),
             ..new_decision(&known.record.name)
-        });
+        };
+        let decision = Some(decision).filter(|_| !rules.is_empty());
+        next.record.decisions.extend(decision);
         rules
     };
     let case = Case::of(known.record.ignore_case);

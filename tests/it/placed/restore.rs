@@ -81,6 +81,7 @@ fn what_nobody_has_any_more_stays_and_the_next_command_is_named() {
     note: a violation is left: run.sh deleted: read-only: read ** (default)
     note: to restore these paths: git agentwt restore task
     note: to accept these paths as they are: git agentwt accept task <path>...
+    note: to let the agent edit these paths: git agentwt scope task --add-write '<pattern>'
     note: .env stays as it is: its source is not what was placed; see: git agentwt sync task --status
     note: AGENTS.md stays as it is: its source is not what was placed; see: git agentwt sync task --status
     note: certs/a.log stays as it is: its source is not what was placed; see: git agentwt sync task --status

@@ -141,8 +141,11 @@ fn list_on(session: &Session, cli: &Cli, options: &List) -> Result<ExitCode, Err
     let size = Some(&stdout).filter(|stdout| form.0 == Format::Human && stdout.is_terminal());
     let size = size.and_then(|stdout| tcgetwinsize(stdout).ok());
     let look = size.map(|_| (paint(true), width_of(&stdout)));
-    let screen = Screen::new(size.map_or(0, |size| size.ws_row.into()));
-    let outcome = commands::list::run(session, options, &|answer| {
+    let mut screen = Screen {
+        height: size.map_or(0, |size| size.ws_row.into()),
+        drawn: 0,
+    };
+    let outcome = commands::list::run(session, options, &mut |answer| {
         if let Some(look) = look {
             screen.draw(&render(answer, form.0, form.1, look, &[]).stdout);
         }

@@ -87,7 +87,7 @@ fn run(session: &Session, arguments: &[&str]) -> Result<(), Error> {
         Command::Init(o) => commands::init::run(session, &o).map(drop),
         Command::Add(o) => commands::add::run(session, &o).map(drop),
         Command::Land(o) => commands::land::run(session, &o).map(drop),
-        Command::List(o) => commands::list::run(session, &o, &|_| {}).map(drop),
+        Command::List(o) => commands::list::run(session, &o, &mut |_| {}).map(drop),
         Command::Status(o) => commands::status::run(session, &o).map(drop),
         Command::Path(o) => commands::path::run(session, &o.name).map(drop),
         Command::Scope(o) => commands::scope::run(session, &o).map(drop),

@@ -31,6 +31,8 @@ const COLUMNS: [(&str, u8); 11] = [
     ("SCOPE", 8),
     ("BRANCH", 6),
 ];
+/// The same of the trash.
+const TRASH_COLUMNS: [(&str, u8); 4] = [("NAME", 0), ("SIZE", 0), ("EXPIRES", 0), ("KEPT IN", 0)];
 /// The number of names and files that people see of an overlap.
 const SHOWN: usize = 8;
 
@@ -204,15 +206,6 @@ impl ListAnswer {
             }
         }
     }
-
-    /// The headings, and the row of the main worktree.
-    fn heads(&self) -> Vec<Row> {
-        let heading =
-            |(word, rank): (&str, u8)| Cell::people(word).rank(rank).paint(Paint::heading);
-        let mut heads = vec![Row::headings(COLUMNS.map(heading).to_vec())];
-        heads.extend(self.main.as_ref().map(main_row));
-        heads
-    }
 }
 
 /// The row of the main worktree.
@@ -222,22 +215,36 @@ fn main_row(main: &MainPosition) -> Row {
         Some(branch) => format!("on {}", escape_for_terminal(branch.as_bytes())),
         None => format!("detached at {at}"),
     };
-    let uncommitted = main.uncommitted.map(|number| number.to_string());
-    let ahead = |side: fn(&Upstream) -> Option<u64>| number(main.upstream.as_ref().map(side));
-    let cells = [
-        Cell::people("(main)").paint(Paint::name),
-        Cell::people(on),
-        Cell::people("-"),
-        Cell::people(uncommitted.unwrap_or("-".to_owned())),
-        Cell::people(ahead(|one| one.ahead)),
-        Cell::people(ahead(|one| one.behind)),
-        Cell::people(age_or_none(main.committed.as_deref())),
-    ];
-    Row::new(cells.to_vec())
+    let sides = main.upstream.as_ref().map(|one| (one.ahead, one.behind));
+    let mut cells = vec![Cell::people("(main)").paint(Paint::name), Cell::people(on)];
+    cells.extend(work_cells(
+        None,
+        main.uncommitted,
+        sides,
+        main.committed.as_deref(),
+    ));
+    Row::new(cells)
 }
 
-fn age_or_none(at: Option<&str>) -> String {
-    at.map_or("-".to_owned(), age)
+/// The cells for people from CHANGES to LAST COMMIT; a dash stands for nothing.
+fn work_cells(
+    changed: Option<u64>,
+    uncommitted: Option<usize>,
+    sides: Option<(Option<u64>, Option<u64>)>,
+    committed: Option<&str>,
+) -> [Cell; 5] {
+    let side = |number: Option<u64>| match number {
+        Some(0) => None,
+        known => Some(known.map_or("?".to_owned(), |number| number.to_string())),
+    };
+    let cells = [
+        changed.map(|number| number.to_string()),
+        uncommitted.map(|number| number.to_string()),
+        sides.and_then(|(ahead, _)| side(ahead)),
+        sides.and_then(|(_, behind)| side(behind)),
+        committed.map(age),
+    ];
+    cells.map(|cell| Cell::people(cell.unwrap_or("-".to_owned())))
 }
 
 fn listed_overlaps(group: &Overlap) -> Vec<ListedOverlap> {
@@ -259,27 +266,26 @@ impl Answer for ListAnswer {
     const DOCUMENT: &'static str = "list";
 
     fn print(&self, text: &mut Text) {
-        let (heads, nothing) = match (&self.trash, &self.worktrees) {
-            (Some(_), _) => ("NAME,SIZE,EXPIRES,KEPT IN", "nothing is in the trash"),
-            (None, None) if !self.groups.is_empty() => {
-                let groups = self.groups.iter();
-                return groups.for_each(|group| print_overlap(group, text));
-            }
-            (None, None) => ("", "no two worktrees may write the same files"),
+        let (columns, nothing) = match (&self.trash, &self.worktrees) {
+            (Some(_), _) => (&TRASH_COLUMNS[..], "nothing is in the trash"),
             (None, Some(_)) => {
                 let nothing = "no worktrees yet; to create one: git agentwt add task-1";
-                ("", nothing)
+                (&COLUMNS[..], nothing)
             }
+            (None, None) => (&[][..], "no two worktrees may write the same files"),
         };
         let rows = self.rows();
         if rows.is_empty() {
             return text.tell(nothing);
         }
-        let heading = |word: &str| Cell::people(word).paint(Paint::heading);
-        let mut all = match &self.worktrees {
-            Some(_) => self.heads(),
-            None => vec![Row::new(heads.split(',').map(heading).collect())],
-        };
+        if !self.groups.is_empty() {
+            let groups = self.groups.iter();
+            return groups.for_each(|group| print_overlap(group, text));
+        }
+        let heading =
+            |(word, rank): &(&str, u8)| Cell::people(*word).rank(*rank).paint(Paint::heading);
+        let mut all = vec![Row::headings(columns.iter().map(heading).collect())];
+        all.extend(self.main.as_ref().map(main_row));
         all.extend(rows);
         text.table(&all, "");
     }
@@ -388,20 +394,17 @@ impl ListedDetails {
     fn cells(&self) -> Vec<Cell> {
         let one = &self.recorded;
         let branch = one.position.base_branch.as_ref();
-        let last = one.verification.as_ref();
-        let changed = last.map(|one| one.last.changed);
-        let uncommitted = self.uncommitted.map(|number| number.to_string());
-        let cells = [
-            changed.map_or("-".to_owned(), |changed| changed.to_string()),
-            uncommitted.unwrap_or("-".to_owned()),
-            number(branch.map(|branch| branch.ahead)),
-            number(branch.map(|branch| branch.behind)),
-            age_or_none(one.position.committed.as_deref()),
+        let sides = branch.map(|branch| (branch.ahead, branch.behind));
+        let changed = one.verification.as_ref().map(|one| one.last.changed);
+        let committed = one.position.committed.as_deref();
+        let mut cells = work_cells(changed, self.uncommitted, sides, committed).to_vec();
+        let more = [
             one.size_text().unwrap_or_default(),
             self.base_text(),
             one.scope.profile.clone().unwrap_or("-".to_owned()),
         ];
-        cells.map(Cell::people).to_vec()
+        cells.extend(more.map(Cell::people));
+        cells
     }
 
     /// The base as it was named, and how far its branch moved.
@@ -416,15 +419,6 @@ impl ListedDetails {
             (Some(branch), Some(moved)) => format!("{revision} ({branch} +{moved})"),
             (_, _) => revision.to_owned(),
         }
-    }
-}
-
-/// A number, or `-` for none.
-fn number(number: Option<Option<u64>>) -> String {
-    match number {
-        None | Some(Some(0)) => "-".to_owned(),
-        Some(None) => "?".to_owned(),
-        Some(Some(number)) => number.to_string(),
     }
 }
 

@@ -33,7 +33,7 @@ use crate::worktree::trash::{self, Trashed};
 use crate::worktree::{RecordState, Repository, Worktree, lost, names, worktree_scopes};
 
 /// What draws an answer that is not complete yet.
-pub type Watch<'w> = dyn Fn(&ListAnswer) + Sync + 'w;
+pub type Watch<'w> = dyn FnMut(&ListAnswer) + Send + 'w;
 
 /// The time between two drawings.
 const FRAME: Duration = Duration::from_millis(100);
@@ -45,7 +45,7 @@ const FRAME: Duration = Duration::from_millis(100);
 pub fn run(
     session: &Session,
     options: &crate::cli::List,
-    watch: &Watch<'_>,
+    watch: &mut Watch<'_>,
 ) -> Result<Outcome<ListAnswer>, Error> {
     let repository = session.repository()?;
     let mut answer = ListAnswer::default();
@@ -84,7 +84,7 @@ fn list_worktrees(
     session: &Session,
     repository: &Repository,
     options: &crate::cli::List,
-    watch: &Watch<'_>,
+    watch: &mut Watch<'_>,
 ) -> Result<ListAnswer, Error> {
     let (mut rows, all) = unusual_rows(repository)?;
     let known: Vec<&Worktree> = all.iter().collect();
@@ -147,12 +147,12 @@ fn verify_rows(
     repository: &Repository,
     all: &[Worktree],
     answer: &mut ListAnswer,
-    watch: &Watch<'_>,
+    watch: &mut Watch<'_>,
 ) {
-    let shared = Mutex::new((&mut *answer, Instant::now()));
+    let shared = Mutex::new((&mut *answer, watch, Instant::now()));
     let show = |known: &Worktree, live| {
         if let Ok(mut shared) = shared.lock() {
-            let (answer, drawn) = &mut *shared;
+            let (answer, watch, drawn) = &mut *shared;
             answer.set_verdict(known.record.name.as_str(), live);
             if drawn.elapsed() > FRAME {
                 watch(answer);

@@ -72,6 +72,13 @@ pub struct AcceptedFinding {
     pub contents: BTreeSet<String>,
 }
 
+impl AcceptedFinding {
+    /// Whether it concerns what all worktrees of a repository share, apart from refs.
+    pub fn is_shared(&self) -> bool {
+        self.reason == Reason::Shared.as_str() && self.kind != Kind::Ref.as_str()
+    }
+}
+
 /// Holds what is accepted now, by place, reason and key.
 #[derive(Clone, Debug, Default)]
 pub struct Acceptances(BTreeMap<(String, String, String), AcceptedFinding>);
@@ -121,8 +128,7 @@ impl Acceptances {
         });
         let found: BTreeSet<(String, String)> = found.collect();
         let is_reverted = |one: &&AcceptedFinding| {
-            one.reason == Reason::Shared.as_str()
-                && one.kind != Kind::Ref.as_str()
+            one.is_shared()
                 && !one.contents.contains(AS_RECORDED)
                 && !found.contains(&(one.place.clone(), one.key.clone()))
         };

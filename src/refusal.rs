@@ -245,13 +245,12 @@ pub enum Refusal {
     ))]
     NothingToAccept { name: String, help: String },
 
-    #[error("cannot accept {path}: {why}")]
-    #[diagnostic(code(agentwt::accept::not_acceptable), help("{help}"))]
-    NotAcceptable {
-        path: RepoPath,
-        why: &'static str,
-        help: String,
-    },
+    #[error("cannot accept {path}: it has no finding with content, apart from its history")]
+    #[diagnostic(code(agentwt::accept::not_acceptable))]
+    #[diagnostic(help(
+        "see the findings: git agentwt verify {name}; to accept everything, history too: git agentwt accept {name} --all"
+    ))]
+    NotAcceptable { path: RepoPath, name: String },
 
     #[error("there is no commit `{revision}` to compare with")]
     #[diagnostic(code(agentwt::changed::no_such_commit))]

@@ -45,7 +45,7 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
 }
 
 fn run_command_line(arguments: &[OsString]) -> ExitCode {
-    if let Some(page) = man::page_asked_for(arguments.get(1..).unwrap_or_default())
+    if let Some(page) = man::page_asked_for(arguments)
         && std::io::stdout().is_terminal()
         && Git::open_manual(&page)
     {

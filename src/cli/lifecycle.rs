@@ -339,19 +339,18 @@ pub struct Prune {
 /// Parses an age into seconds.
 fn age(text: &str) -> Result<u64, String> {
     const WANTED: &str = "write a whole number and its unit: s, m, h, d or w (90m, 12h, 7d, 2w)";
-    let (number, unit) = match text.char_indices().last() {
-        Some((at, 's')) => (&text[..at], 1),
-        Some((at, 'm')) => (&text[..at], 60),
-        Some((at, 'h')) => (&text[..at], 3600),
-        Some((at, 'd')) => (&text[..at], 86_400),
-        Some((at, 'w')) => (&text[..at], 7 * 86_400),
-        Some(_) | None => return Err(WANTED.to_owned()),
-    };
-    let is_plain = number.bytes().all(|byte| byte.is_ascii_digit());
-    let number = is_plain.then(|| number.parse::<u64>().ok()).flatten();
-    number
-        .and_then(|number| number.checked_mul(unit))
-        .ok_or_else(|| WANTED.to_owned())
+    const UNITS: [(char, u64); 5] = [
+        ('s', 1),
+        ('m', 60),
+        ('h', 3600),
+        ('d', 86_400),
+        ('w', 604_800),
+    ];
+    let number_of = |(unit, seconds)| Some((text.strip_suffix(unit)?, seconds));
+    let found = UNITS.into_iter().find_map(number_of);
+    let plain = found.filter(|(number, _)| number.bytes().all(|byte| byte.is_ascii_digit()));
+    let seconds = plain.and_then(|(number, unit)| number.parse::<u64>().ok()?.checked_mul(unit));
+    seconds.ok_or_else(|| WANTED.to_owned())
 }
 
 /// Install, remove or show the hooks of one worktree

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args};
 
 use super::{AnswerOutput, ListOutput, ScopeLists, with_forms};
-use crate::scope::RuleList;
+use crate::scope::{Origin, RuleList, ScopeRule};
 use crate::verify::VerifyOptions;
 
 /// List the worktrees, each with its verdict, changes and last commit
@@ -153,16 +153,17 @@ impl ScopeArguments {
         self.undo || !self.added().is_empty()
     }
 
-    /// The patterns that are added, each with its list.
-    pub fn added(&self) -> Vec<(RuleList, &str)> {
+    /// The rules that are added.
+    pub fn added(&self) -> Vec<ScopeRule> {
         let lists = [
             (RuleList::Read, &self.add_read),
             (RuleList::Write, &self.add_write),
             (RuleList::Exclude, &self.add_exclude),
         ];
         let added = lists.into_iter().flat_map(|(list, patterns)| {
-            let patterns = patterns.iter();
-            patterns.map(move |pattern| (list, pattern.as_str()))
+            let origin = Origin::Flag(format!("scope --add-{list}"));
+            let rule = move |pattern: &String| ScopeRule::new(list, pattern, origin.clone());
+            patterns.iter().map(rule)
         });
         added.collect()
     }

@@ -17,7 +17,7 @@ use std::fmt::Write as _;
 use clap::Command;
 use clap_mangen::Man;
 
-use super::Cli;
+use super::{Cli, find_verb};
 
 /// Holds one page: the name of its file, as `man` expects it, and its roff.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,23 +75,13 @@ pub fn pages(sections: impl Fn(&str) -> String, json: impl Fn(&str) -> String) -
 }
 
 /// Returns the page that a command line asks for with `--help` (not with `-h`), for a terminal
-/// on which man can show it: `git-agentwt-add` for `add --help`, also by an alias. The arguments
-/// are those after the program's name.
+/// on which man can show it: `git-agentwt-add` for `add --help`, also by an alias.
 pub fn page_asked_for(arguments: &[OsString]) -> Option<String> {
-    let mut verb = None;
-    let mut is_asked = false;
     let mut words = arguments.iter().take_while(|word| *word != "--");
-    while let Some(word) = words.next() {
-        if word == "--help" {
-            is_asked = true;
-        } else if word == "-C" {
-            words.next();
-        } else if verb.is_none() && !word.as_encoded_bytes().starts_with(b"-") {
-            verb = Some(word);
-        }
+    if !words.any(|word| word == "--help") {
+        return None;
     }
-    match verb {
-        _ if !is_asked => None,
+    match arguments.get(find_verb(arguments)) {
         None => Some("git-agentwt".to_owned()),
         Some(verb) => Cli::whole()
             .find_subcommand(verb)
@@ -268,7 +258,8 @@ mod tests {
             ("hook post-commit --help", None),
             ("unknown --help", None),
         ] {
-            let arguments: Vec<OsString> = words.split(' ').map(OsString::from).collect();
+            let all = format!("git-agentwt {words}");
+            let arguments: Vec<OsString> = all.split(' ').map(OsString::from).collect();
             assert_eq!(page_asked_for(&arguments).as_deref(), page, "{words}");
         }
     }

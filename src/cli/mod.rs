@@ -51,9 +51,6 @@ const GROUPS: [(&str, &str); 5] = [
     ("Set-up", "hooks doctor completions"),
 ];
 
-/// What people type who know git and other tools, and the words that it stands for.
-const SYNONYMS: [(&str, &[&str]); 1] = [("diff", &["changed", "--patch"])];
-
 /// Give each coding agent its own worktree, and verify what it changed
 ///
 /// Each agent gets a worktree that holds only the files the agent may see, in which only the files
@@ -115,24 +112,26 @@ impl Cli {
     }
 }
 
-/// The command line with the command that a synonym stands for.
+/// The command line with the command that `diff` stands for, which people type who know git.
 fn with_synonyms(arguments: &[OsString]) -> Vec<OsString> {
-    let mut words: Vec<OsString> = arguments.to_vec();
-    let mut at = 1;
-    // options before the command: only `-C` takes a value
-    while let Some(option) = words
-        .get(at)
-        .filter(|word| word.as_encoded_bytes().starts_with(b"-"))
-    {
-        at += if option == "-C" { 2 } else { 1 };
-    }
-    let synonym = SYNONYMS
-        .iter()
-        .find(|(word, _)| words.get(at).is_some_and(|w| w == word));
-    if let Some((_, command)) = synonym {
-        words.splice(at..=at, command.iter().map(OsString::from));
+    let mut words = arguments.to_vec();
+    let at = find_verb(arguments);
+    if words.get(at).is_some_and(|word| word == "diff") {
+        words.splice(at..=at, ["changed", "--patch"].map(OsString::from));
     }
     words
+}
+
+/// Where the name of the command is, in a command line with the program's name.
+fn find_verb(arguments: &[OsString]) -> usize {
+    let mut at = 1;
+    // options before the command: only `-C` takes a value
+    while let Some(word) = arguments.get(at)
+        && word.as_encoded_bytes().starts_with(b"-")
+    {
+        at += if word == "-C" { 2 } else { 1 };
+    }
+    at
 }
 
 /// The help of the program, with its commands in groups.
@@ -311,30 +310,20 @@ fn forms(names: &'static [&'static str]) -> impl TypedValueParser<Value = Format
 
 /// Adds the form TSV to `--format` of [`ListOutput`], and if `review` the forms for code review.
 fn with_forms(format: Arg, review: bool) -> Arg {
-    let text = "`human` is for people and may change between versions; `json` is one document with a \
-        versioned schema; `porcelain` is one record a line for scripts; `tsv` is one finding a line \
-        with its path, kind, reason and level.";
-    if review {
-        let review = "`sarif` is a SARIF 2.1.0 log for code scanning; `github` prints workflow \
+    const NAMES: [&str; 6] = ["human", "json", "porcelain", "tsv", "sarif", "github"];
+    let (names, more) = if review {
+        let more = " `sarif` is a SARIF 2.1.0 log for code scanning; `github` prints workflow \
             commands that GitHub shows as annotations.";
-        return format
-            .long_help(format!(
-                "Print the answer in this form [default: human]\n\n{text} {review}"
-            ))
-            .value_parser(forms(&[
-                "human",
-                "json",
-                "porcelain",
-                "tsv",
-                "sarif",
-                "github",
-            ]));
-    }
-    format
-        .long_help(format!(
-            "Print the answer in this form [default: human]\n\n{text}"
-        ))
-        .value_parser(forms(&["human", "json", "porcelain", "tsv"]))
+        (&NAMES[..], more)
+    } else {
+        (&NAMES[..4], "")
+    };
+    let text = format!(
+        "Print the answer in this form [default: human]\n\n`human` is for people and may change \
+        between versions; `json` is one document with a versioned schema; `porcelain` is one record a \
+        line for scripts; `tsv` is one finding a line with its path, kind, reason and level.{more}"
+    );
+    format.long_help(text).value_parser(forms(names))
 }
 
 #[cfg(test)]

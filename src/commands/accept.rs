@@ -1,7 +1,5 @@
 //! `git agentwt accept`: accepts findings as they are now, and takes an acceptance back.
 
-use std::ffi::OsString;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -102,10 +100,12 @@ pub fn run(session: &Session, options: &Accept) -> Result<Outcome<AcceptAnswer>,
     let mut violations = 0;
     // the named worktree last: until then its finding stays, and the command can be run again
     for (known, decision) in others.into_iter().chain([(known, decision)]) {
-        let known = Worktree::change_decisions(&repository, &known.record.name, |all| {
-            all.retain(|one| one.id != decision.id);
-            all.extend(Some(decision).filter(|_| !options.undo));
-        })?;
+        let (lock, mut known) = Worktree::lock(&repository, &known.record.name)?;
+        let decisions = &mut known.record.decisions;
+        decisions.retain(|one| one.id != decision.id);
+        decisions.extend(Some(decision).filter(|_| !options.undo));
+        known.write_record(&known.record)?;
+        drop(lock);
         let report = verify_now(&repository, &known, VerifyOptions::default())?.report;
         violations = report.violations().count();
     }
@@ -133,11 +133,18 @@ fn find_last(repository: &Repository, known: &Worktree) -> Result<Decisions, Err
     Ok((last, others))
 }
 
-/// Decides about the selected findings, and about the same findings of the shared side in other
-/// worktrees. What cannot be verified keeps its findings.
+/// Decides about the selected findings, and about the same findings of the shared side in other worktrees.
 fn plan(repository: &Repository, known: &Worktree, asked: &Accept) -> Result<Decisions, Error> {
     let report = verify_now(repository, known, VerifyOptions::default())?.report;
-    let paths = find_paths(repository, known, &asked.paths, &report)?;
+    let name = &known.record.name;
+    let paths = arguments::parse_all(repository, &known.record.path, &asked.paths)?;
+    let all = report.findings.iter().chain(&report.accepted);
+    let known_contents: Vec<&Finding> = all.filter(|one| one.accepted().is_some()).collect();
+    let is_missing = |path: &&RepoPath| !known_contents.iter().any(|one| is_at(path, one));
+    if let Some(path) = paths.iter().find(is_missing) {
+        let (path, name) = (path.clone(), name.to_string());
+        return Err(Refusal::NotAcceptable { path, name }.into());
+    }
     if paths.is_empty() && !(asked.refs || asked.shared || asked.all) {
         return Err(nothing_selected(known, &report).into());
     }
@@ -146,28 +153,37 @@ fn plan(repository: &Repository, known: &Worktree, asked: &Accept) -> Result<Dec
         asked.all
             || asked.refs && is_ref
             || asked.shared && one.is_shared()
-            || paths.iter().any(|path| is_net_at(path, one))
+            || paths.iter().any(|path| is_at(path, one))
     };
     let decision = Decision {
         accepted: acceptable(&report, is_selected),
-        ..new_decision(&known.record.name)
+        ..new_decision(name)
     };
-    let mut others = Vec::new();
-    if !acceptable(&report, |one| one.is_shared() && is_selected(one)).is_empty() {
-        others = known.sharing(repository)?;
-    }
-    let same = |other: Worktree| {
-        let live = verify_now(repository, &other, VerifyOptions::default()).ok()?;
-        let mut accepted = acceptable(&live.report, Finding::is_shared);
-        accepted.retain(|one| decision.accepted.contains(one));
-        let decision = Decision {
-            accepted,
-            ..decision.clone()
-        };
-        (!decision.accepted.is_empty()).then_some((other, decision))
+    let others = if decision.accepted.iter().any(AcceptedFinding::is_shared) {
+        known.sharing(repository)?
+    } else {
+        Vec::new()
     };
+    let same = |other| find_same(repository, other, &decision);
     let others = others.into_iter().filter_map(same).collect();
     Ok((decision, others))
+}
+
+/// Finds what a decision says of the shared side as another worktree has it. What cannot be verified keeps
+/// its findings.
+fn find_same(
+    repository: &Repository,
+    other: Worktree,
+    decision: &Decision,
+) -> Option<(Worktree, Decision)> {
+    let live = verify_now(repository, &other, VerifyOptions::default()).ok()?;
+    let mut accepted = acceptable(&live.report, Finding::is_shared);
+    accepted.retain(|one| decision.accepted.contains(one));
+    let decision = Decision {
+        accepted,
+        ..decision.clone()
+    };
+    (!decision.accepted.is_empty()).then_some((other, decision))
 }
 
 /// What acceptances of these findings record, without those whose content is not known.
@@ -177,47 +193,10 @@ fn acceptable(report: &Report, which: impl Fn(&Finding) -> bool) -> Vec<Accepted
 }
 
 /// Whether a finding, but not of history, is at a path or below.
-fn is_net_at(asked: &RepoPath, finding: &Finding) -> bool {
-    finding.reason != Reason::History && is_at(asked, finding)
-}
-
-/// Whether a finding is at a path or below.
 fn is_at(asked: &RepoPath, finding: &Finding) -> bool {
     let path = finding.change.place.path();
+    let path = path.filter(|_| finding.reason != Reason::History);
     path.is_some_and(|path| path == asked || path.is_below(asked.as_bstr()))
-}
-
-/// Parses the paths, relative to where we stand in the main worktree. Each must have a finding that can
-/// be accepted, or that was accepted as it is.
-fn find_paths(
-    repository: &Repository,
-    known: &Worktree,
-    words: &[OsString],
-    report: &Report,
-) -> Result<Vec<RepoPath>, Error> {
-    let below = arguments::prefix(repository, None);
-    let roots = [&known.record.path, &repository.root];
-    let name = &known.record.name;
-    let parse = |word: &OsString| {
-        let (path, _) = arguments::parse(&below, &roots, &arguments::bytes_of(word.clone()))?;
-        let mut all = report.findings.iter().chain(&report.accepted);
-        if all.any(|one| is_net_at(&path, one) && one.accepted().is_some()) {
-            return Ok(path);
-        }
-        let found = report.findings.iter().filter(|one| is_at(&path, one));
-        let found: Vec<&Finding> = found.collect();
-        let is_history = |one: &&Finding| one.reason == Reason::History;
-        let (why, help) = if !found.is_empty() && found.iter().all(is_history) {
-            let all = format!("git agentwt accept {name} --all");
-            let help = format!("to accept everything, history too: {all}");
-            ("only the history has a finding there", help)
-        } else {
-            let help = format!("see the findings: git agentwt verify {name}");
-            ("there is no finding with content to accept", help)
-        };
-        Err(Refusal::NotAcceptable { path, why, help }.into())
-    };
-    words.iter().map(parse).collect()
 }
 
 /// Refuses with the commands that would accept something.

@@ -81,15 +81,15 @@ fn overlap(first: Group<'_>, second: Group<'_>, ours: &[(RepoPath, EntryKind)]) 
     (!overlap.files.is_empty() || !overlap.patterns.is_empty()).then_some(overlap)
 }
 
-/// Finds what a new worktree and the existing ones may both write; `ours` are the tracked files that
-/// the new one may.
+/// Finds what a new worktree and the existing ones may both write.
 pub fn overlaps_of(
     scope: &Scope,
     worktrees: &[WorktreeScope],
-    ours: &[(RepoPath, EntryKind)],
+    tracked: &[(RepoPath, EntryKind)],
 ) -> Vec<Overlap> {
+    let ours = writable(scope, tracked);
     let all = groups(worktrees).into_iter();
-    all.filter_map(|group| overlap((Vec::new(), scope), group, ours))
+    all.filter_map(|group| overlap((Vec::new(), scope), group, &ours))
         .collect()
 }
 

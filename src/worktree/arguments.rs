@@ -41,6 +41,22 @@ pub fn bytes_of(word: OsString) -> BString {
         .into()
 }
 
+/// Parses paths of a worktree: relative ones begin where the command started, inside the worktree or in
+/// the main worktree.
+///
+/// # Errors
+/// Fails when one is outside of the repository, or is not a path.
+pub fn parse_all(
+    repository: &Repository,
+    worktree: &Utf8PathBuf,
+    words: &[OsString],
+) -> Result<Vec<RepoPath>, Error> {
+    let below = prefix(repository, Some(worktree));
+    let roots = [worktree, &repository.root];
+    let parse = |word: &OsString| Ok(parse(&below, &roots, &bytes_of(word.clone()))?.0);
+    words.iter().map(parse).collect()
+}
+
 /// Where relative paths begin: the directory that the command started in, below the root of the
 /// worktree.
 pub fn prefix(repository: &Repository, worktree: Option<&Utf8PathBuf>) -> Vec<u8> {

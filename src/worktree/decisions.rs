@@ -78,25 +78,6 @@ impl Worktree {
         settings
     }
 
-    /// Changes the decisions in the record, under the lock of the name, and returns the worktree as
-    /// it is then.
-    ///
-    /// # Errors
-    /// Fails when there is no such worktree any more, or the disk refuses.
-    pub fn change_decisions(
-        repository: &Repository,
-        name: &WorktreeName,
-        change: impl FnOnce(&mut Vec<Decision>),
-    ) -> Result<Self, Error> {
-        let (_lock, mut known) = Self::lock(repository, name)?;
-        let before = known.record.decisions.clone();
-        change(&mut known.record.decisions);
-        if known.record.decisions != before {
-            known.write_record(&known.record)?;
-        }
-        Ok(known)
-    }
-
     /// The last decision of a kind, to take it back.
     ///
     /// # Errors

@@ -107,14 +107,6 @@ impl<'a> Classified<'a> {
             excluded: count(Access::Excluded),
         }
     }
-
-    /// What may be written, and how patterns match it.
-    pub fn writable(&self) -> Vec<(RepoPath, EntryKind)> {
-        let writable = self.entries().filter(|entry| entry.2 == Access::Write);
-        writable
-            .map(|(path, entry, _)| (path.clone(), EntryKind::of(entry.mode)))
-            .collect()
-    }
 }
 
 /// The sparse patterns of a scope, for a worktree with this index.

@@ -139,8 +139,8 @@ fn the_history_of_a_path_is_accepted_with_everything_only() {
     accept(&case, &["README.md"]).fails(4);
     assert_snapshot!(accept(&case, &["README.md"]), @"
     --- stderr
-    error: cannot accept README.md: only the history has a finding there
-    help: to accept everything, history too: git agentwt accept task --all
+    error: cannot accept README.md: it has no finding with content, apart from its history
+    help: see the findings: git agentwt verify task; to accept everything, history too: git agentwt accept task --all
     --- status 4
     ");
     accept(&case, &["docs"]).ok();
@@ -390,8 +390,8 @@ fn what_to_accept_is_said_when_nothing_is_named() {
     ");
     assert_snapshot!(accept(&case, &["src/main.rs"]), @"
     --- stderr
-    error: cannot accept src/main.rs: there is no finding with content to accept
-    help: see the findings: git agentwt verify task
+    error: cannot accept src/main.rs: it has no finding with content, apart from its history
+    help: see the findings: git agentwt verify task; to accept everything, history too: git agentwt accept task --all
     --- status 4
     ");
     assert_snapshot!(accept(&case, &["../README.md"]), @"

@@ -188,7 +188,7 @@ fn classify<'l>(
         let others = around.map(|home| worktree_scopes(home, Some(name)));
         let mut overlaps = Vec::new();
         if let Some(others) = others.transpose()?.filter(|others| !others.is_empty()) {
-            overlaps = overlaps_of(scope, &others, &classified.writable());
+            overlaps = overlaps_of(scope, &others, &listing.kinds());
         }
         if options.exclusive && !overlaps.is_empty() {
             let (name, items) = (name.to_string(), refused_items(&overlaps));

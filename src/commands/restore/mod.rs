@@ -216,7 +216,7 @@ pub fn run(
     words.extend(options.paths.iter().cloned());
     let (_lock, known) = Worktree::lock(&repository, &named.record.name)?;
     let repository = known.repository(&repository);
-    let asked = asked_paths(&repository, &known, words)?;
+    let asked = arguments::parse_all(&repository, &known.record.path, &words)?;
     if !options.dry_run {
         known.remove_verification()?;
     }
@@ -272,19 +272,6 @@ pub fn run(
         format!("{path} is not a regular file: its content cannot be saved, and --undo does not make it again")
     }));
     Ok(outcome)
-}
-
-/// The paths: relative to where we stand in the worktree, else to its root.
-fn asked_paths(
-    repository: &Repository,
-    known: &Worktree,
-    words: Vec<OsString>,
-) -> Result<Vec<RepoPath>, Error> {
-    let root = &known.record.path;
-    let below = arguments::prefix(repository, Some(root));
-    let roots = [root, &repository.root];
-    let parse = |word| Ok(arguments::parse(&below, &roots, &arguments::bytes_of(word))?.0);
-    words.into_iter().map(parse).collect()
 }
 
 /// Verifies again, for `list`; notes what is left.

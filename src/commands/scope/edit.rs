@@ -12,7 +12,7 @@ use crate::commands::Outcome;
 use crate::error::Error;
 use crate::placed::PlacedOrigin;
 use crate::refusal::Refusal;
-use crate::scope::{Case, Origin, Scope, ScopeRule, escape_for_rule};
+use crate::scope::{Case, Scope, ScopeRule, escape_for_rule};
 use crate::worktree::decisions::{new_decision, require_outside};
 use crate::worktree::scope_edit::Listing;
 use crate::worktree::{Repository, Worktree};
@@ -113,22 +113,19 @@ fn plan(known: &Worktree, options: &ScopeArguments) -> Result<(Worktree, Vec<Sco
         next.record.scope.retain(|rule| !last.rules.contains(rule));
         last.rules
     } else {
-        let rules = options.added().into_iter().map(|(list, pattern)| {
-            let origin = Origin::Flag(format!("scope --add-{list}"));
-            ScopeRule::new(list, pattern, origin)
+        let had = &known.record.scope;
+        let mut rules = options.added();
+        rules.retain(|rule| {
+            !had.iter()
+                .any(|one| one.list == rule.list && one.pattern == rule.pattern)
         });
-        let same = |one: &ScopeRule, rule: &ScopeRule| {
-            (one.list, &one.pattern) == (rule.list, &rule.pattern)
-        };
-        let is_new = |rule: &ScopeRule| !known.record.scope.iter().any(|one| same(one, rule));
-        let rules: Vec<ScopeRule> = rules.filter(is_new).collect();
-        next.record.scope.extend(rules.clone());
-        let decision = Decision {
-            rules: rules.clone(),
-            ..new_decision(&known.record.name)
-        };
-        let decision = Some(decision).filter(|_| !rules.is_empty());
-        next.record.decisions.extend(decision);
+        if !rules.is_empty() {
+            next.record.scope.extend(rules.clone());
+            next.record.decisions.push(Decision {
+                rules: rules.clone(),
+                ..new_decision(&known.record.name)
+            });
+        }
         rules
     };
     let case = Case::of(known.record.ignore_case);

@@ -51,12 +51,7 @@ impl Run<'_> {
         synced: &mut SyncedWorktree,
     ) -> Result<(), Error> {
         let (repository, options, path) = (self.repository, self.options, &known.record.path);
-        let below = arguments::prefix(repository, Some(path));
-        let mut asked = Vec::new();
-        for word in &options.pull {
-            let given = arguments::bytes_of(word.clone());
-            asked.push(arguments::parse(&below, &[path, &repository.root], &given)?.0);
-        }
+        let asked = arguments::parse_all(repository, path, &options.pull)?;
         let home = repository.home();
         // of a sparse index only git knows; what is in it as a directory is not on disk
         let tracked = read_paths(&home.common_dir.join("index"), home.format)?;

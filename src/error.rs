@@ -1,8 +1,4 @@
 //! Defines what all errors have in common: [`Fault`], and [`Error`], which holds any of them.
-#![allow(
-    unused_assignments,
-    reason = "zkat/miette#458: the derive assigns every field"
-)]
 
 use std::any::Any;
 

@@ -1,9 +1,5 @@
 //! Lists what planners refuse: [`Refusal`], each with the next command; and says with which status
 //! each error ends the program.
-#![allow(
-    unused_assignments,
-    reason = "zkat/miette#458: the derive assigns every field"
-)]
 
 use camino::Utf8PathBuf;
 use miette::Diagnostic;

@@ -21,10 +21,6 @@ use super::ListOutput;
         git agentwt accept [OPTIONS] <name> [--refs] [--shared] [--all]\n       \
         git agentwt accept [OPTIONS] <name> --undo"
 )]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of its own on the command line"
-)]
 pub struct Accept {
     /// The worktree
     #[arg(value_name = "name")]

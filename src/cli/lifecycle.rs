@@ -48,10 +48,6 @@ pub struct Reapply {
 /// The branch is deleted only when it is merged: by its commits, or by their changes. A worktree that
 /// `git agentwt add` did not create is never touched.
 #[derive(Args, Debug, Default)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of its own on the command line"
-)]
 pub struct Remove {
     /// The worktrees [default: the current worktree]
     ///
@@ -115,10 +111,6 @@ pub struct Remove {
 ///
 /// Several worktrees are landed in order; the rest is verified again after each.
 #[derive(Args, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of its own on the command line"
-)]
 pub struct Land {
     /// The worktrees
     #[arg(value_name = "name", required = true)]
@@ -245,10 +237,6 @@ pub struct Restore {
         git agentwt sync --status [<name>... | --all]\n       \
         git agentwt sync [<name>] --pull <path>...\n       \
         git agentwt sync --clean [<name>... | --all]"
-)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of its own on the command line"
 )]
 pub struct Sync {
     /// The worktrees [default: the current worktree]

@@ -11,10 +11,6 @@
 //! let write = config.scopes["default"].write.as_ref().expect("it has a write list");
 //! assert_eq!((write[0].value.as_str(), write[0].line), ("/src/**", 3));
 //! ```
-#![allow(
-    unused_assignments,
-    reason = "zkat/miette#458: false in derived diagnostics"
-)]
 
 mod read;
 mod settings;

@@ -10,10 +10,6 @@ use crate::path::shell_word;
 
 /// Says why git gave no usable answer.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
-#[allow(
-    unused_assignments,
-    reason = "zkat/miette#458: the derive assigns every field"
-)]
 pub enum GitError {
     /// There is no `git` on the search path.
     #[error("cannot start `git`: {0}")]

@@ -10,10 +10,6 @@
 //! assert_eq!(parse("config/*.json").expect("it is fine").text(), "config/*.json");
 //! assert!(parse("config/{a,..}/x").is_err());
 //! ```
-#![allow(
-    unused_assignments,
-    reason = "zkat/miette#458: fields that only messages show"
-)]
 
 use globset::{Glob, GlobBuilder, GlobSetBuilder};
 

@@ -3,11 +3,6 @@
 //! What the scope excludes and what the worktree's branch tracks is left out; what stands in the
 //! worktree already is kept, brought up to date, or refused.
 
-#![allow(
-    unused_assignments,
-    reason = "zkat/miette#458: fields that only messages show"
-)]
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;

@@ -1,8 +1,4 @@
 //! Lists why a worktree of ours cannot be read, and why a claim is not ours.
-#![allow(
-    unused_assignments,
-    reason = "zkat/miette#458: the derive of Diagnostic assigns fields that it does not read"
-)]
 
 use std::fmt;
 

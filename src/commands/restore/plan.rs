@@ -3,10 +3,6 @@
 //! What a path gets back is what it would have if no process had touched it here: what a merge in
 //! progress brings from upstream, else HEAD's entry where that is in order, else the entry of the
 //! nearest reference (`docs/decisions/0010-restore.md`).
-#![allow(
-    unused_assignments,
-    reason = "zkat/miette#458: its derive reads fields in a way that rustc warns about"
-)]
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,10 +1,5 @@
 //! `git agentwt verify --range`: holds a range of commits against a scope, without a worktree.
 
-#![allow(
-    unused_assignments,
-    reason = "zkat/miette#458: the derive raises it falsely"
-)]
-
 use std::collections::BTreeSet;
 
 use bstr::ByteSlice;

@@ -282,6 +282,16 @@ pub fn escape_for_terminal(bytes: &[u8]) -> String {
     out
 }
 
+/// The first of some names, and the number of the others.
+pub fn first_of(names: impl IntoIterator<Item = impl fmt::Display>, shown: usize) -> String {
+    let names: Vec<String> = names.into_iter().map(|name| name.to_string()).collect();
+    let (first, others) = names.split_at(names.len().min(shown));
+    match others.len() {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
 /// A word as a shell reads it.
 pub fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+.,/:@%^".contains(c);

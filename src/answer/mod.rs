@@ -163,6 +163,14 @@ pub fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {noun}")
 }
 
+/// A comma and a number with its noun, or nothing for none: `, 2 files`.
+pub fn and_count(number: usize, one: &str, many: &str) -> String {
+    match number {
+        0 => String::new(),
+        _ => format!(", {}", count(number, one, many)),
+    }
+}
+
 /// The words for what was done, or in a dry run would be.
 pub fn would<'w>(dry_run: bool, did: &'w str, would: &'w str) -> &'w str {
     if dry_run { would } else { did }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::shapes::{BaseField, ChangeField, FindingField, ScopeField};
-use super::{Cell, Paint, Row, count};
+use super::{Cell, Paint, Row, and_count, count};
 use crate::name::CommitId;
 use crate::scope::escape_for_rule;
 use crate::verify::Report;
@@ -95,14 +95,8 @@ impl VerdictField {
         let profile = self.scope.as_ref().and_then(|scope| scope.profile.as_ref());
         let profile = profile.map_or_else(String::new, |profile| format!(" ({profile})"));
         let changed = count(self.changed.len(), "path changed", "paths changed");
-        let notices = match self.notices.len() {
-            0 => String::new(),
-            number => format!(", {}", count(number, "notice", "notices")),
-        };
-        let accepted = match self.accepted.len() {
-            0 => String::new(),
-            number => format!(", {number} accepted"),
-        };
+        let notices = and_count(self.notices.len(), "notice", "notices");
+        let accepted = and_count(self.accepted.len(), "accepted", "accepted");
         if self.valid {
             let ok = paint.good("ok");
             return format!("{ok} {name}: in scope{profile}, {changed}{notices}{accepted}\n");

@@ -10,17 +10,16 @@ use super::{Outcome, Session};
 use crate::accepted::Decision;
 use crate::answer::shapes::{ChangeField, FindingField, PlacedField, ScopeField};
 use crate::answer::worktree::{HooksField, RecordedField};
-use crate::answer::{Answer, Cell, Paint, Row, Text, age, count, kind_paint, when};
+use crate::answer::{Answer, Cell, Paint, Row, Text, age, and_count, count, kind_paint, when};
 use crate::change::{Change, by_kind, by_seen};
 use crate::disk::drift::drift;
 use crate::disk::file_system::usage;
 use crate::disk::files;
 use crate::error::Error;
 use crate::name::CommitId;
-use crate::path::escape_for_terminal;
+use crate::path::{escape_for_terminal, first_of};
 use crate::placed::{Placed, PlacedKind};
 use crate::scope::escape_for_rule;
-use crate::scope::overlap::some;
 use crate::truth::live::{LiveVerdict, verify_all};
 use crate::truth::position::{Position, position};
 use crate::truth::sealed::main_changed;
@@ -165,10 +164,7 @@ impl WorktreeStatus {
             0 => text.paint.good(&verdict),
             _ => text.paint.bad(&format!("NO, {verdict}")),
         };
-        let notices = match self.notices.len() {
-            0 => String::new(),
-            number => format!(", {}", count(number, "notice", "notices")),
-        };
+        let notices = and_count(self.notices.len(), "notice", "notices");
         text.fact("verdict", verdict + &notices);
     }
 
@@ -230,19 +226,13 @@ impl WorktreeStatus {
             paths.push(file.path.shown());
         }
         for (state, paths) in moved {
-            let number = paths.len();
-            text.line(format!(
-                "    {number} {state}: {}",
-                some(paths.into_iter(), SHOWN)
-            ));
+            let (number, paths) = (paths.len(), first_of(paths, SHOWN));
+            text.line(format!("    {number} {state}: {paths}"));
         }
     }
 
     fn print_changes(&self, text: &mut Text) {
-        let ignored = match self.ignored {
-            0 => String::new(),
-            n => format!(", {}", count(n, "ignored file", "ignored files")),
-        };
+        let ignored = and_count(self.ignored, "ignored file", "ignored files");
         let kinds = self.kinds.iter();
         let kinds: Vec<String> = kinds
             .map(|(kind, number)| format!("{number} {kind}"))

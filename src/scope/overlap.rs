@@ -10,7 +10,7 @@ use std::fmt;
 
 use super::pattern::ScopePattern;
 use super::{Access, Case, EntryKind, RuleList, Scope};
-use crate::path::{RepoPath, escape_for_rule};
+use crate::path::{RepoPath, escape_for_rule, first_of};
 
 /// How many files a refusal names for each worktree.
 const REFUSED: usize = 20;
@@ -180,7 +180,7 @@ impl Overlap {
     /// What both may write, in one line: the number of files and some names, or the patterns that
     /// meet.
     pub fn summary(&self, shown: usize) -> String {
-        let names = some(self.files.iter().map(ToString::to_string), shown);
+        let names = first_of(&self.files, shown);
         match self.files.len() {
             0 => format!("the same new files: {}", self.pattern_text(shown)),
             1 => format!("the same file: {names}"),
@@ -189,11 +189,11 @@ impl Overlap {
     }
 
     fn pattern_text(&self, shown: usize) -> String {
-        some(self.patterns.iter().map(ToString::to_string), shown)
+        first_of(&self.patterns, shown)
     }
 
     fn quoted_names(&self, shown: usize) -> String {
-        some(self.second.iter().map(|name| format!("`{name}`")), shown)
+        first_of(self.second.iter().map(|name| format!("`{name}`")), shown)
     }
 }
 
@@ -205,16 +205,6 @@ impl fmt::Display for SharedPatterns {
         }
         write!(f, " (such as {})", self.example)
     }
-}
-
-/// The first of them, and that there are more.
-pub fn some(mut all: impl ExactSizeIterator<Item = String>, shown: usize) -> String {
-    let more = all.len().saturating_sub(shown);
-    let mut text = all.by_ref().take(shown).collect::<Vec<_>>().join(", ");
-    if more > 0 {
-        text.push_str(&format!(", … and {more} more"));
-    }
-    text
 }
 
 /// What a refusal says of overlaps.

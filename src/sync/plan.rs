@@ -12,7 +12,7 @@ use crate::config::{BYTES_PER_MB, CONFIG_PATH, FileSyncConfig};
 use crate::error::Fault;
 use crate::exit::ExitCode;
 use crate::manifest::Stat;
-use crate::path::RepoPath;
+use crate::path::{RepoPath, first_of};
 use crate::placed::{Placed, PlacedKind};
 use crate::scope::{Access, EntryKind, Scope, ScopeRule, escape_for_rule};
 use crate::size::Size;
@@ -314,7 +314,7 @@ fn require_matches(
                     [] => String::new(),
                     closed => format!(
                         "; not entered, as a link, or another repository or worktree is there, or git has something else: {}",
-                        list(closed)
+                        first_of(closed, SHOWN)
                     ),
                 };
                 (
@@ -403,17 +403,7 @@ fn require_place(facts: &SyncFacts<'_>, candidate: &Candidate) -> Result<(), Syn
 }
 
 /// As many paths are named.
-const SHOWN: usize = 5;
-
-/// The first few names.
-pub fn list(names: &[RepoPath]) -> String {
-    let shown: Vec<String> = names.iter().take(SHOWN).map(ToString::to_string).collect();
-    let mut text = shown.join(", ");
-    if names.len() > SHOWN {
-        text.push_str(&format!(" and {} more", names.len() - SHOWN));
-    }
-    text
-}
+pub const SHOWN: usize = 5;
 
 /// Says why nothing is copied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
@@ -456,7 +446,7 @@ impl SyncRefusal {
 
     /// A hook of the user's created these files while the worktree was created.
     pub fn made_by_hook(name: &str, paths: &[RepoPath]) -> Self {
-        let files = list(paths);
+        let files = first_of(paths, SHOWN);
         Self::blocked(
             format!(
                 "cannot place {files} in `{name}`: a post-checkout hook made it first, with another content"

@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::git::config::meaning;
 use crate::git::hooks::journal::{self, Journal};
 use crate::name::CommitId;
+use crate::path::first_of;
 use crate::truth::heads::Heads;
 use crate::truth::states::IndexState;
 use crate::worktree::repository::Repository;
@@ -246,15 +247,11 @@ pub fn lock(record: &Record) -> Option<Change> {
 pub fn index_marks(index: &IndexState) -> Option<Change> {
     let mut all: Vec<String> = Vec::new();
     for flag in [Seen::AssumeUnchanged, Seen::SkipWorktree] {
-        let mut marked = index.hidden.iter().filter(|(_, has)| **has == flag);
-        let Some((first, _)) = marked.next() else {
-            continue;
-        };
-        let others = match marked.count() {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        all.push(format!("{first}{others}: marked {}", flag.as_str()));
+        let marked = index.hidden.iter().filter(|(_, has)| **has == flag);
+        let paths = first_of(marked.map(|(path, _)| path), 1);
+        if !paths.is_empty() {
+            all.push(format!("{paths}: marked {}", flag.as_str()));
+        }
     }
     let place = Place::Admin("index".into());
     (!all.is_empty()).then(|| integrity(place, all.join("; ")))

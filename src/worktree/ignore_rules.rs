@@ -17,7 +17,7 @@ use crate::disk::files::{self, Lock};
 use crate::disk::{DiskError, remains::sweep, trash_bin::KEPT};
 use crate::error::Error;
 use crate::git::{Git, GitError};
-use crate::path::RepoPath;
+use crate::path::{RepoPath, first_of};
 use crate::placed::{Placed, PlacedKind};
 
 /// The rule in `info/exclude` of the common git directory (gitignore(5)).
@@ -263,17 +263,12 @@ pub fn read_shown_note(
 ) -> Result<Option<String>, GitError> {
     let asked = &placed[..placed.len().min(ASKED)];
     let ignored = git.check_ignore(asked)?;
-    let mut shown = asked.iter().filter(|path| !ignored.contains(**path));
-    let Some(first) = shown.next() else {
-        return Ok(None);
-    };
-    let others = match shown.count() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    Ok(Some(format!(
-        "git shows {first}{others} in {worktree} all the same: a `!` rule of a .gitignore counts more than any exclude file, so `git add -A` would take it"
-    )))
+    let shown = asked.iter().filter(|path| !ignored.contains(**path));
+    let shown = first_of(shown, 1);
+    let note = format!(
+        "git shows {shown} in {worktree} all the same: a `!` rule of a .gitignore counts more than any exclude file, so `git add -A` would take it"
+    );
+    Ok((!shown.is_empty()).then_some(note))
 }
 
 /// A line for each placed file, or, where these would be too many, for each directory of ours.

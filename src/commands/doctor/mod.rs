@@ -17,8 +17,7 @@ use crate::exit::ExitCode;
 use crate::git::GitError;
 use crate::git::index::read_paths;
 use crate::name::WorktreeName;
-use crate::path::RepoPath;
-use crate::scope::overlap;
+use crate::path::{RepoPath, first_of};
 use crate::worktree::register::install_hooks;
 use crate::worktree::{Main, Repository, Worktree, ignore_rules, leftover, load_config};
 pub use answer::{DoctorAnswer, DoctorCheck, Repair, UnknownTopic};
@@ -188,5 +187,5 @@ fn reinstall(session: &Session, repository: &Repository, name: &WorktreeName) ->
 
 /// Names the first five of many, and says how many more there are.
 fn some(names: &[String]) -> String {
-    overlap::some(names.iter().cloned(), 5)
+    first_of(names, 5)
 }

@@ -9,9 +9,9 @@ use crate::answer::worktree::RecordedField;
 use crate::answer::{Answer, Cell, Paint, Row, Text, age, count, one_line, when};
 use crate::error::Error;
 use crate::name::CommitId;
-use crate::path::escape_for_terminal;
+use crate::path::{escape_for_terminal, first_of};
 use crate::placed::DriftCounts;
-use crate::scope::overlap::{Overlap, some};
+use crate::scope::overlap::Overlap;
 use crate::size::Size;
 use crate::truth::live::LiveVerdict;
 use crate::truth::position::{MainPosition, Upstream};
@@ -437,7 +437,7 @@ fn placed_text(counts: &DriftCounts) -> Option<String> {
 
 fn print_overlap(group: &Overlap, text: &mut Text) {
     let paint = text.paint;
-    let names = |names: &[String]| some(names.iter().map(|name| paint.name(name)), SHOWN);
+    let names = |names: &[String]| first_of(names.iter().map(|name| paint.name(name)), SHOWN);
     let mut who = names(&group.first);
     if !group.second.is_empty() {
         who.push_str(&format!(" and {}", names(&group.second)));
@@ -451,8 +451,8 @@ fn print_overlap(group: &Overlap, text: &mut Text) {
         text.line(format!("  … and {more} more (all: --porcelain)"));
     }
     if !group.patterns.is_empty() {
-        let patterns = group.patterns.iter().map(ToString::to_string);
-        text.line(format!("  new files by {}", some(patterns, SHOWN)));
+        let patterns = first_of(&group.patterns, SHOWN);
+        text.line(format!("  new files by {patterns}"));
     }
 }
 

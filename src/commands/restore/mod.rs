@@ -14,7 +14,7 @@ pub use self::plan::RestoreRefusal;
 pub use self::rewrite::Rewritten;
 use super::{Outcome, Session};
 use crate::answer::shapes::{FindingField, PathField, SavedField};
-use crate::answer::{Answer, Cell, Paint, Row, Text, VerdictField, count, when, would};
+use crate::answer::{Answer, Cell, Paint, Row, Text, VerdictField, and_count, count, when, would};
 use crate::disk::files;
 use crate::entry::{Entry, Mode};
 use crate::error::Error;
@@ -179,10 +179,7 @@ impl RestoreAnswer {
         }
         if let Some(Rewritten { made, dropped, .. }) = self.rewritten {
             let made = count(made, "commit", "commits");
-            let dropped = match dropped {
-                0 => String::new(),
-                n => format!(", {n} dropped"),
-            };
+            let dropped = and_count(dropped, "dropped", "dropped");
             text.tell(format!("made {made} anew, without signatures{dropped}"));
         }
         if let Some(commit) = &self.commit {

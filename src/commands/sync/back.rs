@@ -12,10 +12,10 @@ use crate::disk::{DiskError, files};
 use crate::error::Error;
 use crate::git::index::read_paths;
 use crate::manifest::Stat;
-use crate::path::RepoPath;
+use crate::path::{RepoPath, first_of};
 use crate::placed::{Drift, Here, Placed, PlacedFile, PlacedKind, PlacedOrigin, There};
 use crate::sync::SyncRefusal;
-use crate::sync::plan::list;
+use crate::sync::plan::SHOWN;
 use crate::worktree::ignore_rules::write_exclude;
 use crate::worktree::placing::{Destination, PLACED, staging};
 use crate::worktree::{Worktree, arguments};
@@ -163,7 +163,7 @@ fn plan_pull<'a>(facts: &PullFacts<'a>) -> Result<PullPlan<'a>, SyncRefusal> {
     Err(SyncRefusal::Edited {
         message: format!(
             "cannot pull {} from worktree `{name}`: the main worktree has changed it as well",
-            list(&newer)
+            first_of(&newer, SHOWN)
         ),
         help: format!(
             "compare {first} with \"$(git agentwt path {name})/{first}\"; to replace the main worktree's, saved first: git agentwt sync {name} --force --pull {first}"

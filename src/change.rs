@@ -201,7 +201,7 @@ impl Place {
         }
     }
 
-    /// The place of something shared, from the text of [`Place::to_tsv`].
+    /// The place of something shared, from the text of [`Place::to_tsv`] or from its name in the seal.
     pub fn of_shared(text: &str) -> Self {
         match (text.strip_prefix("@git/"), text.strip_prefix("@main/")) {
             (Some(inside), _) => Self::Git(inside.into()),

@@ -236,9 +236,7 @@ pub enum Refusal {
 
     #[error("nothing says what to accept of worktree `{name}`")]
     #[diagnostic(code(agentwt::accept::nothing_selected))]
-    #[diagnostic(help(
-        "{help}to accept everything, notices and history too: git agentwt accept {name} --all"
-    ))]
+    #[diagnostic(help("{help}: git agentwt accept {name} --all"))]
     NothingToAccept { name: String, help: String },
 
     #[error("cannot accept {path}: it has no finding with content, apart from its history")]

@@ -134,18 +134,18 @@ impl VerdictField {
                 "  - {number} notices of what worktrees share: git agentwt verify -v {name}"
             ));
         }
-        for (purpose, command) in self.remedies() {
-            text.hints += &format!("to {purpose}: {command}\n");
+        for remedy in self.remedies() {
+            text.hints += &format!("{remedy}\n");
         }
     }
 
-    /// Computes the commands that apply to the violations of a worktree, each with its purpose.
-    pub fn remedies(&self) -> Vec<(&'static str, String)> {
+    /// Computes the commands that apply to the violations of a worktree, each after its purpose.
+    pub fn remedies(&self) -> Vec<String> {
         let Some(name) = &self.name else {
             return Vec::new();
         };
         let mut remedies = Vec::new();
-        let mut add = |purpose, command: String| remedies.push((purpose, command));
+        let mut add = |purpose, command: String| remedies.push(format!("to {purpose}: {command}"));
         let is_net = |one: &&FindingField| matches!(one.reason, "read-only" | "excluded");
         let paths: Vec<&FindingField> = self.violations.iter().filter(is_net).collect();
         // what is in a commit only is on another branch that was made here

@@ -203,11 +203,9 @@ fn is_at(asked: &RepoPath, finding: &Finding) -> bool {
 fn nothing_selected(known: &Worktree, report: &Report) -> Refusal {
     let name = known.record.name.to_string();
     let verdict = VerdictField::worktree(&name, known.record.path.clone(), report);
-    let mut help = String::new();
-    for (purpose, command) in verdict.remedies() {
-        if command.starts_with("git agentwt accept") {
-            help += &format!("to {purpose}: {command}\n");
-        }
-    }
+    let mut remedies = verdict.remedies();
+    remedies.retain(|remedy| remedy.contains(": git agentwt accept "));
+    remedies.push("to accept everything, notices and history too".to_owned());
+    let help = remedies.join("\n");
     Refusal::NothingToAccept { name, help }
 }

@@ -109,21 +109,12 @@ fn did(before: bool, now: bool) -> &'static str {
     }
 }
 
-/// The place of what the seal names so.
-fn place_of(name: &str) -> Place {
-    match (name.strip_prefix("@git/"), name.strip_prefix("@main/")) {
-        (Some(inside), _) => Place::Git(inside.into()),
-        (None, Some(inside)) => Place::Main(inside.into()),
-        (None, None) => Place::Outside(name.into()),
-    }
-}
-
 fn changed_hooks(before: &Digests, now: &Digests) -> Vec<SharedChange> {
     let change = |name: &str| {
         let did = did(before.contains_key(name), now.contains_key(name));
         let said = format!("this hook was {did} since `add`");
         let digest = Content::value("", now.get(name).cloned());
-        SharedChange::new(place_of(name), Kind::Hook, said, Cause::RunsCode).with([digest])
+        SharedChange::new(Place::of_shared(name), Kind::Hook, said, Cause::RunsCode).with([digest])
     };
     differing(before, now).map(change).collect()
 }
@@ -188,7 +179,7 @@ fn changed_settings(
                 "@git/config.worktree" => now.settings.get(&format!("worktree:{key}")),
                 _other => is.get(key),
             };
-            let change = SharedChange::new(place_of(file), Kind::Config, said, cause);
+            let change = SharedChange::new(Place::of_shared(file), Kind::Config, said, cause);
             found.push(change.with([Content::value(key, digest.cloned())]));
         }
     }
@@ -312,7 +303,7 @@ fn changed_files(repository: &Repository, before: &Sealed, now: &Sealed) -> Vec<
             )
         };
         let digest = Content::value("", is.cloned());
-        found.push(SharedChange::new(place_of(name), kind, said, cause).with([digest]));
+        found.push(SharedChange::new(Place::of_shared(name), kind, said, cause).with([digest]));
     }
     found
 }

@@ -311,8 +311,7 @@ fn verify_again(
             "{more} more violations are left: git agentwt verify {name}"
         ));
     }
-    let remedies = verdict.remedies().into_iter();
-    notes.extend(remedies.map(|(purpose, command)| format!("to {purpose}: {command}")));
+    notes.extend(verdict.remedies());
     outcome.answer.violations = verdict.violations;
     Ok(())
 }

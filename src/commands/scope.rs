@@ -46,9 +46,6 @@ pub struct WholeScope {
     pub rules: Vec<CountedRule>,
     /// The number of tracked files by access.
     pub files: AccessCounts,
-    /// Advice for the author of the scope.
-    #[serde(skip)]
-    pub advice: Vec<String>,
 }
 
 /// A rule, with the files that it matches.
@@ -126,9 +123,6 @@ impl Answer for ScopeAnswer {
         text.line(text.paint.name(&whole.name));
         text.table(&self.rows(), "  ");
         text.line(format!("  {}", whole.files.text()));
-        for advice in &whole.advice {
-            text.tell(format!("note: {advice}"));
-        }
     }
 
     fn rows(&self) -> Vec<Row> {
@@ -187,10 +181,7 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
         paths.extend(words.filter(|word| !word.is_empty()).map(BString::from));
     }
     if paths.is_empty() && !options.stdin {
-        return Ok(Outcome::done(ScopeAnswer {
-            whole: Some(count_matches(&repository, &shown)?),
-            ..ScopeAnswer::default()
-        }));
+        return count_matches(&repository, &shown);
     }
     let below = arguments::prefix(&repository, shown.path.as_ref());
     let mut roots: Vec<&Utf8PathBuf> = shown.path.iter().chain(&repository.toplevel).collect();
@@ -210,8 +201,8 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
     }))
 }
 
-/// Counts what each rule matches.
-fn count_matches(repository: &Repository, shown: &Shown) -> Result<WholeScope, Error> {
+/// Counts what each rule matches, with advice for the author of the scope.
+fn count_matches(repository: &Repository, shown: &Shown) -> Result<Outcome<ScopeAnswer>, Error> {
     let rules = shown.scope.rules();
     let (mut matches, mut advice) = (vec![0; rules.len()], Vec::new());
     let mut files = AccessCounts::default();
@@ -224,12 +215,17 @@ fn count_matches(repository: &Repository, shown: &Shown) -> Result<WholeScope, E
         rule: RuleField::from(rule),
         matches,
     };
-    Ok(WholeScope {
+    let whole = WholeScope {
         name: shown.name.clone(),
         rules: rules.iter().zip(matches).map(rule).collect(),
         files,
-        advice,
-    })
+    };
+    let mut outcome = Outcome::done(ScopeAnswer {
+        whole: Some(whole),
+        ..ScopeAnswer::default()
+    });
+    outcome.notes = advice;
+    Ok(outcome)
 }
 
 fn load_profile(session: &Session, repository: &Repository, profile: &str) -> Result<Shown, Error> {

@@ -180,8 +180,9 @@ pub struct ChangeSet {
     pub leaks: Vec<Change>,
     /// Links that the scope allows and that lead to what it does not.
     pub links_out: Vec<Change>,
-    /// Directories without a tracked file that ignore themselves.
-    pub self_ignored: Vec<Change>,
+    /// Changes of paths that do no harm: directories that ignore themselves, files in a conflict, files
+    /// that git converted anew.
+    pub apart: Vec<Change>,
     /// What is wrong with the worktree or its private git directory.
     pub integrity: Vec<Change>,
     /// What is worth knowing of the worktree, and no harm.
@@ -203,10 +204,12 @@ impl Place {
 
     /// The place of something shared, from the text of [`Place::to_tsv`] or from its name in the seal.
     pub fn of_shared(text: &str) -> Self {
-        match (text.strip_prefix("@git/"), text.strip_prefix("@main/")) {
-            (Some(inside), _) => Self::Git(inside.into()),
-            (None, Some(inside)) => Self::Main(inside.into()),
-            (None, None) => Self::Outside(text.strip_prefix("@outside").unwrap_or(text).into()),
+        let all = text.strip_prefix('@').and_then(|text| text.split_once('/'));
+        match all {
+            Some(("git", inside)) => Self::Git(inside.into()),
+            Some(("main", inside)) => Self::Main(inside.into()),
+            Some(("wt", inside)) => Self::Admin(inside.into()),
+            _ => Self::Outside(text.strip_prefix("@outside").unwrap_or(text).into()),
         }
     }
 
@@ -326,7 +329,7 @@ impl ChangeSet {
             history: Vec::new(),
             leaks: Vec::new(),
             links_out: Vec::new(),
-            self_ignored: Vec::new(),
+            apart: Vec::new(),
             integrity: Vec::new(),
             noted: Vec::new(),
             shared: Vec::new(),

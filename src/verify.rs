@@ -81,8 +81,8 @@ pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Repo
     let net = changes.changes.iter();
     let is_notice = |change: &Change| change.kind == Kind::Perm || is_client_state(change);
     let net = net.map(|change| (change, false, is_notice(change)));
-    let apart = changes.self_ignored.iter();
-    let notices = apart.map(|change| (change, false, true));
+    let notices = changes.apart.iter();
+    let notices = notices.map(|change| (change, false, true));
     let notices = notices.chain(history.map(|change| (change, true, true)));
     for (change, is_history, is_notice) in net.chain(notices) {
         let Place::Path(path) = &change.place else {

@@ -8,6 +8,7 @@ use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read as _, Write};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
+use std::time::SystemTime;
 
 use camino::Utf8Path;
 
@@ -409,6 +410,11 @@ pub fn exists(path: &(impl AsRef<Path> + ?Sized)) -> bool {
 /// The stat data of what stands at a path, none when nothing is there; a link is not followed.
 pub fn stat(path: &(impl AsRef<Path> + ?Sized)) -> Option<Stat> {
     Some(stat_of(&std::fs::symlink_metadata(path).ok()?))
+}
+
+/// When what stands at a path came to be; none where the file system does not tell.
+pub fn created(path: &Path) -> Option<SystemTime> {
+    std::fs::symlink_metadata(path).ok()?.created().ok()
 }
 
 /// When what stands at a path was last written, in seconds since the epoch; none when nothing is

@@ -99,11 +99,14 @@ fn text(key: &str, value: BString) -> Result<String, GitError> {
     text.map_err(|_| unreadable(&format_args!("the setting {key}"), NOT_UTF8))
 }
 
-/// A value as a path: `~` is the home of the user.
+/// A value as a path: `~` is the home of the user. An empty path is none to gix, and git takes it.
 fn path(key: &str, value: Option<&BString>) -> Result<Utf8PathBuf, GitError> {
     let failed =
         |detail: &dyn std::fmt::Display| unreadable(&format_args!("the setting {key}"), detail);
     let value = value.ok_or_else(|| failed(&"it has no value"))?;
+    if value.is_empty() {
+        return Ok(Utf8PathBuf::new());
+    }
     let home = gix::path::env::home_dir();
     let context = interpolate::Context {
         home_dir: home.as_deref(),

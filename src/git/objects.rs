@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::io::Read;
 use std::rc::Rc;
+use std::time::SystemTime;
 
 use bstr::{BString, ByteSlice};
 use camino::Utf8Path;
@@ -133,6 +134,20 @@ impl ObjectFormat {
             .map_err(|error| std::io::Error::other(error.to_string()))?;
         Ok(id_of(&id))
     }
+}
+
+/// Whether a content is the one that a pointer file of Git LFS names, or it is no such file
+/// (git-lfs, docs/spec.md: `oid sha256:<hex>`).
+pub fn is_named_by(pointer: &[u8], content: &[u8]) -> bool {
+    let Some(rest) = pointer.strip_prefix(b"version https://git-lfs.github.com/spec/") else {
+        return true;
+    };
+    let mut lines = rest.lines();
+    let oid = lines.find_map(|line| line.strip_prefix(b"oid sha256:"));
+    let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha256);
+    hasher.update(content);
+    let digest = hasher.try_finalize();
+    digest.is_ok_and(|digest| oid.is_none_or(|oid| *oid == *digest.to_string().as_bytes()))
 }
 
 /// How much of a file is in memory at once.
@@ -318,6 +333,17 @@ impl Objects {
         let mut buffer = Vec::new();
         let data = self.find(&format!("blob {id}"), &oid, Kind::Blob, &mut buffer)?;
         Ok(data.to_vec())
+    }
+
+    /// Whether a blob is in the repository and, as far as the time of its file tells, was at this time:
+    /// git writes no file for an object that is there already.
+    pub fn has_from_before(&self, id: &ObjectId, time: SystemTime) -> bool {
+        let name = id.to_string();
+        let file = self.store.store_ref().path().join(&name[..2]);
+        let created = std::fs::metadata(file.join(&name[2..])).and_then(|file| file.created());
+        self.store
+            .exists(&gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes()))
+            && !created.is_ok_and(|created| created >= time)
     }
 
     /// Writes a blob of the raw bytes that `content` gives, `size` of them; no filter runs.

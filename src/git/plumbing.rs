@@ -138,6 +138,21 @@ impl Git {
         Ok(answers)
     }
 
+    /// Computes the ids of the blobs that `git add` would write of these files of the worktree (`git
+    /// hash-object --stdin-paths`), in order. No path may have a newline.
+    ///
+    /// # Errors
+    /// Fails when git fails or answers out of order.
+    pub fn hash_files(&self, paths: &[&RepoPath]) -> Result<Vec<ObjectId>, GitError> {
+        let command = "hash-object --stdin-paths";
+        let paths = paths.iter().map(|path| path.as_bstr());
+        let input = paths.flat_map(|path| [path.as_bytes(), b"\n"].concat());
+        let output =
+            self.perform_with("convert files", command, &[], &input.collect::<Vec<_>>())?;
+        let ids: Option<Vec<ObjectId>> = output.lines().map(ObjectId::from_hex).collect();
+        ids.ok_or_else(|| odd_output(command, "a line is no id"))
+    }
+
     /// Makes a commit of a tree, that no ref names yet; as the user, or in our own name where
     /// no user is configured.
     ///

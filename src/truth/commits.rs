@@ -4,13 +4,12 @@
 //! Neither the index nor a file on disk is looked at, and of the base only the paths that a commit
 //! touched: it takes as long as the work is large. What is left out is `verify`'s.
 //!
-//! Also finds changes that the scope allows and that are worth a second look: the content of an excluded
-//! file in another place, and links that lead out of what may be written.
+//! Also finds links that the scope allows and that lead out of what may be written.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::change::{Change, ChangeSet, Content, Extent, Kind, Place, Seen};
-use crate::compare::{Delta, entry_in, same};
+use crate::change::{Change, ChangeSet, Extent, Kind, Place, Seen};
+use crate::compare::Delta;
 use crate::disk::below::{open_below, resolve};
 use crate::disk::files::Opened;
 use crate::entry::{Entry, Mode, ObjectId};
@@ -20,8 +19,9 @@ use crate::git::objects::Objects;
 use crate::manifest::Manifest;
 use crate::name::CommitId;
 use crate::path::RepoPath;
-use crate::scope::{Access, EntryKind, Scope};
+use crate::scope::{Access, EntryKind};
 use crate::truth::ground::{Ground, Terms};
+use crate::truth::states::IndexState;
 use crate::worktree::Worktree;
 use crate::worktree::repository::Repository;
 
@@ -42,21 +42,25 @@ pub fn committed(repository: &Repository, known: &Worktree) -> Result<ChangeSet,
     };
     let mut sources = ground.sources()?;
     ground.manifest = base_at(&ground.objects, known, sources.paths())?;
-    let changes = ground.net(&sources, None);
-    let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
+    let mut changes = ground.net(&sources, None);
+    let net = changes.clone();
+    let net: BTreeSet<&RepoPath> = net.iter().filter_map(|c| c.place.path()).collect();
     let mut put_back = ground.put_back(&sources, &net);
+    let apart = ground.set_apart(&sources, &IndexState::default(), &mut changes)?;
     let contents = contents(&changes, &[&sources.compared.head]);
     let past = sources.history.contents(&net);
     let mut found = Vec::new();
     // whose contents must not be elsewhere, only the whole list of the base says
     if !(known.scope.shows_all() || contents.is_empty() && past.is_empty()) {
         let whole = known.manifest()?;
-        found = leaks(&known.scope, &whole, &contents);
-        put_back.extend(leaks(&known.scope, &whole, &past));
+        let originals = ground.originals(&sources, &whole);
+        found = originals.leaks(&contents)?;
+        put_back.extend(originals.leaks(&past)?);
     }
     Ok(ChangeSet {
         looked: Extent::Commits,
         history: put_back,
+        apart,
         leaks: found,
         ..sources.changes(&ground, changes)
     })
@@ -124,17 +128,13 @@ impl History {
     }
 
     /// What commits touched though it is as before again: paths that are not among the net
-    /// changes, with an entry that no reference, a difference from `base`, has.
+    /// changes, with an entry that is not known of upstream.
     pub fn put_back(
         &self,
         net: &BTreeSet<&RepoPath>,
-        (base, references): (&Manifest, &[&Delta]),
+        is_known: &dyn Fn(&RepoPath, Option<Entry>) -> bool,
         is_own: &dyn Fn(&CommitId) -> bool,
     ) -> Vec<Change> {
-        let is_known = |path: &RepoPath, entry: Option<Entry>| {
-            let mut references = references.iter();
-            references.any(|reference| same(entry_in(base, reference, path), entry))
-        };
         let mut changes = Vec::new();
         for (path, entries) in self.0.iter().filter(|(path, _)| !net.contains(path)) {
             let foreign = entries.iter().filter(|(_, entry)| !is_known(path, *entry));
@@ -190,61 +190,6 @@ pub fn contents<'a>(net: &'a [Change], states: &[&Delta]) -> Contents<'a> {
     }
     all
 }
-
-/// Finds files that have, byte for byte, what the base has at an excluded path and nowhere else.
-pub fn leaks(scope: &Scope, manifest: &Manifest, contents: &Contents<'_>) -> Vec<Change> {
-    if contents.is_empty() {
-        return Vec::new();
-    }
-    let mut classifier = scope.classifier();
-    let mut access = |path: &RepoPath| classifier.verdict(path, EntryKind::File).access;
-    let (mut excluded, mut visible) = (HashMap::new(), HashSet::new());
-    // how any of them begins: nearly all of the manifest begins otherwise, and is not looked up
-    let mut begins = vec![false; 1 << 16];
-    for id in contents.keys() {
-        begins[first_two(id)] = true;
-    }
-    let is_sought = |id: &ObjectId| begins[first_two(id)] && contents.contains_key(id);
-    for item in manifest.items() {
-        let Some(base) = item.base.filter(|base| is_sought(&base.id)) else {
-            continue;
-        };
-        if access(&item.path) == Access::Excluded {
-            excluded.entry(base.id).or_insert(&item.path);
-        } else {
-            visible.insert(base.id);
-        }
-    }
-    let mut found = Vec::new();
-    for (id, original) in excluded {
-        if visible.contains(&id) || EMPTY.contains(&id.to_string().as_str()) {
-            continue;
-        }
-        let copies = contents.get(&id).into_iter().flatten();
-        for (path, seen) in copies.filter(|(path, _)| access(path) != Access::Excluded) {
-            let place = Place::Path((*path).clone());
-            let said = format!("it has the content of {original}");
-            found.push(Change {
-                seen: seen.clone(),
-                now: vec![Content::value("", Some(id.to_string()))],
-                ..Change::detailed(place, Kind::Leak, said)
-            });
-        }
-    }
-    found.sort();
-    found
-}
-
-fn first_two(id: &ObjectId) -> usize {
-    let bytes = id.as_bytes();
-    usize::from(bytes[0]) << 8 | usize::from(bytes[1])
-}
-
-/// The empty blob, as each hash function names it.
-const EMPTY: [&str; 2] = [
-    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
-    "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
-];
 
 /// Finds changed links on disk, where the scope allows them, whose text leads to what it does not
 /// let the worktree write.

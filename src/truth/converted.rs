@@ -8,15 +8,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::change::{Change, Content, Kind, Seen};
 use crate::compare::{Delta, entry_in};
 use crate::disk::files::Temporary;
 use crate::disk::{DiskError, files};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
 use crate::git::Git;
-use crate::git::objects::ObjectFormat;
+use crate::git::objects::{ObjectFormat, Objects, is_named_by};
+use crate::manifest::Item;
 use crate::path::RepoPath;
-use crate::truth::ground::Ground;
+use crate::scope::{Access, EntryKind};
+use crate::truth::ground::{Ground, Sources};
+use crate::truth::states::{IndexState, runs_filters};
 
 /// Holds what files are held against.
 pub(super) struct Converted<'a> {
@@ -112,14 +116,7 @@ impl Converted<'_> {
         let all: BTreeSet<&RepoPath> = base.chain(reference.keys()).collect();
         for path in all.into_iter().filter(|path| is_attributes(path)) {
             let entry = entry_in(&self.ground.manifest, reference, path);
-            let Some(entry) = entry.filter(|entry| entry.mode.is_regular()) else {
-                continue;
-            };
-            let failed = |error| DiskError::new(format!("write {path} aside"), error);
-            let relative = path.to_os_path();
-            let relative = relative.map_err(|error| failed(std::io::Error::other(error)))?;
-            let file = dir.path().as_std_path().join(relative);
-            files::put(&file, &self.ground.objects.blob(&entry.id)?).map_err(failed)?;
+            put_aside(&self.ground.objects, path, entry, dir)?;
         }
         Ok(())
     }
@@ -148,9 +145,111 @@ impl Converted<'_> {
             self.ground.repository.format,
             self.wanted(),
             self.delta,
+            &|path, id, content| is_genuine(self.ground, self.references, path, id, content),
         )?;
         self.settled.extend(settled);
         Ok(())
+    }
+}
+
+/// Writes the blob of a regular file below a directory.
+fn put_aside(
+    objects: &Objects,
+    path: &RepoPath,
+    entry: Option<Entry>,
+    dir: &Temporary,
+) -> Result<(), Error> {
+    let Some(entry) = entry.filter(|entry| entry.mode.is_regular()) else {
+        return Ok(());
+    };
+    let failed = |error| DiskError::new(format!("write {path} aside"), error);
+    let relative = path.to_os_path();
+    let relative = relative.map_err(|error| failed(std::io::Error::other(error)))?;
+    let file = dir.path().as_std_path().join(relative);
+    Ok(files::put(&file, &objects.blob(&entry.id)?).map_err(failed)?)
+}
+
+impl Ground<'_> {
+    /// Takes out of these changes what does no harm: a file in a conflict that only the disk has so,
+    /// and a file of the base as git writes it to the repository by the base's own attributes.
+    ///
+    /// # Errors
+    /// Fails when git, an object or the disk does.
+    pub(super) fn set_apart(
+        &self,
+        sources: &Sources,
+        index: &IndexState,
+        changes: &mut Vec<Change>,
+    ) -> Result<Vec<Change>, Error> {
+        let anew = self.converted_anew(sources, changes)?;
+        let mut apart = Vec::new();
+        changes.retain(|change| {
+            let Some(path) = change.place.path() else {
+                return true;
+            };
+            let is_on_disk = change.seen.iter().all(|seen| *seen == Seen::Disk);
+            let said = if index.conflicts.contains(path) && is_on_disk {
+                "in a conflict, and not committed"
+            } else if anew.contains(path) {
+                "git converted the base's file anew, as .gitattributes says"
+            } else {
+                return true;
+            };
+            apart.push(Change {
+                detail: Some(said.to_owned()),
+                ..change.clone()
+            });
+            false
+        });
+        Ok(apart)
+    }
+
+    /// Finds the changed files of the base that are as `git add` writes the base's file by the base's
+    /// attributes (gitattributes(5), `text` and `filter`).
+    fn converted_anew(
+        &self,
+        sources: &Sources,
+        changes: &[Change],
+    ) -> Result<BTreeSet<RepoPath>, Error> {
+        let scope = &self.known.scope;
+        let is_regular = |path: &RepoPath| {
+            let base = self.manifest.base(path);
+            base.is_some_and(|entry| entry.mode.is_regular()) && !path.as_bstr().contains(&b'\n')
+        };
+        let modified = changes.iter().filter(|one| one.kind == Kind::Modified);
+        let paths = modified.filter_map(|one| one.place.path());
+        let paths =
+            paths.filter(|path| scope.verdict(path, EntryKind::File).access != Access::Write);
+        let paths: Vec<&RepoPath> = paths.filter(|path| is_regular(path)).collect();
+        if paths.is_empty() || !runs_filters(self.known, &sources.around.shared) {
+            return Ok(BTreeSet::new());
+        }
+        // a hook has of the base only what commits touched
+        let whole = self.known.manifest()?;
+        let items = whole.items().iter();
+        let attributes: Vec<&Item> = items.filter(|item| is_attributes(&item.path)).collect();
+        if attributes.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let dir = Temporary::new()?;
+        for item in attributes {
+            put_aside(&self.objects, &item.path, item.base, &dir)?;
+        }
+        for path in &paths {
+            put_aside(&self.objects, path, self.manifest.base(path), &dir)?;
+        }
+        let common_dir = &self.repository.common_dir;
+        let git = self.repository.git.on(common_dir, Some(dir.path()));
+        // where a filter fails, a change stays a change
+        let written = git.hash_files(&paths).unwrap_or_default();
+        let is_written = |path: &RepoPath, id: ObjectId| {
+            let all = changes.iter().filter(|one| one.place.path() == Some(path));
+            let mut now = all.flat_map(|one| &one.now);
+            now.all(|now| matches!(now, Content::Entry(Some(entry)) if entry.id == id))
+        };
+        let pairs = paths.into_iter().zip(written);
+        let anew = pairs.filter(|(path, id)| is_written(path, *id));
+        Ok(anew.map(|(path, _)| path.clone()).collect())
     }
 }
 
@@ -164,6 +263,7 @@ pub(super) fn undo_checkout(
     format: ObjectFormat,
     blobs: Blobs,
     delta: &mut Delta,
+    is_genuine: &dyn Fn(&RepoPath, &ObjectId, &[u8]) -> bool,
 ) -> Result<Vec<RepoPath>, Error> {
     let mut settled = Vec::new();
     if blobs.is_empty() {
@@ -176,12 +276,34 @@ pub(super) fn undo_checkout(
         let Some(content) = content else { continue };
         let raw = format.blob_id(&content);
         let now = delta.get(&path).copied().flatten();
-        if now.is_some_and(|now| now.id == raw && raw != ObjectId::none()) {
+        let is_it = now.is_some_and(|now| now.id == raw && raw != ObjectId::none());
+        if is_it && is_genuine(&path, &id, &content) {
             delta.insert(path.clone(), Some(Entry { mode, id }));
             settled.push(path);
         }
     }
     Ok(settled)
+}
+
+/// Whether a checkout can have written this content of a blob with nothing forged: a filter can have a
+/// store of its own that was edited together with the file. What a checkout wrote at `add` it writes
+/// now, and what a pointer of Git LFS leads to has the digest that the pointer names.
+fn is_genuine(
+    ground: &Ground<'_>,
+    references: &[Delta],
+    path: &RepoPath,
+    id: &ObjectId,
+    content: &[u8],
+) -> bool {
+    let item = ground.manifest.get(path);
+    let both = item.and_then(|item| Some((item.base?.id, item.disk?.entry.id)));
+    let was_converted = both.filter(|(base, written)| base == id && written != id);
+    let is_other = was_converted.is_some_and(|(_, written)| {
+        !references.iter().any(changes_attributes)
+            && ground.repository.format.blob_id(content) != written
+    });
+    let blob = ground.objects.blob(id);
+    !is_other && blob.is_ok_and(|blob| blob == content || is_named_by(&blob, content))
 }
 
 fn changes_attributes(tree: &Delta) -> bool {

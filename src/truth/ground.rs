@@ -10,8 +10,9 @@ use camino::Utf8PathBuf;
 
 use crate::accepted::Acceptances;
 use crate::change::{Cause, Change, ChangeSet, Content, Kind, Place, SharedChange};
-use crate::compare::{Delta, merge_references};
-use crate::entry::ObjectId;
+use crate::compare::{Delta, entry_in, merge_references, same};
+use crate::disk::files;
+use crate::entry::{Entry, ObjectId};
 use crate::error::Error;
 use crate::git::Git;
 use crate::git::hooks::journal;
@@ -19,10 +20,12 @@ use crate::git::objects::Objects;
 use crate::manifest::Manifest;
 use crate::name::CommitId;
 use crate::path::RepoPath;
+use crate::scope::{Access, EntryKind};
 use crate::truth::commits::History;
 use crate::truth::heads::{Heads, Tips, find_tips, have, recorded_tips};
 use crate::truth::integrity::{self, broken_links, changed_files, past_the_hooks};
 use crate::truth::moves::{OwnRef, RefMoves};
+use crate::truth::passed::Passed;
 use crate::truth::{seal, sealed, shared};
 use crate::worktree::Worktree;
 use crate::worktree::repository::Repository;
@@ -96,11 +99,15 @@ impl Ground<'_> {
     /// What commits touched though it is as before again.
     pub fn put_back(&self, sources: &Sources, net: &BTreeSet<&RepoPath>) -> Vec<Change> {
         let (compared, history) = (&sources.compared, &sources.history);
-        let known: Vec<&Delta> = compared.committed.iter().chain(&compared.tip).collect();
+        let is_known = |path: &RepoPath, entry: Option<Entry>| {
+            let mut known = compared.committed.iter().chain(&compared.tip);
+            known.any(|like| same(entry_in(&self.manifest, like, path), entry))
+                || compared.passed.is_state(path, entry)
+        };
         let (been_on, reflog) = (&sources.around.been_on, &sources.heads.reflog);
         let is_own =
             |id: &CommitId| been_on.contains(id) || reflog.iter().any(|entry| entry.id == *id);
-        history.put_back(net, (&self.manifest, &known), &is_own)
+        history.put_back(net, &is_known, &is_own)
     }
 
     /// Reads what the worktree is on, and what it may have taken over from others.
@@ -126,6 +133,16 @@ impl Ground<'_> {
         let commits = effort.or(commits, Vec::new)?;
         let history = History::read(&self.objects, &commits);
         let history = effort.or(history, History::default)?;
+        let mut compared = compared;
+        let is_picking = || files::exists(&record.admin_dir.join("CHERRY_PICK_HEAD"));
+        let may_write = |path: &RepoPath| {
+            let verdict = self.known.scope.verdict(path, EntryKind::File);
+            verdict.access == Access::Write
+        };
+        if !history.paths().all(may_write) || is_picking() {
+            let passed = self.passed(&around.tips, &heads);
+            compared.passed = effort.or(passed, Passed::default)?;
+        }
         Ok(Sources {
             heads,
             compared,
@@ -180,7 +197,12 @@ impl Ground<'_> {
         if heads.moved || !around.own.is_empty() {
             around.foreign = moves.foreign();
         }
-        let read = || Ok::<_, Error>((known.shared()?, seal::read(repository)?));
+        let read = || {
+            Ok::<_, Error>((
+                known.shared()?,
+                seal::read(repository, Some(&record.admin_dir))?,
+            ))
+        };
         let both = effort.or(read(), Default::default)?;
         let before = known.settings_as_accepted(&both.0.settings);
         let rewired = sealed::rewired_remotes(&before, &both.1.settings);
@@ -239,6 +261,9 @@ pub struct Compared {
     pub arriving: Delta,
     /// What the newest of upstream has: to be like that is no change, as a merge makes none of it.
     pub tip: Option<Delta>,
+    /// What upstream had since HEAD left it; only read where a commit touched what the scope does not
+    /// let the worktree write.
+    pub passed: Passed,
     /// The recorded branch where HEAD is elsewhere, and what else was made here that is not on HEAD,
     /// each with its references.
     pub branches: Vec<(Delta, Vec<Delta>)>,
@@ -276,6 +301,7 @@ impl Compared {
             working: checked_out,
             arriving: Delta::new(),
             tip: None,
+            passed: Passed::default(),
             branches: Vec::new(),
             base_lost: false,
             is_related: true,
@@ -296,7 +322,7 @@ impl Ground<'_> {
         let head = heads.head.as_ref().unwrap_or(recorded);
         let (mut trusted, mut base, mut base_lost) = (found.trusted.clone(), recorded, None);
         if let Some(other) = &self.terms.base {
-            let own = References::find(git, &mut trees, head, recorded, &trusted);
+            let own = References::find(git, &mut trees, head, recorded, (&trusted, &found.rewound));
             base_lost = Some(effort.or(own.map(|own| own.base_lost), || false)?);
             trusted = vec![other.clone()];
             base = other;
@@ -308,7 +334,7 @@ impl Ground<'_> {
             let start = own.and_then(|own| own.start.as_ref());
             like.extend(self.brought(around, &trusted, start.into_iter().chain([head]))?);
         }
-        let references = References::find(git, &mut trees, head, base, &like)?;
+        let references = References::find(git, &mut trees, head, base, (&like, &found.rewound))?;
         let committed = references.deltas;
         let mut commits = references.commits;
         let mut working = committed.clone();
@@ -352,7 +378,7 @@ impl Ground<'_> {
             }
             let mut like = trusted.clone();
             like.extend(self.brought(around, &trusted, start.into_iter())?);
-            let references = References::find(git, &mut trees, tip, base, &like);
+            let references = References::find(git, &mut trees, tip, base, (&like, &found.rewound));
             let both = references.and_then(|found| Ok((trees.delta(tip)?, found.deltas)));
             branches.extend(effort.or(both.map(Some), || None)?);
         }
@@ -367,6 +393,7 @@ impl Ground<'_> {
             arriving,
             is_related: references.is_related,
             tip,
+            passed: Passed::default(),
             branches,
         })
     }
@@ -453,13 +480,14 @@ impl References {
     ///
     /// They are the best common ancestors of it and a hypothetical merge of the trusted tips,
     /// and the base itself if it is no ancestor and nothing newer of upstream is one (it was
-    /// amended, or the branch reset).
+    /// amended, or the branch reset). A base branch that was `rewound` to a commit before the base
+    /// replaces the base as well.
     pub fn find(
         git: &Git,
         trees: &mut Trees<'_>,
         commit: &CommitId,
         base: &CommitId,
-        trusted: &[CommitId],
+        (trusted, rewound): (&[CommitId], &[CommitId]),
     ) -> Result<Self, Error> {
         if commit == base {
             return Ok(Self {
@@ -473,7 +501,8 @@ impl References {
         let is_related = !commits.is_empty();
         let mut base_lost = !commits.contains(base) && !git.is_ancestor(base, commit)?;
         for ancestor in &commits {
-            base_lost = base_lost && git.is_ancestor(ancestor, base)?;
+            let is_rewound = rewound.contains(ancestor);
+            base_lost = base_lost && !is_rewound && git.is_ancestor(ancestor, base)?;
         }
         let deltas = if base_lost {
             // neither of them replaces the other

@@ -243,6 +243,8 @@ pub struct Tips {
     pub trusted: Vec<CommitId>,
     /// Where the refs are now, of those that can be trusted.
     pub current: Vec<CommitId>,
+    /// Where refs are now that had the base at `add` and have it no more.
+    pub rewound: Vec<CommitId>,
     /// Refs that moved, and not by any command that git's logs show elsewhere.
     pub untrusted: Vec<String>,
 }
@@ -269,6 +271,13 @@ pub fn find_tips(
             || !tracks_any(rewired, &tip.name) && tips.follow(objects, moves, tip, current)?
         {
             tips.current.push(current.id.clone());
+            let (git, base) = (&moves.git, &record.base.commit);
+            if current.id != tip.commit
+                && git.is_ancestor(base, &tip.commit)?
+                && !git.is_ancestor(base, &current.id)?
+            {
+                tips.rewound.push(current.id.clone());
+            }
         } else {
             tips.untrusted.push(tip.name.clone());
         }

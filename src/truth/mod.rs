@@ -10,8 +10,10 @@ pub(crate) mod ground;
 pub(crate) mod heads;
 pub(crate) mod integrity;
 pub mod keys;
+pub mod leaks;
 pub mod live;
 pub(crate) mod moves;
+mod passed;
 pub mod position;
 pub mod seal;
 pub mod sealed;
@@ -38,7 +40,7 @@ use crate::manifest::Manifest;
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::Placed;
-use crate::truth::commits::{contents, leaks, links_out};
+use crate::truth::commits::{contents, links_out};
 use crate::truth::ground::{Compared, Ground, Sources};
 use crate::truth::heads::Heads;
 use crate::truth::self_ignored::find_self_ignored;
@@ -152,29 +154,31 @@ fn survey(
         Ok::<_, Error>((sources, index, disk))
     })?;
     let mut untracked = classify(&ground, &sources, &placed, &disk.delta, &index)?;
-    let self_ignored = find_self_ignored(&ground, &sources, &index, &mut untracked);
+    let mut apart = find_self_ignored(&ground, &sources, &index, &mut untracked);
     let mut changes = ground.net(&sources, Some((&index, &disk, &untracked)));
     changes.extend(disk.placed.values().cloned());
     changes.sort();
-    let scope = &known.scope;
     let mut states = vec![&sources.compared.head, &disk.delta];
     states.extend(&index.deltas);
-    let copied = leaks(scope, &ground.manifest, &contents(&changes, &states));
+    let originals = ground.originals(&sources, &ground.manifest);
+    let copied = originals.leaks(&contents(&changes, &states));
+    let copied = effort.or(copied, Vec::new)?;
     let links_out = links_out(known, &changes, &disk.delta);
     let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
     let mut history = ground.put_back(&sources, &net);
-    let past = sources.history.contents(&net);
-    history.extend(leaks(scope, &ground.manifest, &past));
+    let past = originals.leaks(&sources.history.contents(&net));
+    history.extend(effort.or(past, Vec::new)?);
     let mut more = disk.present(&ground, &sources.compared.working, &net);
     let drifted = disk.permissions.iter().filter(|path| !net.contains(path));
     more.extend(drifted.map(|path| Change::new(Place::Path(path.clone()), Kind::Perm, Seen::Disk)));
     changes.extend(more);
+    apart.extend(effort.or(ground.set_apart(&sources, &index, &mut changes), Vec::new)?);
     changes.sort();
     let changes = ChangeSet {
         history,
         leaks: copied,
         links_out,
-        self_ignored,
+        apart,
         ..sources.changes(&ground, changes)
     };
     let found = std::mem::take(&mut disk.walked);
@@ -303,7 +307,7 @@ impl Ground<'_> {
             states.push(State::new(branch, like, &committed));
         }
         let Some((index, disk, untracked)) = files else {
-            return compare(&self.manifest, &states);
+            return compared.passed.without(compare(&self.manifest, &states));
         };
         let deltas = index.deltas.iter();
         states.extend(deltas.map(|delta| State::new(delta, &working_like, &|_| Seen::Index)));
@@ -319,7 +323,7 @@ impl Ground<'_> {
             silent: &silent,
             ..State::new(&disk.delta, &working_like, &on_disk)
         });
-        compare(&self.manifest, &states)
+        compared.passed.without(compare(&self.manifest, &states))
     }
 }
 

@@ -32,13 +32,16 @@ const MOST: usize = 500;
 /// How many directories deep hooks, submodules and includes are followed.
 const DEEP: usize = 6;
 
-/// Reads what a worktree shares with others now.
+/// Reads what a worktree shares with others now, and the repositories of its submodules, which are in
+/// its private git directory: git runs what these name as well.
 ///
 /// # Errors
 /// Fails when git or the disk does.
-pub fn read(repository: &Repository) -> Result<Shared, Error> {
+pub fn read(repository: &Repository, own: Option<&Utf8Path>) -> Result<Shared, Error> {
     let mut seal = Seal {
         repository,
+        // the private git directory of a clone is all of its repository
+        own: own.filter(|_| !repository.is_clone()),
         hooks: Digests::new(),
         sealed: Sealed::default(),
     };
@@ -47,6 +50,9 @@ pub fn read(repository: &Repository) -> Result<Shared, Error> {
     seal.read_modules(&repository.common_dir.join("modules"), 0)?;
     // what else a clone has is its own, and the record has digests of that
     if !repository.is_clone() {
+        if let Some(own) = own {
+            seal.read_modules(&own.join("modules"), 0)?;
+        }
         seal.read_settings(&repository.common_dir.join("config.worktree"), 0);
         seal.read_state(&repository.common_dir)?;
         for git_dir in plain_worktrees(repository)? {
@@ -108,19 +114,9 @@ fn plain_worktrees(repository: &Repository) -> Result<Vec<Utf8PathBuf>, Error> {
     Ok(plain.map(|id| directory.join(id)).collect())
 }
 
-/// How a path is shown.
-pub fn place(repository: &Repository, path: &Utf8Path) -> String {
-    if let Ok(inside) = path.strip_prefix(&repository.common_dir) {
-        return format!("@git/{inside}");
-    }
-    match path.strip_prefix(&repository.root) {
-        Ok(inside) if repository.main == Main::Worktree => format!("@main/{inside}"),
-        Ok(_) | Err(_) => path.to_string(),
-    }
-}
-
 struct Seal<'a> {
     repository: &'a Repository,
+    own: Option<&'a Utf8Path>,
     hooks: Digests,
     sealed: Sealed,
 }
@@ -130,8 +126,24 @@ impl Seal<'_> {
         self.repository.format.blob_id(bytes).to_string()
     }
 
+    /// How a path is shown, as [`crate::change::Place::of_shared`] reads it.
+    fn place(&self, path: &Utf8Path) -> String {
+        let is_main = self.repository.main == Main::Worktree;
+        let main = is_main.then_some(&*self.repository.root);
+        let roots = [
+            ("@wt", self.own),
+            ("@git", Some(&*self.repository.common_dir)),
+            ("@main", main),
+        ];
+        let inside = roots.iter().find_map(|(name, root)| {
+            let inside = path.strip_prefix((*root)?).ok()?;
+            Some(format!("{name}/{inside}"))
+        });
+        inside.unwrap_or_else(|| path.to_string())
+    }
+
     fn insert(&mut self, path: &Utf8Path, digest: String) {
-        let place = place(self.repository, path);
+        let place = self.place(path);
         self.sealed.files.insert(place, digest);
     }
 
@@ -148,7 +160,7 @@ impl Seal<'_> {
                 if digest.ends_with(PLAIN) {
                     self.insert(&file, digest);
                 } else {
-                    let place = place(self.repository, &file);
+                    let place = self.place(&file);
                     self.hooks.insert(place, digest);
                 }
             }
@@ -216,7 +228,7 @@ impl Seal<'_> {
 
     /// Digests the settings of a file, and of those that it includes.
     fn read_settings(&mut self, file: &Utf8Path, depth: usize) {
-        let shown = place(self.repository, file);
+        let shown = self.place(file);
         if depth > DEEP || self.sealed.settings.contains_key(&shown) || !files::exists(file) {
             return;
         }
@@ -318,7 +330,7 @@ fn users_directory(repository: &Repository) -> Result<Option<Utf8PathBuf>, Error
     let ours = repository.common_dir.join("agentwt/hooks");
     let all = repository.git.config_get_all_paths("core.hooksPath")?;
     let mut all = all.into_iter().map(|(_, path)| path);
-    let path = all.rfind(|path| !(is_clone && *path == ours));
+    let path = all.rfind(|path| !(path.as_str().is_empty() || is_clone && *path == ours));
     let at = if is_clone {
         &repository.git.dir
     } else {

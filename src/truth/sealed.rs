@@ -30,10 +30,10 @@ pub fn changes(
     let is_everyday = everyday_branches(repository, known, before, now)?;
     let mut all = changed_hooks(&before.hooks, &now.hooks);
     let mut files = now.hooks.clone();
-    if let (Some(before), Some(now)) = (&before.sealed, &now.sealed) {
+    if let (Some(sealed), Some(now)) = (&before.sealed, &now.sealed) {
         // a hook that cannot be started any more is told as one
         let hooks: BTreeSet<Place> = all.iter().map(|one| one.change.place.clone()).collect();
-        let changed = changed_files(repository, before, now).into_iter();
+        let changed = changed_files(repository, (sealed, &before.hooks), now).into_iter();
         all.extend(changed.filter(|one| !hooks.contains(&one.change.place)));
         files.extend(now.files.clone());
     }
@@ -70,7 +70,7 @@ pub fn main_changed(repository: &Repository, all: &[Worktree]) -> Result<Option<
     if all.is_empty() || repository.main == Main::Bare || repository.is_clone() {
         return Ok(None);
     }
-    let now = seal::read(repository)?;
+    let now = seal::read(repository, None)?;
     for known in all {
         let before = known.shared()?;
         let accepted = known.settings_as_accepted(&before.settings);
@@ -135,7 +135,7 @@ fn changed_settings(
     let mut found = Vec::new();
     for file in was.keys().chain(is.keys()).collect::<BTreeSet<_>>() {
         let is_new = !was.contains_key(file)
-            && ["@git/modules/", "@git/worktrees/"]
+            && ["@git/modules/", "@git/worktrees/", "@wt/modules/"]
                 .iter()
                 .any(|start| file.starts_with(start));
         let (was, is) = [&was, &is]
@@ -247,8 +247,14 @@ fn everyday_branches(
 }
 
 /// Finds the files that are not as they were: of hooks, and of the main and other worktrees.
-fn changed_files(repository: &Repository, before: &Sealed, now: &Sealed) -> Vec<SharedChange> {
+fn changed_files(
+    repository: &Repository,
+    (before, before_hooks): (&Sealed, &Digests),
+    now: &Sealed,
+) -> Vec<SharedChange> {
     let mut found = Vec::new();
+    // git copies the hooks of a template to each repository (git-init(1), "TEMPLATE DIRECTORY")
+    let of_others: BTreeSet<&String> = before.files.values().chain(before_hooks.values()).collect();
     for name in differing(&before.files, &now.files) {
         let git_dir = name
             .strip_prefix("@git/worktrees/")
@@ -290,8 +296,8 @@ fn changed_files(repository: &Repository, before: &Sealed, now: &Sealed) -> Vec<
                 format!("it was {did} since `add`"),
             )
         } else {
-            let is_new = was.is_none() && is.is_some_and(|is| is.ends_with(PLAIN));
-            let cause = if is_new {
+            let is_plain = |is: &String| is.ends_with(PLAIN) || of_others.contains(is);
+            let cause = if was.is_none() && is.is_some_and(is_plain) {
                 Cause::Unknown
             } else {
                 Cause::RunsCode

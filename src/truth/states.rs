@@ -52,7 +52,7 @@ const LINKED: &str = "it is a hard link to the main worktree's file";
 /// Whether filters may be started to tell what a checkout would write: not where a setting that runs a
 /// program or says how files are converted was changed since `add`, or the repository's attributes. A
 /// converted file then counts by its raw bytes.
-fn runs_filters(known: &Worktree, shared: &[SharedChange]) -> bool {
+pub(super) fn runs_filters(known: &Worktree, shared: &[SharedChange]) -> bool {
     let ignored = Place::Git("info/exclude".into());
     let accepted = Acceptances::new(&known.record.decisions);
     let is_open = |one: &&SharedChange| !accepted.cover(&one.change, Reason::Shared);
@@ -435,6 +435,8 @@ pub struct IndexState {
     pub deltas: Vec<Delta>,
     /// Paths that a flag hides from git's own eyes, with how they are seen.
     pub hidden: BTreeMap<RepoPath, Seen>,
+    /// Paths in a conflict.
+    pub conflicts: BTreeSet<RepoPath>,
     /// Whether it is missing or cannot be read.
     pub damaged: bool,
 }
@@ -447,6 +449,7 @@ impl IndexState {
         let mut items = manifest.items().iter().peekable();
         let mut classifier = known.scope.classifier();
         let (mut ours, mut theirs, mut hidden) = (Delta::new(), Delta::new(), BTreeMap::new());
+        let mut conflicts = BTreeSet::new();
         while let Some(first) = entries.next() {
             let first = first.ok()?;
             // several entries of a path in a conflict
@@ -490,6 +493,7 @@ impl IndexState {
             }
             if conflict {
                 theirs.insert(path.clone(), side(Stage::Theirs));
+                conflicts.insert(path.clone());
             }
             if now != base {
                 ours.insert(path, now);
@@ -506,6 +510,7 @@ impl IndexState {
         Some(Self {
             deltas,
             hidden,
+            conflicts,
             damaged: false,
         })
     }

@@ -238,7 +238,7 @@ impl<'a> OpenSubmodule<'a> {
                 blobs.insert((path.clone(), then.id), now.mode);
             }
         }
-        undo_checkout(&self.git, self.layout.format, blobs, delta)?;
+        undo_checkout(&self.git, self.layout.format, blobs, delta, &|_, _, _| true)?;
         delta.retain(|path, entry| manifest.base(path) != *entry);
         Ok(())
     }

@@ -189,7 +189,7 @@ fn write_record(dir: &Utf8Path, record: &Record) -> Result<(), DiskError> {
 }
 
 fn write_shared(repository: &Repository, dir: &Utf8Path) -> Result<(), Error> {
-    let text = to_text(&seal::read(repository)?);
+    let text = to_text(&seal::read(repository, None)?);
     Ok(files::write(&dir.join("shared.toml"), text.as_bytes())?)
 }
 

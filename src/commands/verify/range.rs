@@ -9,7 +9,7 @@ use miette::Diagnostic;
 use crate::answer::VerdictField;
 use crate::change::{ChangeSet, Extent};
 use crate::commands::Session;
-use crate::compare::{Delta, State, compare, entry_in};
+use crate::compare::{Delta, State, compare, entry_in, same};
 use crate::config::CONFIG_PATH;
 use crate::disk::files;
 use crate::error::Error;
@@ -20,8 +20,9 @@ use crate::manifest::Manifest;
 use crate::name::CommitId;
 use crate::path::{RepoPath, escape_for_terminal};
 use crate::scope::Scope;
-use crate::truth::commits::{History, contents, leaks};
+use crate::truth::commits::{History, contents};
 use crate::truth::ground::Trees;
+use crate::truth::leaks::Originals;
 use crate::verify::verify;
 use crate::worktree::repository::{CONFIG, Repository};
 use crate::worktree::{RecordState, WorktreeFault, load_config_of, rules_of, unknown};
@@ -254,9 +255,19 @@ impl<'a> Span<'a> {
         let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
         let references: Vec<&Delta> = self.references.iter().collect();
         // whose a commit of a range is, nothing says
-        let mut put_back = history.put_back(&net, (&self.tree, &references), &|_| true);
-        put_back.extend(leaks(scope, &self.tree, &history.contents(&net)));
-        let leaks = leaks(scope, &self.tree, &contents(&changes, &[&delta]));
+        let is_known = |path: &RepoPath, entry| {
+            let mut references = references.iter();
+            references.any(|like| same(entry_in(&self.tree, like, path), entry))
+        };
+        let mut put_back = history.put_back(&net, &is_known, &|_| true);
+        let originals = Originals {
+            scope,
+            manifest: &self.tree,
+            others: references,
+            history: None,
+        };
+        put_back.extend(originals.leaks(&history.contents(&net))?);
+        let leaks = originals.leaks(&contents(&changes, &[&delta]))?;
         Ok(ChangeSet {
             history: put_back,
             leaks,

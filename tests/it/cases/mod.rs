@@ -5,6 +5,7 @@
 //! `src/**`, `tests/**` and `/package.json` may be edited, `**/secrets/**` is excluded, all else
 //! is read-only. A finding is a line of path, kind, reason and level.
 
+mod anew;
 mod attributes;
 mod calm;
 mod commits;
@@ -16,6 +17,7 @@ mod forms;
 mod hidden;
 mod ignored;
 mod index;
+mod leaks;
 mod moved_base;
 mod name_forms;
 mod names;
@@ -23,6 +25,7 @@ mod nested;
 mod own_refs;
 mod past_hooks;
 mod plumbing;
+mod rewound;
 mod sealed;
 mod shared;
 mod split_index;

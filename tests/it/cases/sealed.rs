@@ -275,3 +275,30 @@ fn a_record_of_an_older_version_is_held_against_what_it_sealed() {
     @git/config config shared notice
     ");
 }
+
+#[test]
+fn what_the_own_repository_of_a_submodule_runs_is_a_violation() {
+    let repo = TestRepo::project();
+    repo.sh(
+        repo.root(),
+        "git init -q lib; cd lib; echo x >x; git add x; git -c user.name=u -c user.email=u@e commit -qm x
+        cd ../repo; git -c protocol.file.allow=always submodule --quiet add ../lib lib; git commit -qm lib",
+    )
+    .ok();
+    let case = Case::of(repo);
+    case.does("git -c protocol.file.allow=always submodule --quiet update --init");
+    assert_snapshot!(case.findings(), @"");
+    case.does("m=$(git -C lib rev-parse --absolute-git-dir); git -C lib config core.fsmonitor /tmp/x
+        mkdir -p $m/hooks; printf '#!/bin/sh\nx\n' >$m/hooks/post-checkout; chmod +x $m/hooks/post-checkout");
+    assert_snapshot!(case.findings(), @"
+    @wt/modules/lib/config config shared violation
+    @wt/modules/lib/hooks/post-checkout hook shared violation
+    ");
+}
+
+#[test]
+fn an_empty_path_of_hooks_is_told() {
+    let case = Case::new();
+    case.does("git config core.hooksPath ''");
+    assert_snapshot!(case.findings(), @"@git/config config shared violation");
+}

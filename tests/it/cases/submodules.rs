@@ -238,8 +238,12 @@ fn an_edit_in_a_submodule_that_is_hidden_from_its_git_is_found() {
         case.does(&format!(
             "cd vendor/lib; G=$(git rev-parse --absolute-git-dir); mkdir -p \"$G/info\"; {script}"
         ));
+        let findings = case.findings();
+        let mut findings: Vec<&str> = findings.lines().collect();
+        // what git would run is told as well
+        findings.retain(|line| *line != "@wt/modules/vendor/lib/config config shared violation");
         assert_eq!(
-            case.findings().lines().collect::<Vec<_>>(),
+            findings,
             [
                 "vendor/lib modified read-only violation",
                 "vendor/lib/lib.c modified read-only violation"

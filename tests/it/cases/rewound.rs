@@ -1,0 +1,75 @@
+//! States that the base branch had: before it was rewound, and since the worktree left it.
+
+use insta::assert_snapshot;
+
+use super::Case;
+
+#[test]
+fn a_commit_that_main_had_is_upstreams_after_main_went_on() {
+    let case = Case::new();
+    case.does("edit src/main.rs; commit");
+    case.main_does("echo one >>README.md; echo new >docs/new.md; git add -A; git commit -qm tip");
+    case.does("git cherry-pick main >/dev/null");
+    case.main_does("echo two >>README.md; git rm -q docs/new.md; git commit -qam more");
+    assert_snapshot!(case.findings(), @"");
+    case.does("edit README.md; git commit -qam mine");
+    assert_snapshot!(case.findings(), @"README.md modified read-only violation");
+}
+
+#[test]
+fn a_state_that_main_had_before_the_worktree_merged_it_is_a_change() {
+    let case = Case::new();
+    case.main_does(
+        "echo one >>README.md; git commit -qam one; echo two >>README.md; git commit -qam two",
+    );
+    case.does("git merge -q main; git checkout -q main~1 -- README.md; git commit -qm back");
+    assert_snapshot!(case.findings(), @"README.md modified read-only violation");
+}
+
+#[test]
+fn a_rebase_onto_a_base_branch_that_was_reset_is_no_violation() {
+    let case = Case::of({
+        let repo = crate::support::TestRepo::project();
+        repo.write("README.md", "second\n");
+        repo.commit_all("second");
+        repo
+    });
+    case.does("edit src/main.rs; commit");
+    case.main_does("git reset -q --hard HEAD~1");
+    case.does("git rebase -q --onto main HEAD~1");
+    assert_snapshot!(case.findings(), @"");
+}
+
+#[test]
+fn a_worktree_that_drops_its_base_by_itself_is_told() {
+    let case = Case::of({
+        let repo = crate::support::TestRepo::project();
+        repo.write("README.md", "second\n");
+        repo.commit_all("second");
+        repo
+    });
+    case.does("git reset -q --hard HEAD~1");
+    assert_snapshot!(case.findings(), @"@head ref integrity violation");
+}
+
+#[test]
+fn an_excluded_file_in_conflict_during_a_merge_of_upstream_is_a_notice() {
+    let case = Case::of({
+        let repo = crate::support::TestRepo::project();
+        repo.write("secrets/key.pem", "two\n");
+        repo.write("README.md", "two\n");
+        repo.commit_all("second");
+        repo
+    });
+    case.main_does(
+        "echo three >secrets/key.pem; echo three >README.md; git commit -qa --amend -m amended",
+    );
+    case.does("git merge -q main || true; grep -q '<<<' README.md");
+    assert_snapshot!(case.findings(), @"
+    README.md modified read-only notice
+    secrets/key.pem modified excluded notice
+    ");
+    case.does("git checkout -q --theirs .; git add --sparse .; git commit -qm merge");
+    // git leaves the file there
+    assert_snapshot!(case.findings(), @"secrets/key.pem present excluded violation");
+}

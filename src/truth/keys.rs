@@ -74,11 +74,6 @@ pub fn remote_of(key: &str) -> Option<&str> {
     matches!(last, "url" | "fetch" | "pushurl").then_some(name)
 }
 
-/// The branch of a key that says what it tracks.
-pub fn branch_of(key: &str) -> Option<&str> {
-    Some(key.strip_prefix("branch.")?.rsplit_once('.')?.0)
-}
-
 /// Whether a value may be shown: not a password, and short enough for a line.
 pub fn may_show(key: &str, value: &str) -> bool {
     const SECRETS: [&str; 6] = [

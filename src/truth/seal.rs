@@ -64,7 +64,7 @@ pub fn read(repository: &Repository, own: Option<&Utf8Path>) -> Result<Shared, E
     Ok(Shared {
         hooks: seal.hooks,
         settings: settings(repository)?,
-        sealed: Some(seal.sealed),
+        sealed: seal.sealed,
     })
 }
 

@@ -3,7 +3,7 @@
 //!
 //! What makes git run a program or hides something is told apart from the rest ([`Cause`]).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bstr::ByteSlice;
@@ -13,7 +13,7 @@ use crate::disk::files;
 use crate::error::Error;
 use crate::git::GitError;
 use crate::path::RepoPath;
-use crate::truth::keys::{branch_of, cause_of, remote_of};
+use crate::truth::keys::{cause_of, remote_of};
 use crate::truth::seal::{self, PLAIN, STARTS, TODO};
 use crate::worktree::repository::Repository;
 use crate::worktree::{Digests, Main, Sealed, Shared, Worktree};
@@ -24,19 +24,15 @@ use crate::worktree::{Digests, Main, Sealed, Shared, Worktree};
 /// Fails when git or the disk does.
 pub fn changes(
     repository: &Repository,
-    known: &Worktree,
     (before, now): (&Shared, &Shared),
 ) -> Result<Vec<SharedChange>, Error> {
-    let is_everyday = everyday_branches(repository, known, before, now)?;
     let mut all = changed_hooks(&before.hooks, &now.hooks);
     let mut files = now.hooks.clone();
-    if let (Some(sealed), Some(now)) = (&before.sealed, &now.sealed) {
-        // a hook that cannot be started any more is told as one
-        let hooks: BTreeSet<Place> = all.iter().map(|one| one.change.place.clone()).collect();
-        let changed = changed_files(repository, (sealed, &before.hooks), now).into_iter();
-        all.extend(changed.filter(|one| !hooks.contains(&one.change.place)));
-        files.extend(now.files.clone());
-    }
+    // a hook that cannot be started any more is told as one
+    let hooks: BTreeSet<Place> = all.iter().map(|one| one.change.place.clone()).collect();
+    let changed = changed_files(repository, before, &now.sealed).into_iter();
+    all.extend(changed.filter(|one| !hooks.contains(&one.change.place)));
+    files.extend(now.sealed.files.clone());
     let pulled = Pulled::read(repository, &all)?;
     for one in &mut all {
         let digest = files.get(&one.change.place.to_string());
@@ -44,9 +40,7 @@ pub fn changes(
             one.cause = Cause::Unknown;
         }
     }
-    all.extend(changed_settings(before, now, &|key| {
-        is_everyday.contains(key)
-    }));
+    all.extend(changed_settings(before, now));
     Ok(all)
 }
 
@@ -74,7 +68,7 @@ pub fn main_changed(repository: &Repository, all: &[Worktree]) -> Result<Option<
     for known in all {
         let before = known.shared()?;
         let accepted = known.settings_as_accepted(&before.settings);
-        let changed = changed_settings(&before, &now, &|_| false);
+        let changed = changed_settings(&before, &now);
         let runs_code = changed.iter().any(|one| one.cause == Cause::RunsCode);
         if runs_code && differing(&accepted, &now.settings).next().is_some() {
             return Ok(None);
@@ -121,32 +115,23 @@ fn changed_hooks(before: &Digests, now: &Digests) -> Vec<SharedChange> {
 
 /// Finds the settings that have other values. A file that came with a submodule or with another
 /// worktree says much that git itself writes: of that counts only what runs a program.
-fn changed_settings(
-    before: &Shared,
-    now: &Shared,
-    is_everyday: &dyn Fn(&str) -> bool,
-) -> Vec<SharedChange> {
-    let (none, nothing) = (Sealed::default(), Digests::new());
-    let sealed = |shared: &Shared| match (&before.sealed, &shared.sealed) {
-        (Some(_), Some(sealed)) => sealed.settings.clone(),
-        (_, _) => by_file(&shared.settings),
-    };
-    let (was, is) = (sealed(before), sealed(now));
+fn changed_settings(before: &Shared, now: &Shared) -> Vec<SharedChange> {
+    let nothing = Digests::new();
+    let (was, is) = (&before.sealed.settings, &now.sealed.settings);
     let mut found = Vec::new();
     for file in was.keys().chain(is.keys()).collect::<BTreeSet<_>>() {
         let is_new = !was.contains_key(file)
             && ["@git/modules/", "@git/worktrees/", "@wt/modules/"]
                 .iter()
                 .any(|start| file.starts_with(start));
-        let (was, is) = [&was, &is]
+        let (was, is) = [was, is]
             .map(|all| all.get(file).unwrap_or(&nothing))
             .into();
-        let values = [before, now].map(|shared| &shared.sealed.as_ref().unwrap_or(&none).values);
         for key in differing(was, is) {
-            let text = |at: usize, all: &Digests| Some(values[at].get(all.get(key)?)?.clone());
-            let (old, new) = (text(0, was), text(1, is));
+            let old = was.get(key).and_then(|id| before.sealed.values.get(id));
+            let new = is.get(key).and_then(|id| now.sealed.values.get(id));
             let removed = (!is.contains_key(key)).then_some("");
-            let cause = match cause_of(key, new.as_deref().or(removed)) {
+            let cause = match cause_of(key, new.map(String::as_str).or(removed)) {
                 // git writes where the files of a submodule are when it checks them out
                 Cause::Hides if key == "core.worktree" && file.contains("/modules/") => {
                     Cause::Unknown
@@ -157,8 +142,9 @@ fn changed_settings(
             let is_ours = key == "extensions.worktreeconfig"
                 || is_new
                     && key == "include.path"
-                    && new.as_deref() == Some("agentwt/hooks/config");
-            if is_ours || is_everyday(key) || is_new && cause != Cause::RunsCode {
+                    && new.is_some_and(|new| new == "agentwt/hooks/config");
+            if is_ours || is_tracked(key, (old, new), before) || is_new && cause != Cause::RunsCode
+            {
                 continue;
             }
             let what = match cause {
@@ -186,75 +172,24 @@ fn changed_settings(
     found
 }
 
-/// The settings of a record that has no others, by the file that they are in.
-fn by_file(settings: &Digests) -> BTreeMap<String, Digests> {
-    let mut all = BTreeMap::<String, Digests>::new();
-    for (key, digest) in settings {
-        let (file, key) = match key.strip_prefix("worktree:") {
-            Some(key) => ("@git/config.worktree", key),
-            None => ("@git/config", &**key),
-        };
-        let of_file = all.entry(file.to_owned()).or_default();
-        of_file.insert(key.to_owned(), digest.clone());
-    }
-    all
-}
-
-/// Finds the settings by which git knows what a branch tracks, where the branch was created or deleted
-/// with them.
-fn everyday_branches(
-    repository: &Repository,
-    known: &Worktree,
-    before: &Shared,
-    now: &Shared,
-) -> Result<BTreeSet<String>, Error> {
-    let changed = differing(&before.settings, &now.settings);
-    let changed: Vec<(&str, &str)> = changed
-        .filter_map(|key| Some((key, branch_of(key)?)))
-        .collect();
-    if changed.is_empty() {
-        return Ok(BTreeSet::new());
-    }
-    let recorded = known.recorded_ref_names()?;
-    let there = repository.git.for_each_ref(&["refs/heads/"])?;
-    let there: BTreeSet<&[u8]> = there.iter().map(|one| one.name.as_slice()).collect();
-    let sealed = now.sealed.as_ref();
-    let value = |key: &str| {
-        let sealed = sealed?;
-        sealed
-            .values
-            .get(sealed.settings.get("@git/config")?.get(key)?)
+/// Whether git noted with a key that a branch was pushed under its own name (`git push -u`).
+fn is_tracked(key: &str, (old, new): (Option<&String>, Option<&String>), before: &Shared) -> bool {
+    let branch = key.strip_prefix("branch.");
+    let Some(((branch, last), new)) = branch.and_then(|rest| rest.rsplit_once('.')).zip(new) else {
+        return false;
     };
-    let is_everyday = |(key, branch): &(&str, &str)| {
-        let full = format!("refs/heads/{branch}");
-        let is = there.contains(full.as_bytes());
-        let is_new = is && !recorded.contains_key(full.as_bytes().as_bstr());
-        let (was_set, is_set) = (before.settings.contains_key(*key), value(key));
-        if was_set || is_set.is_none() {
-            return was_set && !now.settings.contains_key(*key) && !is;
-        }
-        let has = |name: &String| before.settings.contains_key(&format!("remote.{name}.url"));
-        match key.rsplit('.').next() {
-            // as `git push -u` writes them
-            Some("remote") => is_set.is_some_and(|name| has(name) || is_new && name == "."),
-            Some("merge") => is_new || is_set == Some(&full),
-            Some("rebase") => is_new,
-            _other => false,
-        }
-    };
-    let everyday = changed.iter().filter(|one| is_everyday(one));
-    Ok(everyday.map(|(key, _)| (*key).to_owned()).collect())
+    let is_remote = || before.settings.contains_key(&format!("remote.{new}.url"));
+    let is_own = || *new == format!("refs/heads/{branch}");
+    old.is_none() && (last == "remote" && is_remote() || last == "merge" && is_own())
 }
 
 /// Finds the files that are not as they were: of hooks, and of the main and other worktrees.
-fn changed_files(
-    repository: &Repository,
-    (before, before_hooks): (&Sealed, &Digests),
-    now: &Sealed,
-) -> Vec<SharedChange> {
+fn changed_files(repository: &Repository, recorded: &Shared, now: &Sealed) -> Vec<SharedChange> {
     let mut found = Vec::new();
     // git copies the hooks of a template to each repository (git-init(1), "TEMPLATE DIRECTORY")
-    let of_others: BTreeSet<&String> = before.files.values().chain(before_hooks.values()).collect();
+    let before = &recorded.sealed;
+    let of_others = before.files.values().chain(recorded.hooks.values());
+    let of_others: BTreeSet<&String> = of_others.collect();
     for name in differing(&before.files, &now.files) {
         let git_dir = name
             .strip_prefix("@git/worktrees/")

@@ -31,7 +31,7 @@ pub fn changes(
     (recorded, now): &(Shared, Shared),
     own: &[OwnRef],
 ) -> Result<Vec<SharedChange>, Error> {
-    let mut all = sealed::changes(moves.repository, moves.known, (recorded, now))?;
+    let mut all = sealed::changes(moves.repository, (recorded, now))?;
     let refs = SharedRefs { moves, objects };
     all.extend(refs.changes()?);
     // `git branch -m` and `-c` make a branch past every hook

@@ -415,9 +415,9 @@ pub struct Shared {
     pub hooks: Digests,
     /// The settings of the repository, by their keys as git lists them.
     pub settings: Digests,
-    /// All else that is sealed; none in a record of a version that sealed hooks and settings only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sealed: Option<Sealed>,
+    /// All else that is sealed.
+    #[serde(default)]
+    pub sealed: Sealed,
 }
 
 /// Represents what else decides what git does beside a worktree, by places as messages show them.

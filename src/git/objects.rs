@@ -7,8 +7,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
 use std::io::Read;
+use std::path::PathBuf;
 use std::rc::Rc;
-use std::time::SystemTime;
 
 use bstr::{BString, ByteSlice};
 use camino::Utf8Path;
@@ -335,15 +335,13 @@ impl Objects {
         Ok(data.to_vec())
     }
 
-    /// Whether a blob is in the repository and, as far as the time of its file tells, was at this time:
-    /// git writes no file for an object that is there already.
-    pub fn has_from_before(&self, id: &ObjectId, time: SystemTime) -> bool {
+    /// The file of an object that is in the repository: where git writes an object that is not in a
+    /// pack (gitrepository-layout(5)), whether the file is there or not; none where there is no object.
+    pub fn find_file(&self, id: &ObjectId) -> Option<PathBuf> {
+        let oid = gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes());
         let name = id.to_string();
         let file = self.store.store_ref().path().join(&name[..2]);
-        let created = std::fs::metadata(file.join(&name[2..])).and_then(|file| file.created());
-        self.store
-            .exists(&gix::hash::ObjectId::from_bytes_or_panic(id.as_bytes()))
-            && !created.is_ok_and(|created| created >= time)
+        self.store.exists(&oid).then(|| file.join(&name[2..]))
     }
 
     /// Writes a blob of the raw bytes that `content` gives, `size` of them; no filter runs.

@@ -1,6 +1,7 @@
 //! Finds the content of excluded files in other places: what upstream has there, and had.
 
 use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use crate::change::{Change, Content, Kind, Place, Seen};
@@ -96,7 +97,9 @@ impl Originals<'_> {
                 let mut seen = places.values().flatten();
                 !is_known(*id) && !is_empty(id) && seen.any(|seen| *seen != Seen::Ignored)
             });
-            if open.any(|(id, _)| objects.has_from_before(id, since)) {
+            // git writes no file for an object that is there already
+            let is_older = |file: PathBuf| files::created(&file).is_none_or(|at| at < since);
+            if open.any(|(id, _)| objects.find_file(id).is_some_and(is_older)) {
                 for tip in tips {
                     let former = walk_back(objects, tip, FORMER, &|_| true)?;
                     search.note_all(&former.iter().collect::<Vec<_>>());

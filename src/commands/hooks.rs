@@ -22,8 +22,8 @@ use crate::truth::heads;
 use crate::worktree::register::{Registration, install_hooks, read_dot_git};
 use crate::worktree::scope_edit::Listing;
 use crate::worktree::{
-    Base, MadeBy, Record, RecordState, Repository, Worktree, WorktreeFault, by_path, load_config,
-    rules_of,
+    Base, MadeBy, Record, RecordState, Repository, Worktree, WorktreeFault, by_path, hooks_of,
+    load_config, rules_of,
 };
 
 /// The answer of `hooks`.
@@ -114,7 +114,7 @@ pub fn run(session: &Session, command: &HooksCommand) -> Result<Outcome<HooksAns
     };
     let target = target(session, &repository, word)?;
     let hooks = match &target.known {
-        Some(known) => known.hooks(&repository)?,
+        Some(known) => hooks_of(&repository.git, &known.record)?,
         None => WorktreeHooks::of(&repository.git, &target.admin_dir, &target.path)?,
     };
     let mut exit = ExitCode::Success;
@@ -332,20 +332,18 @@ fn base_of(
         return Err(Refusal::NoDefaultBase { name }.into());
     };
     let Some(tip) = git.rev_parse_commit(&full)? else {
-        let set_by = "the base".to_owned();
         return Err(Refusal::UnknownBase {
             name,
             revision,
-            set_by,
+            set_by: "the base".to_owned(),
         }
         .into());
     };
     let common = git.merge_base_all(head, &[tip])?;
     let commit = common.into_iter().next().unwrap_or_else(|| head.clone());
-    let tips = heads::followed_by(git, &revision, &commit)?;
     Ok(Base {
+        tips: heads::followed_by(git, &revision, &commit)?,
         commit,
         revision,
-        tips,
     })
 }

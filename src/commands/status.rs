@@ -24,7 +24,7 @@ use crate::truth::live::{LiveVerdict, verify_all};
 use crate::truth::position::{Position, position};
 use crate::truth::sealed::main_changed;
 use crate::verify::VerifyOptions;
-use crate::worktree::{MadeBy, Repository, Worktree};
+use crate::worktree::{MadeBy, Repository, Worktree, hooks_of};
 
 /// The number of placed files that people see for each state.
 const SHOWN: usize = 8;
@@ -383,7 +383,7 @@ fn of(
 ) -> Result<WorktreeStatus, Error> {
     let record = &known.record;
     let (home, repository) = (repository, &known.readable_repository(repository));
-    let hooks = known.hooks(repository);
+    let hooks = hooks_of(&repository.git, &known.record);
     let hooks = hooks.and_then(|hooks| hooks.status()).ok();
     let placed = placed(repository, known, &live.states.placed)?;
     let (report, git) = (&live.report, &repository.git);

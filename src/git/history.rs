@@ -219,10 +219,9 @@ impl Git {
         }
         let shallow = repo.local().shallow_commits();
         let shallow = shallow.map_err(reading(HISTORY))?;
-        let is_shallow = shallow.is_some_and(|all| !all.is_empty());
         Ok(RevisionHistory {
             objects,
-            is_shallow,
+            is_shallow: shallow.is_some_and(|all| !all.is_empty()),
         })
     }
 

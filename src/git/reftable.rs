@@ -47,11 +47,10 @@ impl Git {
             let mut fields = line.split(|byte| *byte == b' ');
             let id = one_id("for-each-ref", fields.next().unwrap_or_default())?;
             let name = fields.next().unwrap_or_default().into();
-            let is_symbolic = fields.next().is_some_and(|target| !target.is_empty());
             Ok(Ref {
                 name,
                 id,
-                is_symbolic,
+                is_symbolic: fields.next().is_some_and(|target| !target.is_empty()),
             })
         };
         let args = [&[format], prefixes].concat();

@@ -23,9 +23,9 @@ use crate::git::{Git, GitError};
 use crate::name::{CommitId, WorktreeName};
 use crate::path::escape_for_terminal;
 use crate::process;
-use crate::versioned::{from_text, timestamp, to_text};
+use crate::versioned::{timestamp, to_text};
 use crate::worktree::error::{ClaimAttempt, ClaimError};
-use crate::worktree::{HeldClaim, Repository};
+use crate::worktree::{HeldClaim, Repository, read_if_whole};
 
 /// How often a compare-and-swap is tried when others are in the way.
 const TRIES: u32 = 6;
@@ -351,9 +351,8 @@ impl Claims {
     /// The claim for the record; a claim that was written has a commit.
     fn held(&self, commit: Option<CommitId>, lease: Lease) -> Result<HeldClaim, Error> {
         let commit = commit.ok_or_else(|| self.server("claim", ""))?;
-        let remote = self.remote.name.clone();
         Ok(HeldClaim {
-            remote,
+            remote: self.remote.name.clone(),
             commit,
             lease,
         })
@@ -368,11 +367,10 @@ impl Claims {
     }
 
     fn error(&self, doing: &'static str, error: impl FnOnce(ClaimAttempt) -> ClaimError) -> Error {
-        let (name, remote) = (self.name.clone(), self.remote.name.clone());
         Error::from(error(ClaimAttempt {
             doing,
-            name,
-            remote,
+            name: self.name.clone(),
+            remote: self.remote.name.clone(),
         }))
     }
 
@@ -402,10 +400,7 @@ impl Claims {
     /// Reads what is known; nothing where that cannot be read, which only costs time.
     fn load(&self) -> ClaimState {
         let file = claim_file(&self.repository, &self.name, "toml");
-        let bytes = files::read(&file).ok().flatten();
-        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-        text.and_then(|text| from_text(&text).ok())
-            .unwrap_or_default()
+        read_if_whole(&file).unwrap_or_default()
     }
 
     fn store(&self, state: &ClaimState) -> Result<(), Error> {

@@ -59,11 +59,10 @@ impl SharedFile {
     /// Fails when it cannot be read.
     pub fn read(file: Utf8PathBuf) -> Result<Self, DiskError> {
         let before = files::read(&file)?;
-        let after = before.clone();
         Ok(Self {
             file,
+            after: before.clone(),
             before,
-            after,
         })
     }
 

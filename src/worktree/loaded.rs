@@ -126,7 +126,7 @@ fn check_origin(repository: &Repository, record: &Record) -> Result<(), Worktree
 /// The name of the private git directory of a record that names another repository.
 pub fn entry_of_elsewhere(repository: &Repository, name: &WorktreeName) -> Option<String> {
     let file = repository.record_dir(name).join("record.toml");
-    let record: Record = read_text(name, &file).ok()??;
+    let record: Record = read_if_whole(&file)?;
     check_origin(repository, &record).err()?;
     Some(record.admin_dir.file_name()?.to_owned())
 }
@@ -235,14 +235,6 @@ impl Worktree {
                 .iter()
                 .any(|name| files::is_endless(&git_dir.join(name)))
             && !files::exists(&git_dir.join("commondir"))
-    }
-
-    /// Its hooks.
-    ///
-    /// # Errors
-    /// Fails when its private git directory is gone or another one.
-    pub fn hooks(&self, repository: &Repository) -> Result<WorktreeHooks, GitError> {
-        hooks_of(&repository.git, &self.record)
     }
 
     /// Git on exactly this worktree, for reading what verification believes.
@@ -409,8 +401,7 @@ impl Worktree {
 
     /// Loads the last verification, none when there was none or it cannot be read.
     pub fn last_verification(&self) -> Option<LastVerification> {
-        let bytes = files::read(&self.dir.join(VERIFICATION)).ok()??;
-        from_text(std::str::from_utf8(&bytes).ok()?).ok()
+        read_if_whole(&self.dir.join(VERIFICATION))
     }
 }
 
@@ -541,14 +532,19 @@ pub fn unknown(repository: &Repository, name: String) -> Error {
 /// # Errors
 /// Fails when the records cannot be listed.
 pub fn by_path(repository: &Repository, path: &Utf8Path) -> Result<Option<Worktree>, Error> {
-    for name in names(repository)? {
-        if let Ok(RecordState::Complete(known)) = RecordState::read(repository, &name)
-            && path.starts_with(&known.record.path)
-        {
-            return Ok(Some(*known));
-        }
-    }
-    Ok(None)
+    let mut whole = whole_records(repository)?;
+    Ok(whole.find(|known| path.starts_with(&known.record.path)))
+}
+
+/// Loads the worktrees that have a whole record, one after the other.
+///
+/// # Errors
+/// Fails when the records cannot be listed.
+pub fn whole_records(
+    repository: &Repository,
+) -> Result<impl Iterator<Item = Worktree> + use<'_>, Error> {
+    let all = names(repository)?.into_iter();
+    Ok(all.filter_map(|name| Worktree::load(repository, &name).ok()))
 }
 
 /// Lists the scopes of the worktrees that an agent may be working in: those whose record is complete
@@ -560,15 +556,16 @@ pub fn worktree_scopes(
     repository: &Repository,
     except: Option<&WorktreeName>,
 ) -> Result<Vec<WorktreeScope>, Error> {
-    let others = names(repository)?
-        .into_iter()
-        .filter(|name| except != Some(name));
-    let scope = |name: WorktreeName| {
-        let known = Worktree::load(repository, &name).ok()?;
-        let is_there = files::is_directory(&known.record.path);
-        is_there.then(|| (name.to_string(), known.scope))
-    };
-    Ok(others.filter_map(scope).collect())
+    let all = whole_records(repository)?.filter(|known| except != Some(&known.record.name));
+    let others = all.filter(|known| files::is_directory(&known.record.path));
+    let scopes = others.map(|known| (known.record.name.to_string(), known.scope));
+    Ok(scopes.collect())
+}
+
+/// Reads a file of ours; none where there is none, or it cannot be read.
+pub fn read_if_whole<T: serde::de::DeserializeOwned>(file: &Utf8Path) -> Option<T> {
+    let bytes = files::read(file).ok()??;
+    from_text(std::str::from_utf8(&bytes).ok()?).ok()
 }
 
 fn read_text<T: serde::de::DeserializeOwned>(

@@ -262,14 +262,7 @@ impl WatchedFile {
 
     /// Whether other worktrees share it.
     pub const fn is_shared(self) -> bool {
-        matches!(
-            self,
-            Self::InfoExclude
-                | Self::InfoAttributes
-                | Self::InfoGrafts
-                | Self::Alternates
-                | Self::Shallow
-        )
+        !self.is_of_our_hooks() && !matches!(self, Self::SparseCheckout)
     }
 
     /// Whether installing or removing our hooks changes it.

@@ -11,7 +11,7 @@ use crate::git::objects::{ObjectFormat, Objects};
 use crate::git::{Git, GitError, SharedRunner, Trace};
 use crate::name::{BranchName, WorktreeName};
 use crate::scope::Case;
-use crate::worktree::{Record, from_text};
+use crate::worktree::{Record, read_if_whole};
 
 /// Where worktrees are made, below the root.
 pub const WORKTREES: &str = ".agentwt/worktrees";
@@ -182,11 +182,10 @@ impl Repository {
     }
 
     fn lock(&self, file: String, name: Option<String>) -> LockFile {
-        let (path, waiting) = (self.home().common_dir.join(file), self.waiting.clone());
         LockFile {
-            path,
+            path: self.home().common_dir.join(file),
             name,
-            waiting,
+            waiting: self.waiting.clone(),
         }
     }
 
@@ -301,9 +300,7 @@ fn parent_home<'a>(
 fn has_record(found: &LocatedWorktree, claim: &WorktreeClaim) -> bool {
     let file = found.layout.common_dir.join(RECORDS);
     let file = file.join(claim.name.as_str()).join("record.toml");
-    let bytes = files::read(&file).ok().flatten();
-    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-    let record = text.and_then(|text| from_text::<Record>(&text).ok());
+    let record = read_if_whole::<Record>(&file);
     record.is_some_and(|record| record.name == claim.name && record.path == claim.worktree())
 }
 

@@ -35,9 +35,8 @@ impl Listing {
     pub fn read(repository: &Repository, commit: &CommitId) -> Result<Self, Error> {
         let objects = repository.objects()?;
         let TreeListing { entries, trees } = objects.listing(&objects.commit(commit)?.tree)?;
-        let commit = commit.clone();
         Ok(Self {
-            commit,
+            commit: commit.clone(),
             entries,
             trees,
         })

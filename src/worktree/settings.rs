@@ -92,18 +92,14 @@ pub fn rules_of(
     lists: &ScopeLists,
     config_found: bool,
 ) -> Result<Vec<ScopeRule>, Error> {
+    use RuleList::{Exclude, Read, Write};
     let mut rules = Vec::new();
     let none = ScopeProfile::default();
     let of = profile.unwrap_or(&none);
     for (list, of_profile, flag, added) in [
-        (RuleList::Read, &of.read, &lists.read, &lists.add_read),
-        (RuleList::Write, &of.write, &lists.write, &lists.add_write),
-        (
-            RuleList::Exclude,
-            &of.exclude,
-            &lists.exclude,
-            &lists.add_exclude,
-        ),
+        (Read, &of.read, &lists.read, &lists.add_read),
+        (Write, &of.write, &lists.write, &lists.add_write),
+        (Exclude, &of.exclude, &lists.exclude, &lists.add_exclude),
     ] {
         let of_option = |patterns: &Option<Vec<String>>, option: String| {
             let patterns = patterns.iter().flatten().filter(|text| !text.is_empty());
@@ -117,12 +113,12 @@ pub fn rules_of(
         match (flag, of_profile, list) {
             (Some(_), _, _) => rules.extend(of_option(flag, format!("--{list}"))),
             (None, Some(patterns), _) => rules.extend(patterns.iter().map(in_config)),
-            (None, None, RuleList::Read) => rules.push(ScopeRule::new(list, "**", Origin::Default)),
-            (None, None, RuleList::Write) if added.is_none() => {
+            (None, None, Read) => rules.push(ScopeRule::new(list, "**", Origin::Default)),
+            (None, None, Write) if added.is_none() => {
                 let name = name.to_owned();
                 return Err(WorktreeFault::NoWriteList { name, config_found }.into());
             }
-            (None, None, RuleList::Write | RuleList::Exclude) => {}
+            (None, None, Write | Exclude) => {}
         }
         rules.extend(of_option(added, format!("--add-{list}")));
     }

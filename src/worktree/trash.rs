@@ -27,7 +27,7 @@ use crate::process;
 use crate::truth::collect;
 use crate::worktree::leftover::{delete_entry, entry_of};
 use crate::worktree::repository::WORKTREES;
-use crate::worktree::{Removal, TrashStamp, from_text, load_record, names, to_text};
+use crate::worktree::{Removal, TrashStamp, load_record, names, read_if_whole, to_text};
 use crate::worktree::{Repository, Worktree};
 
 /// Where commits of removed worktrees are kept, by name and time.
@@ -151,12 +151,6 @@ fn place_of(repository: &Repository, id: &str) -> Utf8PathBuf {
     repository.root.join(shown(id))
 }
 
-/// What a removal has decided; none where there was none, or it cannot be read.
-fn read_removal(record: &Utf8Path) -> Option<Removal> {
-    let bytes = files::read(&record.join(REMOVING)).ok()??;
-    from_text(std::str::from_utf8(&bytes).ok()?).ok()
-}
-
 /// Lists all that is in the trash, by name, the oldest first.
 ///
 /// # Errors
@@ -190,7 +184,7 @@ pub fn list(repository: &Repository) -> Result<Vec<Trashed>, Error> {
 }
 
 fn entry(repository: &Repository, id: &str) -> Option<Trashed> {
-    let removal = read_removal(&record_of(repository, id))?;
+    let removal: Removal = read_if_whole(&record_of(repository, id).join(REMOVING))?;
     let time = removal.trash.as_ref()?.time.clone();
     let name = id.strip_suffix(&time)?.strip_suffix('-')?;
     Some(Trashed {
@@ -261,7 +255,8 @@ pub fn keep_commits(
 /// What a removal of exactly this worktree has decided that did not come to its end; none when
 /// there was none, or it cannot be read: then all is looked at again.
 pub fn begun(known: &Worktree) -> Option<Removal> {
-    read_removal(&known.dir).filter(|removal| removal.created == known.record.created)
+    let removal = read_if_whole::<Removal>(&known.dir.join(REMOVING));
+    removal.filter(|removal| removal.created == known.record.created)
 }
 
 /// What a removal has decided that has come as far as the directory: the rest is to be done.
@@ -423,9 +418,11 @@ pub fn load(repository: &Repository, one: &Trashed) -> Result<Option<Worktree>, 
 /// The directories in the trash for which an interrupted removal or undo accounts.
 pub fn ids_of_live_records(repository: &Repository) -> Vec<String> {
     let names = names(repository).unwrap_or_default();
-    let stamp = |name: &WorktreeName| read_removal(&repository.record_dir(name))?.trash;
-    let ids = names.iter().map(|name| Some(id(name, &stamp(name)?.time)));
-    ids.flatten().collect()
+    let ids = names.iter().filter_map(|name| {
+        let file = repository.record_dir(name).join(REMOVING);
+        Some(id(name, &read_if_whole::<Removal>(&file)?.trash?.time))
+    });
+    ids.collect()
 }
 
 /// Keeps what a killed `add` left and an agent has worked in: as a directory without a record, whose

@@ -44,13 +44,10 @@ pub fn remove_unfinished(
     let (name, path) = (&intent.record.name, &intent.record.path);
     // a git that we had started may go on for a moment after we were killed
     wait_for_gits(path);
-    let (kept, left) = {
-        let _shared = Lock::wait_to_undo(&repository.shared_lock())?;
-        (
-            keep_work(repository, intent)?,
-            remove(repository, intent, true),
-        )
-    };
+    let shared = Lock::wait_to_undo(&repository.shared_lock())?;
+    let kept = keep_work(repository, intent)?;
+    let left = remove(repository, intent, true);
+    drop(shared);
     if left.is_empty() {
         files::remove_directory(&repository.record_dir(name))?;
         return Ok(kept);

@@ -200,11 +200,10 @@ fn find_remote_branch(git: &Git, branch: &BranchName) -> Result<Option<Ref>, Err
         let names: Vec<String> = names
             .map(|name| name["refs/remotes/".len()..].to_owned())
             .collect();
-        let (branch, first, names) = (branch.to_string(), names[0].clone(), names.join(", "));
         return Err(Refusal::SeveralRemotes {
-            branch,
-            first,
-            names,
+            branch: branch.to_string(),
+            first: names[0].clone(),
+            names: names.join(", "),
         }
         .into());
     }
@@ -235,11 +234,10 @@ fn base(
             return Err(Refusal::Unborn { name }.into());
         }
         let set_by = setting.map_or(SetBy::Default, |setting| setting.set_by);
-        let set_by = set_by.to_string();
         return Err(Error::from(Refusal::UnknownBase {
             name,
             revision,
-            set_by,
+            set_by: set_by.to_string(),
         }));
     };
     if let Some(tip) = tip

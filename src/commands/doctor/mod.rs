@@ -19,7 +19,8 @@ use crate::git::index::read_paths;
 use crate::name::WorktreeName;
 use crate::path::{RepoPath, first_of};
 use crate::worktree::register::install_hooks;
-use crate::worktree::{Main, Repository, Worktree, ignore_rules, leftover, load_config};
+use crate::worktree::{Main, Repository, Worktree};
+use crate::worktree::{ignore_rules, load_config, whole_records};
 pub use answer::{DoctorAnswer, DoctorCheck, Repair, UnknownTopic};
 
 /// Holds what several topics read.
@@ -137,7 +138,7 @@ impl<'a> DoctorContext<'a> {
         Ok(Self {
             repository,
             settings: repository.git.config_list()?,
-            known: leftover::whole_records(repository)?,
+            known: whole_records(repository)?.collect(),
             index: index.flatten(),
             prefix: loaded
                 .map(|loaded| loaded.settings.branch_prefix.value)

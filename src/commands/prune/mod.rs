@@ -24,7 +24,7 @@ use crate::worktree::removal::facts::Around;
 use crate::worktree::removal::plan::{BranchFate, RemovePlan};
 use crate::worktree::repository::WORKTREES;
 use crate::worktree::trash::{self, Trashed};
-use crate::worktree::{Intent, Record, Repository, Worktree};
+use crate::worktree::{Intent, Record, Repository, Worktree, whole_records};
 use select::{Idleness, dead_owner, read_commits, read_idle, select, selects};
 
 /// The answer of `prune`.
@@ -107,7 +107,7 @@ pub fn run(session: &Session, options: &Prune) -> Result<Outcome<PruneAnswer>, E
         }
     }
     session.check()?;
-    let known = leftover::whole_records(&repository)?;
+    let known: Vec<Worktree> = whole_records(&repository)?.collect();
     let in_trash = trash::list(&repository)?;
     for leftover in leftover::shared(&repository, &known, &in_trash, pruning.now)? {
         pruning.clear(leftover, None);

@@ -221,15 +221,8 @@ fn apply_pull(
     // on the file system of the main worktree, where the worktree stands beside too, if it does
     let name = from.path.file_name().unwrap_or("worktree");
     let worktrees = from.main.join(".agentwt/worktrees");
-    let is_beside = files::is_directory(&worktrees);
-    let directory = staging(
-        &if is_beside {
-            worktrees
-        } else {
-            from.main.into()
-        }
-        .join(name),
-    );
+    let beside = Some(&*worktrees).filter(|directory| files::is_directory(directory));
+    let directory = staging(&beside.unwrap_or(from.main).join(name));
     files::remove_directory(&directory)?;
     let copying = Staging {
         source: from.path,

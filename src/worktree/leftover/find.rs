@@ -176,16 +176,6 @@ pub fn dead_locks(repository: &Repository) -> Result<Vec<LockFile>, Error> {
     Ok(there.map(lock).filter(|lock| !lock.is_held()).collect())
 }
 
-/// Loads the worktrees that have a whole record.
-///
-/// # Errors
-/// Fails when the records cannot be listed.
-pub fn whole_records(repository: &Repository) -> Result<Vec<Worktree>, Error> {
-    let names = names(repository)?.into_iter();
-    let whole = names.filter_map(|name| Worktree::load(repository, &name).ok());
-    Ok(whole.collect())
-}
-
 /// Finds what no name accounts for: strangers among the worktrees, private git directories, locks of
 /// git, unfinished files and objects of ours, and what has expired in the trash. `known` are all
 /// worktrees that have a whole record.
@@ -336,14 +326,11 @@ fn entries(repository: &Repository, now: i64) -> Result<Vec<Leftover>, Error> {
         let ours = is_over && (below.is_some() || files::is_directory(&admin.join("agentwt")));
         // nothing is in a new one before there is an index
         let is_new = is_initializing && !files::exists(&admin.join("index"));
-        let work = || {
-            if is_new {
-                Some(false)
-            } else {
-                has_work(repository, &admin).ok()
-            }
+        let work = match (ours, is_new) {
+            (false, _) => None,
+            (true, true) => Some(false),
+            (true, false) => has_work(repository, &admin).ok(),
         };
-        let work = ours.then(work).flatten();
         found.push(judge_entry(admin.as_str(), &why, by_git, ours, work));
     }
     Ok(found)

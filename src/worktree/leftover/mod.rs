@@ -8,7 +8,7 @@
 mod find;
 mod incomplete;
 
-pub use find::{NameLeftovers, all_names, dead_locks, of_name, shared, whole_records};
+pub use find::{NameLeftovers, all_names, dead_locks, of_name, shared};
 pub(crate) use find::{entry_of, worktree_of};
 pub use incomplete::has_incomplete_work;
 

@@ -508,35 +508,21 @@ fn lost_work(record: &Record, facts: &RemoveFacts, with_branch: bool) -> Option<
     });
     let commits: Vec<String> = commits.collect();
     let number = |is_it: fn(WorkKind) -> bool| work.iter().filter(|(_, kind)| is_it(*kind)).count();
+    let changed = number(|kind| kind == WorkKind::Changed);
+    let untracked = number(|kind| kind == WorkKind::Untracked);
+    let placed = number(|kind| matches!(kind, WorkKind::Placed(_)));
+    let alone = commits.len();
     let parts = [
-        (
-            number(|kind| kind == WorkKind::Changed),
-            "file has uncommitted changes",
-            "files have uncommitted changes",
-        ),
-        (
-            number(|kind| kind == WorkKind::Untracked),
-            "file is untracked",
-            "files are untracked",
-        ),
-        (
-            number(|kind| matches!(kind, WorkKind::Placed(_))),
-            "placed file is edited",
-            "placed files are edited",
-        ),
-        (
-            commits.len(),
-            "commit is on no other branch",
-            "commits are on no other branch",
-        ),
+        (changed, "file has", "files have", "uncommitted changes"),
+        (untracked, "file is", "files are", "untracked"),
+        (placed, "placed file is", "placed files are", "edited"),
+        (alone, "commit is", "commits are", "on no other branch"),
     ];
     let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
-    let parts: Vec<String> = parts
-        .map(|(number, one, many)| count(number, one, many))
-        .collect();
-    let synced = work
-        .iter()
-        .filter(|(_, kind)| *kind == WorkKind::Placed(PlacedOrigin::Synced));
+    let parts = parts.map(|(number, one, many, how)| format!("{} {how}", count(number, one, many)));
+    let parts: Vec<String> = parts.collect();
+    let is_synced = |kind| kind == WorkKind::Placed(PlacedOrigin::Synced);
+    let synced = work.iter().filter(|(_, kind)| is_synced(*kind));
     let synced: Vec<String> = synced.take(8).map(|(path, _)| path.to_string()).collect();
     let pull = match synced.as_slice() {
         [] => String::new(),

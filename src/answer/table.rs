@@ -1,6 +1,8 @@
 //! One table for people and programs: [`Row`] and its [`Cell`]s.
 
-use textwrap::{Options, WordSplitter};
+use std::borrow::Cow;
+
+use textwrap::{Options, WordSeparator, WordSplitter};
 use unicode_width::UnicodeWidthStr;
 
 use super::Paint;
@@ -158,6 +160,8 @@ pub fn records(rows: &[Row], form: Form, nul: bool) -> Vec<u8> {
 
 /// The spaces between two columns.
 const GAP: usize = 2;
+/// The columns below which the words of a last cell stand below their row.
+const NARROW: usize = 24;
 
 /// Renders rows for people: columns two spaces apart, no spaces at the end of a line, and no word
 /// broken at the end of a line of `width`.
@@ -183,15 +187,28 @@ pub(super) fn table(rows: &[Row], indent: &str, paint: Paint, width: Option<usiz
     let mut out = String::new();
     for (cells, row) in &rows {
         let mut line = String::from(indent);
-        let mut owed = 0;
+        let (mut owed, mut start) = (0, indent.len());
         for at in kept.iter().filter(|at| **at < cells.len()) {
-            let (cell, width) = (&cells[*at], widths[*at]);
+            let (cell, column) = (&cells[*at], widths[*at]);
             if !cell.shown.is_empty() {
-                line.extend(std::iter::repeat_n(' ', owed));
-                line.push_str(&(cell.paint)(paint, &cell.shown));
+                let is_last = kept.last() == Some(at) && start > indent.len();
+                let width = width.filter(|width| is_last && start + cell.shown.width() > *width);
+                // below the row where the column is too narrow for words
+                let is_below = width.is_some_and(|width| start + NARROW > width);
+                let margin = " ".repeat(if is_below { indent.len() + 4 } else { start });
+                line.push_str(&if is_below {
+                    format!("\n{margin}")
+                } else {
+                    " ".repeat(owed)
+                });
+                let room = width.map(|width| width.saturating_sub(margin.len()));
+                let lines = wrapped(&cell.shown, room);
+                let lines = lines.iter().map(|line| (cell.paint)(paint, line));
+                line.push_str(&lines.collect::<Vec<_>>().join(&format!("\n{margin}")));
                 owed = 0;
             }
-            owed += width - cell.shown.width() + GAP;
+            owed += column - cell.shown.width() + GAP;
+            start += column + GAP;
         }
         if !cells.is_empty() {
             out.push_str(line.trim_end());
@@ -199,16 +216,25 @@ pub(super) fn table(rows: &[Row], indent: &str, paint: Paint, width: Option<usiz
         }
         if let Some(below) = &row.below {
             let indent = format!("{indent}  ");
-            let options = Options::new(width.unwrap_or(usize::MAX))
-                .initial_indent(&indent)
-                .subsequent_indent(&indent)
-                .break_words(false)
-                .word_splitter(WordSplitter::NoHyphenation);
-            out.push_str(&textwrap::fill(below, options));
-            out.push('\n');
+            let room = width.map(|width| width.saturating_sub(indent.len()));
+            for line in wrapped(below, room) {
+                out.push_str(&format!("{indent}{line}\n"));
+            }
         }
     }
     out
+}
+
+/// The lines of a text of which no word is broken.
+fn wrapped(text: &str, room: Option<usize>) -> Vec<Cow<'_, str>> {
+    let Some(room) = room else {
+        return vec![text.into()];
+    };
+    let options = Options::new(room)
+        .break_words(false)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation);
+    textwrap::wrap(text, options)
 }
 
 /// The columns that are shown.
@@ -278,6 +304,23 @@ mod tests {
         assert_eq!(at(16), format!("NAME  SIZE  MORE\na     1     2\n{below}"));
         assert_eq!(at(15), format!("NAME  SIZE\na     1\n{below}"));
         assert_eq!(at(3), "NAME\na\n  some\n  words\n  of-a\n  remark\n");
+    }
+
+    #[test]
+    fn the_last_cell_is_wrapped_between_words() {
+        let row = |cells: [&str; 2]| Row::new(cells.map(Cell::people).to_vec());
+        let rows = [row([
+            "docs/a.md",
+            "not in scope: exclude **/a.md (config:3)",
+        ])];
+        let at = |width| table(&rows, " ", Paint::Plain, Some(width));
+        let wide = at(40);
+        assert_eq!(
+            wide,
+            " docs/a.md  not in scope: exclude\n            **/a.md (config:3)\n"
+        );
+        let narrow = " docs/a.md\n     not in scope: exclude\n     **/a.md (config:3)\n";
+        assert_eq!(at(32), narrow);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use clap::Args;
 use clap::builder::PossibleValuesParser;
+use clap::{Arg, Args};
 
 use super::{AnswerOutput, WaitOption};
 use crate::claim::Lease;
@@ -19,6 +19,7 @@ use crate::config::{Choice, Client, Strategy};
 /// A second run with the same name and the same scope prints the same path and changes nothing.
 /// When a step fails, all earlier steps are undone.
 #[derive(Args, Debug, Default)]
+#[command(mut_args(without_scheduler))]
 pub struct Add {
     /// The worktree's name: letters, digits, '.', '_' and '-'
     #[arg(id = "new-name", value_name = "name")]
@@ -96,6 +97,13 @@ pub struct Add {
     /// How to print the answer.
     #[command(flatten)]
     pub output: AnswerOutput,
+}
+
+/// Leaves what only a scheduler needs out of the short help.
+fn without_scheduler(option: Arg) -> Arg {
+    let heading = option.get_help_heading();
+    let is_scheduler = matches!(heading, Some("Claim" | "For programs"));
+    option.hide_short_help(is_scheduler)
 }
 
 /// Holds the options that say which untracked files are copied from the main worktree.

@@ -181,6 +181,7 @@ fn options(command: &Command, is_page: bool) -> String {
         let is_explained = argument.get_id() == "format";
         argument
             .hide_possible_values(is_explained)
+            .hide_short_help(false)
             .hide(!is_page && is_common)
     });
     let mut bytes = Vec::new();

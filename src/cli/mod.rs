@@ -392,6 +392,18 @@ mod tests {
     }
 
     #[test]
+    fn the_short_help_of_add_leaves_out_what_only_a_scheduler_needs() {
+        let mut whole = Cli::whole();
+        let add = whole.find_subcommand_mut("add").expect("it is there");
+        let (short, long) = (add.render_help(), add.render_long_help());
+        for option in ["--owner", "--retries", "--claim", "For programs"] {
+            assert!(!short.to_string().contains(option), "{short}");
+            assert!(long.to_string().contains(option), "{option}");
+        }
+        assert!(short.to_string().contains("--prompt"), "{short}");
+    }
+
+    #[test]
     fn a_synonym_is_the_command_that_it_stands_for() {
         let parse = |line: &str| {
             let words = line.split(' ').map(OsString::from).collect::<Vec<_>>();

@@ -83,7 +83,8 @@ fn each_violation_of_a_range_names_path_commit_and_rule() {
     assert_snapshot!(verify(&repo, "main..work"), @"
     NO main..work: 2 violations (docs), 3 paths changed
       !  modified  README.md          commit d2ca4b73ee  read-only: read ** (default)
-      !  modified  app/secrets/token  commit 06811a0573  excluded: exclude **/secrets/** (.agentwt/config.toml:6)
+      !  modified  app/secrets/token  commit 06811a0573  excluded: exclude **/secrets/**
+                                                         (.agentwt/config.toml:6)
     --- status 1
     ");
     let arguments = [
@@ -153,7 +154,8 @@ fn lists_replace_those_of_the_profile_or_are_added_to_them() {
     assert_snapshot!(verify(&["--write", "", "--net"]).stdout, @"
     NO main..work: 3 violations (docs), 3 paths changed
       !  modified  README.md          commit d2ca4b73ee  read-only: read ** (default)
-      !  modified  app/secrets/token  commit 06811a0573  excluded: exclude **/secrets/** (.agentwt/config.toml:6)
+      !  modified  app/secrets/token  commit 06811a0573  excluded: exclude **/secrets/**
+                                                         (.agentwt/config.toml:6)
       !  modified  docs/guide.md      commit d2ca4b73ee  read-only: read ** (default)
     ");
 }

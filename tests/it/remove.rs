@@ -252,6 +252,19 @@ fn a_submodule_with_work_of_its_own_is_refused() {
 }
 
 #[test]
+fn the_size_of_what_is_in_the_trash_counts_the_repositories_of_submodules() {
+    let (repo, worktree) = with_submodule();
+    let script = "head -c 500000 /dev/urandom >big; git add big; git commit -q -m x
+        git rm -q big; git commit -q -m y";
+    sh(&repo, &worktree.join("vendor/lib"), script);
+    repo.agentwt(&["remove", "task", "--force"]).ok();
+    let list = repo.agentwt(&["list", "--trash", "--json"]).ok();
+    let list: serde_json::Value = serde_json::from_str(&list).expect("it is JSON");
+    let bytes = list["trash"][0]["bytes"].as_u64();
+    assert!(bytes > Some(500_000), "{list}");
+}
+
+#[test]
 fn a_filled_submodule_without_work_of_its_own_goes() {
     let (repo, _) = with_submodule();
     repo.agentwt(&["remove", "task"]).ok();

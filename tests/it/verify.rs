@@ -132,7 +132,8 @@ fn each_violation_names_path_what_where_and_the_rule() {
     NO task: 3 violations, 1 notice, 5 paths changed
       !  modified  README.md    commit 5d8c0b6e99, index, disk  read-only: read ** (default)
       !  created   docs/new.md  untracked                       read-only: read ** (default)
-      !  created   secrets/k    untracked                       excluded: exclude **/secrets/** (--exclude)
+      !  created   secrets/k    untracked                       excluded: exclude **/secrets/**
+                                                                (--exclude)
       -  perm      docs/api.md  disk                            read-only: read ** (default)
     --- stderr
     to restore these paths: git agentwt restore task
@@ -856,7 +857,8 @@ fn a_directory_that_is_gone_is_one_violation_that_names_prune() {
     assert_snapshot!(repo.agentwt(&["verify", "task"]), @"
     NO task: 2 violations, 1 path changed
       !  created    docs/n     commit 39ec2266e6, index  read-only: read ** (default)
-      !  integrity  @worktree  disk                      its directory is gone; to remove its record: git agentwt prune
+      !  integrity  @worktree  disk                      its directory is gone; to remove its record:
+                                                         git agentwt prune
     --- stderr
     to restore these paths: git agentwt restore task
     to accept these paths as they are: git agentwt accept task docs/n

@@ -63,21 +63,26 @@ fn list_trash(repository: &Repository) -> Result<Vec<ListedTrash>, Error> {
     let all = trash::list(repository)?;
     let moment = trash::expiry(repository)?;
     let kept = jiff::Timestamp::now().as_second().saturating_sub(moment);
-    let paths = all.iter().map(|one| one.path(repository));
-    let paths: Vec<Utf8PathBuf> = paths.map(Option::unwrap_or_default).collect();
+    // the directory, and the repositories of submodules in the private git directory
+    let places = |one: &Trashed| {
+        let known = trash::load(repository, one).ok().flatten();
+        let modules = known.map(|known| known.record.admin_dir.join("modules"));
+        [one.path(repository), modules].map(Option::unwrap_or_default)
+    };
+    let paths: Vec<Utf8PathBuf> = all.iter().flat_map(places).collect();
     let paths: Vec<&Utf8Path> = paths.iter().map(Utf8PathBuf::as_path).collect();
-    let row = |(one, bytes): (&Trashed, Option<u64>)| {
+    let row = |(one, bytes): (&Trashed, &[Option<u64>])| {
         let removed = one.removed().filter(|_| moment > 0);
         let at = removed.map(|removed| jiff::Timestamp::from_second(removed.saturating_add(kept)));
         ListedTrash {
             name: one.name.to_string(),
             kept: one.shown().to_owned(),
             time: one.time.clone(),
-            bytes,
+            bytes: bytes[0].map(|directory| directory + bytes[1].unwrap_or(0)),
             expires: at.and_then(Result::ok).map(|at| at.to_string()),
         }
     };
-    Ok(all.iter().zip(usage(&paths)).map(row).collect())
+    Ok(all.iter().zip(usage(&paths).chunks(2)).map(row).collect())
 }
 
 fn list_worktrees(

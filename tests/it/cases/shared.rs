@@ -392,7 +392,8 @@ fn a_record_that_was_removed_is_a_violation() {
     case.main_does("rm -r .git/agentwt/worktrees/task");
     assert_snapshot!(case.repo.agentwt(&["verify", "task"]), @"
     NO task: 1 violation, 0 paths changed
-      !  integrity  @git/agentwt/worktrees/task  disk  the record was removed: what was changed can no longer be determined
+      !  integrity  @git/agentwt/worktrees/task  disk  the record was removed: what was changed can no
+                                                       longer be determined
     --- status 1
     ");
     let inside = case

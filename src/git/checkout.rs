@@ -3,10 +3,7 @@
 //! Files are created with the write bits that most of them are to have: for the time of the checkout
 //! the umask takes the write bits away. Umask and working directory belong to the process, so
 //! nothing else may create a file or start a program meanwhile.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "creates directories, and reads attributes where gix finds them"
-)]
+#![expect(clippy::disallowed_methods, reason = "works beside gix on the disk")]
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
@@ -70,9 +67,8 @@ pub struct CheckedOut {
 /// The error of a checkout; none where a file does not fit into memory.
 fn failed(path: Option<&BStr>, error: &gix::Error) -> Option<GitError> {
     use std::io::ErrorKind;
-    let kind = error
-        .downcast_any_ref::<std::io::Error>()
-        .map(std::io::Error::kind);
+    let cause = error.downcast_any_ref::<std::io::Error>();
+    let kind = cause.map(std::io::Error::kind);
     let of_disk = [
         ErrorKind::StorageFull,
         ErrorKind::QuotaExceeded,
@@ -212,11 +208,8 @@ impl NewWorktree<'_> {
 /// Which entries a filter converts; empty where no filter is configured.
 fn filtered(repo: &gix::Repository, index: &State) -> Result<Vec<bool>, gix::Error> {
     let snapshot = repo.config_snapshot();
-    let mut filters = snapshot
-        .plumbing()
-        .sections_by_name("filter")
-        .into_iter()
-        .flatten();
+    let filters = snapshot.plumbing().sections_by_name("filter");
+    let mut filters = filters.into_iter().flatten();
     if !filters
         .any(|section| section.value("smudge").is_some() || section.value("process").is_some())
     {

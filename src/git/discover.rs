@@ -4,10 +4,7 @@
 //! is asked where it may refuse or look closer: a file of another owner, another file system on the
 //! way up, `core.worktree`, a directory that is a git directory, and no repository at all.
 //! `GIT_CEILING_DIRECTORIES` does not count, as no git that we start inherits it.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "looks at .git before anything of the repository is read"
-)]
+#![expect(clippy::disallowed_methods, reason = "looks at .git before all else")]
 
 use std::fs::symlink_metadata;
 use std::os::unix::fs::MetadataExt as _;
@@ -187,10 +184,8 @@ pub(super) fn common_dir(git_dir: &Utf8Path) -> Option<Utf8PathBuf> {
     if symlink_metadata(&file).is_err() {
         return Some(git_dir.to_owned());
     }
-    git_dir
-        .join(read_line(&file, b"")?)
-        .canonicalize_utf8()
-        .ok()
+    let named = git_dir.join(read_line(&file, b"")?);
+    named.canonicalize_utf8().ok()
 }
 
 /// The path that a file of one line consists of, after this word.

@@ -3,10 +3,7 @@
 //!
 //! Source: `git rev-parse --local-env-vars` (git 2.55), git(1) "Environment Variables", and
 //! git-config(1) for what changes the answers of git's own reading commands.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the environment says where the user's files are"
-)]
+#![expect(clippy::disallowed_methods, reason = "says where the user's files are")]
 
 use std::path::Path;
 

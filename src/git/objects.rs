@@ -80,10 +80,7 @@ impl ObjectFormat {
 
     /// The length of an id in bytes.
     pub const fn length(self) -> usize {
-        match self {
-            Self::Sha1 => 20,
-            Self::Sha256 => 32,
-        }
+        self.kind().len_in_bytes()
     }
 
     pub(super) fn from_kind(kind: gix::hash::Kind) -> Self {
@@ -129,9 +126,8 @@ impl ObjectFormat {
         if left != 0 {
             return Err(changing());
         }
-        let id = hasher
-            .try_finalize()
-            .map_err(|error| std::io::Error::other(error.to_string()))?;
+        let id = hasher.try_finalize();
+        let id = id.map_err(|error| std::io::Error::other(error.to_string()))?;
         Ok(id_of(&id))
     }
 }
@@ -292,9 +288,8 @@ impl Objects {
     /// Fails when writing does.
     pub fn write_commit(&self, raw: &[u8]) -> Result<CommitId, GitError> {
         let written = self.store.write_buf(Kind::Commit, raw);
-        written
-            .map(|id| commit_id_of(&id))
-            .map_err(|error| unwritable("a commit", &error))
+        let id = written.map_err(|error| unwritable("a commit", &error))?;
+        Ok(commit_id_of(&id))
     }
 
     /// Writes a commit of a tree on top of another commit, that no ref names; in our own name.
@@ -350,9 +345,8 @@ impl Objects {
     /// Fails when reading or writing fails.
     pub fn write_blob(&self, size: u64, content: &mut dyn Read) -> Result<ObjectId, GitError> {
         let written = self.store.write_stream(Kind::Blob, size, content);
-        written
-            .map(|id| id_of(&id))
-            .map_err(|error| unwritable("a file into the repository", &error))
+        let id = written.map_err(|error| unwritable("a file into the repository", &error))?;
+        Ok(id_of(&id))
     }
 
     /// Whether an id names a commit.

@@ -127,9 +127,8 @@ impl Git {
                 answers.push(None);
                 continue;
             }
-            let (answer, after) = rest
-                .split_once_str(&end)
-                .ok_or_else(|| odd_output(command, "it ends early"))?;
+            let next = rest.split_once_str(&end);
+            let (answer, after) = next.ok_or_else(|| odd_output(command, "it ends early"))?;
             rest = after;
             // an object that git does not have is answered by the one line
             let content = answer.split_once_str("\n");

@@ -3,10 +3,7 @@
 //! [`Git`] says where (a directory, or a git directory and a work tree named outright), which
 //! settings count ([`GitMode`]) and what starts the program (a [`Runner`]). [`Git::perform`] runs any
 //! command; what reads the output of a command is a method of a sibling file.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the one place that starts git and reads the environment for it"
-)]
+#![expect(clippy::disallowed_methods, reason = "starts git, in its environment")]
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -76,10 +73,8 @@ impl GitVersion {
 
     /// Parses what `git version` prints (`git version 2.39.5 (Apple Git-154)`).
     pub fn parse(text: &str) -> Option<Self> {
-        let number = text
-            .strip_prefix("git version ")?
-            .split_whitespace()
-            .next()?;
+        let said = text.strip_prefix("git version ")?;
+        let number = said.split_whitespace().next()?;
         let mut parts = number.split(['.', '-']).map(str::parse::<u32>);
         let major = parts.next()?.ok()?;
         let minor = parts.next()?.ok()?;
@@ -162,18 +157,15 @@ impl Git {
 
     /// Opens a manual page as `git <command> --help` does; whether that worked.
     pub fn open_manual(page: &str) -> bool {
-        duct::cmd("man", [page])
-            .unchecked()
-            .run()
-            .is_ok_and(|output| output.status.success())
+        let shown = duct::cmd("man", [page]).unchecked().run();
+        shown.is_ok_and(|output| output.status.success())
     }
 
     /// Whether the user lets git colour what goes to a terminal (`color.ui`, git-config(1)).
     pub fn wants_colour() -> bool {
-        let value = duct::cmd("git", ["config", "--get", "color.ui"])
-            .stderr_null()
-            .unchecked();
-        let value = value.read().unwrap_or_default();
+        let asked = duct::cmd("git", ["config", "--get", "color.ui"]);
+        let value = asked.stderr_null().unchecked().read();
+        let value = value.unwrap_or_default();
         !matches!(value.trim(), "false" | "never" | "no" | "off" | "0")
     }
 

@@ -116,12 +116,8 @@ fn is_misnamed(word: &str, name: &str) -> bool {
         return false;
     };
     let tracked = |name: &str| {
-        Some(
-            name.strip_prefix("refs/remotes/")?
-                .split_once('/')?
-                .1
-                .to_owned(),
-        )
+        let (_, branch) = name.strip_prefix("refs/remotes/")?.split_once('/')?;
+        Some(branch.to_owned())
     };
     let branch = |name: &str| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned();
     let short = |name: &str| tracked(name).unwrap_or_else(|| branch(name));
@@ -165,9 +161,8 @@ impl Repo {
         }
         let found = local.refs.try_find(full.as_ref().as_partial_name());
         let found = found.map_err(reading(format_args!("the ref {name}")))?;
-        Ok(found
-            .filter(|found| found.name == full)
-            .map(|found| found.target))
+        let found = found.filter(|found| found.name == full);
+        Ok(found.map(|found| found.target))
     }
 
     /// Follows a ref to the last name, and the object if there is one.
@@ -184,10 +179,8 @@ impl Repo {
                 Some(Target::Symbolic(next)) => name = next.into_inner(),
             }
         }
-        Err(unreadable(
-            &format_args!("the ref {name}"),
-            "too many symbolic refs",
-        ))
+        let what = format!("the ref {name}");
+        Err(unreadable(&what, "too many symbolic refs"))
     }
 
     fn list_refs(&self, patterns: &[&str]) -> Result<Vec<Ref>, GitError> {
@@ -255,10 +248,8 @@ fn upstream_of(local: &gix::Repository, branch: &BStr) -> Option<BString> {
     branch.as_bstr().strip_prefix(b"refs/heads/")?;
     let remote = local.branch_remote_name(branch.shorten(), Direction::Fetch)?;
     if remote.as_bstr() == "." {
-        let merge = local
-            .branch_remote_ref_name(branch, Direction::Fetch)?
-            .ok()?;
-        return Some(merge.into_inner());
+        let merge = local.branch_remote_ref_name(branch, Direction::Fetch)?;
+        return Some(merge.ok()?.into_inner());
     }
     let tracking = local.branch_remote_tracking_ref_name(branch, Direction::Fetch)?;
     Some(tracking.ok()?.into_inner())

@@ -77,9 +77,8 @@ impl Git {
             return Ok(Err("there is no such remote"));
         }
         if name.contains('=') {
-            return Ok(Err(
-                "its name has a `=`, which no setting on the command line can have",
-            ));
+            let why = "its name has a `=`, which no setting on the command line can have";
+            return Ok(Err(why));
         }
         let what = "read where a remote is";
         let push = self.perform(what, "remote get-url --push --all --", &[name])?;
@@ -271,9 +270,8 @@ pub fn carried(settings: &[(String, String, BString)], root: &Utf8Path) -> Vec<u
         let is_url = section.starts_with("remote.") && matches!(last, "url" | "pushurl");
         let is_relative = is_url && (value.starts_with(b"./") || value.starts_with(b"../"));
         let absolute = is_relative.then(|| root.join(value.to_str_lossy().as_ref()));
-        let value = absolute
-            .as_ref()
-            .map_or(value.as_bstr(), |path| path.as_str().into());
+        let absolute = absolute.as_ref();
+        let value = absolute.map_or(value.as_bstr(), |path| path.as_str().into());
         let (section, sub) = match section.split_once('.') {
             Some((section, sub)) => (section, Some(BString::from(sub))),
             None => (section, None),

@@ -10,10 +10,7 @@
 //! tells its children by variables where (git-receive-pack(1), "QUARANTINE ENVIRONMENT"). Those
 //! variables are never inherited: a program that sets them could show any objects. The directory is taken
 //! as a value instead, and only where git makes it.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the directory of temporary objects is made and removed here"
-)]
+#![expect(clippy::disallowed_methods, reason = "holds a temporary directory")]
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -21,6 +18,7 @@ use std::io::{self, ErrorKind};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::error::GitError;
+use super::hooks::quoted;
 use super::objects::{ObjectFormat, Objects, unwritable};
 
 /// Begins the name of such a directory, below `objects`.
@@ -144,9 +142,8 @@ impl Quarantine {
     /// Takes a directory, if it stands directly in these objects (both without links in them).
     pub fn in_objects(objects: &Utf8Path, directory: &Utf8Path) -> Option<Self> {
         (directory.parent() == Some(objects)).then(|| Self {
-            directory: directory.to_owned(),
-            objects: objects.to_owned(),
             is_push: true,
+            ..Self::apart(objects, directory)
         })
     }
 
@@ -167,13 +164,12 @@ impl Quarantine {
 
     /// The variables under which git finds both, and during a push refuses to move refs (git(1)).
     pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
-        let quoted = |path: &Utf8Path| {
-            let inner = path.as_str().replace('\\', r"\\").replace('"', r#"\""#);
-            format!("\"{inner}\"")
-        };
         let mut all = vec![
             ("GIT_OBJECT_DIRECTORY", self.directory.to_string()),
-            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&self.objects)),
+            (
+                "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+                quoted(self.objects.as_str()),
+            ),
         ];
         if self.is_push {
             all.push(("GIT_QUARANTINE_PATH", self.directory.to_string()));

@@ -151,10 +151,8 @@ fn check(glob: &str) -> Result<(), Wrong> {
         .map(|component| component.split(['{', ',', '}']).collect())
         .collect();
     let has = |name: &str| {
-        parts
-            .iter()
-            .flatten()
-            .any(|part| part.eq_ignore_ascii_case(name))
+        let mut all = parts.iter().flatten();
+        all.any(|part| part.eq_ignore_ascii_case(name))
     };
     let all = parts.strip_suffix(&[vec![""]]).unwrap_or(&parts);
     if plain.trim_start_matches('{').is_empty() {
@@ -162,30 +160,22 @@ fn check(glob: &str) -> Result<(), Wrong> {
     } else if plain.starts_with('/')
         || plain.starts_with('{') && (plain.contains("{/") || plain.contains(",/"))
     {
-        refused(
-            "it begins with `/`, and files outside the repository are not synced",
-            FROM_ROOT,
-        )
+        let why = "it begins with `/`, and files outside the repository are not synced";
+        refused(why, FROM_ROOT)
     } else if parts[0].iter().any(|part| part.starts_with('~')) {
-        refused(
-            "it begins with `~`, and files outside the repository are not synced",
-            FROM_ROOT,
-        )
+        let why = "it begins with `~`, and files outside the repository are not synced";
+        refused(why, FROM_ROOT)
     } else if has("..") {
         let help = "write the path from the repository's root; a name such as `a..b` is fine";
-        refused(
-            "it has a `..` component, with which it could leave the repository",
-            help,
-        )
+        let why = "it has a `..` component, with which it could leave the repository";
+        refused(why, help)
     } else if glob.contains('\0') {
         refused("it has a NUL byte, which no path has", FROM_ROOT)
     } else if has(".") {
         refused("it has a `.` component, which no path has", FROM_ROOT)
     } else if all.iter().any(|parts| *parts == [""]) {
-        refused(
-            "it has an empty component (`//`), which no path has",
-            FROM_ROOT,
-        )
+        let why = "it has an empty component (`//`), which no path has";
+        refused(why, FROM_ROOT)
     } else if has(".git") {
         let help = "remove it: each worktree has git's files of its own";
         refused("it names `.git`, which is git's own and never copied", help)

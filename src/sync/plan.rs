@@ -128,10 +128,8 @@ impl SyncPlan {
 
     /// How many bytes are copied.
     pub fn bytes(&self) -> u64 {
-        let files = self
-            .copy
-            .iter()
-            .filter(|copy| copy.kind == PlacedKind::File);
+        let all = self.copy.iter();
+        let files = all.filter(|copy| copy.kind == PlacedKind::File);
         files.map(|copy| copy.stat.size).sum()
     }
 }
@@ -192,10 +190,9 @@ pub fn plan(facts: &SyncFacts<'_>) -> Result<SyncPlan, SyncRefusal> {
         });
     }
     if edited.is_empty() {
-        Ok(plan)
-    } else {
-        Err(refuse_edited(facts, edited))
+        return Ok(plan);
     }
+    Err(refuse_edited(facts, edited))
 }
 
 fn refuse_edited(facts: &SyncFacts<'_>, paths: Vec<RepoPath>) -> SyncRefusal {
@@ -236,10 +233,8 @@ fn allowed<'a>(
         let verdict = classifier.verdict(path, entry);
         if verdict.access == Access::Excluded {
             if entry == EntryKind::File {
-                let rule = verdict.rule.map_or_else(
-                    || "not in scope: no read or write pattern matches".to_owned(),
-                    rule_line,
-                );
+                let none = || "not in scope: no read or write pattern matches".to_owned();
+                let rule = verdict.rule.map_or_else(none, rule_line);
                 plan.excluded.push((path.clone(), rule));
             }
             continue;
@@ -358,9 +353,8 @@ fn require_limits(
             );
         }
         total = total.saturating_add(size);
-        largest = largest
-            .filter(|other| other.stat.size >= size)
-            .or(Some(file));
+        let larger = largest.filter(|other| other.stat.size >= size);
+        largest = larger.or(Some(file));
     }
     match largest {
         Some(largest) if total > limits.max_total_bytes() => {

@@ -5,6 +5,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::disk::files::{self, Temporary};
 use crate::error::Error;
+use crate::git::hooks::quoted;
 use crate::git::objects::{ObjectFormat, Objects};
 use crate::worktree::Repository;
 
@@ -34,7 +35,7 @@ impl Apart {
                 [extensions]\n\tobjectFormat = sha256\n"
             }
         };
-        let alternate = quoted(&repository.common_dir.join("objects"));
+        let alternate = quoted(repository.common_dir.join("objects").as_str());
         files::write(&git_dir.join("HEAD"), b"ref: refs/heads/none\n")?;
         let (config, alternates) = (format!("{format}{settings}"), format!("{alternate}\n"));
         files::write(&git_dir.join("config"), config.as_bytes())?;
@@ -52,12 +53,4 @@ impl Apart {
     pub fn directory(&self) -> &Utf8Path {
         self.dir.path()
     }
-}
-
-/// A path as `objects/info/alternates` and a configuration take it, whatever is in it
-/// (gitrepository-layout(5), git-config(1)).
-pub fn quoted(path: &Utf8Path) -> String {
-    let text = path.as_str();
-    let text = text.replace('\\', "\\\\").replace('"', "\\\"");
-    format!("\"{}\"", text.replace('\n', "\\n"))
 }

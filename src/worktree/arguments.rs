@@ -36,9 +36,8 @@ pub fn load_named(repository: &Repository, words: &mut Vec<OsString>) -> Result<
 
 /// The bytes of a word.
 pub fn bytes_of(word: OsString) -> BString {
-    Vec::from_os_string(word)
-        .unwrap_or_else(|word| word.to_string_lossy().into_owned().into())
-        .into()
+    let lossy = |word: OsString| word.to_string_lossy().into_owned().into();
+    Vec::from_os_string(word).unwrap_or_else(lossy).into()
 }
 
 /// Parses paths of a worktree: relative ones begin where the command started, inside the worktree or in

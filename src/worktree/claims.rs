@@ -216,8 +216,7 @@ impl Claims {
     /// # Errors
     /// Fails when it is not ([`is_lost`]), or the server cannot be asked.
     pub fn check_ours(&self, held: &HeldClaim) -> Result<(), Error> {
-        self.ours(KEEP, self.read(KEEP)?, held)?;
-        Ok(())
+        self.ours(KEEP, self.read(KEEP)?, held).map(drop)
     }
 
     /// Gives the claim back; a claim that is not ours any more stays.
@@ -247,10 +246,8 @@ impl Claims {
         held: &HeldClaim,
     ) -> Result<Claim, Error> {
         let own = self.load().own.filter(|own| own.remote == held.remote);
-        let is_recorded = standing
-            .claim
-            .as_ref()
-            .is_some_and(|(commit, _)| *commit == held.commit);
+        let claim = standing.claim.as_ref();
+        let is_recorded = claim.is_some_and(|(commit, _)| *commit == held.commit);
         match decide(standing, own.as_ref(), None) {
             Decision::Ours(claim) => Ok(claim),
             Decision::Held(claim, _) | Decision::Lapsed(claim) if is_recorded => Ok(claim),

@@ -145,9 +145,8 @@ pub fn ensure(repository: &Repository) -> Result<Vec<SharedFile>, Error> {
     let found = read(repository)?;
     let found = [found.exclude_rule, found.gitignore];
     for ((file, line), is_there) in rules(repository).into_iter().zip(found) {
-        file.parent()
-            .into_iter()
-            .for_each(|directory| sweep(directory, &[""]));
+        let above = file.parent().into_iter();
+        above.for_each(|directory| sweep(directory, &[""]));
         if is_there {
             continue;
         }
@@ -163,10 +162,8 @@ pub fn ensure(repository: &Repository) -> Result<Vec<SharedFile>, Error> {
 /// be undone.
 pub fn undo(repository: &Repository, written: Vec<SharedFile>) -> Vec<String> {
     let there = files::names(&repository.root.join(WORKTREES)).unwrap_or_default();
-    if there
-        .iter()
-        .any(|name| name == KEPT || !name.starts_with('.'))
-    {
+    let is_worktree = |name: &String| name == KEPT || !name.starts_with('.');
+    if there.iter().any(is_worktree) {
         return Vec::new();
     }
     // first what frees space: on a full disk the other can only be written then

@@ -225,15 +225,12 @@ impl Worktree {
     /// Whether a clone's git directory is one: a directory that leads nowhere else.
     pub fn has_own_repository(&self) -> bool {
         let git_dir = &self.record.admin_dir;
-        let is_whole = ["objects", "refs"]
-            .iter()
-            .all(|name| files::is_directory(&git_dir.join(name)));
-        is_whole
+        let is_directory = |name: &&str| files::is_directory(&git_dir.join(name));
+        let is_endless = |name: &&str| files::is_endless(&git_dir.join(name));
+        ["objects", "refs"].iter().all(is_directory)
             && files::canonical(git_dir).is_ok_and(|real| real == *git_dir)
             && files::exists(&git_dir.join("HEAD"))
-            && !["HEAD", "config"]
-                .iter()
-                .any(|name| files::is_endless(&git_dir.join(name)))
+            && !["HEAD", "config"].iter().any(is_endless)
             && !files::exists(&git_dir.join("commondir"))
     }
 

@@ -216,9 +216,8 @@ impl<'d> Destination<'d> {
             let at = staged.binary_search_by(|staged| staged.path.cmp(path));
             at.is_ok()
         };
-        let created = parents
-            .iter()
-            .filter(|path| !stood.entries.contains_key(*path) && !is_staged(path));
+        let is_new = |path: &&RepoPath| !stood.entries.contains_key(*path) && !is_staged(path);
+        let created = parents.iter().filter(is_new);
         let directories = created.map(|path| PlacedFile {
             path: path.clone(),
             origin: PlacedOrigin::Synced,

@@ -324,6 +324,7 @@ impl Worktree {
 impl LastVerification {
     /// Keeps the outcome of a verification.
     pub fn new(report: &Report, now: &str) -> Self {
+        let first = report.findings.iter().take(KEPT);
         Self {
             at: now.to_owned(),
             head: report.changes.head.clone(),
@@ -332,12 +333,7 @@ impl LastVerification {
             kinds: by_kind(report.changes.counted()),
             violations: report.violations().count() as u64,
             notices: report.notices().count() as u64,
-            findings: report
-                .findings
-                .iter()
-                .take(KEPT)
-                .map(KeptFinding::from)
-                .collect(),
+            findings: first.map(KeptFinding::from).collect(),
         }
     }
 

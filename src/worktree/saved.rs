@@ -141,9 +141,8 @@ impl<'a> Saving<'a> {
         let list = self.git.commit_tree(&list.to_string(), &message, &[])?;
         let stands = |saved: &&SavedPath| saved.disk.is_some() || !scope.excludes_file(&saved.path);
         let changes = paths.iter().filter(stands);
-        let changes: Changes<'_> = changes
-            .map(|saved| (&**saved.path.as_bstr(), saved.disk))
-            .collect();
+        let changes = changes.map(|saved| (&**saved.path.as_bstr(), saved.disk));
+        let changes: Changes<'_> = changes.collect();
         let reference = unused_ref(self.repository, &rescue_ref(name, time))?;
         let message = format!(
             "git-agentwt: what was out of scope in {name} before `restore`\n\n\
@@ -187,10 +186,8 @@ impl<'a> Saving<'a> {
         message: &str,
     ) -> Result<Rescue, Error> {
         let objects = self.scratch.objects();
-        let tree = objects.write_tree(
-            Some(&objects.commit(parents[0])?.tree),
-            changes.iter().copied(),
-        )?;
+        let base = objects.commit(parents[0])?.tree;
+        let tree = objects.write_tree(Some(&base), changes.iter().copied())?;
         self.scratch.migrate()?;
         let commit = self.git.commit_tree(&tree.to_string(), message, parents)?;
         let reason = "agentwt: saved before it was replaced";

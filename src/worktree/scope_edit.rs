@@ -146,10 +146,8 @@ pub fn set_bits<'f>(
             files.extend(bits.map(|bits| (path.clone(), bits)));
         }
     }
-    let placed = placed
-        .into_iter()
-        .filter(|file| file.kind == PlacedKind::File);
-    for PlacedFile { path, .. } in placed {
+    let is_file = |file: &&PlacedFile| file.kind == PlacedKind::File;
+    for PlacedFile { path, .. } in placed.into_iter().filter(is_file) {
         if classifier.verdict(path, EntryKind::File).access != Access::Write {
             files.push((path.clone(), WriteBits::Cleared));
         }

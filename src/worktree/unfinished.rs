@@ -86,16 +86,13 @@ pub fn remove(repository: &Repository, intent: &Intent, git_was_killed: bool) ->
     }
     let mut left = Vec::new();
     let info = common_dir.join("info");
-    [common_dir, &info, &worktrees]
-        .into_iter()
-        .for_each(|one| sweep(one, &[""]));
+    let shared = [common_dir, &info, &worktrees];
+    shared.into_iter().for_each(|one| sweep(one, &[""]));
     if path.starts_with(&worktrees) {
         let mut ours = vec![staging(path), path.clone()];
         ours.extend(admin_dirs(repository, intent));
-        let removed = ours
-            .iter()
-            .map(|directory| remove_busy_directory(directory));
-        left.extend(removed.filter_map(|removed| Some(removed.err()?.to_string())));
+        let failed = |one: &Utf8PathBuf| Some(remove_busy_directory(one).err()?.to_string());
+        left.extend(ours.iter().filter_map(failed));
         files::remove_if_empty(&common_dir.join("worktrees"));
     }
     left.extend(delete_branch(repository, intent));

@@ -207,9 +207,8 @@ impl Checkout<'_> {
         let inside = inside.and_then(|inside| RepoPath::parse(inside.as_str()).ok());
         let entries = &self.classified.listing.entries;
         let is_tracked = |path: RepoPath| {
-            entries
-                .binary_search_by(|(other, _)| other.cmp(&path))
-                .is_ok()
+            let found = entries.binary_search_by(|(other, _)| other.cmp(&path));
+            found.is_ok()
         };
         let mut keys = hooks.settings.iter().map(|(key, _)| key);
         inside.is_some_and(is_tracked)

@@ -138,10 +138,8 @@ pub(super) fn note_on_kept_context(
     let context: Vec<String> = context.collect();
     let is_of_client = options.client.as_deref().is_none_or(|client| {
         let files = client::named(client).map_or(&[][..], |client| client.files);
-        files.is_empty() == context.is_empty()
-            && context
-                .iter()
-                .all(|path| files.iter().any(|file| file.path == path))
+        let is_own = |path: &String| files.iter().any(|file| file.path == path);
+        files.is_empty() == context.is_empty() && context.iter().all(is_own)
     });
     let mut has_prompt = prompt.is_none();
     for path in &context {

@@ -120,9 +120,8 @@ pub(super) fn plan_new(
     record.branch_made = tip.is_none();
     if options.branch.is_some() && tip.is_none() {
         let found = find_remote_branch(&repository.git, &record.branch)?;
-        (record.upstream, tip) = found
-            .map(|found| (found.name.to_string(), found.id))
-            .unzip();
+        let found = found.map(|found| (found.name.to_string(), found.id));
+        (record.upstream, tip) = found.unzip();
     }
     (record.base.commit, record.base.revision) = base(repository, loaded, &record, tip.as_ref())?;
     record.checked_out = tip.unwrap_or_else(|| record.base.commit.clone());
@@ -158,9 +157,8 @@ fn branch_tip(
     }
     // a branch `a` and a branch `a/b` cannot both be: one is a file where the other is a directory
     let above = branch.match_indices('/');
-    let mut asked: Vec<String> = above
-        .map(|(at, _)| format!("refs/heads/{}", &branch[..at]))
-        .collect();
+    let above = above.map(|(at, _)| format!("refs/heads/{}", &branch[..at]));
+    let mut asked: Vec<String> = above.collect();
     let below = format!("{full}/");
     asked.push(below.clone());
     let asked: Vec<&str> = asked.iter().map(String::as_str).collect();
@@ -196,10 +194,8 @@ fn find_remote_branch(git: &Git, branch: &BranchName) -> Result<Option<Ref>, Err
         return Ok(Some(found.swap_remove(at)));
     }
     if found.len() > 1 {
-        let names = found.iter().map(|found| found.name.to_string());
-        let names: Vec<String> = names
-            .map(|name| name["refs/remotes/".len()..].to_owned())
-            .collect();
+        let short = |found: &Ref| found.name.to_string()["refs/remotes/".len()..].to_owned();
+        let names: Vec<String> = found.iter().map(short).collect();
         return Err(Refusal::SeveralRemotes {
             branch: branch.to_string(),
             first: names[0].clone(),
@@ -345,9 +341,8 @@ fn new_owner(
 fn difference(recorded: &[ScopeRule], asked: &[ScopeRule]) -> Vec<String> {
     let only = |mine: &[ScopeRule], theirs: &[ScopeRule], sign: char| -> Vec<String> {
         let same = |a: &ScopeRule, b: &ScopeRule| a.list == b.list && a.pattern == b.pattern;
-        let only = mine
-            .iter()
-            .filter(|rule| !theirs.iter().any(|other| same(other, rule)));
+        let is_new = |rule: &&ScopeRule| !theirs.iter().any(|other| same(other, rule));
+        let only = mine.iter().filter(is_new);
         only.map(|rule| format!("{sign} {} {}", rule.list, escape_for_rule(&rule.pattern)))
             .collect()
     };

@@ -15,13 +15,14 @@ use crate::disk::files::Opened;
 use crate::disk::{DiskError, files};
 use crate::entry::{Entry, Mode, ObjectId};
 use crate::error::Error;
+use crate::git::hooks::quoted;
 use crate::git::{Git, GitMode};
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::truth::Survey;
 use crate::truth::commits::touched;
 use crate::worktree::Worktree;
-use crate::worktree::apart::{Apart, quoted};
+use crate::worktree::apart::Apart;
 use crate::worktree::repository::Repository;
 
 /// Makes patches of one worktree.
@@ -218,7 +219,7 @@ fn in_tree(entry: Option<Entry>) -> Option<Option<Entry>> {
 /// `add` found filters at work, which they may define.
 fn settings(repository: &Repository, known: &Worktree) -> Result<String, Error> {
     if known.record.conversions {
-        let path = quoted(&repository.common_dir.join("config"));
+        let path = quoted(repository.common_dir.join("config").as_str());
         return Ok(format!("[include]\n\tpath = {path}\n"));
     }
     let autocrlf = repository.git.config_get("core.autocrlf")?;

@@ -203,10 +203,8 @@ fn config_text(facts: &InitFacts) -> String {
         let _ = writeln!(write, "    #{},", toml_string(pattern));
     }
     let mut template = include_str!("config.toml").to_owned();
-    let sync = template
-        .find("# Untracked")
-        .zip(template.find("# A scope is"));
-    if let Some((start, end)) = sync.filter(|_| facts.has_worktreeinclude) {
+    let (start, end) = (template.find("# Untracked"), template.find("# A scope is"));
+    if let Some((start, end)) = start.zip(end).filter(|_| facts.has_worktreeinclude) {
         template.replace_range(start..end, &format!("{INCLUDED}\n"));
     }
     let documents = toml_string(&format!("/{}/**", proposal.documents));
@@ -298,18 +296,16 @@ impl Proposal {
             because = ROOT;
             write.push("/*".into());
         }
-        let manifests = MANIFESTS
-            .split(' ')
-            .filter(|m| files().any(|f| f.name == *m));
+        let is_there = |name: &&str| files().any(|file| file.name == *name);
+        let manifests = MANIFESTS.split(' ').filter(is_there);
         let documents = directories.iter().find(|e| is_named(e, DOCUMENTS));
+        let documents = documents.and_then(|e| escaped(&e.name));
         Self {
             because,
             write,
             manifests: manifests.map(|name| format!("/{name}")).collect(),
             unwritable,
-            documents: documents
-                .and_then(|e| escaped(&e.name))
-                .unwrap_or_else(|| "docs".into()),
+            documents: documents.unwrap_or_else(|| "docs".into()),
         }
     }
 }
@@ -333,9 +329,8 @@ fn is_source(entry: &TopLevelEntry, repository: Option<&str>) -> bool {
         return false;
     }
     let module = |name: &[u8]| {
-        name.to_ascii_lowercase()
-            .replace("-", "_")
-            .replace(".", "_")
+        let name = name.to_ascii_lowercase();
+        name.replace("-", "_").replace(".", "_")
     };
     let own = repository.is_some_and(|name| module(name.as_bytes()) == module(&entry.name));
     own || entry.kind == TopEntryKind::PythonPackage || is_named(entry, SOURCES)

@@ -296,9 +296,8 @@ impl Pruning<'_> {
             return;
         }
         if self.options.dry_run {
-            return self
-                .lines
-                .push(self.gone(kind, &path, "it waits to be deleted"));
+            let line = self.gone(kind, &path, "it waits to be deleted");
+            return self.lines.push(line);
         }
         let went = |line: &PrunedCandidate| {
             let goes = matches!(line.kind, LeftoverKind::Worktree | LeftoverKind::Trash);

@@ -37,9 +37,8 @@ pub fn select(asked: &Prune, standing: &Idleness) -> Option<SelectedWorktree> {
             return Some(Err(format!("something happened there {} ago", ago(idle))));
         }
         (Some(_), None) => {
-            return Some(Err(
-                "when something happened there cannot be determined".to_owned()
-            ));
+            let why = "when something happened there cannot be determined";
+            return Some(Err(why.to_owned()));
         }
         (Some(_), Some(idle)) => Some(format!("nothing happened there for {}", ago(idle))),
         (None, _) => None,

@@ -265,9 +265,8 @@ fn write_down(
             ..placed.get(&staged.path)?.clone()
         })
     };
-    let new = staged
-        .iter()
-        .filter(|one| one.kind != PlacedKind::Directory);
+    let all = staged.iter();
+    let new = all.filter(|one| one.kind != PlacedKind::Directory);
     let new: Vec<PlacedFile> = new.filter_map(now).collect();
     let newest = new.iter().map(|file| file.stat.ctime).max().unwrap_or(0);
     let time = files::settled_time(from.path, newest)?;

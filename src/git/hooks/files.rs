@@ -118,8 +118,9 @@ fn command(event: &str, directory: &Utf8Path) -> String {
     )
 }
 
-/// A value as a configuration file spells it (git-config(1), "Syntax").
-fn quoted(value: &str) -> String {
+/// A value as a configuration file spells it (git-config(1), "Syntax"), and a path as the list of
+/// alternates does (gitrepository-layout(5)), whatever is in it.
+pub fn quoted(value: &str) -> String {
     let escaped = value.replace('\\', r"\\").replace('"', "\\\"");
     format!("\"{}\"", escaped.replace('\n', "\\n").replace('\t', "\\t"))
 }

@@ -30,12 +30,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "hooks are files in git's own directories, replaced as a whole beside its locks"
-)]
+#![expect(clippy::disallowed_methods, reason = "writes git's own directories")]
 mod files;
 pub mod journal;
+
+pub use files::quoted;
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind};
@@ -333,9 +332,8 @@ impl WorktreeHooks {
             is_off(format!("hook.agentwt-{event}.enabled"))
                 || is_off(format!("hook.{event}.enabled"))
         });
-        Ok(off
-            .map(|event| format!("our {event} hook is disabled by a setting"))
-            .collect())
+        let faults = off.map(|event| format!("our {event} hook is disabled by a setting"));
+        Ok(faults.collect())
     }
 
     /// Begins the journal with what HEAD has been on until now, so that only what comes later can
@@ -390,10 +388,8 @@ fn written<T>(path: &Utf8Path, done: io::Result<T>) -> Result<T, GitError> {
 /// Writes a file beside its place and moves it in.
 fn write_whole(path: &Utf8Path, text: &[u8]) -> Result<(), GitError> {
     let new = Utf8PathBuf::from(format!("{path}.new"));
-    written(
-        path,
-        fs::write(&new, text).and_then(|()| fs::rename(&new, path)),
-    )
+    let moved = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
+    written(path, moved)
 }
 
 /// Removes a file, or a directory with all in it; nothing there is fine.

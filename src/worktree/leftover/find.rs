@@ -209,10 +209,9 @@ fn strangers(repository: &Repository, in_trash: &[Trashed]) -> Result<Vec<Leftov
         matches!(name, KEPT | DELETED | ".gitignore") || WorktreeName::parse(bare(name)).is_ok()
     };
     let worktrees = files::names(&repository.root.join(WORKTREES))?.into_iter();
-    let mut found: Vec<String> = worktrees
-        .filter(|name| !is_ours(name))
-        .map(|name| format!("{WORKTREES}/{name}"))
-        .collect();
+    let others = worktrees.filter(|name| !is_ours(name));
+    let others = others.map(|name| format!("{WORKTREES}/{name}"));
+    let mut found: Vec<String> = others.collect();
     let mut known = trash::ids_of_live_records(repository);
     known.extend(in_trash.iter().map(Trashed::id));
     let kept = files::names(&repository.root.join(WORKTREES).join(KEPT))?;
@@ -254,11 +253,8 @@ fn temporaries(repository: &Repository, now: i64) -> Result<Vec<Leftover>, Error
         let inside = path.strip_prefix(common);
         let what = inside.map_or_else(|_| path.to_string(), |inside| format!("@git/{inside}"));
         let why = format!("the process that wrote it was killed {} ago", ago(since));
-        Some(
-            Leftover::new(LeftoverKind::Temporary, what, why)
-                .at(path)
-                .going(),
-        )
+        let line = Leftover::new(LeftoverKind::Temporary, what, why);
+        Some(line.at(path).going())
     };
     Ok(found.into_iter().filter_map(line).collect())
 }

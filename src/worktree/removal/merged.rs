@@ -46,10 +46,8 @@ pub fn find(
     let git = repository.git.on(&apart.git_dir, None);
     let git = git.with_mode(GitMode::Hardened);
     // a history that cannot be read, in a shallow or partial clone, proves nothing
-    let compared = targets
-        .iter()
-        .map(|target| compare(&git, &apart.objects, tip, own, target));
-    compared.filter_map(Result::ok).flatten().next()
+    let merged = |target: &&Ref| compare(&git, &apart.objects, tip, own, target).ok()?;
+    targets.iter().find_map(merged)
 }
 
 fn compare(

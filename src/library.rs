@@ -112,10 +112,7 @@
 //! # }
 //! ```
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "an edge: it reads the environment for programs"
-)]
+#![expect(clippy::disallowed_methods, reason = "reads a program's environment")]
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -127,10 +124,8 @@ use camino::Utf8PathBuf;
 use miette::Diagnostic;
 
 use crate::claim::Lease;
-use crate::cli::{
-    Add, ClaimOptions, ContextOptions, DEFAULT_RETRY_DELAY, ProgramOptions, Remove, ScopeLists,
-    SyncOptions,
-};
+use crate::cli::{Add, ClaimOptions, ContextOptions, ProgramOptions, Remove};
+use crate::cli::{DEFAULT_RETRY_DELAY, ScopeLists, SyncOptions};
 use crate::commands::add::{AddAnswer, Done};
 pub use crate::commands::changed::{Asked, ChangedAnswer};
 use crate::commands::remove::RemovedWorktree;

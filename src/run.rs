@@ -1,8 +1,5 @@
 //! Runs a command line: parses it, calls the command, prints, and gives the status.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the edge: it reads the environment and prints"
-)]
+#![expect(clippy::disallowed_methods, reason = "reads the environment, prints")]
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read, Write};

@@ -263,13 +263,8 @@ fn proposed_changes(
     let tips = heads::find_tips(&objects, &moves, &rewired)?;
     let mut trees = Trees::new(&objects, &record.checked_out)?;
     let base = &record.base.commit;
-    let references = References::find(
-        &git,
-        &mut trees,
-        commit,
-        base,
-        (&tips.trusted, &tips.rewound),
-    )?;
+    let known_tips = (&*tips.trusted, &*tips.rewound);
+    let references = References::find(&git, &mut trees, commit, base, known_tips)?;
     let mut like = references.deltas;
     if let Some(tip) = tips.newest(&git)? {
         like.push(trees.delta(&tip)?);

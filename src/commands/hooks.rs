@@ -21,10 +21,8 @@ use crate::scope::{Case, Scope};
 use crate::truth::heads;
 use crate::worktree::register::{Registration, install_hooks, read_dot_git};
 use crate::worktree::scope_edit::Listing;
-use crate::worktree::{
-    Base, MadeBy, Record, RecordState, Repository, Worktree, WorktreeFault, by_path, hooks_of,
-    load_config, rules_of,
-};
+use crate::worktree::{Base, MadeBy, Record, RecordState, Repository, Worktree, WorktreeFault};
+use crate::worktree::{by_path, hooks_of, load_config, rules_of};
 
 /// The answer of `hooks`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]

@@ -3,10 +3,7 @@
 //! Every directory on the way is opened from the one above it without following links: what
 //! stands behind a link is not in the worktree, whatever the path says (openat(2),
 //! `O_NOFOLLOW`). [`resolve`] resolves the links in a path, also of one that does not exist (yet).
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it reads links, one component at a time"
-)]
+#![expect(clippy::disallowed_methods, reason = "reads links, part by part")]
 
 use std::ffi::OsString;
 use std::io::{Error, ErrorKind};

@@ -9,10 +9,8 @@ use std::os::fd::OwnedFd;
 
 use bstr::ByteSlice;
 use camino::Utf8Path;
-use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, fchmod, fstat, mkdirat, openat, statat, symlinkat,
-    unlinkat,
-};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::fs::{fchmod, fstat, mkdirat, openat, statat, symlinkat, unlinkat};
 use rustix::io::Errno;
 
 use super::DiskError;

@@ -1,9 +1,6 @@
 //! Says what a directory stands on: the kind of the file system, its free space and what it keeps,
 //! what is mounted below, and how much of the disk a directory takes.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it tries the file system with a file that has no name, and reads /proc"
-)]
+#![expect(clippy::disallowed_methods, reason = "tests the disk, and reads /proc")]
 
 use std::collections::HashSet;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};

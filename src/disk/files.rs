@@ -1,8 +1,5 @@
 //! Reads and writes files of our own: whole, by rename, never half.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the one place that reads and writes our files"
-)]
+#![expect(clippy::disallowed_methods, reason = "reads and writes our files")]
 
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read as _, Write};

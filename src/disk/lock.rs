@@ -3,10 +3,7 @@
 //! Who has to wait says so after a second, with the number of the process that it waits for, and
 //! stops waiting at a signal. `flock(2)` itself would go on after a signal handler, so it is never
 //! asked to wait: the lock is tried again and again, some fifty times a second.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "lock files are made, read and removed here only"
-)]
+#![expect(clippy::disallowed_methods, reason = "lock files are made only here")]
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};

@@ -3,10 +3,7 @@
 //! Nothing marks a lock file as dead. One counts as such when it was made after something of ours
 //! was, and nothing has happened to it while it was watched: a living git holds a lock for
 //! milliseconds, and one that writes for longer can be seen to (`packed-refs.new` grows).
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it looks at and removes single files that it is told of"
-)]
+#![expect(clippy::disallowed_methods, reason = "removes files it is told of")]
 
 use std::time::{Duration, Instant, SystemTime};
 

@@ -9,9 +9,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use camino::Utf8Path;
+use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, fchmod, flock, fstat,
-    mkdirat, openat, renameat, renameat_with, statat, unlinkat,
+    fchmod, flock, fstat, mkdirat, openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 

@@ -116,13 +116,8 @@ impl Git {
         args.push("commit-tree");
         args.extend(is_signed.then_some("-S"));
         let git = self.with(authorship.variables.clone());
-        git.commit_by(
-            "create the commit",
-            &args,
-            &tree.to_string(),
-            parents,
-            &authorship.message,
-        )
+        let (what, tree, message) = ("create the commit", tree.to_string(), &authorship.message);
+        git.commit_by(what, &args, &tree, parents, message)
     }
 
     /// Runs a hook of the user's, if there is one (git-hook(1)).

@@ -164,12 +164,10 @@ impl Quarantine {
 
     /// The variables under which git finds both, and during a push refuses to move refs (git(1)).
     pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
+        let objects = quoted(self.objects.as_str());
         let mut all = vec![
             ("GIT_OBJECT_DIRECTORY", self.directory.to_string()),
-            (
-                "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-                quoted(self.objects.as_str()),
-            ),
+            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects),
         ];
         if self.is_push {
             all.push(("GIT_QUARANTINE_PATH", self.directory.to_string()));

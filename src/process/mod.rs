@@ -2,10 +2,7 @@
 //! sends signals. Where there is no `/proc`, little is known.
 //!
 //! Git is started in `git/`, and nowhere here.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "/proc (proc(5)) is the system's word on processes, not a disk; our own program is started here"
-)]
+#![expect(clippy::disallowed_methods, reason = "asks /proc, starts ourselves")]
 
 mod probe;
 

@@ -1,9 +1,6 @@
 //! Asks whether we still own what we retry for: a [`SharedProber`], by a command or by a callback. Finds
 //! programs on the search path.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the one place that starts the user's own probe"
-)]
+#![expect(clippy::disallowed_methods, reason = "starts the user's own probe")]
 
 use std::fmt;
 use std::os::unix::fs::PermissionsExt as _;

@@ -345,12 +345,8 @@ fn require_limits(
                 "cannot sync {path}: it has {} ({size} bytes), and a file may have {limit} MB",
                 Size(size)
             );
-            return refused(
-                message,
-                "a pattern that leaves it out",
-                "max_file_size_mb",
-                size,
-            );
+            let pattern = "a pattern that leaves it out";
+            return refused(message, pattern, "max_file_size_mb", size);
         }
         total = total.saturating_add(size);
         let larger = largest.filter(|other| other.stat.size >= size);
@@ -363,12 +359,8 @@ fn require_limits(
             let message = format!(
                 "cannot sync: the files have {together} ({total} bytes) together, and may have {limit} MB; the largest is {path} with {size}"
             );
-            refused(
-                message,
-                "patterns that select less",
-                "max_total_size_mb",
-                total,
-            )
+            let patterns = "patterns that select less";
+            refused(message, patterns, "max_total_size_mb", total)
         }
         Some(_) | None => Ok(()),
     }

@@ -163,11 +163,7 @@ const PRIVATE_REFS: [&str; 3] = ["refs/bisect/", "refs/rewritten/", "refs/worktr
 /// The files in which git writes down what an operation in progress has put aside (`--autostash`,
 /// git-rebase(1) and git-merge(1)). `ORIG_HEAD` and the like are not among them: git overwrites them
 /// unasked, and lets what they name go as it does with reflogs.
-const ASIDE: [&str; 3] = [
-    "rebase-merge/autostash",
-    "rebase-apply/autostash",
-    "MERGE_AUTOSTASH",
-];
+const ASIDE: &str = "rebase-merge/autostash rebase-apply/autostash MERGE_AUTOSTASH";
 
 /// The commits that only the private git directory of a worktree names in these ways, none twice.
 ///
@@ -192,7 +188,7 @@ pub fn read_put_aside_in(git: &Git, admin: &Utf8Path) -> Result<Vec<CommitId>, E
         // what a tag leads to; a blob or a tree has no commit to lose
         commits.extend(git.rev_parse_commit(one.id.as_str())?);
     }
-    for name in ASIDE {
+    for name in ASIDE.split(' ') {
         let bytes = files::read(&admin.join(name))?.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         if let Ok(id) = CommitId::parse(text.trim()) {

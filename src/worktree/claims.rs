@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use camino::Utf8PathBuf;
 
-use crate::claim::{
-    Claim, ClaimState, CurrentClaim, Decision, LONGEST, Lease, Own, REFS, SeenClaim, Who, decide,
-};
+use crate::claim::{Claim, ClaimState, CurrentClaim, Decision, Lease, Own, SeenClaim, Who};
+use crate::claim::{LONGEST, REFS, decide};
 use crate::cli::Renew;
 use crate::disk::files::{self, Lock, Temporary};
 use crate::disk::lock::{LockFile, Waiting};

@@ -108,9 +108,7 @@ impl Record {
             decisions: Vec::new(),
         }
     }
-}
 
-impl Record {
     /// The scope without the rules that a person added since.
     pub fn scope_at_add(&self) -> Vec<ScopeRule> {
         let added = |rule: &&ScopeRule| {

@@ -32,9 +32,8 @@ use crate::worktree::scope_edit::{Classified, Listing};
 use crate::worktree::selection::patterns;
 use crate::worktree::trash;
 use crate::worktree::unfinished::{intent_file, remove_unfinished};
-use crate::worktree::{
-    Loaded, Main, Owner, Record, RecordState, Repository, Worktree, WorktreeFault, worktree_scopes,
-};
+use crate::worktree::{Loaded, Main, Owner, Record, RecordState, Repository};
+use crate::worktree::{Worktree, WorktreeFault, worktree_scopes};
 
 const AS_ROOT: &str = "you are root: read-only bits have no effect; \
     `git agentwt verify` sees every change all the same";

@@ -264,20 +264,15 @@ pub(super) fn keep(
 ) -> Result<Option<Owner>, Error> {
     let name = existing.name.to_string();
     let programs = &options.programs;
-    let take_over = programs.take_over;
-    let owner = new_owner(
-        existing,
-        wanted.owner.as_ref(),
-        take_over,
-        Owner::alive,
-        || {
-            let ours = process::ancestors();
-            let is_other = |pid: &u32| programs.owner_pid != Some(*pid) && !ours.contains(pid);
-            let inside = process::inside(&existing.path).unwrap_or_default();
-            let inside = inside.into_iter().map(|one| one.pid);
-            inside.filter(is_other).collect()
-        },
-    )?;
+    let inside = || {
+        let ours = process::ancestors();
+        let is_other = |pid: &u32| programs.owner_pid != Some(*pid) && !ours.contains(pid);
+        let inside = process::inside(&existing.path).unwrap_or_default();
+        let inside = inside.into_iter().map(|one| one.pid);
+        inside.filter(is_other).collect()
+    };
+    let (asked, take_over) = (wanted.owner.as_ref(), programs.take_over);
+    let owner = new_owner(existing, asked, take_over, Owner::alive, inside)?;
     let settings = &loaded.settings;
     let mut what = None;
     if let Some(base) = settings.base.as_ref().filter(|_| is_base_asked(loaded))

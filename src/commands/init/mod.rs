@@ -311,11 +311,7 @@ impl Proposal {
 }
 
 fn is_visible(entry: &TopLevelEntry) -> bool {
-    let directory = match entry.kind {
-        TopEntryKind::Directory | TopEntryKind::PythonPackage => true,
-        TopEntryKind::File => false,
-    };
-    directory && !entry.name.starts_with(b".")
+    entry.kind != TopEntryKind::File && !entry.name.starts_with(b".")
 }
 
 fn is_named(entry: &TopLevelEntry, names: &str) -> bool {

@@ -267,10 +267,8 @@ fn plan(repository: &Repository, returning: &Returning) -> Result<Vec<(String, C
             (None, Some(was)) => make.push((branch, was)),
             (now, was) if now == was => {}
             (now, was) => {
-                let at = |id: Option<CommitId>| {
-                    id.map_or_else(|| "no commit".to_owned(), |id| id.short().to_owned())
-                };
-                let (now, was) = (at(now), at(was));
+                let now = now.as_ref().map_or("no commit", CommitId::short);
+                let was = was.as_ref().map_or("no commit", CommitId::short);
                 let why = format!("the branch `{short}` is at {now}, and was at {was}");
                 let help = format!("rename that branch first: git branch -m {short} <new>");
                 return refused("branch_moved", why, help);

@@ -1,8 +1,5 @@
 //! Stages files, links and texts with their final content, mode and time.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "what is staged is in a directory that only this user can enter"
-)]
+#![expect(clippy::disallowed_methods, reason = "only this user enters staging")]
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -12,10 +9,8 @@ use std::path::Path;
 use bstr::ByteSlice;
 use camino::Utf8Path;
 use fs_extra::file::{CopyOptions, TransitProcess, copy_with_progress};
-use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, ftruncate,
-    futimens, mkdirat, readlinkat, statat, symlinkat, utimensat,
-};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat};
+use rustix::fs::{ftruncate, futimens, mkdirat, readlinkat, statat, symlinkat, utimensat};
 use rustix::io::Errno;
 
 use super::{CopyItem, Source, Staged, Staging, changed, disk_error, drop_staging};

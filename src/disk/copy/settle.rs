@@ -8,10 +8,8 @@ use std::os::fd::OwnedFd;
 
 use bstr::ByteSlice;
 use camino::{Utf8Path, Utf8PathBuf};
-use rustix::fs::{
-    AtFlags, CWD, Mode, RenameFlags, chmodat, linkat, mkdirat, openat, renameat, renameat_with,
-    statat, unlinkat, utimensat,
-};
+use rustix::fs::{AtFlags, CWD, Mode, RenameFlags, chmodat, linkat};
+use rustix::fs::{mkdirat, openat, renameat, renameat_with, statat, unlinkat, utimensat};
 use rustix::io::Errno;
 
 use super::content::mtime;

@@ -11,9 +11,8 @@ use rustix::fs::{AtFlags, FileType, Mode as Bits, fstat, openat, statat};
 use rustix::io::Errno;
 
 use super::super::below::DIRECTORY;
-use super::super::stat::{
-    device_of, is_regular, is_repository, mode_of_file, read_entry, stat_from,
-};
+use super::super::stat::{device_of, is_regular, is_repository};
+use super::super::stat::{mode_of_file, read_entry, stat_from};
 use super::listing::{DirectoryListing, are_in, fill};
 use super::{Believe, Found, Scan, Unreadable, Walk};
 use crate::entry::{Entry, Mode, ObjectId};

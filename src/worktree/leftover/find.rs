@@ -5,10 +5,8 @@ use std::collections::BTreeSet;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::incomplete::has_work;
-use super::{
-    EntryStanding, Leftover, LeftoverKind, LockFacts, OLD, age, ago, judge_claim, judge_entry,
-    judge_lock, judge_name, stranger,
-};
+use super::{EntryStanding, Leftover, LeftoverKind, LockFacts, OLD, age, ago};
+use super::{judge_claim, judge_entry, judge_lock, judge_name, stranger};
 use crate::disk::files;
 use crate::disk::lock::LockFile;
 use crate::disk::locked_file::lock_files;
@@ -20,9 +18,8 @@ use crate::process;
 use crate::worktree::repository::WORKTREES;
 use crate::worktree::trash::{self, Trashed};
 use crate::worktree::unfinished::read_gitdir;
-use crate::worktree::{
-    Intent, MadeBy, RecordState, Repository, Worktree, WorktreeFault, entry_of_elsewhere, names,
-};
+use crate::worktree::{Intent, MadeBy, RecordState, Repository, Worktree, WorktreeFault};
+use crate::worktree::{entry_of_elsewhere, names};
 
 /// What the directories begin with in which files wait to be moved in.
 const COPIES: [&str; 2] = [".placing-", ".cloning-"];

@@ -29,19 +29,13 @@ use crate::worktree::removal::facts::{Around, has_own_modules};
 use crate::worktree::{Intent, Repository};
 
 /// What git notes in a private directory while it is at work there.
-const OPERATIONS: [&str; 5] = [
-    "MERGE_HEAD",
-    "CHERRY_PICK_HEAD",
-    "REVERT_HEAD",
-    "rebase-merge",
-    "rebase-apply",
-];
+const OPERATIONS: &str = "MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD rebase-merge rebase-apply";
 
 /// Whether a private git directory has something that is nowhere else.
 pub(super) fn has_work(repository: &Repository, admin: &Utf8Path) -> Result<bool, Error> {
     let git = repository.git.on(admin, None).with_mode(GitMode::Hardened);
-    let has = |name: &&str| files::exists(&admin.join(name));
-    if OPERATIONS.iter().any(has) || has_own_modules(admin)? {
+    let has = |name: &str| files::exists(&admin.join(name));
+    if OPERATIONS.split(' ').any(has) || has_own_modules(admin)? {
         return Ok(true);
     }
     let head = git.rev_parse_commit("HEAD")?;

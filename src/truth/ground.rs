@@ -222,7 +222,7 @@ impl Ground<'_> {
         let accepted = Acceptances::new(&record.decisions);
         let reverted = accepted.find_reverted(&around.shared);
         around.shared.extend(reverted);
-        effort.or(name_refs(&self.git, &mut around.shared), || ())?;
+        name_refs(&moves, &mut around.shared);
         Ok(around)
     }
 }
@@ -567,34 +567,32 @@ impl Effort {
 }
 
 /// Names the commits at which the refs among these changes are; of the stash, every entry.
-fn name_refs(git: &Git, changes: &mut [SharedChange]) -> Result<(), Error> {
+fn name_refs(moves: &RefMoves<'_>, changes: &mut [SharedChange]) {
     for SharedChange { change, .. } in changes {
-        let (Place::Git(place), Kind::Ref) = (&change.place, change.kind) else {
+        let (Place::Git(name), Kind::Ref) = (&change.place, change.kind) else {
             continue;
         };
-        let name = place.to_str_lossy();
-        let below = format!("{name}/");
-        for found in git.for_each_ref(&[&name])? {
-            let key = found.name.to_str_lossy();
-            if key == name {
-                change
-                    .now
-                    .push(Content::value("", Some(found.id.to_string())));
-            } else if key.starts_with(&below) {
+        let below = [name.as_slice(), b"/"].concat();
+        for found in moves.now.values() {
+            if found.name == *name || found.name.starts_with(&below) {
+                let key = found
+                    .name
+                    .strip_prefix(name.as_slice())
+                    .filter(|key| !key.is_empty());
+                let key = key.map_or_else(String::new, |_| found.name.to_string());
                 change
                     .now
                     .push(Content::value(&key, Some(found.id.to_string())));
             }
         }
-        if name == "refs/stash" {
-            let entries = git.reflog(&name)?.into_iter();
+        if *name == "refs/stash" {
+            let entries = moves.log(name.as_bstr()).into_iter();
             let entries: Vec<String> = entries.map(|entry| entry.id.to_string()).collect();
             change.now = vec![Content::value("", Some(entries.join(" ")))];
         } else if change.now.is_empty() {
             change.now.push(Content::value("", None));
         }
     }
-    Ok(())
 }
 
 #[cfg(test)]

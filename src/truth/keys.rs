@@ -76,22 +76,14 @@ pub fn remote_of(key: &str) -> Option<&str> {
 
 /// Whether a value may be shown: not a password, and short enough for a line.
 pub fn may_show(key: &str, value: &str) -> bool {
-    const SECRETS: [&str; 6] = [
-        "credential",
-        "extraheader",
-        "pass",
-        "token",
-        "secret",
-        "cookie",
-    ];
+    const SECRETS: &str = "credential extraheader pass token secret cookie";
     let key = key.to_ascii_lowercase();
     // as in `https://user:password@host`
-    let has_login = value.split_once("://").is_some_and(|(_, rest)| {
-        rest.split('/')
-            .next()
-            .is_some_and(|host| host.contains('@'))
-    });
-    !has_login && value.len() <= 200 && !SECRETS.iter().any(|one| key.contains(one))
+    let host = value
+        .split_once("://")
+        .and_then(|(_, rest)| rest.split('/').next());
+    let has_login = host.is_some_and(|host| host.contains('@'));
+    !has_login && value.len() <= 200 && !SECRETS.split(' ').any(|one| key.contains(one))
 }
 
 #[cfg(test)]

@@ -101,14 +101,9 @@ fn plain_worktrees(repository: &Repository) -> Result<Vec<Utf8PathBuf>, Error> {
         if ours.contains(*id) && !all.contains(&format!("{id}1")) {
             return false;
         }
-        let dot_git = files::read(&directory.join(id).join("gitdir"))
-            .ok()
-            .flatten();
-        let dot_git = dot_git.unwrap_or_default();
-        let dot_git = dot_git.to_str_lossy();
-        let name = dot_git.trim_end().strip_suffix("/.git");
-        let name = name.and_then(|path| path.rsplit_once("/.agentwt/worktrees/"));
-        name.is_none()
+        let dot_git = files::read(&directory.join(id).join("gitdir")).ok();
+        let dot_git = dot_git.flatten().unwrap_or_default();
+        !dot_git.contains_str("/.agentwt/worktrees/")
     };
     let plain = all.iter().filter(is_plain);
     Ok(plain.map(|id| directory.join(id)).collect())

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use bstr::ByteSlice;
+use bstr::{BString, ByteSlice};
 
 use crate::change::{ADDED, Cause, Content, Kind, Place, SharedChange};
 use crate::disk::files;
@@ -33,10 +33,12 @@ pub fn changes(
     let changed = changed_files(repository, before, &now.sealed).into_iter();
     all.extend(changed.filter(|one| !hooks.contains(&one.change.place)));
     files.extend(now.sealed.files.clone());
-    let pulled = Pulled::read(repository, &all)?;
+    let pulled = read_pulled(repository, &all)?;
     for one in &mut all {
-        let digest = files.get(&one.change.place.to_string());
-        if digest.is_some_and(|digest| pulled.has(&one.change.place, digest)) {
+        let (place, digest) = (&one.change.place, files.get(&one.change.place.to_string()));
+        if let (Place::Main(path), Some(digest)) = (place, digest)
+            && pulled.contains(&(path.clone(), digest.trim_end_matches(PLAIN).to_owned()))
+        {
             one.cause = Cause::Unknown;
         }
     }
@@ -205,43 +207,31 @@ fn changed_files(repository: &Repository, recorded: &Shared, now: &Sealed) -> Ve
         }
         let (was, is) = (before.files.get(name), now.files.get(name));
         let did = did(was.is_some(), is.is_some());
-        let (kind, cause, said) = if name.ends_with("/HEAD") {
+        let (kind, runs_code, said) = if name.ends_with("/HEAD") {
             if is.is_some_and(|head| has_logged(repository, name, head)) {
                 continue;
             }
             let [was, is] = [was, is].map(|one| one.map_or("nothing", String::as_str));
             let said = format!("it was `{was}` and is `{is}`, and its log does not have that move");
-            (Kind::Ref, Cause::Unknown, said)
+            (Kind::Ref, false, said)
         } else if name.ends_with(TODO) {
             let starts = is.is_some_and(|is| is.ends_with(STARTS));
-            let Some(_) = is.filter(|_| starts || was.is_some()) else {
+            if is.is_none() || !starts && was.is_none() {
                 continue;
-            };
-            let cause = if starts && was.is_some() {
-                Cause::RunsCode
-            } else {
-                Cause::Unknown
-            };
+            }
             let said = format!("the commands of this rebase were {did} since `add`");
-            (Kind::Config, cause, said)
+            (Kind::Config, starts && was.is_some(), said)
         } else if name.contains("/info/") {
-            (
-                Kind::Config,
-                Cause::Unknown,
-                format!("it was {did} since `add`"),
-            )
+            (Kind::Config, false, format!("it was {did} since `add`"))
         } else {
             let is_plain = |is: &String| is.ends_with(PLAIN) || of_others.contains(is);
-            let cause = if was.is_none() && is.is_some_and(is_plain) {
-                Cause::Unknown
-            } else {
-                Cause::RunsCode
-            };
-            (
-                Kind::Hook,
-                cause,
-                format!("this file of a hook was {did} since `add`"),
-            )
+            let said = format!("this file of a hook was {did} since `add`");
+            (Kind::Hook, was.is_some() || !is.is_some_and(is_plain), said)
+        };
+        let cause = if runs_code {
+            Cause::RunsCode
+        } else {
+            Cause::Unknown
         };
         let digest = Content::value("", is.cloned());
         found.push(SharedChange::new(Place::of_shared(name), kind, said, cause).with([digest]));
@@ -276,34 +266,32 @@ fn has_logged(repository: &Repository, name: &str, head: &str) -> bool {
     log.lines().rev().find_map(target).as_deref() == Some(branch)
 }
 
-/// Holds the tree of the commit that the main worktree is on: hooks of `core.hooksPath` may be files
-/// of the repository, which the user's own pull changes.
-struct Pulled(Option<(crate::git::objects::Objects, crate::entry::ObjectId)>);
-
-impl Pulled {
-    fn read(repository: &Repository, found: &[SharedChange]) -> Result<Self, Error> {
-        let is_in_main = |one: &SharedChange| matches!(one.change.place, Place::Main(_));
-        if !found.iter().any(is_in_main) {
-            return Ok(Self(None));
-        }
-        let Some(head) = repository.home().git.rev_parse_commit("HEAD")? else {
-            return Ok(Self(None));
-        };
-        let objects = repository.home().objects()?;
-        let tree = objects.commit(&head)?.tree;
-        Ok(Self(Some((objects, tree))))
-    }
-
-    /// Whether the commit has these bytes at that place.
-    fn has(&self, place: &Place, digest: &str) -> bool {
-        let (Some((objects, tree)), Place::Main(path)) = (&self.0, place) else {
-            return false;
-        };
-        let Ok(path) = RepoPath::parse(path.as_bytes().to_vec()) else {
-            return false;
-        };
-        let at = objects.at(tree, [&path]).unwrap_or_default();
-        at.iter()
-            .any(|(_, entry)| entry.id.to_string() == digest.trim_end_matches(PLAIN))
-    }
+/// Reads what the commit that the main worktree is on has at these places: hooks of `core.hooksPath`
+/// may be files of the repository, which the user's own pull changes.
+fn read_pulled(
+    repository: &Repository,
+    found: &[SharedChange],
+) -> Result<BTreeSet<(BString, String)>, Error> {
+    let paths = found.iter().filter_map(|one| match &one.change.place {
+        Place::Main(path) => RepoPath::parse(path.to_vec()).ok(),
+        _ => None,
+    });
+    let paths: BTreeSet<RepoPath> = paths.collect();
+    let home = repository.home();
+    let head = if paths.is_empty() {
+        None
+    } else {
+        home.git.rev_parse_commit("HEAD")?
+    };
+    let Some(head) = head else {
+        return Ok(BTreeSet::new());
+    };
+    let objects = home.objects()?;
+    let at = objects
+        .at(&objects.commit(&head)?.tree, &paths)
+        .unwrap_or_default();
+    let pairs = at
+        .into_iter()
+        .map(|(path, entry)| (path.as_bstr().to_owned(), entry.id.to_string()));
+    Ok(pairs.collect())
 }

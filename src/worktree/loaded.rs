@@ -281,8 +281,10 @@ impl Worktree {
     /// # Errors
     /// Fails when the list is damaged or cannot be read.
     pub fn placed(&self) -> Result<Placed, Error> {
+        // a sync that ends in between has written the list of what is placed first
+        let placing = self.placed_list(PLACING)?;
         let placed = self.placed_list(PLACED)?.unwrap_or_default();
-        let Some(placing) = self.placed_list(PLACING)? else {
+        let Some(placing) = placing else {
             return Ok(placed);
         };
         let arrived =

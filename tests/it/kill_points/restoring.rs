@@ -44,7 +44,7 @@ fn nothing_is_lost(command: &[&str], act: Act, points: &[Point]) {
         repo.bring_back("pristine");
         let hit = repo.hit(command, act, point.0, point.1);
         let what = named(act, point, &hit);
-        // 1: a directory that could not be read then is still out of scope, and said to be
+        // 1: a directory that could not be read then is a violation that is left
         if hit.said.status != 1 {
             is_one_error(&hit, &what);
         }

@@ -266,7 +266,7 @@ fn what_could_not_be_put_back_is_said_and_is_no_success() {
     let said = world.restore(&[]);
     assert_eq!(said.status, 1, "{said}");
     assert!(
-        said.stderr.contains("README.md is still out of scope"),
+        said.stderr.contains("a violation is left: README.md"),
         "{said}"
     );
 }

@@ -5,6 +5,8 @@
 //! and put back, a write bit that was set, and what happened beside the worktree and cannot be
 //! attributed to it are notices (`--strict` makes them violations).
 
+use std::collections::BTreeSet;
+
 use crate::change::{Cause, Change, ChangeSet, INDEX_LOCK, Kind, Place, Seen};
 use crate::client;
 use crate::scope::{Access, EntryKind, Scope, ScopeRule};
@@ -78,7 +80,11 @@ pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Repo
     } = without_scope(changes);
     let mut classifier = scope.classifier();
     let history = changes.history.iter().filter(|_| !options.net);
+    // what does no harm is among the net changes as well; a directory that ignores itself is not
+    let harmless = changes.apart.iter().filter(|one| !one.now.is_empty());
+    let harmless: BTreeSet<&Place> = harmless.map(|one| &one.place).collect();
     let net = changes.changes.iter();
+    let net = net.filter(|change| !harmless.contains(&change.place));
     let is_notice = |change: &Change| change.kind == Kind::Perm || is_client_state(change);
     let net = net.map(|change| (change, false, is_notice(change)));
     let notices = changes.apart.iter();

@@ -42,11 +42,10 @@ pub fn committed(repository: &Repository, known: &Worktree) -> Result<ChangeSet,
     };
     let mut sources = ground.sources()?;
     ground.manifest = base_at(&ground.objects, known, sources.paths())?;
-    let mut changes = ground.net(&sources, None);
-    let net = changes.clone();
-    let net: BTreeSet<&RepoPath> = net.iter().filter_map(|c| c.place.path()).collect();
+    let changes = ground.net(&sources, None);
+    let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
     let mut put_back = ground.put_back(&sources, &net);
-    let apart = ground.set_apart(&sources, &IndexState::default(), &mut changes)?;
+    let apart = ground.find_harmless(&sources, &IndexState::default(), &changes)?;
     let contents = contents(&changes, &[&sources.compared.head]);
     let past = sources.history.contents(&net);
     let mut found = Vec::new();

@@ -170,38 +170,34 @@ fn put_aside(
 }
 
 impl Ground<'_> {
-    /// Takes out of these changes what does no harm: a file in a conflict that only the disk has so,
-    /// and a file of the base as git writes it to the repository by the base's own attributes.
+    /// Finds the changes that do no harm, each with the reason: a file in a conflict that only the disk
+    /// has so, and a file of the base as git writes it to the repository by the base's own attributes.
     ///
     /// # Errors
     /// Fails when git, an object or the disk does.
-    pub(super) fn set_apart(
+    pub(super) fn find_harmless(
         &self,
         sources: &Sources,
         index: &IndexState,
-        changes: &mut Vec<Change>,
+        changes: &[Change],
     ) -> Result<Vec<Change>, Error> {
         let anew = self.converted_anew(sources, changes)?;
-        let mut apart = Vec::new();
-        changes.retain(|change| {
-            let Some(path) = change.place.path() else {
-                return true;
-            };
+        let harmless = changes.iter().filter_map(|change| {
+            let path = change.place.path()?;
             let is_on_disk = change.seen.iter().all(|seen| *seen == Seen::Disk);
             let said = if index.conflicts.contains(path) && is_on_disk {
                 "in a conflict, and not committed"
             } else if anew.contains(path) {
                 "git converted the base's file anew, as .gitattributes says"
             } else {
-                return true;
+                return None;
             };
-            apart.push(Change {
+            Some(Change {
                 detail: Some(said.to_owned()),
                 ..change.clone()
-            });
-            false
+            })
         });
-        Ok(apart)
+        Ok(harmless.collect())
     }
 
     /// Finds the changed files of the base that are as `git add` writes the base's file by the base's

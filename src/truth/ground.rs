@@ -573,17 +573,17 @@ fn name_refs(moves: &RefMoves<'_>, changes: &mut [SharedChange]) {
             continue;
         };
         let below = [name.as_slice(), b"/"].concat();
-        for found in moves.now.values() {
-            if found.name == *name || found.name.starts_with(&below) {
-                let key = found
-                    .name
-                    .strip_prefix(name.as_slice())
-                    .filter(|key| !key.is_empty());
-                let key = key.map_or_else(String::new, |_| found.name.to_string());
-                change
-                    .now
-                    .push(Content::value(&key, Some(found.id.to_string())));
-            }
+        let from = moves.now.range(name.clone()..);
+        let all = from.take_while(|(found, _)| found.starts_with(name));
+        for (found, at) in all.filter(|(found, _)| *found == name || found.starts_with(&below)) {
+            let key = if found == name {
+                "".into()
+            } else {
+                found.to_str_lossy()
+            };
+            change
+                .now
+                .push(Content::value(&key, Some(at.id.to_string())));
         }
         if *name == "refs/stash" {
             let entries = moves.log(name.as_bstr()).into_iter();

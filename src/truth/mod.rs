@@ -172,7 +172,8 @@ fn survey(
     let drifted = disk.permissions.iter().filter(|path| !net.contains(path));
     more.extend(drifted.map(|path| Change::new(Place::Path(path.clone()), Kind::Perm, Seen::Disk)));
     changes.extend(more);
-    apart.extend(effort.or(ground.set_apart(&sources, &index, &mut changes), Vec::new)?);
+    let harmless = ground.find_harmless(&sources, &index, &changes);
+    apart.extend(effort.or(harmless, Vec::new)?);
     changes.sort();
     let changes = ChangeSet {
         history,

@@ -31,10 +31,12 @@ impl Passed {
         let Some(path) = change.place.path() else {
             return false;
         };
-        change.now.iter().all(|now| match now {
-            Content::Entry(entry) => self.is_state(path, *entry),
-            Content::Value { .. } => false,
-        })
+        let mut now = change.now.iter();
+        !change.now.is_empty()
+            && now.all(|now| match now {
+                Content::Entry(entry) => self.is_state(path, *entry),
+                Content::Value { .. } => false,
+            })
     }
 
     /// Whether upstream had this entry at a path.

@@ -188,8 +188,8 @@ fn is_tracked(key: &str, (old, new): (Option<&String>, Option<&String>), before:
 /// Finds the files that are not as they were: of hooks, and of the main and other worktrees.
 fn changed_files(repository: &Repository, recorded: &Shared, now: &Sealed) -> Vec<SharedChange> {
     let mut found = Vec::new();
-    // git copies the hooks of a template to each repository (git-init(1), "TEMPLATE DIRECTORY")
     let before = &recorded.sealed;
+    // git copies the hooks of a template to each repository (git-init(1), "TEMPLATE DIRECTORY")
     let of_others = before.files.values().chain(recorded.hooks.values());
     let of_others: BTreeSet<&String> = of_others.collect();
     for name in differing(&before.files, &now.files) {

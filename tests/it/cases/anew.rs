@@ -23,6 +23,11 @@ fn a_commit_that_converts_a_file_of_the_base_is_a_notice() {
     let case = unnormalized();
     case.does("touch docs/crlf.txt; edit src/main.rs; git commit -qam x; git show --stat | grep -q crlf.txt");
     assert_snapshot!(case.findings(), @"docs/crlf.txt modified read-only notice");
+    assert!(
+        case.changes().contains("docs/crlf.txt"),
+        "{}",
+        case.changes()
+    );
     case.does("rm -f docs/crlf.txt; git checkout -q docs/crlf.txt");
     assert_snapshot!(case.findings(), @"docs/crlf.txt modified read-only notice");
 }

@@ -3,6 +3,17 @@
 use insta::assert_snapshot;
 
 use super::Case;
+use crate::support::TestRepo;
+
+/// The base has a second commit, which main can lose.
+#[track_caller]
+fn with_second() -> Case {
+    let repo = TestRepo::project();
+    repo.write("README.md", "second\n");
+    repo.write("secrets/key.pem", "second\n");
+    repo.commit_all("second");
+    Case::of(repo)
+}
 
 #[test]
 fn a_commit_that_main_had_is_upstreams_after_main_went_on() {
@@ -28,12 +39,7 @@ fn a_state_that_main_had_before_the_worktree_merged_it_is_a_change() {
 
 #[test]
 fn a_rebase_onto_a_base_branch_that_was_reset_is_no_violation() {
-    let case = Case::of({
-        let repo = crate::support::TestRepo::project();
-        repo.write("README.md", "second\n");
-        repo.commit_all("second");
-        repo
-    });
+    let case = with_second();
     case.does("edit src/main.rs; commit");
     case.main_does("git reset -q --hard HEAD~1");
     case.does("git rebase -q --onto main HEAD~1");
@@ -42,25 +48,14 @@ fn a_rebase_onto_a_base_branch_that_was_reset_is_no_violation() {
 
 #[test]
 fn a_worktree_that_drops_its_base_by_itself_is_told() {
-    let case = Case::of({
-        let repo = crate::support::TestRepo::project();
-        repo.write("README.md", "second\n");
-        repo.commit_all("second");
-        repo
-    });
+    let case = with_second();
     case.does("git reset -q --hard HEAD~1");
     assert_snapshot!(case.findings(), @"@head ref integrity violation");
 }
 
 #[test]
 fn an_excluded_file_in_conflict_during_a_merge_of_upstream_is_a_notice() {
-    let case = Case::of({
-        let repo = crate::support::TestRepo::project();
-        repo.write("secrets/key.pem", "two\n");
-        repo.write("README.md", "two\n");
-        repo.commit_all("second");
-        repo
-    });
+    let case = with_second();
     case.main_does(
         "echo three >secrets/key.pem; echo three >README.md; git commit -qa --amend -m amended",
     );
@@ -68,6 +63,10 @@ fn an_excluded_file_in_conflict_during_a_merge_of_upstream_is_a_notice() {
     assert_snapshot!(case.findings(), @"
     README.md modified read-only notice
     secrets/key.pem modified excluded notice
+    ");
+    assert_snapshot!(case.changes(), @"
+    modified  disk  README.md
+    modified  disk  secrets/key.pem
     ");
     case.does("git checkout -q --theirs .; git add --sparse .; git commit -qm merge");
     // git leaves the file there

@@ -14,7 +14,7 @@ use crate::git::trees::{CachedTree, TreeListing};
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::{PlacedFile, PlacedKind};
-use crate::scope::{Access, Coverage, EntryKind, Scope};
+use crate::scope::{Access, Coverage, EntryKind, Scope, ScopeRule};
 
 /// Represents what a commit has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +72,23 @@ impl Listing {
             listing: self,
             accesses: self.entries.iter().map(access).collect(),
         }
+    }
+
+    /// The rules that exclude entries, each with the number of those; no rule where no list matches.
+    pub fn exclusions<'s>(&self, scope: &'s Scope) -> Vec<(Option<&'s ScopeRule>, usize)> {
+        let mut classifier = scope.classifier();
+        let mut found: Vec<(Option<&ScopeRule>, usize)> = Vec::new();
+        for (path, entry) in &self.entries {
+            let verdict = classifier.verdict(path, EntryKind::of(entry.mode));
+            if verdict.access != Access::Excluded {
+                continue;
+            }
+            match found.iter_mut().find(|(rule, _)| *rule == verdict.rule) {
+                Some((_, files)) => *files += 1,
+                None => found.push((verdict.rule, 1)),
+            }
+        }
+        found
     }
 
     /// What the rules of a scope match.

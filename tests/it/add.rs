@@ -426,6 +426,33 @@ mod what_is_made {
     }
 
     #[test]
+    fn a_dry_run_says_which_rule_excludes_how_many_files() {
+        let repo = TestRepo::project();
+        repo.write(".agentwt/config.toml", "schema_version = \"1.0\"\n");
+        repo.git(&["add", "-A"]);
+        repo.git(&["commit", "-qm", "config"]);
+        let scope = ["--exclude", "**/secrets/**", "--read", "*.md"];
+        let arguments = [SRC, &["-n"], &scope[..]].concat();
+        let plan = repo.agentwt(&arguments).ok();
+        let lines = plan.lines().filter(|line| line.starts_with("  excluded"));
+        insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r#"
+        excluded 1 file by "/.agentwt" (built-in)
+        excluded 5 files that no read or write pattern matches
+        excluded 2 files by "**/secrets/**" (--exclude)
+        "#);
+        let plan = repo.agentwt(&[&arguments[..], &["--json"]].concat()).ok();
+        let plan: serde_json::Value = serde_json::from_str(&plan).expect("it is JSON");
+        let exclusions = serde_json::json!([
+            {"rule": {"list": "exclude", "pattern": "/.agentwt", "origin": "built-in"}, "files": 1},
+            {"rule": null, "files": 5},
+            {"rule": {"list": "exclude", "pattern": "**/secrets/**", "origin": "--exclude"}, "files": 2},
+        ]);
+        assert_eq!(plan["exclusions"], exclusions);
+        let made = repo.agentwt(&[SRC, &["--json"]].concat()).ok();
+        assert!(!made.contains("exclusions"), "{made}");
+    }
+
+    #[test]
     fn as_root_the_user_is_told_that_read_only_bits_do_not_stop_it() {
         if !needs_root() {
             return;
@@ -458,7 +485,7 @@ mod scope {
         let said = repo.agentwt(&[&["add", "task-5", "-n"], more].concat());
         let plan = said.ok();
         let lists = plan.lines().filter(|line| {
-            ["  write", "  read", "  exclude"]
+            ["  write", "  read", "  exclude "]
                 .iter()
                 .any(|list| line.starts_with(list))
         });

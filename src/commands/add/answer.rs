@@ -4,11 +4,14 @@ use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::answer::shapes::{AccessCounts, BaseField, CopiesField, PathField, ScopeField};
+use crate::answer::shapes::{
+    AccessCounts, BaseField, CopiesField, PathField, RuleField, ScopeField,
+};
 use crate::answer::worktree::OwnerField;
-use crate::answer::{Answer, Text, when};
+use crate::answer::{Answer, Text, count, when};
 use crate::client::ContextFile;
 use crate::config::{Choice, Client};
+use crate::scope::escape_for_rule;
 use crate::worktree::{HeldClaim, Record};
 
 /// The answer of `add`.
@@ -39,6 +42,9 @@ pub struct AddAnswer {
     pub scope: ScopeField,
     /// The number of tracked files by access.
     pub files: AccessCounts,
+    /// With `-n`: what excludes files, with the number of files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exclusions: Option<Vec<ExclusionField>>,
     /// The owner; absent if none was named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<OwnerField>,
@@ -71,6 +77,26 @@ pub enum Done {
     Planned,
 }
 
+/// A rule that excludes files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ExclusionField {
+    /// The rule; null for files that no pattern matches.
+    pub rule: Option<RuleField>,
+    /// The number of tracked files.
+    pub files: usize,
+}
+
+impl ExclusionField {
+    fn text(&self) -> String {
+        let files = count(self.files, "file", "files");
+        let Some(rule) = &self.rule else {
+            return format!("{files} that no read or write pattern matches");
+        };
+        let pattern = escape_for_rule(&rule.pattern);
+        format!("{files} by \"{pattern}\" ({})", rule.origin)
+    }
+}
+
 /// A file that tells the agent program its task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContextField {
@@ -97,6 +123,7 @@ impl AddAnswer {
             on_violation: record.on_violation.as_str(),
             scope: ScopeField::whole(record.profile.as_deref(), &record.scope),
             files,
+            exclusions: None,
             owner: record.owner.as_ref().map(OwnerField::new),
             synced: None,
             claim: record.claim.clone(),
@@ -135,6 +162,9 @@ impl AddAnswer {
             ("files", files),
         ] {
             text.line(format!("  {key:<8} {value}"));
+        }
+        for exclusion in self.exclusions.iter().flatten() {
+            text.line(format!("  excluded {}", exclusion.text()));
         }
         if let Some(synced) = self.synced.as_ref().filter(|synced| synced.files > 0) {
             text.line(format!("  sync     {}", synced.size()));

@@ -26,7 +26,7 @@ fn add_copies_what_the_config_selects_and_says_so_in_a_line() {
     repo.write(".env", "A=1\n");
     repo.write(".env.pem", "PEM\n");
     repo.write("src/local.rs", "mine\n");
-    assert_snapshot!(repo.agentwt(&["add", "task", "-n"]), @"
+    assert_snapshot!(repo.agentwt(&["add", "task", "-n"]), @r#"
     would make $TMP/repo/.agentwt/worktrees/task
       branch   new branch agentwt/task
       base     af82e40edf (main)
@@ -34,9 +34,10 @@ fn add_copies_what_the_config_selects_and_says_so_in_a_line() {
       read     **
       exclude  **/*.pem
       files    2 files to edit, 9 to read, 1 excluded
+      excluded 1 file by "**/*.pem" (.agentwt/config.toml:6)
       sync     2 files (9 bytes)
     --- status 0
-    ");
+    "#);
     assert_snapshot!(repo.agentwt(&["add", "task"]), @r#"
     $TMP/repo/.agentwt/worktrees/task
     --- stderr

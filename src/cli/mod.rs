@@ -67,7 +67,8 @@ const GROUPS: [(&str, &str); 5] = [
     subcommand_value_name = "command",
     subcommand_help_heading = "Commands",
     after_help = "'git agentwt <command> -h' is the short help of one command. Synonyms: 'create' and \
-        'new' for add, 'merge' for land, 'cd' for path, 'diff' for 'changed --patch'."
+        'new' for add, 'merge' for land, 'cd' for path, 'diff' for 'changed --patch', 'log' for \
+        'changed --commits'."
 )]
 pub struct Cli {
     /// The options that every command takes.
@@ -112,13 +113,16 @@ impl Cli {
     }
 }
 
-/// The command line with the command that `diff` stands for, which people type who know git.
+/// The command line with the command that `diff` or `log` stands for, which people type who know git.
 fn with_synonyms(arguments: &[OsString]) -> Vec<OsString> {
     let mut words = arguments.to_vec();
     let at = find_verb(arguments);
-    if words.get(at).is_some_and(|word| word == "diff") {
-        words.splice(at..=at, ["changed", "--patch"].map(OsString::from));
-    }
+    let option = match words.get(at).and_then(|word| word.to_str()) {
+        Some("diff") => "--patch",
+        Some("log") => "--commits",
+        Some(_) | None => return words,
+    };
+    words.splice(at..=at, ["changed", option].map(OsString::from));
     words
 }
 
@@ -412,6 +416,12 @@ mod tests {
         let is_patch = |line| matches!(parse(line), Ok(Command::Changed(one)) if one.patch);
         assert!(is_patch("x diff task-5") && is_patch("x -C /r diff task-5"));
         assert!(!is_patch("x changed diff") && parse("x path diff").is_ok());
+        let shown = |line| match parse(line) {
+            Ok(Command::Changed(one)) => (one.commits, one.patch, one.name),
+            other => panic!("{line}: {other:?}"),
+        };
+        assert_eq!(shown("x log a"), (true, false, Some("a".to_owned())));
+        assert_eq!(shown("x log -p"), (true, true, None));
         assert!(matches!(parse("x create a"), Ok(Command::Add(_))));
         assert!(matches!(parse("x merge a"), Ok(Command::Land(_))));
         assert!(matches!(parse("x cd a"), Ok(Command::Path(_))));

@@ -23,7 +23,7 @@ __git_agentwt_wants_name() {
     [[ $1 != -* ]] || return 1
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         case $word in
-            path | cd | status | changed | diff | verify | accept) return 0 ;;
+            path | cd | status | changed | diff | log | verify | accept) return 0 ;;
             land | merge | reapply | renew | remove | rm) return 0 ;;
             scope | restore | install | uninstall) return 0 ;;
             init | add | create | new | list | ls | completions) return 1 ;;

@@ -9,7 +9,7 @@ function __git_agentwt_names -d 'Names of the worktrees of this repository: thei
     end
 end
 
-complete -c git-agentwt -n "__fish_git_agentwt_using_subcommand path cd status changed diff verify accept land merge reapply renew remove rm" -f -a "(__git_agentwt_names)" -d Worktree
+complete -c git-agentwt -n "__fish_git_agentwt_using_subcommand path cd status changed diff log verify accept land merge reapply renew remove rm" -f -a "(__git_agentwt_names)" -d Worktree
 complete -c git-agentwt -n "__fish_git_agentwt_using_subcommand scope restore" -a "(__git_agentwt_names)" -d Worktree
 complete -c git-agentwt -n "__fish_git_agentwt_using_subcommand hooks; and __fish_seen_subcommand_from install uninstall status" -a "(__git_agentwt_names)" -d Worktree
 

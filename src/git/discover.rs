@@ -69,8 +69,8 @@ impl Git {
         let [format, inside, common_dir] = lines[..] else {
             return Err(odd_output(command, "it has not three lines"));
         };
-        let format = ObjectFormat::parse(format)
-            .ok_or_else(|| odd_output(command, "an unknown object format"))?;
+        let format = format.parse().map(ObjectFormat);
+        let format = format.map_err(|_| odd_output(command, "an unknown object format"))?;
         let toplevel = match inside {
             "true" => {
                 let args = ["rev-parse", "--path-format=absolute", "--show-toplevel"];

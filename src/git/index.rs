@@ -78,7 +78,7 @@ impl OpenIndex {
         let base = index.state.link().map(|link| link.shared_index_checksum);
         if let Some(base) = base.filter(|base| !base.is_null()) {
             require_file(file.with_file_name(format!("sharedindex.{base}")))?;
-            let whole = File::at(file.as_std_path(), format.kind(), false, options());
+            let whole = File::at(file.as_std_path(), format.0, false, options());
             let whole = whole.map_err(|error| unreadable(&index.what, &error))?;
             index.state = whole.into_parts().0;
             index.bytes.clear();
@@ -106,10 +106,10 @@ impl OpenIndex {
     ) -> Result<Self, GitError> {
         let what = format!("the index {file}");
         let state = match &bytes {
-            None => State::new(format.kind()),
+            None => State::new(format.0),
             Some(bytes) if is_whole(bytes, format) => {
                 let epoch = std::time::UNIX_EPOCH.into();
-                let read = State::from_bytes(bytes, epoch, format.kind(), options());
+                let read = State::from_bytes(bytes, epoch, format.0, options());
                 read.map_err(|error| unreadable(&what, &error))?.0
             }
             Some(_) => return Err(unreadable(&what, "its checksum is not that of its bytes")),
@@ -282,14 +282,12 @@ fn is_none(checksum: &[u8]) -> bool {
 /// Computes the checksum of an index. It guards against damage, not against forgery: the search for
 /// collisions, which takes ten times as long, is not needed.
 pub(super) fn checksum_of(content: &[u8], format: ObjectFormat) -> Option<Vec<u8>> {
-    match format {
-        ObjectFormat::Sha1 => Some(sha1::Sha1::digest(content).to_vec()),
-        ObjectFormat::Sha256 => {
-            let mut hasher = gix::hash::hasher(format.kind());
-            hasher.update(content);
-            Some(hasher.try_finalize().ok()?.as_bytes().to_vec())
-        }
+    if format.0 == gix::hash::Kind::Sha1 {
+        return Some(sha1::Sha1::digest(content).to_vec());
     }
+    let mut hasher = gix::hash::hasher(format.0);
+    hasher.update(content);
+    Some(hasher.try_finalize().ok()?.as_bytes().to_vec())
 }
 
 #[cfg(test)]
@@ -321,7 +319,8 @@ mod tests {
     }
 
     fn open(bytes: Vec<u8>) -> OpenIndex {
-        OpenIndex::parse("index".into(), Some(bytes), ObjectFormat::Sha1).expect("it is an index")
+        OpenIndex::parse("index".into(), Some(bytes), ObjectFormat::default())
+            .expect("it is an index")
     }
 
     #[test]
@@ -339,7 +338,8 @@ mod tests {
         for ends_with_checksum in [false, true] {
             if ends_with_checksum {
                 let end = bytes.len() - 20;
-                let checksum = checksum_of(&bytes[..end], ObjectFormat::Sha1).expect("a checksum");
+                let checksum =
+                    checksum_of(&bytes[..end], ObjectFormat::default()).expect("a checksum");
                 bytes.splice(end.., checksum);
             }
             let before = open(bytes.clone());
@@ -369,7 +369,7 @@ mod tests {
         let file = Utf8Path::from_path(&file).expect("it is UTF-8");
         let read = |names: &[(&str, u16)]| {
             std::fs::write(file, index(names)).expect("it is written");
-            OpenIndex::read(file, ObjectFormat::Sha1)
+            OpenIndex::read(file, ObjectFormat::default())
         };
         let conflict = [("a", 0), ("a.b", 1), ("a.b", 2), ("a.b", 3), ("a/b", 2)];
         let read_conflict = read(&conflict).expect("it is in order");
@@ -397,7 +397,7 @@ mod tests {
             bytes.extend([1, 12, 1, offset, 1].map(u32::to_be_bytes).as_flattened());
             bytes.extend([b"EOIE".as_slice(), &24_u32.to_be_bytes()].concat());
             bytes.extend(u32::try_from(end).expect("it is short").to_be_bytes());
-            bytes.extend(checksum_of(&header, ObjectFormat::Sha1).expect("a checksum"));
+            bytes.extend(checksum_of(&header, ObjectFormat::default()).expect("a checksum"));
             bytes.extend([0; 20]);
             assert_eq!(paths(&open(bytes)), ["a", "b", "c"], "{offset}");
         }
@@ -407,7 +407,7 @@ mod tests {
     fn what_is_damaged_or_not_plain_is_refused() {
         let mut bytes = index(&[("a", 0)]);
         *bytes.last_mut().expect("a byte") = 1;
-        assert!(OpenIndex::parse("index".into(), Some(bytes), ObjectFormat::Sha1).is_err());
+        assert!(OpenIndex::parse("index".into(), Some(bytes), ObjectFormat::default()).is_err());
         let mut split = index(&[("a", 0)]);
         let end = split.len() - 20;
         let link: Vec<u8> = [b"link\0\0\0\x14".as_slice(), &[0; 20]].concat();

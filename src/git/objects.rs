@@ -25,13 +25,8 @@ use crate::entry::ObjectId;
 use crate::name::CommitId;
 
 /// Names the hash function of a repository (`extensions.objectFormat`, git-config(1)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ObjectFormat {
-    /// SHA-1, 20 bytes.
-    Sha1,
-    /// SHA-256, 32 bytes.
-    Sha256,
-}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ObjectFormat(pub gix::hash::Kind);
 
 /// Represents the object database of one repository.
 pub struct Objects {
@@ -61,41 +56,14 @@ pub struct Headline {
 }
 
 impl ObjectFormat {
-    /// Parses what `git rev-parse --show-object-format` prints.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "sha1" => Some(Self::Sha1),
-            "sha256" => Some(Self::Sha256),
-            _ => None,
-        }
-    }
-
     /// The hash function that made an id.
     pub fn of(id: &CommitId) -> Self {
-        match id.as_str().len() {
-            64 => Self::Sha256,
-            _ => Self::Sha1,
-        }
+        Self(oid_of(id).kind())
     }
 
     /// The length of an id in bytes.
     pub const fn length(self) -> usize {
-        self.kind().len_in_bytes()
-    }
-
-    pub(super) fn from_kind(kind: gix::hash::Kind) -> Self {
-        if kind == gix::hash::Kind::Sha256 {
-            Self::Sha256
-        } else {
-            Self::Sha1
-        }
-    }
-
-    pub(super) const fn kind(self) -> gix::hash::Kind {
-        match self {
-            Self::Sha1 => gix::hash::Kind::Sha1,
-            Self::Sha256 => gix::hash::Kind::Sha256,
-        }
+        self.0.len_in_bytes()
     }
 
     /// Computes the id of these bytes as a blob; of those with which git refuses to work, no id.
@@ -109,7 +77,7 @@ impl ObjectFormat {
     /// # Errors
     /// Fails when reading fails, or gives more or fewer bytes than `size`.
     pub fn hash_blob(self, size: u64, content: &mut dyn Read) -> std::io::Result<ObjectId> {
-        let mut hasher = gix::hash::hasher(self.kind());
+        let mut hasher = gix::hash::hasher(self.0);
         hasher.update(format!("blob {size}\0").as_bytes());
         // room for all of it, and for one byte that should not be there
         let expected = usize::try_from(size).unwrap_or(AT_ONCE);
@@ -206,7 +174,7 @@ impl Objects {
     /// Fails when the directory cannot be read.
     pub fn open(common_dir: &Utf8Path, format: ObjectFormat) -> Result<Self, GitError> {
         let directory = common_dir.join("objects");
-        let opened = gix::odb::at(directory.as_std_path(), format.kind());
+        let opened = gix::odb::at(directory.as_std_path(), format.0);
         let store = opened.map_err(reading(&directory))?;
         Ok(Self::of(store, format))
     }
@@ -228,8 +196,8 @@ impl Objects {
     /// Fails when the quarantine cannot be read.
     pub fn with_quarantine(self, quarantine: &Quarantine) -> Result<Self, GitError> {
         let directory = quarantine.directory();
-        let mut store = gix::odb::at(directory.as_std_path(), self.format.kind())
-            .map_err(reading(&directory))?;
+        let mut store =
+            gix::odb::at(directory.as_std_path(), self.format.0).map_err(reading(&directory))?;
         // a pushed pack does not change, and most objects are in the repository already
         store.refresh_never();
         Ok(Self {
@@ -255,7 +223,7 @@ impl Objects {
     /// Fails when it is missing, damaged or no commit.
     pub fn commit(&self, id: &CommitId) -> Result<Commit, GitError> {
         let raw = self.raw_commit(id)?;
-        let mut tokens = CommitRefIter::from_bytes(&raw, self.format.kind());
+        let mut tokens = CommitRefIter::from_bytes(&raw, self.format.0);
         let tree = tokens.tree_id();
         let tree = tree.map_err(reading(format_args!("commit {id}")))?;
         Ok(Commit {
@@ -270,7 +238,7 @@ impl Objects {
     /// Fails when it is missing, damaged or no commit.
     pub fn headline(&self, id: &CommitId) -> Result<Headline, GitError> {
         let raw = self.raw_commit(id)?;
-        let tokens = || CommitRefIter::from_bytes(&raw, self.format.kind());
+        let tokens = || CommitRefIter::from_bytes(&raw, self.format.0);
         let message = tokens().message();
         let message = message.map_err(reading(format_args!("commit {id}")))?;
         let message = message.trim_start_with(|c| c == '\n');

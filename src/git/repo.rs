@@ -141,7 +141,7 @@ impl Repo {
         let common_dir = Utf8PathBuf::from_path_buf(local.common_dir().to_path_buf());
         let common_dir = common_dir.map_err(|_| failed(&"its path is not UTF-8"))?;
         let common_dir = common_dir.canonicalize_utf8().unwrap_or(common_dir);
-        let format = ObjectFormat::from_kind(local.object_hash());
+        let format = ObjectFormat(local.object_hash());
         let settings = settings_of(&local);
         let of_repository = || settings.iter().filter(|one| one.scope == "local");
         let is_unknown = |one: &&GitSetting| {

@@ -74,7 +74,7 @@ fn read_entries(
     format: ObjectFormat,
 ) -> Result<TreeLevel, GitError> {
     let mut level = TreeLevel::new();
-    for entry in TreeRefIter::from_bytes(data, format.kind()) {
+    for entry in TreeRefIter::from_bytes(data, format.0) {
         let entry = entry.map_err(reading(what))?;
         let name = entry.filename;
         let held = (mode_of(entry.mode), id_of(entry.oid));
@@ -275,12 +275,12 @@ impl Objects {
             Some(from) => {
                 let oid = gix::hash::ObjectId::from_bytes_or_panic(from.as_bytes());
                 let data = self.find(&format!("tree {from}"), &oid, Kind::Tree, &mut buffer)?;
-                let tree = TreeRef::from_bytes(data, self.format.kind());
+                let tree = TreeRef::from_bytes(data, self.format.0);
                 tree.map_err(reading("a tree"))?.into()
             }
             None => Tree::default(),
         };
-        let mut editor = Editor::new(root, &self.store, self.format.kind());
+        let mut editor = Editor::new(root, &self.store, self.format.0);
         let mut come = Vec::new();
         for (path, held) in edits {
             let held: Option<Held> = held.map(Into::into);
@@ -358,7 +358,7 @@ mod tests {
             data.extend(format!("{mode} {name}\0").bytes());
             data.extend([*byte; 20]);
         }
-        read_entries(&"it", &data, ObjectFormat::Sha1)
+        read_entries(&"it", &data, ObjectFormat::default())
     }
 
     #[test]

@@ -6,7 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::disk::files::{self, Temporary};
 use crate::error::Error;
 use crate::git::hooks::quoted;
-use crate::git::objects::{ObjectFormat, Objects};
+use crate::git::objects::Objects;
 use crate::worktree::Repository;
 
 /// Represents a temporary git directory with the objects of a repository as alternates
@@ -28,13 +28,10 @@ impl Apart {
         let dir = Temporary::new()?;
         let git_dir = dir.path().join("git");
         files::create_directories(&git_dir.join("refs"))?;
-        let format = match repository.format {
-            ObjectFormat::Sha1 => "[core]\n\trepositoryFormatVersion = 0\n",
-            ObjectFormat::Sha256 => {
-                "[core]\n\trepositoryFormatVersion = 1\n\
-                [extensions]\n\tobjectFormat = sha256\n"
-            }
-        };
+        let format = format!(
+            "[core]\n\trepositoryFormatVersion = 1\n[extensions]\n\tobjectFormat = {}\n",
+            repository.format.0
+        );
         let alternate = quoted(repository.common_dir.join("objects").as_str());
         files::write(&git_dir.join("HEAD"), b"ref: refs/heads/none\n")?;
         let (config, alternates) = (format!("{format}{settings}"), format!("{alternate}\n"));

@@ -42,7 +42,7 @@ fn many() -> TestRepo {
 
 fn objects(repo: &TestRepo) -> Objects {
     let directory = Utf8Path::from_path(repo.main()).expect("it is UTF-8");
-    Objects::open(&directory.join(".git"), ObjectFormat::Sha1).expect("there are objects")
+    Objects::open(&directory.join(".git"), ObjectFormat::default()).expect("there are objects")
 }
 
 /// What git lists: path and id.

@@ -268,7 +268,7 @@ fn change_times_are_written_into_no_split_index() {
     let repo = TestRepo::project();
     let index = repo.main().join(".git/index");
     let index = Utf8Path::from_path(&index).expect("it is UTF-8");
-    let open = || OpenIndex::read(index, ObjectFormat::Sha1).expect("it can be read");
+    let open = || OpenIndex::read(index, ObjectFormat::default()).expect("it can be read");
     assert!(open().with_ctimes(&[]).is_some());
     let split =
         "git update-index --split-index; chmod u+w README.md; echo x >>README.md; git add -A";

@@ -70,7 +70,7 @@ fn put(root: &Path, numbers: &mut Numbers) {
 }
 
 fn hash(bytes: &[u8]) -> ObjectId {
-    let id = ObjectFormat::Sha1.hash_blob(bytes.len() as u64, &mut &*bytes);
+    let id = ObjectFormat::default().hash_blob(bytes.len() as u64, &mut &*bytes);
     id.expect("nothing is read")
 }
 
@@ -171,7 +171,7 @@ fn with_names(
         believe,
         names,
         unread_above: None,
-        hash: &|size, content| ObjectFormat::Sha1.hash_blob(size, content),
+        hash: &|size, content| ObjectFormat::default().hash_blob(size, content),
     };
     scan(&walk).expect("the root is there")
 }

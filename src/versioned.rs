@@ -1,4 +1,4 @@
-//! Reads and writes the files of the program's own: TOML with a version.
+//! Reads and writes the files of the program's own: TOML with a version. Reads and writes times.
 
 use std::time::Duration;
 
@@ -47,6 +47,13 @@ pub fn from_text<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Record
 
 fn damaged(error: &toml::de::Error) -> RecordError {
     RecordError::Damaged(error.message().to_owned())
+}
+
+/// Reads how long something takes, with a unit for each number: `500ms`, `1.5s`, `2m`, `12h`, `7d`, `2w`.
+pub fn parse_duration(text: &str) -> Option<Duration> {
+    let span: jiff::Span = text.parse().ok()?;
+    let duration = span.to_duration(jiff::SpanRelativeTo::days_are_24_hours());
+    duration.ok()?.try_into().ok()
 }
 
 /// The present, plus this, RFC 3339 in UTC, in whole seconds.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::name::{CommitId, WorktreeName};
 use crate::path::escape_for_terminal;
-use crate::versioned::{RecordError, from_text, to_text};
+use crate::versioned::{RecordError, from_text, parse_duration, to_text};
 
 /// The claims on the server; never in a local repository.
 pub const REFS: &str = "refs/agentwt/claims/";
@@ -161,12 +161,8 @@ impl Lease {
     /// # Errors
     /// Says what is allowed.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let units = [('s', 1), ('m', 60), ('h', 3600), ('d', 24 * 3600)];
-        let unit = |(letter, unit): &(char, u64)| Some((text.strip_suffix(*letter)?, *unit));
-        let (number, unit) = units.iter().find_map(unit).unwrap_or((text, 1));
-        let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
-        let number: Option<u64> = number.parse().ok().filter(|_| is_number);
-        let seconds = number.and_then(|number| number.checked_mul(unit));
+        let whole = parse_duration(text).filter(|lease| lease.subsec_nanos() == 0);
+        let seconds = text.parse().ok().or(whole.map(|lease| lease.as_secs()));
         let lease = seconds.and_then(Self::of_seconds);
         lease.ok_or_else(|| WANTED.to_owned())
     }

@@ -8,6 +8,7 @@ use clap::{ArgAction, Args, Subcommand};
 use clap_complete::Shell;
 
 use super::{AnswerOutput, ListOutput, WaitOption};
+use crate::versioned::parse_duration;
 
 /// Write .agentwt/config.toml, and ignore .agentwt/worktrees/
 ///
@@ -326,19 +327,9 @@ pub struct Prune {
 
 /// Parses an age into seconds.
 fn age(text: &str) -> Result<u64, String> {
-    const WANTED: &str = "write a whole number and its unit: s, m, h, d or w (90m, 12h, 7d, 2w)";
-    const UNITS: [(char, u64); 5] = [
-        ('s', 1),
-        ('m', 60),
-        ('h', 3600),
-        ('d', 86_400),
-        ('w', 604_800),
-    ];
-    let number_of = |(unit, seconds)| Some((text.strip_suffix(unit)?, seconds));
-    let found = UNITS.into_iter().find_map(number_of);
-    let plain = found.filter(|(number, _)| number.bytes().all(|byte| byte.is_ascii_digit()));
-    let seconds = plain.and_then(|(number, unit)| number.parse::<u64>().ok()?.checked_mul(unit));
-    seconds.ok_or_else(|| WANTED.to_owned())
+    const WANTED: &str = "write a number and its unit: s, m, h, d or w (90m, 12h, 7d, 2w)";
+    let age = parse_duration(text).map(|age| age.as_secs());
+    age.ok_or_else(|| WANTED.to_owned())
 }
 
 /// Install, remove or show the hooks of one worktree

@@ -116,7 +116,6 @@
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use bstr::ByteSlice;
@@ -132,7 +131,6 @@ use crate::commands::remove::RemovedWorktree;
 use crate::commands::{self, Session};
 use crate::config::{Choice as _, Client, Strategy};
 use crate::disk::files;
-use crate::disk::scan::Walking;
 pub use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::git::{SharedRunner, Trace};
@@ -187,21 +185,13 @@ impl Options {
         Ok(Session {
             start: files::canonical(&self.directory)?,
             environment: read_environment(),
-            hook_index: None,
-            walking: Walking::default(),
-            input: Vec::new(),
-            quarantine: None,
-            command_line: String::new(),
             binary: own_program().unwrap_or_default(),
             runner: self.runner.clone(),
-            trace: Trace::default(),
-            progress: Arc::default(),
-            signal: Arc::default(),
-            idle: Arc::default(),
             no_wait,
             log: self.log.clone(),
             prober: self.prober.clone(),
             parent_dir: self.parent_dir.clone(),
+            ..Session::default()
         })
     }
 }

@@ -255,13 +255,11 @@ fn session(cli: &Cli, arguments: &[OsString]) -> Result<Session, Error> {
             },
         }),
         trace: trace(cli.common.verbose),
-        progress: Arc::default(),
         signal,
         idle,
         no_wait: has_no_wait(&cli.command),
         log: log(cli.common.quiet),
-        prober: None,
-        parent_dir: None,
+        ..Session::default()
     })
 }
 

@@ -42,7 +42,7 @@ use crate::worktree::repository::joined;
 use crate::worktree::{Environment, Main, Repository};
 
 /// Holds what the edge knows of this run: where, under which variables, and what was signalled.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Session {
     /// The directory in which the command was started, or `-C`.
     pub start: Utf8PathBuf,

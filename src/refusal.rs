@@ -35,11 +35,6 @@ pub enum Refusal {
     #[diagnostic(help("paths are relative to where you stand; for stdin: --prompt-file -"))]
     NoPromptFile { path: String },
 
-    #[error("the prompt from {from} has a NUL byte: it is not text")]
-    #[diagnostic(code(agentwt::add::no_text))]
-    #[diagnostic(help("give a text file: --prompt-file task.md"))]
-    NoText { from: String },
-
     #[error("worktree `{name}` exists with another scope:\n{}", difference.join("\n"))]
     #[diagnostic(code(agentwt::add::another_scope))]
     #[diagnostic(help(
@@ -187,17 +182,6 @@ pub enum Refusal {
     #[diagnostic(help("say of which: git agentwt add {name} --repo <URL>"))]
     NeedsRepo { name: String, dir: Utf8PathBuf },
 
-    #[error("there is no directory {path}")]
-    #[diagnostic(code(agentwt::add::no_parent))]
-    #[diagnostic(help(
-        "make it first: mkdir -p {path} && git agentwt add {name} --repo {url} --parent {path}"
-    ))]
-    NoParent {
-        path: Utf8PathBuf,
-        name: String,
-        url: String,
-    },
-
     #[error("cannot take {dir} as --parent: it is in the repository {root}")]
     #[diagnostic(code(agentwt::add::parent_in_repository))]
     #[diagnostic(help("leave --parent out: git agentwt -C {root} add … --repo <URL>"))]
@@ -221,7 +205,7 @@ pub enum Refusal {
 
     #[error("there is no directory {path}")]
     #[diagnostic(code(agentwt::cli::no_directory))]
-    #[diagnostic(help("-C takes the directory to start in: git agentwt -C <dir> list"))]
+    #[diagnostic(help("create the directory first: mkdir -p {path}"))]
     NoDirectory { path: String },
 
     #[error("this is a bare repository: there is no worktree to take the config from")]
@@ -305,7 +289,6 @@ impl Fault for Refusal {
             | Self::NoDirectory { .. }
             | Self::NoParentDir { .. }
             | Self::NeedsRepo { .. }
-            | Self::NoParent { .. }
             | Self::ParentInRepository { .. }
             | Self::RepoIsClone { .. }
             | Self::OtherFormat { .. }
@@ -313,7 +296,6 @@ impl Fault for Refusal {
             | Self::NoSuchCommit { .. }
             | Self::NoClient { .. }
             | Self::NoPromptFile { .. }
-            | Self::NoText { .. }
             | Self::NothingToAccept { .. }
             | Self::UnknownRemote { .. }
             | Self::OneName

@@ -127,7 +127,7 @@ impl Settings {
         let define = format!("add a [scope.<profile>] of this name to {CONFIG_PATH}");
         let subject = format!("unknown scope profile {}", value::quoted(name));
         let fault = match names.as_slice() {
-            [] => ValueFault::new(subject, "", define, ""),
+            [] => ValueFault::new(subject, "", define),
             names => ValueFault::one_of(subject, name, names, &format!(", or {define}")),
         };
         let mistake = mistake(&fault, self.scope.set_by);
@@ -193,22 +193,12 @@ impl Layers<'_> {
     }
 }
 
-/// A mistake outside the file, with what to type in the place where it was made.
+/// A mistake outside the file.
 fn mistake(fault: &ValueFault, set_by: SetBy) -> Mistake {
-    let example = &fault.example;
-    // A profile may have any name; only one that no shell can misread is offered for typing.
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
-    let repair = match set_by {
-        _ if example.is_empty() || !example.chars().all(plain) => String::new(),
-        SetBy::Flag(name) => format!("; for example `{name} {example}`"),
-        SetBy::Environment(name) => format!("; for example `{name}={example}`"),
-        SetBy::GitConfig(name) => format!("; for example `git config {name} {example}`"),
-        SetBy::File(_) | SetBy::Default => String::new(),
-    };
     Mistake {
         message: fault.message(&format!("in {set_by}")),
         span: None,
-        help: format!("{}{repair}", fault.help),
+        help: fault.help.clone(),
     }
 }
 

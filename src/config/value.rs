@@ -109,22 +109,14 @@ pub(super) struct ValueFault {
     reason: String,
     /// What to write.
     pub(super) help: String,
-    /// A value that is right.
-    pub(super) example: String,
 }
 
 impl ValueFault {
-    pub(super) fn new(
-        subject: String,
-        reason: impl Into<String>,
-        help: impl Into<String>,
-        example: &str,
-    ) -> Self {
+    pub(super) fn new(subject: String, reason: impl Into<String>, help: impl Into<String>) -> Self {
         Self {
             subject,
             reason: reason.into(),
             help: help.into(),
-            example: example.into(),
         }
     }
 
@@ -134,8 +126,7 @@ impl ValueFault {
         let meant = near.map(|near| format!("did you mean {}? ", quoted(near)));
         let allowed = listed(words, "or");
         let help = format!("{}write {allowed}{or}", meant.unwrap_or_default());
-        let example = near.or(words.first().copied()).unwrap_or_default();
-        Self::new(subject, "", help, example)
+        Self::new(subject, "", help)
     }
 
     /// The message, once the place is known.
@@ -207,18 +198,18 @@ pub(super) fn choice<C: Choice>(word: &str) -> Result<C, ValueFault> {
 
 /// Reads a base: any name of a commit, which only git can look up.
 pub(super) fn base(text: &str) -> Result<String, ValueFault> {
-    not_empty(text, "base", "main", "write a branch, tag or commit")
+    not_empty(text, "base", "write a branch, tag or commit")
 }
 
 /// Reads the name of a scope profile where one is asked for.
 pub(super) fn scope(text: &str) -> Result<String, ValueFault> {
     let help = "write the name of a scope profile";
-    not_empty(text, "scope profile name", "default", help)
+    not_empty(text, "scope profile name", help)
 }
 
-fn not_empty(text: &str, noun: &str, example: &str, help: &str) -> Result<String, ValueFault> {
+fn not_empty(text: &str, noun: &str, help: &str) -> Result<String, ValueFault> {
     if text.is_empty() {
-        return Err(ValueFault::new(format!("empty {noun}"), "", help, example));
+        return Err(ValueFault::new(format!("empty {noun}"), "", help));
     }
     Ok(text.into())
 }
@@ -234,7 +225,7 @@ pub(super) fn profile_name(text: &str) -> Result<(), ValueFault> {
     };
     let subject = format!("bad profile name {}", quoted(text));
     let help = "write for example `[scope.docs]`";
-    Err(ValueFault::new(subject, reason, help, "docs"))
+    Err(ValueFault::new(subject, reason, help))
 }
 
 /// Reads a branch prefix: `<prefix><name>` must be a branch for every worktree name.
@@ -245,7 +236,7 @@ pub(super) fn branch_prefix(text: &str) -> Result<String, ValueFault> {
     let subject = format!("bad branch prefix {}", quoted(text));
     let help = "write a prefix like `agentwt/`, or an empty one";
     let reason = "git allows no such branch name";
-    Err(ValueFault::new(subject, reason, help, "agentwt/"))
+    Err(ValueFault::new(subject, reason, help))
 }
 
 /// Checks the rules of git-check-ref-format(1) (and of its `--branch`, for the leading `-`), as far
@@ -270,12 +261,7 @@ pub(super) fn sync_pattern(text: &str) -> Result<(), ValueFault> {
         return Ok(());
     };
     let subject = format!("bad sync pattern `{}`", shown_pattern(text));
-    Err(ValueFault::new(
-        subject,
-        error.what,
-        error.help.to_owned(),
-        ".env*",
-    ))
+    Err(ValueFault::new(subject, error.what, error.help))
 }
 
 /// Finds the known word nearest to what was typed, if one is near enough to be worth a question.

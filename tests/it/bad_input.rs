@@ -416,7 +416,7 @@ mod where_it_is_run {
         insta::assert_snapshot!(refused(&repo, &["-C", "nowhere", "init"]), @"
         --- stderr
         error: there is no directory $TMP/repo/nowhere
-        help: -C takes the directory to start in: git agentwt -C <dir> list
+        help: create the directory first: mkdir -p $TMP/repo/nowhere
         --- status 2
         ");
     }
@@ -681,7 +681,7 @@ mod config {
         insta::assert_snapshot!(repo.agentwt(&["add", "task-5", "--scope", "doc"]), @"
         --- stderr
         error: cannot use the settings: unknown scope profile `doc` in --scope
-        help: did you mean `docs`? write `docs`, or add a [scope.<profile>] of this name to .agentwt/config.toml; for example `--scope docs`
+        help: did you mean `docs`? write `docs`, or add a [scope.<profile>] of this name to .agentwt/config.toml
         --- status 3
         ");
     }
@@ -694,7 +694,7 @@ mod config {
         insta::assert_snapshot!(said, @"
         --- stderr
         error: cannot use the settings: unknown strategy `copy` in git config agentwt.strategy
-        help: write `worktree` or `clone`; for example `git config agentwt.strategy worktree`
+        help: write `worktree` or `clone`
         --- status 3
         ");
     }
@@ -707,7 +707,7 @@ mod config {
         insta::assert_snapshot!(repo.said(&command.output().expect("it starts")), @"
         --- stderr
         error: cannot use the settings: unknown on_violation `panic` in AGENTWT_ON_VIOLATION
-        help: write `report` or `block`; for example `AGENTWT_ON_VIOLATION=report`
+        help: write `report` or `block`
         --- status 3
         ");
     }

@@ -274,14 +274,13 @@ fn a_prompt_comes_from_the_line_a_file_or_stdin() {
 #[test]
 fn a_prompt_that_cannot_be_had_is_an_error_and_nothing_is_made() {
     let repo = TestRepo::project();
-    crate::support::write(repo.root(), b"binary", b"a\0b");
     crate::support::write(repo.root(), b"secret", b"a");
     crate::support::chmod(&repo.root().join("secret"), 0);
     let before = repo.fingerprint();
     let add = |more: &[&str]| {
         let mut all = vec!["add", "task", "--write", "src/**", "--client", "codex"];
         all.extend(more);
-        repo.agentwt_with_input(repo.main(), &all, b"a\0b")
+        repo.agentwt_in(repo.main(), &all)
     };
     assert_snapshot!(add(&["--prompt-file", "../task.md"]), @"
     --- stderr
@@ -289,17 +288,6 @@ fn a_prompt_that_cannot_be_had_is_an_error_and_nothing_is_made() {
     help: paths are relative to where you stand; for stdin: --prompt-file -
     --- status 2
     ");
-    assert_snapshot!(add(&["--prompt-file", "../binary"]), @"
-    --- stderr
-    error: the prompt from ../binary has a NUL byte: it is not text
-    help: give a text file: --prompt-file task.md
-    --- status 2
-    ");
-    let said = add(&["--prompt", "-"]);
-    assert!(
-        said.fails(2).stderr.contains("from standard input"),
-        "{said}"
-    );
     let said = add(&["--prompt-file", "src"]);
     assert!(said.fails(6).stderr.contains("irectory"), "{said}");
     if !is_root() {

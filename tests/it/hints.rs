@@ -40,7 +40,7 @@ fn a_directory_for_clones_that_is_not_there_is_made_by_the_command_that_is_shown
     assert_snapshot!(repo.agentwt_in(repo.root(), &arguments), @"
     --- stderr
     error: there is no directory $TMP/nope
-    help: make it first: mkdir -p $TMP/nope && git agentwt add task --repo file://$TMP/repo --parent $TMP/nope
+    help: create the directory first: mkdir -p $TMP/nope
     --- status 2
     ");
 }

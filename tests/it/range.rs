@@ -380,7 +380,7 @@ fn a_wrong_config_of_the_base_side_is_shown_with_its_revision() {
     assert_snapshot!(repo.agentwt(&unknown), @"
     --- stderr
     error: cannot use the settings: unknown scope profile `dosc` in --scope
-    help: did you mean `docs`? write `default` or `docs`, or add a [scope.<profile>] of this name to .agentwt/config.toml; for example `--scope docs`
+    help: did you mean `docs`? write `default` or `docs`, or add a [scope.<profile>] of this name to .agentwt/config.toml
     --- status 3
     ");
     sh(

@@ -381,7 +381,7 @@ fn the_frozen_scope_counts_and_not_the_config_of_now() {
     assert_snapshot!(repo.agentwt(&["scope", "--scope", "dogs", "src/x"]), @"
     --- stderr
     error: cannot use the settings: unknown scope profile `dogs` in --scope
-    help: did you mean `docs`? write `default` or `docs`, or add a [scope.<profile>] of this name to .agentwt/config.toml; for example `--scope docs`
+    help: did you mean `docs`? write `default` or `docs`, or add a [scope.<profile>] of this name to .agentwt/config.toml
     --- status 3
     ");
 }

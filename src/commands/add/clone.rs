@@ -33,14 +33,14 @@ pub(super) fn find_home(
     name: &WorktreeName,
     options: &Add,
 ) -> Result<Repository, Error> {
-    let Some(url) = &options.repo else {
+    if options.repo.is_none() {
         let found = session.repository_to_change()?;
         if found.common_dir == found.root.join(PARENT_HOME) {
             let (name, dir) = (name.to_string(), found.root);
             return Err(Refusal::NeedsRepo { name, dir }.into());
         }
         return session.repository_with_checkout();
-    };
+    }
     let parent = match &options.parent {
         Some(parent) => parent,
         None => {
@@ -57,8 +57,8 @@ pub(super) fn find_home(
     };
     let path = session.resolve(parent);
     if !files::is_directory(&path) {
-        let (name, url) = (name.to_string(), url.clone());
-        return Err(Refusal::NoParent { path, name, url }.into());
+        let path = path.into_string();
+        return Err(Refusal::NoDirectory { path }.into());
     }
     let dir = files::canonical(&path)?;
     let mut found = session.repository_at(&dir);

@@ -96,27 +96,22 @@ impl ContextFacts<'_> {
 /// are relative to.
 ///
 /// # Errors
-/// Fails when the file cannot be read; refuses what is no text.
+/// Fails when the file cannot be read.
 pub(super) fn read_prompt(
     options: &ContextOptions,
     start: &Utf8Path,
     input: &[u8],
 ) -> Result<Option<Vec<u8>>, Error> {
-    let (from, bytes) = match (&options.prompt, &options.prompt_file) {
-        (None, None) => return Ok(None),
-        _ if options.reads_stdin() => ("standard input".to_owned(), input.to_vec()),
-        (Some(text), _) => ("--prompt".to_owned(), text.clone().into_bytes()),
+    Ok(match (&options.prompt, &options.prompt_file) {
+        (None, None) => None,
+        _ if options.reads_stdin() => Some(input.to_vec()),
+        (Some(text), _) => Some(text.clone().into_bytes()),
         (None, Some(file)) => {
-            let path = escape_for_terminal(file.as_bytes());
             let bytes = files::read_stream(&start.join(file))?;
-            let missing = || Refusal::NoPromptFile { path: path.clone() };
-            (path.clone(), bytes.ok_or_else(missing)?)
+            let path = || escape_for_terminal(file.as_bytes());
+            Some(bytes.ok_or_else(|| Refusal::NoPromptFile { path: path() })?)
         }
-    };
-    if bytes.contains(&0) {
-        return Err(Refusal::NoText { from }.into());
-    }
-    Ok(Some(bytes))
+    })
 }
 
 /// Says of a worktree that is there that no context is written; nothing when it was made with this

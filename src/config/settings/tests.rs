@@ -158,32 +158,28 @@ fn invalid_values_name_their_variables_all_at_once() {
     Error: agentwt::config::mistake
 
       × empty base in --base
-      help: write a branch, tag or commit; for example `--base main`
+      help: write a branch, tag or commit
 
     Error: agentwt::config::mistake
 
       × bad branch prefix `a..b` in git config agentwt.branchPrefix: git allows no
       │ such branch name
-      help: write a prefix like `agentwt/`, or an empty one; for example `git
-            config agentwt.branchPrefix agentwt/`
+      help: write a prefix like `agentwt/`, or an empty one
 
     Error: agentwt::config::mistake
 
       × unknown strategy `clon` in AGENTWT_STRATEGY
-      help: did you mean `clone`? write `worktree` or `clone`; for example
-            `AGENTWT_STRATEGY=clone`
+      help: did you mean `clone`? write `worktree` or `clone`
 
     Error: agentwt::config::mistake
 
       × unknown client `\033x` in AGENTWT_CLIENT
-      help: write `claude-code`, `codex`, `gemini`, `aider`, `opencode` or `none`;
-            for example `AGENTWT_CLIENT=claude-code`
+      help: write `claude-code`, `codex`, `gemini`, `aider`, `opencode` or `none`
 
     Error: agentwt::config::mistake
 
       × unknown on_violation `` in git config agentwt.onViolation
-      help: write `report` or `block`; for example `git config agentwt.onViolation
-            report`
+      help: write `report` or `block`
     "#);
     let env = pairs(&[("AGENTWT_STRATEGY", "clon")]);
     let error = Settings::resolve(&[], &env, &[], &Config::default());
@@ -191,8 +187,7 @@ fn invalid_values_name_their_variables_all_at_once() {
     agentwt::config::mistake
 
       × cannot use the settings: unknown strategy `clon` in AGENTWT_STRATEGY
-      help: did you mean `clone`? write `worktree` or `clone`; for example
-            `AGENTWT_STRATEGY=clone`
+      help: did you mean `clone`? write `worktree` or `clone`
     "#);
 }
 
@@ -215,7 +210,7 @@ fn a_profile_that_was_named_must_exist() {
 
       × cannot use the settings: unknown scope profile `dosc` in --scope
       help: did you mean `docs`? write `docs`, or add a [scope.<profile>] of this
-            name to .agentwt/config.toml; for example `--scope docs`
+            name to .agentwt/config.toml
     "#);
     let error = resolve(&flags)
         .profile(&Config::default())

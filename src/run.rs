@@ -155,7 +155,8 @@ fn list_on(session: &Session, cli: &Cli, options: &List) -> Result<ExitCode, Err
 fn print<A: Answer>(cli: &Cli, form: (Format, bool), outcome: &Outcome<A>) -> ExitCode {
     let (format, nul) = form;
     let stdout = std::io::stdout();
-    let look = (paint(stdout.is_terminal()), width_of(stdout));
+    let to_terminal = stdout.is_terminal();
+    let look = (paint(to_terminal), width_of(stdout));
     let text = render(&outcome.answer, format, nul, look, &outcome.notes);
     if !cli.common.quiet || A::IGNORES_QUIET {
         let stderr = paint(std::io::stderr().is_terminal());
@@ -164,11 +165,22 @@ fn print<A: Answer>(cli: &Cli, form: (Format, bool), outcome: &Outcome<A>) -> Ex
         }
         tell(&text.stderr);
     }
-    let exit = write_answer(&text.stdout).map_or_else(|error| error, |()| outcome.exit);
+    let is_long = matches!(&cli.command, Command::Changed(o) if o.patch || o.commits);
+    let written = if is_long && to_terminal && format == Format::Human && page(&text.stdout) {
+        Ok(())
+    } else {
+        write_answer(&text.stdout)
+    };
+    let exit = written.map_or_else(|error| error, |()| outcome.exit);
     if !cli.common.quiet {
         tell(&text.hints);
     }
     exit
+}
+
+/// Shows an answer in the pager, which alone decides what Ctrl-C does; whether that worked.
+fn page(bytes: &[u8]) -> bool {
+    signal_hook::flag::register(SIGINT, Arc::default()).is_ok() && Git::page(bytes)
 }
 
 /// Writes to stdout.
@@ -363,7 +375,12 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
             print(cli, (format, o.nul), &path::run(session, &o.name)?)
         }
         Command::Scope(o) => print(cli, o.output.form(), &scope::run(session, o)?),
-        Command::Changed(o) => print(cli, o.output.form(), &changed::run(session, o)?),
+        Command::Changed(o) => {
+            let form = o.output.form();
+            let to_terminal = form.0 == Format::Human && std::io::stdout().is_terminal();
+            let colour = paint(to_terminal) == Paint::Colour;
+            print(cli, form, &changed::run(session, o, colour)?)
+        }
         Command::Verify(o) => print(cli, o.output.form(), &verify::run(session, o)?),
         Command::Accept(o) => print(cli, o.output.form(), &accept::run(session, o)?),
         Command::Reapply(o) => print(cli, o.output.form(), &reapply::run(session, o)?),

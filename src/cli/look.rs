@@ -222,7 +222,8 @@ pub struct Changed {
     ///
     /// Committed, staged, unstaged and untracked work in one patch for `git apply`; with --commits one
     /// patch for each commit, and one for the uncommitted changes. JSON has the patch beside the
-    /// list; the other forms print it in place of the list.
+    /// list; the other forms print it in place of the list. On a terminal the patch is coloured and
+    /// shown in the pager of the user's own git settings; the repository's settings name no pager here.
     #[arg(short, long, conflicts_with_all = ["roots", "name_only"])]
     pub patch: bool,
     /// Print only paths outside these directories, and exit with 1 if there are any

@@ -20,9 +20,7 @@ use crate::path::RepoPath;
 
 /// What makes a patch one that `git apply` takes, whatever is configured.
 const PATCH: &str = "-c core.quotePath=true -c core.safecrlf=false -c diff.suppressBlankEmpty=false \
-     diff-tree -r -p --no-ext-diff --no-textconv --no-color --binary --full-index --no-renames \
-     --no-relative --submodule=short --ignore-submodules=none --src-prefix=a/ --dst-prefix=b/ \
-     --end-of-options";
+     diff-tree -r -p --no-ext-diff --no-textconv --binary --full-index --no-renames --no-relative --submodule=short --ignore-submodules=none --src-prefix=a/ --dst-prefix=b/";
 
 /// What a patch is made from that is compared with others: nothing that is configured, and no
 /// more context than usual.
@@ -214,12 +212,14 @@ impl Git {
         Ok(stored)
     }
 
-    /// Prints the patch from one tree or commit to another.
+    /// Prints the patch from one tree or commit to another, in colour if that is asked for.
     ///
     /// # Errors
     /// Fails when git does.
-    pub fn diff_tree_patch(&self, from: &str, to: &str) -> Result<Vec<u8>, GitError> {
-        self.perform("print a patch", PATCH, &[from, to])
+    pub fn diff_tree_patch(&self, from: &str, to: &str, colour: bool) -> Result<Vec<u8>, GitError> {
+        let colour = if colour { "--color" } else { "--no-color" };
+        let more = [colour, "--end-of-options", from, to];
+        self.perform("print a patch", PATCH, &more)
     }
 
     /// Lists the commits of `left...right`, for each of these right ones, for which git finds one on

@@ -161,6 +161,19 @@ impl Git {
         shown.is_ok_and(|output| output.status.success())
     }
 
+    /// Shows bytes in the user's pager, which git starts and chooses (`GIT_PAGER`, `core.pager`, `PAGER`,
+    /// git-var(1)); whether git could be started. Without a repository: an agent could name a program
+    /// in its settings.
+    pub fn page(bytes: &[u8]) -> bool {
+        // of what only prints its input, git pages aliases
+        let shown = duct::cmd(
+            "git",
+            ["-p", "-c", "alias.agentwt-page=!cat", "agentwt-page"],
+        );
+        let shown = shown.stdin_bytes(bytes).env("GIT_DIR", "/dev/null");
+        !bytes.is_empty() && shown.unchecked().run().is_ok()
+    }
+
     /// Whether the user lets git colour what goes to a terminal (`color.ui`, git-config(1)).
     pub fn wants_colour() -> bool {
         let asked = duct::cmd("git", ["config", "--get", "color.ui"]);

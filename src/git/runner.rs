@@ -1,7 +1,8 @@
 //! Names what starts git: a [`Runner`], which a program that uses the library can bring itself.
 //!
 //! Every git command of this crate goes through the runner that its [`Git`](super::Git) holds, except
-//! one: asking whether the user lets git colour a terminal ([`Git::wants_colour`](super::Git::wants_colour)).
+//! two: asking whether the user lets git colour a terminal ([`Git::wants_colour`](super::Git::wants_colour)),
+//! and the pager ([`Git::page`](super::Git::page)).
 //!
 //! ```
 //! use git_agentwt::git::{Call, Duct, Output, Runner};

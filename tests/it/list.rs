@@ -365,43 +365,18 @@ fn a_disk_that_is_full_is_told() {
     );
 }
 
-/// Runs the program with a terminal for stdout, by script(1); none where there is none.
-fn on_a_terminal(repo: &TestRepo, line: &str) -> Option<String> {
-    let mut command = repo.command("script", repo.main());
-    command.env_remove("NO_COLOR").env("TERM", "xterm");
-    let line = format!("{} {line}", binary().display());
-    let output = command
-        .args(["-q", "-e", "-c", &line, "/dev/null"])
-        .stdin(Stdio::null())
-        .output();
-    Some(String::from_utf8_lossy(&output.ok()?.stdout).into_owned())
-}
-
 #[test]
 fn there_is_colour_on_a_terminal_only_and_not_where_the_user_does_not_want_it() {
     let repo = TestRepo::project();
     repo.add("task");
-    let Some(said) = on_a_terminal(&repo, "list") else {
-        eprintln!("SKIPPED: there is no script(1)");
+    let Some(said) = repo.on_a_terminal("git-agentwt list") else {
         return;
     };
     assert!(said.contains("\x1b["), "{said:?}");
-    let wish = format!("env NO_COLOR=1 {}", binary().display());
-    let mut command = repo.command("script", repo.main());
-    command
-        .env_remove("NO_COLOR")
-        .env("TERM", "xterm")
-        .stdin(Stdio::null());
-    let output = command
-        .args(["-q", "-e", "-c", &format!("{wish} list"), "/dev/null"])
-        .output()
-        .expect("it starts");
-    assert!(
-        !String::from_utf8_lossy(&output.stdout).contains("\x1b["),
-        "NO_COLOR"
-    );
+    let said = repo.on_a_terminal("NO_COLOR=1 git-agentwt list");
+    assert!(!said.unwrap_or_default().contains("\x1b["), "NO_COLOR");
     repo.git(&["config", "color.ui", "false"]);
-    let said = on_a_terminal(&repo, "list").unwrap_or_default();
+    let said = repo.on_a_terminal("git-agentwt list").unwrap_or_default();
     assert!(!said.contains("\x1b["), "color.ui: {said:?}");
     let mut piped = repo.command(binary(), repo.main());
     let piped = piped

@@ -91,7 +91,7 @@ fn run(session: &Session, arguments: &[&str]) -> Result<(), Error> {
         Command::Status(o) => commands::status::run(session, &o).map(drop),
         Command::Path(o) => commands::path::run(session, &o.name).map(drop),
         Command::Scope(o) => commands::scope::run(session, &o).map(drop),
-        Command::Changed(o) => commands::changed::run(session, &o).map(drop),
+        Command::Changed(o) => commands::changed::run(session, &o, false).map(drop),
         Command::Verify(o) => match &o.range {
             Some(range) => commands::verify::range::run(session, &o, range).map(drop),
             None => commands::verify::run(session, &o).map(drop),

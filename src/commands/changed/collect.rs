@@ -34,6 +34,8 @@ pub struct Asked {
     pub commits: bool,
     /// Whether patches are made.
     pub patch: bool,
+    /// Whether patches are coloured, for a terminal.
+    pub colour: bool,
     /// Whether to go on without what cannot be read.
     pub best_effort: bool,
     /// Absolute directories outside of which changes are listed; none where that is not asked.
@@ -181,7 +183,7 @@ fn read(
         });
     }
     if asked.patch {
-        let made = add_patches(repository, known, &survey, (&shown, &left), answer);
+        let made = add_patches(repository, known, asked, &survey, (&shown, &left), answer);
         effort.or(made, || ())?;
     }
     Ok(shown)
@@ -191,6 +193,7 @@ fn read(
 fn add_patches(
     repository: &Repository,
     known: &Worktree,
+    asked: &Asked,
     survey: &Survey,
     (shown, left): (&[Change], &[Change]),
     answer: &mut ChangedAnswer,
@@ -203,7 +206,8 @@ fn add_patches(
     }
     let nearest = survey.states.compared.nearest.as_ref();
     let nearest = nearest.unwrap_or(&survey.changes.base);
-    let patches = Patches::new(repository, known, survey, nearest)?;
+    let mut patches = Patches::new(repository, known, survey, nearest)?;
+    patches.colour = asked.colour;
     let (patch, left_out) = patches.to_disk(nearest, shown)?;
     answer.patch_base = Some(nearest.clone());
     answer.patch = Some(PatchField::new(&patch));

@@ -20,7 +20,8 @@ use crate::exit::ExitCode;
 use crate::name::CommitId;
 use crate::path::escape_for_terminal;
 
-/// Collects what changed, and holds it against write roots if there are any.
+/// Collects what changed, and holds it against write roots if there are any; with coloured patches if
+/// `colour`.
 ///
 /// # Errors
 /// Fails when the facts cannot be read, unless the best effort is asked for; never says
@@ -28,6 +29,7 @@ use crate::path::escape_for_terminal;
 pub fn run(
     session: &Session,
     options: &crate::cli::Changed,
+    colour: bool,
 ) -> Result<Outcome<ChangedAnswer>, Error> {
     let start = session.start.as_std_path();
     let asked = Asked {
@@ -36,6 +38,7 @@ pub fn run(
         ignored: options.ignored,
         commits: options.commits,
         patch: options.patch,
+        colour,
         best_effort: options.best_effort,
         roots: options.roots.iter().map(|root| start.join(root)).collect(),
         absolute: options.absolute,

@@ -32,6 +32,8 @@ pub struct Patches<'a> {
     git: Git,
     reference: CommitId,
     apart: Apart,
+    /// Whether the patches are coloured, as the user's own settings say.
+    pub colour: bool,
 }
 
 impl<'a> Patches<'a> {
@@ -60,6 +62,7 @@ impl<'a> Patches<'a> {
             git,
             reference: reference.clone(),
             apart,
+            colour: false,
         })
     }
 
@@ -115,9 +118,9 @@ impl<'a> Patches<'a> {
             [] => {
                 let nothing = objects.write_tree(None, [("", None::<Entry>); 0])?;
                 let nothing = nothing.to_string();
-                Ok(self.git.diff_tree_patch(&nothing, id.as_str())?)
+                self.print(&nothing, id.as_str())
             }
-            [parent] => Ok(self.git.diff_tree_patch(parent.as_str(), id.as_str())?),
+            [parent] => self.print(parent.as_str(), id.as_str()),
             [first, ..] => self.between(first, &touched(objects, id)?),
         }
     }
@@ -128,7 +131,11 @@ impl<'a> Patches<'a> {
         let entries = entries.iter();
         let entries = entries.map(|(path, entry)| (&**path.as_bstr(), *entry));
         let tree = objects.write_tree(Some(&objects.commit(onto)?.tree), entries)?;
-        Ok(self.git.diff_tree_patch(onto.as_str(), &tree.to_string())?)
+        self.print(onto.as_str(), &tree.to_string())
+    }
+
+    fn print(&self, from: &str, to: &str) -> Result<Vec<u8>, Error> {
+        Ok(self.git.diff_tree_patch(from, to, self.colour)?)
     }
 
     /// What stands at a path now, as a tree would have it; none for what no tree can have. What git

@@ -312,3 +312,50 @@ fn a_filter_that_an_agent_plants_beside_its_worktree_never_runs() {
     assert!(patch.contains("+a\r\n"), "{patch}");
     assert!(!marker.exists(), "it ran");
 }
+
+#[test]
+fn on_a_terminal_a_patch_is_coloured_and_in_the_users_own_pager() {
+    let (repo, worktree) = with_worktree();
+    sh(
+        &repo,
+        &worktree,
+        "echo more >>src/main.rs; git commit -qam more",
+    );
+    repo.git(&["config", "--global", "core.pager", "sed s/^/paged:/"]);
+    repo.git(&["config", "core.pager", "sed s/^/by-an-agent:/"]);
+    let Some(said) = repo.on_a_terminal("git agentwt diff task 2>/dev/null") else {
+        return;
+    };
+    assert!(
+        said.lines().all(|line| line.starts_with("paged:")),
+        "{said:?}"
+    );
+    assert!(said.contains("\x1b[32m+\x1b[m\x1b[32mmore"), "{said:?}");
+    let shown = |line: &str| {
+        repo.on_a_terminal(&format!("{line} 2>/dev/null"))
+            .unwrap_or_default()
+    };
+    let said = shown("NO_COLOR=1 git agentwt log task -p");
+    assert!(said.starts_with("paged:commit "), "{said:?}");
+    assert!(
+        said.contains("paged:+more") && !said.contains('\x1b'),
+        "{said:?}"
+    );
+    let said = shown("git --no-pager agentwt diff task");
+    assert!(
+        said.contains("\x1b[32m+\x1b[m\x1b[32mmore") && !said.contains("paged:"),
+        "{said:?}"
+    );
+    let said = shown("GIT_PAGER='sed s/^/mine:/' git agentwt log task");
+    assert!(said.starts_with("mine:\x1b[36mcommit "), "{said:?}");
+    let said = shown("git agentwt diff task --porcelain");
+    assert!(
+        said.contains("\r\n+more") && !said.contains("paged:"),
+        "{said:?}"
+    );
+    repo.git(&["config", "color.ui", "false"]);
+    let said = shown("git agentwt diff task");
+    assert!(said.contains("paged:+more"), "{said:?}");
+    let (patch, _) = bytes(&repo, &["--patch"]);
+    assert!(!patch.contains(&0x1b), "a pipe");
+}

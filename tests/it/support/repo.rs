@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use git_agentwt::name::{BranchName, WorktreeName};
 use git_agentwt::worktree::{Intent, Record, to_text};
 
-use super::{Said, binary, hermetic, template};
+use super::{Said, binary, hermetic, skipped, template};
 
 /// Represents a repository in a temporary directory of its own, which is removed at the end.
 pub struct TestRepo {
@@ -197,6 +197,22 @@ impl TestRepo {
             );
         }
         command
+    }
+
+    /// Runs a line of sh in the main worktree on a terminal, by script(1); what the terminal gets. None
+    /// where there is no script(1).
+    pub fn on_a_terminal(&self, line: &str) -> Option<String> {
+        let mut command = self.command("script", &self.main);
+        command.env_remove("NO_COLOR").env("TERM", "xterm");
+        command.args(["-q", "-e", "-c", line, "/dev/null"]);
+        let output = command
+            .env("SHELL", "/bin/sh")
+            .stdin(Stdio::null())
+            .output();
+        if output.is_err() {
+            skipped("script(1): sudo apt-get install bsdutils");
+        }
+        Some(String::from_utf8_lossy(&output.ok()?.stdout).into_owned())
     }
 
     /// Runs git in the main worktree; its stdout. Fails the test if git fails.

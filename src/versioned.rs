@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 /// The version of the files' form.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Says that a file of ours cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -64,7 +64,7 @@ pub fn paths<T: AsRef<[u8]>>(paths: impl IntoIterator<Item = T>) -> Vec<PathFiel
 }
 
 /// Where a worktree started.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BaseField {
     /// The base commit; null if unknown.
     pub commit: Option<CommitId>,
@@ -84,9 +84,7 @@ impl BaseField {
     pub fn commit(commit: &CommitId) -> Self {
         Self {
             commit: Some(commit.clone()).filter(CommitId::is_known),
-            revision: None,
-            branch: None,
-            moved: None,
+            ..Self::default()
         }
     }
 
@@ -100,7 +98,7 @@ impl BaseField {
 }
 
 /// A scope: the profile and the patterns of its lists.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ScopeField {
     /// The scope profile; null if options gave the whole scope.
     pub profile: Option<String>,
@@ -120,9 +118,7 @@ impl ScopeField {
     pub fn profile(profile: Option<&str>) -> Self {
         Self {
             profile: profile.map(ToOwned::to_owned),
-            write: None,
-            read: None,
-            exclude: None,
+            ..Self::default()
         }
     }
 

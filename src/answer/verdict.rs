@@ -11,7 +11,7 @@ use crate::scope::escape_for_rule;
 use crate::verify::Report;
 
 /// The verdict over a worktree or a range.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct VerdictField {
     /// The name of the worktree; absent for a range.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,10 +46,6 @@ impl VerdictField {
     fn new(report: &Report) -> Self {
         let head = Some(&report.changes.head).filter(|head| head.is_known());
         Self {
-            name: None,
-            path: None,
-            range: None,
-            scope: None,
             base: BaseField::commit(&report.changes.base),
             head: head.cloned(),
             valid: report.valid(),
@@ -57,6 +53,7 @@ impl VerdictField {
             notices: report.notices().map(FindingField::from).collect(),
             accepted: report.accepted.iter().map(FindingField::from).collect(),
             changed: ChangeField::all(report.changes.counted()),
+            ..Self::default()
         }
     }
 

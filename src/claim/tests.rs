@@ -60,10 +60,10 @@ fn what_is_no_claim_of_this_version_is_refused_with_the_reason() {
     let good = claim().to_message();
     for (text, why) in [
         (
-            good.replace("version = 3", "version = 1"),
+            good.replace("version = 4", "version = 1"),
             "it has version 1",
         ),
-        (good.replace("version = 3", "version = '2'"), "no version"),
+        (good.replace("version = 4", "version = '2'"), "no version"),
         (good.replace("pid = 17", "pid = -1"), "u32"),
         (good.replace("pid = 17", "pid = 99999999999"), "u32"),
         (good.replace("lease = 600", "lease = 0"), "not a lease"),

@@ -157,20 +157,15 @@ impl Ground<'_> {
         let record = &known.record;
         let mut around = Surroundings {
             wrong: broken_links(repository, record).into_iter().collect(),
-            shared: Vec::new(),
-            noted: None,
             tips: recorded_tips(record),
-            been_on: Vec::new(),
-            own: Vec::new(),
-            foreign: Vec::new(),
+            ..Surroundings::default()
         };
         if known.is_without(repository) {
             // nothing of it can be held against what was recorded
             return Ok(around);
         }
-        let files = effort.or(changed_files(repository, record), Default::default)?;
-        around.wrong.extend(files.0);
-        around.shared.extend(files.1);
+        let files = changed_files(repository, record);
+        around.wrong.extend(effort.or(files, Vec::new)?);
         let mut journal = None;
         if !heads.pipes.contains(&journal::FILE) {
             journal = effort.or(known.journal(), || None)?;
@@ -228,6 +223,7 @@ impl Ground<'_> {
 }
 
 /// Holds what surrounds a worktree.
+#[derive(Default)]
 pub struct Surroundings {
     /// What is wrong with it and its private git directory.
     pub wrong: Vec<Change>,
@@ -246,6 +242,7 @@ pub struct Surroundings {
 }
 
 /// Holds the trees of what a worktree is on, and what each may be without a change made here.
+#[derive(Default)]
 pub struct Compared {
     /// The commits that count as work of others, with all that they have.
     pub trusted: Vec<CommitId>,
@@ -296,15 +293,10 @@ impl Compared {
         Self {
             trusted: recorded_tips(record).trusted,
             nearest,
-            head: Delta::new(),
             committed: checked_out.clone(),
             working: checked_out,
-            arriving: Delta::new(),
-            tip: None,
-            passed: Passed::default(),
-            branches: Vec::new(),
-            base_lost: false,
             is_related: true,
+            ..Self::default()
         }
     }
 }

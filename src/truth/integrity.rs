@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
 
-use crate::change::{
-    Cause, Change, ChangeSet, Content, INDEX_LOCK, Kind, Place, Seen, SharedChange,
-};
+use crate::change::{Change, ChangeSet, INDEX_LOCK, Kind, Place, Seen};
 use crate::config::Strategy;
 use crate::disk::files;
 use crate::error::Error;
@@ -42,12 +40,11 @@ pub fn fingerprint(
     repository: &Repository,
     admin_dir: &Utf8Path,
 ) -> Result<Fingerprint, Error> {
-    let shared = Some(&*repository.common_dir).filter(|_| file.is_shared());
-    let path = shared.unwrap_or(admin_dir).join(name_of(file));
+    let path = admin_dir.join(name_of(file));
     let content = match file {
         _ if files::is_endless(&path) => Some(b"a pipe or a device".to_vec()),
         // git would write to where it leads
-        _ if !file.is_shared() && files::is_behind_link(&path) => Some(b"a link".to_vec()),
+        _ if files::is_behind_link(&path) => Some(b"a link".to_vec()),
         // git itself writes it anew now and then: what it says counts
         WatchedFile::ConfigWorktree => files::read(&path)?.map(|bytes| meaning(&bytes)),
         WatchedFile::HooksScripts => scripts(&path)?,
@@ -108,60 +105,36 @@ const fn name_of(file: WatchedFile) -> &'static str {
         WatchedFile::HooksConfig => "agentwt/hooks/config",
         WatchedFile::HooksBinary => "agentwt/bin",
         WatchedFile::HooksScripts => "agentwt/hooks",
-        WatchedFile::InfoExclude => "info/exclude",
-        WatchedFile::InfoAttributes => "info/attributes",
-        WatchedFile::InfoGrafts => "info/grafts",
-        WatchedFile::Alternates => "objects/info/alternates",
-        WatchedFile::Shallow => "shallow",
     }
 }
 
-/// Finds which watched files are not as they were recorded: those of the private git directory, and
-/// those that other worktrees share.
+/// Finds which watched files of the private git directory are not as they were recorded.
 ///
 /// # Errors
 /// Fails when the disk does.
-pub fn changed_files(
-    repository: &Repository,
-    record: &Record,
-) -> Result<(Vec<Change>, Vec<SharedChange>), Error> {
+pub fn changed_files(repository: &Repository, record: &Record) -> Result<Vec<Change>, Error> {
     let now = fingerprints(repository, &record.admin_dir)?;
-    let (mut own, mut shared) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
     let gone = has_hooks(record) && !files::is_directory(&record.admin_dir.join("agentwt"));
     if gone {
         let said = "the directory of our hooks was removed";
-        own.push(integrity(Place::Admin("agentwt".into()), said));
+        found.push(integrity(Place::Admin("agentwt".into()), said));
     }
     // a record from before a file was watched has nothing of it
     let is_watched = |now: &&Fingerprint| record.integrity.iter().any(|one| one.file == now.file);
     let changed = now.iter().filter(is_watched);
     for now in changed.filter(|now| !record.integrity.contains(now)) {
-        let Fingerprint { file, digest } = now.clone();
-        let (name, said) = (name_of(file), "it was changed since `add`");
+        let (name, said) = (name_of(now.file), "it was changed since `add`");
         if gone && name.starts_with("agentwt/") {
             continue;
         }
-        let (kind, cause) = match file {
-            // `git fetch --unshallow` takes it away
-            WatchedFile::Shallow if now.digest.is_none() => (Kind::Integrity, Cause::Unknown),
-            WatchedFile::HooksScripts | WatchedFile::InfoGrafts | WatchedFile::Shallow => {
-                (Kind::Integrity, Cause::Hides)
-            }
-            // the verdict reads the rules that were recorded
-            WatchedFile::InfoExclude => (Kind::Config, Cause::Unknown),
-            // `git repack` and `clone --dissociate` write it as well
-            WatchedFile::Alternates => (Kind::Integrity, Cause::Unknown),
-            _ => (Kind::Config, Cause::Hides),
+        let kind = match now.file {
+            WatchedFile::HooksScripts => Kind::Integrity,
+            _ => Kind::Config,
         };
-        if file.is_shared() {
-            let place = Place::Git(name.into());
-            let digest = Content::value("", digest);
-            shared.push(SharedChange::new(place, kind, said, cause).with([digest]));
-        } else {
-            own.push(Change::detailed(Place::Admin(name.into()), kind, said));
-        }
+        found.push(Change::detailed(Place::Admin(name.into()), kind, said));
     }
-    Ok((own, shared))
+    Ok(found)
 }
 
 /// Says of a worktree that its record was removed: what it changed can no longer be determined.

@@ -23,8 +23,9 @@ pub const TODO: &str = "rebase-merge/git-rebase-todo";
 pub const PLAIN: &str = " plain";
 pub const STARTS: &str = " exec";
 
-/// Files of `info/` that are watched by themselves, or that git writes for itself.
-const ELSEWHERE: [&str; 4] = ["exclude", "attributes", "grafts", "refs"];
+/// Where history ends, and whose objects the repository borrows (gitrepository-layout(5)).
+pub const SHALLOW: &str = "shallow";
+const BORROWED: &str = "objects/info/alternates";
 
 /// How many files of hooks are sealed in one directory, with those below: `core.hooksPath` may name
 /// a directory of something else as well.
@@ -48,16 +49,21 @@ pub fn read(repository: &Repository, own: Option<&Utf8Path>) -> Result<Shared, E
     seal.read_hooks()?;
     seal.read_settings(&repository.common_dir.join("config"), 0);
     seal.read_modules(&repository.common_dir.join("modules"), 0)?;
+    seal.read_info(&repository.common_dir)?;
+    for name in [SHALLOW, BORROWED] {
+        seal.read_file(&repository.common_dir.join(name));
+    }
     // what else a clone has is its own, and the record has digests of that
     if !repository.is_clone() {
         if let Some(own) = own {
             seal.read_modules(&own.join("modules"), 0)?;
         }
         seal.read_settings(&repository.common_dir.join("config.worktree"), 0);
-        seal.read_state(&repository.common_dir)?;
+        seal.read_state(&repository.common_dir);
         for git_dir in plain_worktrees(repository)? {
             seal.read_settings(&git_dir.join("config.worktree"), 0);
-            seal.read_state(&git_dir)?;
+            seal.read_state(&git_dir);
+            seal.read_info(&git_dir)?;
             seal.read_modules(&git_dir.join("modules"), 0)?;
         }
     }
@@ -214,7 +220,9 @@ impl Seal<'_> {
             Ok(files::Opened::File { .. }) => (Vec::new(), PLAIN),
             // the file that a link leads to can change as well
             Ok(files::Opened::Link(text)) => ([text.as_slice(), b"\0"].concat(), ""),
-            Ok(files::Opened::Other) => return None,
+            Ok(files::Opened::Other) => {
+                return files::is_endless(file).then(|| "a pipe or a device".to_owned());
+            }
             Err(_) => return Some("unreadable".to_owned()),
         };
         text.extend(files::read(file).ok().flatten().unwrap_or_default());
@@ -278,9 +286,8 @@ impl Seal<'_> {
         Ok(())
     }
 
-    /// Takes what a worktree is on, what it is about to run, and what its git directory says about
-    /// files.
-    fn read_state(&mut self, git_dir: &Utf8Path) -> Result<(), Error> {
+    /// Takes what a worktree is on, and what it is about to run.
+    fn read_state(&mut self, git_dir: &Utf8Path) {
         if let Some(head) = files::read(&git_dir.join("HEAD")).ok().flatten() {
             self.insert(&git_dir.join("HEAD"), escape_for_terminal(head.trim()));
         }
@@ -301,16 +308,23 @@ impl Seal<'_> {
             let all = lines.into_iter().collect::<Vec<_>>().join(&b'\n');
             self.insert(&todo, format!("{}{end}", self.digest(&all)));
         }
-        for name in files::names(&git_dir.join("info"))? {
-            let file = git_dir.join("info").join(&name);
-            if ELSEWHERE.contains(&&*name) {
-                continue;
-            }
-            if let Some(digest) = self.script(&file) {
-                self.insert(&file, digest);
+    }
+
+    /// Digests what a git directory says about files. `info/refs` git writes for itself.
+    fn read_info(&mut self, git_dir: &Utf8Path) -> Result<(), Error> {
+        let info = git_dir.join("info");
+        for name in files::names(&info)? {
+            if name != "refs" {
+                self.read_file(&info.join(name));
             }
         }
         Ok(())
+    }
+
+    fn read_file(&mut self, file: &Utf8Path) {
+        if let Some(digest) = self.script(file) {
+            self.insert(file, digest);
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::git::GitError;
 use crate::path::RepoPath;
 use crate::truth::keys::{cause_of, remote_of};
-use crate::truth::seal::{self, PLAIN, STARTS, TODO};
+use crate::truth::seal::{self, PLAIN, SHALLOW, STARTS, TODO};
 use crate::worktree::repository::Repository;
 use crate::worktree::{Digests, Main, Sealed, Shared, Worktree};
 
@@ -207,36 +207,55 @@ fn changed_files(repository: &Repository, recorded: &Shared, now: &Sealed) -> Ve
         }
         let (was, is) = (before.files.get(name), now.files.get(name));
         let did = did(was.is_some(), is.is_some());
-        let (kind, runs_code, said) = if name.ends_with("/HEAD") {
+        let (kind, cause, said) = if name.ends_with("/HEAD") {
             if is.is_some_and(|head| has_logged(repository, name, head)) {
                 continue;
             }
             let [was, is] = [was, is].map(|one| one.map_or("nothing", String::as_str));
             let said = format!("it was `{was}` and is `{is}`, and its log does not have that move");
-            (Kind::Ref, false, said)
+            (Kind::Ref, Cause::Unknown, said)
         } else if name.ends_with(TODO) {
             let starts = is.is_some_and(|is| is.ends_with(STARTS));
             if is.is_none() || !starts && was.is_none() {
                 continue;
             }
             let said = format!("the commands of this rebase were {did} since `add`");
-            (Kind::Config, starts && was.is_some(), said)
-        } else if name.contains("/info/") {
-            (Kind::Config, false, format!("it was {did} since `add`"))
+            (Kind::Config, runs_code(starts && was.is_some()), said)
+        } else if name.contains("/info/") || name.ends_with(SHALLOW) {
+            let (kind, cause) = watched(name, is.is_some());
+            (kind, cause, format!("it was {did} since `add`"))
         } else {
             let is_plain = |is: &String| is.ends_with(PLAIN) || of_others.contains(is);
             let said = format!("this file of a hook was {did} since `add`");
-            (Kind::Hook, was.is_some() || !is.is_some_and(is_plain), said)
-        };
-        let cause = if runs_code {
-            Cause::RunsCode
-        } else {
-            Cause::Unknown
+            let is_code = was.is_some() || !is.is_some_and(is_plain);
+            (Kind::Hook, runs_code(is_code), said)
         };
         let digest = Content::value("", is.cloned());
         found.push(SharedChange::new(Place::of_shared(name), kind, said, cause).with([digest]));
     }
     found
+}
+
+const fn runs_code(is_code: bool) -> Cause {
+    if is_code {
+        Cause::RunsCode
+    } else {
+        Cause::Unknown
+    }
+}
+
+/// What a change means of a file that says where history ends, or of `info/`.
+fn watched(name: &str, is_there: bool) -> (Kind, Cause) {
+    match name {
+        // `git fetch --unshallow` takes the file away
+        "@git/shallow" if !is_there => (Kind::Integrity, Cause::Unknown),
+        "@git/shallow" | "@git/info/grafts" => (Kind::Integrity, Cause::Hides),
+        // `git repack` and `clone --dissociate` write it as well
+        "@git/objects/info/alternates" => (Kind::Integrity, Cause::Unknown),
+        "@git/info/attributes" => (Kind::Config, Cause::Hides),
+        // the verdict reads the ignore rules that were recorded
+        _ => (Kind::Config, Cause::Unknown),
+    }
 }
 
 /// Whether the log of a HEAD says that it came to be what it is: by its last entry where it names a

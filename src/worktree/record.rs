@@ -165,7 +165,7 @@ pub struct Fingerprint {
     pub digest: Option<String>,
 }
 
-/// Names a file beside the worktree that is watched.
+/// Names a file of the private git directory that is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WatchedFile {
@@ -179,16 +179,6 @@ pub enum WatchedFile {
     HooksBinary,
     /// `agentwt/hooks` of the private git directory: our scripts, all of them.
     HooksScripts,
-    /// `info/exclude` of the common git directory.
-    InfoExclude,
-    /// `info/attributes` of the common git directory.
-    InfoAttributes,
-    /// `info/grafts` of the common git directory.
-    InfoGrafts,
-    /// `objects/info/alternates` of the common git directory.
-    Alternates,
-    /// `shallow` of the common git directory: where history ends.
-    Shallow,
 }
 
 /// Holds what `add` is about to create, for the command that finds an incomplete worktree.
@@ -245,30 +235,17 @@ pub struct KeptFinding {
 
 impl WatchedFile {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 5] = [
         Self::SparseCheckout,
         Self::ConfigWorktree,
         Self::HooksConfig,
         Self::HooksBinary,
         Self::HooksScripts,
-        Self::InfoExclude,
-        Self::InfoAttributes,
-        Self::InfoGrafts,
-        Self::Alternates,
-        Self::Shallow,
     ];
-
-    /// Whether other worktrees share it.
-    pub const fn is_shared(self) -> bool {
-        !self.is_of_our_hooks() && !matches!(self, Self::SparseCheckout)
-    }
 
     /// Whether installing or removing our hooks changes it.
     pub const fn is_of_our_hooks(self) -> bool {
-        matches!(
-            self,
-            Self::ConfigWorktree | Self::HooksConfig | Self::HooksBinary | Self::HooksScripts
-        )
+        !matches!(self, Self::SparseCheckout)
     }
 }
 
@@ -475,7 +452,7 @@ mod tests {
             profile: Some("default".into()),
             on_violation: OnViolation::Report,
             integrity: vec![Fingerprint {
-                file: WatchedFile::InfoGrafts,
+                file: WatchedFile::SparseCheckout,
                 digest: None,
             }],
             scope: vec![ScopeRule::new(
@@ -530,8 +507,8 @@ mod tests {
 
     #[test]
     fn a_record_of_another_version_is_refused_whatever_is_in_it() {
-        let text = to_text(&sample()).replace("version = 3", "version = 4\nnew = true");
-        assert_eq!(from_text::<Record>(&text), Err(RecordError::Version(4)));
+        let text = to_text(&sample()).replace("version = 4", "version = 5\nnew = true");
+        assert_eq!(from_text::<Record>(&text), Err(RecordError::Version(5)));
         let cut = &to_text(&sample())[..200];
         assert!(matches!(
             from_text::<Record>(cut),

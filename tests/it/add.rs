@@ -256,7 +256,7 @@ mod what_is_made {
         let record = masked(&record, "created = \"", "\"", "created = [time]");
         let record = masked(&record, "digest = \"", "\"", "digest = [id]");
         insta::assert_snapshot!(record, @r#"
-            version = 3
+            version = 4
             name = "task-5"
             created = [time]
             made_by = "add"
@@ -302,22 +302,6 @@ mod what_is_made {
             [[integrity]]
             file = "hooks-scripts"
             digest = [id]
-
-            [[integrity]]
-            file = "info-exclude"
-            digest = [id]
-
-            [[integrity]]
-            file = "info-attributes"
-
-            [[integrity]]
-            file = "info-grafts"
-
-            [[integrity]]
-            file = "alternates"
-
-            [[integrity]]
-            file = "shallow"
 
             [[scope]]
             list = "read"

@@ -780,7 +780,7 @@ fn a_damaged_record_or_manifest_is_exit_6_without_a_verdict() {
     help: see what is there with `git worktree list`; to save its work: git -C .agentwt/worktrees/task stash -u
     --- status 6
     ");
-    std::fs::write(dir.join("record.toml"), "version = 3\nname = \"task\"\n").expect("written");
+    std::fs::write(dir.join("record.toml"), "version = 4\nname = \"task\"\n").expect("written");
     assert_snapshot!(repo.agentwt(&["verify", "task"]), @"
     --- stderr
     error: cannot read the record of worktree `task`: it is damaged: missing field `created`

@@ -23,7 +23,7 @@ use crate::name::CommitId;
 use crate::path::{RepoPath, escape_for_terminal};
 use crate::truth::collect;
 use crate::verify::VerifyOptions;
-use crate::worktree::saved::{SavedPath, SavedRestore, find_restores};
+use crate::worktree::saved::find_restores;
 use crate::worktree::{Repository, Worktree, arguments};
 
 /// The number of remaining violations that notes name.
@@ -378,8 +378,13 @@ fn undo(
         ..RestoreAnswer::default()
     });
     if !dry_run {
-        let earlier = find_earlier(repository, known, &saved, found)?;
-        outcome.notes.extend(earlier);
+        // the restore may only have gone on where a killed one had ended
+        let earlier = found.next().map(|earlier| earlier.rescue);
+        outcome.notes.extend(earlier.map(|rescue| {
+            format!(
+                "to undo an earlier restore as well: git agentwt restore {name} --undo={rescue}"
+            )
+        }));
     }
     for one in lost {
         let note = format!("{} was no file, and is not made again", one.path);
@@ -387,36 +392,4 @@ fn undo(
         outcome.answer.lost.push(one.shown);
     }
     Ok(outcome)
-}
-
-/// Names the newest of the earlier restores that is not undone, after a later one was: that one may
-/// only have gone on where a killed one had ended.
-fn find_earlier(
-    repository: &Repository,
-    known: &Worktree,
-    undone: &SavedRestore,
-    before: impl Iterator<Item = SavedRestore>,
-) -> Result<Option<String>, Error> {
-    let (name, branch) = (&known.record.name, known.record.branch.full_ref());
-    let tip = repository.git.rev_parse_commit(&branch)?;
-    let is_back = |path: &RepoPath| {
-        let at = undone.paths.binary_search_by(|one| one.path.cmp(path));
-        at.is_ok_and(|at| undone.paths[at].disk.is_some())
-    };
-    for earlier in before {
-        let mut is_left = earlier.made.is_some() && earlier.made == tip;
-        for SavedPath { path, disk, .. } in &earlier.paths {
-            is_left = is_left
-                || disk.is_none_or(|disk| disk.mode.is_regular())
-                    && !is_back(path)
-                    && plan::read_raw(repository, known, path)? != *disk;
-        }
-        if is_left {
-            let rescue = earlier.rescue;
-            return Ok(Some(format!(
-                "not all is as before {rescue}; to undo that restore as well: git agentwt restore {name} --undo={rescue}"
-            )));
-        }
-    }
-    Ok(None)
 }

@@ -176,7 +176,7 @@ fn what_is_no_claim_is_left_alone_and_shown_escaped() {
     put("it is damaged: no message", &commit("mine"));
     put(
         "it has version 9,",
-        &commit(&message.replace("version = 3", "version = 9")),
+        &commit(&message.replace("version = 4", "version = 9")),
     );
     put(
         "unknown field `\\033[2J`",

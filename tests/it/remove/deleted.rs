@@ -174,7 +174,7 @@ fn a_removal_that_was_interrupted_after_it_was_decided_is_finished() {
         .find(|line| line.starts_with("created"))
         .expect("a time");
     let marker = format!(
-        "version = 3\nbegan = \"2026-11-22T10:00:00Z\"\n{created}\nbranch_at = \"{head}\"\nsaved = \"refs/agentwt/rescue/task/t\"\n"
+        "version = 4\nbegan = \"2026-11-22T10:00:00Z\"\n{created}\nbranch_at = \"{head}\"\nsaved = \"refs/agentwt/rescue/task/t\"\n"
     );
     std::fs::write(record.join("removing"), marker).expect("a file");
     // as long as the directory stands, all is looked at again

@@ -135,7 +135,7 @@ fn after_a_restore_that_was_continued_the_undo_names_the_first_half() {
     assert_ne!(world.everything("."), before, "{said}");
     let named = said
         .stderr
-        .split("to undo that restore as well: git agentwt restore task ");
+        .split("to undo an earlier restore as well: git agentwt restore task ");
     let named = named.last().and_then(|rest| rest.lines().next());
     let named = named.expect("a line");
     let said = world.restore(&[named]);

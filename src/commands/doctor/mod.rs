@@ -30,10 +30,10 @@ struct DoctorContext<'a> {
     settings: Vec<(String, String, BString)>,
     /// The worktrees that have a whole record.
     known: Vec<Worktree>,
-    /// The paths of the main worktree's index, with sizes; none if it cannot be read.
-    index: Option<Vec<(RepoPath, u32)>>,
-    /// The branch prefix of the config, or what is wrong with the config.
-    prefix: Result<String, String>,
+    /// The paths of the main worktree's index, with sizes; empty if it cannot be read.
+    index: Vec<(RepoPath, u32)>,
+    /// What is wrong with the config, if anything.
+    config_fault: Option<String>,
 }
 
 /// Checks everything; `--fix` fixes what is ours. It works outside of a repository, too.
@@ -129,20 +129,13 @@ fn find(session: &Session) -> Result<(Option<Repository>, Vec<DoctorCheck>), Err
 impl<'a> DoctorContext<'a> {
     fn read(session: &Session, repository: &'a Repository) -> Result<Self, Error> {
         let loaded = load_config(repository, &[], &session.environment);
-        let index = match repository.main {
-            Main::Worktree => {
-                read_paths(&repository.common_dir.join("index"), repository.format).ok()
-            }
-            Main::Bare => None,
-        };
+        let index = read_paths(&repository.common_dir.join("index"), repository.format);
         Ok(Self {
             repository,
             settings: repository.git.config_list()?,
             known: whole_records(repository)?.collect(),
-            index: index.flatten(),
-            prefix: loaded
-                .map(|loaded| loaded.settings.branch_prefix.value)
-                .map_err(|error| error.to_string()),
+            index: index.ok().flatten().unwrap_or_default(),
+            config_fault: loaded.err().map(|error| error.to_string()),
         })
     }
 

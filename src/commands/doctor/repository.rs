@@ -10,9 +10,9 @@ use crate::worktree::repository::{CONFIG, WORKTREES};
 /// Checks settings of git that break worktrees, and our config.
 pub(super) fn settings(context: &DoctorContext<'_>) -> Vec<DoctorCheck> {
     let mut checks = worktree_config(context);
-    checks.push(match &context.prefix {
-        Ok(_) => DoctorCheck::ok("config", ".agentwt/config.toml and agentwt.* are valid"),
-        Err(fault) => {
+    checks.push(match &context.config_fault {
+        None => DoctorCheck::ok("config", ".agentwt/config.toml and agentwt.* are valid"),
+        Some(fault) => {
             let fix = "correct it; with the line shown: git agentwt scope";
             DoctorCheck::problem("config", fault, fix)
         }
@@ -71,7 +71,7 @@ pub(super) fn ignore_rules(context: &DoctorContext<'_>) -> Result<Vec<DoctorChec
         files::exists(&repository.root.join(WORKTREES)),
         is_ignored(&inside),
     )];
-    let index = context.index.as_deref().unwrap_or_default();
+    let index = &context.index;
     let below = format!("{WORKTREES}/");
     let tracked = index.iter().map(|(path, _)| path.to_string());
     let tracked: Vec<String> = tracked.filter(|path| path.starts_with(&below)).collect();

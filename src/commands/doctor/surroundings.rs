@@ -70,9 +70,8 @@ pub(super) fn file_system(context: &DoctorContext<'_>) -> Result<Vec<DoctorCheck
     let repository = context.repository;
     let mut checks = vec![served(kind(&repository.root))];
     checks.extend(kept(try_out(&repository.common_dir)));
-    let index = context.index.as_ref();
-    let sizes = index.map(|index| index.iter().map(|(_, size)| u64::from(*size)).sum());
-    checks.push(space(free_space(&repository.root)?, sizes));
+    let sizes = context.index.iter().map(|(_, size)| u64::from(*size));
+    checks.push(space(free_space(&repository.root)?, sizes.sum()));
     if process::is_root() {
         checks.push(DoctorCheck::note(
             "root",
@@ -117,13 +116,10 @@ fn kept(tried: Result<Tried, DiskError>) -> Option<DoctorCheck> {
     }
 }
 
-/// `checkout` is the size of all files, where the index tells.
-fn space(free: u64, checkout: Option<u64>) -> DoctorCheck {
-    let found = format!("{} are free", Size(free));
-    let Some(checkout) = checkout else {
-        return DoctorCheck::ok("space", found);
-    };
-    let found = format!("{found}; a checkout of everything takes {}", Size(checkout));
+/// `checkout` is the size of all files, as far as the index tells.
+fn space(free: u64, checkout: u64) -> DoctorCheck {
+    let (left, taken) = (Size(free), Size(checkout));
+    let found = format!("{left} are free; a checkout of everything takes {taken}");
     if free < checkout.saturating_mul(2) {
         let fix =
             "git agentwt list, and remove what is done; a scope with a short read list takes less";
@@ -209,9 +205,9 @@ mod tests {
         assert_eq!(served(Some("nfs")).level, "warning");
         assert_eq!(served(Some("ext4")).level, "ok");
         assert_eq!(served(None).level, "ok");
-        assert_eq!(space(1 << 20, Some(1 << 20)).level, "warning");
-        assert_eq!(space(1 << 21, Some(1 << 20)).level, "ok");
-        assert_eq!(space(1, None).level, "ok");
+        assert_eq!(space(1 << 20, 1 << 20).level, "warning");
+        assert_eq!(space(1 << 21, 1 << 20).level, "ok");
+        assert_eq!(space(1, 0).level, "ok");
     }
 
     #[test]

@@ -10,7 +10,6 @@ use crate::disk::trash_bin::DELETED;
 use crate::error::Error;
 use crate::git::GitMode;
 use crate::git::hooks::WorktreeHooks;
-use crate::name::WorktreeName;
 use crate::worktree::leftover::{self, Leftover, LeftoverKind};
 use crate::worktree::repository::WORKTREES;
 use crate::worktree::{Main, WatchedFile, Worktree, hooks_of, trash};
@@ -161,7 +160,6 @@ pub(super) fn leftovers(context: &DoctorContext<'_>) -> Result<Vec<DoctorCheck>,
     if checks.is_empty() {
         checks.push(DoctorCheck::ok("leftovers", "nothing is left over"));
     }
-    checks.extend(free_branches(context)?);
     checks.extend(saved(context, in_trash.len())?);
     Ok(checks)
 }
@@ -185,38 +183,6 @@ fn judge(leftover: Leftover) -> DoctorCheck {
         }
         _ => DoctorCheck::warning(check, found, fix),
     }
-}
-
-/// Branches that `add` would name so and that no worktree has; without a prefix every branch would
-/// be one.
-fn free_branches(context: &DoctorContext<'_>) -> Result<Option<DoctorCheck>, Error> {
-    let prefix = context.prefix.as_deref().unwrap_or_default();
-    if prefix.is_empty() {
-        return Ok(None);
-    }
-    let heads = format!("refs/heads/{prefix}");
-    let mut free = Vec::new();
-    for found in context.repository.git.for_each_ref(&["refs/heads/"])? {
-        let full = found.name.to_string();
-        let name = full.strip_prefix(&heads);
-        let Some(name) = name.and_then(|name| WorktreeName::parse(name).ok()) else {
-            continue;
-        };
-        let is_it = |known: &Worktree| known.record.branch.full_ref() == full;
-        let is_taken = context.known.iter().any(is_it);
-        if !is_taken && !files::exists(&context.repository.record_dir(&name)) {
-            free.push(name.to_string());
-        }
-    }
-    let Some(name) = free.first().cloned() else {
-        return Ok(None);
-    };
-    let fix = format!(
-        "to continue there: git agentwt add {name} -b {prefix}{name}; or git branch -d {prefix}{name}"
-    );
-    let branches: Vec<String> = free.iter().map(|name| format!("{prefix}{name}")).collect();
-    let found = format!("no worktree has the branches: {}", some(&branches));
-    Ok(Some(DoctorCheck::note("branch", found, fix)))
 }
 
 /// What was saved before something was removed or replaced.

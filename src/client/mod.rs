@@ -155,13 +155,12 @@ pub struct ContextFile {
 )]
 #[diagnostic(code(agentwt::client::no_place))]
 #[diagnostic(help(
-    "{shown}create the worktree without context (git agentwt add {worktree} --client none) and give {client} its task yourself: {by_hand}"
+    "create the worktree without context (git agentwt add {worktree} --client none) and give {client} its task yourself: {by_hand}"
 ))]
 pub struct ClientRefusal {
     client: &'static str,
     worktree: String,
     by_hand: &'static str,
-    shown: String,
     places: Vec<(&'static str, PathState)>,
 }
 
@@ -219,22 +218,10 @@ impl AgentProgram {
     fn refusal(&self, context: &Context<'_>, state: impl Fn(&str) -> PathState) -> ClientRefusal {
         let places = self.files.iter().map(|file| (file.path, state(file.path)));
         let places: Vec<_> = places.filter(|(_, s)| *s != PathState::Free).collect();
-        let shown = places.iter().find_map(|(path, state)| match state {
-            PathState::Excluded(None) => Some(format!(
-                "add the file to the scope (--add-read /{path}), or "
-            )),
-            PathState::Excluded(Some(_)) => Some(format!("include {path} in the scope, or ")),
-            PathState::Free
-            | PathState::Tracked
-            | PathState::Synced
-            | PathState::Directory
-            | PathState::Above(_) => None,
-        });
         ClientRefusal {
             client: self.name,
             worktree: context.name.to_string(),
             by_hand: self.by_hand,
-            shown: shown.unwrap_or_default(),
             places,
         }
     }
@@ -264,17 +251,8 @@ pub struct Context<'c> {
     pub revision: &'c str,
     /// The rules of its scope.
     pub rules: &'c [ScopeRule],
-    /// What it must leave alone.
-    pub root: Root<'c>,
-}
-
-/// Says what is around the worktree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Root<'c> {
-    /// The main worktree.
-    MainWorktree(&'c Utf8Path),
-    /// The directory of a bare repository, which has no main worktree.
-    Bare(&'c Utf8Path),
+    /// The directory of the repository, which it must leave alone.
+    pub root: &'c Utf8Path,
 }
 
 impl Context<'_> {
@@ -311,18 +289,11 @@ impl Context<'_> {
              (`core.hooksPath`, filters). `--no-verify` hides nothing.\n\
              - Run `git agentwt verify` before every commit, and fix the reported violations.\n",
         );
-        let _ = match self.root {
-            Root::MainWorktree(root) => writeln!(
-                out,
-                "- Never touch the main worktree at {}.",
-                code(root.as_str())
-            ),
-            Root::Bare(root) => writeln!(
-                out,
-                "- Never touch another worktree of the repository at {}.",
-                code(root.as_str())
-            ),
-        };
+        let root = code(self.root.as_str());
+        let _ = writeln!(
+            out,
+            "- Never touch the repository at {root} itself, nor its other worktrees."
+        );
         if let Some(also) = also {
             let _ = writeln!(out, "\n{also}");
         }

@@ -136,7 +136,7 @@ fn what_the_scope_keeps_away_cannot_hold_context() {
     assert_snapshot!(said, @r#"
     --- stderr
     error: cannot write the context of `task` for codex: AGENTS.md is excluded by the exclude pattern `AGENTS*` (--exclude), and AGENTS.override.md is excluded by the exclude pattern `AGENTS*` (--exclude)
-    help: include AGENTS.md in the scope, or create the worktree without context (git agentwt add task --client none) and give codex its task yourself: codex "$(cat <prompt file>)"
+    help: create the worktree without context (git agentwt add task --client none) and give codex its task yourself: codex "$(cat <prompt file>)"
     --- status 4
     "#);
     let narrow = ["--client", "codex", "--read", "docs/**"];

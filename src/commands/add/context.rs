@@ -3,7 +3,7 @@
 use camino::Utf8Path;
 
 use crate::cli::ContextOptions;
-use crate::client::{self, ClientRefusal, Context, ContextLayout, PathState, Root};
+use crate::client::{self, ClientRefusal, Context, ContextLayout, PathState};
 use crate::config::{Choice as _, Client};
 use crate::disk::files;
 use crate::entry::Entry;
@@ -23,8 +23,8 @@ pub(super) struct ContextFacts<'a> {
     pub tracked: &'a [(RepoPath, Entry)],
     /// What is synced from the main worktree.
     pub synced: &'a [RepoPath],
-    /// What the client must leave alone.
-    pub root: Root<'a>,
+    /// The directory of the repository, which the client must leave alone.
+    pub root: &'a Utf8Path,
 }
 
 impl ContextFacts<'_> {
@@ -175,7 +175,7 @@ mod tests {
                 .map(|path| (parse(path), entry))
                 .collect::<Vec<_>>(),
             synced: &synced.iter().map(|path| parse(path)).collect::<Vec<_>>(),
-            root: Root::Bare("/r".into()),
+            root: "/r".into(),
         };
         match around.state(&parse(path)) {
             PathState::Free => "free".to_owned(),

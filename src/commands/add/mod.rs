@@ -16,7 +16,6 @@ use self::retry::Attempts;
 use super::{Outcome, Session};
 use crate::answer::shapes::{CopiesField, RuleField};
 use crate::cli::Add;
-use crate::client::Root;
 use crate::config::{Choice as _, Strategy};
 use crate::disk::files::{self, Lock};
 use crate::error::Error;
@@ -106,10 +105,7 @@ fn attempt(
         scope: &scope,
         tracked: &listing.entries,
         synced: &copied,
-        root: match home.main {
-            Main::Worktree => Root::MainWorktree(&home.root),
-            Main::Bare => Root::Bare(&home.root),
-        },
+        root: &home.root,
     };
     let context = around.plan_context(client, &record, prompt.unwrap_or_default())?;
     notes.extend(context.notes);

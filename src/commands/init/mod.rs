@@ -19,7 +19,7 @@ use crate::config::toml_string;
 use crate::disk::files;
 use crate::entry::Entry;
 use crate::error::Error;
-use crate::path::{RepoPath, escape_for_terminal};
+use crate::path::RepoPath;
 use crate::worktree::ignore_rules::{self, EXCLUDE_RULE, IgnoreRules, WORKTREES_GITIGNORE_PATH};
 use crate::worktree::repository::{CONFIG, Main, Repository};
 
@@ -189,10 +189,6 @@ const INCLUDED: &str = "\
 fn config_text(facts: &InitFacts) -> String {
     let proposal = Proposal::plan(facts);
     let mut write = String::new();
-    for name in &proposal.unwritable {
-        let name = escape_for_terminal(name);
-        let _ = writeln!(write, "    # no pattern can be written here for {name}");
-    }
     for pattern in &proposal.write {
         let _ = writeln!(write, "    {},", toml_string(pattern));
     }
@@ -257,8 +253,6 @@ struct Proposal {
     write: Vec<String>,
     /// Patterns of the files with which dependencies are added, which are only shown.
     manifests: Vec<String>,
-    /// Names that no pattern in a config can stand for, so that they are not proposed.
-    unwritable: Vec<BString>,
     /// The directory of the documents, or `docs` if there is none.
     documents: String,
 }
@@ -277,14 +271,8 @@ impl Proposal {
         } else {
             (EVERY_DIRECTORY, directories.clone())
         };
-        let mut write = Vec::new();
-        let mut unwritable = Vec::new();
-        for entry in chosen {
-            match escaped(&entry.name) {
-                Some(name) => write.push(format!("/{name}/**")),
-                None => unwritable.push(entry.name.clone()),
-            }
-        }
+        let names = chosen.iter().filter_map(|entry| escaped(&entry.name));
+        let mut write: Vec<String> = names.map(|name| format!("/{name}/**")).collect();
         let files = || entries.iter().filter(|e| e.kind == TopEntryKind::File);
         for ending in ROOT_SOURCES.split(' ') {
             let dotted = format!(".{ending}");
@@ -304,7 +292,6 @@ impl Proposal {
             because,
             write,
             manifests: manifests.map(|name| format!("/{name}")).collect(),
-            unwritable,
             documents: documents.unwrap_or_else(|| "docs".into()),
         }
     }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{RemoveAnswer, RemovedWorktree};
-use crate::answer::Text;
+use crate::answer::{Text, would};
 use crate::cli::Remove;
 use crate::commands::{Outcome, Session};
 use crate::config::Strategy;
@@ -126,15 +126,10 @@ impl UndoField {
     pub(super) fn print(&self, one: &RemovedWorktree, text: &mut Text) {
         let name = text.paint.name(&one.name);
         let Self { undone, place, .. } = self;
+        let done = would(one.dry_run, "brought back", "would bring back");
+        text.tell(format!("{done} {name} {place}, from {undone}"));
         if !one.dry_run {
-            text.tell(format!("brought back {name} {place}, from {undone}"));
-            return text.line(one.path.as_str());
-        }
-        text.tell(format!("would bring back {name} {place}, from {undone}"));
-        for other in self.removals.iter().map(Trashed::shown) {
-            if other != undone {
-                text.tell(format!("  another removal of this name: {other}"));
-            }
+            text.line(one.path.as_str());
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::answer::shapes::FindingField;
 use crate::answer::{Answer, FindingGroup, Text, VerdictField, count, groups};
 use crate::change::{ChangeSet, Extent, Seen};
 use crate::compare::{Delta, State, compare};
-use crate::disk::files::{self, Durable};
+use crate::disk::files;
 use crate::disk::locked_file::LockedFile;
 use crate::disk::mode::{Applied, Doing, SeenBits, set_write_bits};
 use crate::disk::scan::Walking;
@@ -342,7 +342,7 @@ fn put_back(repository: &Repository, known: &Worktree) -> Result<(), Error> {
     // that of the file as we leave it, unless git has written another since
     let now = files::stat(&file).filter(|now| now.mtime == written.mtime);
     if let Some(now) = now {
-        files::write_beside(&noted, note(now).as_bytes(), Durable::No)?;
+        files::write_beside(&noted, note(now).as_bytes())?;
     }
     Ok(())
 }

@@ -86,31 +86,22 @@ fn has_no_end(metadata: &Metadata) -> bool {
 pub fn write(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
     let failed = |error: std::io::Error| DiskError::new(format!("write {file}"), error);
     let directory = file.parent().unwrap_or(Utf8Path::new("."));
-    inside(directory, || persist(file, bytes, Durable::Yes)).map_err(failed)
+    inside(directory, || persist(file, bytes, true)).map_err(failed)
 }
 
-/// Says whether what is written has to be there after a loss of power.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Durable {
-    /// It has to, and the caller waits for the disk.
-    Yes,
-    /// It may be gone or cut then: it can be found out again.
-    No,
-}
-
-/// As [`write()`], into a directory that another process may take away at any moment: then there is nothing
-/// to be written.
+/// As [`write()`], of what can be found out again: it may be gone or cut after a loss of power. Another
+/// process may take the directory away at any moment: then there is nothing to be written.
 ///
 /// # Errors
 /// As [`write()`].
-pub fn write_beside(file: &Utf8Path, bytes: &[u8], durable: Durable) -> Result<(), DiskError> {
-    match persist(file, bytes, durable) {
+pub fn write_beside(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
+    match persist(file, bytes, false) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         other => other.map_err(|error| DiskError::new(format!("write {file}"), error)),
     }
 }
 
-fn persist(file: &Utf8Path, bytes: &[u8], durable: Durable) -> std::io::Result<()> {
+fn persist(file: &Utf8Path, bytes: &[u8], is_durable: bool) -> std::io::Result<()> {
     let directory = file.parent().unwrap_or(Utf8Path::new("."));
     // the holder of the lock under which this file is written knows the file of a dead process by its name
     let prefix = format!("{TEMPORARY}{}-", file.file_name().unwrap_or_default());
@@ -119,7 +110,7 @@ fn persist(file: &Utf8Path, bytes: &[u8], durable: Durable) -> std::io::Result<(
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
         .tempfile_in(directory)?;
     temporary.write_all(bytes)?;
-    if durable == Durable::Yes {
+    if is_durable {
         temporary.as_file().sync_all()?;
     }
     temporary.persist(file).map_err(|error| error.error)?;

@@ -12,7 +12,7 @@ use super::{Record, Repository, VERIFICATION, WALKED, WatchedFile, Worktree, hoo
 use crate::change::by_kind;
 use crate::disk::DiskError;
 use crate::disk::drift::Proof;
-use crate::disk::files::{self, Durable, Lock};
+use crate::disk::files::{self, Lock};
 use crate::disk::scan::{Believe, Walk, scan};
 use crate::entry::Entry;
 use crate::error::Error;
@@ -301,7 +301,7 @@ impl Worktree {
     /// Fails when the disk refuses.
     pub fn write_last(&self, last: &LastVerification) -> Result<(), DiskError> {
         let file = self.dir.join(VERIFICATION);
-        files::write_beside(&file, to_text(last).as_bytes(), Durable::No)
+        files::write_beside(&file, to_text(last).as_bytes())
     }
 
     /// Removes the last verification, before a command of ours makes the verdict stale.
@@ -316,7 +316,7 @@ impl Worktree {
     pub fn write_walked(&self, walked: Option<&Walked>) {
         if let Some(walked) = walked {
             let file = self.dir.join(WALKED);
-            let _ = files::write_beside(&file, &walked.to_bytes(), Durable::No);
+            let _ = files::write_beside(&file, &walked.to_bytes());
         }
     }
 }

@@ -521,7 +521,7 @@ fn trim(repository: &Repository) -> Result<(), Error> {
         }
         let _one_at_a_time = Lock::wait(&repository.name_lock(&one.name))?;
         if files::exists(&path) {
-            files::write_beside(&done, b"", files::Durable::No)?;
+            files::write_beside(&done, b"")?;
         }
     }
     Ok(())

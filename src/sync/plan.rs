@@ -342,7 +342,7 @@ fn require_limits(
         let (path, size, limit) = (&file.path, file.stat.size, limits.max_file_size_mb);
         if size > limits.max_file_bytes() {
             let message = format!(
-                "cannot sync {path}: it has {} ({size} bytes), and a file may have {limit} MB",
+                "cannot sync {path}: it has {} ({size} bytes), and a file may have {limit} MiB",
                 Size(size)
             );
             let pattern = "a pattern that leaves it out";
@@ -357,7 +357,7 @@ fn require_limits(
             let (path, size) = (&largest.path, Size(largest.stat.size));
             let (together, limit) = (Size(total), limits.max_total_size_mb);
             let message = format!(
-                "cannot sync: the files have {together} ({total} bytes) together, and may have {limit} MB; the largest is {path} with {size}"
+                "cannot sync: the files have {together} ({total} bytes) together, and may have {limit} MiB; the largest is {path} with {size}"
             );
             let patterns = "patterns that select less";
             refused(message, patterns, "max_total_size_mb", total)

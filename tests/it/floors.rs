@@ -36,7 +36,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("globset", &["sync"]),
     ("foldhash", &["scope"]),
     ("sha1", &["git"]),
-    ("indicatif", &["disk"]),
+    ("indicatif", &["disk", "size"]),
 ];
 
 /// The table of `lib.rs`: module → floor.

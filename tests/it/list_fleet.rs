@@ -277,7 +277,7 @@ fn size_counts_blocks_and_a_file_with_two_names_once() {
     let status = repo.agentwt(&["status", "task", "--size"]).ok();
     assert!(status.contains("\n  size     "), "{status}");
     let list = repo.agentwt(&["list", "--size"]).ok();
-    assert!(list.contains("SIZE") && list.contains(" KB"), "{list}");
+    assert!(list.contains("SIZE") && list.contains(" KiB"), "{list}");
 }
 
 /// Every key of a document, as the man pages write it. What is counted by a word has any keys.

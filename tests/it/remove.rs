@@ -469,7 +469,7 @@ fn ignored_files_go_and_are_counted() {
     let (repo, _) = after("mkdir target; echo x >target/a; echo x >b.log");
     assert_snapshot!(repo.agentwt(&["remove", "task"]), @"
     --- stderr
-    removed task: $TMP/repo/.agentwt/worktrees/task, branch agentwt/task (was af82e40edf), 2 ignored files (b.log 2 bytes, target/ 2 bytes)
+    removed task: $TMP/repo/.agentwt/worktrees/task, branch agentwt/task (was af82e40edf), 2 ignored files (b.log 2 B, target/ 2 B)
     --- status 0
     ");
     assert_gone(&repo, "task");
@@ -628,7 +628,7 @@ fn a_dry_run_says_what_would_be_and_touches_nothing() {
     let before = repo.fingerprint();
     assert_snapshot!(repo.agentwt(&["remove", "task", "--force", "-n"]), @"
     --- stderr
-    would remove task: $TMP/repo/.agentwt/worktrees/task, branch agentwt/task (was af82e40edf), 1 ignored file (b.log 2 bytes)
+    would remove task: $TMP/repo/.agentwt/worktrees/task, branch agentwt/task (was af82e40edf), 1 ignored file (b.log 2 B)
       would keep it in the trash, with 1 uncommitted file
     --- status 0
     ");

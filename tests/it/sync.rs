@@ -40,7 +40,7 @@ fn sync_copies_what_is_selected_and_says_so() {
     repo.write("certs/a/key.pem", "PEM\n");
     repo.write("certs/a/crt", "CRT\n");
     assert_snapshot!(repo.agentwt(&["sync", "task", "-n"]), @r#"
-    would copy 3 files (11 bytes) into task
+    would copy 3 files (11 B) into task
       certs/a/key.pem is not copied: exclude "**/*.pem" (.agentwt/config.toml:6)
       .env
       certs/a/crt
@@ -49,7 +49,7 @@ fn sync_copies_what_is_selected_and_says_so() {
     "#);
     assert!(!worktree.join(".env").exists(), "-n copies nothing");
     assert_snapshot!(repo.agentwt(&["sync", "task"]), @"
-    copied 3 files (11 bytes) into task
+    copied 3 files (11 B) into task
       certs/a/key.pem is not copied: exclude \"**/*.pem\" (.agentwt/config.toml:6)
     --- status 0
     ");
@@ -132,7 +132,7 @@ fn a_newer_source_is_copied_again_and_an_edited_copy_is_refused() {
     --- status 0
     ");
     assert_snapshot!(repo.agentwt(&["sync", "task"]), @"
-    copied 1 file (4 bytes) into task
+    copied 1 file (4 B) into task
     --- status 0
     ");
     assert_eq!(read(worktree.join(".env")), "A=2\n");
@@ -277,7 +277,7 @@ fn all_worktrees_are_synced_and_one_refusal_stops_no_other() {
     chmod(&worktree.join(".env"), 0o644);
     std::fs::write(worktree.join(".env"), "A=agent\n").expect("it is written");
     assert_snapshot!(repo.agentwt(&["sync", "--all"]), @"
-    copied 1 file (4 bytes) into zeta
+    copied 1 file (4 B) into zeta
     --- stderr
     note: task: cannot sync into `task`: a file was edited there and is not as in the main worktree:
       $TMP/repo/.agentwt/worktrees/task/.env and $TMP/repo/.env; to keep what is in the worktree: git agentwt sync task --pull .env; to replace it, saved first: git agentwt sync task --force

@@ -189,7 +189,7 @@ fn a_file_and_all_files_have_a_limit() {
     let refusal = world(&[1, 2 * mb + 1]).refusal();
     assert_eq!(
         refusal.to_string(),
-        "cannot sync f1: it has 2 MB (2097153 bytes), and a file may have 2 MB"
+        "cannot sync f1: it has 2.00 MiB (2097153 bytes), and a file may have 2 MiB"
     );
     assert!(
         help(&refusal).contains("`max_file_size_mb = 3`"),

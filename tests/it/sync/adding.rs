@@ -35,14 +35,14 @@ fn add_copies_what_the_config_selects_and_says_so_in_a_line() {
       exclude  **/*.pem
       files    2 files to edit, 9 to read, 1 excluded
       excluded 1 file by "**/*.pem" (.agentwt/config.toml:6)
-      sync     2 files (9 bytes)
+      sync     2 files (9 B)
     --- status 0
     "#);
     assert_snapshot!(repo.agentwt(&["add", "task"]), @r#"
     $TMP/repo/.agentwt/worktrees/task
     --- stderr
     task: new branch agentwt/task at af82e40edf (main); 2 files to edit, 9 to read, 1 excluded
-    copied 2 files (9 bytes) into task
+    copied 2 files (9 B) into task
       .env.pem is not copied: exclude "**/*.pem" (.agentwt/config.toml:6)
     --- status 0
     "#);
@@ -73,7 +73,7 @@ fn a_pattern_of_the_config_that_a_scope_excludes_is_a_line_and_a_given_one_an_er
     }
     assert_snapshot!(repo.agentwt(&["add", "task"]).stderr, @r#"
     task: new branch agentwt/task at af82e40edf (main); 2 files to edit, 9 to read, 1 excluded
-    copied 1 file (4 bytes) into task
+    copied 1 file (4 B) into task
       3 files are not copied, such as keys/a.pem: exclude "**/*.pem" (.agentwt/config.toml:6)
     "#);
     assert!(!repo.worktree("task").join("keys/a.pem").exists());

@@ -21,6 +21,13 @@ const BASH_NAME: &str = "_git_agentwt_clap";
 const BASH: &str = include_str!("completions/git.bash");
 const ZSH: &str = include_str!("completions/git.zsh");
 const FISH: &str = include_str!("completions/git.fish");
+/// What a value is for zsh, and the end of the name of the function that completes it.
+const ZSH_VALUES: [(&str, &str); 4] = [
+    ("profile", "profiles"),
+    ("branch", "branches"),
+    ("commit-ish", "refs"),
+    ("ref", "refs"),
+];
 
 /// Returns the completions of a shell, as its standard place takes them.
 pub fn completions(shell: Shell) -> String {
@@ -57,8 +64,14 @@ fn without_registration(text: &str) -> String {
     text[..end].to_owned()
 }
 
-/// Completes every argument called `name` or `names` with the worktrees there are.
+/// Completes every argument called `name` or `names` with the worktrees there are, and the values
+/// that are profiles, branches or commits.
 fn with_names_for_zsh(text: &str) -> String {
+    let mut text = text.to_owned();
+    for (value, end) in ZSH_VALUES {
+        let own = format!(":{value}:_git_agentwt_{end}'");
+        text = text.replace(&format!(":{value}:_default'"), &own);
+    }
     let mut out = String::with_capacity(text.len() + ZSH.len());
     for line in text.lines() {
         let is_name = ["':name -- ", "'::name -- ", "'*::names -- "]
@@ -113,6 +126,10 @@ mod tests {
             "changed, reapply, renew"
         );
         assert_eq!(named("':new-name --"), [false], "add");
+        for (function, uses) in [("profiles", 3), ("branches", 2), ("refs", 2)] {
+            let end = format!(":_git_agentwt_{function}' \\\n");
+            assert_eq!(text.matches(&end).count(), uses, "{function}");
+        }
         assert_eq!(text.matches("\n_git_agentwt_names()").count(), 1);
     }
 }

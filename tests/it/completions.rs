@@ -35,8 +35,12 @@ impl Place {
         fs::create_dir(place.path("bin")).expect("it is new");
         let program = Path::new(env!("CARGO_BIN_EXE_git-agentwt"));
         std::os::unix::fs::symlink(program, place.path("bin/git-agentwt")).expect("it is new");
-        let made = place.command("git").args(["init", "-q"]).status();
-        assert!(made.is_ok_and(|status| status.success()), "git init works");
+        let script = "git init -q -b main && git commit -q --allow-empty -m one && git tag v1 && \
+            git branch topic/a && git update-ref refs/remotes/origin/far HEAD && \
+            git branch 'topic/$(touch${IFS}evil)' && mkdir .agentwt && \
+            printf '[scope.default]\\n[ scope.\"docs\" ] # x\\n[sync]\\n' >.agentwt/config.toml";
+        let made = place.command("sh").args(["-c", script]).status();
+        assert!(made.is_ok_and(|status| status.success()), "{script}");
         for name in ["task-5", "review"] {
             fs::create_dir_all(place.path(".git/agentwt/worktrees").join(name)).expect("it is new");
         }
@@ -60,6 +64,8 @@ impl Place {
                 format!("{}:{path}", self.path("bin").to_string_lossy()),
             )
             .env("GIT_CONFIG_NOSYSTEM", "1")
+            .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "Ada")))
+            .envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "a@b.invalid")))
             .env_remove("GIT_DIR")
             .env("LC_ALL", "C.UTF-8");
         command
@@ -157,6 +163,52 @@ fn bash_completes_the_names_of_worktrees() {
 }
 
 #[test]
+fn bash_completes_profiles_branches_and_refs_and_runs_nothing_that_is_in_a_name() {
+    let place = Place::new();
+    for (words, expected) in [
+        (
+            &["git", "agentwt", "add", "t", "--scope", ""][..],
+            &["default", "docs"][..],
+        ),
+        (
+            &["git-agentwt", "verify", "--range", "main..", "--scope", "d"],
+            &["default", "docs"],
+        ),
+        (&["git", "agentwt", "create", "t", "-b", "fa"], &["far"]),
+        (
+            &["git-agentwt", "add", "t", "-b", "topic/"],
+            &["topic/$(touch${IFS}evil)", "topic/a"],
+        ),
+        (&["git", "agentwt", "changed", "--base", "v"], &["v1"]),
+        (&["git-agentwt", "add", "t", "--base", "o"], &["origin/far"]),
+        (&["git-agentwt", "add", "t", "--branch", "v"], &[""]),
+    ] {
+        let Some(offered) = place.bash(words) else {
+            return;
+        };
+        assert_eq!(offered, expected, "{words:?}");
+    }
+    assert!(!place.path("evil").exists(), "a name is no command");
+}
+
+#[test]
+fn zsh_completes_profiles_branches_and_refs() {
+    let place = Place::new();
+    let script = "compdef() { }; _describe() { print -r -- $2 ${(oP)4} }; source ./_git-agentwt; \
+        _git_agentwt_names; _git_agentwt_profiles; _git_agentwt_branches; _git_agentwt_refs";
+    if let Some(lines) = place.lines("zsh", &["-f", "-c", script]) {
+        let expected = [
+            "worktrees review task-5",
+            "profiles default docs",
+            "branches far main topic/$(touch${IFS}evil) topic/a",
+            "refs main origin/far topic/$(touch${IFS}evil) topic/a v1",
+        ];
+        assert_eq!(lines, expected);
+        assert!(!place.path("evil").exists(), "a name is no command");
+    }
+}
+
+#[test]
 fn fish_completes_git_agentwt_and_the_names_of_worktrees() {
     let place = Place::new();
     let ask = |line: &str| {
@@ -166,6 +218,28 @@ fn fish_completes_git_agentwt_and_the_names_of_worktrees() {
     assert_offers(ask("git-agentwt "), &["add", "verify"]);
     assert_offers(ask("git agentwt "), &["add", "verify"]);
     assert_offers(ask("git agentwt path "), &["review", "task-5"]);
+    for (line, expected) in [
+        ("git agentwt add t --scope ", &["default", "docs"][..]),
+        (
+            "git-agentwt add t -b ",
+            &["far", "main", "topic/$(touch${IFS}evil)", "topic/a"],
+        ),
+        (
+            "git-agentwt new t --base ",
+            &[
+                "main",
+                "origin/far",
+                "topic/$(touch${IFS}evil)",
+                "topic/a",
+                "v1",
+            ],
+        ),
+    ] {
+        let Some(offered) = ask(line) else { return };
+        let offered = offered.iter().filter_map(|line| line.split('\t').next());
+        assert_eq!(offered.collect::<Vec<_>>(), expected, "{line}");
+    }
+    assert!(!place.path("evil").exists(), "a name is no command");
     assert_offers(
         ask("git agentwt verify --format "),
         &["human", "json", "porcelain", "tsv"],

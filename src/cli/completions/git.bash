@@ -1,7 +1,7 @@
 
 # shellcheck shell=bash
 
-# What clap does not know: the names of the worktrees, and `git agentwt <TAB>`.
+# What clap does not know: worktrees, profiles, branches and refs, and `git agentwt <TAB>`.
 
 # Prints the names of the worktrees of this repository: their records are directories.
 __git_agentwt_names() {
@@ -14,11 +14,29 @@ __git_agentwt_names() {
     done
 }
 
+# Prints the profiles of the config in the main worktree.
+__git_agentwt_profiles() {
+    local common
+    common=$(git rev-parse --git-common-dir 2>/dev/null) || return 0
+    sed -n 's/^ *\[ *scope\.["]*\([^]." ]*\)["]* *].*/\1/p' "$common/../.agentwt/config.toml" 2>/dev/null
+}
+
+# Prints the branches, those of remotes without the name of the remote.
+__git_agentwt_branches() {
+    git for-each-ref --format='%(refname:lstrip=2)' refs/heads 2>/dev/null
+    git for-each-ref --format='%(refname:lstrip=3)' refs/remotes 2>/dev/null
+}
+
+# Prints the branches and tags.
+__git_agentwt_refs() {
+    git for-each-ref --format='%(refname:lstrip=2)' refs/heads refs/remotes refs/tags 2>/dev/null
+}
+
 # Says whether the line up to the cursor is a command that takes a worktree's name here.
 __git_agentwt_wants_name() {
     local word
     case $2 in
-        -C | -b | --base | --branch | --format | --scope) return 1 ;;
+        -C | --format) return 1 ;;
     esac
     [[ $1 != -* ]] || return 1
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
@@ -34,12 +52,19 @@ __git_agentwt_wants_name() {
 
 # Completes `git-agentwt`: called as `complete -F` calls it (command, current word, word before).
 __git_agentwt_complete() {
-    local name
-    if __git_agentwt_wants_name "$2" "$3"; then
+    local name names=''
+    case $3 in
+        --scope) names=__git_agentwt_profiles ;;
+        -b | --branch) names=__git_agentwt_branches ;;
+        --base) names=__git_agentwt_refs ;;
+        *) ! __git_agentwt_wants_name "$2" "$3" || names=__git_agentwt_names ;;
+    esac
+    if [[ -n $names ]]; then
         COMPREPLY=()
+        # not with `compgen -W`, which runs the commands that are in a word
         while IFS= read -r name; do
-            COMPREPLY+=("$name")
-        done < <(compgen -W "$(__git_agentwt_names)" -- "$2")
+            [[ $name != "$2"* ]] || COMPREPLY+=("$name")
+        done < <("$names")
     else
         local -a line=(_git_agentwt_clap "${COMP_WORDS[@]:1}")
         local -a COMP_WORDS

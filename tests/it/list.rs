@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use insta::assert_snapshot;
 
-use crate::support::{TestRepo, binary};
+use crate::support::{TestRepo, binary, write};
 
 #[test]
 fn without_worktrees_it_says_how_to_make_one() {
@@ -385,4 +385,40 @@ fn there_is_colour_on_a_terminal_only_and_not_where_the_user_does_not_want_it() 
         .output()
         .expect("it starts");
     assert!(!piped.stdout.contains(&0x1b), "a pipe");
+}
+
+#[test]
+fn on_a_terminal_a_row_is_filled_in_as_soon_as_its_worktree_is_verified() {
+    let repo = TestRepo::project();
+    // git takes as many seconds for the file as a file in the home says
+    let filter = "read -r name; sleep 0$(cat ~/$name 2>/dev/null); echo $name";
+    repo.git(&["config", "filter.slow.smudge", filter]);
+    repo.write(".gitattributes", "/src/slow filter=slow\n");
+    for (name, seconds) in [("quick", "0.3"), ("slowest", "2.0")] {
+        repo.write("src/slow", name);
+        repo.commit_all(name);
+        write(&repo.add(name), b"src/slow", b"edited\n");
+        std::fs::write(repo.home().join(name), seconds).expect("written");
+    }
+    let Some(said) = repo.on_a_terminal("stty rows 24 cols 100; NO_COLOR=1 git-agentwt list")
+    else {
+        return;
+    };
+    // a frame replaces the one before: the cursor goes up, and what is below is cleared
+    let frames: Vec<&str> = said.split("\x1b[J").collect();
+    let is_pending = |frame: &str, name: &str| {
+        let row = frame.lines().find(|line| line.starts_with(name));
+        let row = row.unwrap_or_else(|| panic!("no row {name}: {said:?}"));
+        row.contains('…')
+    };
+    let states = frames
+        .iter()
+        .map(|frame| ["quick", "slowest"].map(|name| is_pending(frame, name)));
+    let mut states: Vec<[bool; 2]> = states.collect();
+    states.dedup();
+    assert_eq!(states, [[false, true], [false, false]], "{said:?}");
+    let before = frames[0];
+    let rows = before.lines().filter(|line| !line.starts_with("\x1b["));
+    let up = format!("\x1b[{}F", rows.count());
+    assert!(before.ends_with(&up), "{said:?}");
 }

@@ -64,7 +64,7 @@ fn every_state_is_a_row() {
       to remove the record: git agentwt prune
     c-damaged     damaged
       cannot read the record of worktree `c-damaged`: it has version 9, and this program writes version
-      3
+      4
     d-verified    1 violation        1        0            1      -       300 d ago    main
     e-silent      1 violation        0        0            1      -       300 d ago    main
       hooks silent

@@ -8,7 +8,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io::ErrorKind;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, LazyLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -176,10 +176,13 @@ impl Git {
 
     /// Whether the user lets git colour what goes to a terminal (`color.ui`, git-config(1)).
     pub fn wants_colour() -> bool {
-        let asked = duct::cmd("git", ["config", "--get", "color.ui"]);
-        let value = asked.stderr_null().unchecked().read();
-        let value = value.unwrap_or_default();
-        !matches!(value.trim(), "false" | "never" | "no" | "off" | "0")
+        static WANTED: LazyLock<bool> = LazyLock::new(|| {
+            let asked = duct::cmd("git", ["config", "--get", "color.ui"]);
+            let value = asked.stderr_null().unchecked().read();
+            let value = value.unwrap_or_default();
+            !matches!(value.trim(), "false" | "never" | "no" | "off" | "0")
+        });
+        *WANTED
     }
 
     /// The version of git, read once a run.

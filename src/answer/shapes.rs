@@ -13,7 +13,7 @@ use crate::change::{Change, Seen};
 use crate::name::CommitId;
 use crate::path::{escape_for_terminal, escape_for_tsv};
 use crate::placed::{Drift, PlacedFile};
-use crate::scope::{RuleList, ScopeRule};
+use crate::scope::{RuleList, ScopeRule, escape_for_rule};
 use crate::size::Size;
 use crate::sync::SyncPlan;
 use crate::verify::Finding;
@@ -155,6 +155,27 @@ impl From<&ScopeRule> for RuleField {
             pattern: rule.pattern.clone(),
             origin: rule.origin.to_string(),
         }
+    }
+}
+
+/// A rule that excludes files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ExclusionField {
+    /// The rule; null for files that no pattern matches.
+    pub rule: Option<RuleField>,
+    /// The number of tracked files.
+    pub files: usize,
+}
+
+impl ExclusionField {
+    /// What is excluded, for people.
+    pub fn text(&self) -> String {
+        let files = count(self.files, "file", "files");
+        let Some(rule) = &self.rule else {
+            return format!("{files} that no read or write pattern matches");
+        };
+        let pattern = escape_for_rule(&rule.pattern);
+        format!("{files} by \"{pattern}\" ({})", rule.origin)
     }
 }
 

@@ -3,7 +3,7 @@
 use camino::Utf8Path;
 
 use super::{Repository, WatchedFile, Worktree};
-use crate::answer::shapes::AccessCounts;
+use crate::answer::shapes::{AccessCounts, ExclusionField, RuleField};
 use crate::disk::DiskError;
 use crate::disk::files::{self, Lock};
 use crate::disk::mode::{Applied, Doing, WriteBits, set_write_bits};
@@ -14,7 +14,7 @@ use crate::git::trees::{CachedTree, TreeListing};
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::{PlacedFile, PlacedKind};
-use crate::scope::{Access, Coverage, EntryKind, Scope, ScopeRule};
+use crate::scope::{Access, Coverage, EntryKind, Scope};
 
 /// Represents what a commit has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,18 +74,19 @@ impl Listing {
         }
     }
 
-    /// The rules that exclude entries, each with the number of those; no rule where no list matches.
-    pub fn exclusions<'s>(&self, scope: &'s Scope) -> Vec<(Option<&'s ScopeRule>, usize)> {
+    /// What excludes entries of the commit.
+    pub fn exclusions(&self, scope: &Scope) -> Vec<ExclusionField> {
         let mut classifier = scope.classifier();
-        let mut found: Vec<(Option<&ScopeRule>, usize)> = Vec::new();
+        let mut found: Vec<ExclusionField> = Vec::new();
         for (path, entry) in &self.entries {
             let verdict = classifier.verdict(path, EntryKind::of(entry.mode));
             if verdict.access != Access::Excluded {
                 continue;
             }
-            match found.iter_mut().find(|(rule, _)| *rule == verdict.rule) {
-                Some((_, files)) => *files += 1,
-                None => found.push((verdict.rule, 1)),
+            let rule = verdict.rule.map(RuleField::from);
+            match found.iter_mut().find(|one| one.rule == rule) {
+                Some(one) => one.files += 1,
+                None => found.push(ExclusionField { rule, files: 1 }),
             }
         }
         found

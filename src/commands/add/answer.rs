@@ -5,13 +5,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer::shapes::{
-    AccessCounts, BaseField, CopiesField, PathField, RuleField, ScopeField,
+    AccessCounts, BaseField, CopiesField, ExclusionField, PathField, ScopeField,
 };
 use crate::answer::worktree::OwnerField;
-use crate::answer::{Answer, Text, count, when};
+use crate::answer::{Answer, Text, when};
 use crate::client::ContextFile;
 use crate::config::{Choice, Client};
-use crate::scope::escape_for_rule;
 use crate::worktree::{HeldClaim, Record};
 
 /// The answer of `add`.
@@ -75,26 +74,6 @@ pub enum Done {
     Kept,
     /// The worktree would be created (`-n`).
     Planned,
-}
-
-/// A rule that excludes files.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ExclusionField {
-    /// The rule; null for files that no pattern matches.
-    pub rule: Option<RuleField>,
-    /// The number of tracked files.
-    pub files: usize,
-}
-
-impl ExclusionField {
-    fn text(&self) -> String {
-        let files = count(self.files, "file", "files");
-        let Some(rule) = &self.rule else {
-            return format!("{files} that no read or write pattern matches");
-        };
-        let pattern = escape_for_rule(&rule.pattern);
-        format!("{files} by \"{pattern}\" ({})", rule.origin)
-    }
 }
 
 /// A file that tells the agent program its task.

@@ -8,13 +8,13 @@ mod context;
 mod plan;
 mod retry;
 
-pub use self::answer::{AddAnswer, Done, ExclusionField};
+pub use self::answer::{AddAnswer, Done};
 use self::apply::Creation;
 use self::clone::FetchedClone;
 use self::context::ContextFacts;
 use self::retry::Attempts;
 use super::{Outcome, Session};
-use crate::answer::shapes::{CopiesField, RuleField};
+use crate::answer::shapes::CopiesField;
 use crate::cli::Add;
 use crate::config::{Choice as _, Strategy};
 use crate::disk::files::{self, Lock};
@@ -22,8 +22,8 @@ use crate::error::Error;
 use crate::name::WorktreeName;
 use crate::path::{RepoPath, escape_for_terminal};
 use crate::refusal::Refusal;
+use crate::scope::Scope;
 use crate::scope::overlap::{note_on, overlaps_of, refused_items};
-use crate::scope::{Scope, ScopeRule};
 use crate::sync::plan::{SyncFacts, WorktreeFiles, plan as plan_copies};
 use crate::sync::{Candidates, PatternOrigin, Selection, SyncPlan, SyncRefusal};
 use crate::worktree::repository::joined;
@@ -133,12 +133,7 @@ fn attempt(
     let mut answer = AddAnswer::new(done, record, classified.counts());
     answer.synced = Some(CopiesField::from(&synced));
     if options.dry_run {
-        let field = |(rule, files): (Option<&ScopeRule>, usize)| ExclusionField {
-            rule: rule.map(RuleField::from),
-            files,
-        };
-        let exclusions = listing.exclusions(&scope).into_iter();
-        answer.exclusions = Some(exclusions.map(field).collect());
+        answer.exclusions = Some(listing.exclusions(&scope));
     }
     Ok(Outcome {
         notes,

@@ -363,6 +363,13 @@ impl Change {
         }
     }
 
+    /// Sets the content that an acceptance names.
+    #[must_use]
+    pub fn with(mut self, content: Option<String>) -> Self {
+        self.now = vec![Content::value("", content)];
+        self
+    }
+
     /// The key of a setting of the repository that had no value before.
     pub fn added_key(&self) -> Option<&str> {
         let (Place::Git(file), [Content::Value { key, .. }]) = (&self.place, &*self.now) else {

@@ -470,7 +470,7 @@ pub fn teardown(options: &Options, name: &str, how: &Teardown) -> Result<Removed
 /// [`ErrorKind::UnknownWorktree`] when there is none of this name.
 pub fn path(options: &Options, name: &str) -> Result<Utf8PathBuf, Error> {
     let session = options.session(false)?.or_in_parent_dir();
-    Ok(commands::path::run(&session, name)?.answer.path)
+    Ok(commands::path::run(&session, Some(name))?.answer.path)
 }
 
 fn tell(session: &Session, notes: &[String]) {

@@ -372,7 +372,11 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         Command::Status(o) => print(cli, o.output.form(), &status::run(session, o)?),
         Command::Path(o) => {
             let (format, _) = o.output.form();
-            print(cli, (format, o.nul), &path::run(session, &o.name)?)
+            print(
+                cli,
+                (format, o.nul),
+                &path::run(session, o.name.as_deref())?,
+            )
         }
         Command::Scope(o) => print(cli, o.output.form(), &scope::run(session, o)?),
         Command::Changed(o) => {

@@ -154,7 +154,8 @@ pub fn without_scope(changes: ChangeSet) -> Report {
         });
     };
     let leaks = changes.leaks.iter();
-    leaks.for_each(|change| add(change, Reason::Excluded, false));
+    // what is ignored cannot be merged
+    leaks.for_each(|change| add(change, Reason::Excluded, change.is_ignored()));
     let links = changes.links_out.iter();
     links.for_each(|change| add(change, Reason::Outside, true));
     // a lock may be held by a git that runs now

@@ -101,7 +101,7 @@ impl FindingGroup<'_> {
             Cell::people(sign).paint(paint),
             Cell::people(change.kind).paint(kind_paint(change.kind)),
             Cell::people(self.place()),
-            Cell::people(seen).paint(Paint::faint),
+            Cell::people(seen).paint(Paint::faint).rank(1),
             Cell::people(self.first.why()).paint(Paint::faint),
         ])
     }
@@ -177,6 +177,12 @@ impl VerdictField {
             let which = words_of(&groups(&wider, false), add_write, "--add-write '<pattern>'");
             let command = format!("git agentwt scope {name} {which}");
             add("let the agent edit these paths", command);
+        }
+        let is_integrity = |one: &&FindingField| one.reason == "integrity";
+        let mut integrity = self.violations.iter().filter(is_integrity);
+        if integrity.any(|one| one.change.has_content) {
+            let command = format!("git agentwt accept {name} --all");
+            add("accept everything as it is now", command);
         }
         let shared = || self.violations.iter().filter(|one| one.reason == "shared");
         let added = shared().filter_map(|one| one.change.added_key.as_deref());

@@ -204,6 +204,9 @@ pub struct ChangeField {
     /// The key of a setting of the repository that had no value before.
     #[serde(skip)]
     pub added_key: Option<String>,
+    /// Whether its content is known, so that it can be accepted.
+    #[serde(skip)]
+    pub has_content: bool,
 }
 
 impl ChangeField {
@@ -227,6 +230,7 @@ impl ChangeField {
                 .cloned()
                 .collect(),
             detail: change.detail.clone(),
+            has_content: !change.now.is_empty(),
             added_key: change.added_key().map(ToOwned::to_owned),
             seen_in: change.seen.iter().map(ToString::to_string).collect(),
         }
@@ -424,7 +428,7 @@ impl From<&SyncPlan> for CopiesField {
 }
 
 impl CopiesField {
-    /// The number of files and their size: `3 files (2.5 MB)`.
+    /// The number of files and their size: `3 files (2.50 MiB)`.
     pub fn size(&self) -> String {
         format!(
             "{} ({})",
@@ -433,7 +437,7 @@ impl CopiesField {
         )
     }
 
-    /// What was copied: `copied 3 files (2.5 MB) into task-5`.
+    /// What was copied: `copied 3 files (2.50 MiB) into task-5`.
     pub fn summary(&self, name: &str, dry_run: bool, paint: Paint) -> String {
         let verb = would(dry_run, "copied", "would copy");
         format!("{verb} {} into {}", self.size(), paint.name(name))

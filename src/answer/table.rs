@@ -78,9 +78,14 @@ impl Cell {
 
     /// Creates a cell for TSV, escaped already.
     pub fn tsv(text: impl Into<String>) -> Self {
-        let mut cell = Self::new(text.into(), &[Form::Tsv]);
-        cell.escaped = true;
-        cell
+        Self::new(text.into(), &[Form::Tsv]).escaped()
+    }
+
+    /// Leaves the value as it is, which is escaped already.
+    pub fn escaped(mut self) -> Self {
+        self.shown = String::from_utf8_lossy(&self.value).into_owned();
+        self.escaped = true;
+        self
     }
 
     /// Sets what people see.
@@ -250,7 +255,10 @@ fn kept_columns(rows: &[(Vec<Cell>, &Row)], widths: &[usize], within: Option<usi
     };
     let mut kept: Vec<usize> = (0..widths.len()).filter(has_values).collect();
     let too_wide = |kept: &[usize]| {
-        let total = kept.iter().map(|at| widths[*at] + GAP).sum::<usize>();
+        // the last column can be wrapped
+        let is_counted = |at: &&usize| ranks[**at] > 0 || Some(*at) != kept.last();
+        let counted = kept.iter().filter(is_counted);
+        let total = counted.map(|at| widths[*at] + GAP).sum::<usize>();
         within.is_some_and(|within| total > within + GAP)
     };
     while too_wide(&kept)

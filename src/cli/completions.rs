@@ -119,11 +119,11 @@ mod tests {
                 .map(|line| line.contains("_git_agentwt_names"))
                 .collect::<Vec<_>>()
         };
-        assert_eq!(named("':name --"), [true, true], "path, accept");
+        assert_eq!(named("':name --"), [true], "accept");
         assert_eq!(
             named("'::name --"),
-            [true, true, true],
-            "changed, reapply, renew"
+            [true, true, true, true],
+            "path, changed, reapply, renew"
         );
         assert_eq!(named("':new-name --"), [false], "add");
         for (function, uses) in [("profiles", 3), ("branches", 2), ("refs", 2)] {

@@ -10,7 +10,7 @@ use super::{AnswerOutput, ListOutput, ScopeLists, with_forms};
 use crate::scope::{Origin, RuleList, ScopeRule};
 use crate::verify::VerifyOptions;
 
-/// List the worktrees, each with its verdict, changes and last commit
+/// List the worktrees and their verdicts
 ///
 /// Verifies each worktree that `git agentwt add` created in this repository, as `git agentwt verify`
 /// does, and prints a line for each. Unusual states follow below the line of their worktree. On a
@@ -72,9 +72,9 @@ pub struct Status {
 /// Only the path is printed on stdout, so that a command can use it.
 #[derive(Args, Debug)]
 pub struct Path {
-    /// The worktree's name
+    /// The worktree's name [default: the current worktree]
     #[arg(value_name = "name")]
-    pub name: String,
+    pub name: Option<String>,
     /// End the path with NUL instead of a newline
     #[arg(short = 'z', help_heading = "Output")]
     pub nul: bool,

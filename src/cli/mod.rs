@@ -8,7 +8,7 @@
 //! use clap::Parser as _;
 //! use git_agentwt::cli::{Cli, Command};
 //! let cli = Cli::parse_from(["git-agentwt", "path", "task-5"]);
-//! assert!(matches!(cli.command, Command::Path(path) if path.name == "task-5"));
+//! assert!(matches!(cli.command, Command::Path(path) if path.name.as_deref() == Some("task-5")));
 //! ```
 
 mod add;

@@ -63,7 +63,7 @@ impl Answer for AcceptAnswer {
     fn rows(&self) -> Vec<Row> {
         let row = |one: &AcceptedFinding| {
             let mut cells = vec![Cell::both(&one.kind).paint(Paint::warning)];
-            cells.extend([&one.place, &one.key].map(Cell::both));
+            cells.extend([&one.place, &one.key].map(|text| Cell::both(text).escaped()));
             Row::new(cells)
         };
         self.accepted.iter().map(row).collect()

@@ -19,6 +19,7 @@ use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::refusal::Refusal;
 use crate::scope::{Case, Scope};
 use crate::truth::heads;
+use crate::worktree::decisions::require_outside;
 use crate::worktree::register::{Registration, install_hooks, read_dot_git};
 use crate::worktree::scope_edit::Listing;
 use crate::worktree::{Base, MadeBy, Record, RecordState, Repository, Worktree, WorktreeFault};
@@ -135,6 +136,8 @@ pub fn run(session: &Session, command: &HooksCommand) -> Result<Outcome<HooksAns
             answer.method = Some(method_word(&method));
         }
         HooksCommand::Uninstall(_) => {
+            // without hooks, what an agent does to refs leaves no trace
+            require_outside(&repository, &session.command_line)?;
             if !dry_run {
                 uninstall(&repository, &target, &hooks)?;
             }

@@ -36,11 +36,12 @@ impl Answer for PathAnswer {
 ///
 /// # Errors
 /// Fails when there is no worktree of this name, or its directory does not exist.
-pub fn run(session: &Session, name: &str) -> Result<Outcome<PathAnswer>, Error> {
+pub fn run(session: &Session, name: Option<&str>) -> Result<Outcome<PathAnswer>, Error> {
     let repository = session.repository()?;
-    let path = Worktree::of(&repository, Some(name))?.record.path;
+    let record = Worktree::of(&repository, name)?.record;
+    let path = record.path;
     if !files::is_directory(&path) {
-        let name = name.to_owned();
+        let name = record.name.to_string();
         return Err(WorktreeFault::NoDirectory { name, path }.into());
     }
     Ok(Outcome::done(PathAnswer { path }))

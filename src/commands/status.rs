@@ -20,10 +20,12 @@ use crate::name::CommitId;
 use crate::path::{escape_for_terminal, first_of};
 use crate::placed::{Placed, PlacedKind};
 use crate::scope::escape_for_rule;
+use crate::truth::heads::read_operation;
 use crate::truth::live::{LiveVerdict, verify_all};
 use crate::truth::position::{Position, position};
 use crate::truth::sealed::main_changed;
 use crate::verify::VerifyOptions;
+use crate::worktree::repository::joined;
 use crate::worktree::{MadeBy, Repository, Worktree, hooks_of};
 
 /// The number of placed files that people see for each state.
@@ -51,6 +53,8 @@ pub struct WorktreeStatus {
     pub recorded: RecordedField,
     /// The ref that HEAD names; null if HEAD is detached.
     pub head_ref: Option<String>,
+    /// The command of git that is in progress: `merge`, `rebase`, …; null if there is none.
+    pub operation: Option<&'static str>,
     /// What breaks the scope or the integrity of the worktree.
     pub violations: Vec<FindingField>,
     /// What does not affect the verdict.
@@ -174,6 +178,10 @@ impl WorktreeStatus {
         let at = position.head.as_ref().map_or("no commit", CommitId::short);
         let committed = position.committed.as_deref().map(age);
         let committed = committed.map_or_else(String::new, |age| format!(", committed {age}"));
+        let operation = self
+            .operation
+            .map(|one| format!(", a {one} is in progress"));
+        let committed = committed + &operation.unwrap_or_default();
         match &self.head_ref {
             Some(name) => {
                 let name = name.strip_prefix("refs/heads/").unwrap_or(name);
@@ -359,18 +367,20 @@ pub fn run(
     let repository = session.repository()?;
     let chosen = Worktree::named(&repository, &options.names);
     let chosen = chosen.collect::<Result<Vec<_>, _>>()?;
-    // a failure of git's status is not a reason to show nothing
-    let main = main_changed(&repository, &chosen).ok().flatten();
-    let answers = verify_all(
-        &repository,
-        &chosen,
-        VerifyOptions::default(),
-        |known, live| {
-            let status = live.and_then(|live| of(&repository, known, live, options, main));
-            known.unless_gone(&repository, status)
-        },
-    );
-    let worktrees = answers.into_iter().collect::<Result<_, _>>()?;
+    let show = |known: &Worktree, live: Result<LiveVerdict, Error>| {
+        let status = live.and_then(|live| of(&repository, known, live, options));
+        known.unless_gone(&repository, status)
+    };
+    let (main, answers) = std::thread::scope(|threads| {
+        // a failure of git's status is not a reason to show nothing
+        let main = threads.spawn(|| main_changed(&repository, &chosen).ok().flatten());
+        let answers = verify_all(&repository, &chosen, VerifyOptions::default(), show);
+        (joined(main), answers)
+    });
+    let mut worktrees = answers.into_iter().collect::<Result<Vec<_>, _>>()?;
+    for one in &mut worktrees {
+        one.recorded.main_changed = main;
+    }
     Ok(Outcome::done(StatusAnswer { worktrees }))
 }
 
@@ -379,7 +389,6 @@ fn of(
     known: &Worktree,
     live: LiveVerdict,
     options: &crate::cli::Status,
-    main_changed: Option<usize>,
 ) -> Result<WorktreeStatus, Error> {
     let record = &known.record;
     let (home, repository) = (repository, &known.readable_repository(repository));
@@ -401,7 +410,6 @@ fn of(
     let mut recorded = RecordedField::new(known, position, scope);
     recorded.set_verification(Some(live.last));
     recorded.live = true;
-    recorded.main_changed = main_changed;
     let is_there = files::is_directory(&record.path);
     let size = || is_there.then(|| usage(&[&record.path]).pop().flatten());
     recorded.size = options.size.then(|| size().flatten());
@@ -411,6 +419,7 @@ fn of(
         branch: record.branch.to_string(),
         recorded,
         head_ref: live.heads.symbolic,
+        operation: read_operation(record),
         violations: report.violations().map(FindingField::from).collect(),
         notices: report.notices().map(FindingField::from).collect(),
         changed: ChangeField::all(&changes),

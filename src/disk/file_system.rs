@@ -76,17 +76,6 @@ pub fn notes_names(directory: &Utf8Path) -> bool {
     )
 }
 
-/// Returns how many bytes an ordinary user may still write.
-///
-/// # Errors
-/// Fails when the system does not say.
-pub fn free_space(directory: &Utf8Path) -> Result<u64, DiskError> {
-    let found = rustix::fs::statvfs(directory.as_std_path());
-    let failed = |error| DiskError::new(format!("ask for free space at {directory}"), error);
-    let found = found.map_err(|error| failed(std::io::Error::from(error)))?;
-    Ok(found.f_bavail.saturating_mul(found.f_frsize))
-}
-
 /// Tries the file system of a directory with a temporary file, of which nothing stays.
 ///
 /// # Errors
@@ -193,7 +182,6 @@ mod tests {
             write_bits: true,
         };
         assert_eq!(tried, both);
-        assert!(free_space(path).expect("it is known") > 0);
         assert_eq!(std::fs::read_dir(path).expect("it is there").count(), 0);
     }
 }

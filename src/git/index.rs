@@ -7,7 +7,8 @@ use std::fmt::Display;
 use bstr::BStr;
 use camino::Utf8Path;
 use gix::index::decode::Options;
-use gix::index::entry::{Flags, Stage as IndexStage};
+use gix::index::entry::Flags;
+pub use gix::index::entry::Stage;
 use gix::index::{Entry as RawEntry, File, State, Version};
 use sha1::Digest;
 
@@ -17,19 +18,6 @@ use super::repo::{read_file, require_file};
 use crate::entry::{Entry, Mode};
 use crate::manifest::IndexStat;
 use crate::path::{Paths, RepoPath};
-
-/// Says which side of a conflict an entry is (git-read-tree(1), "3-Way Merge").
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// No conflict.
-    Normal,
-    /// The common ancestor.
-    Ancestor,
-    /// Ours.
-    Ours,
-    /// Theirs.
-    Theirs,
-}
 
 /// Holds one entry of the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,12 +126,7 @@ impl OpenIndex {
                 mode,
                 id: id_of(&entry.id),
             },
-            stage: match entry.stage() {
-                IndexStage::Unconflicted => Stage::Normal,
-                IndexStage::Base => Stage::Ancestor,
-                IndexStage::Ours => Stage::Ours,
-                IndexStage::Theirs => Stage::Theirs,
-            },
+            stage: entry.stage(),
             skip_worktree: entry.flags.contains(Flags::SKIP_WORKTREE),
             assume_unchanged: entry.flags.contains(Flags::ASSUME_VALID),
             intent_to_add: entry.flags.contains(Flags::INTENT_TO_ADD),
@@ -202,8 +185,7 @@ pub fn read_index(file: &Utf8Path, format: ObjectFormat) -> Result<Vec<IndexEntr
     index.state.entries().iter().map(owned).collect()
 }
 
-/// Reads the paths of an index file with the sizes that the files had when git last looked, which
-/// can be forged; none when whole directories stand in it as one entry (`index.sparse`,
+/// Reads the paths of an index file; none when whole directories stand in it as one entry (`index.sparse`,
 /// git-config(1)), so that only git knows them.
 ///
 /// # Errors
@@ -211,7 +193,7 @@ pub fn read_index(file: &Utf8Path, format: ObjectFormat) -> Result<Vec<IndexEntr
 pub fn read_paths(
     file: &Utf8Path,
     format: ObjectFormat,
-) -> Result<Option<Vec<(RepoPath, u32)>>, GitError> {
+) -> Result<Option<Vec<RepoPath>>, GitError> {
     let index = OpenIndex::read(file, format)?;
     if index.state.is_sparse() {
         return Ok(None);
@@ -221,8 +203,7 @@ pub fn read_paths(
         let pushed = paths.push(0, entry.path(&index.state));
         pushed.map_err(|error| unreadable(&index.what, &error))?;
     }
-    let sizes = index.state.entries().iter().map(|entry| entry.stat.size);
-    Ok(Some(paths.into_paths().zip(sizes).collect()))
+    Ok(Some(paths.into_paths().collect()))
 }
 
 /// The seconds of a time in an index, of which git keeps 32 bits.

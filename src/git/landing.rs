@@ -149,7 +149,8 @@ impl Git {
     /// # Errors
     /// Fails when git does: the branch moved meanwhile, or an untracked file is in the way.
     pub fn merge_ff_only(&self, commit: &CommitId) -> Result<(), GitError> {
-        let command = "--no-replace-objects merge --quiet --ff-only --no-squash --no-autostash";
+        // git would write over ignored files
+        let command = "--no-replace-objects merge --quiet --ff-only --no-squash --no-autostash --no-overwrite-ignore";
         let what = format!("bring {} forward", self.dir);
         self.perform(&what, command, &[commit.as_str()]).map(drop)
     }

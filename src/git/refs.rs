@@ -83,6 +83,20 @@ impl ReflogEntry {
         }
     }
 
+    /// Whether a command moved the ref that can bring a commit from anywhere: `reset`, `checkout -B`,
+    /// `branch -f`, a push to this repository, and `update-ref` without a message.
+    pub fn is_bare_move(&self) -> bool {
+        let odd = [
+            "reset:",
+            "checkout:",
+            "branch:",
+            "Branch:",
+            "push",
+            "update by push",
+        ];
+        self.reason.is_empty() || odd.iter().any(|start| self.reason.starts_with(start))
+    }
+
     /// Whether `git reset` moved the ref.
     pub fn is_reset(&self) -> bool {
         self.reason.starts_with("reset:")

@@ -46,7 +46,9 @@ pub fn committed(repository: &Repository, known: &Worktree) -> Result<ChangeSet,
     let net: BTreeSet<&RepoPath> = changes.iter().filter_map(|c| c.place.path()).collect();
     let mut put_back = ground.put_back(&sources, &net);
     let apart = ground.find_harmless(&sources, &IndexState::default(), &changes)?;
-    let contents = contents(&changes, &[&sources.compared.head]);
+    let mut states = vec![&sources.compared.head];
+    states.extend(sources.compared.branches.iter().map(|(branch, _)| branch));
+    let contents = contents(&changes, &states);
     let past = sources.history.contents(&net);
     let mut found = Vec::new();
     // whose contents must not be elsewhere, only the whole list of the base says

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
+use std::time::Duration;
 
 use bstr::ByteSlice;
 use camino::Utf8PathBuf;
@@ -140,7 +141,7 @@ impl Ground<'_> {
             verdict.access == Access::Write
         };
         if !history.paths().all(may_write) || is_picking() {
-            let passed = self.passed(&around.tips, &heads);
+            let passed = self.passed(&around.tips, &heads, &compared);
             compared.passed = effort.or(passed, Passed::default)?;
         }
         Ok(Sources {
@@ -175,9 +176,14 @@ impl Ground<'_> {
             integrity::integrity(Place::Admin((*name).into()), said)
         }));
         around.wrong.extend(integrity::links(record));
-        around
-            .wrong
-            .extend(past_the_hooks(record, journal.as_ref(), heads));
+        let mut silent = past_the_hooks(record, journal.as_ref(), heads);
+        if silent.is_some() && journal.is_some() {
+            // of a commit that is being made, git writes its log first
+            std::thread::sleep(HOOK);
+            journal = effort.or(known.journal(), || None)?;
+            silent = past_the_hooks(record, journal.as_ref(), heads);
+        }
+        around.wrong.extend(silent);
         let journal = journal.unwrap_or_default();
         let own = record.branch.full_ref();
         for name in ["HEAD", &own] {
@@ -221,6 +227,9 @@ impl Ground<'_> {
         Ok(around)
     }
 }
+
+/// The time that a hook has to write to the journal.
+const HOOK: Duration = Duration::from_millis(100);
 
 /// Holds what surrounds a worktree.
 #[derive(Default)]

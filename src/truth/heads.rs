@@ -166,6 +166,25 @@ impl Heads {
     }
 }
 
+/// The files that stand in the private git directory while git works (as `wt_status_get_state`
+/// looks for them), and the command that does.
+const OPERATIONS: [(&str, &str); 7] = [
+    ("rebase-apply/applying", "am"),
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("MERGE_HEAD", "merge"),
+    ("REVERT_HEAD", "revert"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("sequencer", "cherry-pick"),
+];
+
+/// The command of git that is in progress in a worktree, if one is.
+pub fn read_operation(record: &Record) -> Option<&'static str> {
+    let stands = |(file, _): &(&str, &str)| files::exists(&record.admin_dir.join(file));
+    let operation = OPERATIONS.into_iter().find(stands);
+    operation.map(|(_, command)| command)
+}
+
 /// What HEAD's reflog has while git reads none, as HEAD names no commit; the newest entry first.
 ///
 /// # Errors
@@ -261,12 +280,17 @@ pub fn find_tips(
     // those that were never moved from here first: they can tell that a move brought nothing else
     let mut ordered: Vec<&Tip> = record.base.tips.iter().collect();
     ordered.sort_by_key(|tip| !moves.journal.moves(tip.name.as_bytes()).is_empty());
-    for tip in ordered {
+    // a reset can go to what a later one brings
+    for tip in ordered.iter().chain(&ordered) {
         let Some(current) = moves.now.get(BStr::new(&tip.name)) else {
             continue;
         };
         // the user may have taken it over into another of these refs, and pushed it
         let is_known = tips.trusted.contains(&current.id);
+        tips.untrusted.retain(|name| *name != tip.name);
+        if tips.current.contains(&current.id) {
+            continue;
+        }
         if is_known
             || !tracks_any(rewired, &tip.name) && tips.follow(objects, moves, tip, current)?
         {
@@ -375,13 +399,13 @@ impl Tips {
         let new = git.rev_list(&[now], &known)?;
         let is_vouched_for = match log.first() {
             // where it was written past git: git itself would have logged it
-            Some(newest) => newest.id == *now && moves.vouches(name, newest),
+            Some(newest) => newest.id == *now && (new.is_empty() || moves.vouches(name, newest)),
             // a log that was there and is empty proves nothing, but the journal does
             None if tip.logged => journaled.is_empty() && !new.iter().any(|id| moves.is_here(id)),
             None => !moves.is_made_here(now),
         };
         let is_trusted = is_vouched_for
-            && (moves.is_logged_elsewhere(name, now) || moves.hide_nothing(objects, &new)?);
+            && (moves.is_logged_elsewhere(now) || moves.hide_nothing(objects, &new)?);
         if is_trusted {
             self.add(now);
             // what it passed through counts too: the user may have reworded a commit since that

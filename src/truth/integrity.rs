@@ -132,7 +132,8 @@ pub fn changed_files(repository: &Repository, record: &Record) -> Result<Vec<Cha
             WatchedFile::HooksScripts => Kind::Integrity,
             _ => Kind::Config,
         };
-        found.push(Change::detailed(Place::Admin(name.into()), kind, said));
+        let change = Change::detailed(Place::Admin(name.into()), kind, said);
+        found.push(change.with(now.digest.clone()));
     }
     Ok(found)
 }
@@ -187,7 +188,8 @@ pub fn past_the_hooks(record: &Record, journal: Option<&Journal>, heads: &Heads)
         0 => format!("commit {newest} was made without our hooks"),
         more => format!("commit {newest} and {more} before it were made without our hooks"),
     };
-    Some(integrity(Place::Head, said))
+    let all: Vec<&str> = made.iter().map(CommitId::as_str).collect();
+    Some(integrity(Place::Head, said).with(Some(all.join(" "))))
 }
 
 /// Lists where the branches went that HEAD was on, where git does not also report that of HEAD: git

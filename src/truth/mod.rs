@@ -160,6 +160,7 @@ fn survey(
     changes.sort();
     let mut states = vec![&sources.compared.head, &disk.delta];
     states.extend(&index.deltas);
+    states.extend(sources.compared.branches.iter().map(|(branch, _)| branch));
     let originals = ground.originals(&sources, &ground.manifest);
     let copied = originals.leaks(&contents(&changes, &states));
     let copied = effort.or(copied, Vec::new)?;

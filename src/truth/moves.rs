@@ -36,6 +36,8 @@ pub struct RefMoves<'a> {
     pub made_worktrees: Vec<(String, String)>,
     /// The repository.
     pub repository: &'a Repository,
+    /// The ref that HEAD names.
+    on: Option<String>,
     made: BTreeSet<CommitId>,
     touched: BTreeSet<CommitId>,
     main: OnceCell<Option<OtherHead>>,
@@ -102,6 +104,7 @@ impl<'a> RefMoves<'a> {
             now,
             made_worktrees,
             repository,
+            on: heads.symbolic.clone(),
             made,
             touched,
             main: OnceCell::new(),
@@ -157,21 +160,21 @@ impl<'a> RefMoves<'a> {
         }
         // a commit, merge or pull in the worktree that has the branch checked out is in the HEAD
         // reflog of that worktree; an update-ref from elsewhere is not
-        self.is_logged_elsewhere(name, &entry.id)
-            || !self.others().any(|other| other.has(name)) && entry.came_from_elsewhere(name)
+        let is_free = || !self.others().any(|other| other.has(name));
+        // git fetches into no branch that is checked out
+        self.is_logged_elsewhere(&entry.id)
+            || entry.came_from_elsewhere(name) && (entry.reason.starts_with("fetch") || is_free())
     }
 
-    /// Whether the HEAD of another worktree went to a commit by a command that moves its branch.
-    pub fn is_logged_elsewhere(&self, name: &str, id: &CommitId) -> bool {
+    /// Whether the HEAD of another worktree went to a commit by a command that makes or fetches commits.
+    pub fn is_logged_elsewhere(&self, id: &CommitId) -> bool {
         self.others().any(|other| {
-            let moved =
-                |entry: &&ReflogEntry| other.has(name) || !entry.reason.starts_with("checkout:");
-            let mut all = other.log.iter().filter(moved);
+            let mut all = other.log.iter().filter(|entry| !entry.is_bare_move());
             !other.forged.contains(id) && all.any(|entry| entry.id == *id)
         })
     }
 
-    /// Lists what was made in the worktree and is there: branches, tags and stashes. A branch that was
+    /// Lists what was made in the worktree and is there: branches, also on remotes, tags and stashes. A branch that was
     /// renamed or copied from one of these is one.
     pub fn own_refs(&self) -> Vec<OwnRef> {
         let is_kind =
@@ -180,7 +183,14 @@ impl<'a> RefMoves<'a> {
             .now
             .values()
             .filter(|one| !self.before.contains_key(&one.name));
-        let new = new.filter(|one| is_kind(&one.name) && !one.is_symbolic);
+        let is_pushed = |name: &BString| {
+            let own = self.known.record.branch.as_str();
+            let is_other = name.starts_with(b"refs/remotes/") && !name.ends_with_str(own);
+            let oldest = is_other.then(|| self.log(name.as_bstr()).pop()).flatten();
+            oldest.is_some_and(|oldest| oldest.is_push_of(&oldest.id))
+        };
+        let new = new.filter(|one| is_kind(&one.name) || is_pushed(&one.name));
+        let new = new.filter(|one| !one.is_symbolic);
         let own = new.filter(|one| self.is_own(one.name.as_bstr()));
         let mut all: Vec<OwnRef> = Vec::new();
         for one in own {
@@ -215,7 +225,9 @@ impl<'a> RefMoves<'a> {
         }
         let first = self.journal.moves(name).first();
         let place = self.now.get(name).map(|now| &now.id);
-        let is_candidate = first.is_some() || place.is_some_and(|id| self.is_here(id));
+        let is_candidate = first.is_some()
+            || place.is_some_and(|id| self.is_here(id))
+            || self.on.as_deref() == name.to_str().ok();
         if self.before.contains_key(name) || !is_candidate {
             return false;
         }

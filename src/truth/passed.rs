@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::git::objects::Objects;
 use crate::name::CommitId;
 use crate::path::RepoPath;
-use crate::truth::ground::Ground;
+use crate::truth::ground::{Compared, Ground};
 use crate::truth::heads::{Heads, Tips};
 
 /// Holds the states that upstream had of each path since HEAD left it.
@@ -52,7 +52,7 @@ impl Ground<'_> {
     ///
     /// # Errors
     /// Fails when git or an object cannot be read.
-    pub fn passed(&self, tips: &Tips, heads: &Heads) -> Result<Passed, Error> {
+    pub fn passed(&self, tips: &Tips, heads: &Heads, compared: &Compared) -> Result<Passed, Error> {
         let current: Vec<&CommitId> = tips.current.iter().collect();
         let known: Vec<&CommitId> = heads.head.iter().collect();
         let since = self.git.rev_list(&current, &known)?;
@@ -64,6 +64,12 @@ impl Ground<'_> {
                 passed.0.entry(path).or_default().insert(entry);
             }
         }
+        // what upstream took back since would come again with a merge
+        let at_tip = compared.tip.as_ref().unwrap_or(compared.reference());
+        let reference = compared.reference();
+        passed
+            .0
+            .retain(|path, _| at_tip.get(path) != reference.get(path));
         Ok(passed)
     }
 }

@@ -16,6 +16,13 @@ use crate::truth::keys::may_show;
 use crate::worktree::repository::Repository;
 use crate::worktree::{Digests, Main, Sealed, Shared, names};
 
+/// Files of an operation: what the next commit has as a parent, and commands that remain.
+pub const OPERATION: [&str; 4] = [
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "sequencer/todo",
+];
 /// The file of `rebase -i` with the commands that remain.
 pub const TODO: &str = "rebase-merge/git-rebase-todo";
 /// What a digest ends with of a script that is not executable, and of a list of commands that starts
@@ -52,6 +59,11 @@ pub fn read(repository: &Repository, own: Option<&Utf8Path>) -> Result<Shared, E
     seal.read_info(&repository.common_dir)?;
     for name in [SHALLOW, BORROWED] {
         seal.read_file(&repository.common_dir.join(name));
+    }
+    // how git resolves a conflict that it has seen (git-rerere(1))
+    let resolutions = repository.common_dir.join("rr-cache");
+    for id in files::names(&resolutions)? {
+        seal.read_file(&resolutions.join(id).join("postimage"));
     }
     // what else a clone has is its own, and the record has digests of that
     if !repository.is_clone() {
@@ -290,6 +302,9 @@ impl Seal<'_> {
     fn read_state(&mut self, git_dir: &Utf8Path) {
         if let Some(head) = files::read(&git_dir.join("HEAD")).ok().flatten() {
             self.insert(&git_dir.join("HEAD"), escape_for_terminal(head.trim()));
+        }
+        for name in OPERATION {
+            self.read_file(&git_dir.join(name));
         }
         let todo = git_dir.join(TODO);
         if let Some(text) = files::read(&todo).ok().flatten() {

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::git::GitError;
 use crate::path::RepoPath;
 use crate::truth::keys::{cause_of, remote_of};
-use crate::truth::seal::{self, PLAIN, SHALLOW, STARTS, TODO};
+use crate::truth::seal::{self, OPERATION, PLAIN, SHALLOW, STARTS, TODO};
 use crate::worktree::repository::Repository;
 use crate::worktree::{Digests, Main, Sealed, Shared, Worktree};
 
@@ -221,7 +221,17 @@ fn changed_files(repository: &Repository, recorded: &Shared, now: &Sealed) -> Ve
             }
             let said = format!("the commands of this rebase were {did} since `add`");
             (Kind::Config, runs_code(starts && was.is_some()), said)
-        } else if name.contains("/info/") || name.ends_with(SHALLOW) {
+        } else if OPERATION.iter().any(|end| name.ends_with(end)) {
+            if is.is_none() {
+                continue;
+            }
+            let said = format!("the state of an operation was {did} since `add`");
+            (Kind::Ref, Cause::Unknown, said)
+        } else if ["/info/", "/rr-cache/"]
+            .iter()
+            .any(|part| name.contains(part))
+            || name.ends_with(SHALLOW)
+        {
             let (kind, cause) = watched(name, is.is_some());
             (kind, cause, format!("it was {did} since `add`"))
         } else {

@@ -125,8 +125,10 @@ impl SharedRefs<'_> {
         }
         match (before, current) {
             (_, current) if name.starts_with(b"refs/remotes/") => {
-                // `fetch --prune` removes one; the next fetch brings back what is there
-                Ok(current.and_then(|at| self.judge_remote(name, at)))
+                // a push can delete the branch there, and `fetch --prune` only removes the ref
+                let said = "it was removed from this worktree".to_owned();
+                let removed = before.map(|_| (said, Cause::Unknown));
+                Ok(current.map_or(removed, |at| self.judge_remote(name, at)))
             }
             (None, _) if moves.is_own(name) => {
                 let said = "it was made from this worktree".to_owned();
@@ -212,7 +214,7 @@ impl SharedRefs<'_> {
         };
         let (is_branch, is_here) = (name.starts_with(b"refs/heads/"), moves.is_here(&now.id));
         let is_linked = now.is_symbolic && is_branch && !log.is_empty();
-        if now.id == *before && !is_linked || is_here && moves.is_logged_elsewhere(&text, &now.id) {
+        if now.id == *before && !is_linked || is_here && moves.is_logged_elsewhere(&now.id) {
             return None;
         }
         let is_ordinary = match log.first() {

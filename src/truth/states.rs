@@ -474,8 +474,12 @@ impl IndexState {
                 let mut staged = group.iter().filter(is_in);
                 staged.find(|one| one.stage == stage).map(|one| one.entry)
             };
-            let conflict = group.iter().any(|entry| entry.stage != Stage::Normal);
-            let now = side(if conflict { Stage::Ours } else { Stage::Normal });
+            let conflict = group.iter().any(|entry| entry.stage != Stage::Unconflicted);
+            let now = side(if conflict {
+                Stage::Ours
+            } else {
+                Stage::Unconflicted
+            });
             let is_marked = first.assume_unchanged || first.skip_worktree;
             // as nearly all are
             if now == base && !conflict && !is_marked && item.is_some() {

@@ -81,10 +81,8 @@ impl Repository {
 
     fn tracked(&self) -> Result<Vec<RepoPath>, GitError> {
         let index = self.common_dir.join("index");
-        match crate::git::index::read_paths(&index, self.format)? {
-            Some(paths) => Ok(paths.into_iter().map(|(path, _)| path).collect()),
-            None => self.git.ls_files(),
-        }
+        let paths = crate::git::index::read_paths(&index, self.format)?;
+        paths.map_or_else(|| self.git.ls_files(), Ok)
     }
 
     /// The worktrees of git below the root.

@@ -234,6 +234,39 @@ fn what_is_not_committed_refuses() {
 }
 
 #[test]
+fn an_operation_in_progress_refuses_and_names_its_commands() {
+    let (repo, dir) = with_work();
+    repo.write("src/one.rs", "another\n");
+    repo.commit_all("on main");
+    repo.sh(&dir, "git merge -q main >/dev/null || true").ok();
+    let said = refused(&repo, &["--squash", "task"], "a merge is in progress there");
+    assert!(said.contains("merge --continue, or drop it:"), "{said}");
+    assert!(said.contains("git agentwt land --squash task"), "{said}");
+    let status = repo.agentwt(&["status", "task"]).ok();
+    assert!(status.contains(", a merge is in progress"), "{status}");
+}
+
+#[test]
+fn a_file_that_main_ignores_is_not_written_over() {
+    let repo = TestRepo::project();
+    repo.write(".gitignore", "*.log\n");
+    repo.commit_all("ignore");
+    let dir = repo.add("task");
+    repo.sh(
+        &dir,
+        "echo n >src/x.log; git add -f src/x.log; git commit -qm n",
+    )
+    .ok();
+    repo.write("src/x.log", "mine\n");
+    let said = repo.agentwt(&["land", "task"]);
+    assert_eq!(said.status, 4, "{said}");
+    assert_eq!(
+        std::fs::read(repo.main().join("src/x.log")).ok().as_deref(),
+        Some(&b"mine\n"[..])
+    );
+}
+
+#[test]
 fn a_conflict_changes_nothing_and_says_how_to_resolve_it() {
     let (repo, dir) = with_work();
     repo.write("src/one.rs", "another\n");

@@ -89,7 +89,7 @@ fn run(session: &Session, arguments: &[&str]) -> Result<(), Error> {
         Command::Land(o) => commands::land::run(session, &o).map(drop),
         Command::List(o) => commands::list::run(session, &o, &mut |_| {}).map(drop),
         Command::Status(o) => commands::status::run(session, &o).map(drop),
-        Command::Path(o) => commands::path::run(session, &o.name).map(drop),
+        Command::Path(o) => commands::path::run(session, o.name.as_deref()).map(drop),
         Command::Scope(o) => commands::scope::run(session, &o).map(drop),
         Command::Changed(o) => commands::changed::run(session, &o, false).map(drop),
         Command::Verify(o) => match &o.range {

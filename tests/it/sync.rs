@@ -230,9 +230,13 @@ fn pull_takes_paths_from_where_one_stands() {
     repo.write("src/conf/x", "x\n");
     repo.agentwt(&["sync", "task"]).ok();
     std::fs::write(worktree.join("src/conf/x"), "edited\n").expect("it may be edited");
-    repo.agentwt_in(&worktree.join("src/conf"), &["sync", "--pull", "x"])
-        .ok();
-    assert_eq!(read(repo.main().join("src/conf/x")), "edited\n");
+    let below = worktree.join("src/conf");
+    let said = repo.agentwt_in(&below, &["sync", "-n", "--pull", "x"]).ok();
+    assert!(said.contains("src/conf/x"), "{said}");
+    // an agent does not write into the main worktree
+    let said = repo.agentwt_in(&below, &["sync", "--pull", "x"]);
+    assert_eq!(said.status, 4, "{said}");
+    assert_eq!(read(repo.main().join("src/conf/x")), "x\n");
 }
 
 #[test]

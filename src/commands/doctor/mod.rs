@@ -30,8 +30,8 @@ struct DoctorContext<'a> {
     settings: Vec<(String, String, BString)>,
     /// The worktrees that have a whole record.
     known: Vec<Worktree>,
-    /// The paths of the main worktree's index, with sizes; empty if it cannot be read.
-    index: Vec<(RepoPath, u32)>,
+    /// The paths of the main worktree's index; empty if it cannot be read.
+    index: Vec<RepoPath>,
     /// What is wrong with the config, if anything.
     config_fault: Option<String>,
 }
@@ -75,7 +75,7 @@ pub fn run(
                 add("tools", surroundings::tools(&context.repository.root));
             }
             add("leftovers", worktrees::leftovers(&context));
-            add("file-system", surroundings::file_system(&context));
+            add("file-system", Ok(surroundings::file_system(&context)));
         }
     }
     if let Some(repository) = &repository {

@@ -73,7 +73,7 @@ pub(super) fn ignore_rules(context: &DoctorContext<'_>) -> Result<Vec<DoctorChec
     )];
     let index = &context.index;
     let below = format!("{WORKTREES}/");
-    let tracked = index.iter().map(|(path, _)| path.to_string());
+    let tracked = index.iter().map(ToString::to_string);
     let tracked: Vec<String> = tracked.filter(|path| path.starts_with(&below)).collect();
     if !tracked.is_empty() {
         let found = format!("git tracks what is in {WORKTREES}: {}", some(&tracked));
@@ -81,7 +81,7 @@ pub(super) fn ignore_rules(context: &DoctorContext<'_>) -> Result<Vec<DoctorChec
         checks.push(DoctorCheck::problem("tracked", found, fix));
     }
     let note = |found, fix| DoctorCheck::note("config-file", found, fix);
-    let is_tracked = index.iter().any(|(path, _)| path.as_bstr() == CONFIG);
+    let is_tracked = index.iter().any(|path| path.as_bstr() == CONFIG);
     checks.push(match files::exists(&repository.root.join(CONFIG)) {
         _ if is_tracked => DoctorCheck::ok("config-file", ".agentwt/config.toml is committed"),
         false => note("there is no .agentwt/config.toml", "git agentwt init"),

@@ -7,12 +7,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 use miette::Diagnostic as _;
 
 use super::{DoctorCheck, DoctorContext, Session};
-use crate::disk::file_system::{Tried, free_space, kind, try_out};
+use crate::disk::file_system::{Tried, kind, try_out};
 use crate::disk::{DiskError, files};
 use crate::error::Error;
 use crate::git::Git;
 use crate::process;
-use crate::size::Size;
 
 /// File systems whose files are on another host, or served by a program.
 const SERVED: [&str; 9] = [
@@ -66,12 +65,10 @@ fn program(binary: &Utf8Path, on_path: Option<&Utf8PathBuf>) -> DoctorCheck {
 }
 
 /// Checks the file system, and the user on it.
-pub(super) fn file_system(context: &DoctorContext<'_>) -> Result<Vec<DoctorCheck>, Error> {
+pub(super) fn file_system(context: &DoctorContext<'_>) -> Vec<DoctorCheck> {
     let repository = context.repository;
     let mut checks = vec![served(kind(&repository.root))];
     checks.extend(kept(try_out(&repository.common_dir)));
-    let sizes = context.index.iter().map(|(_, size)| u64::from(*size));
-    checks.push(space(free_space(&repository.root)?, sizes.sum()));
     if process::is_root() {
         checks.push(DoctorCheck::note(
             "root",
@@ -79,7 +76,7 @@ pub(super) fn file_system(context: &DoctorContext<'_>) -> Result<Vec<DoctorCheck
             "start agents as an ordinary user; verify finds every change all the same",
         ));
     }
-    Ok(checks)
+    checks
 }
 
 const ELSEWHERE: &str = "clone the repository onto a disk of this host";
@@ -114,18 +111,6 @@ fn kept(tried: Result<Tried, DiskError>) -> Option<DoctorCheck> {
             )
         }),
     }
-}
-
-/// `checkout` is the size of all files, as far as the index tells.
-fn space(free: u64, checkout: u64) -> DoctorCheck {
-    let (left, taken) = (Size(free), Size(checkout));
-    let found = format!("{left} are free; a checkout of everything takes {taken}");
-    if free < checkout.saturating_mul(2) {
-        let fix =
-            "git agentwt list, and remove what is done; a scope with a short read list takes less";
-        return DoctorCheck::warning("space", found, fix);
-    }
-    DoctorCheck::ok("space", found)
 }
 
 /// Two lines for each tool: its name, with the files at the root that show its use and that may name
@@ -205,9 +190,6 @@ mod tests {
         assert_eq!(served(Some("nfs")).level, "warning");
         assert_eq!(served(Some("ext4")).level, "ok");
         assert_eq!(served(None).level, "ok");
-        assert_eq!(space(1 << 20, 1 << 20).level, "warning");
-        assert_eq!(space(1 << 21, 1 << 20).level, "ok");
-        assert_eq!(space(1, 0).level, "ok");
     }
 
     #[test]

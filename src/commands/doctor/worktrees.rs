@@ -6,12 +6,10 @@ use camino::Utf8PathBuf;
 use super::{DoctorCheck, DoctorContext, Repair, some};
 use crate::answer::worktree::hooks_silent;
 use crate::disk::files;
-use crate::disk::trash_bin::DELETED;
 use crate::error::Error;
 use crate::git::GitMode;
 use crate::git::hooks::WorktreeHooks;
 use crate::worktree::leftover::{self, Leftover, LeftoverKind};
-use crate::worktree::repository::WORKTREES;
 use crate::worktree::{Main, WatchedFile, Worktree, hooks_of, trash};
 
 /// The refs of files that were saved before they were replaced.
@@ -152,15 +150,10 @@ pub(super) fn leftovers(context: &DoctorContext<'_>) -> Result<Vec<DoctorCheck>,
     let in_trash = trash::list(repository)?;
     let shared = leftover::shared(repository, &context.known, &in_trash, now)?;
     checks.extend(shared.into_iter().map(judge));
-    let deleted = files::names(&repository.root.join(WORKTREES).join(DELETED))?.len();
-    if deleted > 0 {
-        let found = format!("{WORKTREES}/{DELETED} has {deleted} entries to delete");
-        checks.push(DoctorCheck::note("deleted", found, "git agentwt prune"));
-    }
     if checks.is_empty() {
         checks.push(DoctorCheck::ok("leftovers", "nothing is left over"));
     }
-    checks.extend(saved(context, in_trash.len())?);
+    checks.extend(saved(context)?);
     Ok(checks)
 }
 
@@ -185,21 +178,14 @@ fn judge(leftover: Leftover) -> DoctorCheck {
     }
 }
 
-/// What was saved before something was removed or replaced.
-fn saved(context: &DoctorContext<'_>, trash: usize) -> Result<Vec<DoctorCheck>, Error> {
-    let mut checks = Vec::new();
-    if trash > 0 {
-        let found = format!("removed worktrees that can come back: {trash}");
-        let fix = "git agentwt list --trash";
-        checks.push(DoctorCheck::note("saved", found, fix));
-    }
-    let rescued = context.repository.git.for_each_ref(&[RESCUE])?;
-    if !rescued.is_empty() {
-        let found = format!("saved files under {RESCUE}: {}", rescued.len());
+/// What `restore` saved.
+fn saved(context: &DoctorContext<'_>) -> Result<Option<DoctorCheck>, Error> {
+    let number = context.repository.git.for_each_ref(&[RESCUE])?.len();
+    Ok((number > 0).then(|| {
+        let found = format!("saved files under {RESCUE}: {number}");
         let fix = format!(
             "to see them: git for-each-ref {RESCUE}; one that is not needed: git update-ref -d <ref>"
         );
-        checks.push(DoctorCheck::note("saved", found, fix));
-    }
-    Ok(checks)
+        DoctorCheck::note("saved", found, fix)
+    }))
 }

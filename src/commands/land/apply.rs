@@ -132,7 +132,7 @@ impl Landing<'_> {
     }
 
     fn again(&self, code: &str, reason: String, advice: &str) -> Error {
-        let help = format!("{advice}: git agentwt land {}", self.known.record.name);
+        let help = format!("{advice}: {}", self.command());
         self.refused(code, reason, help)
     }
 }

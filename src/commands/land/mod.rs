@@ -101,6 +101,11 @@ impl Answer for LandAnswer {
             }
             if let Some(removal) = &one.removal {
                 removal.print(&one.name, &one.path, &one.branch, text);
+                // after the answer that it follows from
+                text.hints += &std::mem::take(&mut text.stderr);
+            }
+            if !one.is_valid() {
+                text.hints += &format!("{} was not landed\n", text.paint.name(&one.name));
             }
         }
     }

@@ -5,6 +5,8 @@ use std::fmt::Display;
 use camino::Utf8PathBuf;
 
 use super::{LandedField, Landing};
+use crate::answer::when;
+use crate::cli::Land;
 use crate::config::Strategy;
 use crate::disk::files;
 use crate::entry::ObjectId;
@@ -13,7 +15,7 @@ use crate::exit::ExitCode;
 use crate::git::Git;
 use crate::git::scratch::ScratchObjects;
 use crate::name::{BranchName, CommitId};
-use crate::truth::heads::Heads;
+use crate::truth::heads::{Heads, read_operation};
 use crate::worktree::Record;
 use crate::worktree::removal::plan::{RemoveRefusal, shortened};
 
@@ -59,10 +61,17 @@ impl Landing<'_> {
     pub fn plan(&self, uncommitted: Vec<String>, heads: &Heads) -> Result<LandPlan, Error> {
         let (record, repository) = (&self.known.record, self.repository);
         let (name, path, branch) = (&record.name, &record.path, &record.branch);
-        let again = format!("git agentwt land {name}");
+        let again = self.command();
         if repository.start.starts_with(path) {
             let help = format!("cd {} && {again}", repository.root);
             return Err(self.refused("inside", "you are inside it", help));
+        }
+        if let Some(operation) = read_operation(record) {
+            let help = format!(
+                "see it: git -C {path} status; finish it: git -C {path} {operation} --continue, or drop it: git -C {path} {operation} --abort; then: {again}"
+            );
+            let reason = format!("a {operation} is in progress there");
+            return Err(self.refused("operation", reason, help));
         }
         let is_on_branch = heads.symbolic == Some(branch.full_ref()) && heads.head == heads.branch;
         let Some(verified) = heads.branch.clone().filter(|_| is_on_branch) else {
@@ -113,8 +122,8 @@ impl Landing<'_> {
 
     /// The worktree that has the base branch checked out, if one has, where the branch can move.
     fn checkout_of(&self, into: &BranchName) -> Result<Option<Utf8PathBuf>, Error> {
-        let (repository, name) = (self.repository, &self.known.record.name);
-        let (again, full) = (format!("git agentwt land {name}"), into.full_ref());
+        let repository = self.repository;
+        let (again, full) = (self.command(), into.full_ref());
         let mut places = Vec::new();
         for entry in repository.git.worktree_list()? {
             let at = entry.path;
@@ -169,8 +178,7 @@ impl Landing<'_> {
         if git.is_ancestor(tip, base)? {
             return Ok(());
         }
-        let (path, name) = (&record.path, &record.name);
-        let again = format!("git agentwt land {name}");
+        let (path, again) = (&record.path, self.command());
         let start = &record.base.commit;
         if git.is_ancestor(start, tip)? && !git.is_ancestor(start, base)? {
             let short = start.short();
@@ -256,7 +264,7 @@ impl Landing<'_> {
         theirs: &CommitId,
     ) -> Result<ObjectId, Error> {
         git.merge_commits(ours, theirs)?.map_err(|paths| {
-            let (name, path) = (&self.known.record.name, &self.known.record.path);
+            let (path, again) = (&self.known.record.path, self.command());
             let next = if self.options.rebase {
                 "rebase --continue"
             } else {
@@ -264,7 +272,7 @@ impl Landing<'_> {
             };
             let reason = format!("it conflicts with {into}:{}", listed(paths));
             let help = format!(
-                "resolve it in the worktree: {}, edit the files, git -C {path} add -A && git -C {path} {next}; then: git agentwt land {name}",
+                "resolve it in the worktree: {}, edit the files, git -C {path} add -A && git -C {path} {next}; then: {again}",
                 self.resolution(into)
             );
             self.refused("conflict", reason, help)
@@ -283,6 +291,26 @@ impl Landing<'_> {
                 format!("git -C {path} fetch ../../.. {into} && git -C {path} {verb} FETCH_HEAD")
             }
         }
+    }
+
+    /// The command to type again.
+    pub fn command(&self) -> String {
+        let Land {
+            squash,
+            rebase,
+            ff_only,
+            ..
+        } = self.options;
+        let how = [
+            (*squash, " --squash"),
+            (*rebase, " --rebase"),
+            (*ff_only, " --ff-only"),
+        ];
+        let how: String = how
+            .iter()
+            .map(|(is_asked, how)| when(*is_asked, how))
+            .collect();
+        format!("git agentwt land{how} {}", self.known.record.name)
     }
 
     /// Says why work is not landed: `agentwt::land::<code>`.

@@ -78,7 +78,10 @@ fn list_trash(repository: &Repository) -> Result<Vec<ListedTrash>, Error> {
             name: one.name.to_string(),
             kept: one.shown().to_owned(),
             time: one.time.clone(),
-            bytes: bytes[0].map(|directory| directory + bytes[1].unwrap_or(0)),
+            bytes: match one.path(repository) {
+                Some(_) => bytes[0].map(|directory| directory + bytes[1].unwrap_or(0)),
+                None => Some(0),
+            },
             expires: at.and_then(Result::ok).map(|at| at.to_string()),
         }
     };

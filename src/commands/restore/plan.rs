@@ -10,8 +10,8 @@ use super::{BranchMove, RestoreAnswer, RestoredPath};
 use crate::answer::shapes::{PathField, paths};
 use crate::change::{Change, Kind, Place, Seen};
 use crate::compare::entry_in;
+use crate::disk::DiskError;
 use crate::disk::drift::at_source;
-use crate::disk::{DiskError, files};
 use crate::entry::{Entry, Mode};
 use crate::error::{Error, Fault};
 use crate::exit::ExitCode;
@@ -20,6 +20,7 @@ use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::There;
 use crate::truth::Survey;
+use crate::truth::heads::read_operation;
 use crate::verify::{Finding, Level, Reason, VerifyOptions};
 use crate::worktree::saved::{self, SavedPath, SavedRestore};
 use crate::worktree::{Record, Repository, Worktree};
@@ -77,18 +78,6 @@ pub struct RestoreFacts<'a> {
     pub history: Vec<RepoPath>,
 }
 
-/// The files that stand in the private git directory while git works (as `wt_status_get_state`
-/// looks for them), and the command that does.
-const OPERATIONS: [(&str, &str); 7] = [
-    ("rebase-apply/applying", "am"),
-    ("rebase-merge", "rebase"),
-    ("rebase-apply", "rebase"),
-    ("MERGE_HEAD", "merge"),
-    ("REVERT_HEAD", "revert"),
-    ("CHERRY_PICK_HEAD", "cherry-pick"),
-    ("sequencer", "cherry-pick"),
-];
-
 /// Reads what `restore` decides on; with a restore, what undoing it does.
 pub fn read<'a>(
     repository: &Repository,
@@ -145,8 +134,7 @@ fn is_sparse(change: &Change) -> bool {
 
 fn read_busy(record: &Record, survey: &Survey) -> Option<(String, String)> {
     let (name, path, branch) = (&record.name, &record.path, &record.branch);
-    let stands = |(file, _): &(&str, &str)| files::exists(&record.admin_dir.join(file));
-    if let Some((_, operation)) = OPERATIONS.into_iter().find(stands) {
+    if let Some(operation) = read_operation(record) {
         let help = format!(
             "finish or abort it first: git -C {path} {operation} --continue, or --abort; changes that are not committed can be named: git agentwt restore {name} <path>"
         );

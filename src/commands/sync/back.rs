@@ -55,8 +55,7 @@ impl Run<'_> {
         let home = repository.home();
         // of a sparse index only git knows; what is in it as a directory is not on disk
         let tracked = read_paths(&home.common_dir.join("index"), home.format)?;
-        let tracked = tracked.unwrap_or_default().into_iter();
-        let tracked: Vec<_> = tracked.map(|(path, _)| path).collect();
+        let tracked = tracked.unwrap_or_default();
         let here = standing(path, placed.files().iter().map(|file| &file.path))?.entries;
         let drift = self.drift(known, placed)?;
         let plan = plan_pull(&PullFacts {

@@ -22,6 +22,7 @@ use crate::path::RepoPath;
 use crate::placed::{Drift, Placed, PlacedKind};
 use crate::sync::plan::{SyncFacts, plan as plan_copies};
 use crate::sync::{PatternOrigin, Selection, SyncPlan, SyncRefusal};
+use crate::worktree::decisions::require_outside;
 use crate::worktree::ignore_rules::read_shown_note;
 use crate::worktree::placing::{Destination, Placing};
 use crate::worktree::saved::{Rescue, Saving};
@@ -41,6 +42,9 @@ pub fn run(session: &Session, options: &crate::cli::Sync) -> Result<Outcome<Sync
         let message = "cannot pull from several worktrees at once".to_owned();
         let help = format!("name one: git agentwt sync {name} --pull <path>");
         return Err(SyncRefusal::Several { message, help }.into());
+    }
+    if !options.pull.is_empty() && !options.dry_run {
+        require_outside(&repository, &session.command_line)?;
     }
     let mut run = Run {
         session,

@@ -72,7 +72,7 @@ pub(super) fn has_work(repository: &Repository, admin: &Utf8Path) -> Result<bool
     let mut entries = index.iter();
     let is_committed = index.len() == committed.len()
         && entries.all(|one| {
-            one.stage == Stage::Normal
+            one.stage == Stage::Unconflicted
                 && !one.intent_to_add
                 && committed.get(&one.path) == Some(&one.entry)
         });

@@ -30,6 +30,7 @@ mod sealed;
 mod shared;
 mod split_index;
 mod submodules;
+mod trial;
 mod upstream;
 
 use std::path::{Path, PathBuf};

@@ -30,7 +30,10 @@ fn head_overwritten_with_a_commit_is_found() {
 
 #[test]
 fn a_branch_that_was_renamed_is_found() {
-    assert_snapshot!(after("git branch -m other"), @"@head ref integrity violation");
+    assert_snapshot!(after("git branch -m other"), @"
+    @git/refs/heads/other ref shared notice
+    @head ref integrity notice
+    ");
 }
 
 #[test]

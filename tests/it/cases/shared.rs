@@ -247,6 +247,8 @@ fn a_commit_past_the_hooks_is_told() {
     assert_snapshot!(case.repo.agentwt(&["verify", "task"]), @"
     NO task: 1 violation, 1 path changed
       !  integrity  @head  disk  commit 12e48e9868 was made without our hooks
+    --- stderr
+    to accept everything as it is now: git agentwt accept task --all
     --- status 1
     ");
 }

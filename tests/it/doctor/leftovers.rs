@@ -136,10 +136,9 @@ fn a_worktree_add_of_git_that_was_killed_is_told() {
 #[test]
 fn saved_work_is_a_note() {
     let repo = well();
-    let commit = "echo x > src/new.rs; git add src; git commit -qm x";
-    repo.sh(&repo.worktree("task"), commit).ok();
-    repo.agentwt(&["remove", "--force", "-D", "task"]).ok();
+    repo.sh(&repo.worktree("task"), "echo x >new.md").ok();
+    repo.agentwt(&["restore", "task"]).ok();
     let said = doctor(&repo, &[]);
     said.ok();
-    assert_snapshot!(lines_of(&said, "saved"), @"note leftovers: removed worktrees that can come back: 1 | git agentwt list --trash");
+    assert_snapshot!(lines_of(&said, "saved"), @"note leftovers: saved files under refs/agentwt/rescue/: 1 | to see them: git for-each-ref refs/agentwt/rescue/; one that is not needed: git update-ref -d <ref>");
 }

@@ -305,14 +305,15 @@ fn command_line(arguments: &[OsString]) -> String {
     line
 }
 
-/// Reads what git tells a hook, or a prompt or paths that were promised there. Only the scripts of ours that
+/// Reads what git tells a hook, or a prompt, paths or a tool call that were promised there. Only the scripts of ours that
 /// have something to hand on leave it open, so a hook never waits for a terminal.
 fn input(command: &Command) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     let by_hook = matches!(command, Command::Hook(hook) if hook.event == "ref-update");
     let as_prompt = matches!(command, Command::Add(add) if add.context.reads_stdin());
     let as_paths = matches!(command, Command::Scope(scope) if scope.stdin);
-    if by_hook || as_prompt || as_paths {
+    let as_call = matches!(command, Command::Guard(_));
+    if by_hook || as_prompt || as_paths || as_call {
         std::io::stdin()
             .read_to_end(&mut bytes)
             .map_err(|error| DiskError::new("read standard input", error))?;
@@ -362,8 +363,8 @@ fn trace(verbose: u8) -> Trace {
 
 fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
     use commands::{
-        accept, add, changed, clients, doctor, hook, hooks, init, land, path, prune, reapply,
-        remove, renew, restore, scope, status, sync, verify,
+        accept, add, changed, clients, doctor, guard, hook, hooks, init, land, path, prune,
+        reapply, remove, renew, restore, scope, status, sync, verify,
     };
     Ok(match &cli.command {
         Command::Init(o) => print(cli, o.output.form(), &init::run(session, o)?),
@@ -408,6 +409,7 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         Command::Hook(o) => print(cli, (Format::Human, false), &hook::run(session, o)?),
         Command::EmptyTrash(o) => remove::empty_trash(session, o)?.exit,
         Command::Clients(o) => print(cli, o.output.form(), &Outcome::done(clients::run())),
+        Command::Guard(o) => print(cli, (Format::Human, false), &guard::run(session, o)),
         Command::Completions(o) => {
             let text = crate::cli::completions::completions(o.shell);
             write_answer(text.as_bytes()).map_or_else(|exit| exit, |()| ExitCode::Success)

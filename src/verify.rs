@@ -133,10 +133,12 @@ pub fn verify(scope: &Scope, changes: ChangeSet, options: VerifyOptions) -> Repo
     }
 }
 
-/// Whether it is an untracked file that an agent program writes for itself.
+/// Whether it is an untracked file that an agent program writes for itself, also one that was placed for it.
 fn is_client_state(change: &Change) -> bool {
-    let is_untracked = change.seen.iter().all(|seen| *seen == Seen::Untracked);
-    let path = change.place.path().filter(|_| is_untracked);
+    let mut seen = change.seen.iter();
+    let is_untracked = seen.all(|seen| matches!(seen, Seen::Untracked | Seen::Synced));
+    let is_there = change.kind != Kind::Deleted;
+    let path = change.place.path().filter(|_| is_untracked && is_there);
     path.is_some_and(|path| client::is_state(path.as_bstr()))
 }
 

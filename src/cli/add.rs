@@ -132,8 +132,8 @@ pub struct ContextOptions {
     /// Write the context to the file that this agent program reads [default: config]
     ///
     /// The context is the prompt, followed by a summary of the scope. A tracked or synced file is
-    /// never rewritten: another file that the program reads is used, or the command is refused.
-    /// `none` writes no file, whatever the config says. See git-agentwt-clients(1).
+    /// never rewritten: another file that the program reads is used, or the command is refused. A
+    /// guard, by which the program itself refuses edits out of scope, is written too. `none` writes no file, whatever the config says. See git-agentwt-clients(1).
     #[arg(long, value_name = "name", value_parser = PossibleValuesParser::new(Client::words()))]
     pub client: Option<String>,
     /// Give the agent program this task; '-' reads the task from stdin

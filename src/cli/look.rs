@@ -169,11 +169,12 @@ impl ScopeArguments {
     }
 }
 
-/// List the agent programs, and the context files that each reads
+/// List the agent programs, the context files that each reads, and what each enforces
 ///
 /// These are the names for `git agentwt add --client` and for `client` in the config. Prints for
 /// each program the context files in the order in which they are tried, how the program reads them,
-/// and the version or the date of its documentation. This command needs no repository.
+/// the guard that is generated from the scope, what the program enforces with it, is told, and leaves
+/// to `verify`, and the version or the date of its documentation. This command needs no repository.
 #[derive(Args, Debug)]
 pub struct Clients {
     /// How to print the answer.

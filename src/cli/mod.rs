@@ -17,6 +17,7 @@ mod decide;
 mod lifecycle;
 mod look;
 pub mod man;
+mod programs;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -34,6 +35,7 @@ pub use self::lifecycle::{
     Land, Prune, Reapply, Remove, Restore, Sync,
 };
 pub use self::look::{Changed, Clients, List, Path, ScopeArguments, Status, Verify};
+pub use self::programs::Guard;
 
 /// The end of the long help and of the man page of each command. A line that ends with a colon at the
 /// left margin is a section; what is indented below it is shown as it stands.
@@ -47,7 +49,7 @@ const GROUPS: [(&str, &str); 5] = [
     ),
     ("Looking", "changed scope path"),
     ("Files", "sync reapply"),
-    ("Fleets and programs", "renew prune clients"),
+    ("Fleets and programs", "renew prune clients guard"),
     ("Set-up", "hooks doctor completions"),
 ];
 
@@ -213,6 +215,7 @@ pub enum Command {
     Hooks(Hooks),
     Doctor(Doctor),
     Clients(Clients),
+    Guard(Guard),
     Completions(Completions),
     #[command(hide = true)]
     Hook(Hook),

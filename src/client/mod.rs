@@ -9,12 +9,17 @@
 //! from patterns and paths cannot, as it has no line breaks. It is Markdown; patterns stand in code
 //! spans, where no client looks for imports (`@path`).
 //!
+//! What a program enforces by itself, and by which files, is in the same row; [`guards`] generates those
+//! files, and [`call`] reads the tool calls of which the program asks.
+//!
 //! ```
 //! use git_agentwt::client;
 //! let codex = client::named("codex").expect("it is one of them");
 //! assert_eq!(codex.files[0].path, "AGENTS.md");
 //! ```
 
+pub mod call;
+mod guards;
 mod programs;
 #[cfg(test)]
 mod tests;
@@ -31,6 +36,7 @@ use crate::name::{BranchName, CommitId, WorktreeName};
 use crate::path::RepoPath;
 use crate::scope::{RuleList, ScopeRule, escape_for_rule};
 
+pub use guards::{Guard, GuardFacts, guarded_by, top_entries};
 pub use programs::ALL;
 
 /// Answers whether a file that is not ours stands at a path, for the program to read.
@@ -51,9 +57,20 @@ pub struct AgentProgram {
     pub read_in: &'static [&'static str],
     /// The command that gives the program a task where no file can.
     pub by_hand: &'static str,
+    /// The files that are generated from the scope, so that the program keeps to it.
+    pub guards: &'static [Guard],
+    /// What the program then refuses by itself, a sentence each.
+    pub enforced: &'static [&'static str],
+    /// What the program is told and does not enforce.
+    pub told: &'static [&'static str],
+    /// What is left to write bits, hooks and `verify`.
+    pub left: &'static [&'static str],
     /// What the program writes into the worktree for itself: files, and directories with a slash.
     #[serde(skip)]
     state: &'static [&'static str],
+    /// The lines with which the second file has to begin.
+    #[serde(skip)]
+    head: &'static str,
     /// Whether the second file is read instead of the first.
     #[serde(skip)]
     local_wins: bool,
@@ -177,6 +194,12 @@ fn reasons(places: &[(&str, PathState)]) -> String {
 }
 
 impl AgentProgram {
+    /// The paths of all files that may be written for the program.
+    pub fn paths(&self) -> impl Iterator<Item = &'static str> {
+        let guards = self.guards.iter().map(|guard| guard.path);
+        self.files.iter().map(|file| file.path).chain(guards)
+    }
+
     /// Decides what is written where; `state` answers what stands at a path.
     ///
     /// # Errors
@@ -204,6 +227,8 @@ impl AgentProgram {
         let text = context.render((self.paragraph)(path, &is_read));
         let notes = (self.note)(path, text.len()).into_iter().collect();
         let config = config_of(path).map(|(path, text)| (path, text.as_bytes().to_vec()));
+        let head = if path == local { self.head } else { "" };
+        let text = [head.as_bytes(), &text].concat();
         let files = std::iter::once((path, text)).chain(config);
         let files = files.map(|(path, content)| ContextFile {
             path: repo_path(path),

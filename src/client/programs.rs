@@ -1,13 +1,26 @@
 //! Lists the agent programs: a row each says where the program reads its context by itself, what
 //! is written where that file is not free, and what was read to know it (`docs/clients.md`).
 
-use super::{AgentProgram, Reads};
+use super::{AgentProgram, Guard, GuardFacts, Reads, guards};
 
 /// What Codex reads of all its files together (`project_doc_max_bytes`), in bytes.
 const CODEX_LIMIT: usize = 32 * 1024;
 
 const fn reads(path: &'static str, when: &'static str) -> Reads {
     Reads { path, when }
+}
+
+/// What every program is told.
+const TOLD: &[&str] = &["The scope, in words and patterns, at the end of the context."];
+/// What no program enforces for its shell commands.
+const SHELL: &str = "Shell commands pass.";
+
+const fn guard(
+    path: &'static str,
+    has: &'static str,
+    text: fn(&GuardFacts<'_>, Option<&str>) -> String,
+) -> Guard {
+    Guard { path, has, text }
 }
 
 /// A program whose usual file is read first, and that needs nothing else.
@@ -18,7 +31,12 @@ const PLAIN: AgentProgram = AgentProgram {
     known: &[],
     read_in: &[],
     by_hand: "",
+    guards: &[],
+    enforced: &[],
+    told: TOLD,
+    left: &[],
     state: &[],
+    head: "",
     local_wins: false,
     config: |_, _| None,
     paragraph: |_, _| None,
@@ -48,6 +66,21 @@ pub const ALL: &[AgentProgram] = &[
             "mods/agents-md/README.md of 2.1.277",
         ],
         by_hand: "claude \"$(cat <prompt file>)\"",
+        guards: &[guard(
+            ".claude/settings.local.json",
+            "rules that deny edits, and a PreToolUse hook that asks `git agentwt guard`",
+            guards::claude_code,
+        )],
+        enforced: &[
+            "Edits by tools: the hook decides by the scope, also for absolute paths into the main worktree \
+             and for links.",
+            "Without the hook's program: edits of what is excluded, of the entries of the root in which \
+             nothing may be written, and of the main worktree's tracked files.",
+        ],
+        left: &[
+            SHELL,
+            "Hooks of a folder that is not trusted yet do not run; settings are read at the start.",
+        ],
         state: &[".claude/settings.local.json"],
         paragraph: |path, is_read| {
             let own = ["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"];
@@ -82,6 +115,24 @@ pub const ALL: &[AgentProgram] = &[
             "codex-rs/core/src/agents_md.rs at 0cf644af40 (2026)",
         ],
         by_hand: "codex \"$(cat <prompt file>)\"",
+        guards: &[guard(
+            ".codex/config.toml",
+            "a permission profile, and a PreToolUse hook that asks `git agentwt guard`",
+            guards::codex,
+        )],
+        enforced: &[
+            "Shell commands and patches: the sandbox lets only the directories and files be written that the \
+             write patterns begin with; the main worktree is read-only.",
+            "Patches: the hook decides by the scope, once you trusted it (/hooks).",
+        ],
+        left: &[
+            "A write pattern that begins with a wildcard (`*.md`) makes the whole worktree writable in the \
+             sandbox.",
+            "A sandbox_mode in your ~/.codex/config.toml, or --sandbox, replaces the profile; a project that \
+             is not trusted has neither profile nor hook.",
+            "A commit writes into the repository's git directory: the sandbox asks for it, as in every linked \
+             worktree.",
+        ],
         local_wins: true,
         paragraph: |path, is_read| {
             let is_hidden = path == "AGENTS.override.md" && is_read("AGENTS.md");
@@ -121,6 +172,13 @@ pub const ALL: &[AgentProgram] = &[
             "packages/core/src/utils/memoryDiscovery.ts of the same",
         ],
         by_hand: "gemini -i \"$(cat <prompt file>)\"",
+        guards: &[guard(
+            ".gemini/settings.json",
+            "a BeforeTool hook that asks `git agentwt guard`",
+            guards::gemini,
+        )],
+        enforced: &["Edits by tools: the hook decides by the scope."],
+        left: &[SHELL, "A folder that is not trusted has no hooks."],
         // both names, so that the repository's own file is read as well
         config: |path, _| {
             (path == "GEMINI.local.md").then_some(
@@ -150,6 +208,7 @@ pub const ALL: &[AgentProgram] = &[
             "aider/main.py of the same",
         ],
         by_hand: "aider --read <prompt file>",
+        left: &["All: Aider has no rules and no hooks for edits."],
         state: &[
             ".aider.chat.history.md",
             ".aider.input.history",
@@ -191,6 +250,19 @@ pub const ALL: &[AgentProgram] = &[
             "opencode.ai/docs/rules and packages/opencode/src/session/instruction.ts (version 1, 2026)",
         ],
         by_hand: "opencode run \"$(cat <prompt file>)\"",
+        guards: &[guard(
+            "opencode.json",
+            "rules of `permission.edit` and `permission.external_directory`",
+            guards::opencode,
+        )],
+        enforced: &[
+            "Edits by tools: what no write pattern matches is denied, and so is the main worktree.",
+        ],
+        left: &[
+            SHELL,
+            "`*` also matches slashes there: `src/*.rs` also allows src/a/b.rs, and an exclude pattern with a \
+             wildcard in its middle is left out.",
+        ],
         config: |path, _| {
             (path == "AGENTS.local.md").then_some(
                 "{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"instructions\": [\"AGENTS.local.md\"]\n}\n",
@@ -208,6 +280,67 @@ pub const ALL: &[AgentProgram] = &[
                 "opencode 2 does not read the `instructions` of opencode.json yet: begin with `read AGENTS.local.md`".to_owned()
             })
         },
+        ..PLAIN
+    },
+    AgentProgram {
+        name: "cursor",
+        title: "Cursor",
+        files: &[
+            reads("AGENTS.md", "usually"),
+            reads(".cursor/rules/agentwt.mdc", "if AGENTS.md is not free"),
+        ],
+        known: &[
+            "Reads AGENTS.md of the worktree's root and of directories below, and all of .cursor/rules.",
+            "A rule is always read if its first lines say `alwaysApply: true`: the file begins with them.",
+        ],
+        read_in: &[
+            "cursor.com/docs/context/rules and cursor.com/docs/hooks.md (stored copies of 2026)",
+        ],
+        by_hand: "cursor-agent \"$(cat <prompt file>)\"",
+        guards: &[guard(
+            ".cursor/hooks.json",
+            "a preToolUse hook that asks `git agentwt guard`",
+            guards::cursor,
+        )],
+        enforced: &["Edits by tools of the agent: the hook decides by the scope."],
+        left: &[
+            SHELL,
+            "Edits by Tab; a workspace that is not trusted has no hooks.",
+        ],
+        head: "---\nalwaysApply: true\n---\n\n",
+        ..PLAIN
+    },
+    AgentProgram {
+        name: "copilot",
+        title: "GitHub Copilot CLI",
+        files: &[
+            reads(".github/copilot-instructions.md", "usually"),
+            reads(
+                ".github/instructions/agentwt.instructions.md",
+                "if .github/copilot-instructions.md is not free",
+            ),
+        ],
+        known: &[
+            "Reads .github/copilot-instructions.md, .github/instructions/**/*.instructions.md and AGENTS.md \
+             of the worktree's root.",
+            "A file of .github/instructions begins with the files to which it applies: `applyTo: \"**\"`.",
+        ],
+        read_in: &[
+            "docs.github.com/en/copilot/reference/hooks-configuration, and cli-hooks-reference.md of github/docs \
+             (stored copies of 2026)",
+        ],
+        by_hand: "copilot -i \"$(cat <prompt file>)\"",
+        guards: &[guard(
+            ".github/hooks/agentwt.json",
+            "a preToolUse hook that asks `git agentwt guard`",
+            guards::copilot,
+        )],
+        enforced: &["Edits by tools: the hook decides by the scope."],
+        left: &[
+            SHELL,
+            "The editors and the agent on GitHub read the repository's own files only.",
+        ],
+        head: "---\napplyTo: \"**\"\n---\n\n",
         ..PLAIN
     },
 ];

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use saphyr::LoadableYamlNode;
 
 use super::*;
-use crate::scope::Origin;
+use crate::scope::{Case, Origin, Scope};
 
 /// What stands at a few paths; all others are free.
 type Around<'a> = &'a [(&'a str, PathState)];
@@ -107,9 +107,21 @@ fn every_client_is_known_by_one_name_and_says_what_was_read() {
     let names: Vec<_> = ALL.iter().map(|client| client.name).collect();
     assert_eq!(
         names,
-        ["claude-code", "codex", "gemini", "aider", "opencode"]
+        [
+            "claude-code",
+            "codex",
+            "gemini",
+            "aider",
+            "opencode",
+            "cursor",
+            "copilot"
+        ]
     );
     for about in ALL {
+        let sentences = [about.enforced, about.told, about.left].concat();
+        assert!(sentences.iter().all(|line| line.ends_with('.')));
+        assert_eq!(about.enforced.is_empty(), about.guards.is_empty());
+        assert!(!about.told.is_empty() && !about.left.is_empty());
         assert_eq!(named(about.name).map(|found| found.name), Some(about.name));
         assert!(!about.files.is_empty() && !about.read_in.is_empty());
         assert!(about.known.iter().all(|line| line.ends_with('.')));
@@ -431,5 +443,348 @@ fn a_pattern_cannot_leave_its_code_span() {
         ("a\\*", "`a\\*`"),
     ] {
         assert_eq!(code(text), span, "{text:?}");
+    }
+}
+
+/// The guards of a program, by path and text, where the context stands at its usual place or not.
+fn guards(client: &str, rules: &[(RuleList, &str)], is_usual: bool) -> Vec<(String, String)> {
+    let rules = rules.iter();
+    let rules = rules.map(|(list, pattern)| ScopeRule::new(*list, *pattern, Origin::Default));
+    let scope = Scope::compile(rules.collect(), Case::Sensitive).expect("valid");
+    let tracked = [
+        "README.md",
+        "docs/a.md",
+        "package.json",
+        "src/a.rs",
+        "odd (1)/x",
+    ];
+    let tracked = tracked.map(|path| RepoPath::parse(path).expect("a path"));
+    let facts = GuardFacts {
+        scope: &scope,
+        worktree: "/home/ada/repo/.agentwt/worktrees/task-5".into(),
+        root: "/home/ada/repo".into(),
+        binary: "/usr/bin/git-agentwt".into(),
+        top: &top_entries(tracked.iter()),
+    };
+    let client = named(client).expect("it is one of them");
+    let context = client.files[usize::from(!is_usual)].path;
+    let file = |file: ContextFile| {
+        let text = String::from_utf8(file.content).expect("it is text");
+        (file.path.to_string(), text)
+    };
+    let files = client.guard_files(&facts, context).into_iter();
+    files.map(file).collect()
+}
+
+const SCOPE: [(RuleList, &str); 5] = [
+    (RuleList::Read, "**"),
+    (RuleList::Write, "src/**"),
+    (RuleList::Write, "/package.json"),
+    (RuleList::Exclude, "**/secrets/**"),
+    (RuleList::Exclude, "*.pem"),
+];
+
+#[track_caller]
+fn guard_of(client: &str, path: &str) -> String {
+    let [(at, text)] = &guards(client, &SCOPE, true)[..] else {
+        panic!("{client} has one guard");
+    };
+    assert_eq!(at, path);
+    text.clone()
+}
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).expect("it is JSON")
+}
+
+const COMMAND: &str =
+    "/usr/bin/git-agentwt -C /home/ada/repo/.agentwt/worktrees/task-5 guard --client ";
+
+#[test]
+fn claude_code_is_denied_what_no_pattern_can_open_and_asks_about_the_rest() {
+    let text = guard_of("claude-code", ".claude/settings.local.json");
+    assert_snapshot!(text, @r#"
+    {
+      "hooks": {
+        "PreToolUse": [
+          {
+            "hooks": [
+              {
+                "command": "/usr/bin/git-agentwt -C /home/ada/repo/.agentwt/worktrees/task-5 guard --client claude-code",
+                "timeout": 10,
+                "type": "command"
+              }
+            ],
+            "matcher": "Edit|MultiEdit|Write|NotebookEdit"
+          }
+        ]
+      },
+      "permissions": {
+        "deny": [
+          "Edit(//home/ada/repo/.agentwt/worktrees/task-5/.agentwt/**)",
+          "Edit(//home/ada/repo/.agentwt/worktrees/task-5/**/secrets/**)",
+          "Edit(//home/ada/repo/.agentwt/worktrees/task-5/**/*.pem)",
+          "Edit(//home/ada/repo/.agentwt/worktrees/task-5/README.md)",
+          "Edit(//home/ada/repo/.agentwt/worktrees/task-5/docs/**)",
+          "Edit(//home/ada/repo/README.md)",
+          "Edit(//home/ada/repo/docs/**)",
+          "Edit(//home/ada/repo/package.json)",
+          "Edit(//home/ada/repo/src/**)"
+        ]
+      }
+    }
+    "#);
+    let settings = json(&text);
+    let hook = &settings["hooks"]["PreToolUse"][0]["hooks"][0];
+    assert_eq!(hook["command"], format!("{COMMAND}claude-code"));
+    assert!(text.ends_with("}\n"));
+}
+
+#[test]
+fn codex_has_a_sandbox_of_the_directories_that_write_patterns_begin_with() {
+    let text = guard_of("codex", ".codex/config.toml");
+    assert_snapshot!(text, @r#"
+    default_permissions = "agentwt"
+
+    [permissions.agentwt]
+    extends = ":workspace"
+
+    [permissions.agentwt.filesystem.":workspace_roots"]
+    "." = "read"
+    "package.json" = "write"
+    "src" = "write"
+
+    [[hooks.PreToolUse]]
+    matcher = "^(apply_patch|Edit|Write)$"
+
+    [[hooks.PreToolUse.hooks]]
+    type = "command"
+    command = "/usr/bin/git-agentwt -C /home/ada/repo/.agentwt/worktrees/task-5 guard --client codex"
+    timeout = 10
+    "#);
+    let config: toml::Table = text.parse().expect("it is TOML");
+    let profile = config["default_permissions"].as_str().expect("a name");
+    let roots = &config["permissions"][profile]["filesystem"][":workspace_roots"];
+    assert_eq!(roots["src"].as_str(), Some("write"));
+    let hook = &config["hooks"]["PreToolUse"][0]["hooks"][0];
+    assert_eq!(hook["command"].as_str(), Some(&*format!("{COMMAND}codex")));
+    for (pattern, expected) in [
+        ("*.md", "{\".\" = \"write\"}"),
+        ("**/x/**", "{\".\" = \"write\"}"),
+        ("lib/*/src/**", "{\".\" = \"read\", \"lib\" = \"write\"}"),
+        ("/a \"b\"/c", "{\".\" = \"read\", 'a \"b\"/c' = \"write\"}"),
+    ] {
+        let text = &guards("codex", &[(RuleList::Write, pattern)], true)[0].1;
+        let config: toml::Table = text.parse().expect("it is TOML");
+        let roots = &config["permissions"]["agentwt"]["filesystem"][":workspace_roots"];
+        let expected: toml::Table = format!("x = {expected}").parse().expect("it is TOML");
+        assert_eq!(roots, &expected["x"], "{pattern}");
+    }
+    let none = &guards("codex", &[], true)[0].1;
+    assert!(none.contains("\".\" = \"read\"\n\n"), "read-only: {none}");
+}
+
+#[test]
+fn opencode_has_rules_of_which_the_last_that_matches_counts() {
+    let text = guard_of("opencode", "opencode.json");
+    assert_snapshot!(text, @r#"
+    {
+      "$schema": "https://opencode.ai/config.json",
+      "permission": {
+        "edit": {
+          "*": "deny",
+          "src/*": "allow",
+          "package.json": "allow",
+          "package.json/*": "allow",
+          "secrets/*": "deny",
+          "*/secrets/*": "deny",
+          "*.pem": "deny",
+          "*.pem/*": "deny",
+          ".agentwt/*": "deny"
+        },
+        "external_directory": {
+          "/home/ada/repo/*": "deny"
+        }
+      }
+    }
+    "#);
+    json(&text);
+    let local = &guards("opencode", &SCOPE, false)[0].1;
+    assert_eq!(json(local)["instructions"][0], "AGENTS.local.md");
+    assert_eq!(json(local)["permission"], json(&text)["permission"]);
+    for (list, pattern, path, expected) in [
+        (RuleList::Write, "**", "any/thing", true),
+        (RuleList::Write, "src/**", "src/a/b", true),
+        (RuleList::Write, "src/**", "srcs/a", false),
+        (RuleList::Write, "src/*", "src/a/b", true),
+        (RuleList::Write, "*.md", "docs/a.md", true),
+        (RuleList::Write, "*.md", "a.mdx", false),
+        (RuleList::Write, "Makefile", "sub/Makefile", true),
+        (RuleList::Write, "/Makefile", "sub/Makefile", false),
+        (RuleList::Write, "docs/", "a/docs/b", true),
+        (RuleList::Write, "a/**/b/**/c", "a/b/c", true),
+        (RuleList::Write, "a/**/b/**/c", "a/x/b/y/z/c", true),
+        (RuleList::Write, "**/gen/*.rs", "x/gen/a.rs", true),
+        (RuleList::Write, "[a-c]/\\*x", "b/*x", true),
+        (RuleList::Write, "[]x]y", "]y", true),
+        (RuleList::Write, "**", ".agentwt/config.toml", false),
+    ] {
+        assert_eq!(
+            opencode_allows(&[(list, pattern)], path),
+            expected,
+            "{pattern} {path}"
+        );
+    }
+    let all = (RuleList::Write, "**");
+    for (pattern, path, expected) in [
+        ("*.pem", "a/b.pem", false),
+        ("**/secrets/**", "secrets/x", false),
+        ("**/secrets/**", "a/secrets/x", false),
+        ("/secrets", "secrets/x", false),
+        // it would deny too much
+        ("conf/*.pem", "conf/x/a.pem", true),
+        ("conf/*.pem", "conf/a.pem", true),
+    ] {
+        let rules = [all, (RuleList::Exclude, pattern)];
+        assert_eq!(opencode_allows(&rules, path), expected, "{pattern} {path}");
+    }
+}
+
+/// Whether the rules of opencode, read as opencode reads them, allow to edit a file.
+fn opencode_allows(rules: &[(RuleList, &str)], path: &str) -> bool {
+    let text = &guards("opencode", rules, true)[0].1;
+    json(text);
+    let lines = text.lines().filter_map(|line| {
+        let (glob, action) = line.strip_prefix("      \"")?.split_once("\": \"")?;
+        let glob = glob.replace("\\\\", "\\");
+        Some((glob, action.trim_end_matches(['"', ','])))
+    });
+    // without the rule for directories outside
+    let rules: Vec<(String, &str)> = lines.filter(|(glob, _)| !glob.starts_with('/')).collect();
+    let last = rules
+        .iter()
+        .rfind(|(glob, _)| glob_matches(glob.as_bytes(), path.as_bytes()));
+    last.is_some_and(|(_, action)| *action == "allow")
+}
+
+/// `*` is any text and `?` any character (packages/opencode/src/util/wildcard.ts).
+fn glob_matches(glob: &[u8], path: &[u8]) -> bool {
+    match (glob.first(), path.first()) {
+        (None, None) => true,
+        (Some(b'*'), _) => {
+            (0..=path.len()).any(|skipped| glob_matches(&glob[1..], &path[skipped..]))
+        }
+        (Some(one), Some(other)) if *one == b'?' || one == other => {
+            glob_matches(&glob[1..], &path[1..])
+        }
+        _ => false,
+    }
+}
+
+#[test]
+fn the_others_have_a_hook_in_their_settings() {
+    let gemini = guard_of("gemini", ".gemini/settings.json");
+    assert_snapshot!(gemini, @r#"
+    {
+      "hooks": {
+        "BeforeTool": [
+          {
+            "hooks": [
+              {
+                "command": "/usr/bin/git-agentwt -C /home/ada/repo/.agentwt/worktrees/task-5 guard --client gemini",
+                "name": "agentwt",
+                "timeout": 10000,
+                "type": "command"
+              }
+            ],
+            "matcher": "^(write_file|replace)$"
+          }
+        ]
+      }
+    }
+    "#);
+    let local = json(&guards("gemini", &SCOPE, false)[0].1);
+    assert_eq!(local["context"]["fileName"][1], "GEMINI.local.md");
+    assert_eq!(local["hooks"], json(&gemini)["hooks"]);
+    let cursor = guard_of("cursor", ".cursor/hooks.json");
+    assert_snapshot!(cursor, @r#"
+    {
+      "hooks": {
+        "preToolUse": [
+          {
+            "command": "/usr/bin/git-agentwt -C /home/ada/repo/.agentwt/worktrees/task-5 guard --client cursor",
+            "matcher": "Write|Edit|StrReplace|EditNotebook|ApplyPatch|Delete",
+            "timeout": 10
+          }
+        ]
+      },
+      "version": 1
+    }
+    "#);
+    assert_eq!(json(&cursor)["version"], 1);
+    let copilot = guard_of("copilot", ".github/hooks/agentwt.json");
+    assert_snapshot!(copilot, @r#"
+    {
+      "hooks": {
+        "preToolUse": [
+          {
+            "bash": "/usr/bin/git-agentwt -C /home/ada/repo/.agentwt/worktrees/task-5 guard --client copilot",
+            "timeoutSec": 10,
+            "type": "command"
+          }
+        ]
+      },
+      "version": 1
+    }
+    "#);
+    assert_eq!(json(&copilot)["version"], 1);
+    assert!(guards("aider", &SCOPE, true).is_empty());
+}
+
+#[test]
+fn a_file_that_needs_lines_before_the_prompt_begins_with_them() {
+    for (client, usual, key) in [
+        ("cursor", "AGENTS.md", "alwaysApply"),
+        ("copilot", ".github/copilot-instructions.md", "applyTo"),
+    ] {
+        let layout = laid_out(client, b"Do it.\n", &[(usual, TRACKED)]).expect("it is free");
+        let text = &files(&layout)[0].1;
+        let (head, text) = text
+            .strip_prefix("---\n")
+            .and_then(|text| text.split_once("---\n\n"))
+            .expect("lines before");
+        let yaml = saphyr::Yaml::load_from_str(head).expect("it is YAML");
+        assert!(!yaml[0][key].is_badvalue(), "{head}");
+        assert!(text.starts_with("Do it.\n"));
+    }
+}
+
+#[test]
+fn a_guard_is_never_written_over_a_file_that_is_there() {
+    let scope = Scope::compile(rules(), Case::Sensitive).expect("valid");
+    let facts = GuardFacts {
+        scope: &scope,
+        worktree: "/r/.agentwt/worktrees/t".into(),
+        root: "/r".into(),
+        binary: "/b".into(),
+        top: &top_entries(std::iter::empty()),
+    };
+    for client in ALL.iter().filter(|client| !client.guards.is_empty()) {
+        for state in [TRACKED, SYNCED, PathState::Directory, excluded()] {
+            let around = [(client.guards[0].path, state)];
+            let mut layout = laid_out(client.name, b"", &around).expect("the context is free");
+            let before = layout.files.clone();
+            client.add_guards(&facts, &mut layout, &|path| {
+                let (held, state) = &around[0];
+                if *path.as_bstr() == **held {
+                    state.clone()
+                } else {
+                    PathState::Free
+                }
+            });
+            assert_eq!(layout.files, before, "{}", client.name);
+            assert_eq!(layout.notes.len(), 1, "{:?}", layout.notes);
+            assert!(layout.notes[0].contains("git agentwt guard"));
+        }
     }
 }

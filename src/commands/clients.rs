@@ -1,4 +1,4 @@
-//! `git agentwt clients`: the agent programs, and where each reads its context.
+//! `git agentwt clients`: the agent programs, where each reads its context, and what each enforces.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -36,6 +36,20 @@ impl Answer for ClientsAnswer {
             text.table(&rows(about), "  ");
             for known in about.known {
                 text.line(wrapped("- ", known));
+            }
+            let guards = about.guards.iter();
+            let guards = guards.map(|guard| format!("{}: {}", guard.path, guard.has));
+            let guards: Vec<String> = guards.collect();
+            let guards: Vec<&str> = guards.iter().map(String::as_str).collect();
+            for (head, sentences) in [
+                ("guard: ", &*guards),
+                ("enforced: ", about.enforced),
+                ("told: ", about.told),
+                ("left: ", about.left),
+            ] {
+                for sentence in sentences {
+                    text.line(wrapped(head, sentence));
+                }
             }
             for document in about.read_in {
                 text.line(wrapped("read in ", document));

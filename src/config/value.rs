@@ -68,6 +68,10 @@ pub enum Client {
     Aider,
     /// opencode.
     Opencode,
+    /// Cursor.
+    Cursor,
+    /// GitHub Copilot CLI.
+    Copilot,
     /// No program: no context is written.
     None,
 }
@@ -80,6 +84,8 @@ impl Choice for Client {
         ("gemini", Self::Gemini),
         ("aider", Self::Aider),
         ("opencode", Self::Opencode),
+        ("cursor", Self::Cursor),
+        ("copilot", Self::Copilot),
         ("none", Self::None),
     ];
 }

@@ -11,7 +11,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::ignore_rules::{EXCLUDE, ExcludeFile, write_exclude};
 use super::{Repository, Worktree};
-use crate::client::ContextFile;
+use crate::client::{self, ContextFile};
 use crate::disk::copy::{CopyItem, Progress, Settled, Source, Staged, Staging, settle, stage};
 use crate::disk::entries::standing;
 use crate::disk::remains::sweep;
@@ -21,7 +21,7 @@ use crate::git::Git;
 use crate::manifest::Stat;
 use crate::path::RepoPath;
 use crate::placed::{Placed, PlacedFile, PlacedKind, PlacedOrigin};
-use crate::scope::{EntryKind, Scope};
+use crate::scope::{Access, EntryKind, Scope};
 use crate::sync::plan::{PlannedCopy, SyncPlan, bits};
 
 /// The file of the record with the list of placed files ([`Placed`]).
@@ -80,10 +80,17 @@ impl Placing {
 
     /// Adds context for the client.
     pub fn add_context(&mut self, context: &[ContextFile], scope: &Scope) {
+        let access = |path: &RepoPath| {
+            if client::is_state(path.as_bstr()) {
+                // the program itself goes on writing there
+                return Access::Write;
+            }
+            scope.verdict(path, EntryKind::File).access
+        };
         let item = |file: &ContextFile| CopyItem {
             path: file.path.clone(),
             from: Source::Text(file.content.clone()),
-            bits: bits(0o644, scope.verdict(&file.path, EntryKind::File).access),
+            bits: bits(0o644, access(&file.path)),
         };
         self.items.extend(context.iter().map(item));
         self.items.sort_unstable_by(|a, b| a.path.cmp(&b.path));

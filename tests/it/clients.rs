@@ -36,7 +36,7 @@ fn the_plan_shows_what_would_be_written() {
       read     **
       exclude  nothing
       files    2 files to edit, 10 to read, 0 excluded
-      context  AGENTS.md (for codex)
+      context  AGENTS.md  .codex/config.toml (for codex)
     --- status 0
     ");
     let json = plan(
@@ -59,11 +59,29 @@ fn the_plan_shows_what_would_be_written() {
 #[test]
 fn every_client_has_its_file_and_a_variant_where_that_is_tracked() {
     for (client, usual, variant) in [
-        ("claude-code", ".claude/CLAUDE.md", "CLAUDE.local.md"),
-        ("codex", "AGENTS.md", "AGENTS.override.md"),
+        (
+            "claude-code",
+            ".claude/CLAUDE.md  .claude/settings.local.json",
+            "CLAUDE.local.md  .claude/settings.local.json",
+        ),
+        (
+            "codex",
+            "AGENTS.md  .codex/config.toml",
+            "AGENTS.override.md  .codex/config.toml",
+        ),
+        (
+            "cursor",
+            "AGENTS.md  .cursor/hooks.json",
+            ".cursor/rules/agentwt.mdc  .cursor/hooks.json",
+        ),
+        (
+            "copilot",
+            ".github/copilot-instructions.md  .github/hooks/agentwt.json",
+            ".github/instructions/agentwt.instructions.md  .github/hooks/agentwt.json",
+        ),
         (
             "gemini",
-            "GEMINI.md",
+            "GEMINI.md  .gemini/settings.json",
             "GEMINI.local.md  .gemini/settings.json",
         ),
         (
@@ -71,7 +89,11 @@ fn every_client_has_its_file_and_a_variant_where_that_is_tracked() {
             "CONVENTIONS.md  .aider.conf.yml",
             "CONVENTIONS.local.md  .aider.conf.yml",
         ),
-        ("opencode", "AGENTS.md", "AGENTS.local.md  opencode.json"),
+        (
+            "opencode",
+            "AGENTS.md  opencode.json",
+            "AGENTS.local.md  opencode.json",
+        ),
     ] {
         let repo = TestRepo::project();
         let line = |files: &str| format!("{files} (for {client})");
@@ -179,11 +201,11 @@ fn a_prompt_needs_a_client_from_anywhere() {
     repo.git(&["config", "agentwt.client", "gemini"]);
     assert_eq!(
         planned(&repo, &["--prompt", "Do it."]),
-        "GEMINI.md (for gemini)"
+        "GEMINI.md  .gemini/settings.json (for gemini)"
     );
     assert_eq!(
         planned(&repo, &["--prompt", "Do it.", "--client", "codex"]),
-        "AGENTS.md (for codex)"
+        "AGENTS.md  .codex/config.toml (for codex)"
     );
     let line = "git-agentwt add task -n --write 'src/**'";
     let said = repo.sh(repo.main(), &format!("AGENTWT_CLIENT=aider {line}"));
@@ -207,7 +229,7 @@ fn a_prompt_needs_a_client_from_anywhere() {
     repo.write(".agentwt/config.toml", config);
     assert_eq!(
         planned(&repo, &[]),
-        "AGENTS.md (for codex)",
+        "AGENTS.md  .codex/config.toml (for codex)",
         "a client needs no prompt"
     );
 }
@@ -360,7 +382,15 @@ fn the_programs_are_listed_without_a_repository() {
     let names: Vec<_> = names.filter_map(|one| one["name"].as_str()).collect();
     assert_eq!(
         names,
-        ["claude-code", "codex", "gemini", "aider", "opencode"]
+        [
+            "claude-code",
+            "codex",
+            "gemini",
+            "aider",
+            "opencode",
+            "cursor",
+            "copilot"
+        ]
     );
     assert!(json["clients"][0]["read_in"][0].is_string());
 }
@@ -384,8 +414,8 @@ fn the_page_has_every_client() {
     for client in git_agentwt::client::ALL {
         let title = format!("## {}", client.title);
         assert!(page.contains(&title), "{}", client.name);
-        for file in client.files {
-            let path = format!("`{}`", file.path);
+        for path in client.paths() {
+            let path = format!("`{path}`");
             assert!(page.contains(&path), "{}: {path}", client.name);
         }
     }

@@ -21,7 +21,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("gix", &["git"]),
     ("gix_ignore", &["git"]),
     ("gix_glob", &["git"]),
-    ("serde_json", &["output"]),
+    ("serde_json", &["client", "output"]),
     (
         "schemars",
         &[

@@ -57,7 +57,7 @@ fn the_config_proposes_what_the_repository_has_and_explains_itself() {
     #strategy = "worktree"
 
     # The agent program; it gets its context where it reads that by itself. One of
-    # "claude-code", "codex", "gemini", "aider", "opencode".
+    # "claude-code", "codex", "gemini", "aider", "opencode", "cursor", "copilot".
     #client = "claude-code"
 
     # What the hooks do when a commit leaves the scope: "report" it, or "block" it.
@@ -306,7 +306,7 @@ fn the_proposed_config_is_one_that_add_accepts_without_a_word() {
     insta::assert_snapshot!(repo.agentwt(&["add", "task-5"]), @"
     $TMP/repo/.agentwt/worktrees/task-5
     --- stderr
-    task-5: new branch agentwt/task-5 at d0c7e5d8e1 (main); 4 files to edit, 8 to read, 1 excluded
+    task-5: new branch agentwt/task-5 at 841c2dbc8a (main); 4 files to edit, 8 to read, 1 excluded
     --- status 0
     ");
 }

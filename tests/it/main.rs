@@ -27,6 +27,7 @@ mod fleet;
 mod floors;
 mod full_disk;
 mod fuzz;
+mod guard;
 mod hints;
 mod hooks;
 mod hooks_install;

@@ -107,6 +107,10 @@ fn run(session: &Session, arguments: &[&str]) -> Result<(), Error> {
         Command::Doctor(o) => commands::doctor::run(session, &o).map(drop),
         Command::Hook(o) => commands::hook::run(session, &o).map(drop),
         Command::EmptyTrash(o) => commands::remove::empty_trash(session, &o).map(drop),
+        Command::Guard(o) => {
+            drop(commands::guard::run(session, &o));
+            Ok(())
+        }
         Command::Clients(_) | Command::Completions(_) => Ok(()),
     }
 }

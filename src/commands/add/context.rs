@@ -1,9 +1,12 @@
 //! Reads the prompt, and plans the files that tell the client about its task.
 
+use bstr::ByteSlice as _;
 use camino::Utf8Path;
 
 use crate::cli::ContextOptions;
-use crate::client::{self, ClientRefusal, Context, ContextLayout, PathState};
+use crate::client::{
+    self, ClientRefusal, Context, ContextLayout, GuardFacts, PathState, top_entries,
+};
 use crate::config::{Choice as _, Client};
 use crate::disk::files;
 use crate::entry::Entry;
@@ -25,10 +28,12 @@ pub(super) struct ContextFacts<'a> {
     pub synced: &'a [RepoPath],
     /// The directory of the repository, which the client must leave alone.
     pub root: &'a Utf8Path,
+    /// Our own executable, which guards call.
+    pub binary: &'a Utf8Path,
 }
 
 impl ContextFacts<'_> {
-    /// Plans the context files of a new worktree; none where it has no client.
+    /// Plans the context files and the guards of a new worktree; none where it has no client.
     ///
     /// # Errors
     /// Refuses when every file that the client reads by itself is held or excluded.
@@ -50,7 +55,16 @@ impl ContextFacts<'_> {
             rules: &record.scope,
             root: self.root,
         };
-        client.layout(&context, &|path| self.state(path))
+        let mut layout = client.layout(&context, &|path| self.state(path))?;
+        let guards = GuardFacts {
+            scope: self.scope,
+            worktree: &record.path,
+            root: self.root,
+            binary: self.binary,
+            top: &top_entries(self.tracked.iter().map(|(path, _)| path)),
+        };
+        client.add_guards(&guards, &mut layout, &|path| self.state(path));
+        Ok(layout)
     }
 
     /// What will stand at a path. What the scope keeps away is that first: it is not there,
@@ -132,14 +146,15 @@ pub(super) fn note_on_kept_context(
         .map(|file| file.path.to_string());
     let context: Vec<String> = context.collect();
     let is_of_client = options.client.as_deref().is_none_or(|client| {
-        let files = client::named(client).map_or(&[][..], |client| client.files);
-        let is_own = |path: &String| files.iter().any(|file| file.path == path);
-        files.is_empty() == context.is_empty() && context.iter().all(is_own)
+        let client = client::named(client);
+        let own = client.iter().flat_map(|client| client.paths());
+        let own: Vec<&str> = own.collect();
+        own.is_empty() == context.is_empty() && context.iter().all(|path| own.contains(&&**path))
     });
     let mut has_prompt = prompt.is_none();
     for path in &context {
         let bytes = files::read(&known.record.path.join(path))?.unwrap_or_default();
-        has_prompt |= prompt.is_some_and(|prompt| bytes.starts_with(prompt));
+        has_prompt |= prompt.is_some_and(|prompt| bytes.contains_str(prompt));
     }
     if has_prompt && is_of_client {
         return Ok(None);
@@ -176,6 +191,7 @@ mod tests {
                 .collect::<Vec<_>>(),
             synced: &synced.iter().map(|path| parse(path)).collect::<Vec<_>>(),
             root: "/r".into(),
+            binary: "/b".into(),
         };
         match around.state(&parse(path)) {
             PathState::Free => "free".to_owned(),

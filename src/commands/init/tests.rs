@@ -117,7 +117,7 @@ fn the_first_config_explains_every_key() {
     #strategy = "worktree"
 
     # The agent program; it gets its context where it reads that by itself. One of
-    # "claude-code", "codex", "gemini", "aider", "opencode".
+    # "claude-code", "codex", "gemini", "aider", "opencode", "cursor", "copilot".
     #client = "claude-code"
 
     # What the hooks do when a commit leaves the scope: "report" it, or "block" it.

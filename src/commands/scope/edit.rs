@@ -8,12 +8,18 @@ use crate::accepted::Decision;
 use crate::answer::shapes::{PathField, RuleField, paths};
 use crate::answer::{Text, count, would};
 use crate::cli::ScopeArguments;
+use crate::client::{ContextFile, GuardFacts, guarded_by, top_entries};
 use crate::commands::Outcome;
+use crate::disk::drift::is_unchanged;
+use crate::disk::entries::standing;
+use crate::disk::files;
 use crate::error::Error;
-use crate::placed::PlacedOrigin;
+use crate::path::RepoPath;
+use crate::placed::{Placed, PlacedOrigin};
 use crate::refusal::Refusal;
 use crate::scope::{Case, Scope, ScopeRule, escape_for_rule};
 use crate::worktree::decisions::{new_decision, require_outside};
+use crate::worktree::placing::{CONTEXT, Destination, Placing};
 use crate::worktree::scope_edit::Listing;
 use crate::worktree::{Repository, Worktree};
 
@@ -79,7 +85,7 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
     let reapplied = if options.dry_run {
         next.reapply(&repository, true)?
     } else {
-        next.change_scope(&repository)?
+        next.clone().change_scope(&repository)?
     };
     let mut outcome = Outcome::done(ScopeAnswer {
         change: Some(ScopeChange {
@@ -95,12 +101,81 @@ pub fn run(session: &Session, options: &ScopeArguments) -> Result<Outcome<ScopeA
     outcome.notes.extend(advice);
     outcome.notes.extend(reapplied.notes());
     let placed = known.placed()?;
-    let mut placed = placed.files().iter();
-    if placed.any(|file| file.origin == PlacedOrigin::Context) {
+    let mut files = placed.files().iter();
+    if files.any(|file| file.origin == PlacedOrigin::Context) {
         let note = "the text for the agent program still states the former scope: tell the agent";
         outcome.notes.push(note.to_owned());
     }
+    if !options.dry_run {
+        let renewed = renew_guards(session, &home, &next, placed);
+        let failed =
+            |error: Error| vec![format!("the guards still have the former scope: {error}")];
+        outcome.notes.extend(renewed.unwrap_or_else(failed));
+    }
     Ok(outcome)
+}
+
+/// Writes the guards of the agent program anew. What was edited stays; returns notes on that.
+fn renew_guards(
+    session: &Session,
+    home: &Repository,
+    next: &Worktree,
+    placed: Placed,
+) -> Result<Vec<String>, Error> {
+    let (mut renewed, mut notes) = (Vec::new(), Vec::new());
+    let mut placing = Placing::default();
+    for guard in guards_of(session, home, next, &placed)? {
+        let kept = files::read(&next.dir.join(CONTEXT).join(guard.path.to_string()))?;
+        let Some(file) = placed
+            .get(&guard.path)
+            .filter(|_| kept != Some(guard.content.clone()))
+        else {
+            continue;
+        };
+        let there = standing(&next.record.path, [&guard.path].into_iter())?.entries;
+        match there.get(&guard.path) {
+            Some(stat) if is_unchanged(&next.record.path, None, file).unwrap_or(false) => {
+                placing.over.insert(guard.path.clone(), *stat);
+                renewed.push(guard);
+            }
+            _edited => notes.push(format!(
+                "{} was edited and keeps the former scope; `git agentwt guard` goes by the new scope",
+                guard.path
+            )),
+        }
+    }
+    if !renewed.is_empty() {
+        placing.before = placed;
+        placing.add_context(&renewed, &next.scope);
+        let stop = || session.check();
+        let to = Destination::new(home, next, &session.progress, &stop);
+        notes.extend(to.place(&placing)?.keep());
+    }
+    Ok(notes)
+}
+
+/// Generates the guards for a scope; none where the worktree has none.
+fn guards_of(
+    session: &Session,
+    home: &Repository,
+    next: &Worktree,
+    placed: &Placed,
+) -> Result<Vec<ContextFile>, Error> {
+    let Some(client) = guarded_by(placed) else {
+        return Ok(Vec::new());
+    };
+    let listing = Listing::read(&next.repository(home), &next.record.base.commit)?;
+    let facts = GuardFacts {
+        scope: &next.scope,
+        worktree: &next.record.path,
+        root: &home.root,
+        binary: &session.binary,
+        top: &top_entries(listing.entries.iter().map(|(path, _)| path)),
+    };
+    let is_placed =
+        |path: &&str| RepoPath::parse(*path).is_ok_and(|path| placed.get(&path).is_some());
+    let context = client.files.iter().map(|file| file.path).find(is_placed);
+    Ok(client.guard_files(&facts, context.unwrap_or_default()))
 }
 
 /// Computes the worktree with the rules that the options add, or without those that were added last, and

@@ -150,7 +150,7 @@ fn invalid_values_name_their_variables_all_at_once() {
         ("agentwt.onviolation", ""),
     ]);
     let error = Settings::resolve(&flags, &env, &git, &Config::default());
-    assert_snapshot!(rendered(&error.expect_err("all are invalid")), @r#"
+    assert_snapshot!(rendered(&error.expect_err("all are invalid")), @r"
     agentwt::config::mistake
 
       × cannot use the settings: 5 mistakes
@@ -174,13 +174,14 @@ fn invalid_values_name_their_variables_all_at_once() {
     Error: agentwt::config::mistake
 
       × unknown client `\033x` in AGENTWT_CLIENT
-      help: write `claude-code`, `codex`, `gemini`, `aider`, `opencode` or `none`
+      help: write `claude-code`, `codex`, `gemini`, `aider`, `opencode`, `cursor`,
+            `copilot` or `none`
 
     Error: agentwt::config::mistake
 
       × unknown on_violation `` in git config agentwt.onViolation
       help: write `report` or `block`
-    "#);
+    ");
     let env = pairs(&[("AGENTWT_STRATEGY", "clon")]);
     let error = Settings::resolve(&[], &env, &[], &Config::default());
     assert_snapshot!(rendered(&error.expect_err("it is invalid")), @r#"

@@ -5,15 +5,14 @@
 //! and with the main worktree. A file that was being written when `add` was killed is the beginning
 //! of the expected content. Every doubt counts as work.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 
-use bstr::ByteSlice;
 use camino::Utf8Path;
 
-use crate::client::{BEGIN, END};
 use crate::config::Strategy;
+use crate::disk::drift::digest_of;
 use crate::disk::files::{self, Opened, TEMPORARY};
 use crate::entry::{Entry, Mode};
 use crate::error::Error;
@@ -23,8 +22,10 @@ use crate::git::objects::Objects;
 use crate::git::refs::ReflogEntry;
 use crate::name::CommitId;
 use crate::path::RepoPath;
+use crate::placed::{Digest, Placed};
 use crate::truth::heads::reflog_file;
 use crate::worktree::bring::read_put_aside_in;
+use crate::worktree::placing::{PLACED, PLACING};
 use crate::worktree::removal::facts::{Around, has_own_modules};
 use crate::worktree::{Intent, Repository};
 
@@ -132,6 +133,7 @@ pub fn has_incomplete_work(
         main: &repository.root,
         base: base.unwrap_or_default(),
         objects,
+        placed: placed_in(&repository.record_dir(&intent.record.name)),
     };
     walk.differs(intent.record.path.as_std_path(), None)
 }
@@ -140,6 +142,7 @@ struct Expected<'a> {
     main: &'a Utf8Path,
     objects: Objects,
     base: BTreeMap<RepoPath, Entry>,
+    placed: BTreeSet<Digest>,
 }
 
 impl Expected<'_> {
@@ -177,15 +180,23 @@ impl Expected<'_> {
         let without_cr = || found.iter().copied().filter(|byte| *byte != b'\r');
         blob.is_some_and(|blob| blob.starts_with(&found) || blob.iter().copied().eq(without_cr()))
             || source.is_some_and(|source| source.starts_with(&found))
-            || (entry.is_none() && is_context(&found))
+            || (entry.is_none()
+                && digest_of(&*found).is_ok_and(|digest| self.placed.contains(&digest)))
     }
 }
 
-/// Whether a file is a context file as `add` writes it: nothing follows our part.
-fn is_context(content: &[u8]) -> bool {
-    let begin = content.find(BEGIN);
-    let after = begin.and_then(|at| Some(content[at..].rsplit_once_str(END)?.1));
-    begin.is_some() && after.is_none_or(|text| text.trim_ascii().is_empty())
+/// The digests of what a killed `add` placed, or was about to: copies, context and guards.
+fn placed_in(record_dir: &Utf8Path) -> BTreeSet<Digest> {
+    let lists = [PLACED, PLACING].map(|list| files::read(&record_dir.join(list)).ok().flatten());
+    let lists = lists.into_iter().flatten();
+    let lists = lists.filter_map(|bytes| Placed::from_bytes(&bytes).ok());
+    let digests = lists.flat_map(|list| {
+        list.files()
+            .iter()
+            .filter_map(|file| file.digest)
+            .collect::<Vec<_>>()
+    });
+    digests.collect()
 }
 
 /// The bytes of a file, or the text of a link.

@@ -1,0 +1,339 @@
+//! Generates, from the rules of a scope, the files by which an agent program keeps to the scope itself.
+//!
+//! Each program has its own language: rules that deny, a sandbox, a command that is asked before each tool
+//! call ([`super::call`]). The command has the exact matcher, and so have `verify` and the hooks; rules in a
+//! weaker language than gitignore(5) never deny what the scope allows, and may allow more.
+
+use std::collections::BTreeSet;
+
+use bstr::ByteSlice as _;
+use camino::Utf8Path;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+
+use super::{AgentProgram, ContextFile, ContextLayout, PathState, repo_path};
+use crate::path::{RepoPath, shell_word};
+use crate::placed::{Placed, PlacedOrigin};
+use crate::scope::{Access, EntryKind, RuleList, Scope};
+
+/// The most entries of the repository's root that get rules of their own.
+const MOST_ENTRIES: usize = 200;
+/// The beginning of a configuration of opencode.
+const OPENCODE: &str = "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n";
+
+/// Describes a file that makes a program keep to the scope.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct Guard {
+    /// The path, from the worktree's root.
+    pub path: &'static str,
+    /// What the file has.
+    pub has: &'static str,
+    /// Its text; the second argument is what the context alone puts into the file.
+    #[serde(skip)]
+    pub(super) text: fn(&GuardFacts<'_>, Option<&str>) -> String,
+}
+
+/// Holds what guards are generated from.
+#[derive(Clone, Copy, Debug)]
+pub struct GuardFacts<'g> {
+    /// The scope.
+    pub scope: &'g Scope,
+    /// The directory of the worktree.
+    pub worktree: &'g Utf8Path,
+    /// The directory of the repository.
+    pub root: &'g Utf8Path,
+    /// Our own executable.
+    pub binary: &'g Utf8Path,
+    /// The entries of the root of the commit that is checked out.
+    pub top: &'g BTreeSet<(String, EntryKind)>,
+}
+
+/// Returns the entries of the root that tracked paths have, as far as rules can name them.
+pub fn top_entries<'p>(
+    tracked: impl Iterator<Item = &'p RepoPath>,
+) -> BTreeSet<(String, EntryKind)> {
+    let mut top = BTreeSet::new();
+    for path in tracked {
+        let first = path.as_bstr().split_once_str("/");
+        let kind = first.map_or(EntryKind::File, |_| EntryKind::Directory);
+        let first = first.map_or(path.as_bstr().as_bytes(), |(first, _)| first);
+        let name = std::str::from_utf8(first).unwrap_or_default();
+        if !name.is_empty() && name != ".agentwt" && is_plain(name) {
+            top.insert((name.to_owned(), kind));
+        }
+    }
+    top
+}
+
+/// Finds the program whose guards were placed in a worktree.
+pub fn guarded_by(placed: &Placed) -> Option<&'static AgentProgram> {
+    let is_placed = |guard: &Guard| {
+        let file = placed.get(&repo_path(guard.path));
+        file.is_some_and(|file| file.origin == PlacedOrigin::Context)
+    };
+    let mut all = super::ALL.iter();
+    all.find(|program| program.guards.iter().any(is_placed))
+}
+
+impl AgentProgram {
+    /// Generates the guards of a worktree whose context stands at `context`.
+    pub fn guard_files(&self, facts: &GuardFacts<'_>, context: &str) -> Vec<ContextFile> {
+        let own = self.files.iter().find(|file| file.path == context);
+        let config = own.and_then(|file| (self.config)(file.path, &|_| false));
+        let file = |guard: &Guard| {
+            let is_config = self.files.get(2).is_some_and(|own| own.path == guard.path);
+            ContextFile {
+                path: repo_path(guard.path),
+                content: (guard.text)(facts, config.filter(|_| is_config)).into_bytes(),
+            }
+        };
+        self.guards.iter().map(file).collect()
+    }
+
+    /// Adds the guards to what is written for the program; one note for each that cannot be.
+    pub fn add_guards(
+        &self,
+        facts: &GuardFacts<'_>,
+        layout: &mut ContextLayout,
+        state: &dyn Fn(&RepoPath) -> PathState,
+    ) {
+        let context = layout.files[0].path.to_string();
+        for guard in self.guard_files(facts, &context) {
+            let state = state(&guard.path);
+            if let Some(there) = layout.files.iter_mut().find(|one| one.path == guard.path) {
+                *there = guard;
+            } else if state == PathState::Free {
+                layout.files.push(guard);
+            } else {
+                let (client, path, reason) = (self.name, &guard.path, state.reason());
+                layout.notes.push(format!("{client} is told the scope but does not enforce it: {path} {reason}; to ask before each edit, name `git agentwt guard` there (git-agentwt-guard(1))"));
+            }
+        }
+    }
+}
+
+/// Rules that deny edits: what the scope excludes, the entries of the root in which it lets nothing be
+/// written, and the same entries of the main worktree; and the command, which decides about all else.
+pub(super) fn claude_code(facts: &GuardFacts<'_>, _: Option<&str>) -> String {
+    let hook = json!({"type": "command", "command": facts.command("claude-code"), "timeout": 10});
+    let matcher = "Edit|MultiEdit|Write|NotebookEdit";
+    pretty(&json!({
+        "permissions": {"deny": facts.denied()},
+        "hooks": {"PreToolUse": [{"matcher": matcher, "hooks": [hook]}]},
+    }))
+}
+
+/// A sandbox in which only the directories that the write patterns begin with are writable, also for
+/// shell commands; and the command.
+pub(super) fn codex(facts: &GuardFacts<'_>, _: Option<&str>) -> String {
+    let mut text = "default_permissions = \"agentwt\"\n\n\
+        [permissions.agentwt]\nextends = \":workspace\"\n\n\
+        [permissions.agentwt.filesystem.\":workspace_roots\"]\n"
+        .to_owned();
+    // a string of JSON is one of TOML, but for this character
+    let quoted = |text: &str| json!(text).to_string().replace('\u{7f}', "\\u007f");
+    let roots = facts.roots();
+    let rest = if roots.is_none() { "write" } else { "read" };
+    text += &format!("\".\" = \"{rest}\"\n");
+    for root in roots.unwrap_or_default() {
+        text += &format!("{} = \"write\"\n", quoted(&root));
+    }
+    let command = quoted(&facts.command("codex"));
+    text + &format!(
+        "\n[[hooks.PreToolUse]]\nmatcher = \"^(apply_patch|Edit|Write)$\"\n\n\
+        [[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = {command}\ntimeout = 10\n"
+    )
+}
+
+pub(super) fn gemini(facts: &GuardFacts<'_>, config: Option<&str>) -> String {
+    let command = facts.command("gemini");
+    let hook = json!({"type": "command", "name": "agentwt", "command": command, "timeout": 10_000});
+    let group = json!({"matcher": "^(write_file|replace)$", "hooks": [hook]});
+    joined(config, &pretty(&json!({"hooks": {"BeforeTool": [group]}})))
+}
+
+pub(super) fn cursor(facts: &GuardFacts<'_>, _: Option<&str>) -> String {
+    let matcher = "Write|Edit|StrReplace|EditNotebook|ApplyPatch|Delete";
+    let hook = json!({"command": facts.command("cursor"), "matcher": matcher, "timeout": 10});
+    pretty(&json!({"version": 1, "hooks": {"preToolUse": [hook]}}))
+}
+
+pub(super) fn copilot(facts: &GuardFacts<'_>, _: Option<&str>) -> String {
+    let hook = json!({"type": "command", "bash": facts.command("copilot"), "timeoutSec": 10});
+    pretty(&json!({"version": 1, "hooks": {"preToolUse": [hook]}}))
+}
+
+/// Rules for the tools that edit, of which the last that matches counts, so their order matters.
+pub(super) fn opencode(facts: &GuardFacts<'_>, config: Option<&str>) -> String {
+    let mut rules = vec![("*".to_owned(), "deny")];
+    for (list, action) in [(RuleList::Write, "allow"), (RuleList::Exclude, "deny")] {
+        for pattern in facts.patterns(list) {
+            let (globs, is_exact) = wildcards(pattern);
+            // what denies too much would stop the agent where the scope does not
+            if action == "allow" || is_exact {
+                rules.extend(globs.into_iter().map(|glob| (glob, action)));
+            }
+        }
+    }
+    rules.push((".agentwt/*".to_owned(), "deny"));
+    let lines = rules.iter().enumerate().filter_map(|(at, (glob, action))| {
+        let is_last = rules[at + 1..].iter().all(|(later, _)| later != glob);
+        is_last.then(|| format!("      {}: \"{action}\"", json!(glob)))
+    });
+    let edit = lines.collect::<Vec<_>>().join(",\n");
+    let root = json!(format!("{}/*", facts.root));
+    let guard = format!(
+        "{{\n  \"permission\": {{\n    \"edit\": {{\n{edit}\n    }},\n    \"external_directory\": {{\n      {root}: \"deny\"\n    }}\n  }}\n}}\n"
+    );
+    joined(config.or(Some(OPENCODE)), &guard)
+}
+
+impl GuardFacts<'_> {
+    /// The command that is asked before a tool call. It names the worktree, as the agent may have gone
+    /// elsewhere.
+    fn command(&self, client: &str) -> String {
+        let (binary, worktree) = (self.binary.as_str(), self.worktree.as_str());
+        let (binary, worktree) = (shell_word(binary), shell_word(worktree));
+        format!("{binary} -C {worktree} guard --client {client}")
+    }
+
+    fn patterns(&self, list: RuleList) -> impl Iterator<Item = &str> {
+        let rules = self.scope.rules().iter();
+        let rules = rules.filter(move |rule| rule.list == list);
+        rules.map(|rule| rule.pattern.as_str())
+    }
+
+    /// The rules `Edit(…)`, with absolute patterns of gitignore(5).
+    fn denied(&self) -> Vec<String> {
+        let (worktree, root) = (self.worktree.as_str(), self.root.as_str());
+        if !is_plain(worktree) {
+            return Vec::new();
+        }
+        let mut rules = vec![format!("Edit(/{worktree}/.agentwt/**)")];
+        for pattern in self.patterns(RuleList::Exclude) {
+            let is_plain = |char: char| is_plain_char(char) || "/*?[]!".contains(char);
+            let anchor = if is_anchored(pattern) { "" } else { "**/" };
+            let pattern = pattern.strip_prefix('/').unwrap_or(pattern);
+            if pattern.chars().all(is_plain) {
+                rules.push(format!("Edit(/{worktree}/{anchor}{pattern})"));
+            }
+        }
+        let end = |kind: &EntryKind| match kind {
+            EntryKind::Directory => "/**",
+            EntryKind::File => "",
+        };
+        let closed = self
+            .top
+            .iter()
+            .filter(|(name, kind)| !self.opens(name, *kind));
+        let closed = closed.map(|(name, kind)| format!("Edit(/{worktree}/{name}{})", end(kind)));
+        rules.extend(closed.take(MOST_ENTRIES));
+        let main = self.top.iter();
+        let main = main.map(|(name, kind)| format!("Edit(/{root}/{name}{})", end(kind)));
+        rules.extend(main.take(MOST_ENTRIES));
+        rules
+    }
+
+    /// Whether something may be written at or below an entry of the root.
+    fn opens(&self, name: &str, kind: EntryKind) -> bool {
+        if kind == EntryKind::File {
+            return self.scope.verdict(&repo_path(name), kind).access == Access::Write;
+        }
+        self.patterns(RuleList::Write).any(|pattern| {
+            let first = pattern.trim_start_matches('/').split('/').next();
+            let first = first.unwrap_or_default();
+            !is_anchored(pattern) || !is_literal(first) || first.eq_ignore_ascii_case(name)
+        })
+    }
+
+    /// The directories and files with which the write patterns begin; none where one of them begins with
+    /// a wildcard.
+    fn roots(&self) -> Option<BTreeSet<String>> {
+        let literal = |pattern: &str| {
+            let parts = pattern.trim_matches('/').split('/');
+            let parts: Vec<&str> = parts.take_while(|part| is_literal(part)).collect();
+            (is_anchored(pattern) && !parts.is_empty()).then(|| parts.join("/"))
+        };
+        self.patterns(RuleList::Write).map(literal).collect()
+    }
+}
+
+/// Whether a pattern of gitignore(5) is relative to the root only.
+fn is_anchored(pattern: &str) -> bool {
+    pattern.trim_end_matches('/').contains('/')
+}
+
+fn is_literal(part: &str) -> bool {
+    !part.contains(['*', '?', '[', '\\'])
+}
+
+fn is_plain_char(char: char) -> bool {
+    char.is_alphanumeric() || " ._-+@~,=:".contains(char)
+}
+
+/// Whether a path means itself in a rule of any program.
+fn is_plain(path: &str) -> bool {
+    path.chars().all(|char| is_plain_char(char) || char == '/') && path.trim() == path
+}
+
+fn pretty(value: &serde_json::Value) -> String {
+    format!("{value:#}\n")
+}
+
+/// Joins two JSON objects with other keys, each in lines of its own.
+fn joined(config: Option<&str>, guard: &str) -> String {
+    let first = config.and_then(|config| config.strip_suffix("\n}\n"));
+    first.map_or_else(
+        || guard.to_owned(),
+        |first| format!("{first},\n{}", guard.trim_start_matches("{\n")),
+    )
+}
+
+/// Writes a pattern of gitignore(5) in a language in which `*` is any text, with slashes too; and whether
+/// the result matches nothing else.
+fn wildcards(pattern: &str) -> (Vec<String>, bool) {
+    let (is_directory, is_anchored) = (pattern.ends_with('/'), is_anchored(pattern));
+    let pattern = pattern.trim_start_matches('/').trim_end_matches('/');
+    let pattern = pattern
+        .strip_suffix("/**")
+        .map_or_else(|| pattern.to_owned(), |parent| format!("{parent}/*"));
+    let anywhere = !is_anchored || pattern.starts_with("**/");
+    // any number of directories, also none
+    let glob = pattern.trim_start_matches("**/").replace("/**/", "/*");
+    let middle = glob.strip_suffix('*').unwrap_or(&glob);
+    let is_exact = is_literal(if anywhere {
+        middle.trim_start_matches('*')
+    } else {
+        middle
+    });
+    let glob = simplified(&glob);
+    let deep = (anywhere && !glob.starts_with('*')).then(|| format!("*/{glob}"));
+    let mut all = Vec::new();
+    for glob in std::iter::once(glob).chain(deep) {
+        let below = (!glob.ends_with('*')).then(|| format!("{glob}/*"));
+        all.extend((!is_directory || below.is_none()).then_some(glob));
+        all.extend(below);
+    }
+    (all, is_exact)
+}
+
+/// The text with `?` for every class and escaped character, and one `*` for two.
+fn simplified(glob: &str) -> String {
+    let mut simple = String::new();
+    let mut chars = glob.chars();
+    while let Some(char) = chars.next() {
+        match char {
+            '\\' => simple.extend(chars.next().map(|_| '?')),
+            '[' => {
+                // a `]` that comes first stands for itself
+                let rest = chars.as_str().trim_start_matches(['!', '^', ']']);
+                chars = rest.split_once(']').map_or("", |(_, rest)| rest).chars();
+                simple.push('?');
+            }
+            '*' if simple.ends_with('*') => {}
+            other => simple.push(other),
+        }
+    }
+    simple
+}

@@ -1,0 +1,168 @@
+//! `git agentwt guard`: decides on a tool call of an agent program before the program makes it.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use camino::Utf8Path;
+use serde::Serialize;
+
+use super::{Outcome, Session, is_nowhere};
+use crate::answer::{Answer, Text};
+use crate::cli::Guard;
+use crate::client::call::ToolCall;
+use crate::disk::files;
+use crate::error::Error;
+use crate::path::{RepoPath, escape_for_terminal, shell_word};
+use crate::scope::{Access, EntryKind, escape_for_rule};
+use crate::worktree::repository::{PARENT_HOME, WORKTREES};
+use crate::worktree::{Repository, Worktree, WorktreeFault};
+
+/// The number of files that a denial names.
+const SHOWN: usize = 5;
+
+/// The answer of `guard`: the denial in the words of the program, or nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct GuardAnswer {
+    /// The denial.
+    pub denial: Option<String>,
+}
+
+impl Answer for GuardAnswer {
+    const DOCUMENT: &'static str = "guard";
+
+    fn print(&self, text: &mut Text) {
+        if let Some(denial) = &self.denial {
+            text.line(denial);
+        }
+    }
+}
+
+/// Decides on the call on standard input. Input that is not known passes, with a note.
+pub fn run(session: &Session, options: &Guard) -> Outcome<GuardAnswer> {
+    let passed = |why: &str| Outcome {
+        notes: vec![format!("the guard decides nothing: {why}")],
+        ..Outcome::done(GuardAnswer::default())
+    };
+    let call = match ToolCall::parse(&session.input, options.client.as_deref()) {
+        Ok(call) => call,
+        Err(why) => return passed(&format!("this is not a tool call: {why}")),
+    };
+    if call.paths.is_empty() {
+        return Outcome::done(GuardAnswer::default());
+    }
+    let reason = match denials(session, &call) {
+        Ok(reasons) if reasons.is_empty() => return Outcome::done(GuardAnswer::default()),
+        Ok(reasons) => reasons.join("\n"),
+        Err(error) if is_elsewhere(&error) => return passed(&error.to_string()),
+        Err(error) => format!("git agentwt cannot tell whether this is in scope: {error}"),
+    };
+    Outcome::done(GuardAnswer {
+        denial: Some(call.denial(&reason)),
+    })
+}
+
+/// Whether an error says that this is no worktree of ours.
+fn is_elsewhere(error: &Error) -> bool {
+    let fault = error.find::<WorktreeFault>();
+    is_nowhere(error) || matches!(fault, Some(WorktreeFault::NotInWorktree { .. }))
+}
+
+/// What speaks against a call.
+fn denials(session: &Session, call: &ToolCall) -> Result<Vec<String>, Error> {
+    let repository = session.repository()?;
+    let known = Worktree::of(&repository, None)?;
+    let judge = Judge {
+        repository: &repository,
+        known: &known,
+    };
+    let directory = call.directory.as_deref().map(Utf8Path::new);
+    let directory = session.resolve(directory.unwrap_or("".into()));
+    let denied = call.paths.iter();
+    let denied = denied.filter_map(|path| judge.denied(path, directory.join(path).as_std_path()));
+    Ok(denied.take(SHOWN).collect())
+}
+
+struct Judge<'j> {
+    repository: &'j Repository,
+    known: &'j Worktree,
+}
+
+impl Judge<'_> {
+    /// Why a file must not be edited; none where it may.
+    fn denied(&self, named: &str, path: &Path) -> Option<String> {
+        let named = escape_for_terminal(named.as_bytes());
+        let (worktree, name) = (&self.known.record.path, &self.known.record.name);
+        let reached = files::reached(path);
+        if let Ok(inside) = reached.strip_prefix(worktree) {
+            let (access, why) = self.refused(inside)?;
+            if access == Access::Excluded {
+                return Some(why);
+            }
+            let pattern = shell_word(&format!("/{}", inside.display()));
+            return Some(format!(
+                "{why}; if the task needs this edit, ask the user to run: git agentwt scope {name} --add-write {pattern}"
+            ));
+        }
+        let (root, whose, inside) = self.elsewhere(&reached)?;
+        let here = inside.filter(|inside| !inside.starts_with(".git"));
+        let Some(here) = here.filter(|inside| !inside.as_os_str().is_empty()) else {
+            return Some(format!("{named} is in {root}, which is not this task's"));
+        };
+        let there = escape_for_terminal(worktree.as_std_path().join(here).as_os_str().as_bytes());
+        let instead = match self.refused(here) {
+            None => format!("edit {there} instead"),
+            Some((_, why)) => why,
+        };
+        Some(format!(
+            "{named} is in {whose}, not in your worktree {name}: {instead}"
+        ))
+    }
+
+    /// What the task may do with a path that it must not edit, and why: the rule that decided.
+    fn refused(&self, inside: &Path) -> Option<(Access, String)> {
+        let bytes = inside.as_os_str().as_bytes();
+        if inside.iter().any(|part| part == ".git") {
+            let path = escape_for_terminal(bytes);
+            return Some((Access::Excluded, format!("{path} is git's own")));
+        }
+        // the root itself, or what no path in git can be
+        let path = RepoPath::parse(bytes).ok()?;
+        let verdict = self.known.scope.verdict(&path, EntryKind::File);
+        let what = match verdict.access {
+            Access::Write => return None,
+            Access::Read => "is read-only",
+            Access::Excluded => "is excluded",
+        };
+        let by = verdict.rule.map_or_else(
+            || "no pattern matches".to_owned(),
+            |rule| {
+                format!(
+                    "{} {} ({})",
+                    rule.list,
+                    escape_for_rule(&rule.pattern),
+                    rule.origin
+                )
+            },
+        );
+        Some((verdict.access, format!("{path} {what} in this task: {by}")))
+    }
+
+    /// The repository's directory, what a path outside of the worktree is in, and the path there; none where
+    /// the path is not of this repository.
+    fn elsewhere<'p>(&self, reached: &'p Path) -> Option<(&Utf8Path, String, Option<&'p Path>)> {
+        let (root, common) = (&self.repository.root, &self.repository.home().common_dir);
+        if reached.starts_with(common) {
+            return Some((common, "git's directory".to_owned(), None));
+        }
+        let inside = reached.strip_prefix(root).ok()?;
+        if let Ok(inside) = inside.strip_prefix(WORKTREES) {
+            let mut parts = inside.components();
+            let other = parts.next()?.as_os_str().as_bytes();
+            let other = format!("the worktree {}", escape_for_terminal(other));
+            return Some((root, other, Some(parts.as_path())));
+        }
+        // around worktrees without a repository stands whatever the user has there
+        let is_ours = *common != root.join(PARENT_HOME) || inside.starts_with(".agentwt");
+        is_ours.then(|| (&**root, "the main worktree".to_owned(), Some(inside)))
+    }
+}

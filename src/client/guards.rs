@@ -41,9 +41,9 @@ pub struct GuardFacts<'g> {
     pub scope: &'g Scope,
     /// The directory of the worktree.
     pub worktree: &'g Utf8Path,
-    /// The directory of the repository.
+    /// The directory of the repository, of which all else is to be left alone.
     pub root: &'g Utf8Path,
-    /// Our own executable.
+    /// Our own executable; empty where it is not known.
     pub binary: &'g Utf8Path,
     /// The entries of the root of the commit that is checked out.
     pub top: &'g BTreeSet<(String, EntryKind)>,
@@ -193,8 +193,11 @@ impl GuardFacts<'_> {
     /// The command that is asked before a tool call. It names the worktree, as the agent may have gone
     /// elsewhere.
     fn command(&self, client: &str) -> String {
-        let (binary, worktree) = (self.binary.as_str(), self.worktree.as_str());
-        let (binary, worktree) = (shell_word(binary), shell_word(worktree));
+        let binary = match self.binary.as_str() {
+            "" => "git-agentwt".to_owned(),
+            binary => shell_word(binary),
+        };
+        let worktree = shell_word(self.worktree.as_str());
         format!("{binary} -C {worktree} guard --client {client}")
     }
 

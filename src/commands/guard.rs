@@ -14,7 +14,7 @@ use crate::disk::files;
 use crate::error::Error;
 use crate::path::{RepoPath, escape_for_terminal, shell_word};
 use crate::scope::{Access, EntryKind, escape_for_rule};
-use crate::worktree::repository::{PARENT_HOME, WORKTREES};
+use crate::worktree::repository::WORKTREES;
 use crate::worktree::{Repository, Worktree, WorktreeFault};
 
 /// The number of files that a denial names.
@@ -154,6 +154,9 @@ impl Judge<'_> {
         if reached.starts_with(common) {
             return Some((common, "git's directory".to_owned(), None));
         }
+        if !reached.starts_with(self.repository.closed_root()) {
+            return None;
+        }
         let inside = reached.strip_prefix(root).ok()?;
         if let Ok(inside) = inside.strip_prefix(WORKTREES) {
             let mut parts = inside.components();
@@ -161,8 +164,6 @@ impl Judge<'_> {
             let other = format!("the worktree {}", escape_for_terminal(other));
             return Some((root, other, Some(parts.as_path())));
         }
-        // around worktrees without a repository stands whatever the user has there
-        let is_ours = *common != root.join(PARENT_HOME) || inside.starts_with(".agentwt");
-        is_ours.then(|| (&**root, "the main worktree".to_owned(), Some(inside)))
+        Some((root, "the main worktree".to_owned(), Some(inside)))
     }
 }

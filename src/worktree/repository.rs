@@ -154,6 +154,15 @@ impl Repository {
         self.root.join(WORKTREES).join(name.as_str())
     }
 
+    /// The directory of which a task must leave everything else alone: around clones without a repository
+    /// stands whatever the user has there.
+    pub fn closed_root(&self) -> Utf8PathBuf {
+        if self.home().common_dir == self.root.join(PARENT_HOME) {
+            return self.root.join(".agentwt");
+        }
+        self.root.clone()
+    }
+
     /// The directory of a worktree's record.
     pub fn record_dir(&self, name: &WorktreeName) -> Utf8PathBuf {
         self.records_dir().join(name.as_str())

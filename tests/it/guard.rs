@@ -383,6 +383,34 @@ fn the_worktree_is_known_by_its_record_and_a_damaged_record_lets_nothing_pass() 
     assert!(reason(&repo, &edit).contains("cannot tell whether this is in scope"));
 }
 
+#[test]
+fn around_a_clone_without_a_repository_stands_what_the_user_has_there() {
+    let repo = TestRepo::project();
+    let url = format!("file://{}", repo.main().display());
+    let outside = repo.root().join("outside");
+    std::fs::create_dir_all(&outside).expect("a directory");
+    let add = [
+        "add", "task", "--write", "src/**", "--client", "opencode", "--repo", &url, "--parent",
+        "outside",
+    ];
+    repo.agentwt_in(repo.root(), &add).ok();
+    let worktree = outside.join(".agentwt/worktrees/task");
+    let text = std::fs::read_to_string(worktree.join("opencode.json")).expect("a guard");
+    assert!(text.contains("/outside/.agentwt/*\": \"deny\""), "{text}");
+    let of = |path: &str| {
+        let call = json!({"tool": "write", "args": {"filePath": path}, "cwd": worktree});
+        let said = repo.agentwt_with_input(&worktree, &["guard"], call.to_string().as_bytes());
+        assert_eq!((said.status, &*said.stderr), (0, ""), "{said}");
+        said.stdout
+    };
+    assert_eq!(of("src/lib.rs"), "");
+    assert_eq!(of("../../../notes.md"), "");
+    assert!(of("README.md").contains("is read-only"));
+    assert!(of("../../repository.git/config").contains("which is not this task's"));
+    assert!(of("../other/src/lib.rs").contains("is in the worktree other"));
+    assert!(of(".git/config").contains("is git's own"));
+}
+
 const GUARDS: [(&str, &str); 6] = [
     ("claude-code", ".claude/settings.local.json"),
     ("codex", ".codex/config.toml"),

@@ -28,6 +28,8 @@ pub(super) struct ContextFacts<'a> {
     pub synced: &'a [RepoPath],
     /// The directory of the repository, which the client must leave alone.
     pub root: &'a Utf8Path,
+    /// The directory that guards close.
+    pub closed_root: &'a Utf8Path,
     /// Our own executable, which guards call.
     pub binary: &'a Utf8Path,
 }
@@ -59,7 +61,7 @@ impl ContextFacts<'_> {
         let guards = GuardFacts {
             scope: self.scope,
             worktree: &record.path,
-            root: self.root,
+            root: self.closed_root,
             binary: self.binary,
             top: &top_entries(self.tracked.iter().map(|(path, _)| path)),
         };
@@ -191,6 +193,7 @@ mod tests {
                 .collect::<Vec<_>>(),
             synced: &synced.iter().map(|path| parse(path)).collect::<Vec<_>>(),
             root: "/r".into(),
+            closed_root: "/r".into(),
             binary: "/b".into(),
         };
         match around.state(&parse(path)) {

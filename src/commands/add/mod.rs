@@ -106,6 +106,7 @@ fn attempt(
         tracked: &listing.entries,
         synced: &copied,
         root: &home.root,
+        closed_root: &home.closed_root(),
         binary: &session.binary,
     };
     let context = around.plan_context(client, &record, prompt.unwrap_or_default())?;

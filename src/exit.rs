@@ -29,6 +29,8 @@ pub enum ExitCode {
     Bug,
     /// Ended by this signal, after everything was undone.
     Signal(u8),
+    /// The status of a program that was started in a worktree.
+    Program(u8),
 }
 
 impl ExitCode {
@@ -47,6 +49,7 @@ impl ExitCode {
             Self::Incomplete => 10,
             Self::Bug => 101,
             Self::Signal(signal) => 128 + signal,
+            Self::Program(status) => status,
         }
     }
 }

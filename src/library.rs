@@ -203,7 +203,12 @@ pub(crate) fn read_environment() -> Environment {
         let is_ours = name.starts_with("AGENTWT_");
         is_ours.then(|| Some((name, value.into_string().ok()?)))?
     });
-    ours.collect()
+    let mut all: Environment = ours.collect();
+    // among the variables of a worktree, this one is its own base
+    if all.iter().any(|(name, _)| name == "AGENTWT_ROOT") {
+        all.retain(|(name, _)| name != "AGENTWT_BASE");
+    }
+    all
 }
 
 /// Finds `git-agentwt` on the search path, for the hooks: the program that uses this library is
@@ -277,8 +282,9 @@ impl Error {
             ExitCode::Refused => ErrorKind::Refused,
             ExitCode::Disk => ErrorKind::Disk,
             ExitCode::Signal(_) => ErrorKind::Interrupted,
-            // no error has the four others
+            // no error has the others
             ExitCode::Git
+            | ExitCode::Program(_)
             | ExitCode::Success
             | ExitCode::Violations
             | ExitCode::Incomplete

@@ -230,6 +230,13 @@ pub enum Refusal {
     ))]
     NotAcceptable { path: RepoPath, name: String },
 
+    #[error("cannot start {program}: {error}")]
+    #[diagnostic(code(agentwt::open::program))]
+    #[diagnostic(help(
+        "install the program, or name another: git config --global agentwt.opener <command>"
+    ))]
+    CannotStart { program: String, error: String },
+
     #[error("there is no commit `{revision}` to compare with")]
     #[diagnostic(code(agentwt::changed::no_such_commit))]
     #[diagnostic(help("see what there is: git branch -a; to get what a remote has: git fetch"))]
@@ -300,6 +307,8 @@ impl Fault for Refusal {
             | Self::UnknownRemote { .. }
             | Self::OneName
             | Self::Bare => ExitCode::Usage,
+            // as a shell has it
+            Self::CannotStart { .. } => ExitCode::Program(127),
             _others => ExitCode::Refused,
         }
     }

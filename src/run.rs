@@ -361,6 +361,11 @@ fn trace(verbose: u8) -> Trace {
     }
 }
 
+/// Writes a text that is not an answer in several forms.
+fn write_text(text: &str) -> ExitCode {
+    write_answer(text.as_bytes()).map_or_else(|exit| exit, |()| ExitCode::Success)
+}
+
 fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
     use commands::{
         accept, add, changed, clients, doctor, guard, hook, hooks, init, land, path, prune,
@@ -405,14 +410,18 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
             };
             print(cli, form, &hooks::run(session, &o.command)?)
         }
+        Command::Open(o) => commands::open::run(session, o)?,
+        Command::Env(o) => print(cli, o.output.form(), &commands::env::run(session, o)?),
+        Command::Statusline(o) => match commands::statusline::run(session, o.name.as_deref())? {
+            Some(line) => write_text(&format!("{line}\n")),
+            None => ExitCode::Success,
+        },
+        Command::ShellInit(o) => write_text(crate::cli::completions::shell_function(o.shell)),
         Command::Doctor(o) => print(cli, o.output.form(), &doctor::run(session, o)?),
         Command::Hook(o) => print(cli, (Format::Human, false), &hook::run(session, o)?),
         Command::EmptyTrash(o) => remove::empty_trash(session, o)?.exit,
         Command::Clients(o) => print(cli, o.output.form(), &Outcome::done(clients::run())),
         Command::Guard(o) => print(cli, (Format::Human, false), &guard::run(session, o)),
-        Command::Completions(o) => {
-            let text = crate::cli::completions::completions(o.shell);
-            write_answer(text.as_bytes()).map_or_else(|exit| exit, |()| ExitCode::Success)
-        }
+        Command::Completions(o) => write_text(&crate::cli::completions::completions(o.shell)),
     })
 }

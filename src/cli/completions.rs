@@ -12,7 +12,7 @@
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 
-use super::Cli;
+use super::{Cli, ShellName};
 
 const NAME: &str = "git-agentwt";
 /// A name without a dash: with one, `clap_complete` 4.6.11 writes `git__agentwt__subcmd__add` in
@@ -37,6 +37,21 @@ pub fn completions(shell: Shell) -> String {
         Shell::Zsh => with_names_for_zsh(&generated(shell, NAME)),
         // The two others have nothing for `git agentwt`, and `Shell` may grow.
         _ => generated(shell, NAME),
+    }
+}
+
+/// Returns the function that changes to worktrees, for a shell.
+pub const fn shell_function(shell: ShellName) -> &'static str {
+    match shell {
+        ShellName::Bash => concat!(
+            include_str!("completions/awt.sh"),
+            include_str!("completions/awt.bash")
+        ),
+        ShellName::Zsh => concat!(
+            include_str!("completions/awt.sh"),
+            include_str!("completions/awt.zsh")
+        ),
+        ShellName::Fish => include_str!("completions/awt.fish"),
     }
 }
 
@@ -119,11 +134,11 @@ mod tests {
                 .map(|line| line.contains("_git_agentwt_names"))
                 .collect::<Vec<_>>()
         };
-        assert_eq!(named("':name --"), [true], "accept");
+        assert_eq!(named("':name --"), [true, true], "accept, open");
         assert_eq!(
             named("'::name --"),
-            [true, true, true, true],
-            "path, changed, reapply, renew"
+            [true; 6],
+            "path, changed, reapply, renew, env, statusline"
         );
         assert_eq!(named("':new-name --"), [false], "add");
         for (function, uses) in [("profiles", 3), ("branches", 2), ("refs", 2)] {

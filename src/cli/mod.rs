@@ -35,7 +35,7 @@ pub use self::lifecycle::{
     Land, Prune, Reapply, Remove, Restore, Sync,
 };
 pub use self::look::{Changed, Clients, List, Path, ScopeArguments, Status, Verify};
-pub use self::programs::Guard;
+pub use self::programs::{Env, Guard, Open, ShellInit, ShellName, Statusline};
 
 /// The end of the long help and of the man page of each command. A line that ends with a colon at the
 /// left margin is a section; what is indented below it is shown as it stands.
@@ -49,8 +49,11 @@ const GROUPS: [(&str, &str); 5] = [
     ),
     ("Looking", "changed scope path"),
     ("Files", "sync reapply"),
-    ("Fleets and programs", "renew prune clients guard"),
-    ("Set-up", "hooks doctor completions"),
+    (
+        "Fleets and programs",
+        "open env statusline renew prune clients guard",
+    ),
+    ("Set-up", "hooks shell-init doctor completions"),
 ];
 
 /// Give each coding agent its own worktree, and verify what it changed
@@ -214,6 +217,10 @@ pub enum Command {
     Sync(Sync),
     Hooks(Hooks),
     Doctor(Doctor),
+    Open(Open),
+    Env(Env),
+    Statusline(Statusline),
+    ShellInit(ShellInit),
     Clients(Clients),
     Guard(Guard),
     Completions(Completions),

@@ -65,6 +65,11 @@ pub struct AgentProgram {
     pub told: &'static [&'static str],
     /// What is left to write bits, hooks and `verify`.
     pub left: &'static [&'static str],
+    /// The command that starts the program.
+    pub command: &'static str,
+    /// The option before a task; empty where the task is the first argument.
+    #[serde(skip)]
+    pub prompt_option: &'static str,
     /// What the program writes into the worktree for itself: files, and directories with a slash.
     #[serde(skip)]
     state: &'static [&'static str],

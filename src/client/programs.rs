@@ -35,6 +35,8 @@ const PLAIN: AgentProgram = AgentProgram {
     enforced: &[],
     told: TOLD,
     left: &[],
+    command: "",
+    prompt_option: "",
     state: &[],
     head: "",
     local_wins: false,
@@ -81,6 +83,7 @@ pub const ALL: &[AgentProgram] = &[
             SHELL,
             "Hooks of a folder that is not trusted yet do not run; settings are read at the start.",
         ],
+        command: "claude",
         state: &[".claude/settings.local.json"],
         paragraph: |path, is_read| {
             let own = ["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"];
@@ -133,6 +136,7 @@ pub const ALL: &[AgentProgram] = &[
             "A commit writes into the repository's git directory: the sandbox asks for it, as in every linked \
              worktree.",
         ],
+        command: "codex",
         local_wins: true,
         paragraph: |path, is_read| {
             let is_hidden = path == "AGENTS.override.md" && is_read("AGENTS.md");
@@ -179,6 +183,8 @@ pub const ALL: &[AgentProgram] = &[
         )],
         enforced: &["Edits by tools: the hook decides by the scope."],
         left: &[SHELL, "A folder that is not trusted has no hooks."],
+        command: "gemini",
+        prompt_option: "-i",
         // both names, so that the repository's own file is read as well
         config: |path, _| {
             (path == "GEMINI.local.md").then_some(
@@ -209,6 +215,8 @@ pub const ALL: &[AgentProgram] = &[
         ],
         by_hand: "aider --read <prompt file>",
         left: &["All: Aider has no rules and no hooks for edits."],
+        command: "aider",
+        prompt_option: "--message",
         state: &[
             ".aider.chat.history.md",
             ".aider.input.history",
@@ -263,6 +271,8 @@ pub const ALL: &[AgentProgram] = &[
             "`*` also matches slashes there: `src/*.rs` also allows src/a/b.rs, and an exclude pattern with a \
              wildcard in its middle is left out.",
         ],
+        command: "opencode",
+        prompt_option: "--prompt",
         config: |path, _| {
             (path == "AGENTS.local.md").then_some(
                 "{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"instructions\": [\"AGENTS.local.md\"]\n}\n",

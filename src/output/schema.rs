@@ -15,6 +15,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         of::<commands::changed::ChangedAnswer>(),
         of::<commands::clients::ClientsAnswer>(),
         of::<commands::doctor::DoctorAnswer>(),
+        of::<commands::env::EnvAnswer>(),
         of::<commands::hooks::HooksAnswer>(),
         of::<commands::init::InitAnswer>(),
         of::<commands::land::LandAnswer>(),

@@ -7,7 +7,9 @@
 mod probe;
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -248,6 +250,32 @@ fn parents() -> Vec<(u32, u32)> {
     let with_parent = |pid: u32| Some((pid, parent(pid)?));
     let numbers = numbers().unwrap_or_default();
     numbers.into_iter().filter_map(with_parent).collect()
+}
+
+/// Whether a program of this host listens at a port of TCP, on any of the usual addresses.
+pub fn listens(port: u16) -> bool {
+    std::net::TcpListener::bind(("0.0.0.0", port)).is_err()
+}
+
+/// Starts a program of the user's with our terminal and these variables, and waits for its end: its
+/// status, or 128 and the signal that ended the program.
+///
+/// # Errors
+/// Fails when the program cannot be started.
+pub fn run_program(
+    program: &[OsString],
+    dir: &Utf8Path,
+    variables: &[(&'static str, String)],
+) -> std::io::Result<u8> {
+    let (first, rest) = program.split_first().ok_or(std::io::ErrorKind::NotFound)?;
+    let mut command = duct::cmd(first, rest).dir(dir).unchecked();
+    for (name, value) in variables {
+        command = command.env(name, value);
+    }
+    let status = command.run()?.status;
+    let signal = status.signal().map(|signal| 128 + signal);
+    let code = status.code().or(signal).unwrap_or(1);
+    Ok(u8::try_from(code).unwrap_or(1))
 }
 
 /// The name of our own program, without which nothing is started: a program that uses the library

@@ -18,7 +18,8 @@ submodule: update
 imap: tunnel
 lfs: path clean smudge
 init sendemail: templatedir sendmailcmd tocmd cccmd headercmd smtpserver
-web help instaweb: browser httpd";
+web help instaweb: browser httpd
+agentwt: opener";
 
 /// Settings on which depends what git reports of a worktree.
 const HIDES: &str = "\

@@ -19,6 +19,7 @@ pub mod scope_edit;
 pub mod settings;
 pub mod trash;
 pub mod unfinished;
+pub mod variables;
 
 pub use error::WorktreeFault;
 pub use loaded::*;

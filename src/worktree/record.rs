@@ -33,6 +33,9 @@ pub struct Record {
     pub created: String,
     /// Who made it.
     pub made_by: MadeBy,
+    /// The first of its block of ten ports; none where none was free.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports: Option<u16>,
     /// What the directory is: a linked worktree, or a repository of its own.
     #[serde(default)]
     pub strategy: Strategy,
@@ -84,6 +87,7 @@ impl Record {
             name,
             created,
             made_by: MadeBy::Add,
+            ports: None,
             strategy: Strategy::default(),
             owner: None,
             claim: None,
@@ -415,6 +419,7 @@ mod tests {
             name: WorktreeName::parse("task-5").expect("a name"),
             created: "2026-11-21T10:00:00Z".into(),
             made_by: MadeBy::Add,
+            ports: Some(20_000),
             strategy: Strategy::Clone,
             owner: Some(Owner {
                 id: "scheduler-3".into(),

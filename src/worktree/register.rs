@@ -7,6 +7,7 @@ use camino::Utf8Path;
 use super::ignore_rules::read_users_rules;
 use super::repository::joined;
 use super::scope_edit::Listing;
+use super::variables::SCOPE_FILE;
 use super::{Fingerprint, KeptFinding, LastVerification};
 use super::{Record, Repository, VERIFICATION, WALKED, WatchedFile, Worktree, hooks_of, to_text};
 use crate::change::by_kind;
@@ -185,7 +186,25 @@ pub fn install_hooks(
 }
 
 fn write_record(dir: &Utf8Path, record: &Record) -> Result<(), DiskError> {
+    let scope = scope_text(record);
+    let file = dir.join(SCOPE_FILE);
+    if files::read(&file)?.as_deref() != Some(scope.as_bytes()) {
+        files::write(&file, scope.as_bytes())?;
+    }
     files::write(&dir.join("record.toml"), to_text(record).as_bytes())
+}
+
+/// The patterns of a scope, as the config has those of a profile.
+fn scope_text(record: &Record) -> String {
+    let mut lists = toml::Table::new();
+    for rule in &record.scope {
+        let list = lists.entry(rule.list.to_string());
+        let list = list.or_insert_with(|| toml::Value::Array(Vec::new()));
+        list.as_array_mut()
+            .into_iter()
+            .for_each(|list| list.push(rule.pattern.clone().into()));
+    }
+    lists.to_string()
 }
 
 fn write_shared(repository: &Repository, dir: &Utf8Path) -> Result<(), Error> {

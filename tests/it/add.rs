@@ -249,6 +249,7 @@ mod what_is_made {
         ./manifest
         ./record.toml
         ./refs
+        ./scope.toml
         ./shared.toml
         ");
         let record = text(&dir.join("record.toml"));
@@ -260,6 +261,7 @@ mod what_is_made {
             name = "task-5"
             created = [time]
             made_by = "add"
+            ports = 28850
             strategy = "worktree"
             path = "$TMP/repo/.agentwt/worktrees/task-5"
             admin_dir = "$TMP/repo/.git/worktrees/task-5"

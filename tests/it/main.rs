@@ -46,6 +46,7 @@ mod overlap;
 mod path;
 mod pipes;
 mod placed;
+mod programs;
 mod provision;
 mod prune;
 mod range;

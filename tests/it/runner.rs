@@ -111,7 +111,10 @@ fn run(session: &Session, arguments: &[&str]) -> Result<(), Error> {
             drop(commands::guard::run(session, &o));
             Ok(())
         }
-        Command::Clients(_) | Command::Completions(_) => Ok(()),
+        Command::Open(o) => commands::open::run(session, &o).map(drop),
+        Command::Env(o) => commands::env::run(session, &o).map(drop),
+        Command::Statusline(o) => commands::statusline::run(session, o.name.as_deref()).map(drop),
+        Command::Clients(_) | Command::Completions(_) | Command::ShellInit(_) => Ok(()),
     }
 }
 

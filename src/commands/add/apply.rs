@@ -29,6 +29,7 @@ use crate::worktree::register::{Registration, install_hooks, read_dot_git};
 use crate::worktree::scope_edit::{Classified, Listing, set_bits};
 use crate::worktree::selection::read_worktree_files;
 use crate::worktree::unfinished::{self, intent_file};
+use crate::worktree::variables::choose_ports;
 use crate::worktree::{Intent, Record, Repository, to_text};
 
 /// Holds what a worktree is created from.
@@ -117,7 +118,8 @@ impl Creation<'_> {
             set_bits(&wanted.path, self.scope, &index, [], Doing::Change)?;
             git.update_index_refresh()?;
         }
-        let record = self.record(&own, admin_dir)?;
+        let mut record = self.record(&own, admin_dir)?;
+        record.ports = created.intent.record.ports;
         if !self.options.no_hooks {
             install_hooks(self.home, &record, &self.session.binary)?;
         }
@@ -238,10 +240,13 @@ impl<'a> CreatedWorktree<'a> {
 
     /// Writes down what is about to be created.
     fn write_intent(&mut self) -> Result<(), Error> {
-        let name = &self.intent.record.name;
+        let _shared = Lock::wait(&self.home.shared_lock())?;
+        let name = self.intent.record.name.clone();
+        let name = &name;
         // without an intent in it, it is what a call left that was killed before the first step, or
         // after the last one that it undid
         files::remove_directory(&self.home.record_dir(name))?;
+        self.intent.record.ports = choose_ports(self.home, name)?;
         let file = intent_file(self.home, name);
         Ok(files::write(&file, to_text(&self.intent).as_bytes())?)
     }

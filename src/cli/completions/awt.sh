@@ -1,0 +1,19 @@
+# Changes to a worktree of git-agentwt: `awt task-5`; `awt -` goes back, `awt` to the main worktree.
+awt() {
+    case ${1-} in
+    -) cd - ;;
+    '')
+        set -- "$(git rev-parse --path-format=absolute --git-common-dir)" || return
+        [ -n "$1" ] && cd "${1%/.git}"
+        ;;
+    *)
+        set -- "$(git agentwt path "$1")" || return
+        [ -n "$1" ] && cd "$1"
+        ;;
+    esac
+}
+_awt_names() {
+    local common
+    common=$(git rev-parse --git-common-dir 2>/dev/null) || return
+    ls "$common/agentwt/worktrees" 2>/dev/null
+}

@@ -1,0 +1,35 @@
+//! `git agentwt statusline`: one short line, from what is recorded.
+
+use super::Session;
+use crate::error::Error;
+use crate::worktree::Worktree;
+
+/// Computes the line; none outside of a worktree.
+///
+/// # Errors
+/// Fails when the named worktree does not exist.
+pub fn run(session: &Session, name: Option<&str>) -> Result<Option<String>, Error> {
+    let known = session.repository().and_then(|repository| {
+        let known = Worktree::of(&repository, name)?;
+        Ok((repository, known))
+    });
+    let (repository, known) = match known {
+        Err(_) if name.is_none() => return Ok(None),
+        known => known?,
+    };
+    let record = &known.record;
+    let verdict = match known.last_verification().map(|last| last.violations) {
+        None => "not verified".to_owned(),
+        Some(0) => "ok".to_owned(),
+        Some(number) => format!("NO {number}"),
+    };
+    let git = known.git(&repository);
+    let head = git
+        .rev_parse_commit(&record.branch.full_ref())
+        .ok()
+        .flatten();
+    let ahead = head.and_then(|head| git.rev_list_count(&record.base.commit, &head).ok());
+    let ahead = ahead.filter(|ahead| *ahead > 0);
+    let ahead = ahead.map_or_else(String::new, |ahead| format!(" +{ahead}"));
+    Ok(Some(format!("{} {verdict}{ahead}", record.name)))
+}

@@ -487,7 +487,7 @@ impl Provision {
     fn to_add(&self, options: &Options) -> Add {
         let by_default = options.prober.is_some() || self.owner.is_some() || self.claim.is_some();
         Add {
-            name: self.name.clone(),
+            name: Some(self.name.clone()),
             base: self.base.clone(),
             branch: self.branch.clone(),
             repo: self.repo.clone(),

@@ -91,6 +91,30 @@ pub enum Refusal {
     #[diagnostic(help("nothing was landed; to see the remotes: git remote -v"))]
     UnknownRemote { remote: String },
 
+    #[error("{remote} has no {ref_name}")]
+    #[diagnostic(code(agentwt::add::no_request))]
+    #[diagnostic(help(
+        "check the number, and --pr (GitHub, Gitea) or --mr (GitLab); to see what there is: git ls-remote {remote} 'refs/pull/*' 'refs/merge-requests/*'"
+    ))]
+    NoRequest { remote: String, ref_name: String },
+
+    #[error(
+        "cannot tell which remote has the pull request: {}",
+        if names.is_empty() { "there is none" } else { names }
+    )]
+    #[diagnostic(code(agentwt::add::no_request_remote))]
+    #[diagnostic(help(
+        "to add one: git remote add origin <url>; to choose: git branch --set-upstream-to=<remote>/{base} {base}"
+    ))]
+    NoRequestRemote { names: String, base: String },
+
+    #[error("cannot add `{name}`: the pull request and `{base}` have no commit in common")]
+    #[diagnostic(code(agentwt::add::unrelated_request))]
+    #[diagnostic(help(
+        "name the branch it is for: --base <branch>; in a shallow clone, first: git fetch --unshallow"
+    ))]
+    UnrelatedRequest { name: String, base: String },
+
     #[error("git does not accept `{branch}` as the name of a branch")]
     #[diagnostic(code(agentwt::add::invalid_branch))]
     #[diagnostic(help("see git-check-ref-format(1); the prefix is `branch_prefix` in the config"))]
@@ -305,6 +329,8 @@ impl Fault for Refusal {
             | Self::NoPromptFile { .. }
             | Self::NothingToAccept { .. }
             | Self::UnknownRemote { .. }
+            | Self::NoRequest { .. }
+            | Self::NoRequestRemote { .. }
             | Self::OneName
             | Self::Bare => ExitCode::Usage,
             // as a shell has it

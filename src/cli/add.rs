@@ -23,8 +23,8 @@ use crate::versioned::parse_duration;
 #[command(mut_args(without_scheduler))]
 pub struct Add {
     /// The worktree's name: letters, digits, '.', '_' and '-'
-    #[arg(id = "new-name", value_name = "name")]
-    pub name: String,
+    #[arg(id = "new-name", value_name = "name", required_unless_present_any = ["pr", "mr"])]
+    pub name: Option<String>,
     /// Start from this commit [default: config, else the main worktree's branch]
     ///
     /// Any revision that git understands. With --branch the commit must be an ancestor of that
@@ -39,6 +39,19 @@ pub struct Add {
     /// Without this option the branch is `<prefix><name>`, and must not exist yet.
     #[arg(short, long, value_name = "branch")]
     pub branch: Option<String>,
+    /// Work on this pull request of GitHub, Gitea or Forgejo
+    ///
+    /// Fetches `refs/pull/<number>/head` from the remote of the base branch, else from `origin` or the
+    /// only remote; requests from forks are there too. The new branch starts there. The base is where
+    /// the request left the base branch, so `git agentwt verify` judges what the request changes.
+    /// The default name is `pr-<number>`.
+    #[arg(long, value_name = "number", conflicts_with_all = ["mr", "repo", "branch"])]
+    pub pr: Option<std::num::NonZeroU64>,
+    /// Work on this merge request of GitLab
+    ///
+    /// As --pr, with `refs/merge-requests/<number>/head`. The default name is `mr-<number>`.
+    #[arg(long, value_name = "number", conflicts_with_all = ["repo", "branch"])]
+    pub mr: Option<std::num::NonZeroU64>,
     /// Create a linked worktree or a clone [default: config, else worktree]
     ///
     /// A `worktree` shares objects, refs, settings and hooks with the repository. A `clone` shares

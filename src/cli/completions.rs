@@ -140,7 +140,7 @@ mod tests {
             [true; 6],
             "path, changed, reapply, renew, env, statusline"
         );
-        assert_eq!(named("':new-name --"), [false], "add");
+        assert_eq!(named("'::new-name --"), [false], "add");
         for (function, uses) in [("profiles", 3), ("branches", 2), ("refs", 2)] {
             let end = format!(":_git_agentwt_{function}' \\\n");
             assert_eq!(text.matches(&end).count(), uses, "{function}");

@@ -16,9 +16,9 @@ use super::process::{Git, words};
 use super::refs::{Ref, one_id};
 use crate::name::{BranchName, CommitId};
 
-/// Represents a remote that holds claims.
+/// Represents a remote that is asked for single refs: claims, and the heads of pull requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClaimRemote {
+pub struct AskedRemote {
     /// Its name.
     pub name: String,
     /// Where pushes go, or the name, where fetches come from there too: reading elsewhere may give an
@@ -26,7 +26,13 @@ pub struct ClaimRemote {
     place: String,
 }
 
-impl ClaimRemote {
+impl AskedRemote {
+    /// Takes a known remote that is only read from, where its fetches go.
+    pub fn to_read(name: String) -> Self {
+        let place = name.clone();
+        Self { name, place }
+    }
+
     /// The words of a command, after what the user has set for their own pushes and fetches, and is
     /// not meant for ours.
     fn words(&self, command: &str, more: &[&str]) -> Vec<String> {
@@ -72,7 +78,7 @@ impl Git {
         &self,
         name: &str,
         known: &[String],
-    ) -> Result<Result<ClaimRemote, &'static str>, GitError> {
+    ) -> Result<Result<AskedRemote, &'static str>, GitError> {
         if !known.iter().any(|known| known == name) {
             return Ok(Err("there is no such remote"));
         }
@@ -88,7 +94,7 @@ impl Git {
         };
         let fetch = self.line(what, &["remote", "get-url", "--", name])?;
         let place = if fetch == *place { name } else { place };
-        Ok(Ok(ClaimRemote {
+        Ok(Ok(AskedRemote {
             name: name.to_owned(),
             place: place.to_owned(),
         }))
@@ -111,7 +117,7 @@ impl Git {
     /// Fails when git cannot be started.
     pub fn push_claim(
         &self,
-        remote: &ClaimRemote,
+        remote: &AskedRemote,
         name: &str,
         new: Option<&CommitId>,
         expected: Option<&CommitId>,
@@ -130,42 +136,46 @@ impl Git {
         }
     }
 
-    /// What a ref of a server names; none when there is no such ref.
+    /// What each of these refs of a server names; none when there is no such ref.
     ///
     /// # Errors
     /// Fails when the server cannot be asked.
     pub fn ls_remote(
         &self,
-        remote: &ClaimRemote,
-        name: &str,
-    ) -> Result<Option<CommitId>, GitError> {
-        let output = self.ask(remote, "ask the server", "ls-remote --quiet --", name)?;
-        // the name is a pattern: `x/refs/agentwt/claims/task` would match as well
-        let mut exact = output.lines().filter_map(|line| {
-            let (id, found) = line.split_once_str("\t")?;
-            (found == name.as_bytes()).then_some(id)
+        remote: &AskedRemote,
+        names: &[&str],
+    ) -> Result<Vec<Option<CommitId>>, GitError> {
+        let output = self.ask(remote, "ask the server", "ls-remote --quiet --", names)?;
+        let all = names.iter().map(|name| {
+            // the name is a pattern: `x/refs/agentwt/claims/task` would match as well
+            let mut exact = output.lines().filter_map(|line| {
+                let (id, found) = line.split_once_str("\t")?;
+                (found == name.as_bytes()).then_some(id)
+            });
+            exact.next().map(|id| one_id("ls-remote", id)).transpose()
         });
-        exact.next().map(|id| one_id("ls-remote", id)).transpose()
+        all.collect()
     }
 
-    /// Fetches what a ref of a server names, without any trace here but the objects.
+    /// Fetches what refs of a server name, without any trace here but the objects.
     ///
     /// # Errors
     /// Fails when the server does not give it.
-    pub fn fetch_claim(&self, remote: &ClaimRemote, name: &str) -> Result<(), GitError> {
+    pub fn fetch_refs(&self, remote: &AskedRemote, names: &[&str]) -> Result<(), GitError> {
+        let what = format!("fetch {} from {}", names.join(" and "), remote.name);
         let command = "fetch --quiet --no-tags --no-write-fetch-head --no-auto-maintenance \
              --no-recurse-submodules --no-prune --refmap= --";
-        self.ask(remote, "read a claim", command, name).map(drop)
+        self.ask(remote, &what, command, names).map(drop)
     }
 
     fn ask(
         &self,
-        remote: &ClaimRemote,
+        remote: &AskedRemote,
         what: &str,
         command: &str,
-        name: &str,
+        names: &[&str],
     ) -> Result<Vec<u8>, GitError> {
-        let args = remote.words(command, &[&remote.place, name]);
+        let args = remote.words(command, &[&[&*remote.place], names].concat());
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         self.perform(what, "", &args)
     }

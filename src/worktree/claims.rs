@@ -16,7 +16,7 @@ use crate::disk::files::{self, Lock, Temporary};
 use crate::disk::lock::{LockFile, Waiting};
 use crate::error::Error;
 use crate::exit::ExitCode;
-use crate::git::remote::ClaimRemote;
+use crate::git::remote::AskedRemote;
 use crate::git::scratch::Quarantine;
 use crate::git::{Git, GitError};
 use crate::name::{CommitId, WorktreeName};
@@ -36,7 +36,7 @@ pub struct Claims {
     repository: Repository,
     name: WorktreeName,
     ref_name: String,
-    remote: ClaimRemote,
+    remote: AskedRemote,
     git: Git,
     _objects: Temporary,
 }
@@ -294,8 +294,9 @@ impl Claims {
 
     /// The commit that the server has.
     fn ask(&self, doing: &'static str) -> Result<Option<CommitId>, Error> {
-        let found = self.git.ls_remote(&self.remote, &self.ref_name);
-        found.map_err(|error| self.server(doing, &error.to_string()))
+        let found = self.git.ls_remote(&self.remote, &[&self.ref_name]);
+        let found = found.map_err(|error| self.server(doing, &error.to_string()))?;
+        Ok(found.into_iter().flatten().next())
     }
 
     /// Reads the claim on the server.
@@ -309,7 +310,7 @@ impl Claims {
             let Some(commit) = self.ask(doing)? else {
                 return Ok(CurrentClaim { asked, claim: None });
             };
-            if let Err(error) = self.git.fetch_claim(&self.remote, &self.ref_name)
+            if let Err(error) = self.git.fetch_refs(&self.remote, &[&self.ref_name])
                 && (last || matches!(error, GitError::TimedOut { .. }))
             {
                 return Err(self.server(doing, &error.to_string()));

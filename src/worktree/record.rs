@@ -56,6 +56,9 @@ pub struct Record {
     /// The remote-tracking branch that `add` made the branch from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream: Option<String>,
+    /// The pull request that the branch was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<PullRequest>,
     /// What it started from.
     pub base: Base,
     /// The commit that was checked out: the base, or the tip of a branch that was there.
@@ -79,6 +82,17 @@ pub struct Record {
     pub decisions: Vec<Decision>,
 }
 
+/// A pull request, as a ref of the server: also one from a fork is there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PullRequest {
+    /// The remote.
+    pub remote: String,
+    /// The ref at the remote, as `refs/pull/123/head`.
+    #[serde(rename = "ref")]
+    pub ref_name: String,
+}
+
 impl Record {
     /// Creates the record of a new worktree of which nothing else is known.
     pub fn new(name: WorktreeName, path: Utf8PathBuf, created: String) -> Self {
@@ -96,6 +110,7 @@ impl Record {
             dot_git: String::new(),
             branch_made: false,
             upstream: None,
+            request: None,
             base: Base {
                 commit: CommitId::unknown(),
                 revision: String::new(),
@@ -441,6 +456,7 @@ mod tests {
             branch: BranchName::from_git("agentwt/task-5"),
             branch_made: true,
             upstream: None,
+            request: None,
             checked_out: commit.clone(),
             base: Base {
                 commit: commit.clone(),

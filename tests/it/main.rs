@@ -54,6 +54,7 @@ mod reading_many;
 mod reapply;
 mod remove;
 mod repo_reading;
+mod requests;
 mod restore;
 mod retries;
 mod rollback;

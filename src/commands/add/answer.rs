@@ -11,7 +11,7 @@ use crate::answer::worktree::OwnerField;
 use crate::answer::{Answer, Text, when};
 use crate::client::ContextFile;
 use crate::config::{Choice, Client};
-use crate::worktree::{HeldClaim, Record};
+use crate::worktree::{HeldClaim, PullRequest, Record};
 
 /// The answer of `add`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -31,6 +31,9 @@ pub struct AddAnswer {
     pub branch_made: bool,
     /// Where the worktree started.
     pub base: BaseField,
+    /// The pull request that the branch was made from, or would be; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<PullRequest>,
     /// `worktree` or `clone`.
     pub strategy: &'static str,
     /// The number of attempts.
@@ -97,6 +100,7 @@ impl AddAnswer {
             branch: record.branch.to_string(),
             branch_made: record.branch_made,
             base: BaseField::named(&record.base.commit, &record.base.revision),
+            request: record.request.clone(),
             strategy: record.strategy.as_str(),
             attempts: 1,
             on_violation: record.on_violation.as_str(),
@@ -132,6 +136,12 @@ impl AddAnswer {
             Some(patterns) => patterns.join("  "),
         };
         text.line(format!("would make {path}"));
+        if let Some(PullRequest { remote, ref_name }) = &self.request {
+            let head = self.record.checked_out.short();
+            text.line(format!(
+                "  fetch    {ref_name} from {remote}, now at {head}"
+            ));
+        }
         for (key, value) in [
             ("branch", branch),
             ("base", base),

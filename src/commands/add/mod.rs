@@ -6,12 +6,14 @@ mod checkout;
 mod clone;
 mod context;
 mod plan;
+mod request;
 mod retry;
 
 pub use self::answer::{AddAnswer, Done};
 use self::apply::Creation;
 use self::clone::FetchedClone;
 use self::context::ContextFacts;
+use self::request::AskedRequest;
 use self::retry::Attempts;
 use super::{Outcome, Session};
 use crate::answer::shapes::CopiesField;
@@ -20,7 +22,7 @@ use crate::config::{Choice as _, Strategy};
 use crate::disk::files::{self, Lock};
 use crate::error::Error;
 use crate::name::WorktreeName;
-use crate::path::{RepoPath, escape_for_terminal};
+use crate::path::{RepoPath, escape_for_terminal, shell_word};
 use crate::refusal::Refusal;
 use crate::scope::Scope;
 use crate::scope::overlap::{note_on, overlaps_of, refused_items};
@@ -31,7 +33,7 @@ use crate::worktree::scope_edit::{Classified, Listing};
 use crate::worktree::selection::patterns;
 use crate::worktree::trash;
 use crate::worktree::unfinished::{intent_file, remove_unfinished};
-use crate::worktree::{Loaded, Main, Owner, Record, RecordState, Repository};
+use crate::worktree::{Loaded, Main, Owner, PullRequest, Record, RecordState, Repository};
 use crate::worktree::{Worktree, WorktreeFault, worktree_scopes};
 
 const AS_ROOT: &str = "you are root: read-only bits have no effect; \
@@ -43,8 +45,10 @@ const AS_ROOT: &str = "you are root: read-only bits have no effect; \
 /// Fails when the plan refuses, or a step fails: everything that was created is then removed. Fails
 /// when ownership is lost between two attempts.
 pub fn run(session: &Session, options: &Add) -> Result<Outcome<AddAnswer>, Error> {
-    let name = WorktreeName::parse(&options.name).map_err(|error| Refusal::BadName {
-        text: escape_for_terminal(options.name.as_bytes()),
+    let by_default = || AskedRequest::of(options).map(|asked| asked.name);
+    let name = options.name.clone().or_else(by_default).unwrap_or_default();
+    let name = WorktreeName::parse(&name).map_err(|error| Refusal::BadName {
+        text: escape_for_terminal(name.as_bytes()),
         why: error.to_string(),
     })?;
     if options.repo.is_some() && options.strategy.as_deref() == Some(Strategy::Worktree.as_str()) {
@@ -87,12 +91,18 @@ fn attempt(
         let owner = plan::keep(&ground, &loaded, options, &wanted, &known.record)?;
         return keep(&home, known, owner, options, prompt, attempts);
     }
-    let mut record = plan::plan_new(&ground, &loaded, options, wanted)?;
+    let mut record = session.waiting(|| plan::plan_new(&ground, &loaded, options, wanted))?;
     let scope = Scope::compile(record.scope.clone(), ground.case()?)?;
+    let start = plan::readable_start(&ground, &record)?;
+    if *start != record.checked_out {
+        notes.push(
+            "the pull request is not here yet: the files are those of the base branch".into(),
+        );
+    }
     // two long readings that need nothing of each other
     let (listing, selection) = std::thread::scope(|threads| {
         let selected = threads.spawn(|| select(session, &home, &loaded, options, &mut notes));
-        let listing = Listing::read(&ground, &record.checked_out)?;
+        let listing = Listing::read(&ground, start)?;
         Ok::<_, Error>((listing, joined(selected)?))
     })?;
     // another repository's files are not those of the worktrees here
@@ -272,6 +282,12 @@ fn keep(
     let mut notes = Vec::from_iter(context);
     if !options.sync.globs.is_empty() {
         notes.push(format!("--sync only counts when a worktree is made; to have what this one was made with: git agentwt sync {name}"));
+    }
+    if let Some(PullRequest { remote, ref_name }) = &record.request {
+        let at = shell_word(path.as_str());
+        notes.push(format!(
+            "to update it: git -C {at} pull --ff-only {remote} {ref_name}"
+        ));
     }
     match (&owner, &record.owner) {
         (Some(new), Some(other)) if other.id != new.id => {

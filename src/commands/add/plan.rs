@@ -1,5 +1,6 @@
 //! Decides what `add` records, or why it refuses.
 
+use super::request::AskedRequest;
 use crate::cli::Add;
 use crate::commands::Session;
 use crate::config::{Choice as _, Client, SetBy, Strategy};
@@ -123,8 +124,41 @@ pub(super) fn plan_new(
         let found = found.map(|found| (found.name.to_string(), found.id));
         (record.upstream, tip) = found.unzip();
     }
+    if let Some(asked) = AskedRequest::of(options) {
+        return plan_request(repository, loaded, &asked, options.dry_run, record);
+    }
     (record.base.commit, record.base.revision) = base(repository, loaded, &record, tip.as_ref())?;
     record.checked_out = tip.unwrap_or_else(|| record.base.commit.clone());
+    Ok(record)
+}
+
+/// Plans the worktree of a pull request: it starts at the request's head, and its base is where the
+/// request left the base branch. With `-n` nothing is fetched, and what is not here is planned as the
+/// base.
+fn plan_request(
+    repository: &Repository,
+    loaded: &Loaded,
+    asked: &AskedRequest,
+    dry_run: bool,
+    mut record: Record,
+) -> Result<Record, Error> {
+    let git = &repository.git;
+    (record.base.commit, record.base.revision) = base(repository, loaded, &record, None)?;
+    let fetched = asked.fetch(git, &record.base.revision, dry_run)?;
+    record.request = Some(fetched.request);
+    record.checked_out = fetched.head;
+    let is_here = |id: &CommitId| git.rev_parse_commit(id.as_str());
+    if dry_run && is_here(&record.checked_out)?.is_none() {
+        return Ok(record);
+    }
+    let mut tips = vec![record.base.commit.clone()];
+    tips.extend(fetched.base.filter(|id| matches!(is_here(id), Ok(Some(_)))));
+    let common = git.merge_base_all(&record.checked_out, &tips)?;
+    let Some(common) = common.into_iter().next() else {
+        let (name, base) = (record.name.to_string(), record.base.revision);
+        return Err(Refusal::UnrelatedRequest { name, base }.into());
+    };
+    record.base.commit = common;
     Ok(record)
 }
 
@@ -276,6 +310,7 @@ pub(super) fn keep(
     let settings = &loaded.settings;
     let mut what = None;
     if let Some(base) = settings.base.as_ref().filter(|_| is_base_asked(loaded))
+        && existing.request.is_none()
         && repository.git.rev_parse_commit(&base.value)?.as_ref() != Some(&existing.base.commit)
     {
         what = Some(format!("base is {}", existing.base.commit.short()));
@@ -285,6 +320,11 @@ pub(super) fn keep(
         && wanted.strategy != existing.strategy
     {
         what = Some(format!("strategy is `{}`", existing.strategy.as_str()));
+    } else if let Some(asked) = AskedRequest::of(options)
+        && existing.request.as_ref().map(|one| &one.ref_name) != Some(&asked.ref_name)
+    {
+        let from = existing.request.as_ref().map(|one| one.ref_name.as_str());
+        what = Some(format!("branch is from {}", from.unwrap_or("no request")));
     }
     if let Some(what) = what {
         return Err(Refusal::Differs { name, what }.into());
@@ -342,6 +382,21 @@ fn difference(recorded: &[ScopeRule], asked: &[ScopeRule]) -> Vec<String> {
             .collect()
     };
     [only(recorded, asked, '-'), only(asked, recorded, '+')].concat()
+}
+
+/// The commit whose files are planned: with `-n`, the head of a pull request may not be here yet.
+pub(super) fn readable_start<'r>(
+    repository: &Repository,
+    record: &'r Record,
+) -> Result<&'r CommitId, Error> {
+    let start = &record.checked_out;
+    let is_missing =
+        record.request.is_some() && repository.git.rev_parse_commit(start.as_str())?.is_none();
+    Ok(if is_missing {
+        &record.base.commit
+    } else {
+        start
+    })
 }
 
 /// Says by how many commits a base is behind its upstream; nothing when it has none or is not.

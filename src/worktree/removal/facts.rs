@@ -156,6 +156,8 @@ fn read_commits(
     let staying: Vec<&Ref> = around.refs.iter().filter(stays).collect();
     let tip = around.tip_of(&record.branch);
     let mut others: Vec<&CommitId> = staying.iter().map(|one| &one.id).collect();
+    // the server has the commits of a pull request
+    others.extend(record.request.as_ref().map(|_| &record.checked_out));
     others.sort_unstable();
     others.dedup();
     let branch = nowhere_else(repository, tip.as_slice(), &others)?;

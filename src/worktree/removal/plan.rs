@@ -278,7 +278,8 @@ pub fn plan(
         Some(_) => (BranchFate::Stays, None),
     };
     // no branch has it then
-    keep.extend(tip.clone().filter(|_| !is_merged || facts.merged.is_some()));
+    let is_alone = !is_merged || facts.merged.is_some() || record.request.is_some();
+    keep.extend(tip.clone().filter(|_| is_alone));
     Ok(RemovePlan {
         branch,
         tip,

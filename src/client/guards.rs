@@ -113,8 +113,9 @@ impl AgentProgram {
     }
 }
 
-/// Rules that deny edits: what the scope excludes, the entries of the root in which it lets nothing be
-/// written, and the same entries of the main worktree; and the command, which decides about all else.
+/// Rules that deny edits: of what the scope excludes, and of the entries of the root in which it lets
+/// nothing be written; and the command, which decides about all else. Claude Code looks at the rules first
+/// and names no reason, so none covers the main worktree: the agent is to be told the path to use instead.
 pub(super) fn claude_code(facts: &GuardFacts<'_>, _: Option<&str>) -> String {
     let hook = json!({"type": "command", "command": facts.command("claude-code"), "timeout": 10});
     let matcher = "Edit|MultiEdit|Write|NotebookEdit";
@@ -209,7 +210,7 @@ impl GuardFacts<'_> {
 
     /// The rules `Edit(…)`, with absolute patterns of gitignore(5).
     fn denied(&self) -> Vec<String> {
-        let (worktree, root) = (self.worktree.as_str(), self.root.as_str());
+        let worktree = self.worktree.as_str();
         if !is_plain(worktree) {
             return Vec::new();
         }
@@ -232,9 +233,6 @@ impl GuardFacts<'_> {
             .filter(|(name, kind)| !self.opens(name, *kind));
         let closed = closed.map(|(name, kind)| format!("Edit(/{worktree}/{name}{})", end(kind)));
         rules.extend(closed.take(MOST_ENTRIES));
-        let main = self.top.iter();
-        let main = main.map(|(name, kind)| format!("Edit(/{root}/{name}{})", end(kind)));
-        rules.extend(main.take(MOST_ENTRIES));
         rules
     }
 

@@ -76,8 +76,8 @@ pub const ALL: &[AgentProgram] = &[
         enforced: &[
             "Edits by tools: the hook decides by the scope, also for absolute paths into the main worktree \
              and for links.",
-            "Without the hook's program: edits of what is excluded, of the entries of the root in which \
-             nothing may be written, and of the main worktree's tracked files.",
+            "Edits of what is excluded, and of the entries of the root in which nothing may be written, also \
+             without the hook: by deny rules, which name no reason.",
         ],
         left: &[
             SHELL,

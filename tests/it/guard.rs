@@ -95,6 +95,9 @@ fn an_edit_is_decided_by_the_scope_wherever_the_path_is_relative_to() {
     assert_snapshot!(of("", ".git"), @".git is git's own");
     let main = |path: &str| main.join(path).to_str().expect("UTF-8").to_owned();
     assert_snapshot!(of("", &main("src/lib.rs")), @"$TMP/repo/src/lib.rs is in the main worktree, not in your worktree task: edit $TMP/repo/.agentwt/worktrees/task/src/lib.rs instead");
+    let elsewhere = repo.main().to_str().expect("UTF-8");
+    assert!(of(elsewhere, "src/lib.rs").starts_with("src/lib.rs is in the main worktree"));
+    assert_eq!(of(elsewhere, inside.to_str().expect("UTF-8")), "");
     assert_snapshot!(of("", &main("README.md")), @"$TMP/repo/README.md is in the main worktree, not in your worktree task: README.md is read-only in this task: read ** (default)");
     assert_snapshot!(of("src", "../../../../src/lib.rs"), @"../../../../src/lib.rs is in the main worktree, not in your worktree task: edit $TMP/repo/.agentwt/worktrees/task/src/lib.rs instead");
     assert_snapshot!(of("", "../other/src/lib.rs"), @"../other/src/lib.rs is in the worktree other, not in your worktree task: edit $TMP/repo/.agentwt/worktrees/task/src/lib.rs instead");

@@ -185,6 +185,7 @@ impl Options {
         Ok(Session {
             start: files::canonical(&self.directory)?,
             environment: read_environment(),
+            state: state_home(),
             binary: own_program().unwrap_or_default(),
             runner: self.runner.clone(),
             no_wait,
@@ -209,6 +210,16 @@ pub(crate) fn read_environment() -> Environment {
         all.retain(|(name, _)| name != "AGENTWT_BASE");
     }
     all
+}
+
+/// Reads where the user's programs keep what they remember: `XDG_STATE_HOME`, by default
+/// `~/.local/state` (XDG Base Directory Specification: a relative path counts for nothing).
+pub(crate) fn state_home() -> Option<Utf8PathBuf> {
+    let absolute = |name: &str| {
+        let path = Utf8PathBuf::from(std::env::var(name).ok()?);
+        path.is_absolute().then_some(path)
+    };
+    absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))
 }
 
 /// Finds `git-agentwt` on the search path, for the hooks: the program that uses this library is

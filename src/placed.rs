@@ -33,6 +33,8 @@ pub enum PlacedOrigin {
     Synced,
     /// It tells the client about its task.
     Context,
+    /// The user's set-up created it.
+    Setup,
 }
 
 impl PlacedOrigin {
@@ -41,6 +43,7 @@ impl PlacedOrigin {
         match self {
             Self::Synced => "synced",
             Self::Context => "context",
+            Self::Setup => "setup",
         }
     }
 }
@@ -89,7 +92,7 @@ pub struct PlacedFile {
     pub digest: Option<Digest>,
     /// Its stat data once it was in its place.
     pub stat: Stat,
-    /// The stat data of what it was copied from; none for context.
+    /// The stat data of what it was copied from; none for context and set-up.
     pub source: Option<Stat>,
 }
 
@@ -214,7 +217,7 @@ pub enum There {
     Newer,
     /// There is nothing any more.
     Gone,
-    /// It has none: it is context, or there is no main worktree.
+    /// It has none: it is context or of the set-up, or there is no main worktree.
     None,
 }
 

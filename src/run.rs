@@ -19,7 +19,7 @@ use crate::disk::scan::Walking;
 use crate::error::{Error, ErrorDocument, Stopped};
 use crate::exit::ExitCode;
 use crate::git::{Git, GitError, SharedRunner, Stoppable, Trace, TraceEvent};
-use crate::library::read_environment;
+use crate::library::{read_environment, state_home};
 use crate::log::Log;
 use crate::output::screen::Screen;
 use crate::output::{self, render, render_error};
@@ -248,6 +248,7 @@ fn session(cli: &Cli, arguments: &[OsString]) -> Result<Session, Error> {
     Ok(Session {
         start,
         environment: read_environment(),
+        state: state_home(),
         hook_index: std::env::var("GIT_INDEX_FILE").ok().map(Utf8PathBuf::from),
         walking: std::env::var("GIT_AGENTWT_WALK")
             .ok()
@@ -369,7 +370,7 @@ fn write_text(text: &str) -> ExitCode {
 fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
     use commands::{
         accept, add, changed, clients, doctor, guard, hook, hooks, init, land, path, prune,
-        reapply, remove, renew, restore, scope, status, sync, verify,
+        reapply, remove, renew, restore, scope, status, sync, trust, verify,
     };
     Ok(match &cli.command {
         Command::Init(o) => print(cli, o.output.form(), &init::run(session, o)?),
@@ -418,6 +419,7 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         },
         Command::ShellInit(o) => write_text(crate::cli::completions::shell_function(o.shell)),
         Command::Doctor(o) => print(cli, o.output.form(), &doctor::run(session, o)?),
+        Command::Trust(o) => print(cli, o.output.form(), &trust::run(session, o)?),
         Command::Hook(o) => print(cli, (Format::Human, false), &hook::run(session, o)?),
         Command::EmptyTrash(o) => remove::empty_trash(session, o)?.exit,
         Command::Clients(o) => print(cli, o.output.form(), &Outcome::done(clients::run())),

@@ -87,6 +87,17 @@ pub struct Add {
     /// `git agentwt verify` works as with hooks.
     #[arg(long)]
     pub no_hooks: bool,
+    /// Do not run the set-up of the config
+    ///
+    /// Neither its commands nor its submodules, now or in a later `add` of the worktree.
+    #[arg(long)]
+    pub no_setup: bool,
+    /// Remove the worktree again if its set-up fails
+    ///
+    /// Without this option the worktree stays (exit 5), and a second `add` runs the set-up again. Work
+    /// in the worktree goes into the trash.
+    #[arg(long)]
+    pub rollback_on_failure: bool,
     /// Print what would be done, and change nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,

@@ -1,10 +1,10 @@
-//! Defines the command by which a person agrees with findings: `accept`.
+//! Defines the commands by which a person agrees: `accept` with findings, `trust` with commands.
 
 use std::ffi::OsString;
 
 use clap::Args;
 
-use super::ListOutput;
+use super::{AnswerOutput, ListOutput};
 
 /// Accept findings of a worktree as they are now
 ///
@@ -52,4 +52,28 @@ pub struct Accept {
     /// How to print the answer.
     #[command(flatten)]
     pub output: ListOutput,
+}
+
+/// Trust the set-up commands of the config
+///
+/// Prints the commands of `[setup]` and `[teardown]` in `.agentwt/config.toml`, and records their
+/// digest for this repository in your own state directory, never in the repository. From then on
+/// `git agentwt add` runs the commands of `[setup]` in a new worktree, and `remove` and `land` run
+/// those of `[teardown]`. A text that changed is not run until you trust it again.
+///
+/// Only a person trusts: the command is refused (exit 4) inside a worktree.
+#[derive(Args, Debug)]
+pub struct Trust {
+    /// Print everything that you trust, in all repositories
+    #[arg(long, conflicts_with_all = ["revoke", "dry_run"])]
+    pub list: bool,
+    /// Take the trust in all texts of this repository back
+    #[arg(long)]
+    pub revoke: bool,
+    /// Print what would be trusted, and change nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// How to print the answer.
+    #[command(flatten)]
+    pub output: AnswerOutput,
 }

@@ -29,7 +29,7 @@ pub use self::add::{
     Add, ClaimOptions, ContextOptions, DEFAULT_ATTEMPTS, DEFAULT_RETRY_DELAY, ProgramOptions,
     Renew, ScopeLists, SyncOptions,
 };
-pub use self::decide::Accept;
+pub use self::decide::{Accept, Trust};
 pub use self::lifecycle::{
     Completions, Doctor, EmptyTrash, Hook, Hooks, HooksCommand, HooksInstall, HooksStatus, Init,
     Land, Prune, Reapply, Remove, Restore, Sync,
@@ -53,7 +53,7 @@ const GROUPS: [(&str, &str); 5] = [
         "Fleets and programs",
         "open env statusline renew prune clients guard",
     ),
-    ("Set-up", "hooks shell-init doctor completions"),
+    ("Set-up", "trust hooks shell-init doctor completions"),
 ];
 
 /// Give each coding agent its own worktree, and verify what it changed
@@ -215,6 +215,7 @@ pub enum Command {
     Prune(Prune),
     Renew(Renew),
     Sync(Sync),
+    Trust(Trust),
     Hooks(Hooks),
     Doctor(Doctor),
     Open(Open),

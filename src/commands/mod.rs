@@ -23,6 +23,7 @@ pub mod scope;
 pub mod status;
 pub mod statusline;
 pub mod sync;
+pub mod trust;
 pub mod verify;
 
 use std::fmt::Display;
@@ -43,6 +44,7 @@ use crate::process::SharedProber;
 use crate::refusal::Refusal;
 use crate::versioned::timestamp;
 use crate::worktree::repository::joined;
+use crate::worktree::setup::UserSteps;
 use crate::worktree::{Environment, Main, Repository};
 
 /// Holds what the edge knows of this run: where, under which variables, and what was signalled.
@@ -80,6 +82,8 @@ pub struct Session {
     pub log: Log,
     /// Who is asked before each retry, beside the command that an option names.
     pub prober: Option<SharedProber>,
+    /// The user's own directory for what programs remember (`XDG_STATE_HOME`), absolute.
+    pub state: Option<Utf8PathBuf>,
     /// Where a worktree is made that has no repository around it.
     pub parent_dir: Option<Utf8PathBuf>,
 }
@@ -208,6 +212,16 @@ impl Session {
     pub fn tell_each<P: Display>(&self, what: &str, paths: impl IntoIterator<Item = P>) {
         for path in paths {
             self.tell_step(&format!("{what} {path}"));
+        }
+    }
+
+    /// What the user's own commands are run with.
+    pub fn user_steps<'s>(&'s self, repository: &'s Repository) -> UserSteps<'s> {
+        UserSteps {
+            repository,
+            environment: &self.environment,
+            signal: &self.signal,
+            log: &self.log,
         }
     }
 

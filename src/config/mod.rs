@@ -74,8 +74,30 @@ pub struct Config {
     pub worktree: WorktreeConfig,
     /// `[worktree.file_sync]`.
     pub file_sync: FileSyncConfig,
+    /// `[setup]`.
+    pub setup: SetupConfig,
+    /// `[teardown]`.
+    pub teardown: TeardownConfig,
     /// `[scope.<profile>]`, by name.
     pub scopes: BTreeMap<String, ScopeProfile>,
+}
+
+/// Holds `[setup]`: what prepares a new worktree for work.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SetupConfig {
+    /// The commands, in order; they run only if the user trusts them.
+    pub commands: Vec<Located<String>>,
+    /// Whether the submodules of the main worktree are checked out too.
+    pub submodules: bool,
+}
+
+/// Holds `[teardown]`: what runs before a worktree is removed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TeardownConfig {
+    /// The commands, in order; they run only if the user trusts them.
+    pub commands: Vec<Located<String>>,
 }
 
 /// Holds `[worktree]`: how worktrees are created. Each value was checked.

@@ -11,7 +11,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer, Error};
 
 use super::value::{self, ValueFault, quoted, shown, toml_string};
-use super::{Config, ConfigError, Located, Mistake, SCHEMA_VERSION, ScopeProfile, WorktreeConfig};
+use super::{Config, ConfigError, Located, Mistake, SCHEMA_VERSION, ScopeProfile};
+use super::{SetupConfig, TeardownConfig, WorktreeConfig};
 
 /// The file, as serde reads it.
 #[derive(Default, Deserialize)]
@@ -19,6 +20,8 @@ use super::{Config, ConfigError, Located, Mistake, SCHEMA_VERSION, ScopeProfile,
 struct Document {
     schema_version: Option<Located<String>>,
     worktree: WorktreeConfig,
+    setup: SetupConfig,
+    teardown: TeardownConfig,
     scope: BTreeMap<String, ScopeProfile>,
 }
 
@@ -83,6 +86,8 @@ fn read(text: &str, mistakes: &mut Vec<Mistake>) -> Config {
     check_schema_version(document.schema_version.as_ref(), mistakes);
     let mut config = Config {
         worktree: document.worktree,
+        setup: document.setup,
+        teardown: document.teardown,
         scopes: document.scope,
         ..Config::default()
     };
@@ -246,6 +251,20 @@ fn check_values(config: &Config, mistakes: &mut Vec<Mistake>) {
         let checked = value::sync_pattern(&pattern.value);
         check(checked, "in [worktree.file_sync]", &pattern.span, mistakes);
     }
+    let tables = [
+        ("in [setup]", &config.setup.commands),
+        ("in [teardown]", &config.teardown.commands),
+    ];
+    for (place, commands) in tables {
+        for command in commands {
+            check(
+                value::command(&command.value),
+                place,
+                &command.span,
+                mistakes,
+            );
+        }
+    }
 }
 
 fn check<T>(
@@ -275,6 +294,8 @@ fn count_lines(config: &mut Config, text: &str) {
         sync.patterns.iter_mut().chain(&mut sync.optional_patterns),
         text,
     );
+    count(&mut config.setup.commands, text);
+    count(&mut config.teardown.commands, text);
     for scope in config.scopes.values_mut() {
         let lists = [&mut scope.read, &mut scope.write, &mut scope.exclude];
         count(lists.into_iter().flatten().flatten(), text);

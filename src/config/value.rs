@@ -213,6 +213,23 @@ pub(super) fn scope(text: &str) -> Result<String, ValueFault> {
     not_empty(text, "scope profile name", help)
 }
 
+/// Reads a command for `sh -c`.
+pub(super) fn command(text: &str) -> Result<String, ValueFault> {
+    if text.contains('\0') {
+        let help = "no command can have a NUL";
+        return Err(ValueFault::new(
+            format!("bad command {}", quoted(text)),
+            "",
+            help,
+        ));
+    }
+    not_empty(
+        text.trim(),
+        "command",
+        "write a line for `sh -c`, for example \"npm ci\"",
+    )
+}
+
 fn not_empty(text: &str, noun: &str, help: &str) -> Result<String, ValueFault> {
     if text.is_empty() {
         return Err(ValueFault::new(format!("empty {noun}"), "", help));

@@ -116,7 +116,7 @@ pub fn at_source(source: &Utf8Path, file: &PlacedFile) -> There {
         (Some(recorded), _) => recorded,
         // what we keep of context has the same size and digest, and other times
         (None, PlacedOrigin::Context) => file.stat,
-        (None, PlacedOrigin::Synced) => return There::None,
+        (None, PlacedOrigin::Synced | PlacedOrigin::Setup) => return There::None,
     };
     let Ok(mut directories) = Directories::open(source) else {
         return There::Newer;

@@ -87,7 +87,28 @@ fn has_no_end(metadata: &Metadata) -> bool {
 pub fn write(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
     let failed = |error: std::io::Error| DiskError::new(format!("write {file}"), error);
     let directory = file.parent().unwrap_or(Utf8Path::new("."));
-    inside(directory, || persist(file, bytes, true)).map_err(failed)
+    inside(directory, || persist(file, bytes, true, 0o644)).map_err(failed)
+}
+
+/// As [`write()`], readable by this user only. The directory, if it is created here, is private too.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_private(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
+    let failed = |error: std::io::Error| DiskError::new(format!("write {file}"), error);
+    create_private_directory(file.parent().unwrap_or(Utf8Path::new(".")))?;
+    persist(file, bytes, true, 0o600).map_err(failed)
+}
+
+/// Creates a directory that only this user can enter, and those above it, unless they exist.
+///
+/// # Errors
+/// Fails when the disk refuses.
+pub fn create_private_directory(directory: &Utf8Path) -> Result<(), DiskError> {
+    let mut builder = std::fs::DirBuilder::new();
+    std::os::unix::fs::DirBuilderExt::mode(builder.recursive(true), 0o700);
+    let created = builder.create(directory);
+    created.map_err(|error| DiskError::new(format!("make the directory {directory}"), error))
 }
 
 /// As [`write()`], of what can be found out again: it may be gone or cut after a loss of power. Another
@@ -96,19 +117,19 @@ pub fn write(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
 /// # Errors
 /// As [`write()`].
 pub fn write_beside(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
-    match persist(file, bytes, false) {
+    match persist(file, bytes, false, 0o644) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         other => other.map_err(|error| DiskError::new(format!("write {file}"), error)),
     }
 }
 
-fn persist(file: &Utf8Path, bytes: &[u8], is_durable: bool) -> std::io::Result<()> {
+fn persist(file: &Utf8Path, bytes: &[u8], is_durable: bool, mode: u32) -> std::io::Result<()> {
     let directory = file.parent().unwrap_or(Utf8Path::new("."));
     // the holder of the lock under which this file is written knows the file of a dead process by its name
     let prefix = format!("{TEMPORARY}{}-", file.file_name().unwrap_or_default());
     let mut temporary = tempfile::Builder::new()
         .prefix(&prefix)
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))
         .tempfile_in(directory)?;
     temporary.write_all(bytes)?;
     if is_durable {

@@ -13,7 +13,7 @@ use super::process::{Git, GitMode};
 
 /// Variables that point git at another repository, index or object store, or change how a
 /// pathspec reads: never inherited, so that a call from inside a hook means what it says.
-pub(super) const LOCAL_VARIABLES: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES \
+pub const LOCAL_VARIABLES: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES \
      GIT_CEILING_DIRECTORIES GIT_COMMON_DIR GIT_CONFIG \
      GIT_DEFAULT_HASH GIT_DIR GIT_DISCOVERY_ACROSS_FILESYSTEM GIT_EXTERNAL_DIFF \
      GIT_GLOB_PATHSPECS GIT_GRAFT_FILE GIT_ICASE_PATHSPECS GIT_IMPLICIT_WORK_TREE \

@@ -27,6 +27,7 @@ pub mod scratch;
 pub mod trees;
 pub mod worktree;
 
+pub use environment::LOCAL_VARIABLES;
 pub use error::GitError;
 pub use history::Reach;
 pub use process::{Git, GitMode, GitVersion};

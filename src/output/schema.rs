@@ -29,6 +29,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         of::<commands::scope::ScopeAnswer>(),
         of::<commands::status::StatusAnswer>(),
         of::<commands::sync::SyncAnswer>(),
+        of::<commands::trust::TrustAnswer>(),
         of::<commands::verify::VerifyAnswer>(),
         ("error", schema_for!(ErrorDocument).to_value()),
     ]

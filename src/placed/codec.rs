@@ -15,6 +15,7 @@ const KIND: u8 = 0b11;
 const IS_CONTEXT: u8 = 4;
 const HAS_DIGEST: u8 = 8;
 const HAS_SOURCE: u8 = 16;
+const IS_SETUP: u8 = 32;
 
 impl Placed {
     /// Writes the list.
@@ -82,6 +83,7 @@ fn put_file(out: &mut Vec<u8>, file: &PlacedFile) {
     };
     for (is_set, flag) in [
         (file.origin == PlacedOrigin::Context, IS_CONTEXT),
+        (file.origin == PlacedOrigin::Setup, IS_SETUP),
         (file.digest.is_some(), HAS_DIGEST),
         (file.source.is_some(), HAS_SOURCE),
     ] {
@@ -99,7 +101,7 @@ fn put_file(out: &mut Vec<u8>, file: &PlacedFile) {
 
 fn file(input: &mut Input<'_>, path: crate::path::RepoPath) -> Result<PlacedFile, Damaged> {
     let flags = input.byte()?;
-    if flags & !(KIND | IS_CONTEXT | HAS_DIGEST | HAS_SOURCE) != 0 {
+    if flags & !(KIND | IS_CONTEXT | HAS_DIGEST | HAS_SOURCE | IS_SETUP) != 0 {
         return Err(Damaged);
     }
     let kind = *KINDS.get(usize::from(flags & KIND)).ok_or(Damaged)?;
@@ -108,10 +110,11 @@ fn file(input: &mut Input<'_>, path: crate::path::RepoPath) -> Result<PlacedFile
     let digest = digest.and_then(|raw| raw.try_into().ok()).map(Digest);
     let stat = Stat::take(input)?;
     let source = has(HAS_SOURCE).then(|| Stat::take(input)).transpose()?;
-    let origin = if has(IS_CONTEXT) {
-        PlacedOrigin::Context
-    } else {
-        PlacedOrigin::Synced
+    let origin = match (has(IS_CONTEXT), has(IS_SETUP)) {
+        (false, false) => PlacedOrigin::Synced,
+        (true, false) => PlacedOrigin::Context,
+        (false, true) => PlacedOrigin::Setup,
+        (true, true) => return Err(Damaged),
     };
     Ok(PlacedFile {
         path,
@@ -174,6 +177,7 @@ mod tests {
                 digest,
                 None,
             ),
+            file("made", PlacedOrigin::Setup, PlacedKind::File, digest, None),
         ];
         Placed {
             globs: vec![".env*".to_owned()],

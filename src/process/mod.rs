@@ -18,7 +18,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::claim::ClaimReading;
-pub use probe::{CommandProber, Ownership, Question, SharedProber, on_path, shows_page};
+pub use probe::{CommandProber, Ownership, Question, ShellEnd, ShellLine};
+pub use probe::{SharedProber, on_path, shows_page};
 
 /// Returns the name of this host.
 pub fn host() -> String {

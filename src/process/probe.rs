@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 /// Holds what a prober is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,17 +117,65 @@ impl CommandProber {
         }
     }
 
-    /// Its status, none when a signal ended it. It has a process group of its own, all of which is
-    /// killed when it takes too long or we are asked to stop: nothing of it survives us.
     fn status(&self, question: &Question) -> Result<Option<i32>, String> {
-        let probe = duct::cmd("sh", ["-c", &self.command])
-            .dir(&self.directory)
-            .env("AGENTWT_NAME", &question.name)
-            .env(
-                "AGENTWT_OWNER",
-                question.owner.as_deref().unwrap_or_default(),
-            )
-            .env("AGENTWT_ATTEMPT", question.attempt.to_string())
+        let line = ShellLine {
+            line: &self.command,
+            directory: &self.directory,
+            variables: &[
+                ("AGENTWT_NAME", question.name.clone()),
+                ("AGENTWT_OWNER", question.owner.clone().unwrap_or_default()),
+                ("AGENTWT_ATTEMPT", question.attempt.to_string()),
+            ],
+            without: "",
+            timeout: Some(self.timeout),
+            signal: &self.signal,
+        };
+        match line.run() {
+            Ok(ShellEnd::Ended(status)) => Ok(status),
+            Ok(ShellEnd::Late) => Err(format!("it gave no answer in {:?}", self.timeout)),
+            Ok(ShellEnd::Stopped) => Err("it was ended with us".to_owned()),
+            Err(error) => Err(format!("it cannot be run: {error}")),
+        }
+    }
+}
+
+/// A line of the user's that `sh -c` runs, with its output on our stderr and nothing to read.
+#[derive(Clone, Copy, Debug)]
+pub struct ShellLine<'a> {
+    /// The line.
+    pub line: &'a str,
+    /// Where it runs.
+    pub directory: &'a Utf8Path,
+    /// The variables that it gets beside our own.
+    pub variables: &'a [(&'static str, String)],
+    /// The names of our variables that it does not get.
+    pub without: &'a str,
+    /// How long it may take.
+    pub timeout: Option<Duration>,
+    /// The signal that asks us to stop; 0 for none.
+    pub signal: &'a AtomicUsize,
+}
+
+/// Says how a line ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShellEnd {
+    /// With this status; none when a signal ended it.
+    Ended(Option<i32>),
+    /// It took too long, and was killed.
+    Late,
+    /// It was killed, as a signal asked us to stop.
+    Stopped,
+}
+
+impl ShellLine<'_> {
+    /// Runs the line in a process group of its own, all of which is ended when it takes too long or we
+    /// are asked to stop: nothing of it survives us.
+    ///
+    /// # Errors
+    /// Fails when no shell can be started.
+    pub fn run(&self) -> std::io::Result<ShellEnd> {
+        let mut shell = duct::cmd("sh", ["-c", self.line])
+            .dir(self.directory)
             .stdin_null()
             .stdout_to_stderr()
             .unchecked()
@@ -135,36 +183,64 @@ impl CommandProber {
                 std::os::unix::process::CommandExt::process_group(command, 0);
                 Ok(())
             });
-        let failed = |error: std::io::Error| format!("it cannot be run: {error}");
-        let running = probe.start().map_err(failed)?;
+        for (name, value) in self.variables {
+            shell = shell.env(name, value);
+        }
+        // of two settings of a variable, duct takes the inner one
+        for name in self.without.split_ascii_whitespace() {
+            shell = shell.env_remove(name);
+        }
+        let running = shell.start()?;
         let began = Instant::now();
         loop {
-            if let Some(ended) = running.wait_timeout(TICK).map_err(failed)? {
-                return Ok(ended.status.code());
+            if let Some(ended) = running.wait_timeout(TICK)? {
+                return Ok(ShellEnd::Ended(ended.status.code()));
             }
-            let is_late = began.elapsed() >= self.timeout;
-            if is_late || self.signal.load(Ordering::SeqCst) != 0 {
-                kill_group(&running);
-                return Err(if is_late {
-                    format!("it gave no answer in {:?}", self.timeout)
-                } else {
-                    "it was ended with us".to_owned()
-                });
+            if self.timeout.is_some_and(|most| began.elapsed() >= most) {
+                end_group(&running);
+                return Ok(ShellEnd::Late);
+            }
+            if self.signal.load(Ordering::SeqCst) != 0 {
+                end_group(&running);
+                return Ok(ShellEnd::Stopped);
             }
         }
     }
 }
 
-/// Kills the process and all in its group. It has not been waited for, so the number is its own.
-fn kill_group(running: &duct::Handle) {
-    for pid in running.pids() {
-        let group = i32::try_from(pid)
-            .ok()
-            .and_then(rustix::process::Pid::from_raw);
-        if let Some(group) = group {
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+/// How long what has to end may take to clean up.
+const PATIENCE: Duration = Duration::from_millis(1500);
+
+/// Ends the process and all in its group: asks them, and then kills those that go on. It has not been
+/// waited for, so the number is its own.
+fn end_group(running: &duct::Handle) {
+    let groups = running
+        .pids()
+        .into_iter()
+        .filter_map(|pid| i32::try_from(pid).ok());
+    let groups: Vec<_> = groups.filter_map(rustix::process::Pid::from_raw).collect();
+    let send = |signal| {
+        for group in &groups {
+            let _ = rustix::process::kill_process_group(*group, signal);
+        }
+    };
+    send(rustix::process::Signal::TERM);
+    // the group goes on without its leader, so it is killed in any case
+    let began = Instant::now();
+    let all = || {
+        groups
+            .iter()
+            .any(|group| rustix::process::test_kill_process_group(*group).is_ok())
+    };
+    while began.elapsed() < PATIENCE && all() {
+        if running
+            .wait_timeout(TICK)
+            .is_ok_and(|ended| ended.is_some())
+        {
+            std::thread::sleep(TICK);
         }
     }
+    send(rustix::process::Signal::KILL);
     let _ = running.wait();
 }
 

@@ -231,6 +231,46 @@ pub enum ClaimError {
     },
 }
 
+/// Says why the commands of a set-up did not end well. The worktree stays.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+pub enum SetupFault {
+    /// A command failed.
+    #[error("the {} of `{name}` failed: `{command}` {how}", if *table == "setup" { "set-up" } else { table })]
+    #[diagnostic(code(agentwt::setup::failed))]
+    #[diagnostic(help("{help}"))]
+    Failed {
+        /// The worktree.
+        name: String,
+        /// `setup` or `teardown`.
+        table: &'static str,
+        /// The command.
+        command: String,
+        /// How the command ended.
+        how: String,
+        /// The next command.
+        help: String,
+    },
+    /// A signal ended a command.
+    #[error("the set-up of `{name}` was interrupted by signal {signal}")]
+    #[diagnostic(code(agentwt::setup::interrupted))]
+    #[diagnostic(help("the worktree stays; to run the set-up again: git agentwt add {name}"))]
+    Interrupted {
+        /// The worktree.
+        name: String,
+        /// The signal.
+        signal: u8,
+    },
+}
+
+impl Fault for SetupFault {
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Failed { .. } => ExitCode::Git,
+            Self::Interrupted { signal, .. } => ExitCode::Signal(*signal),
+        }
+    }
+}
+
 impl Fault for ClaimError {
     fn exit_code(&self) -> ExitCode {
         match self {

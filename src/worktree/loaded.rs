@@ -315,7 +315,7 @@ impl Worktree {
     /// in the record.
     pub fn source_of(&self, repository: &Repository, file: &PlacedFile) -> Utf8PathBuf {
         match file.origin {
-            PlacedOrigin::Synced => repository.root.clone(),
+            PlacedOrigin::Synced | PlacedOrigin::Setup => repository.root.clone(),
             PlacedOrigin::Context => self.dir.join(CONTEXT),
         }
     }

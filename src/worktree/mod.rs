@@ -17,11 +17,13 @@ pub mod repository;
 pub mod saved;
 pub mod scope_edit;
 pub mod settings;
+pub mod setup;
 pub mod trash;
+pub mod trust;
 pub mod unfinished;
 pub mod variables;
 
-pub use error::WorktreeFault;
+pub use error::{SetupFault, WorktreeFault};
 pub use loaded::*;
 pub use record::*;
 pub use repository::{Main, Repository};

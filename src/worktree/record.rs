@@ -73,6 +73,9 @@ pub struct Record {
     pub profile: Option<String>,
     /// What the hooks do about a violation.
     pub on_violation: OnViolation,
+    /// How far the set-up of the config is; none where there was none to run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<SetupState>,
     /// What git's own files beside the worktree held.
     pub integrity: Vec<Fingerprint>,
     /// The frozen scope.
@@ -122,6 +125,7 @@ impl Record {
             conversions: false,
             profile: None,
             on_violation: OnViolation::default(),
+            setup: None,
             integrity: Vec::new(),
             scope: Vec::new(),
             decisions: Vec::new(),
@@ -136,6 +140,16 @@ impl Record {
         };
         self.scope.iter().filter(added).cloned().collect()
     }
+}
+
+/// Says how far the set-up of a worktree is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SetupState {
+    /// A second `add` runs it: it was skipped, failed, or was ended.
+    Pending,
+    /// It ended well.
+    Done,
 }
 
 /// Says who made a worktree: only what `add` made may be removed by `remove`.
@@ -472,6 +486,7 @@ mod tests {
             conversions: false,
             profile: Some("default".into()),
             on_violation: OnViolation::Report,
+            setup: Some(SetupState::Done),
             integrity: vec![Fingerprint {
                 file: WatchedFile::SparseCheckout,
                 digest: None,

@@ -184,6 +184,13 @@ impl Repository {
         self.lock(file, Some(name.to_string()))
     }
 
+    /// The lock of the set-up of a worktree, whose commands may use the worktree. No name of a worktree
+    /// begins with `+`.
+    pub fn setup_lock(&self, name: &WorktreeName) -> LockFile {
+        let file = format!("agentwt/locks/+{}", name.as_str().to_ascii_lowercase());
+        self.lock(file, Some(name.to_string()))
+    }
+
     /// The lock of a branch that work is landed in. No name of a worktree begins with `@`.
     pub fn branch_lock(&self, branch: &BranchName) -> LockFile {
         let file = branch.as_str().to_ascii_lowercase().replace('/', "@");

@@ -62,6 +62,7 @@ mod runner;
 mod sarif;
 mod scope;
 mod scope_change;
+mod setup;
 mod shared_cases;
 mod signals;
 mod status;

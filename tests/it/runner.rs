@@ -62,6 +62,7 @@ const CHILD: &str = "AGENTWT_TEST_CHILD";
 fn session(dir: &Path, runner: impl Runner + 'static) -> Session {
     Session {
         start: Utf8PathBuf::from_path_buf(dir.to_owned()).expect("it is UTF-8"),
+        state: None,
         environment: Vec::new(),
         hook_index: None,
         walking: git_agentwt::disk::scan::Walking::default(),
@@ -114,6 +115,7 @@ fn run(session: &Session, arguments: &[&str]) -> Result<(), Error> {
         Command::Open(o) => commands::open::run(session, &o).map(drop),
         Command::Env(o) => commands::env::run(session, &o).map(drop),
         Command::Statusline(o) => commands::statusline::run(session, o.name.as_deref()).map(drop),
+        Command::Trust(o) => commands::trust::run(session, &o).map(drop),
         Command::Clients(_) | Command::Completions(_) | Command::ShellInit(_) => Ok(()),
     }
 }

@@ -4,6 +4,7 @@ use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::setup::SetupField;
 use crate::answer::shapes::{
     AccessCounts, BaseField, CopiesField, ExclusionField, PathField, ScopeField,
 };
@@ -11,6 +12,7 @@ use crate::answer::worktree::OwnerField;
 use crate::answer::{Answer, Text, when};
 use crate::client::ContextFile;
 use crate::config::{Choice, Client};
+use crate::path::escape_for_terminal;
 use crate::worktree::{HeldClaim, PullRequest, Record};
 
 /// The answer of `add`.
@@ -62,6 +64,9 @@ pub struct AddAnswer {
     /// The files that tell the agent program its task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Vec<ContextField>>,
+    /// The set-up of the config; absent if there is nothing to run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub setup: Option<SetupField>,
     /// What is recorded.
     #[serde(skip)]
     pub record: Record,
@@ -112,6 +117,7 @@ impl AddAnswer {
             claim: record.claim.clone(),
             client: None,
             context: None,
+            setup: None,
             record,
         }
     }
@@ -162,6 +168,24 @@ impl AddAnswer {
             let files: Vec<String> = context.iter().map(|file| file.path.shown()).collect();
             text.line(format!("  context  {} (for {client})", files.join("  ")));
         }
+        self.print_setup(text);
+    }
+}
+
+impl AddAnswer {
+    /// What the set-up would run, and whether that is trusted.
+    fn print_setup(&self, text: &mut Text) {
+        let Some(setup) = &self.setup else {
+            return;
+        };
+        if setup.submodules {
+            text.line("  setup    the submodules of the main worktree");
+        }
+        let not = when(!setup.trusted, "  (not trusted: git agentwt trust)");
+        for command in &setup.commands {
+            let command = escape_for_terminal(command.as_bytes());
+            text.line(format!("  setup    {command}{not}"));
+        }
     }
 }
 
@@ -172,6 +196,9 @@ impl Answer for AddAnswer {
     fn print(&self, text: &mut Text) {
         let name = text.paint.name(&self.name);
         if self.done == Done::Kept {
+            if self.dry_run {
+                self.print_setup(text);
+            }
             text.line(self.path.as_str());
             return text.tell(format!("{name} is there already"));
         }

@@ -8,6 +8,7 @@ mod context;
 mod plan;
 mod request;
 mod retry;
+mod setup;
 
 pub use self::answer::{AddAnswer, Done};
 use self::apply::Creation;
@@ -15,6 +16,7 @@ use self::clone::FetchedClone;
 use self::context::ContextFacts;
 use self::request::AskedRequest;
 use self::retry::Attempts;
+pub use self::setup::SetupField;
 use super::{Outcome, Session};
 use crate::answer::shapes::CopiesField;
 use crate::cli::Add;
@@ -33,7 +35,9 @@ use crate::worktree::scope_edit::{Classified, Listing};
 use crate::worktree::selection::patterns;
 use crate::worktree::trash;
 use crate::worktree::unfinished::{intent_file, remove_unfinished};
-use crate::worktree::{Loaded, Main, Owner, PullRequest, Record, RecordState, Repository};
+use crate::worktree::{
+    Loaded, Main, Owner, PullRequest, Record, RecordState, Repository, SetupState,
+};
 use crate::worktree::{Worktree, WorktreeFault, worktree_scopes};
 
 const AS_ROOT: &str = "you are root: read-only bits have no effect; \
@@ -58,9 +62,11 @@ pub fn run(session: &Session, options: &Add) -> Result<Outcome<AddAnswer>, Error
     // once: it may come from a pipe
     let prompt = session
         .waiting(|| context::read_prompt(&options.context, &session.start, &session.input))?;
-    retry::run(session, &name, options, |attempts| {
+    let mut outcome = retry::run(session, &name, options, |attempts| {
         attempt(session, options, &name, prompt.as_deref(), attempts)
-    })
+    })?;
+    setup::apply(session, options, &name, &mut outcome)?;
+    Ok(outcome)
 }
 
 /// Creates the worktree, with facts of its own: what an earlier attempt saw may have changed.
@@ -87,11 +93,15 @@ fn attempt(
     let loaded = plan::load_settings(session, &ground, options)?;
     let wanted = plan::wanted(&ground, &loaded, options, name)?;
     let client = plan::client(name, &loaded, prompt.is_some())?;
+    let setup = setup::plan(session, &home, &loaded.config, options)?;
     if let Some(known) = &known {
         let owner = plan::keep(&ground, &loaded, options, &wanted, &known.record)?;
-        return keep(&home, known, owner, options, prompt, attempts);
+        let mut outcome = keep(&home, known, owner, options, prompt, attempts)?;
+        outcome.answer.setup = setup.filter(|_| known.record.setup == Some(SetupState::Pending));
+        return Ok(outcome);
     }
     let mut record = session.waiting(|| plan::plan_new(&ground, &loaded, options, wanted))?;
+    record.setup = setup.as_ref().map(|_| SetupState::Pending);
     let scope = Scope::compile(record.scope.clone(), ground.case()?)?;
     let start = plan::readable_start(&ground, &record)?;
     if *start != record.checked_out {
@@ -144,6 +154,7 @@ fn attempt(
     }
     let mut answer = AddAnswer::new(done, record, classified.counts());
     answer.synced = Some(CopiesField::from(&synced));
+    answer.setup = setup;
     if options.dry_run {
         answer.exclusions = Some(listing.exclusions(&scope));
     }

@@ -200,6 +200,10 @@ impl Landing<'_> {
         let worktrees = &mut outcome.answer.worktrees;
         worktrees.push(one);
         if is_removed && !self.options.dry_run {
+            let steps = self.session.user_steps(self.repository);
+            let state = self.session.state.as_deref();
+            let (_, said) = steps.tear_down(self.known, landed.is_none(), state)?;
+            outcome.notes.extend(said);
             // what came into the worktree meanwhile is not lost
             let mut leaving = self.leaving()?;
             landed.iter().for_each(|one| one.assume_in(&mut leaving));

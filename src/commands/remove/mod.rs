@@ -71,9 +71,22 @@ pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>,
         planned.push((leaving, plan));
     }
     let (mut worktrees, mut notes, mut has_trash) = (Vec::new(), Vec::new(), false);
-    for (leaving, mut plan) in planned {
+    for (mut leaving, mut plan) in planned {
         session.check()?;
         if !options.dry_run {
+            let steps = session.user_steps(&repository);
+            let is_begun = leaving.rest.is_some();
+            let (ran, said) =
+                steps.tear_down(&leaving.known, is_begun, session.state.as_deref())?;
+            notes.extend(said);
+            if ran {
+                // nothing is lost that came meanwhile
+                let (known, start) = (leaving.known, leaving.facts.start);
+                let known = Worktree::load(&repository, &known.record.name)?;
+                leaving = Leaving::read(&repository, known, &around, &going, whole)?;
+                leaving.facts.start = start;
+                plan = leaving.plan(options)?;
+            }
             let environment = &session.environment;
             leaving.apply(&mut plan, &repository, environment, &Session::now())?;
         }

@@ -387,6 +387,7 @@ impl Restoring<'_> {
     fn item(&self, file: &PlacedFile) -> Result<CopyItem, DiskError> {
         let source = self.known.source_of(self.repository, file);
         let from = match file.origin {
+            PlacedOrigin::Setup => None,
             PlacedOrigin::Synced => {
                 let stands = standing(&source, [&file.path].into_iter())?.entries;
                 let stat = stands.get(&file.path);

@@ -1,0 +1,146 @@
+//! Runs the set-up of the config once the worktree is there.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::answer::{AddAnswer, Done};
+use super::clone;
+use crate::cli::{Add, Remove};
+use crate::commands::{Outcome, Session};
+use crate::config::Config;
+use crate::disk::files::Lock;
+use crate::error::Error;
+use crate::name::WorktreeName;
+use crate::worktree::removal::Leaving;
+use crate::worktree::removal::facts::Around;
+use crate::worktree::setup::UntrackedBefore;
+use crate::worktree::trust::{Trust, UserCommands};
+use crate::worktree::{Repository, SetupState, Worktree, trash};
+
+/// The set-up of the config.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SetupField {
+    /// The commands, in order.
+    pub commands: Vec<String>,
+    /// Whether the submodules of the main worktree are checked out too.
+    pub submodules: bool,
+    /// Whether you trust the commands as they are now.
+    pub trusted: bool,
+    /// `planned` (`-n`), `done`, or `skipped` (commands are not trusted, or would run in a new pull request).
+    pub state: &'static str,
+}
+
+/// Decides what is to be run; none where there is nothing. The set-up of this repository is not that of
+/// a clone of a URL.
+pub(super) fn plan(
+    session: &Session,
+    home: &Repository,
+    config: &Config,
+    options: &Add,
+) -> Result<Option<SetupField>, Error> {
+    let commands = UserCommands::new(home, config);
+    let submodules = config.setup.submodules;
+    let has_none = commands.setup.is_empty() && !submodules;
+    if has_none || options.no_setup || options.repo.is_some() {
+        return Ok(None);
+    }
+    let trusted =
+        commands.setup.is_empty() || Trust::read(session.state.as_deref())?.holds(&commands);
+    Ok(Some(SetupField {
+        commands: commands.setup,
+        submodules,
+        trusted,
+        state: "planned",
+    }))
+}
+
+/// Runs what was planned. Without trust the commands are skipped, with the command to type.
+pub(super) fn apply(
+    session: &Session,
+    options: &Add,
+    name: &WorktreeName,
+    outcome: &mut Outcome<AddAnswer>,
+) -> Result<(), Error> {
+    let AddAnswer {
+        done,
+        record,
+        setup,
+        ..
+    } = &mut outcome.answer;
+    let Some(setup) = setup.as_mut().filter(|_| !options.dry_run) else {
+        return Ok(());
+    };
+    let (is_new, again) = (*done == Done::Made, &session.command_line);
+    if setup.trusted && is_new && record.request.is_some() {
+        setup.state = "skipped";
+        outcome.notes.push(format!(
+            "the set-up is skipped, as it could run the code of the pull request; when you have read that code, to run the set-up: {again}"
+        ));
+        return Ok(());
+    }
+    let home = clone::find_home(session, name, options)?;
+    let _one_at_a_time = Lock::wait(&home.setup_lock(name))?;
+    let known = Worktree::load(&home, name)?;
+    if known.record.setup == Some(SetupState::Pending) {
+        run(session, &home, setup, &known).map_err(|error| {
+            let is_rollback = options.rollback_on_failure && is_new;
+            if !is_rollback {
+                return error;
+            }
+            match roll_back(session, &home, name) {
+                Ok(()) => error,
+                Err(why) => error.leaving(vec![format!("worktree `{name}` ({why})")]),
+            }
+        })?;
+    }
+    setup.state = if setup.trusted { "done" } else { "skipped" };
+    if !setup.trusted {
+        outcome.notes.push(format!(
+            "the set-up is skipped, as you have not trusted its commands; to review them and run them: git agentwt trust && {again}"
+        ));
+    }
+    Ok(())
+}
+
+fn run(
+    session: &Session,
+    home: &Repository,
+    setup: &SetupField,
+    known: &Worktree,
+) -> Result<(), Error> {
+    if !setup.trusted && !setup.submodules {
+        return Ok(());
+    }
+    let name = known.record.name.clone();
+    let steps = session.user_steps(home);
+    let before = UntrackedBefore::read(home, known)?;
+    let commands = if setup.trusted { &*setup.commands } else { &[] };
+    let help = format!(
+        "the worktree stays; to run the set-up again: git agentwt add {name}; to remove it: git agentwt remove {name}"
+    );
+    let ran = steps.run(known, "setup", commands, &help);
+    let (_lock, known) = Worktree::lock(home, &name)?;
+    let mut known = steps.note(known, &before)?;
+    ran?;
+    if setup.trusted {
+        known.record.setup = Some(SetupState::Done);
+        known.write_record(&known.record)?;
+    }
+    Ok(())
+}
+
+/// Removes what this `add` created, as `remove` does: what would be lost goes into the trash.
+fn roll_back(session: &Session, home: &Repository, name: &WorktreeName) -> Result<(), Error> {
+    let (_lock, known) = Worktree::lock(home, name)?;
+    let around = Around::read(home)?;
+    let leaving = Leaving::read(home, known, &around, &[], false)?;
+    let forced = Remove {
+        force: 1,
+        ..Remove::default()
+    };
+    let plan = leaving.plan(&Remove::default());
+    let mut plan = plan.or_else(|_| leaving.plan(&forced))?;
+    leaving.apply(&mut plan, home, &session.environment, &Session::now())?;
+    trash::empty_soon(home, &session.binary, plan.is_kept)?;
+    Ok(())
+}

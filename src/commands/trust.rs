@@ -1,0 +1,110 @@
+//! `git agentwt trust`: records that the user trusts the commands of the config as they are now.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Outcome, Session};
+use crate::answer::{Answer, Text, count, would};
+use crate::config::CONFIG_PATH;
+use crate::error::Error;
+use crate::path::escape_for_terminal;
+use crate::worktree::decisions::require_outside;
+use crate::worktree::load_config;
+use crate::worktree::trust::{Trust, TrustedCommands, UserCommands};
+
+/// The answer of `trust`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TrustAnswer {
+    /// Whether nothing was changed (`-n`).
+    pub dry_run: bool,
+    /// The commands of the config as they are now.
+    pub commands: UserCommands,
+    /// Whether these commands are trusted now, or with `-n` would be.
+    pub trusted: bool,
+    /// With `--revoke`: the number of texts of this repository that are not trusted any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revoked: Option<usize>,
+    /// With `--list`: everything that you trust, in all repositories.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub list: Option<Vec<TrustedCommands>>,
+}
+
+/// Trusts the commands, takes the trust back, or lists what is trusted.
+///
+/// # Errors
+/// Fails inside a worktree, for an invalid config, and when the file of the user cannot be used.
+pub fn run(session: &Session, options: &crate::cli::Trust) -> Result<Outcome<TrustAnswer>, Error> {
+    let repository = session.repository()?;
+    let state = session.state.as_deref();
+    let loaded = load_config(&repository, &[], &session.environment)?;
+    let commands = UserCommands::new(&repository, &loaded.config);
+    let trust = Trust::read(state)?;
+    let mut answer = TrustAnswer {
+        dry_run: options.dry_run,
+        trusted: trust.holds(&commands) && !commands.is_empty(),
+        commands,
+        revoked: None,
+        list: None,
+    };
+    if options.list {
+        answer.list = Some(trust.trusted);
+        return Ok(Outcome::done(answer));
+    }
+    require_outside(&repository, &session.command_line)?;
+    session.check()?;
+    let commands = &answer.commands;
+    if options.revoke {
+        let of_repository = |one: &&TrustedCommands| one.commands.repository == commands.repository;
+        let mut revoked = trust.trusted.iter().filter(of_repository).count();
+        if !options.dry_run {
+            revoked = Trust::write(state, &repository, commands, None)?;
+        }
+        answer.trusted = false;
+        answer.revoked = Some(revoked);
+    } else if !commands.is_empty() {
+        if !options.dry_run {
+            Trust::write(state, &repository, commands, Some(&Session::now()))?;
+        }
+        answer.trusted = true;
+    }
+    Ok(Outcome::done(answer))
+}
+
+impl Answer for TrustAnswer {
+    const DOCUMENT: &'static str = "trust";
+
+    /// The exact texts on stdout, none cut off; what was done on stderr.
+    fn print(&self, text: &mut Text) {
+        for one in self.list.iter().flatten() {
+            let repository = escape_for_terminal(one.commands.repository.as_str().as_bytes());
+            text.line(format!("{repository} ({})", one.at));
+            print_commands(&one.commands, "  ", text);
+        }
+        if self.list.is_some() {
+            return;
+        }
+        if let Some(revoked) = self.revoked {
+            let verb = would(self.dry_run, "revoked", "would revoke");
+            let number = count(revoked, "text", "texts");
+            return text.tell(format!("{verb} the trust in {number} of this repository"));
+        }
+        print_commands(&self.commands, "", text);
+        if !self.trusted {
+            return text.tell(format!("nothing to trust: {CONFIG_PATH} has no commands"));
+        }
+        let verb = would(self.dry_run, "trusted", "would trust");
+        text.tell(format!(
+            "{verb}: `git agentwt add` runs [setup], and a removal runs [teardown]; a changed text is not run"
+        ));
+        text.tell("to take it back: git agentwt trust --revoke");
+    }
+}
+
+fn print_commands(commands: &UserCommands, indent: &str, text: &mut Text) {
+    for (table, texts) in [("setup", &commands.setup), ("teardown", &commands.teardown)] {
+        for command in texts {
+            let command = escape_for_terminal(command.as_bytes());
+            text.line(format!("{indent}{table:<8}  {command}"));
+        }
+    }
+}

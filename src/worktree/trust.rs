@@ -1,0 +1,151 @@
+//! Keeps which commands of a config the user trusts: by repository and exact text, in the user's own
+//! state directory, which no repository can write.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Repository, from_text, to_text};
+use crate::config::{Config, Located};
+use crate::disk::DiskError;
+use crate::disk::drift::digest_of;
+use crate::disk::files::{self, Lock};
+use crate::disk::lock::LockFile;
+use crate::error::Error;
+use crate::path::shell_word;
+
+/// Holds the commands that the config of a repository wants to run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UserCommands {
+    /// The common git directory of the repository.
+    #[schemars(with = "String")]
+    pub repository: Utf8PathBuf,
+    /// The commands of `[setup]`.
+    pub setup: Vec<String>,
+    /// The commands of `[teardown]`.
+    pub teardown: Vec<String>,
+}
+
+impl UserCommands {
+    /// The commands of a config.
+    pub fn new(repository: &Repository, config: &Config) -> Self {
+        let texts = |all: &[Located<String>]| all.iter().map(|one| one.value.clone()).collect();
+        Self {
+            repository: repository.home().common_dir.clone(),
+            setup: texts(&config.setup.commands),
+            teardown: texts(&config.teardown.commands),
+        }
+    }
+
+    /// Whether there is no command.
+    pub const fn is_empty(&self) -> bool {
+        self.setup.is_empty() && self.teardown.is_empty()
+    }
+
+    /// The digest of the repository and all texts.
+    fn digest(&self) -> String {
+        let digest = digest_of(to_text(self).as_bytes());
+        digest.map_or_else(|_| String::new(), |digest| digest.to_string())
+    }
+}
+
+/// Commands that the user trusts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TrustedCommands {
+    /// The digest of the repository and the commands.
+    pub digest: String,
+    /// When the user trusted them.
+    pub at: String,
+    /// The commands.
+    #[serde(flatten)]
+    pub commands: UserCommands,
+}
+
+/// Holds what the user trusts, in all repositories.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trust {
+    /// In the order in which the user trusted them.
+    #[serde(default)]
+    pub trusted: Vec<TrustedCommands>,
+}
+
+impl Trust {
+    /// Reads what the user trusts. A file that others can write counts for nothing.
+    ///
+    /// # Errors
+    /// Fails when the file is there and cannot be read, or is damaged.
+    pub fn read(state: Option<&Utf8Path>) -> Result<Self, Error> {
+        let Some(file) = state.map(trust_file) else {
+            return Ok(Self::default());
+        };
+        let is_ours = |mode: u32| mode & 0o022 == 0;
+        let stat = files::stat(&file).filter(|stat| is_ours(stat.mode));
+        let bytes = stat.map(|_| files::read(&file)).transpose()?.flatten();
+        let Some(bytes) = bytes else {
+            return Ok(Self::default());
+        };
+        let damaged = |error: String| {
+            let attempt = format!(
+                "read {file} (to start again: rm {})",
+                shell_word(file.as_str())
+            );
+            DiskError::new(attempt, std::io::Error::other(error))
+        };
+        let text = String::from_utf8(bytes).map_err(|error| damaged(error.to_string()))?;
+        Ok(from_text(&text).map_err(|error| damaged(error.to_string()))?)
+    }
+
+    /// Whether the user trusts exactly these commands in this repository.
+    pub fn holds(&self, commands: &UserCommands) -> bool {
+        let digest = commands.digest();
+        self.trusted.iter().any(|one| one.digest == digest)
+    }
+
+    /// Writes what the user trusts with other commands of one repository, one process at a time:
+    /// with these commands added, or without any of the repository. Returns the number of entries that
+    /// are gone.
+    ///
+    /// # Errors
+    /// Fails when there is no state directory, or the disk refuses.
+    pub fn write(
+        state: Option<&Utf8Path>,
+        repository: &Repository,
+        commands: &UserCommands,
+        added_at: Option<&str>,
+    ) -> Result<usize, Error> {
+        let file = state.map(trust_file).ok_or_else(|| {
+            let detail = "neither XDG_STATE_HOME nor HOME is an absolute path";
+            DiskError::new("find the state directory", std::io::Error::other(detail))
+        })?;
+        let directory = file.parent().unwrap_or(Utf8Path::new("."));
+        files::create_private_directory(directory)?;
+        let _one_at_a_time = Lock::wait(&LockFile {
+            path: directory.join("lock"),
+            name: None,
+            waiting: repository.waiting.clone(),
+        })?;
+        let mut trust = Self::read(state)?;
+        let before = trust.trusted.len();
+        match added_at {
+            None => trust
+                .trusted
+                .retain(|one| one.commands.repository != commands.repository),
+            Some(_) if trust.holds(commands) => {}
+            Some(at) => trust.trusted.push(TrustedCommands {
+                digest: commands.digest(),
+                at: at.to_owned(),
+                commands: commands.clone(),
+            }),
+        }
+        if trust.trusted.len() != before {
+            files::write_private(&file, to_text(&trust).as_bytes())?;
+        }
+        Ok(before.saturating_sub(trust.trusted.len()))
+    }
+}
+
+fn trust_file(state: &Utf8Path) -> Utf8PathBuf {
+    state.join("git-agentwt/trust.toml")
+}

@@ -1,0 +1,399 @@
+//! The set-up and the teardown of the config: they run only as the user trusted them, and what they
+//! create is no change of the agent.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::Duration;
+
+use insta::assert_snapshot;
+
+use crate::support::{Said, TestRepo, skipped};
+
+const HEAD: &str = "schema_version = \"1.0\"\n[scope.default]\nwrite = [\"src/**\"]\nexclude = [\"**/secrets/**\"]\n";
+
+/// A project with this set-up and teardown, as lists of TOML.
+fn project(setup: &str, teardown: &str) -> TestRepo {
+    let repo = TestRepo::project();
+    configure(&repo, setup, teardown);
+    repo
+}
+
+fn configure(repo: &TestRepo, setup: &str, teardown: &str) {
+    let text = format!("{HEAD}[setup]\ncommands = {setup}\n[teardown]\ncommands = {teardown}\n");
+    repo.write(".agentwt/config.toml", &text);
+}
+
+fn trusted(setup: &str, teardown: &str) -> TestRepo {
+    let repo = project(setup, teardown);
+    repo.agentwt(&["trust"]).ok();
+    repo
+}
+
+fn is_there(repo: &TestRepo, file: &str) -> bool {
+    repo.worktree("task").join(file).exists()
+}
+
+#[test]
+fn nothing_runs_before_the_user_trusts_it_and_a_second_add_catches_up() {
+    let repo = project("[\"touch .ready\", 'echo \"$AGENTWT_NAME\" >&1']", "[]");
+    assert_snapshot!(repo.agentwt(&["add", "task"]), @"
+    $TMP/repo/.agentwt/worktrees/task
+    --- stderr
+    note: the set-up is skipped, as you have not trusted its commands; to review them and run them: git agentwt trust && git agentwt add task
+    task: new branch agentwt/task at af82e40edf (main); 2 files to edit, 8 to read, 2 excluded
+    --- status 0
+    ");
+    assert!(!is_there(&repo, ".ready"));
+    assert_snapshot!(repo.agentwt(&["trust"]), @r#"
+    setup     touch .ready
+    setup     echo "$AGENTWT_NAME" >&1
+    --- stderr
+    trusted: `git agentwt add` runs [setup], and a removal runs [teardown]; a changed text is not run
+    to take it back: git agentwt trust --revoke
+    --- status 0
+    "#);
+    assert_snapshot!(repo.agentwt(&["add", "task"]), @r#"
+    $TMP/repo/.agentwt/worktrees/task
+    --- stderr
+    note: task: setup 1 of 2: touch .ready
+    note: task: setup 2 of 2: echo "$AGENTWT_NAME" >&1
+    task
+    task is there already
+    --- status 0
+    "#);
+    assert!(is_there(&repo, ".ready"));
+    fs::remove_file(repo.worktree("task").join(".ready")).expect("it is there");
+    repo.agentwt(&["add", "task"]).ok();
+    assert!(!is_there(&repo, ".ready"), "once is enough");
+}
+
+#[test]
+fn a_changed_text_is_not_run_nor_the_same_text_of_another_repository() {
+    let repo = trusted("[\"touch .ready\"]", "[]");
+    for (setup, teardown) in [
+        ("[\"touch .ready \"]", "[]"),
+        ("[\"touch .ready\", \"true\"]", "[]"),
+        ("[]", "[\"touch .ready\"]"),
+        ("[\"touch .ready\"]", "[\"true\"]"),
+    ] {
+        configure(&repo, setup, teardown);
+        repo.agentwt(&["add", "task"]).ok();
+        assert!(!is_there(&repo, ".ready"), "{setup} {teardown}");
+        repo.agentwt(&["remove", "task"]).ok();
+    }
+    configure(&repo, "[\"touch .ready\"]", "[]");
+    repo.agentwt(&["add", "task"]).ok();
+    assert!(is_there(&repo, ".ready"), "the trusted text again");
+    repo.sh(repo.main(), "cp -r . ../other && cd ../other && rm -rf .agentwt/worktrees .git/agentwt .git/worktrees && git branch -D agentwt/task").ok();
+    let other = repo.root().join("other");
+    let said = repo.agentwt_in(&other, &["add", "task"]);
+    assert!(said.stderr.contains("git agentwt trust"), "{said}");
+    assert!(!other.join(".agentwt/worktrees/task/.ready").exists());
+}
+
+#[test]
+fn trust_is_the_users_own_listed_and_taken_back() {
+    let repo = project("[\"npm ci\"]", "[\"docker compose\\u001b[2J down\"]");
+    let file = repo.home().join(".local/state/git-agentwt/trust.toml");
+    assert_snapshot!(repo.agentwt(&["trust", "-n"]), @r#"
+    setup     npm ci
+    teardown  docker compose\033[2J down
+    --- stderr
+    would trust: `git agentwt add` runs [setup], and a removal runs [teardown]; a changed text is not run
+    to take it back: git agentwt trust --revoke
+    --- status 0
+    "#);
+    assert!(!file.exists());
+    repo.agentwt(&["trust"]).ok();
+    let mode = |path: &std::path::Path| {
+        let found = fs::metadata(path).expect("it is there");
+        found.permissions().mode() & 0o777
+    };
+    assert_eq!(mode(&file), 0o600);
+    assert_eq!(mode(file.parent().expect("a directory")), 0o700);
+    let listed = repo.agentwt(&["trust", "--list"]).ok();
+    assert!(listed.starts_with("$TMP/repo/.git (20"), "{listed}");
+    assert!(
+        listed.ends_with("\n  setup     npm ci\n  teardown  docker compose\\033[2J down"),
+        "{listed}"
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&repo.agentwt(&["trust", "--list", "--json"]).ok()).expect("JSON");
+    assert_eq!(json["list"][0]["setup"][0], "npm ci");
+    assert_eq!(json["trusted"], true);
+    repo.agentwt(&["add", "task", "--no-setup"]).ok();
+    for arguments in [&["trust"][..], &["trust", "--revoke"]] {
+        let said = repo.agentwt_in(&repo.worktree("task"), arguments);
+        said.fails(4);
+    }
+    // what others can write counts for nothing
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).expect("it is ours");
+    let json = repo.agentwt(&["trust", "-n", "--list", "--json"]);
+    assert_eq!(json.status, 2, "a list changes nothing");
+    assert_eq!(repo.agentwt(&["trust", "--list"]).ok(), "");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("it is ours");
+    assert_snapshot!(repo.agentwt(&["trust", "--revoke"]), @"
+    --- stderr
+    revoked the trust in 1 text of this repository
+    --- status 0
+    ");
+    assert_eq!(repo.agentwt(&["trust", "--list"]).ok(), "");
+}
+
+#[test]
+fn what_a_set_up_creates_is_no_finding_and_an_edit_of_it_is() {
+    let setup = "echo 1 >made.txt; mkdir -p deep/x src && echo 2 >deep/x/y && echo 3 >src/gen.rs; mkdir secrets; echo 4 >secrets/k";
+    let repo = trusted(&format!("[\"{setup}\"]"), "[]");
+    let worktree = repo.agentwt(&["add", "task"]).ok();
+    let worktree =
+        std::path::PathBuf::from(worktree.replace("$TMP", &repo.root().to_string_lossy()));
+    assert_snapshot!(repo.agentwt(&["verify", "task"]), @"
+    NO task: 1 violation, 1 path changed
+      !  created  secrets/k  untracked  excluded: exclude **/secrets/** (.agentwt/config.toml:4)
+    --- stderr
+    to restore these paths: git agentwt restore task
+    to accept these paths as they are: git agentwt accept task secrets/k
+    --- status 1
+    ");
+    let status = repo.git_in(&worktree, &["status", "--porcelain", "-uall"]);
+    assert_eq!(status, "?? secrets/k", "the others stay out of commits");
+    fs::remove_dir_all(worktree.join("secrets")).expect("it is there");
+    repo.agentwt(&["verify", "task"]).ok();
+    fs::write(worktree.join("made.txt"), "2\n").expect("it is ours");
+    assert_snapshot!(repo.agentwt(&["verify", "task"]), @"
+    NO task: 1 violation, 1 path changed
+      !  modified  made.txt  synced  read-only: read ** (default)
+    --- stderr
+    to restore these paths: git agentwt restore task
+    to accept these paths as they are: git agentwt accept task made.txt
+    to let the agent edit these paths: git agentwt scope task --add-write /made.txt
+    --- status 1
+    ");
+    assert_snapshot!(repo.agentwt(&["restore", "task"]), @"
+    --- stderr
+    note: a violation is left: made.txt modified: read-only: read ** (default)
+    note: to restore these paths: git agentwt restore task
+    note: to accept these paths as they are: git agentwt accept task made.txt
+    note: to let the agent edit these paths: git agentwt scope task --add-write /made.txt
+    note: made.txt stays as it is: its source is not what was placed; see: git agentwt sync task --status
+    task: nothing can be put back
+    --- status 1
+    ");
+    assert_snapshot!(repo.agentwt(&["remove", "task"]), @"
+    --- stderr
+    error: cannot remove worktree `task`: 1 placed file is edited
+      made.txt
+    help: commit and merge it, or keep all of it in the trash: git agentwt remove --force task
+    --- status 4
+    ");
+    fs::write(worktree.join("made.txt"), "1\n").expect("it is ours");
+    let status = repo.agentwt(&["status", "task"]).ok();
+    assert!(status.contains("\n  placed   3 files, same\n"), "{status}");
+    repo.agentwt(&["remove", "task"]).ok();
+}
+
+#[test]
+fn a_failed_set_up_leaves_the_worktree_and_a_second_add_runs_it_again() {
+    let repo = trusted(
+        "[\"echo one >one\", \"test -e ../../../go\", \"touch .ready\"]",
+        "[]",
+    );
+    assert_snapshot!(repo.agentwt(&["add", "task"]), @"
+    --- stderr
+    note: task: setup 1 of 3: echo one >one
+    note: task: setup 2 of 3: test -e ../../../go
+    error: the set-up of `task` failed: `test -e ../../../go` ended with status 1
+    help: the worktree stays; to run the set-up again: git agentwt add task; to remove it: git agentwt remove task
+    --- status 5
+    ");
+    repo.agentwt(&["verify", "task"]).ok();
+    repo.write("go", "");
+    let said = repo.agentwt(&["add", "task"]);
+    assert!(is_there(&repo, ".ready"), "{said}");
+    repo.agentwt(&["verify", "task"]).ok();
+    fs::remove_file(repo.main().join("go")).expect("it is there");
+    repo.agentwt(&["remove", "--wait", "task"]).ok();
+    assert_snapshot!(repo.agentwt(&["add", "task", "--rollback-on-failure"]), @"
+    --- stderr
+    note: task: setup 1 of 3: echo one >one
+    note: task: setup 2 of 3: test -e ../../../go
+    error: the set-up of `task` failed: `test -e ../../../go` ended with status 1
+    help: the worktree stays; to run the set-up again: git agentwt add task; to remove it: git agentwt remove task
+    --- status 5
+    ");
+    assert!(!repo.worktree("task").exists());
+    assert_eq!(repo.git(&["branch", "--list", "agentwt/*"]), "");
+}
+
+#[test]
+fn a_rollback_keeps_what_would_be_lost() {
+    let repo = trusted("[\"echo 2 >README.md; false\"]", "[]");
+    repo.agentwt(&["add", "task", "--rollback-on-failure"])
+        .fails(5);
+    assert!(!repo.worktree("task").exists());
+    repo.agentwt(&["remove", "--undo", "task"]).ok();
+    assert_eq!(repo.sh(&repo.worktree("task"), "cat README.md").ok(), "2");
+}
+
+#[test]
+fn a_dry_run_shows_what_would_run_and_no_setup_runs_nothing() {
+    let repo = project("[\"touch .ready\", \"true\"]", "[]");
+    let said = repo.agentwt(&["add", "task", "-n"]).ok();
+    let shown: Vec<_> = said.lines().filter(|line| line.contains("setup")).collect();
+    assert_eq!(
+        shown,
+        [
+            "  setup    touch .ready  (not trusted: git agentwt trust)",
+            "  setup    true  (not trusted: git agentwt trust)"
+        ]
+    );
+    repo.agentwt(&["trust"]).ok();
+    let said = repo.agentwt(&["add", "task", "-n"]).ok();
+    assert!(said.contains("  setup    touch .ready\n"), "{said}");
+    repo.agentwt(&["add", "task", "--no-setup"]).ok();
+    repo.agentwt(&["add", "task"]).ok();
+    assert!(!is_there(&repo, ".ready"), "it was declined for good");
+}
+
+#[test]
+fn a_command_gets_the_worktrees_variables_and_no_repository_of_the_caller() {
+    let line = "test -z \"$GIT_DIR$GIT_INDEX_FILE\" && test \"$AGENTWT_ROOT\" = \"$PWD\" && test -n \"$GIT_CEILING_DIRECTORIES\" && test \"$AGENTWT_PORT\" -gt 1024 && git rev-parse --show-toplevel >.top && ! read -r line";
+    let repo = trusted(&format!("['{line}']"), "[]");
+    let env = "GIT_DIR=$PWD/.git GIT_INDEX_FILE=$PWD/.git/index git agentwt add task";
+    repo.sh(repo.main(), env).ok();
+    let top = fs::read_to_string(repo.worktree("task").join(".top")).expect("it ran");
+    assert!(
+        top.trim_end().ends_with("/.agentwt/worktrees/task"),
+        "{top}"
+    );
+}
+
+#[test]
+fn a_teardown_runs_before_a_removal_and_stops_none() {
+    let repo = trusted(
+        "[]",
+        "[\"basename $PWD >>../../../down\", \"echo log >log; exit 3\"]",
+    );
+    repo.agentwt(&["add", "task"]).ok();
+    assert_snapshot!(repo.agentwt(&["remove", "task"]), @"
+    --- stderr
+    note: task: teardown 1 of 2: basename $PWD >>../../../down
+    note: task: teardown 2 of 2: echo log >log; exit 3
+    note: the teardown of `task` failed: `echo log >log; exit 3` ended with status 3; the removal goes on
+    removed task: $TMP/repo/.agentwt/worktrees/task, branch agentwt/task (was af82e40edf)
+    --- status 0
+    ");
+    repo.agentwt(&["add", "task"]).ok();
+    repo.write("down", "");
+    repo.sh(
+        &repo.worktree("task"),
+        "echo x >src/new.rs && git add . && git commit -qm x",
+    )
+    .ok();
+    repo.agentwt(&["land", "task"]).ok();
+    let down = fs::read_to_string(repo.main().join("down")).expect("it ran");
+    assert_eq!(down, "task\n");
+    repo.agentwt(&["add", "task"]).ok();
+    repo.sh(&repo.worktree("task"), "echo x >src/new2.rs").ok();
+    repo.agentwt(&["remove", "task"]).fails(4);
+    let down = fs::read_to_string(repo.main().join("down")).expect("it ran");
+    assert_eq!(
+        down, "task\n",
+        "a removal that is refused tears nothing down"
+    );
+    repo.agentwt(&["remove", "-n", "--force", "task"]).ok();
+    repo.agentwt(&["trust", "--revoke"]).ok();
+    let said = repo.agentwt(&["remove", "--force", "task"]);
+    said.ok();
+    assert!(said.stderr.contains("you have not trusted it"), "{said}");
+}
+
+#[test]
+fn work_that_appears_during_a_teardown_is_not_lost() {
+    let repo = trusted("[]", "[\"echo 2 >>src/main.rs\"]");
+    repo.agentwt(&["add", "task"]).ok();
+    let said = repo.agentwt(&["remove", "task"]);
+    said.fails(4);
+    assert!(repo.worktree("task").exists(), "{said}");
+}
+
+#[test]
+fn a_signal_ends_the_set_up_and_a_second_add_finishes_it() {
+    let repo = trusted(
+        "[\"echo $$ >pid; test -e ../../../go || sleep 600\", \"touch .ready\"]",
+        "[]",
+    );
+    for signal in ["TERM", "KILL"] {
+        let mut add = repo.command("git-agentwt", repo.main());
+        let mut add = add.args(["add", "task"]).spawn().expect("it starts");
+        let pid = repo.worktree("task").join("pid");
+        while fs::read_to_string(&pid)
+            .unwrap_or_default()
+            .trim()
+            .is_empty()
+        {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let shell = fs::read_to_string(&pid).expect("it is there");
+        repo.sh(repo.main(), &format!("kill -{signal} {}", add.id()))
+            .ok();
+        let ended = add.wait().expect("it ended");
+        if signal == "TERM" {
+            assert_eq!(ended.code(), Some(143));
+            repo.agentwt(&["verify", "task"]).ok();
+            let alive = repo.sh(repo.main(), &format!("kill -0 {}", shell.trim()));
+            assert_ne!(alive.status, 0, "nothing of it goes on");
+        } else {
+            let _ = repo.sh(repo.main(), &format!("kill -9 {}", shell.trim()));
+        }
+        fs::remove_file(&pid).expect("it is there");
+    }
+    repo.write("go", "");
+    repo.agentwt(&["add", "task"]).ok();
+    assert!(is_there(&repo, ".ready"));
+    repo.agentwt(&["verify", "task"]).ok();
+}
+
+#[test]
+fn npm_ci_sets_a_worktree_up() {
+    let repo = TestRepo::project();
+    let has_npm = repo.sh(repo.main(), "npm --version").status == 0;
+    if !has_npm {
+        return skipped("npm");
+    }
+    repo.write(
+        "lib/dep/package.json",
+        "{\"name\": \"dep\", \"version\": \"1.0.0\"}",
+    );
+    let line = "echo node_modules/ >>.gitignore; rm -f package.json package-lock.json;
+        npm init -y >/dev/null && npm install --offline --no-audit --no-fund ./lib/dep >/dev/null && git add -A && git commit -qm npm";
+    repo.sh(repo.main(), line).ok();
+    configure(&repo, "[\"npm ci --offline --no-audit --no-fund\"]", "[]");
+    repo.agentwt(&["trust"]).ok();
+    let said: Said = repo.agentwt(&["add", "task"]);
+    said.ok();
+    assert!(is_there(&repo, "node_modules/dep/package.json"), "{said}");
+    repo.agentwt(&["verify", "task"]).ok();
+    assert_eq!(
+        repo.git_in(&repo.worktree("task"), &["status", "--porcelain"]),
+        ""
+    );
+    repo.agentwt(&["remove", "task"]).ok();
+}
+
+#[test]
+fn the_code_of_a_pull_request_runs_only_when_the_user_adds_it_again() {
+    let repo = trusted("[\"touch .ready\"]", "[]");
+    let line = "git clone -q --bare . ../server && git remote add origin ../server &&
+        git --git-dir ../server update-ref refs/pull/7/head main && git fetch -q";
+    repo.sh(repo.main(), line).ok();
+    let said = repo.agentwt(&["add", "task", "--pr", "7"]);
+    said.ok();
+    assert!(
+        said.stderr.contains("the code of the pull request"),
+        "{said}"
+    );
+    assert!(!is_there(&repo, ".ready"));
+    repo.agentwt(&["add", "task", "--pr", "7"]).ok();
+    assert!(is_there(&repo, ".ready"));
+}

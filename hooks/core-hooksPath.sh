@@ -30,6 +30,13 @@ case $GIT_DIR:$agentwt_users in :[!/]*) # relative to where `git worktree add` w
 esac
 agentwt_user=$agentwt_users/$agentwt_hook
 [ -f "$agentwt_user" ] && [ -x "$agentwt_user" ] || agentwt_user=
+case $agentwt_hook:$agentwt_user in reference-transaction:* | *:) ;;
+*) # the variables of the worktree, where it is ours
+    # shellcheck disable=SC3013 # as above
+    if [ "$GIT_DIR/agentwt" -ef "$agentwt_state" ] && IFS= read -r agentwt_line <"$agentwt_state/bin"; then
+        eval "$("$agentwt_line" env 2>/dev/null)"
+    fi ;;
+esac
 case $agentwt_hook:$agentwt_user:$agentwt_ours in
 *::) exit 0 ;;
 *:) exec "$agentwt_user" "$@" ;;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::{TestRepo, skipped};
+use crate::support::{TestRepo, gits, skipped};
 
 /// The value of a variable in the answer of `env`.
 #[track_caller]
@@ -176,4 +176,24 @@ fn an_opener_that_an_agent_sets_is_a_violation() {
     repo.git_in(&worktree, &["config", "agentwt.opener", "evil"]);
     let found = repo.findings(&worktree);
     assert_eq!(found.trim_end(), "@git/config config shared violation");
+}
+
+#[test]
+fn hooks_of_the_user_know_the_worktree() {
+    for (version, git) in gits() {
+        let repo = TestRepo::project().with_git(&git);
+        let worktree = repo.add("task");
+        let script = "printf '#!/bin/sh\\necho $AGENTWT_NAME >../name\\n' >.git/hooks/pre-commit
+            chmod +x .git/hooks/pre-commit";
+        repo.sh(repo.main(), script).ok();
+        repo.sh(&worktree, "echo x >>src/main.rs; git commit -qam x")
+            .ok();
+        let said = std::fs::read_to_string(worktree.join("../name")).expect("the hook ran");
+        let minor = version
+            .split('.')
+            .nth(1)
+            .and_then(|minor| minor.parse().ok());
+        let is_new = minor.is_some_and(|minor: u32| minor >= 54);
+        assert_eq!(said, if is_new { "\n" } else { "task\n" }, "{version}");
+    }
 }

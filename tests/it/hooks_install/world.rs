@@ -74,9 +74,10 @@ impl World {
         self.root.join("bin/git-agentwt")
     }
 
-    /// Makes the fake binary do this.
+    /// Makes the fake binary do this as a hook; it knows no variables.
     pub fn fake(&self, body: &str) {
-        write_script(&self.binary(), &format!("#!/bin/sh\n{body}\n"));
+        let text = format!("#!/bin/sh\n[ \"$1\" != env ] || exit 0\n{body}\n");
+        write_script(&self.binary(), &text);
     }
 
     /// Puts the user's hooks, one script under all names, into a directory.

@@ -53,11 +53,15 @@ pub struct GuardFacts<'g> {
 pub fn top_entries<'p>(
     tracked: impl Iterator<Item = &'p RepoPath>,
 ) -> BTreeSet<(String, EntryKind)> {
-    let mut top = BTreeSet::new();
+    let (mut top, mut last) = (BTreeSet::new(), &b""[..]);
     for path in tracked {
         let first = path.as_bstr().split_once_str("/");
         let kind = first.map_or(EntryKind::File, |_| EntryKind::Directory);
         let first = first.map_or(path.as_bstr().as_bytes(), |(first, _)| first);
+        // those of one directory follow each other
+        if std::mem::replace(&mut last, first) == first {
+            continue;
+        }
         let name = std::str::from_utf8(first).unwrap_or_default();
         if !name.is_empty() && name != ".agentwt" && is_plain(name) {
             top.insert((name.to_owned(), kind));

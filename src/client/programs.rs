@@ -317,6 +317,7 @@ pub const ALL: &[AgentProgram] = &[
             SHELL,
             "Edits by Tab; a workspace that is not trusted has no hooks.",
         ],
+        command: "cursor-agent",
         head: "---\nalwaysApply: true\n---\n\n",
         ..PLAIN
     },
@@ -350,6 +351,8 @@ pub const ALL: &[AgentProgram] = &[
             SHELL,
             "The editors and the agent on GitHub read the repository's own files only.",
         ],
+        command: "copilot",
+        prompt_option: "-i",
         head: "---\napplyTo: \"**\"\n---\n\n",
         ..PLAIN
     },

@@ -8,6 +8,7 @@ use bstr::ByteSlice;
 use super::shapes::{FindingField, RuleField};
 use super::verdict::kind_paint;
 use super::{Cell, Paint, Row, Text, VerdictField};
+use crate::config::INSTALLERS;
 use crate::path::{escape_for_terminal, shell_word};
 
 /// The number of lines of findings on a terminal.
@@ -145,7 +146,8 @@ impl VerdictField {
             return Vec::new();
         };
         let mut remedies = Vec::new();
-        let mut add = |purpose, command: String| remedies.push(format!("to {purpose}: {command}"));
+        let mut add =
+            |purpose: &str, command: String| remedies.push(format!("to {purpose}: {command}"));
         let is_net = |one: &&FindingField| matches!(one.reason, "read-only" | "excluded");
         let paths: Vec<&FindingField> = self.violations.iter().filter(is_net).collect();
         // what is in a commit only is on another branch that was made here
@@ -164,6 +166,13 @@ impl VerdictField {
             let branch = shell_word(&escape_for_terminal(branch));
             let command = format!("git branch -D {branch}");
             add("delete a branch that was made here", command);
+        }
+        for (file, installer) in INSTALLERS {
+            let is_it = |one: &&&FindingField| one.change.kind == "modified" && one.is_named(file);
+            if let Some(found) = paths.iter().find(is_it) {
+                let purpose = format!("install without a change of {}", found.change.shown());
+                add(&purpose, format!("use `{installer}`"));
+            }
         }
         if paths.iter().any(|one| one.change.kind != "perm") {
             let which = words_of(&groups(&paths, true), shell_word, "<path>...");
@@ -203,6 +212,11 @@ impl VerdictField {
 }
 
 impl FindingField {
+    /// Whether the path ends with this name.
+    fn is_named(&self, name: &str) -> bool {
+        self.change.bytes().rsplit(|byte| *byte == b'/').next() == Some(name.as_bytes())
+    }
+
     /// Whether the scope would let the path be edited with another pattern in its list `write`.
     fn may_be_widened(&self) -> bool {
         let is_user_rule = |rule: &RuleField| rule.list == "read" && rule.origin != "built-in";

@@ -12,6 +12,7 @@
 //! assert_eq!((write[0].value.as_str(), write[0].line), ("/src/**", 3));
 //! ```
 
+mod installers;
 mod read;
 mod settings;
 #[cfg(test)]
@@ -28,6 +29,7 @@ use thiserror::Error;
 
 use crate::path::escape_for_terminal;
 
+pub use installers::INSTALLERS;
 pub use settings::{
     DEFAULT_BRANCH_PREFIX, DEFAULT_PROFILE, SetBy, Setting, SettingFlags, Settings,
 };

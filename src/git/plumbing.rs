@@ -50,6 +50,55 @@ pub fn nul_ended<'p>(paths: impl IntoIterator<Item = &'p RepoPath>) -> Vec<u8> {
 }
 
 impl Git {
+    /// Lists the submodules that `.gitmodules` of a commit names (gitmodules(5)), with their paths.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn submodules(&self, commit: &CommitId) -> Result<Vec<(String, String)>, GitError> {
+        let blob = format!("--blob={commit}:.gitmodules");
+        let args = [
+            "config",
+            "-z",
+            &blob,
+            "--get-regexp",
+            r"^submodule\..*\.path$",
+        ];
+        let listed = self.maybe("list the submodules", &args, None)?;
+        let listed = String::from_utf8_lossy(&listed.unwrap_or_default()).into_owned();
+        let one = |entry: &str| {
+            let (key, path) = entry.split_once('\n')?;
+            let name = key.strip_prefix("submodule.")?.strip_suffix(".path")?;
+            Some((name.to_owned(), path.to_owned()))
+        };
+        Ok(listed.split('\0').filter_map(one).collect())
+    }
+
+    /// Checks a submodule out from this URL, with the objects of another repository of it. No
+    /// configuration that worktrees share is written.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn submodule_update(
+        &self,
+        name: &str,
+        path: &str,
+        url: &str,
+        reference: &str,
+    ) -> Result<(), GitError> {
+        let url = format!("submodule.{name}.url={url}");
+        let active = format!("submodule.{name}.active=true");
+        let update = [
+            "submodule",
+            "--quiet",
+            "update",
+            "--checkout",
+            "--reference",
+            reference,
+        ];
+        let args = [&[&*url, "-c", &active], &update[..], &["--", path]].concat();
+        self.perform("check a submodule out", "-c", &args).map(drop)
+    }
+
     /// Returns the paths of the index, sorted.
     ///
     /// # Errors

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::ignore_rules::write_exclude;
 use super::placing::PLACED;
+use super::repository::joined;
 use super::trust::{Trust, UserCommands};
 use super::variables::variables;
 use super::{Environment, Repository, SetupFault, WatchedFile, Worktree, load_config};
@@ -114,6 +115,52 @@ impl UserSteps<'_> {
             .into());
         }
         Ok(())
+    }
+
+    /// Checks out the submodules that the main worktree has and the scope does not exclude, several at a
+    /// time, with the objects of the main worktree's. What the main worktree does not have stays empty.
+    ///
+    /// # Errors
+    /// Fails when git does: the others are there.
+    pub fn fill_submodules(&self, known: &Worktree) -> Result<(), Error> {
+        let (home, record) = (self.repository.home(), &known.record);
+        let git = known.repository(home).git.at(&record.path);
+        let mut found = Vec::new();
+        for (name, path) in git.submodules(&record.checked_out)? {
+            let at = RepoPath::parse(path.as_str()).ok();
+            let verdict = at.map(|at| known.scope.verdict(&at, EntryKind::Directory).access);
+            if verdict.is_none_or(|access| access == Access::Excluded) {
+                continue;
+            }
+            let reference = home.common_dir.join("modules").join(&name);
+            match home.git.config_get(&format!("submodule.{name}.url"))? {
+                Some(url) if files::is_directory(&reference) => {
+                    found.push((name, path, url, reference));
+                }
+                _none => self.log.tell(&format!(
+                    "{}: the submodule {path} stays empty, as in the main worktree; to have it there: git submodule update --init {path}",
+                    record.name
+                )),
+            }
+        }
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let share = found.len().div_ceil(threads).max(1);
+        let fill = |all: &[(String, String, String, Utf8PathBuf)]| {
+            for (name, path, url, reference) in all {
+                self.log.tell(&format!("{}: submodule {path}", record.name));
+                git.submodule_update(name, path, url, reference.as_str())?;
+            }
+            Ok::<(), Error>(())
+        };
+        let fill = &fill;
+        std::thread::scope(|threads| {
+            let started = found
+                .chunks(share)
+                .map(|all| threads.spawn(move || fill(all)));
+            let started: Vec<_> = started.collect();
+            let ended: Vec<_> = started.into_iter().map(joined).collect();
+            ended.into_iter().collect()
+        })
     }
 
     /// Notes what came into the worktree since, but not what the scope excludes. The lock of the name is

@@ -80,6 +80,18 @@ fn the_config_proposes_what_the_repository_has_and_explains_itself() {
     #max_file_size_mb = 100
     #max_total_size_mb = 500
 
+    # What prepares a new worktree. The commands run in it, in order, once you have trusted
+    # them as they are: git agentwt trust
+    [setup]
+    #commands = ["npm ci"]
+
+    # Check out the submodules that the main worktree has, with its objects.
+    #submodules = true
+
+    # What runs in a worktree before it is removed, if you trust it.
+    [teardown]
+    #commands = ["docker compose down"]
+
     # A scope is three lists of gitignore patterns, relative to the root: "/src/**" is all
     # below src, "*.md" is at any depth. `exclude` beats `write` beats `read`, whatever the
     # order; `!` is not accepted; what no list matches is absent.
@@ -259,6 +271,11 @@ fn in_a_repository_without_a_commit() {
 
 
 
+    [setup]
+
+
+    [teardown]
+
     [scope.default]
 
     write = [
@@ -306,7 +323,7 @@ fn the_proposed_config_is_one_that_add_accepts_without_a_word() {
     insta::assert_snapshot!(repo.agentwt(&["add", "task-5"]), @"
     $TMP/repo/.agentwt/worktrees/task-5
     --- stderr
-    task-5: new branch agentwt/task-5 at 841c2dbc8a (main); 4 files to edit, 8 to read, 1 excluded
+    task-5: new branch agentwt/task-5 at 944171624d (main); 4 files to edit, 8 to read, 1 excluded
     --- status 0
     ");
 }

@@ -397,3 +397,127 @@ fn the_code_of_a_pull_request_runs_only_when_the_user_adds_it_again() {
     repo.agentwt(&["add", "task", "--pr", "7"]).ok();
     assert!(is_there(&repo, ".ready"));
 }
+
+#[test]
+fn submodules_come_with_the_objects_of_the_main_worktree_and_are_no_finding() {
+    let repo = TestRepo::project();
+    let line = "git config --global protocol.file.allow always
+        for one in lib tool idle hid; do git init -q ../$one; git -C ../$one commit -q --allow-empty -m one;
+            echo $one >../$one/file; git -C ../$one add .; git -C ../$one commit -qm two; done
+        at=file://$PWD/..; git submodule --quiet add $at/lib vendor/lib; git submodule --quiet add $at/tool src/tool
+        git submodule --quiet add $at/idle idle; git submodule --quiet add $at/hid secrets/hid
+        git commit -qm submodules; git submodule --quiet deinit -f idle";
+    repo.sh(repo.main(), line).ok();
+    repo.write(
+        ".agentwt/config.toml",
+        &format!("{HEAD}[setup]\nsubmodules = true\n"),
+    );
+    let other = repo.agentwt(&["add", "other", "--no-setup"]);
+    other.ok();
+    let before = repo.git(&["config", "--list", "--local"]);
+    let said = repo.agentwt(&["add", "task"]);
+    said.ok();
+    let line = "the submodule idle stays empty, as in the main worktree; to have it there: git submodule update --init idle";
+    assert!(said.stderr.contains(line), "{said}");
+    let worktree = repo.worktree("task");
+    for (file, is_there) in [
+        ("vendor/lib/file", true),
+        ("src/tool/file", true),
+        ("idle/file", false),
+        ("secrets/hid/file", false),
+    ] {
+        assert_eq!(worktree.join(file).exists(), is_there, "{file}: {said}");
+    }
+    let alternates = repo
+        .main()
+        .join(".git/worktrees/task/modules/vendor/lib/objects/info/alternates");
+    let alternates = fs::read_to_string(alternates).expect("it has no objects of its own");
+    assert!(
+        alternates.ends_with("/repo/.git/modules/vendor/lib/objects\n"),
+        "{alternates}"
+    );
+    assert_eq!(repo.git(&["config", "--list", "--local"]), before);
+    for name in ["task", "other"] {
+        let said = repo.agentwt(&["verify", "--strict", name]);
+        assert_eq!(said.status, 0, "{said}");
+    }
+    let said = repo.agentwt(&["remove", "task"]);
+    assert!(!said.stderr.contains("kept in"), "{said}");
+    said.ok();
+    repo.agentwt(&["add", "task"]).ok();
+    repo.sh(
+        &worktree.join("vendor/lib"),
+        "git commit -q --allow-empty -m work",
+    )
+    .ok();
+    repo.agentwt(&["remove", "task"]).fails(4);
+    repo.agentwt(&["add", "copy", "--strategy", "clone"]).ok();
+    assert!(repo.worktree("copy").join("src/tool/file").exists());
+    repo.agentwt(&["verify", "copy"]).ok();
+}
+
+#[test]
+fn a_rewritten_lock_file_is_a_finding_with_the_command_that_keeps_it() {
+    let repo = TestRepo::project();
+    repo.write("web/package-lock.json", "{}\n");
+    repo.commit_all("a lock file");
+    let worktree = repo.add("task");
+    repo.sh(
+        &worktree,
+        "chmod u+w web/*; echo '{ }' >web/package-lock.json",
+    )
+    .ok();
+    let said = repo.agentwt(&["verify", "task"]);
+    let hint = "to install without a change of web/package-lock.json: use `npm ci`\n";
+    assert!(said.fails(1).stderr.contains(hint), "{said}");
+}
+
+#[test]
+fn init_proposes_what_the_project_calls_for_and_doctor_names_what_is_missing() {
+    let repo = TestRepo::project();
+    for file in [
+        "package-lock.json",
+        "yarn.lock",
+        ".yarnrc.yml",
+        "go.sum",
+        ".gitmodules",
+        ".husky/pre-commit",
+    ] {
+        repo.write(file, "");
+    }
+    repo.commit_all("a project");
+    repo.write(".env", "A=1\n");
+    let said = repo.agentwt(&["init"]);
+    said.ok();
+    assert!(said.stderr.contains("git agentwt trust"), "{said}");
+    let text = fs::read_to_string(repo.main().join(".agentwt/config.toml")).expect("it is written");
+    for line in [
+        "commands = [\"npm ci\", \"yarn install --immutable\", \"go mod download\"]",
+        "submodules = true",
+        "optional_patterns = [\".env*\", \".husky/_\"]",
+    ] {
+        assert!(text.contains(&format!("\n{line}\n")), "{text}");
+    }
+    configure(
+        &repo,
+        "[\"A=1 no-such-program-9 x\", \"false\"]",
+        "[\"cd x\"]",
+    );
+    let checks = || {
+        let json = repo.agentwt(&["doctor", "--json"]).stdout;
+        let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        let all = json["checks"].as_array().expect("a list").clone();
+        let all = all.into_iter().filter(|one| one["topic"] == "setup");
+        all.map(|one| one["found"].as_str().unwrap_or_default().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let missing = "`A=1 no-such-program-9 x` needs no-such-program-9, which is not on PATH";
+    let untrusted = "you have not trusted the commands of the config, so they are skipped";
+    assert_eq!(checks(), [untrusted, missing]);
+    repo.agentwt(&["trust"]).ok();
+    repo.agentwt(&["add", "task"]).fails(5);
+    assert_eq!(
+        checks(),
+        [missing, "the set-up of task was not run to its end"]
+    );
+}

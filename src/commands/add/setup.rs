@@ -15,7 +15,7 @@ use crate::worktree::removal::Leaving;
 use crate::worktree::removal::facts::Around;
 use crate::worktree::setup::UntrackedBefore;
 use crate::worktree::trust::{Trust, UserCommands};
-use crate::worktree::{Repository, SetupState, Worktree, trash};
+use crate::worktree::{Repository, SetupFault, SetupState, Worktree, trash};
 
 /// The set-up of the config.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -118,7 +118,19 @@ fn run(
     let help = format!(
         "the worktree stays; to run the set-up again: git agentwt add {name}; to remove it: git agentwt remove {name}"
     );
-    let ran = steps.run(known, "setup", commands, &help);
+    let filled = if setup.submodules {
+        steps.fill_submodules(known)
+    } else {
+        Ok(())
+    };
+    let filled = filled.map_err(|error| match session.interrupted() {
+        Some(interrupted) => {
+            let (name, signal) = (name.to_string(), interrupted.signal);
+            SetupFault::Interrupted { name, signal }.into()
+        }
+        None => error,
+    });
+    let ran = filled.and_then(|()| steps.run(known, "setup", commands, &help));
     let (_lock, known) = Worktree::lock(home, &name)?;
     let mut known = steps.note(known, &before)?;
     ran?;

@@ -74,6 +74,7 @@ pub fn run(
                 add("ignore-rules", repository::ignore_rules(&context));
                 add("tools", surroundings::tools(&context.repository.root));
             }
+            add("setup", surroundings::setup(session, &context));
             add("leftovers", worktrees::leftovers(&context));
             add("file-system", Ok(surroundings::file_system(&context)));
         }

@@ -7,11 +7,14 @@ use camino::{Utf8Path, Utf8PathBuf};
 use miette::Diagnostic as _;
 
 use super::{DoctorCheck, DoctorContext, Session};
+use crate::config::CONFIG_PATH;
 use crate::disk::file_system::{Tried, kind, try_out};
 use crate::disk::{DiskError, files};
 use crate::error::Error;
 use crate::git::Git;
 use crate::process;
+use crate::worktree::trust::{Trust, UserCommands};
+use crate::worktree::{SetupState, Worktree, load_config};
 
 /// File systems whose files are on another host, or served by a program.
 const SERVED: [&str; 9] = [
@@ -112,6 +115,62 @@ fn kept(tried: Result<Tried, DiskError>) -> Option<DoctorCheck> {
         }),
     }
 }
+
+/// Checks the set-up of the config: whether it is trusted and was run, and whether its programs are there.
+pub(super) fn setup(
+    session: &Session,
+    context: &DoctorContext<'_>,
+) -> Result<Vec<DoctorCheck>, Error> {
+    let repository = context.repository;
+    // a fault of the config is a check of its own
+    let Ok(loaded) = load_config(repository, &[], &session.environment) else {
+        return Ok(Vec::new());
+    };
+    let commands = UserCommands::new(repository, &loaded.config);
+    let mut checks = Vec::new();
+    if !commands.is_empty() && !Trust::read(session.state.as_deref())?.holds(&commands) {
+        let found = "you have not trusted the commands of the config, so they are skipped";
+        checks.push(DoctorCheck::warning("trust", found, "git agentwt trust"));
+    }
+    for command in commands.setup.iter().chain(&commands.teardown) {
+        let is_setting = |word: &&str| word.contains('=');
+        let program = command.split_whitespace().find(|word| !is_setting(word));
+        let is_plain = |word: &&str| {
+            word.bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"._+-".contains(&b))
+        };
+        let Some(program) = program
+            .filter(is_plain)
+            .filter(|word| !BUILTINS.contains(word))
+        else {
+            continue;
+        };
+        if process::on_path(program).is_empty() {
+            let found = format!("`{command}` needs {program}, which is not on PATH");
+            let fix = format!("install {program}, or change the command in {CONFIG_PATH}");
+            checks.push(DoctorCheck::warning("program", found, fix));
+        }
+    }
+    let is_pending = |known: &&Worktree| known.record.setup == Some(SetupState::Pending);
+    for known in context.known.iter().filter(is_pending) {
+        let name = &known.record.name;
+        let found = format!("the set-up of {name} was not run to its end");
+        let fix = format!("git agentwt add {name}, with the options of its first `add`");
+        checks.push(DoctorCheck::warning("setup", found, fix));
+    }
+    if checks.is_empty() && !commands.is_empty() {
+        checks.push(DoctorCheck::ok(
+            "setup",
+            "its commands are trusted, and were run",
+        ));
+    }
+    Ok(checks)
+}
+
+/// Words of the shell that are not programs (sh(1)).
+const BUILTINS: [&str; 12] = [
+    "cd", "test", "set", "export", "exec", "eval", ".", "if", "for", "while", "umask", "command",
+];
 
 /// Two lines for each tool: its name, with the files at the root that show its use and that may name
 /// `.agentwt` (with a `+`, a file that only may name it); and the line to add.

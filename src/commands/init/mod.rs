@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::{Outcome, Session};
 use crate::answer::{Answer, Text, would};
-use crate::config::toml_string;
+use crate::config::{INSTALLERS, toml_string};
 use crate::disk::files;
 use crate::entry::Entry;
 use crate::error::Error;
@@ -64,6 +64,10 @@ impl Answer for InitAnswer {
         if self.wrote_gitignore {
             text.tell(format!("{verb} {WORKTREES_GITIGNORE_PATH}"));
         }
+        let runs = |text: &String| text.contains("\ncommands = ");
+        if self.text.as_ref().is_some_and(runs) && !self.dry_run {
+            text.tell("it proposes commands for new worktrees; to trust them: git agentwt trust");
+        }
         if self.wrote_config && !self.dry_run {
             text.tell("look at it, commit it, then: git agentwt add task-1");
         }
@@ -79,6 +83,8 @@ struct InitFacts {
     repository_name: Option<String>,
     has_config: bool,
     has_worktreeinclude: bool,
+    /// Whether the root has a `.env` that is not tracked.
+    has_env: bool,
     ignored: IgnoreRules,
 }
 
@@ -134,7 +140,9 @@ fn read_facts(repository: &Repository, has_config: bool) -> Result<InitFacts, Er
         }
         None => Vec::new(),
     };
+    let is_tracked = entries.iter().any(|entry| entry.name == ".env");
     Ok(InitFacts {
+        has_env: !is_tracked && files::exists(&repository.root.join(".env")),
         entries,
         repository_name: repository.root.file_name().map(ToOwned::to_owned),
         has_config,
@@ -199,14 +207,50 @@ fn config_text(facts: &InitFacts) -> String {
         let _ = writeln!(write, "    #{},", toml_string(pattern));
     }
     let mut template = include_str!("config.toml").to_owned();
-    let (start, end) = (template.find("# Untracked"), template.find("# A scope is"));
+    let (start, end) = (
+        template.find("# Untracked"),
+        template.find("# What prepares"),
+    );
     if let Some((start, end)) = start.zip(end).filter(|_| facts.has_worktreeinclude) {
         template.replace_range(start..end, &format!("{INCLUDED}\n"));
     }
+    let template = with_setup(&template, facts);
     let documents = toml_string(&format!("/{}/**", proposal.documents));
     let template = template.replace("{documents}", &documents);
     let template = template.replace("{because}", proposal.because);
     template.replace("{write}", &write)
+}
+
+/// The template with the commands, submodules and copies that the files of the project call for.
+fn with_setup(template: &str, facts: &InitFacts) -> String {
+    let is_there = |name: &str| facts.entries.iter().any(|entry| entry.name == name);
+    let mut commands: Vec<String> = Vec::new();
+    for (file, command) in INSTALLERS {
+        let command = toml_string(match file {
+            // Yarn 2 and later has this file
+            "yarn.lock" if is_there(".yarnrc.yml") => "yarn install --immutable",
+            _others => command,
+        });
+        if is_there(file) && !commands.contains(&command) {
+            commands.push(command);
+        }
+    }
+    // hooks that git finds in the main worktree only, unless they are copied
+    let copied = [(facts.has_env, ".env*"), (is_there(".husky"), ".husky/_")];
+    let copied = copied.into_iter().filter(|(wanted, _)| *wanted);
+    let copied: Vec<String> = copied.map(|(_, pattern)| toml_string(pattern)).collect();
+    let line = |key: &str, values: &[String], example: &str| match values {
+        [] => format!("#{key} = [{example}]"),
+        [..] => format!("{key} = [{}]", values.join(", ")),
+    };
+    let submodules = if is_there(".gitmodules") { "" } else { "#" };
+    template
+        .replace(
+            "{optional}",
+            &line("optional_patterns", &copied, "\"config/local.json\""),
+        )
+        .replace("{commands}", &line("commands", &commands, "\"npm ci\""))
+        .replace("{submodules}", &format!("{submodules}submodules = true"))
 }
 
 /// Directories that hold the sources in the layouts of Rust, Go, Node, Python, Java, C, Ruby, PHP

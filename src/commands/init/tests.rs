@@ -140,6 +140,18 @@ fn the_first_config_explains_every_key() {
     #max_file_size_mb = 100
     #max_total_size_mb = 500
 
+    # What prepares a new worktree. The commands run in it, in order, once you have trusted
+    # them as they are: git agentwt trust
+    [setup]
+    commands = ["cargo fetch --locked"]
+
+    # Check out the submodules that the main worktree has, with its objects.
+    #submodules = true
+
+    # What runs in a worktree before it is removed, if you trust it.
+    [teardown]
+    #commands = ["docker compose down"]
+
     # A scope is three lists of gitignore patterns, relative to the root: "/src/**" is all
     # below src, "*.md" is at any depth. `exclude` beats `write` beats `read`, whatever the
     # order; `!` is not accepted; what no list matches is absent.

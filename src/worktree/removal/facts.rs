@@ -315,7 +315,7 @@ fn moved_to(known: &Worktree) -> Option<Utf8PathBuf> {
 }
 
 /// Whether a repository of a submodule below `modules/` has something of its own, other than what a
-/// clone brings: a clone leaves one pack, no loose object, and no trace of `git gc`.
+/// clone brings, also one with `--reference`: a clone leaves one pack, no loose object, and no trace of `git gc`.
 ///
 /// # Errors
 /// Fails when a directory cannot be read.
@@ -334,7 +334,9 @@ pub fn has_own_modules(git_dir: &Utf8Path) -> Result<bool, DiskError> {
         let is_pack = |name: &&String| Utf8Path::new(name).extension() == Some("pack");
         let is_as_cloned = packs.iter().filter(is_pack).count() <= 1
             && !files::names(&objects)?.iter().any(is_loose)
-            && files::names(&objects.join("info"))?.is_empty()
+            && files::names(&objects.join("info"))?
+                .iter()
+                .all(|name| name == "alternates")
             && files::names(&directory.join("worktrees"))?.is_empty();
         if !is_as_cloned {
             return Ok(true);

@@ -115,6 +115,25 @@ pub enum Refusal {
     ))]
     UnrelatedRequest { name: String, base: String },
 
+    #[error("cannot change {path}: {why}")]
+    #[diagnostic(code(agentwt::hooks::not_claude_settings))]
+    #[diagnostic(help(
+        "nothing was changed; correct the file as Claude Code reads it (see: claude doctor), then run the command again"
+    ))]
+    NotClaudeSettings { path: Utf8PathBuf, why: String },
+
+    #[error("the input is not that of a worktree hook of Claude Code: {why}")]
+    #[diagnostic(code(agentwt::hook::no_worktree_event))]
+    #[diagnostic(help("for a worktree by hand: git agentwt add <name>"))]
+    NoWorktreeEvent { why: String },
+
+    #[error("cannot remove {path}: git-agentwt did not make it")]
+    #[diagnostic(code(agentwt::hook::foreign_removal))]
+    #[diagnostic(help(
+        "to remove it with git, without its ignored files: git worktree remove {path}"
+    ))]
+    ForeignRemoval { path: Utf8PathBuf },
+
     #[error("git does not accept `{branch}` as the name of a branch")]
     #[diagnostic(code(agentwt::add::invalid_branch))]
     #[diagnostic(help("see git-check-ref-format(1); the prefix is `branch_prefix` in the config"))]
@@ -329,6 +348,7 @@ impl Fault for Refusal {
             | Self::NoPromptFile { .. }
             | Self::NothingToAccept { .. }
             | Self::UnknownRemote { .. }
+            | Self::NoWorktreeEvent { .. }
             | Self::NoRequest { .. }
             | Self::NoRequestRemote { .. }
             | Self::OneName

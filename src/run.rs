@@ -1,6 +1,8 @@
 //! Runs a command line: parses it, calls the command, prints, and gives the status.
 #![expect(clippy::disallowed_methods, reason = "reads the environment, prints")]
 
+mod claude;
+
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read, Write};
 use std::os::fd::AsFd;
@@ -310,7 +312,8 @@ fn command_line(arguments: &[OsString]) -> String {
 /// have something to hand on leave it open, so a hook never waits for a terminal.
 fn input(command: &Command) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
-    let by_hook = matches!(command, Command::Hook(hook) if hook.event == "ref-update");
+    let by_hook = matches!(command, Command::Hook(hook)
+        if ["ref-update", "claude-create", "claude-remove"].contains(&hook.event.as_str()));
     let as_prompt = matches!(command, Command::Add(add) if add.context.reads_stdin());
     let as_paths = matches!(command, Command::Scope(scope) if scope.stdin);
     let as_call = matches!(command, Command::Guard(_));
@@ -408,6 +411,13 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
             let form = match &o.command {
                 HooksCommand::Install(o) | HooksCommand::Uninstall(o) => o.output.form(),
                 HooksCommand::Status(o) => o.output.form(),
+                HooksCommand::Claude(o) => {
+                    return Ok(print(
+                        cli,
+                        o.output.form(),
+                        &hooks::claude::run(session, o)?,
+                    ));
+                }
             };
             print(cli, form, &hooks::run(session, &o.command)?)
         }
@@ -420,6 +430,8 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         Command::ShellInit(o) => write_text(crate::cli::completions::shell_function(o.shell)),
         Command::Doctor(o) => print(cli, o.output.form(), &doctor::run(session, o)?),
         Command::Trust(o) => print(cli, o.output.form(), &trust::run(session, o)?),
+        Command::Hook(o) if o.event == "claude-create" => claude::create(session, cli)?,
+        Command::Hook(o) if o.event == "claude-remove" => claude::remove(session, cli)?,
         Command::Hook(o) => print(cli, (Format::Human, false), &hook::run(session, o)?),
         Command::EmptyTrash(o) => remove::empty_trash(session, o)?.exit,
         Command::Clients(o) => print(cli, o.output.form(), &Outcome::done(clients::run())),

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 
 use camino::Utf8PathBuf;
-use clap::{ArgAction, Args, Subcommand};
+use clap::{ArgAction, Args, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use super::{AnswerOutput, ListOutput, WaitOption};
@@ -100,6 +100,9 @@ pub struct Remove {
     /// How to print the answer.
     #[command(flatten)]
     pub output: AnswerOutput,
+    /// Whether a hook of the program that works there asks: the processes above it do not stop the removal.
+    #[arg(skip)]
+    pub by_hook: bool,
 }
 
 /// Verify worktrees, merge them into the base branch, and remove them
@@ -359,6 +362,33 @@ pub enum HooksCommand {
     Uninstall(HooksInstall),
     /// Show which hooks are installed, and whether they work
     Status(HooksStatus),
+    /// Let Claude Code make its worktrees by git-agentwt
+    Claude(HooksClaude),
+}
+
+/// Holds the arguments of `hooks claude`.
+#[derive(Args, Debug)]
+pub struct HooksClaude {
+    /// Write the two hooks to the settings of Claude Code, remove them, or show them
+    #[arg(value_name = "action")]
+    pub action: ClaudeAction,
+    /// Print what would be done, and change nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// How to print the answer.
+    #[command(flatten)]
+    pub output: ListOutput,
+}
+
+/// Names what to do with the worktree hooks of Claude Code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ClaudeAction {
+    /// `claude --worktree` and isolated subagents get a scoped worktree.
+    Install,
+    /// Claude Code makes worktrees itself again.
+    Uninstall,
+    /// Exit 1 if a hook is missing, or calls a program that does not exist.
+    Status,
 }
 
 /// Holds the arguments of `hooks install` and `hooks uninstall`.

@@ -31,8 +31,8 @@ pub use self::add::{
 };
 pub use self::decide::{Accept, Trust};
 pub use self::lifecycle::{
-    Completions, Doctor, EmptyTrash, Hook, Hooks, HooksCommand, HooksInstall, HooksStatus, Init,
-    Land, Prune, Reapply, Remove, Restore, Sync,
+    ClaudeAction, Completions, Doctor, EmptyTrash, Hook, Hooks, HooksClaude, HooksCommand,
+    HooksInstall, HooksStatus, Init, Land, Prune, Reapply, Remove, Restore, Sync,
 };
 pub use self::look::{Changed, Clients, List, Path, ScopeArguments, Status, Verify};
 pub use self::programs::{Env, Guard, Open, ShellInit, ShellName, Statusline};

@@ -19,6 +19,7 @@
 //! ```
 
 pub mod call;
+pub mod claude;
 mod guards;
 mod programs;
 #[cfg(test)]

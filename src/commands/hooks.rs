@@ -1,5 +1,7 @@
 //! `git agentwt hooks`: installs, removes and shows the hooks of one worktree.
 
+pub mod claude;
+
 use std::ffi::OsStr;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -110,6 +112,8 @@ pub fn run(session: &Session, command: &HooksCommand) -> Result<Outcome<HooksAns
             (options.worktree.as_deref(), options.dry_run)
         }
         HooksCommand::Status(options) => (options.worktree.as_deref(), false),
+        // has an answer of its own: [`claude::run`]
+        HooksCommand::Claude(options) => (None, options.dry_run),
     };
     let target = target(session, &repository, word)?;
     let hooks = match &target.known {
@@ -143,7 +147,7 @@ pub fn run(session: &Session, command: &HooksCommand) -> Result<Outcome<HooksAns
             }
             answer.done = Some("uninstalled");
         }
-        HooksCommand::Status(_) => {
+        HooksCommand::Status(_) | HooksCommand::Claude(_) => {
             let status = hooks.status()?;
             let is_found = status.binary.as_ref().is_some_and(|(_, found)| *found);
             if !status.is_complete() || !is_found {

@@ -80,14 +80,15 @@ fn has_no_end(metadata: &Metadata) -> bool {
 }
 
 /// Replaces a file with these bytes: a reader sees the old ones or the new ones, also after a
-/// crash. Makes its directory.
+/// crash. Makes its directory, and keeps its mode.
 ///
 /// # Errors
 /// Fails when the disk refuses; the old file is then as it was.
 pub fn write(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
     let failed = |error: std::io::Error| DiskError::new(format!("write {file}"), error);
     let directory = file.parent().unwrap_or(Utf8Path::new("."));
-    inside(directory, || persist(file, bytes, true, 0o644)).map_err(failed)
+    let mode = std::fs::metadata(file).map_or(0o644, |there| there.mode() & 0o777);
+    inside(directory, || persist(file, bytes, true, mode)).map_err(failed)
 }
 
 /// As [`write()`], readable by this user only. The directory, if it is created here, is private too.

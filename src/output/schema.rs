@@ -17,6 +17,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         of::<commands::doctor::DoctorAnswer>(),
         of::<commands::env::EnvAnswer>(),
         of::<commands::hooks::HooksAnswer>(),
+        of::<commands::hooks::claude::ClaudeHooksAnswer>(),
         of::<commands::init::InitAnswer>(),
         of::<commands::land::LandAnswer>(),
         of::<commands::list::ListAnswer>(),

@@ -16,6 +16,7 @@ mod changed;
 mod checkout;
 mod ci_examples;
 mod claims;
+mod claude_hooks;
 mod clients;
 mod clone;
 mod clone_removed;

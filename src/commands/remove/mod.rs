@@ -63,8 +63,8 @@ pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>,
     let mut planned = Vec::new();
     for known in known {
         let mut leaving = Leaving::read(&repository, known, &around, &going, whole)?;
-        if options.names.is_empty() && options.force == 0 {
-            // the current worktree is meant, and without --force nothing is lost
+        if (options.names.is_empty() && options.force == 0) || options.by_hook {
+            // the current worktree is meant, and nothing is lost
             leaving.facts.start.clone_from(&repository.root);
         }
         let plan = leaving.plan(options)?;

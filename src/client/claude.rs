@@ -1,0 +1,411 @@
+//! Knows the hooks by which Claude Code lets another program make its worktrees: what they are given,
+//! and where they stand in its settings.
+//!
+//! Settings are edited as text, at the place that a parser found, so that all else stays as the user
+//! wrote it.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::name::WorktreeName;
+
+/// The events that are ours, each with what its command ends with.
+pub const EVENTS: [(&str, &str); 2] = [
+    ("WorktreeCreate", " hook claude-create"),
+    ("WorktreeRemove", " hook claude-remove"),
+];
+/// How long Claude Code waits for a hook, in seconds: a checkout and its set-up may take long.
+const TIMEOUT: u32 = 600;
+const HOOKS: &str = "hooks";
+
+/// What Claude Code gives the hooks of a worktree on stdin.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorktreeEvent {
+    /// The name of the worktree to create.
+    pub name: Option<String>,
+    /// The directory of the worktree to remove.
+    pub path: Option<String>,
+    /// The directory that the session is in.
+    pub directory: Option<String>,
+}
+
+impl WorktreeEvent {
+    /// Parses the input; the names of its fields have changed with time.
+    ///
+    /// # Errors
+    /// Returns why the input is no JSON object.
+    pub fn parse(input: &[u8]) -> Result<Self, String> {
+        let event: Value = serde_json::from_slice(input).map_err(|error| error.to_string())?;
+        let text = |keys: &[&str]| {
+            let mut values = keys.iter().filter_map(|key| event.get(key)?.as_str());
+            let text = values.find(|text| !text.is_empty());
+            text.map(ToOwned::to_owned)
+        };
+        Ok(Self {
+            name: text(&["name", "worktree_name"]),
+            path: text(&["worktree_path"]),
+            directory: text(&["cwd"]),
+        })
+    }
+
+    /// The name as a worktree can have it: every other character is a dash.
+    pub fn worktree_name(&self) -> Option<WorktreeName> {
+        let is_fit = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        let name = self.name.as_deref()?.chars().take(100);
+        let mut name: String = name.map(|c| if is_fit(c) { c } else { '-' }).collect();
+        while name.contains("..") {
+            name = name.replace("..", ".");
+        }
+        let name = name.trim_start_matches(['-', '.']).trim_end_matches('.');
+        WorktreeName::parse(&name.replace(".lock", "-lock")).ok()
+    }
+}
+
+/// A member of an object or an element of an array.
+#[derive(Clone, Copy)]
+enum Step {
+    Key(&'static str),
+    At(usize),
+}
+
+/// The text of a settings file of Claude Code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaudeSettings(String);
+
+impl ClaudeSettings {
+    /// Takes the text of a file; an empty one is an empty object.
+    ///
+    /// # Errors
+    /// Returns what is wrong with a text that is not what Claude Code reads.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let is_empty = text.trim().is_empty();
+        let settings = Self(if is_empty { "{}\n" } else { text }.to_owned());
+        settings.members(&[])?;
+        for (event, _) in EVENTS {
+            settings.handlers(event)?;
+        }
+        Ok(settings)
+    }
+
+    /// The text; none if there is nothing in it.
+    pub fn text(&self) -> Option<&str> {
+        let text = self.0.as_str();
+        (text.trim() != "{}").then_some(text)
+    }
+
+    /// The commands of an event: those of ours, and how many others there are.
+    pub fn commands(&self, event: &str) -> (Vec<String>, usize) {
+        let all = self.handlers(event).unwrap_or_default();
+        let (mut ours, mut others) = (Vec::new(), 0);
+        for (_, command, is_ours) in all {
+            if is_ours {
+                ours.push(command);
+            } else {
+                others += 1;
+            }
+        }
+        (ours, others)
+    }
+
+    /// Adds our hooks, or corrects the commands of those that are there.
+    ///
+    /// # Errors
+    /// Returns what stands in the way.
+    pub fn install(&mut self, binary: &str) -> Result<(), String> {
+        for (event, end) in EVENTS {
+            let command = format!("{binary}{end}");
+            let (ours, _) = self.commands(event);
+            if ours == [command.as_str()] {
+                continue;
+            }
+            self.remove_event(event)?;
+            let handler = json!({ "type": "command", "command": command, "timeout": TIMEOUT });
+            let group = json!({ HOOKS: [handler] });
+            let (hooks, all) = ([Step::Key(HOOKS)], [Step::Key(HOOKS), Step::Key(event)]);
+            if self.find(&all)?.is_some() {
+                self.insert(&all, None, &group)?;
+            } else if self.find(&hooks)?.is_some() {
+                self.insert(&hooks, Some(event), &json!([group]))?;
+            } else {
+                self.insert(&[], Some(HOOKS), &json!({ event: [group] }))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes our hooks, and what held nothing else.
+    ///
+    /// # Errors
+    /// Returns what stands in the way.
+    pub fn uninstall(&mut self) -> Result<(), String> {
+        EVENTS
+            .iter()
+            .try_for_each(|(event, _)| self.remove_event(event))
+    }
+
+    fn remove_event(&mut self, event: &'static str) -> Result<(), String> {
+        loop {
+            let all = self.handlers(event)?;
+            let Some((steps, ..)) = all.into_iter().find(|(.., is_ours)| *is_ours) else {
+                return Ok(());
+            };
+            self.remove(&steps)?;
+        }
+    }
+
+    /// Finds the commands of an event: where each is, and whether it is ours.
+    fn handlers(&self, event: &str) -> Result<Vec<(Vec<Step>, String, bool)>, String> {
+        let Some((event, end)) = EVENTS.into_iter().find(|(one, _)| *one == event) else {
+            return Ok(Vec::new());
+        };
+        let mut found = Vec::new();
+        let all = [Step::Key(HOOKS), Step::Key(event)];
+        for group in 0..self.elements(&all)?.len() {
+            let inner = [&all[..], &[Step::At(group), Step::Key(HOOKS)]].concat();
+            for at in 0..self.elements(&inner)?.len() {
+                let steps = [&inner[..], &[Step::At(at)]].concat();
+                let text = self.find(&steps)?.unwrap_or_default();
+                let handler: Value = serde_json::from_str(&self.0[text]).unwrap_or_default();
+                let command = handler["command"].as_str().unwrap_or_default();
+                found.push((steps, command.to_owned(), command.ends_with(end)));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The members of an object, in their order; none where there is none.
+    fn members(&self, steps: &[Step]) -> Result<Vec<(String, Range<usize>)>, String> {
+        let Some(outer) = self.find(steps)? else {
+            return Ok(Vec::new());
+        };
+        let all: BTreeMap<String, &RawValue> = parse(&self.0[outer], "an object")?;
+        let mut all: Vec<_> = all.into_iter().map(|(k, v)| (k, self.range(v))).collect();
+        all.sort_by_key(|(_, range)| range.start);
+        Ok(all)
+    }
+
+    /// The elements of an array; none where there is none.
+    fn elements(&self, steps: &[Step]) -> Result<Vec<Range<usize>>, String> {
+        let Some(outer) = self.find(steps)? else {
+            return Ok(Vec::new());
+        };
+        let all: Vec<&RawValue> = parse(&self.0[outer], "an array")?;
+        Ok(all.into_iter().map(|value| self.range(value)).collect())
+    }
+
+    /// Where a value that was read from the text is in it.
+    fn range(&self, value: &RawValue) -> Range<usize> {
+        let start = value.get().as_ptr().addr() - self.0.as_ptr().addr();
+        start..start + value.get().len()
+    }
+
+    /// Where a value is.
+    fn find(&self, steps: &[Step]) -> Result<Option<Range<usize>>, String> {
+        let Some((last, above)) = steps.split_last() else {
+            let whole: &RawValue = parse(&self.0, "JSON")?;
+            return Ok(Some(self.range(whole)));
+        };
+        Ok(match last {
+            Step::At(at) => self.elements(above)?.get(*at).cloned(),
+            Step::Key(key) => {
+                let mut all = self.members(above)?.into_iter();
+                all.find(|(name, _)| name == key).map(|(_, range)| range)
+            }
+        })
+    }
+
+    /// Adds a value at the end of an object or an array, in lines of their own.
+    fn insert(&mut self, to: &[Step], key: Option<&str>, value: &Value) -> Result<(), String> {
+        let Some(outer) = self.find(to)? else {
+            return Ok(());
+        };
+        let unit = self.unit();
+        let (indent, above) = (unit.repeat(to.len() + 1), unit.repeat(to.len()));
+        let mut lines = Vec::new();
+        let format = serde_json::ser::PrettyFormatter::with_indent(unit.as_bytes());
+        let mut writer = serde_json::Serializer::with_formatter(&mut lines, format);
+        let written = serde::Serialize::serialize(value, &mut writer);
+        written.map_err(|error| error.to_string())?;
+        let lines = String::from_utf8_lossy(&lines).replace('\n', &format!("\n{indent}"));
+        let key = key.map_or_else(String::new, |key| format!("\"{key}\": "));
+        let inner = self.0[outer.start + 1..outer.end - 1].trim_end();
+        let at = outer.start + 1 + inner.len();
+        let (from, text) = if inner.is_empty() {
+            let text = format!("\n{indent}{key}{lines}\n{above}");
+            (at..outer.end - 1, text)
+        } else {
+            (at..at, format!(",\n{indent}{key}{lines}"))
+        };
+        self.0.replace_range(from, &text);
+        Ok(())
+    }
+
+    /// By what the user indents.
+    fn unit(&self) -> String {
+        let is_indent = |c: char| c == ' ' || c == '\t';
+        let mut lines = self.0.lines().filter(|line| line.starts_with(is_indent));
+        let first = lines.next().unwrap_or("  x");
+        first[..first.len() - first.trim_start_matches(is_indent).len()].to_owned()
+    }
+
+    /// Removes a value with its key and a comma, or what holds nothing else.
+    fn remove(&mut self, steps: &[Step]) -> Result<(), String> {
+        let (Some(found), Some((last, above))) = (self.find(steps)?, steps.split_last()) else {
+            return Ok(());
+        };
+        let mut start = found.start;
+        if let Step::Key(key) = last {
+            let before = self.0[..start].rfind(&format!("\"{key}\""));
+            start = before.ok_or_else(|| format!("`{key}` is written with escapes"))?;
+        }
+        let (before, after) = (self.0[..start].trim_end(), &self.0[found.end..]);
+        let next = after.trim_start();
+        if before.ends_with(',') {
+            let from = before.len() - 1;
+            self.0.replace_range(from..found.end, "");
+        } else if let Some(rest) = next.strip_prefix(',') {
+            let to = self.0.len() - rest.trim_start().len();
+            self.0.replace_range(start..to, "");
+        } else if above.is_empty() {
+            "{}\n".clone_into(&mut self.0);
+        } else {
+            self.remove(above)?;
+        }
+        Ok(())
+    }
+}
+
+fn parse<'t, T: serde::Deserialize<'t>>(text: &'t str, what: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| {
+        if error.is_data() {
+            format!("there is something else where Claude Code has {what}")
+        } else {
+            error.to_string()
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BINARY: &str = "/usr/bin/git-agentwt";
+
+    fn installed(text: &str) -> String {
+        let mut settings = ClaudeSettings::parse(text).expect("settings");
+        settings.install(BINARY).expect("installed");
+        settings.text().expect("hooks").to_owned()
+    }
+
+    fn uninstalled(text: &str) -> String {
+        let mut settings = ClaudeSettings::parse(text).expect("settings");
+        settings.uninstall().expect("uninstalled");
+        settings.text().unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn what_is_installed_is_what_claude_code_reads() {
+        let text = installed("");
+        let value: Value = serde_json::from_str(&text).expect("JSON");
+        let handler = &value["hooks"]["WorktreeCreate"][0]["hooks"][0];
+        assert_eq!(handler["type"], "command");
+        assert_eq!(
+            handler["command"],
+            "/usr/bin/git-agentwt hook claude-create"
+        );
+        let handler = &value["hooks"]["WorktreeRemove"][0]["hooks"][0];
+        assert_eq!(
+            handler["command"],
+            "/usr/bin/git-agentwt hook claude-remove"
+        );
+        assert_eq!(uninstalled(&text), "");
+    }
+
+    #[test]
+    fn all_else_stays_as_it_is_byte_for_byte() {
+        for text in [
+            "{\n  \"model\": \"opus\"\n}\n",
+            "{\n\t\"model\" : \"opus\",\r\n\t\"x\":[ 1,2 ]  }",
+            "{\"model\":\"}\\\"hooks\\\": {\"}",
+            "{\"permissions\":{\"deny\":[\"Edit(a)\"]},\n    \"hooks\": {\"Stop\": [ ]}}",
+            "{\n  \"hooks\": {\n    \"WorktreeCreate\": [\n      {\"hooks\": [{\"type\": \"command\", \
+             \"command\": \"mine\"}]}\n    ]\n  },\n  \"z\": 1.50\n}\n",
+            "{\n  \"hooks\": {\n    \"PreToolUse\": [{\"matcher\": \"Edit\", \"hooks\": []}]\n  }\n}",
+        ] {
+            let with = installed(text);
+            assert!(serde_json::from_str::<Value>(&with).is_ok(), "{with}");
+            assert_eq!(installed(&with), with, "a second time changes nothing");
+            assert_eq!(uninstalled(&with), text, "{with}");
+            assert_eq!(uninstalled(text), text);
+        }
+    }
+
+    #[test]
+    fn ours_between_others_goes_alone_and_an_old_path_is_corrected() {
+        let text = installed("{}").replace("/usr/bin/", "/old/");
+        assert!(!installed(&text).contains("/old/"));
+        let others = r#"{"type":"command","command":"a"}"#;
+        let ours = r#"{"type":"command","command":"'/x y/git-agentwt' hook claude-create"}"#;
+        for (list, left) in [
+            (format!("{ours}, {others}"), others.to_owned()),
+            (format!("{others} , {ours}"), format!("{others} ")),
+            (
+                format!("{others},{ours},{others}"),
+                format!("{others},{others}"),
+            ),
+        ] {
+            let whole = |list: &str| {
+                format!(r#"{{"hooks":{{"WorktreeCreate":[{{"matcher":"","hooks":[{list}]}}]}}}}"#)
+            };
+            assert_eq!(uninstalled(&whole(&list)), whole(&left));
+        }
+    }
+
+    #[test]
+    fn what_is_no_settings_is_refused() {
+        for (text, why) in [
+            ("{", "EOF while parsing an object at line 1 column 1"),
+            ("{\"a\":1,}", "key must be a string at line 1 column 8"),
+            ("// x\n{}", "expected value at line 1 column 1"),
+            (
+                "[]",
+                "there is something else where Claude Code has an object",
+            ),
+            (
+                "{\"hooks\":[]}",
+                "there is something else where Claude Code has an object",
+            ),
+            (
+                "{\"hooks\":{\"WorktreeRemove\":{}}}",
+                "there is something else where Claude Code has an array",
+            ),
+        ] {
+            assert_eq!(ClaudeSettings::parse(text), Err(why.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn any_name_becomes_one_that_a_worktree_can_have() {
+        let long = "x".repeat(300);
+        for (name, is) in [
+            ("agent-a3f2b1", Some("agent-a3f2b1")),
+            ("feature/login form", Some("feature-login-form")),
+            ("../../etc/passwd", Some("etc-passwd")),
+            ("-rf", Some("rf")),
+            ("a..b", Some("a.b")),
+            ("x.lock", Some("x-lock")),
+            ("ümlaut.", Some("mlaut")),
+            ("..", None),
+            ("", None),
+            (&long, Some(&long[..100])),
+        ] {
+            let event = json!({ "name": name }).to_string();
+            let event = WorktreeEvent::parse(event.as_bytes()).expect("JSON");
+            let found = event.worktree_name().map(|name| name.to_string());
+            assert_eq!(found.as_deref(), is, "{name}");
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! `git agentwt hooks claude`: lets Claude Code make its worktrees by git-agentwt, or no longer.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::super::{Outcome, Session};
+use crate::answer::{Answer, Row, Text};
+use crate::cli::{ClaudeAction, HooksClaude, ScopeLists};
+use crate::client::claude::{ClaudeSettings, EVENTS};
+use crate::disk::files::{self, Lock};
+use crate::error::Error;
+use crate::exit::ExitCode;
+use crate::path::shell_word;
+use crate::refusal::Refusal;
+use crate::worktree::decisions::require_outside;
+use crate::worktree::{Main, Repository, load_config, rules_of};
+
+/// The settings that Claude Code reads for one user only: a colleague without git-agentwt could make no
+/// worktree if the hooks were in the file that is committed.
+const LOCAL: &str = ".claude/settings.local.json";
+/// The settings that are committed.
+const SHARED: &str = ".claude/settings.json";
+
+/// The answer of `hooks claude`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ClaudeHooksAnswer {
+    /// The settings file of Claude Code.
+    #[schemars(with = "String")]
+    pub path: Utf8PathBuf,
+    /// `installed` or `uninstalled`; absent for `status`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub done: Option<&'static str>,
+    /// Whether nothing was done (`-n`).
+    pub dry_run: bool,
+    /// Whether the file changed, or would.
+    pub changed: bool,
+    /// `complete`, `partly` or `missing`: which of the two hooks are there, and whether the program
+    /// that they call is.
+    pub state: &'static str,
+    /// The commands that Claude Code calls.
+    pub commands: Vec<String>,
+}
+
+impl Answer for ClaudeHooksAnswer {
+    const DOCUMENT: &'static str = "hooks-claude";
+
+    fn print(&self, text: &mut Text) {
+        let path = text.paint.name(self.path.as_str());
+        let Some(done) = self.done else {
+            text.line(path);
+            text.fact("state", self.state);
+            for command in &self.commands {
+                text.fact("calls", command);
+            }
+            return;
+        };
+        text.tell(match (done, self.changed, self.dry_run) {
+            ("installed", true, true) => format!("would install the worktree hooks in {path}"),
+            ("installed", true, false) => format!("installed the worktree hooks in {path}"),
+            ("installed", false, _) => format!("the worktree hooks are in {path}"),
+            (_, true, true) => format!("would remove the worktree hooks from {path}"),
+            (_, true, false) => format!("removed the worktree hooks from {path}"),
+            (_, false, _) => format!("no worktree hook of ours is in {path}"),
+        });
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let fields = [self.state, self.path.as_str()];
+        vec![Row::record(&fields.map(str::as_bytes))]
+    }
+}
+
+/// Installs, removes or shows the hooks.
+///
+/// # Errors
+/// Refuses inside a worktree, and settings that are not those of Claude Code; fails when the disk does.
+pub fn run(session: &Session, options: &HooksClaude) -> Result<Outcome<ClaudeHooksAnswer>, Error> {
+    let repository = session.repository_to_change()?;
+    if repository.main == Main::Bare {
+        return Err(Refusal::Bare.into());
+    }
+    let path = repository.root.join(LOCAL);
+    let _one_at_a_time = Lock::wait(&repository.shared_lock())?;
+    let (text, mut settings) = read(&path)?;
+    let refused = |why| not_settings(&path, why);
+    let done = match options.action {
+        ClaudeAction::Install => {
+            require_outside(&repository, &session.command_line)?;
+            let binary = shell_word(session.binary.as_str());
+            settings.install(&binary).map_err(refused)?;
+            Some("installed")
+        }
+        ClaudeAction::Uninstall => {
+            require_outside(&repository, &session.command_line)?;
+            settings.uninstall().map_err(refused)?;
+            Some("uninstalled")
+        }
+        ClaudeAction::Status => None,
+    };
+    let changed = done.is_some() && settings.text() != text.as_deref();
+    if changed && !options.dry_run {
+        write(&path, settings.text())?;
+    }
+    let mut notes = Vec::new();
+    if options.action != ClaudeAction::Uninstall {
+        notes.extend(find_obstacles(session, &repository, &settings)?);
+    }
+    let (state, commands) = state_of(&settings);
+    let is_wanted = done.is_some() || state == "complete";
+    Ok(Outcome {
+        answer: ClaudeHooksAnswer {
+            path,
+            done,
+            dry_run: options.dry_run,
+            changed,
+            state,
+            commands,
+        },
+        notes,
+        exit: if is_wanted {
+            ExitCode::Success
+        } else {
+            ExitCode::Violations
+        },
+    })
+}
+
+/// Reads a settings file; none is as an empty one.
+fn read(path: &Utf8Path) -> Result<(Option<String>, ClaudeSettings), Error> {
+    let bytes = files::read(path)?;
+    let text = bytes.map(String::from_utf8).transpose();
+    let text = text.map_err(|error| not_settings(path, error.to_string()))?;
+    let settings = ClaudeSettings::parse(text.as_deref().unwrap_or_default());
+    let settings = settings.map_err(|why| not_settings(path, why))?;
+    Ok((text, settings))
+}
+
+fn not_settings(path: &Utf8Path, why: String) -> Error {
+    let path = path.to_owned();
+    Refusal::NotClaudeSettings { path, why }.into()
+}
+
+/// Writes the file where a link leads; one with nothing in it goes.
+fn write(path: &Utf8Path, text: Option<&str>) -> Result<(), Error> {
+    let Some(text) = text else {
+        files::remove_file(path)?;
+        path.parent().into_iter().for_each(files::remove_if_empty);
+        return Ok(());
+    };
+    let file = files::canonical(path).unwrap_or_else(|_| path.to_owned());
+    Ok(files::write(&file, text.as_bytes())?)
+}
+
+/// Which of the two hooks are there and call a program that exists, with their commands.
+fn state_of(settings: &ClaudeSettings) -> (&'static str, Vec<String>) {
+    let mut all = Vec::new();
+    let mut working = 0;
+    for (event, end) in EVENTS {
+        for command in settings.commands(event).0 {
+            let binary = command.strip_suffix(end).unwrap_or_default();
+            let binary = binary.trim_matches('\'').replace("'\\''", "'");
+            working += usize::from(files::exists(Utf8Path::new(&binary)));
+            all.push(command);
+        }
+    }
+    let state = match (working, all.len()) {
+        (2, 2) => "complete",
+        (_, 0) => "missing",
+        _ => "partly",
+    };
+    (state, all)
+}
+
+/// What would keep Claude Code from making a worktree although the hooks are there.
+fn find_obstacles(
+    session: &Session,
+    repository: &Repository,
+    settings: &ClaudeSettings,
+) -> Result<Vec<String>, Error> {
+    let mut notes = Vec::new();
+    let shared = read(&repository.root.join(SHARED)).map(|(_, shared)| shared);
+    let all = [(LOCAL, Some(settings)), (SHARED, shared.as_ref().ok())];
+    for (file, settings) in all {
+        let others = settings.map_or(0, |settings| settings.commands(EVENTS[0].0).1);
+        if others > 0 {
+            notes.push(format!(
+                "{file} has another WorktreeCreate hook: Claude Code runs both, and uses one worktree"
+            ));
+        }
+    }
+    let loaded = load_config(repository, &[], &session.environment)?;
+    let profile = loaded.settings.profile(&loaded.config)?;
+    if rules_of("", profile, &ScopeLists::default(), loaded.found).is_err() {
+        let note = "the config has no write list: until it has one, Claude Code gets no worktree";
+        notes.push(note.to_owned());
+    }
+    Ok(notes)
+}

@@ -1,0 +1,95 @@
+//! Creates and removes a worktree for the hooks of Claude Code: `hook claude-create`, `hook
+//! claude-remove`. Here, as each is a command that another one is made of.
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::{print, tell};
+use crate::cli::{Add, Cli, ContextOptions, Format, Remove};
+use crate::client::claude::WorktreeEvent;
+use crate::commands::{Session, add, is_nowhere, path, remove};
+use crate::disk::files;
+use crate::error::Error;
+use crate::exit::ExitCode;
+use crate::refusal::Refusal;
+use crate::worktree::by_path;
+
+const HUMAN: (Format, bool) = (Format::Human, false);
+
+/// Creates the worktree of this name with the scope of the config, and prints its path; one that is
+/// there is gone on with, whatever its scope.
+pub(super) fn create(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
+    let event = parse(session)?;
+    let name = event.worktree_name();
+    let name = name.ok_or_else(|| bad_input("it has no name that a worktree could have"))?;
+    let start = event
+        .directory
+        .map_or_else(|| session.start.clone(), Utf8PathBuf::from);
+    let session = &starting_in(session, &start);
+    let name = name.to_string();
+    if let Ok(found) = path::run(session, Some(&name)) {
+        return Ok(print(cli, HUMAN, &found));
+    }
+    let options = Add {
+        name: Some(name),
+        context: ContextOptions {
+            client: Some("claude-code".to_owned()),
+            ..ContextOptions::default()
+        },
+        ..Add::default()
+    };
+    Ok(print(cli, HUMAN, &add::run(session, &options)?))
+}
+
+/// Removes the worktree, to the trash where work would be lost. One that is gone is well: the hook
+/// would keep the session of Claude Code for ever.
+pub(super) fn remove(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
+    let path = parse(session)?.path;
+    let path = path.ok_or_else(|| bad_input("it has no worktree_path"))?;
+    let path = session.resolve(Utf8Path::new(&path));
+    let path = files::canonical(&path).unwrap_or(path);
+    let there = path.ancestors().find(|above| files::is_directory(above));
+    let session = &starting_in(session, there.unwrap_or(&path));
+    let known = match session.repository() {
+        Ok(repository) => by_path(&repository, &path)?,
+        Err(error) if is_nowhere(&error) => None,
+        Err(error) => return Err(error),
+    };
+    let Some(known) = known.filter(|known| known.record.path == path) else {
+        if files::exists(&path.join(".git")) {
+            return Err(Refusal::ForeignRemoval { path }.into());
+        }
+        tell(&format!(
+            "note: there is no worktree at {path}: nothing is removed\n"
+        ));
+        return Ok(ExitCode::Success);
+    };
+    let mut options = Remove {
+        names: vec![known.record.name.to_string()],
+        by_hook: true,
+        ..Remove::default()
+    };
+    let removed = match remove::run(session, &options) {
+        Err(error) if error.exit_code() == ExitCode::Refused => {
+            options.force = 1;
+            remove::run(session, &options)?
+        }
+        other => other?,
+    };
+    Ok(print(cli, HUMAN, &removed))
+}
+
+fn starting_in(session: &Session, directory: &Utf8Path) -> Session {
+    Session {
+        start: directory.to_owned(),
+        ..session.clone()
+    }
+}
+
+fn parse(session: &Session) -> Result<WorktreeEvent, Error> {
+    WorktreeEvent::parse(&session.input).map_err(|why| bad_input(&why))
+}
+
+fn bad_input(why: &str) -> Error {
+    let why = why.to_owned();
+    Refusal::NoWorktreeEvent { why }.into()
+}

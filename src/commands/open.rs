@@ -26,9 +26,11 @@ pub fn run(session: &Session, options: &Open) -> Result<ExitCode, Error> {
         return Err(WorktreeFault::NoDirectory { name, path }.into());
     }
     let program = find_program(session, &repository, options)?;
+    // of a shell, the command
+    let shown = program.get(3).filter(|_| program[0] == "sh");
     session.log.tell(&format!(
         "{} is not fenced: it can read and write whatever you can",
-        program[0].to_string_lossy()
+        shown.unwrap_or(&program[0]).to_string_lossy()
     ));
     // a signal that the terminal sends is the program's affair
     match run_program(&program, &path, &variables(&repository, &known)) {

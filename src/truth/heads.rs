@@ -399,7 +399,11 @@ impl Tips {
         let new = git.rev_list(&[now], &known)?;
         let is_vouched_for = match log.first() {
             // where it was written past git: git itself would have logged it
-            Some(newest) => newest.id == *now && (new.is_empty() || moves.vouches(name, newest)),
+            Some(newest) => {
+                let is_brought = || newest.is_bare_move() && moves.foreign().contains(now);
+                let is_known = || new.is_empty() || moves.vouches(name, newest) || is_brought();
+                newest.id == *now && is_known()
+            }
             // a log that was there and is empty proves nothing, but the journal does
             None if tip.logged => journaled.is_empty() && !new.iter().any(|id| moves.is_here(id)),
             None => !moves.is_made_here(now),

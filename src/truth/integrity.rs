@@ -229,7 +229,8 @@ pub fn index_marks(index: &IndexState) -> Option<Change> {
         }
     }
     let place = Place::Admin("index".into());
-    (!all.is_empty()).then(|| integrity(place, all.join("; ")))
+    let all = all.join("; ");
+    (!all.is_empty()).then(|| integrity(place, &*all).with(Some(all)))
 }
 
 /// Finds what is wrong with the worktree's own `.git` file and its private git directory.

@@ -268,7 +268,10 @@ impl<'a> RefMoves<'a> {
     pub fn is_anothers(&self, name: &BStr) -> bool {
         let first = self.journal.moves(name).first();
         first.is_some_and(|first| match (&first.old, &first.new) {
-            (Target::Object(old), Target::Nothing) => !self.is_here(old),
+            // a rename past the hooks left nothing but the base
+            (Target::Object(old), Target::Nothing) => {
+                !self.is_here(old) && *old != self.known.record.base.commit
+            }
             (Target::Nothing, Target::Nothing) => true,
             _ => false,
         })

@@ -218,7 +218,7 @@ fn a_failed_set_up_leaves_the_worktree_and_a_second_add_runs_it_again() {
     note: task: setup 1 of 3: echo one >one
     note: task: setup 2 of 3: test -e ../../../go
     error: the set-up of `task` failed: `test -e ../../../go` ended with status 1
-    help: the worktree stays; to run the set-up again: git agentwt add task; to remove it: git agentwt remove task
+    help: the worktree was removed; to try again: git agentwt add task --rollback-on-failure
     --- status 5
     ");
     assert!(!repo.worktree("task").exists());
@@ -301,9 +301,13 @@ fn a_teardown_runs_before_a_removal_and_stops_none() {
         down, "task\n",
         "a removal that is refused tears nothing down"
     );
-    repo.agentwt(&["remove", "-n", "--force", "task"]).ok();
+    // what is forced goes into the trash as it is
+    repo.agentwt(&["remove", "--force", "task"]).ok();
+    let down = fs::read_to_string(repo.main().join("down")).expect("it ran");
+    assert_eq!(down, "task\n");
+    repo.agentwt(&["add", "task"]).ok();
     repo.agentwt(&["trust", "--revoke"]).ok();
-    let said = repo.agentwt(&["remove", "--force", "task"]);
+    let said = repo.agentwt(&["remove", "task"]);
     said.ok();
     assert!(said.stderr.contains("you have not trusted it"), "{said}");
 }

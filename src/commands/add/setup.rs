@@ -82,8 +82,15 @@ pub(super) fn apply(
     let _one_at_a_time = Lock::wait(&home.setup_lock(name))?;
     let known = Worktree::load(&home, name)?;
     if known.record.setup == Some(SetupState::Pending) {
-        run(session, &home, setup, &known).map_err(|error| {
-            let is_rollback = options.rollback_on_failure && is_new;
+        let is_rollback = options.rollback_on_failure && is_new;
+        let help = if is_rollback {
+            format!("the worktree was removed; to try again: {again}")
+        } else {
+            format!(
+                "the worktree stays; to run the set-up again: git agentwt add {name}; to remove it: git agentwt remove {name}"
+            )
+        };
+        run(session, &home, setup, &known, &help).map_err(|error| {
             if !is_rollback {
                 return error;
             }
@@ -107,6 +114,7 @@ fn run(
     home: &Repository,
     setup: &SetupField,
     known: &Worktree,
+    help: &str,
 ) -> Result<(), Error> {
     if !setup.trusted && !setup.submodules {
         return Ok(());
@@ -115,9 +123,6 @@ fn run(
     let steps = session.user_steps(home);
     let before = UntrackedBefore::read(home, known)?;
     let commands = if setup.trusted { &*setup.commands } else { &[] };
-    let help = format!(
-        "the worktree stays; to run the set-up again: git agentwt add {name}; to remove it: git agentwt remove {name}"
-    );
     let filled = if setup.submodules {
         steps.fill_submodules(known)
     } else {
@@ -130,7 +135,7 @@ fn run(
         }
         None => error,
     });
-    let ran = filled.and_then(|()| steps.run(known, "setup", commands, &help));
+    let ran = filled.and_then(|()| steps.run(known, "setup", commands, help));
     let (_lock, known) = Worktree::lock(home, &name)?;
     let mut known = steps.note(known, &before)?;
     ran?;

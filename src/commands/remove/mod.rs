@@ -73,7 +73,8 @@ pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>,
     let (mut worktrees, mut notes, mut has_trash) = (Vec::new(), Vec::new(), false);
     for (mut leaving, mut plan) in planned {
         session.check()?;
-        if !options.dry_run {
+        // a teardown can delete what is to be kept
+        if !options.dry_run && options.force == 0 {
             let steps = session.user_steps(&repository);
             let is_begun = leaving.rest.is_some();
             let (ran, said) =
@@ -87,6 +88,8 @@ pub fn run(session: &Session, options: &Remove) -> Result<Outcome<RemoveAnswer>,
                 leaving.facts.start = start;
                 plan = leaving.plan(options)?;
             }
+        }
+        if !options.dry_run {
             let environment = &session.environment;
             leaving.apply(&mut plan, &repository, environment, &Session::now())?;
         }

@@ -131,3 +131,40 @@ fn a_commit_without_hooks_and_settings_of_the_worktree_can_be_accepted() {
     case.does("edit src/main.rs; git -c core.hooksPath=/dev/null commit -qam w");
     assert_snapshot!(case.findings(), @"@head integrity integrity violation");
 }
+
+#[test]
+fn a_base_that_the_user_reset_to_another_fetched_branch_is_believed() {
+    let repo = crate::support::TestRepo::project();
+    let script = "git init -q --bare ../up.git; git remote add origin \"$PWD/../up.git\"
+        git checkout -qb rel; echo rel >README.md; git commit -qam rel; git push -q origin rel
+        git checkout -q main; git branch -qD rel; git fetch -q";
+    repo.sh(repo.main(), script).ok();
+    let case = Case::of(repo);
+    case.main_does("git reset -q --hard origin/rel");
+    case.does("git merge -q --ff-only main");
+    assert!(
+        !case.findings().contains("violation"),
+        "{}",
+        case.findings()
+    );
+}
+
+#[test]
+fn the_own_branch_may_be_renamed_back() {
+    let case = Case::new();
+    case.does("git branch -m mine; git branch -m agentwt/task");
+    assert!(
+        !case.findings().contains("violation"),
+        "{}",
+        case.findings()
+    );
+}
+
+#[test]
+fn a_mark_of_the_index_can_be_accepted() {
+    let case = Case::new();
+    case.does("git update-index --assume-unchanged README.md");
+    assert_snapshot!(case.findings(), @"@wt/index integrity integrity violation");
+    case.main_does("git agentwt accept task --all 2>/dev/null >&2");
+    assert_snapshot!(case.findings(), @"");
+}

@@ -216,7 +216,7 @@ impl UserSteps<'_> {
     /// had begun before. The lock of the name is held.
     ///
     /// # Errors
-    /// Fails when the config is invalid, or the worktree cannot be read.
+    /// Fails when the worktree cannot be read, or a signal came.
     pub fn tear_down(
         &self,
         known: &Worktree,
@@ -227,15 +227,27 @@ impl UserSteps<'_> {
         if is_begun || !files::is_directory(&known.record.path) {
             return Ok((false, notes));
         }
-        let loaded = load_config(self.repository, &[], self.environment)?;
-        let commands = UserCommands::new(self.repository, &loaded.config);
-        if commands.teardown.is_empty() {
-            return Ok((false, notes));
-        }
         let name = &known.record.name;
-        if !Trust::read(state)?.holds(&commands) {
-            let skipped = "the teardown is skipped: you have not trusted it: git agentwt trust";
-            notes.push(format!("{name}: {skipped}"));
+        let read = || {
+            let loaded = load_config(self.repository, &[], self.environment)?;
+            let commands = UserCommands::new(self.repository, &loaded.config);
+            let is_trusted = commands.teardown.is_empty() || Trust::read(state)?.holds(&commands);
+            Ok::<_, Error>((commands, is_trusted))
+        };
+        let commands = match read() {
+            Ok((commands, true)) => commands,
+            Ok((_, false)) => {
+                let skipped = "the teardown is skipped: you have not trusted it: git agentwt trust";
+                notes.push(format!("{name}: {skipped}"));
+                return Ok((false, notes));
+            }
+            // neither is a reason to keep a worktree
+            Err(error) => {
+                notes.push(format!("{name}: the teardown is skipped: {error}"));
+                return Ok((false, notes));
+            }
+        };
+        if commands.teardown.is_empty() {
             return Ok((false, notes));
         }
         let before = UntrackedBefore::read(self.repository, known)?;

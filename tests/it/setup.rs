@@ -525,3 +525,16 @@ fn init_proposes_what_the_project_calls_for_and_doctor_names_what_is_missing() {
         [missing, "the set-up of task was not run to its end"]
     );
 }
+
+#[test]
+fn a_config_that_cannot_be_read_keeps_no_worktree() {
+    let repo = trusted("[]", "[\"true\"]");
+    repo.agentwt(&["add", "task"]).ok();
+    repo.write(".agentwt/config.toml", "schema_version = 9\n");
+    let said = repo.agentwt(&["remove", "task"]);
+    said.ok();
+    assert!(
+        said.stderr.contains("the teardown is skipped: cannot read"),
+        "{said}"
+    );
+}

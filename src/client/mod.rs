@@ -9,7 +9,7 @@
 //! from patterns and paths cannot, as it has no line breaks. It is Markdown; patterns stand in code
 //! spans, where no client looks for imports (`@path`).
 //!
-//! What a program enforces by itself, and by which files, is in the same row; [`guards`] generates those
+//! What a program enforces by itself, and by which files, is in the same row; `guards` generates those
 //! files, and [`call`] reads the tool calls of which the program asks.
 //!
 //! ```

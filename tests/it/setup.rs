@@ -227,7 +227,7 @@ fn a_failed_set_up_leaves_the_worktree_and_a_second_add_runs_it_again() {
 
 #[test]
 fn a_rollback_keeps_what_would_be_lost() {
-    let repo = trusted("[\"echo 2 >README.md; false\"]", "[]");
+    let repo = trusted("[\"chmod u+w README.md; echo 2 >README.md; false\"]", "[]");
     repo.agentwt(&["add", "task", "--rollback-on-failure"])
         .fails(5);
     assert!(!repo.worktree("task").exists());

@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2207
 _awt() {
     local name
     COMPREPLY=()

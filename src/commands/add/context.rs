@@ -161,7 +161,9 @@ pub(super) fn note_on_kept_context(
     if has_prompt && is_of_client {
         return Ok(None);
     }
-    let what = match context.first() {
+    // not a guard
+    let text = context.iter().find(|path| path.ends_with(".md"));
+    let what = match text.or(context.first()) {
         None => ": this one was made without".to_owned(),
         Some(first) => format!("; that of this one is {}", known.record.path.join(first)),
     };

@@ -162,7 +162,9 @@ pub(super) fn note_on_kept_context(
         return Ok(None);
     }
     // not a guard
-    let text = context.iter().find(|path| path.ends_with(".md"));
+    let text = context
+        .iter()
+        .find(|path| Utf8Path::new(path).extension() == Some("md"));
     let what = match text.or(context.first()) {
         None => ": this one was made without".to_owned(),
         Some(first) => format!("; that of this one is {}", known.record.path.join(first)),

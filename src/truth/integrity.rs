@@ -229,8 +229,7 @@ pub fn index_marks(index: &IndexState) -> Option<Change> {
         }
     }
     let place = Place::Admin("index".into());
-    let all = all.join("; ");
-    (!all.is_empty()).then(|| integrity(place, &*all).with(Some(all)))
+    (!all.is_empty()).then(|| integrity(place, all.join("; ")))
 }
 
 /// Finds what is wrong with the worktree's own `.git` file and its private git directory.

@@ -159,12 +159,3 @@ fn the_own_branch_may_be_renamed_back() {
         case.findings()
     );
 }
-
-#[test]
-fn a_mark_of_the_index_can_be_accepted() {
-    let case = Case::new();
-    case.does("git update-index --assume-unchanged README.md");
-    assert_snapshot!(case.findings(), @"@wt/index integrity integrity violation");
-    case.main_does("git agentwt accept task --all 2>/dev/null >&2");
-    assert_snapshot!(case.findings(), @"");
-}

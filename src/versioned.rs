@@ -56,6 +56,13 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
     duration.ok()?.try_into().ok()
 }
 
+/// Reads a whole number with one of these units, each a letter that [`parse_duration`] takes.
+pub fn parse_whole_duration(text: &str, units: &str) -> Option<Duration> {
+    let number = text.strip_suffix(|unit| units.contains(unit))?;
+    let is_whole = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    parse_duration(text).filter(|_| is_whole)
+}
+
 /// The present, plus this, RFC 3339 in UTC, in whole seconds.
 pub fn timestamp(later: Duration) -> String {
     let now = jiff::Timestamp::now();

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::name::{CommitId, WorktreeName};
 use crate::path::escape_for_terminal;
-use crate::versioned::{RecordError, from_text, parse_duration, to_text};
+use crate::versioned::{RecordError, from_text, parse_whole_duration, to_text};
 
 /// The claims on the server; never in a local repository.
 pub const REFS: &str = "refs/agentwt/claims/";
@@ -161,8 +161,10 @@ impl Lease {
     /// # Errors
     /// Says what is allowed.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let whole = parse_duration(text).filter(|lease| lease.subsec_nanos() == 0);
-        let seconds = text.parse().ok().or(whole.map(|lease| lease.as_secs()));
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+        let plain = text.parse().ok().filter(|_| is_plain);
+        let whole = || Some(parse_whole_duration(text, "smhd")?.as_secs());
+        let seconds: Option<u64> = plain.or_else(whole);
         let lease = seconds.and_then(Self::of_seconds);
         lease.ok_or_else(|| WANTED.to_owned())
     }

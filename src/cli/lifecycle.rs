@@ -8,7 +8,7 @@ use clap::{ArgAction, Args, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use super::{AnswerOutput, ListOutput, WaitOption};
-use crate::versioned::parse_duration;
+use crate::versioned::parse_whole_duration;
 
 /// Write .agentwt/config.toml, and ignore .agentwt/worktrees/
 ///
@@ -330,8 +330,8 @@ pub struct Prune {
 
 /// Parses an age into seconds.
 fn age(text: &str) -> Result<u64, String> {
-    const WANTED: &str = "write a number and its unit: s, m, h, d or w (90m, 12h, 7d, 2w)";
-    let age = parse_duration(text).map(|age| age.as_secs());
+    const WANTED: &str = "write a whole number and its unit: s, m, h, d or w (90m, 12h, 7d, 2w)";
+    let age = parse_whole_duration(text, "smhdw").map(|age| age.as_secs());
     age.ok_or_else(|| WANTED.to_owned())
 }
 
@@ -476,7 +476,16 @@ mod tests {
         assert_eq!(age("7d"), Ok(604_800));
         assert_eq!(age("2w"), age("14d"));
         assert_eq!((age("90m"), age("0s")), (Ok(5400), Ok(0)));
-        for wrong in ["", "7", "d", "-1d", "99999999999999999999d", "7é"] {
+        for wrong in [
+            "",
+            "7",
+            "d",
+            "-1d",
+            "1.5h",
+            "7 d",
+            "99999999999999999999d",
+            "7é",
+        ] {
             assert!(age(wrong).is_err(), "{wrong}");
         }
     }

@@ -148,6 +148,14 @@ pub struct RuleField {
     pub origin: String,
 }
 
+impl RuleField {
+    /// The rule for people: `read ** (default)`.
+    pub fn text(&self) -> String {
+        let pattern = escape_for_rule(&self.pattern);
+        format!("{} {pattern} ({})", self.list, self.origin)
+    }
+}
+
 impl From<&ScopeRule> for RuleField {
     fn from(rule: &ScopeRule) -> Self {
         Self {

@@ -7,7 +7,6 @@ use serde::Serialize;
 use super::shapes::{BaseField, ChangeField, FindingField, ScopeField};
 use super::{Cell, Paint, Row, and_count, count};
 use crate::name::CommitId;
-use crate::scope::escape_for_rule;
 use crate::verify::Report;
 
 /// The verdict over a worktree or a range.
@@ -158,10 +157,7 @@ impl FindingField {
             Some(_) | None => said.to_owned(),
         };
         match &self.rule {
-            Some(rule) => {
-                let pattern = escape_for_rule(&rule.pattern);
-                format!("{said}: {} {pattern} ({})", rule.list, rule.origin)
-            }
+            Some(rule) => format!("{said}: {}", rule.text()),
             None => format!("{said}: no read or write pattern matches"),
         }
     }

@@ -7,13 +7,14 @@ use camino::Utf8Path;
 use serde::Serialize;
 
 use super::{Outcome, Session, is_nowhere};
+use crate::answer::shapes::RuleField;
 use crate::answer::{Answer, Text};
 use crate::cli::Guard;
 use crate::client::call::ToolCall;
-use crate::disk::files;
+use crate::disk::below::resolve;
 use crate::error::Error;
 use crate::path::{RepoPath, escape_for_terminal, shell_word};
-use crate::scope::{Access, EntryKind, escape_for_rule};
+use crate::scope::{Access, EntryKind};
 use crate::worktree::repository::WORKTREES;
 use crate::worktree::{Repository, Worktree, WorktreeFault};
 
@@ -92,7 +93,8 @@ impl Judge<'_> {
     fn denied(&self, named: &str, path: &Path) -> Option<String> {
         let named = escape_for_terminal(named.as_bytes());
         let (worktree, name) = (&self.known.record.path, &self.known.record.name);
-        let reached = files::reached(path);
+        // where links go in a circle or a directory is closed, the program cannot write either
+        let reached = resolve(path, &|_| false).ok()?;
         if let Ok(inside) = reached.strip_prefix(worktree) {
             let (access, why) = self.refused(inside)?;
             if access == Access::Excluded {
@@ -133,17 +135,8 @@ impl Judge<'_> {
             Access::Read => "is read-only",
             Access::Excluded => "is excluded",
         };
-        let by = verdict.rule.map_or_else(
-            || "no pattern matches".to_owned(),
-            |rule| {
-                format!(
-                    "{} {} ({})",
-                    rule.list,
-                    escape_for_rule(&rule.pattern),
-                    rule.origin
-                )
-            },
-        );
+        let rule = verdict.rule.map(|rule| RuleField::from(rule).text());
+        let by = rule.unwrap_or_else(|| "no pattern matches".to_owned());
         Some((verdict.access, format!("{path} {what} in this task: {by}")))
     }
 

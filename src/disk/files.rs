@@ -3,9 +3,8 @@
 
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read as _, Write};
-use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use camino::Utf8Path;
@@ -319,33 +318,6 @@ pub fn is_same_directory(one: &Utf8Path, other: &Utf8Path) -> bool {
         Some((metadata.dev(), metadata.ino()))
     };
     one == other || id(one).is_some_and(|found| Some(found) == id(other))
-}
-
-/// Returns the path that a write would reach: every link resolved, also one that leads nowhere yet, and what
-/// does not exist as named.
-pub fn reached(path: &Path) -> PathBuf {
-    let parts = |path: &Path| {
-        let parts = path.components().rev();
-        parts.map(|part| part.as_os_str().to_owned()).collect()
-    };
-    let mut todo: Vec<std::ffi::OsString> = parts(path);
-    let (mut reached, mut links) = (PathBuf::new(), 0);
-    while let Some(part) = todo.pop() {
-        match part.as_bytes() {
-            b"." => continue,
-            b".." => drop(reached.pop()),
-            _name => reached.push(part),
-        }
-        // as many as Linux follows
-        if links < 40
-            && let Ok(target) = std::fs::read_link(&reached)
-        {
-            links += 1;
-            reached.pop();
-            todo.extend(parts(&target));
-        }
-    }
-    reached
 }
 
 /// Returns a path without links, `.` and `..`.

@@ -21,11 +21,8 @@ use crate::path::{escape_for_terminal, first_of};
 use crate::placed::{Placed, PlacedKind};
 use crate::scope::escape_for_rule;
 use crate::truth::heads::read_operation;
-use crate::truth::live::{LiveVerdict, verify_all};
+use crate::truth::live::{LiveVerdict, verify_beside_main};
 use crate::truth::position::{Position, position};
-use crate::truth::sealed::main_changed;
-use crate::verify::VerifyOptions;
-use crate::worktree::repository::joined;
 use crate::worktree::{MadeBy, Repository, Worktree, hooks_of};
 
 /// The number of placed files that people see for each state.
@@ -371,12 +368,7 @@ pub fn run(
         let status = live.and_then(|live| of(&repository, known, live, options));
         known.unless_gone(&repository, status)
     };
-    let (main, answers) = std::thread::scope(|threads| {
-        // a failure of git's status is not a reason to show nothing
-        let main = threads.spawn(|| main_changed(&repository, &chosen).ok().flatten());
-        let answers = verify_all(&repository, &chosen, VerifyOptions::default(), show);
-        (joined(main), answers)
-    });
+    let (answers, main) = verify_beside_main(&repository, &chosen, show);
     let mut worktrees = answers.into_iter().collect::<Result<Vec<_>, _>>()?;
     for one in &mut worktrees {
         one.recorded.main_changed = main;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::ground::Terms;
 use super::heads::Heads;
+use super::sealed::main_changed;
 use super::{States, Survey, collect_with, integrity};
 use crate::change::Place;
 use crate::disk::pool::map_parallel;
@@ -12,7 +13,7 @@ use crate::disk::{DiskError, files};
 use crate::error::Error;
 use crate::verify::{Report, VerifyOptions};
 use crate::versioned::timestamp;
-use crate::worktree::repository::Repository;
+use crate::worktree::repository::{Repository, joined};
 use crate::worktree::{LastVerification, Worktree};
 
 /// Above this many bytes a file is only read where it may be a blob of the same size.
@@ -84,6 +85,20 @@ pub fn verify_all<T: Send>(
     };
     let Ok(done) = map_parallel(all, || Ok(()), one);
     done
+}
+
+/// Verifies worktrees as [`verify_all`] does, and meanwhile counts the changed files of the main worktree.
+/// A failure of git's status there is not a reason to show nothing.
+pub fn verify_beside_main<T: Send>(
+    repository: &Repository,
+    all: &[Worktree],
+    each: impl Fn(&Worktree, Result<LiveVerdict, Error>) -> T + Sync,
+) -> (Vec<T>, Option<usize>) {
+    std::thread::scope(|threads| {
+        let main = threads.spawn(|| main_changed(repository, all).ok().flatten());
+        let done = verify_all(repository, all, VerifyOptions::default(), each);
+        (done, joined(main))
+    })
 }
 
 /// Reads a worktree. A git that works there meanwhile changes one part after another part was read:

@@ -22,11 +22,8 @@ use crate::git::index::read_index;
 use crate::name::WorktreeName;
 use crate::placed::{DriftCounts, Here};
 use crate::scope::overlap::{Overlap, overlaps_among};
-use crate::truth::live::verify_all;
+use crate::truth::live::verify_beside_main;
 use crate::truth::position::{Position, main_position, positions};
-use crate::truth::sealed::main_changed;
-use crate::verify::VerifyOptions;
-use crate::worktree::repository::joined;
 use crate::worktree::scope_edit::Listing;
 use crate::worktree::settings::load_config;
 use crate::worktree::trash::{self, Trashed};
@@ -168,12 +165,7 @@ fn verify_rows(
             }
         }
     };
-    let changed = std::thread::scope(|threads| {
-        // a failure of git's status is not a reason to list nothing
-        let changed = threads.spawn(|| main_changed(repository, all).ok().flatten());
-        verify_all(repository, all, VerifyOptions::default(), show);
-        joined(changed)
-    });
+    let (_, changed) = verify_beside_main(repository, all, show);
     answer.set_main_changed(changed);
 }
 

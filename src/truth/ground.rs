@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bstr::ByteSlice;
 use camino::Utf8PathBuf;
@@ -177,7 +177,9 @@ impl Ground<'_> {
         }));
         around.wrong.extend(integrity::links(record));
         let mut silent = past_the_hooks(record, journal.as_ref(), heads);
-        if silent.is_some() && journal.is_some() {
+        let log = files::stat(&record.admin_dir.join("logs/HEAD"));
+        let is_new = log.is_some_and(|log| age_of(log.mtime) < FRESH);
+        if silent.is_some() && journal.is_some() && is_new {
             // of a commit that is being made, git writes its log first
             std::thread::sleep(HOOK);
             journal = effort.or(known.journal(), || None)?;
@@ -230,6 +232,15 @@ impl Ground<'_> {
 
 /// The time that a hook has to write to the journal.
 const HOOK: Duration = Duration::from_millis(100);
+/// The age of HEAD's log, at most, at which a hook may still have to write.
+const FRESH: Duration = Duration::from_secs(2);
+
+/// How long ago a time was, in nanoseconds since the epoch; nothing for one in the future.
+fn age_of(time: i64) -> Duration {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let time = Duration::from_nanos(u64::try_from(time).unwrap_or_default());
+    now.unwrap_or_default().saturating_sub(time)
+}
 
 /// Holds what surrounds a worktree.
 #[derive(Default)]

@@ -174,8 +174,8 @@ impl<'a> RefMoves<'a> {
         })
     }
 
-    /// Lists what was made in the worktree and is there: branches, also on remotes, tags and stashes. A branch that was
-    /// renamed or copied from one of these is one.
+    /// Lists what was made in the worktree and is there: branches, also on remotes, tags and stashes. A
+    /// branch that was renamed or copied from one of these is one.
     pub fn own_refs(&self) -> Vec<OwnRef> {
         let is_kind =
             |name: &BString| name.starts_with(b"refs/heads/") || name.starts_with(b"refs/tags/");
@@ -186,7 +186,9 @@ impl<'a> RefMoves<'a> {
         let is_pushed = |name: &BString| {
             let own = self.known.record.branch.as_str();
             let is_other = name.starts_with(b"refs/remotes/") && !name.ends_with_str(own);
-            let oldest = is_other.then(|| self.log(name.as_bstr()).pop()).flatten();
+            // a log is only read of what the worktree moved
+            let is_moved = is_other && !self.journal.moves(name).is_empty();
+            let oldest = is_moved.then(|| self.log(name.as_bstr()).pop()).flatten();
             oldest.is_some_and(|oldest| oldest.is_push_of(&oldest.id))
         };
         let new = new.filter(|one| is_kind(&one.name) || is_pushed(&one.name));

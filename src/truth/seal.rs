@@ -206,7 +206,10 @@ impl Seal<'_> {
     ) -> Result<(), Error> {
         for name in files::names(directory)? {
             let inner = directory.join(&name);
-            if depth == 0 || name == ".git" || !files::stat(&inner).is_some_and(is_directory) {
+            if depth == 0
+                || name == ".git"
+                || !files::stat(&inner).is_some_and(|stat| stat.is_directory())
+            {
                 continue;
             }
             for name in files::names(&inner)? {
@@ -341,10 +344,6 @@ impl Seal<'_> {
             self.insert(file, digest);
         }
     }
-}
-
-const fn is_directory(stat: crate::manifest::Stat) -> bool {
-    stat.mode & 0o170_000 == 0o040_000
 }
 
 /// The directory that `core.hooksPath` names. In a clone the last one that counts is ours, which

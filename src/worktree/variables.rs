@@ -3,11 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use camino::Utf8Path;
-
 use super::unfinished::intent_file;
-use super::{Intent, Repository, Worktree, from_text, names};
-use crate::disk::files;
+use super::{Intent, Repository, Worktree, names, read_if_whole};
 use crate::error::Error;
 use crate::name::WorktreeName;
 use crate::process::listens;
@@ -66,11 +63,10 @@ fn read_ports(repository: &Repository, name: &WorktreeName) -> Option<u16> {
     struct Ports {
         ports: Option<u16>,
     }
-    let read = |file: &Utf8Path| String::from_utf8(files::read(file).ok()??).ok();
-    let dir = repository.record_dir(name);
-    if let Some(text) = read(&dir.join("record.toml")) {
-        return from_text::<Ports>(&text).ok()?.ports;
+    let recorded = read_if_whole::<Ports>(&repository.record_dir(name).join("record.toml"));
+    let intended = || read_if_whole::<Intent>(&intent_file(repository, name));
+    match recorded {
+        Some(recorded) => recorded.ports,
+        None => intended()?.record.ports,
     }
-    let text = read(&intent_file(repository, name))?;
-    from_text::<Intent>(&text).ok()?.record.ports
 }

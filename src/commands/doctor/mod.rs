@@ -12,6 +12,7 @@ use bstr::BString;
 use miette::Diagnostic as _;
 
 use super::{Outcome, Session};
+use crate::config::Config;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::git::GitError;
@@ -32,8 +33,8 @@ struct DoctorContext<'a> {
     known: Vec<Worktree>,
     /// The paths of the main worktree's index; empty if it cannot be read.
     index: Vec<RepoPath>,
-    /// What is wrong with the config, if anything.
-    config_fault: Option<String>,
+    /// The config, or what is wrong with it.
+    config: Result<Config, String>,
 }
 
 /// Checks everything; `--fix` fixes what is ours. It works outside of a repository, too.
@@ -136,7 +137,9 @@ impl<'a> DoctorContext<'a> {
             settings: repository.git.config_list()?,
             known: whole_records(repository)?.collect(),
             index: index.ok().flatten().unwrap_or_default(),
-            config_fault: loaded.err().map(|error| error.to_string()),
+            config: loaded
+                .map(|loaded| loaded.config)
+                .map_err(|error| error.to_string()),
         })
     }
 

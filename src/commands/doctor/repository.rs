@@ -10,9 +10,9 @@ use crate::worktree::repository::{CONFIG, WORKTREES};
 /// Checks settings of git that break worktrees, and our config.
 pub(super) fn settings(context: &DoctorContext<'_>) -> Vec<DoctorCheck> {
     let mut checks = worktree_config(context);
-    checks.push(match &context.config_fault {
-        None => DoctorCheck::ok("config", ".agentwt/config.toml and agentwt.* are valid"),
-        Some(fault) => {
+    checks.push(match &context.config {
+        Ok(_) => DoctorCheck::ok("config", ".agentwt/config.toml and agentwt.* are valid"),
+        Err(fault) => {
             let fix = "correct it; with the line shown: git agentwt scope";
             DoctorCheck::problem("config", fault, fix)
         }

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::git::Git;
 use crate::process;
 use crate::worktree::trust::{Trust, UserCommands};
-use crate::worktree::{SetupState, Worktree, load_config};
+use crate::worktree::{SetupState, Worktree};
 
 /// File systems whose files are on another host, or served by a program.
 const SERVED: [&str; 9] = [
@@ -123,10 +123,10 @@ pub(super) fn setup(
 ) -> Result<Vec<DoctorCheck>, Error> {
     let repository = context.repository;
     // a fault of the config is a check of its own
-    let Ok(loaded) = load_config(repository, &[], &session.environment) else {
+    let Ok(config) = &context.config else {
         return Ok(Vec::new());
     };
-    let commands = UserCommands::new(repository, &loaded.config);
+    let commands = UserCommands::new(repository, config);
     let mut checks = Vec::new();
     if !commands.is_empty() && !Trust::read(session.state.as_deref())?.holds(&commands) {
         let found = "you have not trusted the commands of the config, so they are skipped";

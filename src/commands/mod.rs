@@ -58,7 +58,8 @@ pub struct Session {
     pub hook_index: Option<Utf8PathBuf>,
     /// Whether stat data are believed (`GIT_AGENTWT_WALK=full|fast`).
     pub walking: Walking,
-    /// What came on standard input for a hook (githooks(5)), as a prompt, as paths or as a tool call; empty elsewhere.
+    /// What came on standard input for a hook (githooks(5)), as a prompt, as paths or as a tool call;
+    /// empty elsewhere.
     pub input: Vec<u8>,
     /// Where the objects of a push are that waits for a hook (`GIT_QUARANTINE_PATH`, githooks(5)).
     pub quarantine: Option<Utf8PathBuf>,

@@ -1,5 +1,5 @@
-//! Says what a directory stands on: the kind of the file system, its free space and what it keeps,
-//! what is mounted below, and how much of the disk a directory takes.
+//! Says what a directory stands on: the kind of the file system and what it keeps, what is
+//! mounted below, and how much of the disk a directory takes.
 #![expect(clippy::disallowed_methods, reason = "tests the disk, and reads /proc")]
 
 use std::collections::HashSet;

@@ -185,8 +185,8 @@ pub fn read_index(file: &Utf8Path, format: ObjectFormat) -> Result<Vec<IndexEntr
     index.state.entries().iter().map(owned).collect()
 }
 
-/// Reads the paths of an index file; none when whole directories stand in it as one entry (`index.sparse`,
-/// git-config(1)), so that only git knows them.
+/// Reads the paths of an index file; none when whole directories stand in it as one entry
+/// (`index.sparse`, git-config(1)), so that only git knows them.
 ///
 /// # Errors
 /// Fails as [`read_index`] does.

@@ -3,18 +3,15 @@
 
 use insta::assert_snapshot;
 
-use super::Case;
+use super::{Case, with_crlf};
 use crate::support::TestRepo;
 
 /// The base has a file with CRLF, and attributes by which git stores LF.
 fn unnormalized() -> Case {
-    let repo = TestRepo::project();
-    repo.sh(
-        repo.main(),
-        "printf 'a\\r\\nb\\r\\n' >docs/crlf.txt; git add -A; git commit -qm crlf
-        echo '*.txt text' >.gitattributes; git add .gitattributes; git commit -qm attributes",
-    )
-    .ok();
+    let repo = with_crlf();
+    let script =
+        "echo '*.txt text' >.gitattributes; git add .gitattributes; git commit -qm attributes";
+    repo.sh(repo.main(), script).ok();
     Case::of(repo)
 }
 
@@ -41,13 +38,7 @@ fn an_edit_of_such_a_file_is_a_violation() {
 
 #[test]
 fn attributes_of_the_worktree_convert_nothing() {
-    let repo = TestRepo::project();
-    repo.sh(
-        repo.main(),
-        "printf 'a\\r\\nb\\r\\n' >docs/crlf.txt; git add -A; git commit -qm crlf",
-    )
-    .ok();
-    let case = Case::of(repo);
+    let case = Case::of(with_crlf());
     case.does(
         "echo '*.txt text' >.gitattributes; git add --renormalize .; git add -A; git commit -qm x",
     );

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use super::Case;
+use super::{Case, with_crlf};
 use crate::support::TestRepo;
 
 /// Line endings on disk are CRLF, `*.up` goes through a filter of the user's.
@@ -135,13 +135,7 @@ fn attributes_that_only_the_worktree_has_merged_are_followed() {
 
 #[test]
 fn what_upstream_normalizes_again_is_no_change() {
-    let repo = TestRepo::project();
-    repo.sh(
-        repo.main(),
-        "printf 'a\\r\\nb\\r\\n' >docs/crlf.txt; git add -A; git commit -qm crlf",
-    )
-    .ok();
-    let case = Case::of(repo);
+    let case = Case::of(with_crlf());
     case.main_does(
         "echo '*.txt text' >.gitattributes; git add --renormalize .; git add -A; git commit -qm lf",
     );

@@ -109,6 +109,16 @@ impl Case {
     }
 }
 
+/// A repository with a committed file that has the line endings of Windows.
+#[must_use]
+#[track_caller]
+fn with_crlf() -> TestRepo {
+    let repo = TestRepo::project();
+    let script = "printf 'a\\r\\nb\\r\\n' >docs/crlf.txt; git add -A; git commit -qm crlf";
+    repo.sh(repo.main(), script).ok();
+    repo
+}
+
 /// The findings after a script in a new worktree.
 #[must_use]
 #[track_caller]

@@ -4,6 +4,16 @@ use insta::assert_snapshot;
 
 use super::Case;
 
+/// A worktree of a repository with a remote that has main.
+#[track_caller]
+fn with_origin() -> Case {
+    let case = Case::new();
+    case.main_does(
+        "git init -q --bare ../up.git; git remote add origin \"$PWD/../up.git\"; git push -q origin main",
+    );
+    case
+}
+
 /// Makes a commit X on HEAD that no reflog has.
 const X: &str = "X=$(GIT_INDEX_FILE=$PWD/../x.idx; export GIT_INDEX_FILE; git read-tree HEAD
     git update-index --add --cacheinfo 100644,$(echo evil | git hash-object -w --stdin),README.md
@@ -69,20 +79,14 @@ fn a_copy_of_a_secret_on_another_branch_is_a_leak() {
 
 #[test]
 fn what_was_pushed_to_another_branch_is_judged() {
-    let case = Case::new();
-    case.main_does(
-        "git init -q --bare ../up.git; git remote add origin \"$PWD/../up.git\"; git push -q origin main",
-    );
+    let case = with_origin();
     case.does("edit README.md; commit; git push -q origin HEAD:pr; git reset -q --hard HEAD~1");
     let found = case.findings();
     assert!(
         found.contains("README.md modified read-only violation"),
         "{found}"
     );
-    let case = Case::new();
-    case.main_does(
-        "git init -q --bare ../up.git; git remote add origin \"$PWD/../up.git\"; git push -q origin main",
-    );
+    let case = with_origin();
     case.does("edit src/main.rs; commit; git push -q origin HEAD:pr");
     assert!(
         !case.findings().contains("violation"),

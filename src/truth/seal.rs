@@ -32,7 +32,7 @@ pub const STARTS: &str = " exec";
 
 /// Where history ends, and whose objects the repository borrows (gitrepository-layout(5)).
 pub const SHALLOW: &str = "shallow";
-const BORROWED: &str = "objects/info/alternates";
+pub const BORROWED: &str = "objects/info/alternates";
 
 /// How many files of hooks are sealed in one directory, with those below: `core.hooksPath` may name
 /// a directory of something else as well.

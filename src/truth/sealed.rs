@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::git::GitError;
 use crate::path::RepoPath;
 use crate::truth::keys::{cause_of, remote_of};
-use crate::truth::seal::{self, OPERATION, PLAIN, SHALLOW, STARTS, TODO};
+use crate::truth::seal::{self, BORROWED, OPERATION, PLAIN, SHALLOW, STARTS, TODO};
 use crate::worktree::repository::Repository;
 use crate::worktree::{Digests, Main, Sealed, Shared, Worktree};
 
@@ -207,31 +207,28 @@ fn changed_files(repository: &Repository, recorded: &Shared, now: &Sealed) -> Ve
         }
         let (was, is) = (before.files.get(name), now.files.get(name));
         let did = did(was.is_some(), is.is_some());
-        let (kind, cause, said) = if name.ends_with("/HEAD") {
+        let state = state_of(name);
+        let (kind, cause, said) = if state == "HEAD" {
             if is.is_some_and(|head| has_logged(repository, name, head)) {
                 continue;
             }
             let [was, is] = [was, is].map(|one| one.map_or("nothing", String::as_str));
             let said = format!("it was `{was}` and is `{is}`, and its log does not have that move");
             (Kind::Ref, Cause::Unknown, said)
-        } else if name.ends_with(TODO) {
+        } else if state == TODO {
             let starts = is.is_some_and(|is| is.ends_with(STARTS));
             if is.is_none() || !starts && was.is_none() {
                 continue;
             }
             let said = format!("the commands of this rebase were {did} since `add`");
             (Kind::Config, runs_code(starts && was.is_some()), said)
-        } else if OPERATION.iter().any(|end| name.ends_with(end)) {
+        } else if OPERATION.contains(&state) {
             if is.is_none() {
                 continue;
             }
             let said = format!("the state of an operation was {did} since `add`");
             (Kind::Ref, Cause::Unknown, said)
-        } else if ["/info/", "/rr-cache/"]
-            .iter()
-            .any(|part| name.contains(part))
-            || name.ends_with(SHALLOW)
-        {
+        } else if is_watched(state) {
             let (kind, cause) = watched(name, is.is_some());
             (kind, cause, format!("it was {did} since `add`"))
         } else {
@@ -252,6 +249,22 @@ const fn runs_code(is_code: bool) -> Cause {
     } else {
         Cause::Unknown
     }
+}
+
+/// The path of a file in the git directory of the main or a plain worktree; empty for any other place.
+fn state_of(name: &str) -> &str {
+    let common = name.strip_prefix("@git/").unwrap_or_default();
+    let private = common.strip_prefix("worktrees/");
+    let private = private.and_then(|rest| rest.split_once('/'));
+    private.map_or(common, |(_id, rest)| rest)
+}
+
+/// Whether [`watched`] says what a change of a file means.
+fn is_watched(state: &str) -> bool {
+    let is_below = ["info/", "rr-cache/"]
+        .iter()
+        .any(|above| state.starts_with(above));
+    is_below || [SHALLOW, BORROWED].contains(&state)
 }
 
 /// What a change means of a file that says where history ends, or of `info/`.

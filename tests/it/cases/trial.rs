@@ -163,3 +163,15 @@ fn the_own_branch_may_be_renamed_back() {
         case.findings()
     );
 }
+
+#[test]
+fn a_file_that_a_hook_runs_is_code_whatever_its_name_is() {
+    for name in ["lib/shallow", "info/lib", "rr-cache/lib", "lib/MERGE_HEAD"] {
+        let repo = crate::support::TestRepo::project();
+        repo.write(&format!(".git/hooks/{name}"), "true\n");
+        let case = Case::of(repo);
+        case.does(&format!("echo evil >>$MAIN/.git/hooks/{name}"));
+        let found = format!("@git/hooks/{name} hook shared violation");
+        assert_eq!(case.findings().trim_end(), found);
+    }
+}

@@ -14,7 +14,7 @@ use crate::git::trees::{CachedTree, TreeListing};
 use crate::name::CommitId;
 use crate::path::RepoPath;
 use crate::placed::{PlacedFile, PlacedKind};
-use crate::scope::{Access, Coverage, EntryKind, Scope};
+use crate::scope::{Access, Coverage, EntryKind, Scope, ScopeRule};
 
 /// Represents what a commit has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,19 +77,22 @@ impl Listing {
     /// What excludes entries of the commit.
     pub fn exclusions(&self, scope: &Scope) -> Vec<ExclusionField> {
         let mut classifier = scope.classifier();
-        let mut found: Vec<ExclusionField> = Vec::new();
+        let mut found: Vec<(Option<&ScopeRule>, usize)> = Vec::new();
         for (path, entry) in &self.entries {
             let verdict = classifier.verdict(path, EntryKind::of(entry.mode));
             if verdict.access != Access::Excluded {
                 continue;
             }
-            let rule = verdict.rule.map(RuleField::from);
-            match found.iter_mut().find(|one| one.rule == rule) {
-                Some(one) => one.files += 1,
-                None => found.push(ExclusionField { rule, files: 1 }),
+            match found.iter_mut().find(|(rule, _)| *rule == verdict.rule) {
+                Some((_, files)) => *files += 1,
+                None => found.push((verdict.rule, 1)),
             }
         }
-        found
+        let field = |(rule, files): (Option<&ScopeRule>, usize)| ExclusionField {
+            rule: rule.map(RuleField::from),
+            files,
+        };
+        found.into_iter().map(field).collect()
     }
 
     /// What the rules of a scope match.

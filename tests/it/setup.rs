@@ -175,7 +175,7 @@ fn what_a_set_up_creates_is_no_finding_and_an_edit_of_it_is() {
     note: to restore these paths: git agentwt restore task
     note: to accept these paths as they are: git agentwt accept task made.txt
     note: to let the agent edit these paths: git agentwt scope task --add-write /made.txt
-    note: made.txt stays as it is: its source is not what was placed; see: git agentwt sync task --status
+    note: made.txt stays as it is: the set-up created it, and its content is not kept
     task: nothing can be put back
     --- status 1
     ");

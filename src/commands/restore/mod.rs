@@ -21,6 +21,7 @@ use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::name::CommitId;
 use crate::path::{RepoPath, escape_for_terminal};
+use crate::placed::PlacedOrigin;
 use crate::truth::collect;
 use crate::verify::VerifyOptions;
 use crate::worktree::saved::find_restores;
@@ -258,10 +259,16 @@ pub fn run(
             outcome.notes.push(note);
         }
     }
-    let answer = &outcome.answer;
+    let (answer, placed) = (&outcome.answer, known.placed()?);
     outcome.notes.extend(answer.stays.iter().map(|path| {
-        let path = path.shown();
-        format!("{path} stays as it is: its source is not what was placed; see: git agentwt sync {name} --status")
+        let known = RepoPath::parse(path.path.as_str()).ok();
+        let origin = known.and_then(|path| placed.get(&path).map(|file| file.origin));
+        let why = if origin == Some(PlacedOrigin::Setup) {
+            "the set-up created it, and its content is not kept".to_owned()
+        } else {
+            format!("its source is not what was placed; see: git agentwt sync {name} --status")
+        };
+        format!("{} stays as it is: {why}", path.shown())
     }));
     let lost = answer.restored.iter().filter(|one| !one.saved);
     outcome.notes.extend(lost.map(|one| {

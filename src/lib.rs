@@ -19,7 +19,7 @@
 //! |---|---|---|
 //! | 0 words | [`path`], [`name`], [`exit`], [`entry`], [`packed`], [`size`], [`versioned`], [`log`], [`error`] | types that are parsed once and trusted afterwards |
 //! | 1 rules | [`scope`], [`change`], [`compare`], [`verify`], [`config`], [`manifest`], [`walked`], [`placed`], [`sync`], [`client`], [`claim`], [`accepted`] | pure: the access of a path; what happened to which path; findings; what was on disk; what was placed; the config |
-//! | 2 world | [`git`], [`disk`], [`process`] | the only places that start git and read its files, that touch the disk, and that look at processes and start the user's own programs; they do not know each other |
+//! | 2 world | [`git`], [`disk`], [`process`], [`fence`] | the only places that start git and read its files, that touch the disk, that look at processes and start the user's own programs, and that start a command inside a fence; they do not know each other |
 //! | 3 worktrees | [`worktree`], [`truth`], [`cli`], [`answer`] | one worktree of ours; the ground truth about it; the arguments of the commands; what every answer has |
 //! | 4 verbs | [`commands`], [`refusal`] | one folder a verb: facts, plan, apply, answer |
 //! | 5 edge | [`output`], [`run`], [`library`] | prints, and maps every error to a status; answers programs with values |
@@ -52,6 +52,7 @@ pub mod disk;
 pub mod entry;
 pub mod error;
 pub mod exit;
+pub mod fence;
 pub mod git;
 pub mod library;
 pub mod log;

@@ -25,8 +25,18 @@ pub enum ExitCode {
     OwnershipLost,
     /// The answer is incomplete, because content is unreadable (`--best-effort`).
     Incomplete,
+    /// No fence that was asked for works here: nothing was run.
+    NoFence,
     /// A bug of this program.
     Bug,
+    /// A command in a fence ended, and its changes were refused.
+    RunRefused,
+    /// A command in a fence ended, and files that it must not reach are not as they were.
+    SealBroken,
+    /// A command in a fence was ended, as its time was over (timeout(1)).
+    TimedOut,
+    /// A command in a fence was not started (env(1)).
+    NotStarted,
     /// Ended by this signal, after everything was undone.
     Signal(u8),
     /// The status of a program that was started in a worktree.
@@ -47,7 +57,12 @@ impl ExitCode {
             Self::UnknownWorktree => 7,
             Self::OwnershipLost => 8,
             Self::Incomplete => 10,
+            Self::NoFence => 9,
             Self::Bug => 101,
+            Self::RunRefused => 120,
+            Self::SealBroken => 121,
+            Self::TimedOut => 124,
+            Self::NotStarted => 125,
             Self::Signal(signal) => 128 + signal,
             Self::Program(status) => status,
         }

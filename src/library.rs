@@ -299,6 +299,11 @@ impl Error {
             | ExitCode::Success
             | ExitCode::Violations
             | ExitCode::Incomplete
+            | ExitCode::NoFence
+            | ExitCode::RunRefused
+            | ExitCode::SealBroken
+            | ExitCode::TimedOut
+            | ExitCode::NotStarted
             | ExitCode::Bug => ErrorKind::Git,
         }
     }

@@ -1,7 +1,7 @@
 //! Merges and commits without a checkout, and brings a branch and its worktree forward: what `land`
 //! asks of git.
 
-use bstr::ByteSlice;
+use bstr::{BString, ByteSlice};
 
 use super::error::GitError;
 use super::process::{Git, words};
@@ -170,6 +170,32 @@ impl Git {
         self.perform(&what, "push --quiet --", &args).map(drop)
     }
 
+    /// Lists the refs of another git directory through the server side of a fetch, none of whose settings
+    /// is run, and which ref its HEAD names (git-ls-remote(1)).
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn list_refs_of(&self, from: &str) -> Result<ListedRefs, GitError> {
+        let what = format!("list the refs of {from}");
+        let output = self.perform(&what, "ls-remote --quiet --symref --", &[from])?;
+        let mut listed = ListedRefs::default();
+        for line in output.lines() {
+            let Some((what, name)) = line.split_once_str("\t") else {
+                continue;
+            };
+            if let Some(target) = what.strip_prefix(b"ref: ") {
+                if name == b"HEAD" {
+                    listed.head = Some(target.to_str_lossy().into_owned());
+                }
+            } else if let Ok(id) = CommitId::parse(&what.to_str_lossy())
+                && !name.ends_with(b"^{}")
+            {
+                listed.refs.push((name.into(), id));
+            }
+        }
+        Ok(listed)
+    }
+
     /// Fetches commits from the git directory of a clone, each into the ref that follows a colon, if
     /// one does; where this git has a quarantine, into that. Nothing of the clone's settings is run.
     ///
@@ -186,4 +212,13 @@ impl Git {
         let what = format!("fetch the commits of {from}");
         self.perform(&what, "", &args).map(drop)
     }
+}
+
+/// Holds the refs of another git directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListedRefs {
+    /// The ref that HEAD names; none where HEAD is detached.
+    pub head: Option<String>,
+    /// HEAD and the refs, each with its object.
+    pub refs: Vec<(BString, CommitId)>,
 }

@@ -44,6 +44,8 @@ pub struct Terms {
     /// Another index than the worktree's own: the one that a hook was given (`GIT_INDEX_FILE`,
     /// githooks(5)), with what is to be committed.
     pub index: Option<Utf8PathBuf>,
+    /// Another commit than the worktree's branch and HEAD name: the one that they are to be moved to.
+    pub head: Option<CommitId>,
 }
 
 /// Holds what everything is read from.
@@ -117,7 +119,10 @@ impl Ground<'_> {
     /// Fails when the base, the record or the common repository cannot be read.
     pub fn sources(&self) -> Result<Sources, Error> {
         let (record, effort) = (&self.known.record, &self.terms.effort);
-        let heads = Heads::read(self.repository, self.known, effort)?;
+        let mut heads = Heads::read(self.repository, self.known, effort)?;
+        if let Some(head) = &self.terms.head {
+            (heads.head, heads.branch) = (Some(head.clone()), Some(head.clone()));
+        }
         let mut around = self.surroundings(&heads)?;
         let compared = self.compared(&heads, &around);
         let compared = effort.or(compared, || Compared::with_nothing_but(self))?;

@@ -10,6 +10,7 @@ pub mod error;
 pub mod ignore_rules;
 pub mod leftover;
 pub mod loaded;
+pub mod private_git;
 pub mod record;
 pub mod register;
 pub mod removal;

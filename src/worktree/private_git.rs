@@ -1,0 +1,344 @@
+//! Gives a command in a fence a git directory of its own: [`PrivateGit`].
+//!
+//! The git directory of a worktree has files beside its index that run code at the next `git status` of
+//! the user (`config.worktree`, `commondir`), so a fenced command must not write there. It works on a
+//! *private git directory* in the record: a whole repository with its own HEAD, index, refs and
+//! settings, whose objects are those of the common repository, read only, and its own. After the
+//! command, its commits are fetched from there; no git is ever run on its settings
+//! (`docs/decisions/0039-private-git-directory.md`).
+//!
+//! ```text
+//! <record>/private/git       the git directory; removed after a run that left nothing in it
+//! <record>/private/dotgit    the `.git` file of the worktree inside of the fence
+//! <record>/private/snapshot  the refs that the run began with, as packed-refs
+//! <record>/private/kept      the objects of earlier runs that left something
+//! ```
+
+use std::collections::BTreeSet;
+
+use bstr::{BString, ByteSlice};
+use camino::Utf8PathBuf;
+
+use super::{Repository, Worktree};
+use crate::disk::files;
+use crate::error::Error;
+use crate::git::config::quoted_setting;
+use crate::git::objects::ObjectFormat;
+use crate::git::refs::{Ref, parse_reflog_file};
+use crate::name::CommitId;
+
+/// The directory in the record.
+const PRIVATE: &str = "private";
+/// What each run is given anew; all else of a git directory that a run left is gone on with.
+const ANEW: &str = "config info objects hooks packed-refs shallow";
+/// The sections of settings that git needs for work in a worktree, without those that name files of
+/// another git directory or start a program in the background.
+const SECTIONS: &str = "core remote branch user author committer filter diff merge pull push rebase \
+     lfs i18n";
+const NOT_TAKEN: &str = "core.bare core.worktree core.repositoryformatversion core.hookspath \
+     core.fsmonitor core.splitindex core.untrackedcache core.attributesfile";
+/// The files of an operation of several steps, and the command (as `wt_status_get_state` looks for them).
+const OPERATIONS: [(&str, &str); 6] = [
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("MERGE_HEAD", "merge"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+    ("sequencer", "cherry-pick"),
+];
+
+/// Represents the private git directory of the runs of one worktree.
+#[derive(Clone, Debug)]
+pub struct PrivateGit {
+    /// Its directory in the record, which also has what else a run needs.
+    pub dir: Utf8PathBuf,
+}
+
+/// Holds what a run left.
+#[derive(Clone, Debug, Default)]
+pub struct RunResult {
+    /// The commit of HEAD; none where HEAD cannot be read.
+    pub head: Option<CommitId>,
+    /// The commit of the worktree's branch.
+    pub branch: Option<CommitId>,
+    /// Whether HEAD names the worktree's branch.
+    pub is_on_branch: bool,
+    /// The refs that the run made or moved, and what it stashed.
+    pub others: Vec<(BString, CommitId)>,
+    /// The command of git that is in progress.
+    pub operation: Option<&'static str>,
+}
+
+impl PrivateGit {
+    /// The one of a worktree, whether there or not.
+    pub fn new(known: &Worktree) -> Self {
+        let dir = known.dir.join(PRIVATE);
+        Self { dir }
+    }
+
+    /// The git directory.
+    pub fn git_dir(&self) -> Utf8PathBuf {
+        self.dir.join("git")
+    }
+
+    /// The index.
+    pub fn index(&self) -> Utf8PathBuf {
+        self.git_dir().join("index")
+    }
+
+    /// Whether a run left something: it was killed, or git is in the middle of something.
+    pub fn is_there(&self) -> bool {
+        files::exists(&self.git_dir())
+    }
+
+    /// Writes it for a new run. What an earlier run left in it is gone on with: HEAD, the index, its own
+    /// refs, and an operation in progress.
+    ///
+    /// # Errors
+    /// Fails when the repository cannot be read, or the disk not be written.
+    pub fn write(&self, repository: &Repository, known: &Worktree) -> Result<(), Error> {
+        let (git, record) = (self.git_dir(), &known.record);
+        let admin = &record.admin_dir;
+        let before = self.dir.join("git.before");
+        // a run was killed while this was written
+        if files::exists(&before) && !files::exists(&git) {
+            files::rename(&before, &git)?;
+        }
+        files::remove_directory(&before)?;
+        let goes_on = self.is_there();
+        if goes_on {
+            files::rename(&git, &before)?;
+        }
+        for directory in ["objects/info", "refs/heads", "info", "logs"] {
+            files::create_directories(&git.join(directory))?;
+        }
+        for directory in ["tmp", "bin"] {
+            files::create_directories(&self.dir.join(directory))?;
+        }
+        let mut alternates = format!("{}\n", repository.common_dir.join("objects"));
+        let own = if goes_on {
+            self.keep_objects(&before)?;
+            read_own_refs(&before, &self.dir)?
+        } else {
+            Vec::new()
+        };
+        for kept in files::names(&self.dir)?
+            .iter()
+            .filter(|name| name.starts_with("kept"))
+        {
+            alternates.push_str(&format!("{}\n", self.dir.join(kept)));
+        }
+        let put = |name: &str, bytes: &[u8]| files::write_beside(&git.join(name), bytes);
+        put("objects/info/alternates", alternates.as_bytes())?;
+        put("config", &self.settings(repository, known)?)?;
+        for (from, to) in [
+            (admin.join("info/sparse-checkout"), "info/sparse-checkout"),
+            (repository.common_dir.join("info/exclude"), "info/exclude"),
+            (
+                repository.common_dir.join("info/attributes"),
+                "info/attributes",
+            ),
+            (repository.common_dir.join("shallow"), "shallow"),
+        ] {
+            if let Some(bytes) = files::read(&from)? {
+                put(to, &bytes)?;
+            }
+        }
+        let snapshot = packed(repository.git.for_each_ref(&["refs/"])?);
+        files::write_beside(&self.dir.join("snapshot"), &snapshot)?;
+        put("packed-refs", &[&snapshot[..], &packed(own)].concat())?;
+        let dot_git = format!("gitdir: {git}\n");
+        files::write_beside(&self.dir.join("dotgit"), dot_git.as_bytes())?;
+        if goes_on {
+            return self.take_over(&before);
+        }
+        put(
+            "HEAD",
+            format!("ref: {}\n", record.branch.full_ref()).as_bytes(),
+        )?;
+        if let Some(bytes) = files::read(&admin.join("index"))? {
+            put("index", &bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the rest of an earlier git directory over. Each entry is renamed: whatever the run made of
+    /// it, nothing is written through a link.
+    fn take_over(&self, before: &Utf8PathBuf) -> Result<(), Error> {
+        let git = self.git_dir();
+        let new: BTreeSet<&str> = ANEW.split(' ').collect();
+        for name in files::names(before)? {
+            if !new.contains(name.as_str()) {
+                let to = git.join(&name);
+                if files::is_directory(&to) {
+                    files::remove_directory(&to)?;
+                }
+                files::rename(&before.join(&name), &to)?;
+            }
+        }
+        Ok(files::remove_directory(before)?)
+    }
+
+    /// Keeps the objects of an earlier run: what it staged is nowhere else.
+    fn keep_objects(&self, before: &Utf8PathBuf) -> Result<(), Error> {
+        let objects = before.join("objects");
+        if files::is_link(&objects) || !files::is_directory(&objects) {
+            return Ok(());
+        }
+        let number = files::names(&self.dir)?;
+        let number = number
+            .iter()
+            .filter(|name| name.starts_with("kept"))
+            .count();
+        Ok(files::rename(
+            &objects,
+            &self.dir.join(format!("kept{number}")),
+        )?)
+    }
+
+    /// The settings: those of the repository that work in a worktree needs, and those of the worktree.
+    fn settings(&self, repository: &Repository, known: &Worktree) -> Result<Vec<u8>, Error> {
+        let record = &known.record;
+        let is_sha256 = ObjectFormat::of(&record.base.commit) != ObjectFormat::default();
+        let mut extensions = Vec::new();
+        extensions
+            .extend(is_sha256.then(|| ("extensions.objectFormat".to_owned(), "sha256".into())));
+        let mut all: Vec<(String, BString)> = Vec::new();
+        for (scope, key, value) in known.git(repository).config_list()? {
+            if !matches!(scope.as_str(), "local" | "worktree") {
+                continue;
+            }
+            let lower = key.to_ascii_lowercase();
+            let section = lower.split('.').next().unwrap_or_default();
+            if lower == "extensions.partialclone" {
+                extensions.push((key, value));
+            } else if SECTIONS.split_whitespace().any(|one| one == section)
+                && !NOT_TAKEN.split_whitespace().any(|one| one == lower)
+            {
+                all.push((key, value));
+            }
+        }
+        let version = i32::from(!extensions.is_empty());
+        let hooks = files::read(&record.admin_dir.join("agentwt/users"))?;
+        let hooks = hooks.filter(|path| !path.trim_ascii().is_empty());
+        let hooks = hooks.map(|path| path.trim_ascii_end().into());
+        let hooks = hooks.unwrap_or_else(|| repository.common_dir.join("hooks").as_str().into());
+        let fixed = [
+            ("core.repositoryFormatVersion", version.to_string().into()),
+            ("core.bare", "false".into()),
+            ("core.worktree", record.path.as_str().into()),
+            ("core.hooksPath", hooks),
+            ("gc.auto", "0".into()),
+            ("commit.gpgSign", "false".into()),
+            ("tag.gpgSign", "false".into()),
+        ];
+        let fixed = fixed.map(|(key, value): (&str, BString)| (key.to_owned(), value));
+        let lines = all.into_iter().chain(extensions).chain(fixed);
+        Ok(lines
+            .flat_map(|(key, value)| quoted_setting(&key, &value).to_vec())
+            .collect())
+    }
+
+    /// Reads what a run left, through the server side of a fetch: that is what git documents as safe on a
+    /// repository that is not trusted (git-upload-pack(1), "SECURITY").
+    ///
+    /// # Errors
+    /// Fails when git cannot read it.
+    pub fn read_result(
+        &self,
+        repository: &Repository,
+        known: &Worktree,
+    ) -> Result<RunResult, Error> {
+        let git = self.git_dir();
+        let listed = repository.git.list_refs_of(git.as_str())?;
+        let began = read_packed(&self.dir.join("snapshot"))?;
+        let began = began.iter().map(|one| (&one.name, &one.id));
+        let began: BTreeSet<(&BString, &CommitId)> = began.collect();
+        let own = known.record.branch.full_ref();
+        let mut result = RunResult {
+            is_on_branch: listed.head.as_deref() == Some(own.as_str()),
+            operation: self.read_operation(),
+            ..RunResult::default()
+        };
+        for (name, id) in &listed.refs {
+            match name.as_slice() {
+                b"HEAD" => result.head = Some(id.clone()),
+                own_name if own_name == own.as_bytes() => result.branch = Some(id.clone()),
+                other if other.starts_with(b"refs/remotes/") => {}
+                _ if began.contains(&(name, id)) => {}
+                _ => result.others.push((name.clone(), id.clone())),
+            }
+        }
+        // of the stash, refs/stash is the newest entry only
+        let log = git.join("logs/refs/stash");
+        if result.others.iter().any(|(name, _)| name == "refs/stash")
+            && !files::is_behind_link(&log)
+        {
+            let log = files::read(&log)?.unwrap_or_default();
+            let entries = parse_reflog_file(&log).into_iter().skip(1);
+            result
+                .others
+                .extend(entries.map(|entry| ("refs/stash".into(), entry.id)));
+        }
+        Ok(result)
+    }
+
+    /// The command of git that a run left in the middle.
+    fn read_operation(&self) -> Option<&'static str> {
+        let git = self.git_dir();
+        let stands = |(file, _): &(&str, &str)| files::exists(&git.join(file));
+        OPERATIONS
+            .into_iter()
+            .find(stands)
+            .map(|(_, command)| command)
+    }
+
+    /// Removes it, after a run that left nothing in it.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn remove(&self) -> Result<(), Error> {
+        Ok(files::remove_directory(&self.dir)?)
+    }
+}
+
+/// The refs that a run made itself and packed: those of which its beginning knew nothing. (Others than
+/// packed ones are taken over as files.)
+fn read_own_refs(before: &Utf8PathBuf, dir: &Utf8PathBuf) -> Result<Vec<Ref>, Error> {
+    let began = read_packed(&dir.join("snapshot"))?;
+    let began: BTreeSet<&BString> = began.iter().map(|one| &one.name).collect();
+    let packed = before.join("packed-refs");
+    if files::is_link(&packed) {
+        return Ok(Vec::new());
+    }
+    let mut own = read_packed(&packed)?;
+    own.retain(|one| !began.contains(&one.name));
+    Ok(own)
+}
+
+/// The lines of a packed-refs file (gitrepository-layout(5)) that name a ref.
+fn read_packed(file: &Utf8PathBuf) -> Result<Vec<Ref>, Error> {
+    let bytes = files::read(file)?.unwrap_or_default();
+    let parse = |line: &[u8]| {
+        let (id, name) = line.split_once_str(" ")?;
+        let id = CommitId::parse(id.to_str().ok()?).ok()?;
+        let name = name.into();
+        Some(Ref {
+            name,
+            id,
+            is_symbolic: false,
+        })
+    };
+    Ok(bytes.lines().filter_map(parse).collect())
+}
+
+fn packed(refs: Vec<Ref>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for one in refs {
+        bytes.extend_from_slice(one.id.as_str().as_bytes());
+        bytes.push(b' ');
+        bytes.extend_from_slice(&one.name);
+        bytes.push(b'\n');
+    }
+    bytes
+}

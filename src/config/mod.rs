@@ -34,7 +34,7 @@ pub use settings::{
     DEFAULT_BRANCH_PREFIX, DEFAULT_PROFILE, SetBy, Setting, SettingFlags, Settings,
 };
 pub(crate) use value::toml_string;
-pub use value::{Choice, Client, OnViolation, Strategy};
+pub use value::{Choice, Client, Fence, Net, OnViolation, Strategy};
 
 /// Where the config is, relative to the root of the main worktree.
 pub const CONFIG_PATH: &str = ".agentwt/config.toml";
@@ -70,7 +70,7 @@ impl<T> From<toml::Spanned<T>> for Located<T> {
 
 /// Holds what a config file says, and nothing that it does not say: defaults of `[worktree]` are
 /// filled in by [`Settings`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
     /// `[worktree]`.
     pub worktree: WorktreeConfig,
@@ -80,6 +80,8 @@ pub struct Config {
     pub setup: SetupConfig,
     /// `[teardown]`.
     pub teardown: TeardownConfig,
+    /// `[fence]`.
+    pub fence: FenceConfig,
     /// `[scope.<profile>]`, by name.
     pub scopes: BTreeMap<String, ScopeProfile>,
 }
@@ -100,6 +102,35 @@ pub struct SetupConfig {
 pub struct TeardownConfig {
     /// The commands, in order; they run only if the user trusts them.
     pub commands: Vec<Located<String>>,
+}
+
+/// Holds `[fence]`: how `exec` and `run` fence a command in. As the file is committed, what it says can
+/// only narrow what the user's own settings allow.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FenceConfig {
+    /// The weakest fence that will do.
+    pub kind: Option<Located<Fence>>,
+    /// The network, as [`Net::parse`] reads it.
+    pub net: Option<Located<String>>,
+    /// Paths that a command should be able to write beside the scope; the user's settings must name them.
+    pub rw: Vec<Located<String>>,
+    /// `[fence.container]`.
+    pub container: ContainerConfig,
+}
+
+/// Holds `[fence.container]`, in the words of podman-run(1).
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ContainerConfig {
+    /// The image; the user's settings must name it as well.
+    pub image: Option<Located<String>>,
+    /// The most memory, as `4g`.
+    pub memory: Option<Located<String>>,
+    /// The most processors.
+    pub cpus: Option<f64>,
+    /// The user inside, never root.
+    pub user: Option<Located<String>>,
 }
 
 /// Holds `[worktree]`: how worktrees are created. Each value was checked.

@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue, Deserializer, Error};
 
 use super::value::{self, ValueFault, quoted, shown, toml_string};
 use super::{Config, ConfigError, Located, Mistake, SCHEMA_VERSION, ScopeProfile};
-use super::{SetupConfig, TeardownConfig, WorktreeConfig};
+use super::{FenceConfig, SetupConfig, TeardownConfig, WorktreeConfig};
 
 /// The file, as serde reads it.
 #[derive(Default, Deserialize)]
@@ -22,6 +22,7 @@ struct Document {
     worktree: WorktreeConfig,
     setup: SetupConfig,
     teardown: TeardownConfig,
+    fence: FenceConfig,
     scope: BTreeMap<String, ScopeProfile>,
 }
 
@@ -88,6 +89,7 @@ fn read(text: &str, mistakes: &mut Vec<Mistake>) -> Config {
         worktree: document.worktree,
         setup: document.setup,
         teardown: document.teardown,
+        fence: document.fence,
         scopes: document.scope,
         ..Config::default()
     };
@@ -246,6 +248,13 @@ fn check_values(config: &Config, mistakes: &mut Vec<Mistake>) {
         let checked = value::branch_prefix(&prefix.value);
         check(checked, "in [worktree]", &prefix.span, mistakes);
     }
+    if let Some(net) = &config.fence.net {
+        check(value::net(&net.value), "in [fence]", &net.span, mistakes);
+    }
+    if let Some(user) = &config.fence.container.user {
+        let place = "in [fence.container]";
+        check(value::user(&user.value), place, &user.span, mistakes);
+    }
     let sync = &config.file_sync;
     for pattern in sync.patterns.iter().chain(&sync.optional_patterns) {
         let checked = value::sync_pattern(&pattern.value);
@@ -294,6 +303,10 @@ fn count_lines(config: &mut Config, text: &str) {
         sync.patterns.iter_mut().chain(&mut sync.optional_patterns),
         text,
     );
+    let fence = &mut config.fence;
+    count(&mut fence.kind, text);
+    count(fence.net.iter_mut().chain(&mut fence.rw), text);
+    count(&mut fence.container.image, text);
     count(&mut config.setup.commands, text);
     count(&mut config.teardown.commands, text);
     for scope in config.scopes.values_mut() {

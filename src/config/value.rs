@@ -5,6 +5,7 @@
 //! assert_eq!(Client::parse("codex"), Some(Client::Codex));
 //! ```
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::path::escape_for_terminal;
@@ -107,6 +108,77 @@ impl Choice for OnViolation {
         &[("report", Self::Report), ("block", Self::Block)];
 }
 
+/// Names a fence, the weakest first, or `auto`: the strongest that works here.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Fence {
+    /// Nothing is enforced.
+    None,
+    /// The write bits of the files, as `add` sets them.
+    Perms,
+    /// Landlock (landlock(7)) and seccomp(2), without other namespaces.
+    Landlock,
+    /// The sandbox of macOS (sandbox-exec(1)).
+    Seatbelt,
+    /// Namespaces by bubblewrap (bwrap(1)), with Landlock and seccomp inside.
+    Mount,
+    /// A container of podman or docker.
+    Container,
+    /// The strongest that works here, and none below [`Fence::Landlock`].
+    Auto,
+}
+
+impl Choice for Fence {
+    const NOUN: &'static str = "fence";
+    const ALL: &'static [(&'static str, Self)] = &[
+        ("auto", Self::Auto),
+        ("mount", Self::Mount),
+        ("landlock", Self::Landlock),
+        ("container", Self::Container),
+        ("seatbelt", Self::Seatbelt),
+        ("perms", Self::Perms),
+        ("none", Self::None),
+    ];
+}
+
+/// Says which network a command in a fence has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Net {
+    /// That of the host.
+    #[default]
+    Host,
+    /// None.
+    None,
+    /// TCP connections to these ports.
+    Ports(Vec<u16>),
+}
+
+impl Net {
+    /// Reads `host`, `none` or `ports:443,22`.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "host" => return Some(Self::Host),
+            "none" => return Some(Self::None),
+            _ => {}
+        }
+        let ports = text.strip_prefix("ports:")?.split(',');
+        let ports: Option<Vec<u16>> = ports.map(|port| port.trim().parse().ok()).collect();
+        ports.map(Self::Ports)
+    }
+
+    /// Whether this lets a command reach no more than the other does.
+    pub fn is_within(&self, other: &Self) -> bool {
+        match (self, other) {
+            (_, Self::Host) | (Self::None, _) => true,
+            (Self::Ports(own), Self::Ports(others)) => own.iter().all(|port| others.contains(port)),
+            (Self::Host | Self::Ports(_), _) => false,
+        }
+    }
+}
+
 /// Says what is wrong with a value, before the place of the value is known.
 pub(super) struct ValueFault {
     /// What the value is (``unknown strategy `clon` ``).
@@ -205,6 +277,26 @@ pub(super) fn choice<C: Choice>(word: &str) -> Result<C, ValueFault> {
 /// Reads a base: any name of a commit, which only git can look up.
 pub(super) fn base(text: &str) -> Result<String, ValueFault> {
     not_empty(text, "base", "write a branch, tag or commit")
+}
+
+/// Reads a network.
+pub(super) fn net(text: &str) -> Result<Net, ValueFault> {
+    let fault = || {
+        let help = "write `host`, `none`, or `ports:` and numbers, for example `ports:443,22`";
+        ValueFault::new(format!("unknown network {}", quoted(text)), "", help)
+    };
+    Net::parse(text).ok_or_else(fault)
+}
+
+/// Reads the user of a container.
+pub(super) fn user(text: &str) -> Result<String, ValueFault> {
+    let name = text.split(':').next().unwrap_or_default();
+    if name == "root" || name.parse() == Ok(0_u32) {
+        let help = "write the name or the number of an ordinary user";
+        let subject = format!("bad user {}", quoted(text));
+        return Err(ValueFault::new(subject, "no command runs as root", help));
+    }
+    not_empty(text, "user", "write the name or the number of a user")
 }
 
 /// Reads the name of a scope profile where one is asked for.

@@ -33,8 +33,8 @@ const HOMES: &[(&str, &[&str])] = &[
     (
         "schemars",
         &[
-            "accepted", "name", "answer", "client", "commands", "error", "fence", "output",
-            "placed", "truth", "worktree",
+            "accepted", "name", "answer", "client", "commands", "config", "error", "fence",
+            "output", "placed", "truth", "worktree",
         ],
     ),
     ("ignore", &["disk", "sync", "commands"]),

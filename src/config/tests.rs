@@ -101,6 +101,11 @@ fn commands_are_read_in_their_order_and_checked() {
     let commands: Vec<_> = commands.map(|one| (&*one.value, one.line)).collect();
     assert_eq!(commands, [("npm ci", 3), ("make", 3)]);
     assert!(config.setup.submodules && config.teardown.commands[0].line == 6);
+    let text = format!(
+        "{head}[fence]\nkind = \"bwrap\"\nnet = \"lan\"\n[fence.container]\nuser = \"0:5\""
+    );
+    let said: Vec<String> = mistakes(&text);
+    assert_eq!(said.len(), 3, "{said:?}");
     let text = format!("{head}[setup]\ncommands = [\" \", \"a\\u0000\"]\n[teardown]\ncommand = 1");
     let error = Config::parse(CONFIG_PATH, &text).expect_err("three mistakes");
     let said: Vec<_> = error.mistakes.iter().map(|one| &*one.message).collect();
@@ -127,7 +132,7 @@ fn what_the_file_does_not_say_stays_unsaid() {
 #[test]
 fn each_mistake_is_underlined_and_says_what_to_write() {
     let worktree_keys = "the keys in [worktree] are `base`, `branch_prefix`, `strategy`, `client`, `on_violation` and `file_sync`";
-    let top_keys = "the keys at the top level are `schema_version`, `worktree`, `setup`, `teardown` and `scope`";
+    let top_keys = "the keys at the top level are `schema_version`, `worktree`, `setup`, `teardown`, `fence` and `scope`";
     for (lines, expected) in [
         ("[scope.docs]\nwirte = []", "wirte | unknown key `wirte` in [scope.docs] | did you mean `write`? the keys in [scope.docs] are `read`, `write` and `exclude`".to_owned()),
         ("[worktree]\npatterns = []", format!("patterns | unknown key `patterns` in [worktree] | {worktree_keys}")),
@@ -177,7 +182,7 @@ fn the_schema_version_must_be_there_and_known() {
         ),
         (
             "shema_version = \"1.0\"\n",
-            "shema_version | unknown key `shema_version` at the top level | did you mean `schema_version`? the keys at the top level are `schema_version`, `worktree`, `setup`, `teardown` and `scope`",
+            "shema_version | unknown key `shema_version` at the top level | did you mean `schema_version`? the keys at the top level are `schema_version`, `worktree`, `setup`, `teardown`, `fence` and `scope`",
         ),
     ] {
         assert_eq!(mistakes(text), [expected], "{text}");

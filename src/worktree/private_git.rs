@@ -130,7 +130,7 @@ impl PrivateGit {
         }
         let put = |name: &str, bytes: &[u8]| files::write_beside(&git.join(name), bytes);
         put("objects/info/alternates", alternates.as_bytes())?;
-        put("config", &self.settings(repository, known)?)?;
+        put("config", &settings_of_run(repository, known)?)?;
         for (from, to) in [
             (admin.join("info/sparse-checkout"), "info/sparse-checkout"),
             (repository.common_dir.join("info/exclude"), "info/exclude"),
@@ -194,49 +194,6 @@ impl PrivateGit {
             &objects,
             &self.dir.join(format!("kept{number}")),
         )?)
-    }
-
-    /// The settings: those of the repository that work in a worktree needs, and those of the worktree.
-    fn settings(&self, repository: &Repository, known: &Worktree) -> Result<Vec<u8>, Error> {
-        let record = &known.record;
-        let is_sha256 = ObjectFormat::of(&record.base.commit) != ObjectFormat::default();
-        let mut extensions = Vec::new();
-        extensions
-            .extend(is_sha256.then(|| ("extensions.objectFormat".to_owned(), "sha256".into())));
-        let mut all: Vec<(String, BString)> = Vec::new();
-        for (scope, key, value) in known.git(repository).config_list()? {
-            if !matches!(scope.as_str(), "local" | "worktree") {
-                continue;
-            }
-            let lower = key.to_ascii_lowercase();
-            let section = lower.split('.').next().unwrap_or_default();
-            if lower == "extensions.partialclone" {
-                extensions.push((key, value));
-            } else if SECTIONS.split_whitespace().any(|one| one == section)
-                && !NOT_TAKEN.split_whitespace().any(|one| one == lower)
-            {
-                all.push((key, value));
-            }
-        }
-        let version = i32::from(!extensions.is_empty());
-        let hooks = files::read(&record.admin_dir.join("agentwt/users"))?;
-        let hooks = hooks.filter(|path| !path.trim_ascii().is_empty());
-        let hooks = hooks.map(|path| path.trim_ascii_end().into());
-        let hooks = hooks.unwrap_or_else(|| repository.common_dir.join("hooks").as_str().into());
-        let fixed = [
-            ("core.repositoryFormatVersion", version.to_string().into()),
-            ("core.bare", "false".into()),
-            ("core.worktree", record.path.as_str().into()),
-            ("core.hooksPath", hooks),
-            ("gc.auto", "0".into()),
-            ("commit.gpgSign", "false".into()),
-            ("tag.gpgSign", "false".into()),
-        ];
-        let fixed = fixed.map(|(key, value): (&str, BString)| (key.to_owned(), value));
-        let lines = all.into_iter().chain(extensions).chain(fixed);
-        Ok(lines
-            .flat_map(|(key, value)| quoted_setting(&key, &value).to_vec())
-            .collect())
     }
 
     /// Reads what a run left, through the server side of a fetch: that is what git documents as safe on a
@@ -341,4 +298,46 @@ fn packed(refs: Vec<Ref>) -> Vec<u8> {
         bytes.push(b'\n');
     }
     bytes
+}
+
+/// The settings: those of the repository that work in a worktree needs, and those of the worktree.
+fn settings_of_run(repository: &Repository, known: &Worktree) -> Result<Vec<u8>, Error> {
+    let record = &known.record;
+    let is_sha256 = ObjectFormat::of(&record.base.commit) != ObjectFormat::default();
+    let mut extensions = Vec::new();
+    extensions.extend(is_sha256.then(|| ("extensions.objectFormat".to_owned(), "sha256".into())));
+    let mut all: Vec<(String, BString)> = Vec::new();
+    for (scope, key, value) in known.git(repository).config_list()? {
+        if !matches!(scope.as_str(), "local" | "worktree") {
+            continue;
+        }
+        let lower = key.to_ascii_lowercase();
+        let section = lower.split('.').next().unwrap_or_default();
+        if lower == "extensions.partialclone" {
+            extensions.push((key, value));
+        } else if SECTIONS.split_whitespace().any(|one| one == section)
+            && !NOT_TAKEN.split_whitespace().any(|one| one == lower)
+        {
+            all.push((key, value));
+        }
+    }
+    let version = i32::from(!extensions.is_empty());
+    let hooks = files::read(&record.admin_dir.join("agentwt/users"))?;
+    let hooks = hooks.filter(|path| !path.trim_ascii().is_empty());
+    let hooks = hooks.map(|path| path.trim_ascii_end().into());
+    let hooks = hooks.unwrap_or_else(|| repository.common_dir.join("hooks").as_str().into());
+    let fixed = [
+        ("core.repositoryFormatVersion", version.to_string().into()),
+        ("core.bare", "false".into()),
+        ("core.worktree", record.path.as_str().into()),
+        ("core.hooksPath", hooks),
+        ("gc.auto", "0".into()),
+        ("commit.gpgSign", "false".into()),
+        ("tag.gpgSign", "false".into()),
+    ];
+    let fixed = fixed.map(|(key, value): (&str, BString)| (key.to_owned(), value));
+    let lines = all.into_iter().chain(extensions).chain(fixed);
+    Ok(lines
+        .flat_map(|(key, value)| quoted_setting(&key, &value).to_vec())
+        .collect())
 }

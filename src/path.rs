@@ -174,6 +174,20 @@ impl fmt::Display for RepoPath {
     }
 }
 
+impl serde::Serialize for RepoPath {
+    /// Writes the path escaped as for a terminal, from which it can be read again.
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for RepoPath {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(unescape(&text)).map_err(serde::de::Error::custom)
+    }
+}
+
 /// Collects paths that come in order into one place of memory, a few bytes each beside their own.
 #[derive(Debug, Default)]
 pub struct Paths {
@@ -279,6 +293,19 @@ pub fn escape_for_terminal(bytes: &[u8]) -> String {
             out.push(c);
         }
     }
+    out
+}
+
+/// The bytes that [`escape_for_terminal`] and [`escape_for_tsv`] wrote.
+fn unescape(text: &str) -> Vec<u8> {
+    let (mut out, mut rest) = (Vec::with_capacity(text.len()), text);
+    while let Some((plain, escaped)) = rest.split_once('\\') {
+        out.extend_from_slice(plain.as_bytes());
+        let digits = escaped.get(..3).unwrap_or_default();
+        out.extend(u8::from_str_radix(digits, 8));
+        rest = escaped.get(3..).unwrap_or_default();
+    }
+    out.extend_from_slice(rest.as_bytes());
     out
 }
 
@@ -417,5 +444,14 @@ mod tests {
             escape_for_tsv("caf\u{e9} \t".as_bytes()),
             "caf\\303\\251 \\011"
         );
+        for bytes in [
+            &b"a\nb\\\xff\xc3\xa9"[..],
+            "\u{202e}\\101".as_bytes(),
+            b"",
+            b"x",
+        ] {
+            assert_eq!(unescape(&escape_for_terminal(bytes)), bytes);
+            assert_eq!(unescape(&escape_for_tsv(bytes)), bytes);
+        }
     }
 }

@@ -6,3 +6,5 @@
 //! verification after the run.
 
 pub use crate::config::{Fence, Net};
+
+pub mod policy;

@@ -41,14 +41,14 @@ struct Near {
 }
 
 /// The places of rules in the scope, by what their patterns look for.
-type Places = HashMap<Vec<u8>, Vec<usize>>;
+type RulePlaces = HashMap<Vec<u8>, Vec<usize>>;
 
 /// Finds the rules that match any entry of a name (`Makefile`) or of an ending (`*.pem`).
 #[derive(Clone, Debug, Default)]
 pub(super) struct NameSet {
-    whole: Places,
+    whole: RulePlaces,
     /// By the length of the ending.
-    endings: BTreeMap<usize, Places>,
+    endings: BTreeMap<usize, RulePlaces>,
 }
 
 impl NameSet {

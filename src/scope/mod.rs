@@ -21,6 +21,7 @@ mod classifier;
 mod glob;
 pub mod overlap;
 mod pattern;
+mod reach;
 mod sparse;
 
 use std::fmt;
@@ -29,6 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use classifier::NameSet;
 pub use classifier::{Classifier, Coverage};
+pub use reach::{Reach, quote_for_regex};
 
 use crate::entry::Mode;
 use crate::path::RepoPath;

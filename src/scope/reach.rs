@@ -1,0 +1,169 @@
+//! Says where on the disk a pattern can match: [`Reach`], for those who have to name directories and
+//! files (`fence`), and the pattern as an extended regular expression, for those who take one.
+//!
+//! It answers nothing about a path: that is [`Scope::verdict`].
+
+use bstr::ByteSlice;
+
+use super::glob::Token;
+use super::pattern::ScopePattern;
+use super::{Case, RuleList, Scope, ScopeRule};
+use crate::path::RepoPath;
+
+/// Says where a pattern can match.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Every path (`**`).
+    Everything,
+    /// Everything below one directory, and not the directory itself (`src/**`).
+    Below(RepoPath),
+    /// One path, and everything below (`/src`, `docs/a.md`).
+    Path(RepoPath),
+    /// One directory, and everything below (`/src/`).
+    Directory(RepoPath),
+    /// Some paths below one directory (`docs/*.md`).
+    SomeBelow(RepoPath),
+    /// Some paths anywhere (`*.md`, `Makefile`, `src/`).
+    Anywhere,
+}
+
+impl Scope {
+    /// Where the patterns of one of the user's lists can match, in order.
+    pub fn reaches(&self, list: RuleList) -> impl Iterator<Item = (&ScopeRule, Reach)> {
+        self.list(list)
+            .map(|(rule, pattern)| (rule, pattern.reach()))
+    }
+
+    /// The patterns of a list as extended regular expressions (regex(7)) for a path from the root, which
+    /// match what a pattern covers.
+    pub fn regexes(&self, list: RuleList) -> impl Iterator<Item = String> {
+        self.list(list).map(|(_, pattern)| pattern.regex(self.case))
+    }
+}
+
+impl ScopePattern {
+    /// Where it can match. Letters are as they were written, whatever the case.
+    fn reach(&self) -> Reach {
+        if self.is_everything() {
+            return Reach::Everything;
+        }
+        // parsed anew: a pattern that matches in either case holds lower case only
+        let written = Self::parse(&self.line, Case::Sensitive);
+        let tokens = written.map(|pattern| pattern.glob.tokens);
+        let tokens = tokens.unwrap_or_default();
+        let literal = |token: &Token| match token {
+            Token::Byte(byte) => Some(*byte),
+            _ => None,
+        };
+        let prefix: Vec<u8> = tokens.iter().map_while(literal).collect();
+        let is_literal = prefix.len() == tokens.len();
+        let end = prefix.rfind_byte(b'/');
+        let path = if is_literal {
+            &prefix[..]
+        } else {
+            &prefix[..end.unwrap_or(0)]
+        };
+        let Ok(path) = RepoPath::parse(path) else {
+            return Reach::Anywhere;
+        };
+        let rest = &tokens[end.map_or(0, |end| end + 1).min(tokens.len())..];
+        match rest {
+            _ if !self.is_anchored => Reach::Anywhere,
+            _ if is_literal && self.is_of_directories => Reach::Directory(path),
+            _ if is_literal => Reach::Path(path),
+            _ if self.is_of_directories => Reach::SomeBelow(path),
+            [above @ .., Token::Star | Token::Everything]
+                if above.iter().all(|token| *token == Token::Directories) =>
+            {
+                Reach::Below(path)
+            }
+            _ => Reach::SomeBelow(path),
+        }
+    }
+
+    fn regex(&self, case: Case) -> String {
+        let mut regex = Vec::new();
+        if !self.is_anchored {
+            regex.extend_from_slice(b"(.*/)?");
+        }
+        for token in &self.glob.tokens {
+            match token {
+                Token::Byte(byte) => push_byte(&mut regex, *byte, case),
+                Token::Any => regex.extend_from_slice(b"[^/]"),
+                Token::Class(set) => regex.extend(regex_of_set(set, case).bytes()),
+                Token::Star => regex.extend_from_slice(b"[^/]*"),
+                Token::Directories => regex.extend_from_slice(b"(.*/)?"),
+                Token::Everything => regex.extend_from_slice(b".*"),
+            }
+        }
+        // a pattern covers what is below a directory that it matches
+        let below: &[u8] = if self.is_of_directories {
+            b"/.*"
+        } else {
+            b"(/.*)?"
+        };
+        regex.extend_from_slice(below);
+        String::from_utf8_lossy(&regex).into_owned()
+    }
+}
+
+fn push_byte(regex: &mut Vec<u8>, byte: u8, case: Case) {
+    match case {
+        Case::Insensitive if byte.is_ascii_lowercase() => {
+            regex.extend([b'[', byte, byte.to_ascii_uppercase(), b']']);
+        }
+        _ if b"\\.[]{}()*+?^$|".contains(&byte) => regex.extend([b'\\', byte]),
+        _ => regex.push(byte),
+    }
+}
+
+/// A text that is matched as it stands.
+pub fn quote_for_regex(text: &str) -> String {
+    let mut regex = Vec::new();
+    text.bytes()
+        .for_each(|byte| push_byte(&mut regex, byte, Case::Sensitive));
+    String::from_utf8_lossy(&regex).into_owned()
+}
+
+/// A set of bytes, by ranges of ASCII. Everything else is in it as 0xff is.
+fn regex_of_set(set: &[bool; 256], case: Case) -> String {
+    let is_negated = set[0xff];
+    let is_member = |byte: &u8| {
+        let folded = match case {
+            Case::Sensitive => *byte,
+            Case::Insensitive => byte.to_ascii_lowercase(),
+        };
+        set[usize::from(folded)] != is_negated
+    };
+    let (special, plain): (Vec<u8>, Vec<u8>) = (1..0x80)
+        .filter(is_member)
+        .partition(|byte| b"]^-".contains(byte));
+    // `]` first, `^` not first, and `-` last or first stand for themselves
+    let mut body: String = special
+        .iter()
+        .filter(|b| **b == b']')
+        .map(|_| ']')
+        .collect();
+    for run in plain.chunk_by(|a, b| a + 1 == *b) {
+        let ends = [run[0], run[run.len() - 1]].map(char::from);
+        match run.len() {
+            1 => body.push(ends[0]),
+            2 => body.extend(ends),
+            _ => body.extend([ends[0], '-', ends[1]]),
+        }
+    }
+    let others = special
+        .iter()
+        .filter(|b| **b != b']')
+        .map(|b| char::from(*b));
+    if body.is_empty() {
+        body.extend(others);
+    } else {
+        body.extend(others.rev());
+    }
+    match (is_negated, body.as_str()) {
+        (true, body) => format!("[^{body}]"),
+        (false, "^") => r"\^".to_owned(),
+        (false, body) => format!("[{body}]"),
+    }
+}

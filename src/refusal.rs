@@ -189,7 +189,7 @@ pub enum Refusal {
     },
 
     #[error(
-        "an agent is still running in worktree `{name}`: {} {} works in {path}",
+        "a program is still running in worktree `{name}`: {} {} works in {path}",
         if pids.len() == 1 { "process" } else { "processes" },
         numbers(pids, ", ")
     )]

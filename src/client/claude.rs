@@ -51,16 +51,25 @@ impl WorktreeEvent {
         })
     }
 
-    /// The name as a worktree can have it: every other character is a dash.
+    /// The name as a worktree can have it: every other character is a dash, and a name that was changed
+    /// ends with a digest of the original, so that two names never are one worktree.
     pub fn worktree_name(&self) -> Option<WorktreeName> {
         let is_fit = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-        let name = self.name.as_deref()?.chars().take(100);
+        let given = self.name.as_deref()?;
+        if let Ok(name) = WorktreeName::parse(given) {
+            return Some(name);
+        }
+        let name = given.chars().take(90);
         let mut name: String = name.map(|c| if is_fit(c) { c } else { '-' }).collect();
         while name.contains("..") {
             name = name.replace("..", ".");
         }
         let name = name.trim_start_matches(['-', '.']).trim_end_matches('.');
-        WorktreeName::parse(&name.replace(".lock", "-lock")).ok()
+        let name = WorktreeName::parse(&name.replace(".lock", "-lock")).ok()?;
+        // FNV-1a: the same in each version of the program
+        let step = |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+        let digest = given.bytes().fold(0x811c_9dc5, step);
+        WorktreeName::parse(&format!("{name}-{digest:08x}")).ok()
     }
 }
 
@@ -392,15 +401,15 @@ mod tests {
         let long = "x".repeat(300);
         for (name, is) in [
             ("agent-a3f2b1", Some("agent-a3f2b1")),
-            ("feature/login form", Some("feature-login-form")),
-            ("../../etc/passwd", Some("etc-passwd")),
-            ("-rf", Some("rf")),
-            ("a..b", Some("a.b")),
-            ("x.lock", Some("x-lock")),
-            ("ümlaut.", Some("mlaut")),
+            ("feature/login form", Some("feature-login-form-f2b261f3")),
+            ("../../etc/passwd", Some("etc-passwd-6fadc99a")),
+            ("-rf", Some("rf-2a6775c8")),
+            ("a..b", Some("a.b-91beab8e")),
+            ("x.lock", Some("x-lock-a44dbc24")),
+            ("ümlaut.", Some("mlaut-9855f6c3")),
             ("..", None),
             ("", None),
-            (&long, Some(&long[..100])),
+            (&long, Some(&format!("{}-970138f5", &long[..90]))),
         ] {
             let event = json!({ "name": name }).to_string();
             let event = WorktreeEvent::parse(event.as_bytes()).expect("JSON");

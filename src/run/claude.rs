@@ -11,7 +11,7 @@ use crate::disk::files;
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::refusal::Refusal;
-use crate::worktree::by_path;
+use crate::worktree::{SetupState, Worktree, WorktreeFault, by_path};
 
 const HUMAN: (Format, bool) = (Format::Human, false);
 
@@ -24,20 +24,40 @@ pub(super) fn create(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
     let start = event
         .directory
         .map_or_else(|| session.start.clone(), Utf8PathBuf::from);
-    let session = &starting_in(session, &start);
+    let session = &Session {
+        // what notes tell the user to type
+        command_line: format!("git agentwt add {name}"),
+        ..starting_in(session, &start)
+    };
     let name = name.to_string();
-    if let Ok(found) = path::run(session, Some(&name)) {
-        return Ok(print(cli, HUMAN, &found));
-    }
     let options = Add {
-        name: Some(name),
+        name: Some(name.clone()),
         context: ContextOptions {
             client: Some("claude-code".to_owned()),
             ..ContextOptions::default()
         },
         ..Add::default()
     };
-    Ok(print(cli, HUMAN, &add::run(session, &options)?))
+    let error = match add::run(session, &options) {
+        Ok(made) => return Ok(print(cli, HUMAN, &made)),
+        Err(error) => error,
+    };
+    match path::run(session, Some(&name)) {
+        Ok(mut found) if is_about_scope(&error) => {
+            found.notes.push(error.to_string());
+            let record = Worktree::of(&session.repository()?, Some(&name))?.record;
+            if record.setup == Some(SetupState::Pending) {
+                found.notes.push(format!("the set-up of {name} was not run to its end: git agentwt add {name}, with the options of its first `add`"));
+            }
+            Ok(print(cli, HUMAN, &found))
+        }
+        _other => Err(error),
+    }
+}
+
+fn is_about_scope(error: &Error) -> bool {
+    matches!(error.find(), Some(Refusal::AnotherScope { .. }))
+        || matches!(error.find(), Some(WorktreeFault::NoWriteList { .. }))
 }
 
 /// Removes the worktree, to the trash where work would be lost. One that is gone is well: the hook

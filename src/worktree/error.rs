@@ -235,30 +235,32 @@ pub enum ClaimError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 pub enum SetupFault {
     /// A command failed.
-    #[error("the {} of `{name}` failed: `{command}` {how}", if *table == "setup" { "set-up" } else { table })]
+    #[error("the {table} of `{name}` failed: {why}")]
     #[diagnostic(code(agentwt::setup::failed))]
     #[diagnostic(help("{help}"))]
     Failed {
         /// The worktree.
         name: String,
-        /// `setup` or `teardown`.
+        /// `set-up` or `teardown`.
         table: &'static str,
-        /// The command.
-        command: String,
-        /// How the command ended.
-        how: String,
+        /// The command, and how it ended.
+        why: String,
         /// The next command.
         help: String,
     },
     /// A signal ended a command.
-    #[error("the set-up of `{name}` was interrupted by signal {signal}")]
+    #[error("the {table} of `{name}` was interrupted by signal {signal}")]
     #[diagnostic(code(agentwt::setup::interrupted))]
-    #[diagnostic(help("the worktree stays; to run the set-up again: git agentwt add {name}"))]
+    #[diagnostic(help("{help}"))]
     Interrupted {
         /// The worktree.
         name: String,
+        /// `set-up` or `teardown`.
+        table: &'static str,
         /// The signal.
         signal: u8,
+        /// The next command.
+        help: String,
     },
 }
 

@@ -29,6 +29,9 @@ pub const PLACED: &str = "placed";
 /// The file of the record with what is being moved in: there only while that is done, or when it
 /// was killed.
 pub const PLACING: &str = "placing";
+/// The file of the record with what was untracked before a set-up: there only while that runs, or when
+/// it was killed.
+pub const BEFORE: &str = "before-setup";
 /// The directory of the record in which the text of placed context is kept, by path.
 pub const CONTEXT: &str = "context";
 
@@ -203,7 +206,7 @@ impl<'d> Destination<'d> {
     /// Removes what a killed call left. The lock of the name is held.
     fn clear(&self) -> Result<(), DiskError> {
         files::remove_directory(&staging(self.path))?;
-        sweep(self.record_dir, &[PLACED, PLACING, "record.toml"]);
+        sweep(self.record_dir, &[PLACED, PLACING, BEFORE, "record.toml"]);
         let exclude = self.admin_dir.join(EXCLUDE);
         if let (Some(directory), Some(name)) = (exclude.parent(), exclude.file_name()) {
             sweep(directory, &[name]);

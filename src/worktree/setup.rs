@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::ignore_rules::write_exclude;
-use super::placing::PLACED;
+use super::placing::{BEFORE, PLACED};
 use super::repository::joined;
 use super::trust::{Trust, UserCommands};
 use super::variables::variables;
@@ -16,7 +16,7 @@ use super::{Environment, Repository, SetupFault, WatchedFile, Worktree, load_con
 use crate::change::Seen;
 use crate::disk::drift::{digest_below, drift};
 use crate::disk::entries::standing;
-use crate::disk::files;
+use crate::disk::{DiskError, files};
 use crate::error::Error;
 use crate::git::LOCAL_VARIABLES;
 use crate::log::Log;
@@ -48,6 +48,43 @@ pub struct UntrackedBefore {
 }
 
 impl UntrackedBefore {
+    /// Reads it before a set-up, and keeps it in the record directory until its [`end`](Self::end): a set-up
+    /// that was killed has noted nothing, so what was there before that one counts.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and when the disk refuses.
+    pub fn begin(repository: &Repository, known: &Worktree) -> Result<Self, Error> {
+        let mut before = Self::read(repository, known)?;
+        let file = known.dir.join(BEFORE);
+        if let Some(bytes) = files::read(&file)? {
+            let paths = bytes.split(|byte| *byte == 0);
+            before.untracked = paths
+                .filter_map(|path| RepoPath::parse(path).ok())
+                .collect();
+        } else {
+            let paths: Vec<&[u8]> = before
+                .untracked
+                .iter()
+                .map(|path| &**path.as_bstr())
+                .collect();
+            files::write(&file, &paths.join(&0))?;
+        }
+        Ok(before)
+    }
+
+    /// Forgets it, once what the set-up created is noted.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn end(known: &Worktree) -> Result<(), DiskError> {
+        files::remove_file(&known.dir.join(BEFORE))
+    }
+
+    /// Whether a set-up of the worktree began and was killed.
+    pub fn is_left(known: &Worktree) -> bool {
+        files::exists(&known.dir.join(BEFORE))
+    }
+
     /// Reads it.
     ///
     /// # Errors
@@ -94,27 +131,39 @@ impl UserSteps<'_> {
                 timeout: None,
                 signal: self.signal,
             };
-            let how = match line.run() {
+            let why = match line.run() {
                 Ok(ShellEnd::Ended(Some(0))) => continue,
-                Ok(ShellEnd::Ended(Some(status))) => format!("ended with status {status}"),
-                Ok(ShellEnd::Ended(None)) => "was ended by a signal".to_owned(),
-                Ok(ShellEnd::Late | ShellEnd::Stopped) => {
-                    let signal = u8::try_from(self.signal.load(Ordering::SeqCst)).unwrap_or(2);
-                    return Err(SetupFault::Interrupted { name, signal }.into());
+                Ok(ShellEnd::Ended(Some(status))) => {
+                    format!("`{shown}` ended with status {status}")
                 }
-                Err(error) => format!("cannot be run: {error}"),
+                Ok(ShellEnd::Ended(None)) => format!("`{shown}` was ended by a signal"),
+                Ok(ShellEnd::Late | ShellEnd::Stopped) => String::new(),
+                Err(error) => format!("`{shown}` cannot be run: {error}"),
             };
-            let (command, help) = (shown, help.to_owned());
-            return Err(SetupFault::Failed {
-                name,
-                table,
-                command,
-                how,
-                help,
-            }
-            .into());
+            return Err(self.fault(known, table, why, help));
         }
         Ok(())
+    }
+
+    /// Why the commands did not end well: the signal that came, or else what failed.
+    pub fn fault(&self, known: &Worktree, table: &'static str, why: String, help: &str) -> Error {
+        let (name, help) = (known.record.name.to_string(), help.to_owned());
+        let table = if table == "setup" { "set-up" } else { table };
+        let fault = match u8::try_from(self.signal.load(Ordering::SeqCst)) {
+            Ok(0) | Err(_) => SetupFault::Failed {
+                name,
+                table,
+                why,
+                help,
+            },
+            Ok(signal) => SetupFault::Interrupted {
+                name,
+                table,
+                signal,
+                help,
+            },
+        };
+        fault.into()
     }
 
     /// Checks out the submodules that the main worktree has and the scope does not exclude, several at a
@@ -251,7 +300,8 @@ impl UserSteps<'_> {
             return Ok((false, notes));
         }
         let before = UntrackedBefore::read(self.repository, known)?;
-        let ran = self.run(known, "teardown", &commands.teardown, "");
+        let help = format!("the worktree stays; to remove it: git agentwt remove {name}");
+        let ran = self.run(known, "teardown", &commands.teardown, &help);
         self.note(known.clone(), &before)?;
         match ran {
             Err(error)

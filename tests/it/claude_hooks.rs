@@ -53,14 +53,48 @@ fn a_hook_creates_a_scoped_worktree_and_prints_only_its_path() {
     assert_eq!(create(&repo, "agent-a3f2b1").ok(), made.ok());
     let docs = repo.agentwt(&["add", "docs", "--write", "docs/**"]).ok();
     assert_eq!(create(&repo, "docs").ok(), docs);
-    assert_eq!(
-        create(&repo, "feature/login").ok(),
-        "$TMP/repo/.agentwt/worktrees/feature-login"
-    );
     // other fields, of other versions; and from inside of a worktree
     let input = r#"{"hook_event_name":"WorktreeCreate","worktree_name":"wt-1","base_path":"/x"}"#;
     let made = call(&repo, &path, "claude-create", input);
     assert_eq!(made.ok(), "$TMP/repo/.agentwt/worktrees/wt-1");
+}
+
+#[test]
+fn two_names_are_never_one_worktree() {
+    let repo = project();
+    let long = "n".repeat(100);
+    let longer = format!("{long}2");
+    let names = ["a/b", "a b", "a-b", "x", "x.", "../../x", &long, &longer];
+    let mut paths: Vec<_> = names.iter().map(|name| create(&repo, name).ok()).collect();
+    assert!(paths[0].contains("/worktrees/a-b-"), "{paths:?}");
+    assert_eq!(paths[2], "$TMP/repo/.agentwt/worktrees/a-b");
+    assert_eq!(create(&repo, "a/b").ok(), paths[0], "the same name again");
+    paths.sort();
+    paths.dedup();
+    assert_eq!(paths.len(), names.len(), "{paths:?}");
+}
+
+#[test]
+fn a_worktree_whose_set_up_did_not_end_is_set_up_before_its_path_is_given() {
+    let repo = project();
+    let setup = "[setup]\ncommands = [\"test -e ../../../go\", \"touch .ready\"]\n";
+    repo.write(".agentwt/config.toml", &format!("{CONFIG}{setup}"));
+    let skipped = create(&repo, "task");
+    let help = "to review them and run them: git agentwt trust && git agentwt add task\n";
+    assert!(skipped.stderr.contains(help), "{skipped}");
+    skipped.ok();
+    let again = create(&repo, "task");
+    assert!(again.stderr.contains(help), "{again}");
+    repo.agentwt(&["trust"]).ok();
+    for _ in 0..2 {
+        let failed = create(&repo, "task");
+        let help = "to run the set-up again: git agentwt add task;";
+        assert!(failed.fails(5).stderr.contains(help), "{failed}");
+        assert_eq!(failed.stdout, "", "{failed}");
+    }
+    repo.write("go", "");
+    create(&repo, "task").ok();
+    assert!(repo.worktree("task").join(".ready").exists());
 }
 
 #[test]

@@ -312,7 +312,7 @@ fn an_agent_that_still_works_there_is_waited_for() {
     let agent = Sleeper::new(&repo, &repo.worktree("task-5").join("src"));
     let said = repo.agentwt(&add(&["--owner=me", "--retries=1"]));
     let still = format!(
-        "an agent is still running in worktree `task-5`: process {}",
+        "a program is still running in worktree `task-5`: process {}",
         agent.pid()
     );
     assert!(said.fails(4).stderr.contains(&still), "{said}");

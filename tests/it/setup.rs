@@ -324,7 +324,7 @@ fn work_that_appears_during_a_teardown_is_not_lost() {
 #[test]
 fn a_signal_ends_the_set_up_and_a_second_add_finishes_it() {
     let repo = trusted(
-        "[\"echo $$ >pid; test -e ../../../go || sleep 600\", \"touch .ready\"]",
+        "[\"echo $$ >pid; test -e ../../../go || exec sleep 600\", \"touch .ready\"]",
         "[]",
     );
     for signal in ["TERM", "KILL"] {
@@ -356,6 +356,116 @@ fn a_signal_ends_the_set_up_and_a_second_add_finishes_it() {
     repo.agentwt(&["add", "task"]).ok();
     assert!(is_there(&repo, ".ready"));
     repo.agentwt(&["verify", "task"]).ok();
+}
+
+/// Starts a command, and sends it a signal once this file is in the worktree.
+fn signalled(repo: &TestRepo, args: &[&str], file: &str, signal: &str) -> Said {
+    let words = args.join(" ");
+    let line = format!(
+        "git-agentwt {words} >../said 2>&1 & started=$!
+        until test -s .agentwt/worktrees/task/{file}; do sleep .02; done
+        kill -{signal} $started; wait $started; status=$?; cat ../said >&2; exit $status"
+    );
+    repo.sh(repo.main(), &line)
+}
+
+#[test]
+fn a_killed_set_up_is_finished_once_its_commands_have_ended_and_its_files_are_known() {
+    let repo = trusted(
+        "[\"echo one >one.txt; echo $$ >pid; test -e ../../../go || exec sleep 600\"]",
+        "[]",
+    );
+    signalled(&repo, &["add", "task"], "pid", "KILL").fails(137);
+    let again = repo.agentwt(&["add", "task"]);
+    let running = "a program is still running in worktree `task`: process ";
+    assert!(again.fails(4).stderr.contains(running), "{again}");
+    repo.sh(&repo.worktree("task"), "kill -9 $(cat pid); sleep .1")
+        .ok();
+    repo.write("go", "");
+    repo.agentwt(&["add", "task"]).ok();
+    repo.agentwt(&["verify", "task"]).ok();
+    repo.sh(&repo.worktree("task"), "echo agent >new.txt").ok();
+    repo.agentwt(&["add", "task"]).ok();
+    let said = repo.agentwt(&["verify", "task"]).fails(1).stdout.clone();
+    assert!(
+        said.contains("new.txt") && !said.contains("one.txt"),
+        "{said}"
+    );
+    repo.sh(&repo.worktree("task"), "rm new.txt").ok();
+    repo.agentwt(&["remove", "task"]).ok();
+}
+
+#[test]
+fn an_interrupted_rollback_or_teardown_is_named_as_such() {
+    let repo = trusted("[\"echo 1 >up; exec sleep 600\"]", "[]");
+    let args = ["add", "task", "--rollback-on-failure"];
+    assert_snapshot!(signalled(&repo, &args, "up", "TERM"), @"
+    --- stderr
+    note: task: setup 1 of 1: echo 1 >up; exec sleep 600
+    error: the set-up of `task` was interrupted by signal 15
+    help: the worktree was removed; to try again: git agentwt add task --rollback-on-failure
+    --- status 143
+    ");
+    configure(&repo, "[]", "[\"echo 1 >down; exec sleep 600\"]");
+    repo.agentwt(&["trust"]).ok();
+    repo.agentwt(&["add", "task"]).ok();
+    assert_snapshot!(signalled(&repo, &["remove", "task"], "down", "TERM"), @"
+    --- stderr
+    note: task: teardown 1 of 1: echo 1 >down; exec sleep 600
+    error: the teardown of `task` was interrupted by signal 15
+    help: the worktree stays; to remove it: git agentwt remove task
+    --- status 143
+    ");
+}
+
+#[test]
+fn a_submodule_that_cannot_be_fetched_leaves_the_worktree_with_the_command_to_try_again() {
+    let repo = with_submodule("file://$PWD/../lib");
+    repo.write(
+        ".agentwt/config.toml",
+        &format!("{HEAD}[setup]\nsubmodules = true\n"),
+    );
+    repo.sh(repo.main(), "mv ../lib ../gone").ok();
+    let said = repo.agentwt(&["add", "task"]);
+    let (failed, help) = (
+        "error: the set-up of `task` failed: cannot check a submodule out: ",
+        "help: the worktree stays; to run the set-up again: git agentwt add task;",
+    );
+    assert!(said.fails(5).stderr.contains(failed), "{said}");
+    assert!(said.stderr.contains(help), "{said}");
+    let said = repo.agentwt(&["add", "new", "--rollback-on-failure"]);
+    assert!(
+        said.fails(5).stderr.contains("the worktree was removed"),
+        "{said}"
+    );
+}
+
+/// A project with the submodule `vendor/lib`, from this URL of the repository `../lib`.
+fn with_submodule(url: &str) -> TestRepo {
+    let repo = TestRepo::project();
+    let line = format!(
+        "git config --global protocol.file.allow always; git init -q ../lib
+        echo 1 >../lib/file; git -C ../lib add .; git -C ../lib commit -qm one
+        git submodule --quiet add \"{url}\" vendor/lib; git commit -qm submodules"
+    );
+    repo.sh(repo.main(), &line).ok();
+    repo
+}
+
+#[test]
+fn a_submodule_whose_objects_are_linked_from_a_path_has_nothing_of_its_own() {
+    let repo = with_submodule("$PWD/../lib");
+    let worktree = repo.add("task");
+    let fill = "git submodule --quiet update --init";
+    repo.sh(&worktree, fill).ok();
+    let said = repo.agentwt(&["remove", "task"]);
+    assert!(!said.stderr.contains("of its own"), "{said}");
+    said.ok();
+    repo.add("task");
+    let work = "cd vendor/lib && git commit -q --allow-empty -m work && git reset -q --hard HEAD~";
+    repo.sh(&worktree, &format!("{fill} && {work}")).ok();
+    let said = repo.agentwt(&["remove", "task"]);
+    assert!(said.stderr.contains("of its own"), "{said}");
 }
 
 #[test]

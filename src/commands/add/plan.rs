@@ -1,5 +1,7 @@
 //! Decides what `add` records, or why it refuses.
 
+use camino::Utf8Path;
+
 use super::request::AskedRequest;
 use crate::cli::Add;
 use crate::commands::Session;
@@ -298,13 +300,7 @@ pub(super) fn keep(
 ) -> Result<Option<Owner>, Error> {
     let name = existing.name.to_string();
     let programs = &options.programs;
-    let inside = || {
-        let ours = process::ancestors();
-        let is_other = |pid: &u32| programs.owner_pid != Some(*pid) && !ours.contains(pid);
-        let inside = process::inside(&existing.path).unwrap_or_default();
-        let inside = inside.into_iter().map(|one| one.pid);
-        inside.filter(is_other).collect()
-    };
+    let inside = || running_inside(&existing.path, programs.owner_pid);
     let (asked, take_over) = (wanted.owner.as_ref(), programs.take_over);
     let owner = new_owner(existing, asked, take_over, Owner::alive, inside)?;
     let settings = &loaded.settings;
@@ -334,6 +330,14 @@ pub(super) fn keep(
         return Err(Refusal::AnotherScope { name, difference }.into());
     }
     Ok(owner)
+}
+
+/// The processes that work in a worktree, without our own and the one that asks.
+pub(super) fn running_inside(path: &Utf8Path, asking: Option<u32>) -> Vec<u32> {
+    let ours = process::ancestors();
+    let is_other = |pid: &u32| asking != Some(*pid) && !ours.contains(pid);
+    let inside = process::inside(path).unwrap_or_default().into_iter();
+    inside.map(|one| one.pid).filter(is_other).collect()
 }
 
 /// Decides which owner is recorded from now on; none when the record is right as it is. `inside` are

@@ -5,17 +5,19 @@ use serde::Serialize;
 
 use super::answer::{AddAnswer, Done};
 use super::clone;
+use super::plan::running_inside;
 use crate::cli::{Add, Remove};
 use crate::commands::{Outcome, Session};
 use crate::config::Config;
 use crate::disk::files::Lock;
 use crate::error::Error;
 use crate::name::WorktreeName;
+use crate::refusal::Refusal;
 use crate::worktree::removal::Leaving;
 use crate::worktree::removal::facts::Around;
 use crate::worktree::setup::UntrackedBefore;
 use crate::worktree::trust::{Trust, UserCommands};
-use crate::worktree::{Repository, SetupFault, SetupState, Worktree, trash};
+use crate::worktree::{Repository, SetupState, Worktree, trash};
 
 /// The set-up of the config.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -119,25 +121,27 @@ fn run(
     if !setup.trusted && !setup.submodules {
         return Ok(());
     }
-    let name = known.record.name.clone();
+    let (name, path) = (known.record.name.clone(), &known.record.path);
+    if UntrackedBefore::is_left(known) {
+        let pids = running_inside(path, None);
+        if !pids.is_empty() {
+            let (name, path) = (name.to_string(), path.clone());
+            return Err(Refusal::StillRunning { name, path, pids }.into());
+        }
+    }
     let steps = session.user_steps(home);
-    let before = UntrackedBefore::read(home, known)?;
+    let before = UntrackedBefore::begin(home, known)?;
     let commands = if setup.trusted { &*setup.commands } else { &[] };
     let filled = if setup.submodules {
         steps.fill_submodules(known)
     } else {
         Ok(())
     };
-    let filled = filled.map_err(|error| match session.interrupted() {
-        Some(interrupted) => {
-            let (name, signal) = (name.to_string(), interrupted.signal);
-            SetupFault::Interrupted { name, signal }.into()
-        }
-        None => error,
-    });
+    let filled = filled.map_err(|error| steps.fault(known, "setup", error.to_string(), help));
     let ran = filled.and_then(|()| steps.run(known, "setup", commands, help));
     let (_lock, known) = Worktree::lock(home, &name)?;
     let mut known = steps.note(known, &before)?;
+    UntrackedBefore::end(&known)?;
     ran?;
     if setup.trusted {
         known.record.setup = Some(SetupState::Done);

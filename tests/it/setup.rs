@@ -627,12 +627,26 @@ fn init_proposes_what_the_project_calls_for_and_doctor_names_what_is_missing() {
     };
     let missing = "`A=1 no-such-program-9 x` needs no-such-program-9, which is not on PATH";
     let untrusted = "you have not trusted the commands of the config, so they are skipped";
-    assert_eq!(checks(), [untrusted, missing]);
+    let unserved = [
+        "nothing installs what package-lock.json names",
+        "nothing installs what yarn.lock names",
+        "nothing installs what go.sum names",
+        "new worktrees have no submodules",
+        "new worktrees get no copy of .env",
+    ];
+    assert_eq!(checks(), [&[untrusted, missing], &unserved[..]].concat());
     repo.agentwt(&["trust"]).ok();
     repo.agentwt(&["add", "task"]).fails(5);
+    let pending = "the set-up of task was not run to its end";
+    assert_eq!(checks(), [&[missing, pending], &unserved[..]].concat());
+    repo.write(".agentwt/config.toml", &text);
+    repo.agentwt(&["trust"]).ok();
+    let left = checks();
+    let is_left = |one: &&str| left.iter().any(|left| left == one);
     assert_eq!(
-        checks(),
-        [missing, "the set-up of task was not run to its end"]
+        unserved.iter().find(|one| is_left(one)),
+        None,
+        "init serves all"
     );
 }
 

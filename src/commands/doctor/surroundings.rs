@@ -7,12 +7,14 @@ use camino::{Utf8Path, Utf8PathBuf};
 use miette::Diagnostic as _;
 
 use super::{DoctorCheck, DoctorContext, Session};
-use crate::config::CONFIG_PATH;
+use crate::config::{CONFIG_PATH, Config, INSTALLERS, Located};
 use crate::disk::file_system::{Tried, kind, try_out};
 use crate::disk::{DiskError, files};
 use crate::error::Error;
 use crate::git::Git;
 use crate::process;
+use crate::sync::PatternOrigin;
+use crate::worktree::selection::patterns;
 use crate::worktree::trust::{Trust, UserCommands};
 use crate::worktree::{SetupState, Worktree};
 
@@ -164,7 +166,40 @@ pub(super) fn setup(
             "its commands are trusted, and were run",
         ));
     }
+    if files::exists(&repository.root.join(CONFIG_PATH)) {
+        checks.extend(unserved(context, config)?);
+    }
     Ok(checks)
+}
+
+/// What `init` would propose for the files of the project, and the config does not have.
+fn unserved(context: &DoctorContext<'_>, config: &Config) -> Result<Vec<DoctorCheck>, Error> {
+    let (root, setup) = (&context.repository.root, &config.setup);
+    let is_tracked = |name: &str| context.index.iter().any(|path| path.as_bstr() == name);
+    let mut found = Vec::new();
+    for (file, command) in INSTALLERS {
+        let program = command.split(' ').find(|word| !word.contains('='));
+        let runs = |one: &Located<String>| one.value.split_whitespace().any(|w| Some(w) == program);
+        if is_tracked(file) && !setup.commands.iter().any(runs) {
+            let fix = format!("add \"{command}\" to the commands of [setup]");
+            found.push((format!("nothing installs what {file} names"), fix));
+        }
+    }
+    if is_tracked(".gitmodules") && !setup.submodules {
+        let fix = "add `submodules = true` to [setup]".to_owned();
+        found.push(("new worktrees have no submodules".to_owned(), fix));
+    }
+    if !is_tracked(".env") && files::exists(&root.join(".env")) {
+        let (limits, origin) = (&config.file_sync, PatternOrigin::Flag("--sync"));
+        let patterns = patterns(limits, false, &[], &origin)?;
+        let all = context.repository.candidates(&patterns, limits.enabled)?;
+        if !all.entries.iter().any(|one| one.path.as_bstr() == ".env") {
+            let fix = "add \".env\" to the optional_patterns of [worktree.file_sync]".to_owned();
+            found.push(("new worktrees get no copy of .env".to_owned(), fix));
+        }
+    }
+    let note = |(found, fix)| DoctorCheck::note("setup", found, format!("{fix} in {CONFIG_PATH}"));
+    Ok(found.into_iter().map(note).collect())
 }
 
 /// Words of the shell that are not programs (sh(1)).

@@ -5,6 +5,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{print, tell};
 use crate::cli::{Add, Cli, ContextOptions, Format, Remove};
+use crate::client::ClientRefusal;
 use crate::client::claude::WorktreeEvent;
 use crate::commands::{Session, add, is_nowhere, path, remove};
 use crate::disk::files;
@@ -38,7 +39,24 @@ pub(super) fn create(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
         },
         ..Add::default()
     };
-    let error = match add::run(session, &options) {
+    let mut made = add::run(session, &options);
+    if let Err(error) = &made
+        && error.find::<ClientRefusal>().is_some()
+    {
+        // nobody can give `claude --worktree` an option of `add`
+        let note = format!("{error}: created without");
+        let client = Some("none".to_owned());
+        let context = ContextOptions {
+            client,
+            ..ContextOptions::default()
+        };
+        made = add::run(session, &Add { context, ..options });
+        made = made.map(|mut made| {
+            made.notes.push(note);
+            made
+        });
+    }
+    let error = match made {
         Ok(made) => return Ok(print(cli, HUMAN, &made)),
         Err(error) => error,
     };

@@ -60,6 +60,17 @@ fn a_hook_creates_a_scoped_worktree_and_prints_only_its_path() {
 }
 
 #[test]
+fn where_the_scope_leaves_no_place_for_context_the_worktree_has_none() {
+    let repo = project();
+    let read = CONFIG.replace("write =", "read = [\"src/**\"]\nwrite =");
+    repo.write(".agentwt/config.toml", &read);
+    let made = create(&repo, "narrow");
+    assert_eq!(made.ok(), "$TMP/repo/.agentwt/worktrees/narrow");
+    assert!(made.stderr.contains("created without"), "{made}");
+    assert!(!repo.worktree("narrow").join(".claude").exists());
+}
+
+#[test]
 fn two_names_are_never_one_worktree() {
     let repo = project();
     let long = "n".repeat(100);

@@ -60,7 +60,10 @@ fn find_program(
         .settings
         .client;
     let client = client.and_then(|client| client::named(client.value.as_str()));
-    let mut program = match (repository.git.config_get("agentwt.opener")?, client) {
+    // an empty value unsets that of another file (git-config(1))
+    let opener = repository.git.config_get("agentwt.opener")?;
+    let opener = opener.filter(|line| !line.trim().is_empty());
+    let mut program = match (opener, client) {
         (Some(line), _) => shell(&line),
         (None, Some(client)) => vec![client.command.into()],
         (None, None) => {

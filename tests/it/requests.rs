@@ -98,7 +98,7 @@ fn a_second_add_prints_the_path_and_how_to_update() {
     let again = forked.add(&["--pr", "7"]);
     assert_eq!(again.ok(), path);
     insta::assert_snapshot!(again.stderr, @"
-    note: to update it: git -C $TMP/repo/.agentwt/worktrees/pr-7 pull --ff-only origin refs/pull/7/head
+    note: to update it: git -C $TMP/repo/.agentwt/worktrees/pr-7 pull --ff-only origin refs/pull/7/head; if the request was rewritten: git agentwt remove pr-7, then add it again
     pr-7 is there already
     ");
     repo.sh(

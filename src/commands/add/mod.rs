@@ -297,7 +297,7 @@ fn keep(
     if let Some(PullRequest { remote, ref_name }) = &record.request {
         let at = shell_word(path.as_str());
         notes.push(format!(
-            "to update it: git -C {at} pull --ff-only {remote} {ref_name}"
+            "to update it: git -C {at} pull --ff-only {remote} {ref_name}; if the request was rewritten: git agentwt remove {name}, then add it again"
         ));
     }
     match (&owner, &record.owner) {

@@ -7,4 +7,6 @@
 
 pub use crate::config::{Fence, Net};
 
+pub mod landlock;
+pub mod mount;
 pub mod policy;

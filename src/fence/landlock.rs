@@ -1,0 +1,189 @@
+//! Renders a policy as rules of Landlock (landlock(7)): which rights exist at which path.
+//!
+//! Rights add up along a path, and nothing below a granted directory can be taken out: a mask has no
+//! rule. To hide a worktree, reading is refused everywhere, and granted for all that stands beside the
+//! way to it; what is made there later cannot be read.
+//!
+//! Not covered by any rule: chmod(2), chown(2), utime(2) and extended attributes of the user's own files.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::policy::{GrantKind, Policy};
+use crate::path::RepoPath;
+
+/// Grants rights at one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LandlockRule {
+    /// The path.
+    pub place: RulePlace,
+    /// The rights. Where a file stands, those for directories are dropped.
+    pub access: RuleAccess,
+}
+
+/// Says where a rule is: how its path is to be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RulePlace {
+    /// The worktree itself.
+    Root,
+    /// A path of the worktree, opened from the worktree without following a link, so that a directory
+    /// which was replaced by a link grants nothing.
+    Below(RepoPath),
+    /// Another path; it need not exist.
+    Other(PathBuf),
+}
+
+/// Says which rights a rule grants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleAccess {
+    /// Write, make, remove and move anything but device files.
+    Tree,
+    /// Write and truncate.
+    File,
+    /// Write, and control the terminal (`ioctl(2)`).
+    Terminal,
+    /// Read and execute.
+    Read,
+}
+
+impl fmt::Display for LandlockRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let access = match self.access {
+            RuleAccess::Tree => "tree",
+            RuleAccess::File => "file",
+            RuleAccess::Terminal => "terminal",
+            RuleAccess::Read => "read",
+        };
+        match &self.place {
+            RulePlace::Root => write!(f, "{access} ."),
+            RulePlace::Below(path) => write!(f, "{access} ./{path}"),
+            RulePlace::Other(path) => write!(f, "{access} {}", path.display()),
+        }
+    }
+}
+
+/// The files in `/dev` that every program may write.
+const DEVICES: [(&str, RuleAccess); 7] = [
+    ("/dev/null", RuleAccess::File),
+    ("/dev/zero", RuleAccess::File),
+    ("/dev/full", RuleAccess::File),
+    ("/dev/tty", RuleAccess::Terminal),
+    ("/dev/ptmx", RuleAccess::Terminal),
+    ("/dev/pts", RuleAccess::Terminal),
+    // semaphores (sem_open(3)), as of the `multiprocessing` of Python
+    ("/dev/shm", RuleAccess::Tree),
+];
+
+/// The rules for writing. Inside of namespaces (`mount`, `container`), the worktree can be writable as a
+/// whole, because `.git` is a mount there, and `/tmp` is the command's own.
+pub fn write_rules(policy: &Policy, is_inside_mounts: bool) -> Vec<LandlockRule> {
+    let mut rules = Vec::new();
+    let mut add = |place, access| rules.push(LandlockRule { place, access });
+    if policy.is_whole && is_inside_mounts {
+        add(RulePlace::Root, RuleAccess::Tree);
+    } else {
+        for grant in &policy.grants {
+            let access = match grant.kind {
+                GrantKind::Tree => RuleAccess::Tree,
+                GrantKind::File => RuleAccess::File,
+            };
+            add(RulePlace::Below(grant.path.clone()), access);
+        }
+    }
+    let own = policy.own_directories();
+    for path in own.iter().chain(&policy.wishes.rw) {
+        add(RulePlace::Other(path.into()), RuleAccess::Tree);
+    }
+    if is_inside_mounts {
+        add(RulePlace::Other("/tmp".into()), RuleAccess::Tree);
+    }
+    for (path, access) in DEVICES {
+        add(RulePlace::Other(path.into()), access);
+    }
+    rules
+}
+
+/// The rules for reading; none where nothing is hidden, and reading is then not to be restricted. `list`
+/// reads the names of a directory.
+pub fn read_rules(policy: &Policy, list: &dyn Fn(&Path) -> Vec<OsString>) -> Vec<LandlockRule> {
+    let mut hidden: Vec<PathBuf> = policy.hidden().iter().map(PathBuf::from).collect();
+    let places = &policy.places;
+    if policy.wishes.withholds {
+        hidden.push(places.common_dir.join("objects").into());
+    }
+    if hidden.is_empty() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let seen = [
+        &places.root,
+        &places.common_dir,
+        &places.private,
+        &places.binary,
+    ];
+    let starts = std::iter::once(Path::new("/"));
+    let seen = seen.into_iter().chain(&policy.wishes.rw);
+    for start in starts.chain(seen.map(|path| path.as_std_path())) {
+        add_readable(start, &hidden, list, &mut found);
+    }
+    let rule = |path| LandlockRule {
+        place: RulePlace::Other(path),
+        access: RuleAccess::Read,
+    };
+    found.into_iter().map(rule).collect()
+}
+
+/// Collects a path, or what stands in it beside the ways to what is hidden.
+fn add_readable(
+    path: &Path,
+    hidden: &[PathBuf],
+    list: &dyn Fn(&Path) -> Vec<OsString>,
+    found: &mut Vec<PathBuf>,
+) {
+    if hidden.iter().any(|one| one == path) {
+        return;
+    }
+    if hidden.iter().any(|one| one.starts_with(path)) {
+        for name in list(path) {
+            add_readable(&path.join(name), hidden, list, found);
+        }
+    } else if !found.iter().any(|above| path.starts_with(above)) {
+        found.push(path.to_owned());
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod rights {
+    use landlock::{AccessFs, BitFlags, make_bitflags};
+
+    use super::RuleAccess;
+
+    impl RuleAccess {
+        /// The rights as the kernel names them; those of Landlock ABI 5 and later.
+        pub fn rights(self) -> BitFlags<AccessFs> {
+            match self {
+                Self::Tree => make_bitflags!(AccessFs::{
+                    WriteFile | Truncate | MakeReg | MakeDir | MakeSym | MakeSock | MakeFifo
+                        | RemoveFile | RemoveDir | Refer
+                }),
+                Self::File => make_bitflags!(AccessFs::{ WriteFile | Truncate }),
+                Self::Terminal => make_bitflags!(AccessFs::{ WriteFile | IoctlDev }),
+                Self::Read => make_bitflags!(AccessFs::{ ReadFile | Execute }),
+            }
+        }
+    }
+
+    /// The rights that no one has but by a rule.
+    pub fn restricted(reading: bool) -> BitFlags<AccessFs> {
+        let writing = make_bitflags!(AccessFs::{ MakeChar | MakeBlock | IoctlDev });
+        let read = if reading {
+            RuleAccess::Read.rights()
+        } else {
+            BitFlags::EMPTY
+        };
+        writing | RuleAccess::Tree.rights() | read
+    }
+}
+#[cfg(target_os = "linux")]
+pub use rights::restricted;

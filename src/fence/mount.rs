@@ -1,0 +1,158 @@
+//! Renders a policy as the arguments of bubblewrap (bwrap(1)): a file system in which only what is granted
+//! is writable, and namespaces in which no other process, and no hidden worktree, is to be seen.
+//!
+//! The system's own `bwrap` is used: where unprivileged user namespaces are restricted (`AppArmor`), that
+//! is the program which is let through. Inside of it, the command starts by way of this program, which
+//! adds Landlock and seccomp. Landlock forbids every mount too, so `--disable-userns` is not needed.
+
+use std::ffi::OsString;
+
+use camino::Utf8Path;
+
+use super::Net;
+use super::policy::Policy;
+
+/// What of `/run` programs need: the names of hosts, and the programs of `NixOS`.
+const RUN: [&str; 5] = [
+    "/run/systemd/resolve",
+    "/run/resolvconf",
+    "/run/NetworkManager/resolv.conf",
+    "/run/nscd",
+    "/run/current-system",
+];
+
+/// The arguments, without the program's own name. `has_terminal` says whether the command has one: without
+/// it, it gets a session of its own.
+pub fn arguments(
+    policy: &Policy,
+    command: &[OsString],
+    directory: &Utf8Path,
+    has_terminal: bool,
+) -> Vec<OsString> {
+    let mut list = Arguments::default();
+    list.add_namespaces(policy, has_terminal);
+    list.add_system();
+    list.add_wishes(policy, false);
+    list.add_repository(policy);
+    list.add_worktree(policy);
+    for hidden in policy.hidden() {
+        list.words(&["--remount-ro", hidden.as_str()]);
+    }
+    list.words(&["--chdir", directory.as_str()]);
+    list.0.extend(inner_command(policy, command));
+    list.0
+}
+
+/// The command as it starts inside: by way of this program.
+pub(super) fn inner_command(policy: &Policy, command: &[OsString]) -> Vec<OsString> {
+    let places = &policy.places;
+    let start = places.private.join("start.json");
+    let own = [places.binary.as_str(), "__init", start.as_str(), "--"];
+    let own = own.into_iter().map(OsString::from);
+    own.chain(command.iter().cloned()).collect()
+}
+
+#[derive(Default)]
+struct Arguments(Vec<OsString>);
+
+impl Arguments {
+    fn words(&mut self, words: &[&str]) {
+        self.0.extend(words.iter().map(OsString::from));
+    }
+
+    /// Mounts a path where it stands.
+    fn mount(&mut self, how: &str, path: impl Into<OsString>) {
+        let path = path.into();
+        self.0.extend([how.into(), path.clone(), path]);
+    }
+
+    fn add_namespaces(&mut self, policy: &Policy, has_terminal: bool) {
+        self.words(&["--unshare-user", "--unshare-pid", "--unshare-ipc"]);
+        self.words(&["--unshare-uts", "--die-with-parent"]);
+        if policy.wishes.net == Net::None {
+            self.words(&["--unshare-net"]);
+        }
+        if !has_terminal {
+            self.words(&["--new-session"]);
+        }
+        self.words(&["--cap-drop", "ALL"]);
+    }
+
+    fn add_system(&mut self) {
+        self.mount("--ro-bind", "/");
+        self.words(&["--dev", "/dev", "--proc", "/proc"]);
+        // as root, `/proc/sys` has settings of the whole system
+        self.mount("--ro-bind", "/proc/sys");
+        self.words(&["--tmpfs", "/tmp", "--tmpfs", "/run"]);
+        for path in RUN {
+            self.mount("--ro-bind-try", path);
+        }
+    }
+
+    fn add_repository(&mut self, policy: &Policy) {
+        let places = &policy.places;
+        for hidden in policy.hidden() {
+            self.words(&["--tmpfs", hidden.as_str()]);
+        }
+        self.mount("--ro-bind", places.common_dir.as_str());
+        if policy.wishes.withholds {
+            let objects = places.common_dir.join("objects");
+            self.words(&[
+                "--tmpfs",
+                objects.as_str(),
+                "--remount-ro",
+                objects.as_str(),
+            ]);
+        }
+        self.mount("--ro-bind", places.private.as_str());
+        for directory in policy.own_directories() {
+            self.mount("--bind-try", directory.as_str());
+        }
+        let covered = policy.hidden();
+        let mut covered = covered
+            .into_iter()
+            .chain(["/tmp", "/run"].map(Utf8Path::new));
+        if covered.any(|place| places.binary.starts_with(place)) {
+            self.mount("--ro-bind", places.binary.as_str());
+        }
+    }
+
+    fn add_worktree(&mut self, policy: &Policy) {
+        let places = &policy.places;
+        if policy.is_whole {
+            self.mount("--bind", places.root.as_str());
+        } else {
+            self.mount("--ro-bind", places.root.as_str());
+            for grant in &policy.grants {
+                self.mount("--bind", policy.at(&grant.path));
+            }
+        }
+        self.add_wishes(policy, true);
+        for mask in &policy.masks {
+            self.mount("--ro-bind", policy.at(mask));
+        }
+        // last, so that it is above whatever else is writable
+        let dot_git = places.private.join("dotgit");
+        let to = places.root.join(".git");
+        self.words(&["--ro-bind", dot_git.as_str(), to.as_str()]);
+    }
+
+    /// What else is writable: what is around the repository before it, and what is in it after it.
+    fn add_wishes(&mut self, policy: &Policy, is_inside: bool) {
+        let hidden = policy.hidden();
+        let places = [&*policy.places.root, &*policy.places.common_dir];
+        let is_in = |path: &Utf8Path| {
+            let mut all = hidden.iter().copied().chain(places);
+            all.any(|place| path.starts_with(place))
+        };
+        let wishes = &policy.wishes;
+        let rw = wishes.rw.iter().chain(&wishes.sockets);
+        let all = rw.map(|path| ("--bind-try", path));
+        let read_only = wishes.read_only.iter();
+        for (how, path) in all.chain(read_only.map(|path| ("--ro-bind-try", path))) {
+            if is_in(path) == is_inside {
+                self.mount(how, path.as_str());
+            }
+        }
+    }
+}

@@ -7,6 +7,8 @@
 
 pub use crate::config::{Fence, Net};
 
+pub mod container;
 pub mod landlock;
 pub mod mount;
 pub mod policy;
+pub mod seatbelt;

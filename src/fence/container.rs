@@ -1,0 +1,222 @@
+//! Renders a policy as the arguments of podman(1) or docker(1).
+//!
+//! Without an image, the container has the host's root, read only, and the command starts by way of this
+//! program, as with `mount`, so that Landlock and seccomp are added. (`--rootfs /` and an overlay of `/`
+//! were tried with podman 4.3: both fail for an ordinary user. So the directories of the root are mounted
+//! into an empty one.) With an image, there is no program of ours inside, and the mounts are all there is.
+//!
+//! The container itself has no process of ours as its first one: a signal that the command does not
+//! handle is ignored by the kernel (`pid_namespaces(7)`), so it is ended by the name of the container.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::Net;
+use super::mount::inner_command;
+use super::policy::{ContainerProgram, Policy};
+
+/// What of the host's root a container gets; `/dev`, `/proc`, `/sys`, `/run` and `/tmp` are its own.
+const ROOT: &str = "bin sbin lib lib32 lib64 libx32 usr etc opt home root srv var nix snap";
+/// What an image says better than the environment of the host.
+const OF_IMAGE: [&str; 3] = ["PATH", "HOME", "SHELL"];
+
+/// Holds what a container is started with beside the policy.
+pub struct ContainerStart<'a> {
+    /// The command.
+    pub command: &'a [OsString],
+    /// Where it starts.
+    pub directory: &'a Utf8Path,
+    /// Whether it has a terminal.
+    pub has_terminal: bool,
+    /// The names of its variables; the values come from the environment of podman.
+    pub variables: Vec<&'a str>,
+    /// The name of the container, by which it can be killed.
+    pub name: &'a str,
+    /// The user and the group outside.
+    pub user: (u32, u32),
+    /// Whether a path exists.
+    pub exists: &'a dyn Fn(&Path) -> bool,
+}
+
+/// The arguments, without the program's own name.
+pub fn arguments(policy: &Policy, start: &ContainerStart<'_>) -> Vec<OsString> {
+    let mut list = Arguments(Vec::new());
+    let image = policy.wishes.container.image.as_deref();
+    list.add_limits(policy, start);
+    list.add_mounts(policy, start);
+    let variables = start.variables.iter();
+    let variables = variables.filter(|name| image.is_none() || !OF_IMAGE.contains(name));
+    list.0
+        .extend(variables.map(|name| format!("--env={name}").into()));
+    list.word(format!("--workdir={}", start.directory));
+    match image {
+        Some(image) => {
+            // an entry point of the image would get the command as its arguments
+            list.word("--entrypoint=");
+            list.word(image);
+            list.0.extend_from_slice(start.command);
+        }
+        None => {
+            list.word("--rootfs");
+            list.word(rootfs(policy).as_str());
+            list.0.extend(inner_command(policy, start.command));
+        }
+    }
+    list.0
+}
+
+/// The empty directory that is the root of a container without an image; made before the start.
+pub fn rootfs(policy: &Policy) -> Utf8PathBuf {
+    policy.places.private.join("rootfs")
+}
+
+struct Arguments(Vec<OsString>);
+
+impl Arguments {
+    fn word(&mut self, word: impl Into<OsString>) {
+        self.0.push(word.into());
+    }
+
+    /// Mounts a path at another. The option is a line of CSV, so that any path can be said.
+    fn bind(&mut self, from: impl Into<OsString>, to: impl Into<OsString>, is_writable: bool) {
+        let mut option = OsString::from("--mount=type=bind,");
+        option.push(csv_field("source=", from.into()));
+        option.push(",");
+        option.push(csv_field("destination=", to.into()));
+        if !is_writable {
+            option.push(",readonly");
+        }
+        self.word(option);
+    }
+
+    fn mount(&mut self, path: impl Into<OsString>, is_writable: bool) {
+        let path = path.into();
+        self.bind(path.clone(), path, is_writable);
+    }
+
+    fn hide(&mut self, path: &Utf8Path, program: ContainerProgram) {
+        let path = csv_field("destination=", path.as_str().into());
+        let mut option = OsString::from("--mount=type=tmpfs,");
+        option.push(path);
+        option.push(",tmpfs-mode=0755");
+        if program == ContainerProgram::Podman {
+            // without the second, podman copies what is to be hidden into it
+            option.push(",ro,notmpcopyup");
+        }
+        self.word(option);
+    }
+
+    fn add_limits(&mut self, policy: &Policy, start: &ContainerStart<'_>) {
+        let wishes = &policy.wishes.container;
+        let is_podman = wishes.program == ContainerProgram::Podman;
+        for word in ["run", "--rm", "--interactive"] {
+            self.word(word);
+        }
+        if start.has_terminal {
+            self.word("--tty");
+        }
+        self.word(format!("--name={}", start.name));
+        let (user, group) = start.user;
+        match &wishes.user {
+            // the user outside is that one inside, so that the files are its own
+            Some(number) if is_podman && number.parse::<u32>().is_ok() => {
+                self.word(format!("--userns=keep-id:uid={number},gid={number}"));
+            }
+            None | Some(_) if is_podman && user != 0 => self.word("--userns=keep-id"),
+            None | Some(_) => {}
+        }
+        let user = wishes.user.clone().unwrap_or(format!("{user}:{group}"));
+        self.word(format!("--user={user}"));
+        for word in [
+            "--cap-drop=all",
+            "--security-opt=no-new-privileges",
+            "--security-opt=label=disable",
+            "--log-driver=none",
+        ] {
+            self.word(word);
+        }
+        match policy.wishes.net {
+            Net::Host => self.word("--network=host"),
+            Net::None => self.word("--network=none"),
+            Net::Ports(_) => {}
+        }
+        let memory = wishes
+            .memory
+            .as_ref()
+            .map(|memory| format!("--memory={memory}"));
+        let cpus = wishes.cpus.map(|cpus| format!("--cpus={cpus}"));
+        let limits: Vec<OsString> = memory.into_iter().chain(cpus).map(OsString::from).collect();
+        if limits.is_empty() && is_podman {
+            // nothing to count, and no delegated control group is needed
+            self.word("--cgroups=disabled");
+        }
+        self.0.extend(limits);
+    }
+
+    fn add_mounts(&mut self, policy: &Policy, start: &ContainerStart<'_>) {
+        let (places, wishes) = (&policy.places, &policy.wishes);
+        let program = wishes.container.program;
+        if wishes.container.image.is_none() {
+            self.word("--read-only");
+            self.word("--read-only-tmpfs=false");
+            self.word("--tmpfs=/tmp:mode=1777,exec");
+            self.word("--tmpfs=/run:mode=0755");
+            let directories = ROOT.split_whitespace().map(|name| format!("/{name}"));
+            for directory in directories.filter(|path| (start.exists)(Path::new(path))) {
+                self.mount(directory, false);
+            }
+            for hidden in policy.hidden() {
+                self.hide(hidden, program);
+            }
+            self.mount(places.binary.as_str(), false);
+        }
+        self.mount(places.common_dir.as_str(), false);
+        if wishes.withholds {
+            self.hide(&places.common_dir.join("objects"), program);
+        }
+        self.mount(places.private.as_str(), false);
+        let rw = wishes.rw.iter().chain(&wishes.sockets).cloned();
+        let writable = policy
+            .own_directories()
+            .into_iter()
+            .chain(rw)
+            .map(|path| (path, true));
+        let read_only = wishes.read_only.iter().cloned().map(|path| (path, false));
+        for (path, is_writable) in writable.chain(read_only) {
+            if (start.exists)(path.as_std_path()) {
+                self.mount(path.as_str(), is_writable);
+            }
+        }
+        self.mount(places.root.as_str(), policy.is_whole);
+        let grants = policy.grants.iter().filter(|_| !policy.is_whole);
+        for grant in grants {
+            self.mount(policy.at(&grant.path), true);
+        }
+        for mask in &policy.masks {
+            self.mount(policy.at(mask), false);
+        }
+        let dot_git = places.private.join("dotgit");
+        self.bind(dot_git.as_str(), places.root.join(".git").as_str(), false);
+    }
+}
+
+/// A field of a line of CSV, in quotes where it needs them.
+fn csv_field(key: &str, value: OsString) -> OsString {
+    let bytes = value.as_encoded_bytes();
+    let mut field = OsString::new();
+    if !bytes.iter().any(|byte| b",\"\r\n".contains(byte)) {
+        field.push(key);
+        field.push(value);
+        return field;
+    }
+    field.push("\"");
+    field.push(key);
+    match value.to_str() {
+        Some(text) => field.push(text.replace('"', "\"\"")),
+        None => field.push(value),
+    }
+    field.push("\"");
+    field
+}

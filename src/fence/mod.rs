@@ -9,6 +9,8 @@ pub use crate::config::{Fence, Net};
 
 pub mod container;
 pub mod landlock;
+mod limits;
 pub mod mount;
 pub mod policy;
+pub mod presets;
 pub mod seatbelt;

@@ -5,7 +5,7 @@
 //! regular expression, so that new files are judged as the scope judges them. All paths are canonical
 //! (`/private/tmp`, not `/tmp`): the kernel compares what a path resolves to.
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::Net;
 use super::policy::Policy;
@@ -43,7 +43,7 @@ fn add_network(policy: &Policy, lines: &mut Vec<String>) {
         }
     }
     let resolver = (wishes.net != Net::None).then_some(Utf8Path::new(RESOLVER));
-    let sockets = wishes.sockets.iter().map(|path| path.as_path());
+    let sockets = wishes.sockets.iter().map(Utf8PathBuf::as_path);
     for socket in resolver.into_iter().chain(sockets) {
         lines.push(format!("(allow network-outbound {})", literal(socket)));
     }
@@ -54,16 +54,18 @@ fn add_writing(policy: &Policy, lines: &mut Vec<String>) {
     lines.push("(deny file-write*)".to_owned());
     let mut add = |verb: &str, filter: &str| lines.push(format!("({verb} file-write* {filter})"));
     add("allow", DEVICES);
-    for path in &wishes.rw {
-        add("allow", &subpath(path));
-    }
-    for path in wishes
+    let repository = [&places.common_dir, &places.root];
+    let is_in = |path: &Utf8Path| repository.iter().any(|place| path.starts_with(place));
+    let (inside, around): (Vec<_>, Vec<_>) = wishes.rw.iter().partition(|path| is_in(path));
+    around.iter().for_each(|path| add("allow", &subpath(path)));
+    repository
+        .iter()
+        .for_each(|path| add("deny", &subpath(path)));
+    inside.iter().for_each(|path| add("allow", &subpath(path)));
+    wishes
         .read_only
         .iter()
-        .chain([&places.common_dir, &places.root])
-    {
-        add("deny", &subpath(path));
-    }
+        .for_each(|path| add("deny", &subpath(path)));
     for directory in policy.own_directories() {
         add("allow", &subpath(&directory));
     }

@@ -1,0 +1,291 @@
+//! Names what programs must write outside of the worktree: their state and caches, [`PRESETS`].
+//!
+//! Settings, hooks and commands that stand inside are not writable: the program would run them for the
+//! user later, outside of every fence. Landlock cannot take them out again, and none of the fences of Linux can
+//! forbid to make one that is missing (`Policy::limits`).
+
+use std::path::Path;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+/// Holds what one program must write.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// The name of the program.
+    pub program: &'static str,
+    /// Its directories and files.
+    pub directories: &'static [StateDirectory],
+    /// The document that says so.
+    pub source: &'static str,
+}
+
+/// Holds a directory (or a file) of a program.
+#[derive(Clone, Copy, Debug)]
+pub struct StateDirectory {
+    /// The variable that moves it, and where it is below the value.
+    pub variable: Option<(&'static str, &'static str)>,
+    /// Where it is below the home directory without the variable.
+    pub at_home: &'static str,
+    /// What of it is writable; all of it without a name.
+    pub writable: &'static [&'static str],
+    /// What of it is not writable all the same.
+    pub protected: &'static [&'static str],
+}
+
+/// Holds the paths of a preset, or of several.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PresetPaths {
+    /// What is writable.
+    pub rw: Vec<Utf8PathBuf>,
+    /// What is not, although it stands in what is.
+    pub read_only: Vec<Utf8PathBuf>,
+}
+
+const fn state(
+    variable: Option<(&'static str, &'static str)>,
+    at_home: &'static str,
+    protected: &'static [&'static str],
+) -> StateDirectory {
+    StateDirectory {
+        variable,
+        at_home,
+        writable: &[],
+        protected,
+    }
+}
+
+const fn cache(below: &'static str, at_home: &'static str) -> StateDirectory {
+    state(Some(("XDG_CACHE_HOME", below)), at_home, &[])
+}
+
+/// The presets, by program.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        program: "claude",
+        directories: &[
+            state(
+                Some(("CLAUDE_CONFIG_DIR", "")),
+                ".claude",
+                &[
+                    "settings.json",
+                    "settings.local.json",
+                    "CLAUDE.md",
+                    "hooks",
+                    "commands",
+                    "agents",
+                    "skills",
+                    "rules",
+                    "plugins",
+                    "output-styles",
+                    "keybindings.json",
+                ],
+            ),
+            state(
+                Some(("CLAUDE_CONFIG_DIR", ".claude.json")),
+                ".claude.json",
+                &[],
+            ),
+            cache("claude-cli-nodejs", ".cache/claude-cli-nodejs"),
+        ],
+        source: "https://code.claude.com/docs/en/claude-directory",
+    },
+    Preset {
+        program: "codex",
+        directories: &[state(
+            Some(("CODEX_HOME", "")),
+            ".codex",
+            &[
+                "config.toml",
+                "AGENTS.md",
+                "AGENTS.override.md",
+                "hooks.json",
+                "rules",
+                "prompts",
+                "skills",
+                "plugins",
+            ],
+        )],
+        source: "https://developers.openai.com/codex/config-advanced",
+    },
+    Preset {
+        program: "gemini",
+        directories: &[state(
+            None,
+            ".gemini",
+            &[
+                "settings.json",
+                "trustedFolders.json",
+                "GEMINI.md",
+                ".env",
+                "commands",
+                "extensions",
+                "policies",
+                "skills",
+                "keybindings.json",
+            ],
+        )],
+        source: "https://geminicli.com/docs/reference/configuration",
+    },
+    Preset {
+        program: "opencode",
+        directories: &[
+            state(
+                Some(("XDG_DATA_HOME", "opencode")),
+                ".local/share/opencode",
+                &["bin"],
+            ),
+            state(
+                Some(("XDG_STATE_HOME", "opencode")),
+                ".local/state/opencode",
+                &[],
+            ),
+            cache("opencode", ".cache/opencode"),
+        ],
+        source: "https://opencode.ai/docs/troubleshooting/#storage",
+    },
+    Preset {
+        program: "aider",
+        directories: &[state(None, ".aider", &["oauth-keys.env"])],
+        source: "https://aider.chat/docs/more/analytics.html and aider/models.py (cache of models)",
+    },
+    Preset {
+        program: "cargo",
+        directories: &[StateDirectory {
+            // not `bin`, `config.toml`, `credentials.toml`
+            writable: &["registry", "git", ".package-cache", ".package-cache-mutate"],
+            ..state(Some(("CARGO_HOME", "")), ".cargo", &[])
+        }],
+        source: "https://doc.rust-lang.org/cargo/guide/cargo-home.html",
+    },
+    Preset {
+        program: "npm",
+        directories: &[state(Some(("npm_config_cache", "")), ".npm", &[])],
+        source: "https://docs.npmjs.com/cli/configuring-npm/folders#cache",
+    },
+    Preset {
+        program: "pip",
+        directories: &[
+            state(Some(("PIP_CACHE_DIR", "")), "Library/Caches/pip", &[]),
+            cache("pip", ".cache/pip"),
+        ],
+        source: "https://pip.pypa.io/en/stable/topics/caching/#default-paths",
+    },
+    Preset {
+        program: "uv",
+        directories: &[
+            state(Some(("UV_CACHE_DIR", "")), ".cache/uv", &[]),
+            cache("uv", ".cache/uv"),
+            // interpreters and tools; their links in `~/.local/bin` are not writable
+            state(Some(("XDG_DATA_HOME", "uv")), ".local/share/uv", &[]),
+        ],
+        source: "https://docs.astral.sh/uv/reference/storage",
+    },
+];
+
+impl Preset {
+    /// The one of a program, by the last component of its path. `npx`, `pip3` and `uvx` count as their packages.
+    pub fn of(program: &Path) -> Option<&'static Self> {
+        let name = program.file_stem()?.to_str()?;
+        let name = match name {
+            "npx" => "npm",
+            "pip3" => "pip",
+            "uvx" => "uv",
+            other => other,
+        };
+        PRESETS.iter().find(|preset| preset.program == name)
+    }
+
+    /// The paths, whether they exist or not.
+    pub fn paths(&self, home: &Utf8Path, variable: &dyn Fn(&str) -> Option<String>) -> PresetPaths {
+        let mut paths = PresetPaths::default();
+        for directory in self.directories {
+            let moved = directory.variable.and_then(|(name, below)| {
+                let value = Utf8PathBuf::from(variable(name)?);
+                // what is no absolute path counts for nothing (XDG base directories)
+                value.is_absolute().then(|| join(&value, below))
+            });
+            let path = moved.unwrap_or_else(|| home.join(directory.at_home));
+            match directory.writable {
+                [] => paths.rw.push(path.clone()),
+                some => paths.rw.extend(some.iter().map(|name| path.join(name))),
+            }
+            let protected = directory.protected.iter();
+            paths
+                .read_only
+                .extend(protected.map(|name| path.join(name)));
+        }
+        paths.rw.sort_unstable();
+        paths.rw.dedup();
+        paths
+    }
+}
+
+/// Joins without a slash at the end.
+fn join(directory: &Utf8Path, below: &str) -> Utf8PathBuf {
+    if below.is_empty() {
+        directory.to_owned()
+    } else {
+        directory.join(below)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(program: &str, variables: &[(&str, &str)]) -> PresetPaths {
+        let preset = Preset::of(Path::new(program)).expect("there is one");
+        let find = |name: &str| {
+            let found = variables.iter().find(|(one, _)| *one == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        preset.paths(Utf8Path::new("/home/u"), &find)
+    }
+
+    #[test]
+    fn a_variable_moves_the_state_of_a_program() {
+        let rw = |paths: PresetPaths| paths.rw;
+        assert_eq!(
+            rw(paths("/usr/bin/claude", &[])),
+            [
+                "/home/u/.cache/claude-cli-nodejs",
+                "/home/u/.claude",
+                "/home/u/.claude.json"
+            ]
+        );
+        let moved = [("CLAUDE_CONFIG_DIR", "/c"), ("XDG_CACHE_HOME", "relative")];
+        assert_eq!(
+            rw(paths("claude", &moved)),
+            ["/c", "/c/.claude.json", "/home/u/.cache/claude-cli-nodejs"]
+        );
+        assert_eq!(rw(paths("uvx", &[("UV_CACHE_DIR", "/x")])).len(), 3);
+        assert!(Preset::of(Path::new("sh")).is_none());
+    }
+
+    #[test]
+    fn what_a_program_would_run_for_the_user_later_is_not_writable() {
+        for (program, protected) in [
+            ("claude", "/home/u/.claude/settings.json"),
+            ("claude", "/home/u/.claude/hooks"),
+            ("codex", "/home/u/.codex/config.toml"),
+            ("gemini", "/home/u/.gemini/settings.json"),
+        ] {
+            let found = paths(program, &[]).read_only;
+            assert!(found.iter().any(|path| path == protected), "{protected}");
+        }
+        for path in paths("cargo", &[]).rw {
+            assert!(
+                !["bin", "config.toml", ".cargo"].contains(&path.file_name().unwrap_or_default())
+            );
+        }
+    }
+
+    #[test]
+    fn every_preset_has_a_source_and_is_found_by_its_name() {
+        for preset in PRESETS {
+            assert!(preset.source.starts_with("https://"), "{}", preset.program);
+            let found = Preset::of(Path::new(preset.program));
+            assert_eq!(found.map(|found| found.program), Some(preset.program));
+        }
+    }
+}

@@ -14,3 +14,6 @@ pub mod mount;
 pub mod policy;
 pub mod presets;
 pub mod seatbelt;
+
+#[cfg(test)]
+mod tests;

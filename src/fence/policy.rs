@@ -372,21 +372,21 @@ impl Compiler<'_, '_> {
             let Some(Ok(top)) = top.map(RepoPath::parse) else {
                 continue;
             };
-            if !self.grants.contains_key(&top) && !self.is_closed(&top) {
+            let verdict = self.facts.scope.verdict(&top, EntryKind::File);
+            if !self.grants.contains_key(&top) && !is_above_write(verdict) {
                 self.add_standing(&top);
             }
         }
     }
 
     /// Grants what stands at a path, if something does that can be granted.
-    fn add_standing(&mut self, path: &RepoPath) -> bool {
+    fn add_standing(&mut self, path: &RepoPath) {
         let kind = match (self.facts.exists)(path) {
-            Some(Standing::Directory) => GrantKind::Tree,
-            Some(Standing::File) => GrantKind::File,
-            Some(Standing::Other) | None => return false,
+            Some(Standing::Directory) if !self.is_closed(path) => GrantKind::Tree,
+            Some(Standing::File) if !is_dot_git(path) => GrantKind::File,
+            Some(_) | None => return,
         };
         self.grants.insert(path.clone(), kind);
-        true
     }
 
     /// Grants a directory.
@@ -493,9 +493,7 @@ impl Compiler<'_, '_> {
             return;
         }
         for path in self.outermost(|verdict| verdict.access == Access::Write) {
-            if !is_dot_git(&path) {
-                self.add_standing(&path);
-            }
+            self.add_standing(&path);
         }
     }
 
@@ -606,11 +604,13 @@ impl Compiler<'_, '_> {
     /// Says of each mask that Landlock has none.
     fn say_masks(&mut self, masks: &[RepoPath]) {
         for mask in masks {
-            let verdict = self.facts.scope.verdict(mask, EntryKind::Directory);
-            let rule = verdict.rule.filter(|rule| rule.list == RuleList::Exclude);
+            let below = RepoPath::child(Some(mask), b"new-file");
+            let places = [(mask, EntryKind::Directory), (&below, EntryKind::File)];
+            let verdicts = places.map(|(path, kind)| self.facts.scope.verdict(path, kind));
+            let mut verdicts = verdicts.into_iter().filter(|verdict| is_excluded(*verdict));
+            let rule = verdicts.find_map(|verdict| verdict.rule);
             let pattern = rule.map_or_else(|| mask.to_string(), |rule| rule.pattern.clone());
-            let says =
-                format!("`{mask}` is excluded, and can be written with the directory around it");
+            let says = format!("`{mask}` can be written with the directory around it");
             self.say(&pattern, &[Fence::Landlock], (Class::Over, says));
         }
     }

@@ -24,6 +24,7 @@ mod completions;
 mod copied;
 mod could_not_tell;
 mod doctor;
+mod fence_policy;
 mod fleet;
 mod floors;
 mod full_disk;

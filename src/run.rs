@@ -20,6 +20,7 @@ use crate::disk::DiskError;
 use crate::disk::scan::Walking;
 use crate::error::{Error, ErrorDocument, Stopped};
 use crate::exit::ExitCode;
+use crate::fence;
 use crate::git::{Git, GitError, SharedRunner, Stoppable, Trace, TraceEvent};
 use crate::library::{read_environment, state_home};
 use crate::log::Log;
@@ -31,6 +32,13 @@ use crate::refusal::Refusal;
 
 /// Runs a command line, the program's name first, and returns the status to end with.
 pub fn run(arguments: &[OsString]) -> ExitCode {
+    // first: in a fence every start of a program is waited for
+    if let Some((status, said)) = fence::become_other(arguments) {
+        if !said.is_empty() {
+            tell(&format!("git-agentwt: {said}\n"));
+        }
+        return ExitCode::Program(status);
+    }
     std::panic::set_hook(Box::new(|panic| {
         let version = env!("CARGO_PKG_VERSION");
         tell(&format!(

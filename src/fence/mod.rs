@@ -5,15 +5,38 @@
 //! in its own language. What a fence cannot say exactly is said to the user, and is found by the
 //! verification after the run.
 
-pub use crate::config::{Fence, Net};
-
 pub mod container;
+pub mod error;
 pub mod landlock;
 mod limits;
 pub mod mount;
 pub mod policy;
 pub mod presets;
+pub mod probe;
+#[cfg(target_os = "linux")]
+pub mod restrict;
 pub mod seatbelt;
+pub mod shim;
+pub mod start;
 
 #[cfg(test)]
 mod tests;
+
+use std::ffi::OsString;
+
+pub use crate::config::{Fence, Net};
+pub use error::FenceError;
+pub use start::Ended;
+
+/// Becomes another program, where our own was started for that: as `__init` of a fence, or as the `git`
+/// on `PATH` in one. Returns only where that cannot be: the status to end with, and what to say.
+pub fn become_other(arguments: &[OsString]) -> Option<(u8, String)> {
+    if shim::is_asked(arguments) {
+        return Some(shim::run(arguments));
+    }
+    #[cfg(target_os = "linux")]
+    if arguments.get(1).is_some_and(|word| word == restrict::INIT) {
+        return Some(restrict::run(arguments));
+    }
+    None
+}

@@ -25,6 +25,7 @@ mod copied;
 mod could_not_tell;
 mod doctor;
 mod fence_policy;
+mod fences;
 mod fleet;
 mod floors;
 mod full_disk;

@@ -1,0 +1,80 @@
+//! Lists what can go wrong before, while and after a command runs in a fence.
+
+use camino::Utf8PathBuf;
+
+use super::Fence;
+use super::probe::{Probe, ProbeFailure};
+use crate::config::Choice as _;
+
+/// Says why a command was not started in a fence, or not ended with all that it started.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+pub enum FenceError {
+    /// The fence does not work here. Nothing was run.
+    #[error("fence '{}' unavailable: {failure}. Nothing was run", fence.as_str())]
+    #[diagnostic(code(agentwt::fence::unavailable), help("{}{}", failure.remedy, instead(weaker.as_deref())))]
+    Unavailable {
+        /// The one that was asked for; for `auto`, the weakest that would do.
+        fence: Fence,
+        /// What its probe met.
+        failure: Box<ProbeFailure>,
+        /// A weaker one that works here.
+        weaker: Option<Box<Probe>>,
+    },
+    /// The program cannot be started.
+    #[error("cannot start {program}: {error}")]
+    #[diagnostic(code(agentwt::fence::start))]
+    #[diagnostic(help("check the command after `--`, and PATH in `git agentwt env`"))]
+    Start {
+        /// The program.
+        program: String,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// A file that the fence needs cannot be written.
+    #[error("cannot write {path}: {error}")]
+    #[diagnostic(code(agentwt::fence::write))]
+    #[diagnostic(help("check the space on the disk with `df -h .`"))]
+    Write {
+        /// The file.
+        path: Utf8PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// The system refuses what is needed to look after the command.
+    #[error("cannot look after the command: {0}")]
+    #[diagnostic(code(agentwt::fence::supervise))]
+    #[diagnostic(help("see what works here with `git agentwt doctor`"))]
+    Supervise(std::io::Error),
+    /// Processes of the command could not be ended.
+    #[error("processes of the command still run: {}", numbers(pids))]
+    #[diagnostic(code(agentwt::fence::leftover))]
+    #[diagnostic(help("end them, then verify the worktree: nothing of the run was taken over"))]
+    Leftover {
+        /// Their numbers.
+        pids: Vec<i32>,
+    },
+}
+
+impl FenceError {
+    /// The status of env(1) for a command that was not started; none where another status says more.
+    pub fn status(&self) -> Option<u8> {
+        match self {
+            Self::Start { error, .. } if error.kind() == std::io::ErrorKind::NotFound => Some(127),
+            Self::Start { .. } => Some(126),
+            Self::Write { .. } | Self::Supervise(_) => Some(125),
+            Self::Unavailable { .. } | Self::Leftover { .. } => None,
+        }
+    }
+}
+
+fn numbers(pids: &[i32]) -> String {
+    let words: Vec<String> = pids.iter().map(ToString::to_string).collect();
+    words.join(", ")
+}
+
+fn instead(weaker: Option<&Probe>) -> String {
+    let named = weaker.and_then(|probe| Some((probe.fence, probe.result.as_ref().ok()?)));
+    named.map_or_else(String::new, |(fence, found)| {
+        format!(", or use --fence {} (available, {found})", fence.as_str())
+    })
+}

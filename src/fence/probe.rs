@@ -1,0 +1,244 @@
+//! Finds out which fences work here, by trying them.
+//!
+//! What a probe says is what its fence would meet: it starts a process that restricts itself, or
+//! bubblewrap with the flags of the fence.
+#![expect(clippy::disallowed_methods, reason = "tries what the fences start")]
+
+use std::io::ErrorKind;
+use std::process::{Command, Stdio};
+
+use camino::Utf8Path;
+use serde::Serialize;
+
+use super::Fence;
+use super::error::FenceError;
+
+/// Says whether a fence works here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// The fence.
+    pub fence: Fence,
+    /// What is there (`Landlock ABI 7`), or why it does not work.
+    pub result: Result<String, ProbeFailure>,
+}
+
+/// Says why a fence does not work, and what helps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[error("{what}: {said}")]
+pub struct ProbeFailure {
+    /// What was tried.
+    pub what: String,
+    /// What the system said.
+    pub said: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+impl ProbeFailure {
+    fn new(what: impl Into<String>, said: impl Into<String>, remedy: &str) -> Self {
+        Self {
+            what: what.into(),
+            said: said.into(),
+            remedy: remedy.to_owned(),
+        }
+    }
+}
+
+/// Tries each fence of the list. `binary` is our own program.
+pub fn probes(fences: &[Fence], binary: &Utf8Path) -> Vec<Probe> {
+    fences.iter().map(|fence| probe(*fence, binary)).collect()
+}
+
+/// Tries a fence.
+pub fn probe(fence: Fence, binary: &Utf8Path) -> Probe {
+    let result = match fence {
+        Fence::None | Fence::Auto => Ok("nothing is enforced".to_owned()),
+        Fence::Perms => Ok("write bits only".to_owned()),
+        Fence::Landlock => probe_landlock(binary),
+        Fence::Mount => probe_mount(binary),
+        Fence::Container => probe_container(),
+        Fence::Seatbelt => probe_seatbelt(),
+    };
+    Probe { fence, result }
+}
+
+/// Takes the fence that was asked for, or, for `auto`, the strongest of the candidates that works; each
+/// is tried only where it is needed.
+///
+/// # Errors
+/// Fails when that fence does not work, or, for `auto`, none from [`Fence::Landlock`] on.
+pub fn choose(
+    asked: Fence,
+    candidates: &[Fence],
+    try_fence: &mut dyn FnMut(Fence) -> Probe,
+) -> Result<Fence, FenceError> {
+    let mut failed = None;
+    let wanted: Vec<Fence> = if asked == Fence::Auto {
+        let strong = |fence: &&Fence| (Fence::Landlock..Fence::Auto).contains(*fence);
+        let mut strong: Vec<Fence> = candidates.iter().filter(strong).copied().collect();
+        strong.sort_unstable();
+        strong.into_iter().rev().collect()
+    } else {
+        vec![asked]
+    };
+    for fence in wanted {
+        match try_fence(fence).result {
+            Ok(_) => return Ok(fence),
+            Err(failure) => failed = Some((fence, failure)),
+        }
+    }
+    let (fence, failure) = failed.unwrap_or_else(|| {
+        let none = ProbeFailure::new("no fence", "this system has none", "use --fence perms");
+        (asked, none)
+    });
+    let below = [Fence::Mount, Fence::Seatbelt, Fence::Landlock, Fence::Perms];
+    let mut below = below.into_iter().filter(|weaker| *weaker < fence);
+    let weaker = below.find_map(|weaker| {
+        let probe = try_fence(weaker);
+        probe.result.is_ok().then_some(probe)
+    });
+    Err(FenceError::Unavailable {
+        fence,
+        failure: Box::new(failure),
+        weaker: weaker.map(Box::new),
+    })
+}
+
+/// Asks for the version only: a restriction that fails ends its process, before anything is run.
+///
+/// # Errors
+/// Returns what is missing.
+#[cfg(target_os = "linux")]
+pub fn probe_landlock_quickly() -> Result<String, ProbeFailure> {
+    use super::restrict::{FLOOR, landlock_version};
+    let remedy = "a kernel from 6.12 on has what is needed";
+    match landlock_version() {
+        Ok(version) if version >= FLOOR => Ok(format!("Landlock ABI {version}")),
+        Ok(version) => {
+            let what = format!("Landlock ABI {version}");
+            let said = format!("{FLOOR} is needed, for signals and abstract sockets");
+            Err(ProbeFailure::new(what, said, remedy))
+        }
+        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
+            let remedy = "add `landlock` to the list of `lsm=` on the kernel's command line \
+                (/sys/kernel/security/lsm has the list now)";
+            let what = "Landlock is not enabled";
+            Err(ProbeFailure::new(what, error.to_string(), remedy))
+        }
+        Err(error) => {
+            let what = "the kernel has no Landlock";
+            Err(ProbeFailure::new(what, error.to_string(), remedy))
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn probe_landlock(binary: &Utf8Path) -> Result<String, ProbeFailure> {
+    use super::restrict::{INIT, PROBE};
+    let found = probe_landlock_quickly()?;
+    let mut command = Command::new(binary.as_std_path());
+    let what = "a process that restricts itself";
+    let remedy =
+        "look for what forbids it: the seccomp filter of a container, or a 16th restriction";
+    succeed(command.args([INIT, PROBE]), what, |_| remedy.to_owned())?;
+    Ok(found)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn probe_landlock(_binary: &Utf8Path) -> Result<String, ProbeFailure> {
+    let remedy = "use --fence seatbelt";
+    Err(ProbeFailure::new("Landlock", "only Linux has it", remedy))
+}
+
+/// The flags of the fence that need something of the system.
+const MOUNT_FLAGS: &str = "--unshare-user --unshare-pid --unshare-ipc --unshare-uts \
+    --die-with-parent --cap-drop ALL --ro-bind / / --dev /dev --proc /proc \
+    --ro-bind /proc/sys /proc/sys --tmpfs /tmp --";
+
+fn probe_mount(binary: &Utf8Path) -> Result<String, ProbeFailure> {
+    if !cfg!(target_os = "linux") {
+        let remedy = "use --fence seatbelt";
+        return Err(ProbeFailure::new("bwrap", "only Linux has it", remedy));
+    }
+    let mut command = Command::new("bwrap");
+    command.args(MOUNT_FLAGS.split_whitespace());
+    command.args([binary.as_str(), "__init", "--probe"]);
+    succeed(&mut command, "bwrap", |said| {
+        if said.contains("uid map") || said.contains("new namespace") {
+            "load a profile that lets bwrap make user namespaces (AppArmor: \
+                /etc/apparmor.d/bwrap-userns-restrict of the package apparmor-profiles, then \
+                `apparmor_parser -r` of it; else `sysctl user.max_user_namespaces \
+                kernel.unprivileged_userns_clone kernel.apparmor_restrict_unprivileged_userns`)"
+        } else if said.contains("Landlock") {
+            "a kernel from 6.12 on has what is needed"
+        } else {
+            "install bubblewrap: apt install bubblewrap"
+        }
+        .to_owned()
+    })?;
+    let version = output(Command::new("bwrap").arg("--version"));
+    let version = version.map_or_else(|_| String::new(), |text| text.trim().to_owned());
+    Ok(version)
+}
+
+fn probe_container() -> Result<String, ProbeFailure> {
+    let remedy = "install it (apt install podman), and see what `podman info` says";
+    let ways = [
+        ("podman", "{{.Host.OCIRuntime.Name}}"),
+        ("docker", "{{.ServerVersion}}"),
+    ];
+    let mut failure = None;
+    for (name, asked) in ways {
+        let mut command = Command::new(name);
+        command.args(["info", "--format", asked]);
+        match succeed(&mut command, name, |_| remedy.to_owned()) {
+            Ok(said) => return Ok(format!("{name} ({})", said.trim())),
+            Err(failed) => {
+                failure.get_or_insert(failed);
+            }
+        }
+    }
+    Err(failure.unwrap_or_else(|| ProbeFailure::new("podman", "not tried", remedy)))
+}
+
+fn probe_seatbelt() -> Result<String, ProbeFailure> {
+    let program = "/usr/bin/sandbox-exec";
+    let mut command = Command::new(program);
+    command.args(["-p", "(version 1) (allow default)", "/usr/bin/true"]);
+    let remedy = "use --fence mount or landlock; only macOS has it";
+    succeed(&mut command, program, |_| remedy.to_owned())?;
+    Ok("sandbox-exec".to_owned())
+}
+
+/// Runs a probe: what it printed, or what it said on its way down.
+fn succeed(
+    command: &mut Command,
+    what: &str,
+    remedy: impl Fn(&str) -> String,
+) -> Result<String, ProbeFailure> {
+    output(command).map_err(|said| {
+        let advice = remedy(&said);
+        let said = said
+            .trim()
+            .strip_prefix(&format!("{what}: "))
+            .unwrap_or(said.trim());
+        ProbeFailure::new(what, said, &advice)
+    })
+}
+
+fn output(command: &mut Command) -> Result<String, String> {
+    command.stdin(Stdio::null()).env("LC_ALL", "C");
+    match command.output() {
+        Ok(output) if output.status.success() => {
+            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        }
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let last = said.lines().rev().find(|line| !line.trim().is_empty());
+            let ended = || output.status.to_string();
+            Err(last.map_or_else(ended, ToOwned::to_owned))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Err("not installed".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}

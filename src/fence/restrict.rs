@@ -1,0 +1,438 @@
+//! What our program does to its own process as `__init`, before it becomes the command: closes the
+//! descriptors that it was given, restricts itself by Landlock and seccomp, and executes the command.
+//!
+//! It is started by [`start`](super::start), in the mount fence inside of bubblewrap: what a rule names
+//! has to be opened in the file system that the command sees.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "opens what rules name, becomes the command"
+)]
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ::landlock::{
+    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, NetPort, PathBeneath,
+    Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, Scope,
+};
+use bstr::ByteSlice as _;
+use camino::Utf8Path;
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
+use rustix::io::Errno;
+use rustix::process::{Signal, set_parent_process_death_signal};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
+use serde::{Deserialize, Serialize};
+
+use super::landlock::{LandlockRule, RuleAccess, RulePlace, read_rules, restricted, write_rules};
+use super::policy::Policy;
+use super::{Fence, Net};
+use crate::path::RepoPath;
+
+/// The word that starts us so, before every other argument.
+pub const INIT: &str = "__init";
+/// Instead of a file: restricts itself, and tells of it by the status.
+pub(super) const PROBE: &str = "--probe";
+/// What a fence needs of Landlock: signals and abstract sockets are restricted since this one.
+pub(super) const FLOOR: i32 = 6;
+
+/// Holds what a command's process is restricted to: the start file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// The fence.
+    pub fence: Fence,
+    /// What it enforces.
+    pub policy: Policy,
+}
+
+/// A start file that is to be written.
+#[derive(Serialize)]
+pub(super) struct StartRef<'a> {
+    pub fence: Fence,
+    pub policy: &'a Policy,
+}
+
+/// Says what could not be restricted, so that nothing was started.
+#[derive(Debug, thiserror::Error)]
+enum RestrictError {
+    #[error("cannot read {0}: {1}")]
+    Read(String, String),
+    #[error(
+        "{0} is not what it was when the scope was read: {1}; no link is followed into a scope"
+    )]
+    Grant(RepoPath, std::io::Error),
+    #[error("cannot open {path}: {1}", path = .0.display())]
+    Open(PathBuf, std::io::Error),
+    #[error("Landlock refuses: {0}")]
+    Landlock(#[from] ::landlock::RulesetError),
+    #[error("seccomp refuses: {0}")]
+    Seccomp(String),
+    #[error("cannot close what it was given: {0}")]
+    Close(std::io::Error),
+    #[error("{0}")]
+    Signal(Errno),
+}
+
+/// Becomes the command, restricted: the arguments are `__init <start file> -- <command> …`. Returns the
+/// status to end with where that cannot be, and what to say.
+pub fn run(arguments: &[OsString]) -> (u8, String) {
+    let [_ours, _init, file, rest @ ..] = arguments else {
+        return (125, "it is started by git-agentwt only".to_owned());
+    };
+    let restricted = if file == PROBE {
+        probe()
+    } else {
+        read_start(Path::new(file)).and_then(|start| start.apply())
+    };
+    if let Err(error) = restricted {
+        return (125, error.to_string());
+    }
+    let [_dashes, program, words @ ..] = rest else {
+        return (0, String::new());
+    };
+    execute(program, words)
+}
+
+/// Becomes a command, found as execvp(3) does; the status and the words of env(1) where that fails.
+pub(super) fn execute(program: &OsString, words: &[OsString]) -> (u8, String) {
+    let error = Command::new(program).args(words).exec();
+    let status = if error.kind() == ErrorKind::NotFound {
+        127
+    } else {
+        126
+    };
+    (
+        status,
+        format!("cannot start {}: {error}", program.display()),
+    )
+}
+
+fn read_start(file: &Path) -> Result<Start, RestrictError> {
+    let unread = |why: String| RestrictError::Read(file.display().to_string(), why);
+    let text = std::fs::read(file).map_err(|error| unread(error.to_string()))?;
+    serde_json::from_slice(&text).map_err(|error| unread(error.to_string()))
+}
+
+/// Restricts our process as far as any fence does.
+fn probe() -> Result<(), RestrictError> {
+    Rules::new(false, false)?.0.restrict_self()?;
+    apply_filters(&Filters::default())
+}
+
+impl Start {
+    fn is_inside_mounts(&self) -> bool {
+        matches!(self.fence, Fence::Mount | Fence::Container)
+    }
+
+    fn apply(&self) -> Result<(), RestrictError> {
+        close_all()?;
+        // ended with the supervisor, whatever ends that
+        set_parent_process_death_signal(Some(Signal::KILL)).map_err(RestrictError::Signal)?;
+        let wishes = &self.policy.wishes;
+        // another sandbox does not start inside of Landlock
+        if !(wishes.nested && self.is_inside_mounts()) {
+            self.restrict_by_landlock()?;
+        }
+        apply_filters(&Filters {
+            net: wishes.net.clone(),
+            sockets: !wishes.sockets.is_empty(),
+            namespaces: wishes.nested,
+        })
+    }
+
+    fn restrict_by_landlock(&self) -> Result<(), RestrictError> {
+        let hidden = if self.is_inside_mounts() {
+            Vec::new()
+        } else {
+            read_rules(&self.policy, &names)
+        };
+        let net = &self.policy.wishes.net;
+        let mut rules = Rules::new(!hidden.is_empty(), *net != Net::Host)?;
+        let root = open_root(&self.policy.places.root)?;
+        for rule in write_rules(&self.policy, self.is_inside_mounts()) {
+            rules.add(&root, &rule)?;
+        }
+        for rule in hidden {
+            rules.add(&root, &rule)?;
+        }
+        if let Net::Ports(ports) = net {
+            for port in ports {
+                (&mut rules.0).add_rule(NetPort::new(*port, AccessNet::ConnectTcp))?;
+            }
+        }
+        rules.0.restrict_self()?;
+        Ok(())
+    }
+}
+
+/// The names in a directory; none where it cannot be read, as nothing in it can be then.
+fn names(directory: &Path) -> Vec<OsString> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten();
+    entries
+        .filter_map(|entry| Some(entry.ok()?.file_name()))
+        .collect()
+}
+
+fn open_root(root: &Utf8Path) -> Result<OwnedFd, RestrictError> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::DIRECTORY;
+    let opened = openat(CWD, root.as_std_path(), flags, Mode::empty());
+    opened.map_err(|error| RestrictError::Open(root.as_std_path().to_owned(), error.into()))
+}
+
+/// Closes every descriptor but the three of the standard, before anything is opened.
+#[expect(
+    unsafe_code,
+    reason = "no safe crate closes descriptors that it did not open"
+)]
+fn close_all() -> Result<(), RestrictError> {
+    // SAFETY: nothing of ours is open yet that is used later
+    let closed = unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
+    if closed == 0 {
+        Ok(())
+    } else {
+        Err(RestrictError::Close(std::io::Error::last_os_error()))
+    }
+}
+
+/// Asks the kernel for the version of Landlock.
+#[expect(unsafe_code, reason = "the crate landlock does not tell the version")]
+pub(super) fn landlock_version() -> std::io::Result<i32> {
+    const VERSION: libc::c_uint = 1;
+    let nothing: *const libc::c_void = std::ptr::null();
+    // SAFETY: with this flag the call reads and writes no memory of ours (landlock_create_ruleset(2))
+    let asked = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, nothing, 0, VERSION) };
+    match i32::try_from(asked) {
+        Ok(version) if version >= 0 => Ok(version),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
+
+/// The rules that are given, one by one, to the kernel.
+struct Rules(RulesetCreated);
+
+impl Rules {
+    fn new(reading: bool, net: bool) -> Result<Self, RestrictError> {
+        let mut ruleset = Ruleset::default()
+            .set_compatibility(CompatLevel::HardRequirement)
+            .handle_access(restricted(reading))?
+            .scope(Scope::from_all(ABI::V6))?;
+        if net {
+            ruleset = ruleset.handle_access(AccessNet::ConnectTcp | AccessNet::BindTcp)?;
+        }
+        Ok(Self(ruleset.create()?))
+    }
+
+    /// Adds a rule where its path can be opened; what is granted in the worktree has to be there.
+    fn add(&mut self, root: &OwnedFd, rule: &LandlockRule) -> Result<(), RestrictError> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let opened = match &rule.place {
+            RulePlace::Root => openat(root, ".", flags, Mode::empty()),
+            RulePlace::Below(path) => {
+                let bytes = path.as_bstr().as_bytes();
+                let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+                let opened = openat2(root, bytes, flags, Mode::empty(), inside);
+                let error = |error: Errno| RestrictError::Grant(path.clone(), error.into());
+                return self.add_opened(opened.map_err(error)?, rule.access);
+            }
+            // a link beside a hidden directory could lead into it
+            RulePlace::Other(path) if rule.access == RuleAccess::Read => {
+                openat(CWD, path, flags | OFlags::NOFOLLOW, Mode::empty())
+            }
+            RulePlace::Other(path) => openat(CWD, path, flags, Mode::empty()),
+        };
+        match (opened, &rule.place) {
+            (Ok(file), _) => self.add_opened(file, rule.access),
+            // not there, or nothing that we could name
+            (Err(Errno::NOENT | Errno::ACCESS), _) => Ok(()),
+            (Err(error), RulePlace::Other(path)) => {
+                Err(RestrictError::Open(path.clone(), error.into()))
+            }
+            (Err(error), _) => Err(RestrictError::Open(".".into(), error.into())),
+        }
+    }
+
+    fn add_opened(&mut self, file: OwnedFd, access: RuleAccess) -> Result<(), RestrictError> {
+        let kind = fstat(&file).map(|stat| FileType::from_raw_mode(stat.st_mode));
+        let access = match kind {
+            Ok(FileType::Symlink) => return Ok(()),
+            Ok(FileType::Directory) => access.rights(),
+            _file => access.rights() & AccessFs::from_file(ABI::V6),
+        };
+        (&mut self.0).add_rule(PathBeneath::new(file, access))?;
+        Ok(())
+    }
+}
+
+/// The bit that names a system call of the x32 ABI (`__X32_SYSCALL_BIT`).
+const X32: i64 = 0x4000_0000;
+/// The calls that x32 has under numbers of its own, as (ordinary, x32).
+const X32_OWN: [(i64, i64); 4] = [
+    (libc::SYS_ioctl, 514),
+    (libc::SYS_ptrace, 521),
+    (libc::SYS_process_vm_readv, 539),
+    (libc::SYS_process_vm_writev, 540),
+];
+/// Refused in every fence: another process's memory, and rings that no filter looks into.
+const NEVER: [i64; 7] = [
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+];
+/// Refused where no namespaces are made: another view of the files, and the kernel itself.
+const VIEWS: [i64; 20] = [
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_setns,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_bpf,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+];
+/// Pushes a key into the terminal, or pastes into the console (`ioctl_tty(2)`, `ioctl_console(2)`).
+const PUSHES: [u64; 2] = [0x5412, 0x541c];
+/// A new user namespace, for clone(2) and unshare(2).
+const NEW_USER: u64 = 0x1000_0000;
+/// Connects and sends at once, and asks nobody (send(2)).
+const FAST_OPEN: u64 = 0x2000_0000;
+const UNIX: u64 = 1;
+const NETLINK: u64 = 16;
+
+/// Each call with the conditions of which one has to hold; without any, the call is refused.
+type Denied = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// Says what the filters let pass.
+#[derive(Default)]
+struct Filters {
+    net: Net,
+    /// Whether unix sockets are made.
+    sockets: bool,
+    /// Whether namespaces are made, and mounts in them.
+    namespaces: bool,
+}
+
+fn apply_filters(filters: &Filters) -> Result<(), RestrictError> {
+    for program in filters.programs()? {
+        let applied = seccompiler::apply_filter(&program);
+        applied.map_err(|error| RestrictError::Seccomp(error.to_string()))?;
+    }
+    Ok(())
+}
+
+impl Filters {
+    /// The filters of seccomp(2): what is refused, and what is said not to be there.
+    fn programs(&self) -> Result<Vec<BpfProgram>, RestrictError> {
+        let mut denied = Denied::new();
+        self.deny(&mut denied)
+            .map_err(|error| RestrictError::Seccomp(error.to_string()))?;
+        let mut programs = vec![compile(denied, libc::EPERM)?];
+        if !self.namespaces {
+            // its flags are in memory, where no filter looks; libraries take clone(2) then
+            let absent = Denied::from([(libc::SYS_clone3, Vec::new())]);
+            programs.push(compile(absent, libc::ENOSYS)?);
+        }
+        Ok(programs)
+    }
+
+    fn deny(&self, denied: &mut Denied) -> Result<(), seccompiler::BackendError> {
+        denied.extend(NEVER.map(|call| (call, Vec::new())));
+        let pushes = PUSHES.map(|code| all(&[equal(1, code)]));
+        denied.insert(
+            libc::SYS_ioctl,
+            pushes.into_iter().collect::<Result<_, _>>()?,
+        );
+        if !self.namespaces {
+            denied.extend(VIEWS.map(|call| (call, Vec::new())));
+            let new_user = || all(&[(0, SeccompCmpOp::MaskedEq(NEW_USER), NEW_USER)]);
+            denied.insert(libc::SYS_unshare, vec![new_user()?]);
+            denied.insert(libc::SYS_clone, vec![new_user()?]);
+        }
+        let mut sockets = Vec::new();
+        if !self.sockets {
+            sockets.push(all(&[equal(0, UNIX)])?);
+        }
+        match &self.net {
+            Net::Host => {}
+            Net::None => sockets.push(all(&[differs(0, UNIX), differs(0, NETLINK)])?),
+            Net::Ports(_) => {
+                let others = [UNIX, NETLINK, 2, 10].map(|family| differs(0, family));
+                sockets.push(all(&others)?);
+                // TCP and UDP, and not what Landlock does not look at: SCTP, MPTCP
+                let inet = || [UNIX, NETLINK].map(|family| differs(0, family)).to_vec();
+                let packets = (1, SeccompCmpOp::MaskedEq(0xf), 5);
+                sockets.push(all(&[inet(), vec![packets]].concat())?);
+                let usual = [0, 6, 17].map(|protocol| differs(2, protocol));
+                sockets.push(all(&[inet(), usual.to_vec()].concat())?);
+            }
+        }
+        if self.net != Net::Host {
+            let fast = |place| all(&[(place, SeccompCmpOp::MaskedEq(FAST_OPEN), FAST_OPEN)]);
+            denied.insert(libc::SYS_sendto, vec![fast(3)?]);
+            denied.insert(libc::SYS_sendmsg, vec![fast(2)?]);
+            denied.insert(libc::SYS_sendmmsg, vec![fast(3)?]);
+        }
+        if !sockets.is_empty() {
+            denied.insert(libc::SYS_socket, sockets);
+        }
+        Ok(())
+    }
+}
+
+/// The place of an argument, the comparison, the value: of 32 bits, as the kernel takes these.
+type Test = (u8, SeccompCmpOp, u64);
+
+const fn equal(place: u8, value: u64) -> Test {
+    (place, SeccompCmpOp::Eq, value)
+}
+
+const fn differs(place: u8, value: u64) -> Test {
+    (place, SeccompCmpOp::Ne, value)
+}
+
+fn all(tests: &[Test]) -> Result<SeccompRule, seccompiler::BackendError> {
+    let condition = |(place, how, value): &Test| {
+        SeccompCondition::new(*place, SeccompCmpArgLen::Dword, how.clone(), *value)
+    };
+    SeccompRule::new(tests.iter().map(condition).collect::<Result<_, _>>()?)
+}
+
+fn compile(mut denied: Denied, errno: i32) -> Result<BpfProgram, RestrictError> {
+    let seccomp = |error: seccompiler::BackendError| RestrictError::Seccomp(error.to_string());
+    if cfg!(target_arch = "x86_64") {
+        let own = |call: i64| X32_OWN.iter().find(|(ordinary, _)| *ordinary == call);
+        let x32 = |call: i64| own(call).map_or(call, |(_, x32)| *x32) | X32;
+        let again: Denied = denied
+            .iter()
+            .map(|(call, rules)| (x32(*call), rules.clone()))
+            .collect();
+        denied.extend(again);
+    }
+    let errno = u32::try_from(errno).unwrap_or_default();
+    let machine = TargetArch::try_from(std::env::consts::ARCH).map_err(seccomp)?;
+    let (allow, refuse) = (SeccompAction::Allow, SeccompAction::Errno(errno));
+    let filter = SeccompFilter::new(denied, allow, refuse, machine).map_err(seccomp)?;
+    BpfProgram::try_from(filter).map_err(seccomp)
+}

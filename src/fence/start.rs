@@ -1,0 +1,483 @@
+//! Starts a command in its fence, looks after it, and ends all that it leaves.
+//!
+//! The command stands in our own process group, as with env(1): the terminal's keys reach it and us
+//! alike, and the shell stops and continues both.
+#![expect(clippy::disallowed_methods, reason = "starts the command, asks /proc")]
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process, waitid};
+use signal_hook::SigId;
+use signal_hook::consts as signals;
+
+use super::error::FenceError;
+use super::policy::Policy;
+use super::{Fence, container, mount, seatbelt};
+
+/// How long processes may take to end that were killed.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is handed on to the command.
+const FORWARDED: [i32; 7] = [
+    signals::SIGTERM,
+    signals::SIGINT,
+    signals::SIGHUP,
+    signals::SIGQUIT,
+    signals::SIGUSR1,
+    signals::SIGUSR2,
+    signals::SIGALRM,
+];
+
+/// Says how a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// With a status.
+    Status(u8),
+    /// By a signal.
+    Signal(u8),
+    /// Its time was over.
+    TimedOut,
+}
+
+impl Ended {
+    fn of(status: ExitStatus) -> Self {
+        let number = |number: i32| u8::try_from(number).unwrap_or(u8::MAX);
+        match status.signal() {
+            Some(signal) => Self::Signal(number(signal)),
+            None => Self::Status(number(status.code().unwrap_or(1))),
+        }
+    }
+}
+
+/// Holds a command, its fence, and how it is looked after.
+pub struct Launch<'a> {
+    /// The fence.
+    pub fence: Fence,
+    /// What it enforces.
+    pub policy: &'a Policy,
+    /// The command.
+    pub command: &'a [OsString],
+    /// Where it starts.
+    pub dir: &'a Utf8Path,
+    /// The whole environment.
+    pub variables: Vec<(OsString, OsString)>,
+    /// After so long it is asked to end.
+    pub timeout: Option<Duration>,
+    /// So long after that it is killed.
+    pub kill_after: Duration,
+    /// The signal that we got, which is the command's.
+    pub signal: &'a Arc<AtomicUsize>,
+}
+
+impl Launch<'_> {
+    /// Runs the command to its end. After that, every process of it is dead.
+    ///
+    /// # Errors
+    /// Fails when it cannot be started or looked after, or a process of it cannot be ended.
+    pub fn run(&self) -> Result<Ended, FenceError> {
+        let line = self.line();
+        self.write_start()?;
+        let ended = Supervisor {
+            line: &line,
+            dir: self.dir,
+            variables: &self.variables,
+            timeout: self.timeout,
+            kill_after: self.kill_after,
+            signal: self.signal,
+            above: if self.fence == Fence::Mount { 2 } else { 0 },
+        }
+        .run();
+        if self.fence == Fence::Container {
+            self.remove_container();
+        }
+        ended
+    }
+
+    /// The command line that starts the command in its fence.
+    pub fn line(&self) -> Vec<OsString> {
+        let (policy, command, dir) = (self.policy, self.command, self.dir);
+        let (program, arguments) = match self.fence {
+            Fence::None | Fence::Perms | Fence::Auto => return command.to_vec(),
+            Fence::Landlock => return mount::inner_command(policy, command),
+            Fence::Mount => {
+                let arguments = mount::arguments(policy, command, dir, has_terminal());
+                ("bwrap", arguments)
+            }
+            Fence::Container => (
+                policy.wishes.container.program.name(),
+                self.container_arguments(),
+            ),
+            Fence::Seatbelt => {
+                let profile = ["-p".into(), seatbelt::profile(policy).into()];
+                let all = profile.into_iter().chain(command.iter().cloned());
+                ("/usr/bin/sandbox-exec", all.collect())
+            }
+        };
+        std::iter::once(program.into()).chain(arguments).collect()
+    }
+
+    fn container_arguments(&self) -> Vec<OsString> {
+        let names = self.variables.iter();
+        let start = container::ContainerStart {
+            command: self.command,
+            directory: self.dir,
+            has_terminal: rustix::termios::isatty(std::io::stdin()),
+            variables: names.filter_map(|(name, _)| name.to_str()).collect(),
+            name: &self.container_name(),
+            user: (
+                rustix::process::geteuid().as_raw(),
+                rustix::process::getegid().as_raw(),
+            ),
+            exists: &|path| path.symlink_metadata().is_ok(),
+        };
+        container::arguments(self.policy, &start)
+    }
+
+    /// Unique while we run.
+    fn container_name(&self) -> String {
+        let worktree = self.policy.places.root.file_name().unwrap_or("worktree");
+        let word = |letter: char| {
+            if letter.is_ascii_alphanumeric() {
+                letter
+            } else {
+                '-'
+            }
+        };
+        let worktree: String = worktree.chars().map(word).collect();
+        format!("agentwt-{worktree}-{}", std::process::id())
+    }
+
+    /// A container is no child of ours: its own program ends it, if it still runs.
+    fn remove_container(&self) {
+        let mut remove = Command::new(self.policy.wishes.container.program.name());
+        remove
+            .args(["rm", "--force", "--ignore"])
+            .arg(self.container_name());
+        remove
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let _ = remove.status();
+    }
+
+    fn write_start(&self) -> Result<(), FenceError> {
+        let unwritten = |path: &Utf8Path| {
+            let path = path.to_owned();
+            move |error: std::io::Error| FenceError::Write { path, error }
+        };
+        for path in &self.policy.directories_to_make {
+            let made = PathBuf::from(self.policy.at(path));
+            let shown = Utf8PathBuf::from(made.to_string_lossy().into_owned());
+            std::fs::create_dir_all(&made).map_err(unwritten(&shown))?;
+        }
+        #[cfg(target_os = "linux")]
+        if matches!(
+            self.fence,
+            Fence::Landlock | Fence::Mount | Fence::Container
+        ) {
+            let file = self.policy.places.private.join("start.json");
+            let start = super::restrict::StartRef {
+                fence: self.fence,
+                policy: self.policy,
+            };
+            let text = serde_json::to_vec(&start).map_err(std::io::Error::from);
+            text.and_then(|text| std::fs::write(&file, text))
+                .map_err(unwritten(&file))?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether there is a terminal whose keys send signals.
+fn has_terminal() -> bool {
+    std::fs::File::open("/dev/tty").is_ok()
+}
+
+/// Holds a command line, and how it is looked after.
+pub struct Supervisor<'a> {
+    /// The command line.
+    pub line: &'a [OsString],
+    /// Where it starts.
+    pub dir: &'a Utf8Path,
+    /// The whole environment.
+    pub variables: &'a [(OsString, OsString)],
+    /// After so long it is asked to end.
+    pub timeout: Option<Duration>,
+    /// From the first request to end until the command is killed.
+    pub kill_after: Duration,
+    /// The signal that we got, which is the command's.
+    pub signal: &'a Arc<AtomicUsize>,
+    /// How many processes of the fence's own program stand above that of the command.
+    pub above: usize,
+}
+
+impl Supervisor<'_> {
+    /// Runs the command line to its end, and ends every process that it leaves.
+    ///
+    /// # Errors
+    /// Fails when it cannot be started or looked after, or a process of it cannot be ended.
+    pub fn run(&self) -> Result<Ended, FenceError> {
+        let supervise = |error: rustix::io::Errno| FenceError::Supervise(error.into());
+        // the children that we had are not the command's
+        let known: BTreeSet<i32> = children(getpid()).into_iter().collect();
+        let inbox = Inbox::open().map_err(FenceError::Supervise)?;
+        let earlier = self.signal.load(Ordering::SeqCst);
+        if earlier != 0 {
+            return Ok(Ended::Signal(u8::try_from(earlier).unwrap_or(u8::MAX)));
+        }
+        adopt(true).map_err(supervise)?;
+        let (program, words) = self
+            .line
+            .split_first()
+            .ok_or_else(|| FenceError::Supervise(std::io::Error::other("there is no command")))?;
+        let mut command = Command::new(program);
+        command.args(words).current_dir(self.dir).env_clear();
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        let mut child = command.spawn().map_err(|error| FenceError::Start {
+            program: program.display().to_string(),
+            error,
+        })?;
+        let ended = self.wait(&mut child, &inbox, &known);
+        end_all(&known)?;
+        adopt(false).map_err(supervise)?;
+        // what reached us was the command's, which has ended
+        self.signal.store(0, Ordering::SeqCst);
+        ended.map_err(FenceError::Supervise)
+    }
+
+    fn wait(
+        &self,
+        child: &mut Child,
+        inbox: &Inbox,
+        known: &BTreeSet<i32>,
+    ) -> std::io::Result<Ended> {
+        let pid = Pid::from_child(child);
+        let mut deadline = self.timeout.map(|timeout| Instant::now() + timeout);
+        let mut is_late = false;
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(if is_late {
+                    Ended::TimedOut
+                } else {
+                    Ended::of(status)
+                });
+            }
+            follow_stop(pid);
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                let signal = if is_late { Signal::KILL } else { Signal::TERM };
+                let target = self.target(pid);
+                for process in descendants(target, &BTreeSet::new())
+                    .into_iter()
+                    .chain([target])
+                {
+                    let _ = kill_process(process, signal);
+                    let _ = kill_process(process, Signal::CONT);
+                }
+                deadline = (!is_late).then(|| Instant::now() + self.kill_after);
+                is_late = true;
+                continue;
+            }
+            inbox.wait(left)?;
+            for (number, by_terminal) in inbox.read() {
+                if number == signals::SIGCHLD {
+                    reap(pid, known);
+                } else if !by_terminal && let Some(signal) = Signal::from_named_raw(number) {
+                    // it may have ended already
+                    let _ = kill_process(self.target(pid), signal);
+                }
+            }
+        }
+    }
+
+    /// The process of the command itself, below those of the fence's program.
+    fn target(&self, child: Pid) -> Pid {
+        let below = |pid: &Pid| children(*pid).first().copied().and_then(Pid::from_raw);
+        let chain = std::iter::successors(Some(child), below);
+        chain.take(self.above + 1).last().unwrap_or(child)
+    }
+}
+
+/// Stops as the command does, which may reach no process but its own, and continues it afterwards.
+fn follow_stop(child: Pid) {
+    let stopped = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
+    if let Ok(Some(_)) = waitid(WaitId::Pid(child), stopped) {
+        let _ = kill_process(getpid(), Signal::STOP);
+        let _ = kill_process(child, Signal::CONT);
+    }
+}
+
+/// Becomes the parent of all that a descendant leaves (`PR_SET_CHILD_SUBREAPER`).
+#[cfg(target_os = "linux")]
+fn adopt(ours: bool) -> rustix::io::Result<()> {
+    // without the list, nobody would find what the command leaves
+    rustix::fs::access("/proc/thread-self/children", rustix::fs::Access::READ_OK)?;
+    rustix::process::set_child_subreaper(ours.then(getpid))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn adopt(_ours: bool) -> rustix::io::Result<()> {
+    Ok(())
+}
+
+/// Receives signals.
+struct Inbox {
+    reader: OwnedFd,
+    registered: Vec<SigId>,
+}
+
+impl Inbox {
+    fn open() -> std::io::Result<Self> {
+        let flags = rustix::pipe::PipeFlags::CLOEXEC | rustix::pipe::PipeFlags::NONBLOCK;
+        let (reader, writer) = rustix::pipe::pipe_with(flags)?;
+        let writer = Arc::new(writer);
+        let mut inbox = Self {
+            reader,
+            registered: Vec::new(),
+        };
+        for signal in FORWARDED.into_iter().chain([signals::SIGCHLD]) {
+            inbox.registered.push(listen(signal, Arc::clone(&writer))?);
+        }
+        Ok(inbox)
+    }
+
+    /// Waits for a signal, or so long.
+    fn wait(&self, time: Option<Duration>) -> std::io::Result<()> {
+        let time = time.and_then(|time| Timespec::try_from(time).ok());
+        match poll(
+            &mut [PollFd::new(&self.reader, PollFlags::IN)],
+            time.as_ref(),
+        ) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The signals that came, and whether the kernel sent them to the whole process group.
+    fn read(&self) -> Vec<(i32, bool)> {
+        let mut buffer = [0; 64];
+        let length = rustix::io::read(&self.reader, &mut buffer).unwrap_or(0);
+        let pairs = buffer[..length].chunks_exact(2);
+        pairs
+            .map(|pair| (i32::from(pair[0]), pair[1] != 0))
+            .collect()
+    }
+}
+
+impl Drop for Inbox {
+    fn drop(&mut self) {
+        for id in self.registered.drain(..) {
+            signal_hook::low_level::unregister(id);
+        }
+    }
+}
+
+/// Writes the number of a signal into a pipe when it comes, and whether the kernel sent it.
+#[expect(unsafe_code, reason = "only this tells who sent a signal")]
+fn listen(signal: i32, writer: Arc<OwnedFd>) -> std::io::Result<SigId> {
+    let number = u8::try_from(signal).unwrap_or_default();
+    // SAFETY: a handler may write(2), and this does nothing else
+    unsafe {
+        signal_hook_registry::register_sigaction(signal, move |told| {
+            let by_kernel = u8::from(told.si_code > 0);
+            let _ = rustix::io::write(&writer, &[number, by_kernel]);
+        })
+    }
+}
+
+/// Takes note of the end of children that became ours.
+fn reap(child: Pid, known: &BTreeSet<i32>) {
+    let ours = [child.as_raw_nonzero().get()];
+    for pid in children(getpid()) {
+        if !known.contains(&pid) && !ours.contains(&pid) {
+            take_end(pid);
+        }
+    }
+}
+
+fn take_end(pid: i32) {
+    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+    let _ = Pid::from_raw(pid).map(|pid| waitid(WaitId::Pid(pid), ended));
+}
+
+/// Ends all that descends from us but the children that we had, until none is left.
+fn end_all(known: &BTreeSet<i32>) -> Result<(), FenceError> {
+    let began = Instant::now();
+    // the list may lack one while another ends: two in a row are believed
+    let mut empty = 0;
+    while empty < 2 {
+        let left = descendants(getpid(), known);
+        if left.is_empty() {
+            empty += 1;
+            continue;
+        }
+        empty = 0;
+        for pid in &left {
+            let _ = kill_process(*pid, Signal::KILL);
+        }
+        let left: Vec<i32> = left.iter().map(|pid| pid.as_raw_nonzero().get()).collect();
+        left.iter().for_each(|pid| take_end(*pid));
+        if began.elapsed() > PATIENCE {
+            return Err(FenceError::Leftover { pids: left });
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    Ok(())
+}
+
+/// All below a process, but these and what is below them.
+fn descendants(top: Pid, without: &BTreeSet<i32>) -> Vec<Pid> {
+    let mut found = vec![top];
+    let mut next = 0;
+    while let Some(one) = found.get(next).copied() {
+        let below = children(one).into_iter();
+        let below = below
+            .filter(|pid| !without.contains(pid))
+            .filter_map(Pid::from_raw);
+        found.extend(
+            below
+                .collect::<Vec<_>>()
+                .into_iter()
+                .filter(|pid| *pid != top),
+        );
+        next += 1;
+    }
+    found.split_off(1)
+}
+
+/// The children of a process, of all its threads (`proc_tid_children(5)`).
+#[cfg(target_os = "linux")]
+fn children(of: Pid) -> Vec<i32> {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{of}/task")) else {
+        return Vec::new();
+    };
+    let list = |thread: std::io::Result<std::fs::DirEntry>| {
+        let list = std::fs::read_to_string(thread.ok()?.path().join("children"));
+        Some(list.unwrap_or_default())
+    };
+    let lists: Vec<String> = threads.filter_map(list).collect();
+    let numbers = lists.iter().flat_map(|list| list.split_whitespace());
+    numbers.filter_map(|number| number.parse().ok()).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn children(of: Pid) -> Vec<i32> {
+    let asked = Command::new("/usr/bin/pgrep")
+        .args(["-P", &of.to_string()])
+        .output();
+    let list = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let list = list.unwrap_or_default();
+    list.split_whitespace()
+        .filter_map(|number| number.parse().ok())
+        .collect()
+}

@@ -62,6 +62,7 @@ pub fn run(
         }
     };
     add("versions", Ok(surroundings::versions(session)));
+    add("fences", Ok(surroundings::fences(session)));
     let (repository, unusable) = find(session)?;
     add("settings", Ok(unusable));
     let found = repository.as_ref();

@@ -7,10 +7,12 @@ use camino::{Utf8Path, Utf8PathBuf};
 use miette::Diagnostic as _;
 
 use super::{DoctorCheck, DoctorContext, Session};
-use crate::config::{CONFIG_PATH, Config, INSTALLERS, Located};
+use crate::config::{CONFIG_PATH, Choice as _, Config, INSTALLERS, Located};
 use crate::disk::file_system::{Tried, kind, try_out};
 use crate::disk::{DiskError, files};
 use crate::error::Error;
+use crate::fence::Fence;
+use crate::fence::probe::probes;
 use crate::git::Git;
 use crate::process;
 use crate::sync::PatternOrigin;
@@ -67,6 +69,24 @@ fn program(binary: &Utf8Path, on_path: Option<&Utf8PathBuf>) -> DoctorCheck {
             DoctorCheck::warning("program", found, fix)
         }
     }
+}
+
+/// Tries each fence of `exec`.
+pub(super) fn fences(session: &Session) -> Vec<DoctorCheck> {
+    const HERE: &[Fence] = if cfg!(target_os = "macos") {
+        &[Fence::Seatbelt, Fence::Container]
+    } else {
+        &[Fence::Landlock, Fence::Mount, Fence::Container]
+    };
+    let probes = probes(HERE, &session.binary);
+    let checks = probes.into_iter().map(|probe| {
+        let name = probe.fence.as_str();
+        match probe.result {
+            Ok(found) => DoctorCheck::ok(name, found),
+            Err(failure) => DoctorCheck::note(name, failure.to_string(), failure.remedy),
+        }
+    });
+    checks.collect()
 }
 
 /// Checks the file system, and the user on it.

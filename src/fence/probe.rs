@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "tries what the fences start")]
 
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
 use std::process::{Command, Stdio};
 
 use camino::Utf8Path;
@@ -60,6 +61,63 @@ pub fn probe(fence: Fence, binary: &Utf8Path) -> Probe {
         Fence::Seatbelt => probe_seatbelt(),
     };
     Probe { fence, result }
+}
+
+/// Tries a fence for a start. What worked since the system was started, with the same program, is
+/// believed: a file in `state` has it. Landlock says its version; a process that cannot restrict itself
+/// then runs nothing.
+pub fn probe_for_start(fence: Fence, binary: &Utf8Path, state: &Utf8Path) -> Probe {
+    #[cfg(target_os = "linux")]
+    if fence == Fence::Landlock {
+        let result = probe_landlock_quickly();
+        return Probe { fence, result };
+    }
+    let program = match fence {
+        Fence::Mount => "bwrap",
+        Fence::Container => "podman",
+        _others => return probe(fence, binary),
+    };
+    let file = state.join(format!("fence-{program}"));
+    let mark = mark(program, binary);
+    let known = std::fs::read_to_string(&file).unwrap_or_default();
+    if let Some((before, found)) = known.split_once('\n')
+        && mark.as_deref() == Some(before)
+    {
+        let result = Ok(found.to_owned());
+        return Probe { fence, result };
+    }
+    let probe = probe(fence, binary);
+    if let (Some(mark), Ok(found)) = (mark, &probe.result) {
+        // without it the next start tries again
+        let _ = std::fs::create_dir_all(state);
+        let _ = std::fs::write(&file, format!("{mark}\n{found}"));
+    }
+    probe
+}
+
+/// What is the same as long as a program, ours and the running system are.
+fn mark(program: &str, binary: &Utf8Path) -> Option<String> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let places = std::env::var_os("PATH")?;
+    let mut found = std::env::split_paths(&places).map(|place| place.join(program));
+    let found = found.find_map(|path| std::fs::metadata(path).ok())?;
+    let ours = std::fs::metadata(binary).ok()?;
+    let of = |file: &std::fs::Metadata| {
+        format!(
+            "{} {} {}.{}",
+            file.dev(),
+            file.ino(),
+            file.mtime(),
+            file.mtime_nsec()
+        )
+    };
+    let user = rustix::process::geteuid().as_raw();
+    Some(format!(
+        "{} {user} {} {}",
+        boot.trim(),
+        of(&found),
+        of(&ours)
+    ))
 }
 
 /// Takes the fence that was asked for, or, for `auto`, the strongest of the candidates that works; each

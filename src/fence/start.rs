@@ -264,6 +264,9 @@ impl Supervisor<'_> {
         let pid = Pid::from_child(child);
         let mut deadline = self.timeout.map(|timeout| Instant::now() + timeout);
         let mut is_late = false;
+        let has_terminal = has_terminal();
+        // nobody tells that a process stops which is no child of ours
+        let pause = (has_terminal && self.above > 0).then_some(Duration::from_millis(250));
         loop {
             if let Some(status) = child.try_wait()? {
                 return Ok(if is_late {
@@ -272,7 +275,9 @@ impl Supervisor<'_> {
                     Ended::of(status)
                 });
             }
-            follow_stop(pid);
+            if has_terminal {
+                follow_stop(self.target(pid));
+            }
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if left == Some(Duration::ZERO) {
                 let signal = if is_late { Signal::KILL } else { Signal::TERM };
@@ -288,7 +293,7 @@ impl Supervisor<'_> {
                 is_late = true;
                 continue;
             }
-            inbox.wait(left)?;
+            inbox.wait(left.into_iter().chain(pause).min())?;
             for (number, by_terminal) in inbox.read() {
                 if number == signals::SIGCHLD {
                     reap(pid, known);
@@ -309,11 +314,15 @@ impl Supervisor<'_> {
 }
 
 /// Stops as the command does, which may reach no process but its own, and continues it afterwards.
-fn follow_stop(child: Pid) {
-    let stopped = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
-    if let Ok(Some(_)) = waitid(WaitId::Pid(child), stopped) {
+fn follow_stop(command: Pid) {
+    let stat = std::fs::read_to_string(format!("/proc/{command}/stat")).unwrap_or_default();
+    // the second field is the program's name in brackets, which may hold anything
+    if stat
+        .rsplit_once(") ")
+        .is_some_and(|(_, after)| after.starts_with('T'))
+    {
         let _ = kill_process(getpid(), Signal::STOP);
-        let _ = kill_process(child, Signal::CONT);
+        let _ = kill_process(command, Signal::CONT);
     }
 }
 

@@ -10,6 +10,7 @@ use camino::Utf8PathBuf;
 use git_agentwt::fence::Fence;
 use git_agentwt::fence::policy::{Grant, GrantKind, Places, Policy, Wishes};
 use git_agentwt::fence::restrict::Start;
+use git_agentwt::fence::start::Launch;
 use git_agentwt::path::RepoPath;
 
 use crate::support::{binary, is_root};
@@ -67,7 +68,7 @@ impl World {
         // in `/dev/shm` and `/tmp` a fence lets everything be written
         let dir = tempfile::tempdir_in("/var/tmp").expect("a directory");
         let script = "mkdir -p work/src outside main/.git private/git private/tmp private/home \
-            && echo hidden >main/file && echo '{}' >work/package.json && echo text >outside/file && echo text >work/readme && chmod -R a+rwX .";
+            main/.git && echo hidden >main/file && : >work/.git && : >private/dotgit && echo '{}' >work/package.json && echo text >outside/file && echo text >work/readme && chmod -R a+rwX .";
         let made = Command::new("sh")
             .args(["-c", script])
             .current_dir(&dir)
@@ -142,7 +143,7 @@ impl World {
 
     /// The command line that runs another one with these restrictions.
     fn fenced(&self, start: &Start, line: &[&str]) -> Vec<String> {
-        let file = self.path("start.json");
+        let file = self.path("private/start.json");
         let text = serde_json::to_vec(start).expect("it is plain");
         std::fs::write(&file, text).expect("it can be written");
         let head = [
@@ -153,6 +154,29 @@ impl World {
         ];
         head.into_iter()
             .chain(line.iter().map(|word| (*word).to_owned()))
+            .collect()
+    }
+
+    /// The command line that runs another one in namespaces.
+    fn mounted(&self, line: &[&str]) -> Vec<String> {
+        let mut start = self.start();
+        start.fence = Fence::Mount;
+        start.policy.wishes.hides = true;
+        self.fenced(&start, line);
+        let words: Vec<_> = line.iter().map(Into::into).collect();
+        let launch = Launch {
+            fence: start.fence,
+            policy: &start.policy,
+            command: &words,
+            dir: &start.policy.places.root,
+            variables: Vec::new(),
+            timeout: None,
+            kill_after: std::time::Duration::ZERO,
+            signal: &std::sync::Arc::default(),
+        };
+        let words = launch.line().into_iter();
+        words
+            .map(|word| word.into_string().expect("UTF-8"))
             .collect()
     }
 

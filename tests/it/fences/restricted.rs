@@ -267,7 +267,7 @@ fn the_statuses_are_those_of_env() {
             assert_eq!(status(line), world.run(&env).status.code(), "{line:?}");
         }
         let line = world.fenced(&world.start(), &["true"]);
-        std::fs::write(world.path("start.json"), "{").expect("it is ours");
+        std::fs::write(world.path("private/start.json"), "{").expect("it is ours");
         let said = world.run(&line);
         assert_eq!(said.status.code(), Some(125));
         assert!(text(&said).contains("cannot read"), "{}", text(&said));

@@ -29,7 +29,7 @@ fn supervisor() {
         timeout: seconds.map(|text| Duration::from_secs_f64(text.parse().expect("a number"))),
         kill_after: Duration::from_millis(300),
         signal: &Arc::default(),
-        above: 0,
+        above: std::env::var("ABOVE").map_or(0, |text| text.parse().expect("a number")),
     };
     let ended = match supervisor.run() {
         Ok(ended) => format!("{ended:?}"),
@@ -274,5 +274,51 @@ fn keys_of_the_terminal_reach_the_command() {
         assert_eq!(word, "typed\n");
         press("exit\n");
         terminal.wait().expect("it ends");
+    });
+}
+
+#[test]
+fn bubblewrap_keeps_a_command_in_its_scope_and_ends_with_it() {
+    if !crate::support::installed("bwrap") {
+        return;
+    }
+    as_each_user(|world| {
+        let mounted = |script: &str, seconds| {
+            let line = world.mounted(&["sh", "-ec", script]);
+            let mut command = world.supervised(&line, seconds);
+            assert!(
+                command
+                    .env("ABOVE", "2")
+                    .status()
+                    .expect("it starts")
+                    .success()
+            );
+            world.end()
+        };
+        for (script, passes) in [
+            ("echo a >src/a; cat readme; kill -0 $$", true),
+            ("echo a >readme", false),
+            ("echo a >../outside/file", false),
+            ("cat ../main/file", false),
+        ] {
+            let end = if passes { "Status(0)" } else { "Status(1)" };
+            let found = mounted(script, None);
+            assert!(
+                found == end || (!passes && found == "Status(2)"),
+                "{script}: {found}"
+            );
+            let control = world.run(&["sh", "-ec", script].map(str::to_owned));
+            assert!(control.status.success(), "{script}");
+        }
+        let daemon = "setsid sh -c 'echo $$ >src/daemon; exec sleep 77' >/dev/null 2>&1 & until test -s src/daemon; do sleep 0.01; done";
+        assert_eq!(mounted(daemon, None), "Status(0)");
+        let asked = "trap 'echo asked >src/asked; exit 3' TERM; sleep 600 & wait";
+        assert_eq!(mounted(asked, Some(0.5)), "TimedOut");
+        assert!(
+            is_there(&world.path("work/src/asked")),
+            "the command itself is asked"
+        );
+        let deaf = "trap '' TERM; while :; do sleep 600; done";
+        assert_eq!(mounted(deaf, Some(0.3)), "TimedOut");
     });
 }

@@ -12,7 +12,7 @@ mod template;
 
 pub use choices::Choices;
 pub use kill::{Act, Hit, strace_works};
-pub use needs::{needs_root, skipped};
+pub use needs::{installed, needs_root, skipped};
 pub use placed::Digests;
 pub use repo::{TestRepo, chmod, write};
 pub use said::Said;

@@ -282,10 +282,9 @@ impl Supervisor<'_> {
             if left == Some(Duration::ZERO) {
                 let signal = if is_late { Signal::KILL } else { Signal::TERM };
                 let target = self.target(pid);
-                for process in descendants(target, &BTreeSet::new())
-                    .into_iter()
-                    .chain([target])
-                {
+                let below = descendants(target, &BTreeSet::new());
+                // first the command: what ends with its children would end without a word
+                for process in [target].into_iter().chain(below) {
                     let _ = kill_process(process, signal);
                     let _ = kill_process(process, Signal::CONT);
                 }

@@ -10,6 +10,7 @@ use crate::disk::DiskError;
 use crate::disk::copy::CopyError;
 use crate::error::Fault;
 use crate::exit::ExitCode;
+use crate::fence::FenceError;
 use crate::git::GitError;
 use crate::path::RepoPath;
 use crate::scope::ScopeErrors;
@@ -20,6 +21,40 @@ use crate::worktree::{Alive, Owner};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Diagnostic)]
 #[expect(missing_docs, reason = "the message of each documents it")]
 pub enum Refusal {
+    #[error("cannot run a command in worktree `{name}`: {why}")]
+    #[diagnostic(code(agentwt::exec::not_fenced), help("{help}"))]
+    NotFenced {
+        name: String,
+        why: String,
+        help: String,
+    },
+
+    #[error("a command runs in worktree `{name}` already")]
+    #[diagnostic(code(agentwt::exec::command_runs))]
+    #[diagnostic(help("wait for its end, or take another worktree: git agentwt run <name> -- …"))]
+    CommandRuns { name: String },
+
+    #[error("no command was given, and neither the config names a client nor SHELL a shell")]
+    #[diagnostic(code(agentwt::exec::no_command))]
+    #[diagnostic(help("give the command: git agentwt exec <name> -- make test"))]
+    NoCommand,
+
+    #[error("{by}: unknown value `{text}`")]
+    #[diagnostic(code(agentwt::exec::unknown_value), help("write {known}"))]
+    UnknownFenceValue {
+        by: &'static str,
+        text: String,
+        known: &'static str,
+    },
+
+    #[error("there is no preset `{name}`")]
+    #[diagnostic(code(agentwt::exec::unknown_preset))]
+    #[diagnostic(help("the presets are {}; any path can be given: --rw <path>", known.join(", ")))]
+    UnknownPreset {
+        name: String,
+        known: Vec<&'static str>,
+    },
+
     #[error("a prompt was given for `{name}`, and no client that reads it{}", set_by.as_ref().map(|by| format!(": it is `none` ({by})")).unwrap_or_default())]
     #[diagnostic(code(agentwt::add::no_client))]
     #[diagnostic(help(
@@ -353,6 +388,11 @@ impl Fault for Refusal {
             | Self::NoRequestRemote { .. }
             | Self::OneName
             | Self::Bare => ExitCode::Usage,
+            Self::NotFenced { .. }
+            | Self::CommandRuns { .. }
+            | Self::NoCommand
+            | Self::UnknownFenceValue { .. }
+            | Self::UnknownPreset { .. } => ExitCode::NotStarted,
             // as a shell has it
             Self::CannotStart { .. } => ExitCode::Program(127),
             _others => ExitCode::Refused,
@@ -363,6 +403,18 @@ impl Fault for Refusal {
 impl Fault for ConfigError {
     fn exit_code(&self) -> ExitCode {
         ExitCode::Config
+    }
+}
+
+impl Fault for FenceError {
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Unavailable { .. } => ExitCode::NoFence,
+            Self::Leftover { .. } => ExitCode::RunRefused,
+            Self::Start { .. } | Self::Write { .. } | Self::Supervise(_) => self
+                .status()
+                .map_or(ExitCode::NotStarted, ExitCode::Program),
+        }
     }
 }
 

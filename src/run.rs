@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "reads the environment, prints")]
 
 mod claude;
+mod fenced;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read, Write};
@@ -292,6 +293,8 @@ fn defers_signals(command: &Command) -> bool {
         Command::Scope(options) => options.is_change(),
         Command::Accept(_)
         | Command::Add(_)
+        | Command::Exec(_)
+        | Command::Run(_)
         | Command::Hook(_)
         | Command::Land(_)
         | Command::Prune(_)
@@ -429,6 +432,8 @@ fn dispatch(session: &Session, cli: &Cli) -> Result<ExitCode, Error> {
             };
             print(cli, form, &hooks::run(session, &o.command)?)
         }
+        Command::Exec(o) => print(cli, o.output.form(), &commands::exec::run(session, o)?),
+        Command::Run(o) => fenced::run(session, cli, o)?,
         Command::Open(o) => commands::open::run(session, o)?,
         Command::Env(o) => print(cli, o.output.form(), &commands::env::run(session, o)?),
         Command::Statusline(o) => match commands::statusline::run(session, o.name.as_deref())? {

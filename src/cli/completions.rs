@@ -137,11 +137,11 @@ mod tests {
         assert_eq!(named("':name --"), [true, true], "accept, open");
         assert_eq!(
             named("'::name --"),
-            [true; 6],
-            "path, changed, reapply, renew, env, statusline"
+            [true; 7],
+            "path, changed, reapply, renew, exec, env, statusline"
         );
-        assert_eq!(named("'::new-name --"), [false], "add");
-        for (function, uses) in [("profiles", 3), ("branches", 2), ("refs", 2)] {
+        assert_eq!(named("'::new-name --"), [false; 2], "add, run");
+        for (function, uses) in [("profiles", 4), ("branches", 4), ("refs", 3)] {
             let end = format!(":_git_agentwt_{function}' \\\n");
             assert_eq!(text.matches(&end).count(), uses, "{function}");
         }

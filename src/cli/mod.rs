@@ -14,6 +14,7 @@
 mod add;
 pub mod completions;
 mod decide;
+mod fence;
 mod lifecycle;
 mod look;
 pub mod man;
@@ -30,6 +31,7 @@ pub use self::add::{
     Renew, ScopeLists, SyncOptions,
 };
 pub use self::decide::{Accept, Trust};
+pub use self::fence::{Exec, FenceOptions, PolicyForm, Run};
 pub use self::lifecycle::{
     ClaudeAction, Completions, Doctor, EmptyTrash, Hook, Hooks, HooksClaude, HooksCommand,
     HooksInstall, HooksStatus, Init, Land, Prune, Reapply, Remove, Restore, Sync,
@@ -51,7 +53,7 @@ const GROUPS: [(&str, &str); 5] = [
     ("Files", "sync reapply"),
     (
         "Fleets and programs",
-        "open env statusline renew prune clients guard",
+        "exec run open env statusline renew prune clients guard",
     ),
     ("Set-up", "trust hooks shell-init doctor completions"),
 ];
@@ -192,7 +194,6 @@ pub struct Common {
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 #[expect(missing_docs, reason = "the type of each variant documents it")]
-#[expect(clippy::large_enum_variant, reason = "a run has one")]
 pub enum Command {
     Init(Init),
     #[command(aliases = ["create", "new"])]
@@ -218,6 +219,8 @@ pub enum Command {
     Trust(Trust),
     Hooks(Hooks),
     Doctor(Doctor),
+    Exec(Exec),
+    Run(Run),
     Open(Open),
     Env(Env),
     Statusline(Statusline),

@@ -6,6 +6,7 @@ pub mod changed;
 pub mod clients;
 pub mod doctor;
 pub mod env;
+pub mod exec;
 pub mod guard;
 pub mod hook;
 pub mod hooks;

@@ -417,6 +417,19 @@ pub enum Opened {
     Other,
 }
 
+/// Writes a symbolic link, in the place of one that leads elsewhere.
+///
+/// # Errors
+/// Fails when the disk refuses.
+pub fn write_link(link: &Utf8Path, target: &Utf8Path) -> Result<(), DiskError> {
+    if std::fs::read_link(link).is_ok_and(|there| there == target.as_std_path()) {
+        return Ok(());
+    }
+    remove_file(link)?;
+    let linked = std::os::unix::fs::symlink(target, link);
+    linked.map_err(|error| DiskError::new(format!("write {link}"), error))
+}
+
 /// Whether something stands at a path, also a link to nothing.
 pub fn exists(path: &(impl AsRef<Path> + ?Sized)) -> bool {
     std::fs::symlink_metadata(path).is_ok()

@@ -98,8 +98,13 @@ pub fn write_rules(policy: &Policy, is_inside_mounts: bool) -> Vec<LandlockRule>
     if is_inside_mounts {
         add(RulePlace::Other("/tmp".into()), RuleAccess::Tree);
     }
+    let places = [&policy.places.root, &policy.places.common_dir];
     for (path, access) in DEVICES {
-        add(RulePlace::Other(path.into()), access);
+        // a repository that stands there would be writable with it
+        let is_around = places.iter().any(|place| place.starts_with(path));
+        if is_inside_mounts || !is_around {
+            add(RulePlace::Other(path.into()), access);
+        }
     }
     rules
 }

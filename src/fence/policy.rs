@@ -240,6 +240,13 @@ const BY_PATH: [Fence; 3] = [Fence::Landlock, Fence::Mount, Fence::Container];
 const BY_MOUNT: [Fence; 2] = [Fence::Mount, Fence::Container];
 
 impl Policy {
+    /// The policy as JSON, for people and programs that read it.
+    pub fn to_json(&self) -> Vec<u8> {
+        let mut text = serde_json::to_vec_pretty(self).unwrap_or_default();
+        text.push(b'\n');
+        text
+    }
+
     /// How well a fence enforces each pattern.
     pub fn classes(&self, fence: Fence) -> impl Iterator<Item = &PatternClass> {
         let all = self.patterns.iter();
@@ -481,7 +488,11 @@ impl Compiler<'_, '_> {
     fn add_ignored(&mut self) -> Vec<RepoPath> {
         let mut ignored = self.facts.ignored.clone();
         ignored.retain(|path| !is_dot_git(path) && !self.is_closed(path));
-        ignored.retain(|path| (self.facts.exists)(path) == Some(Standing::Directory));
+        let stands = |path: &RepoPath| (self.facts.exists)(path);
+        ignored.retain(|path| matches!(stands(path), None | Some(Standing::Directory)));
+        let missing = ignored.iter().filter(|path| stands(path).is_none());
+        let missing: Vec<RepoPath> = missing.cloned().collect();
+        self.missing.extend(missing);
         let grants = ignored.iter().map(|path| (path.clone(), GrantKind::Tree));
         self.grants.extend(grants);
         ignored

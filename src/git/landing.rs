@@ -3,6 +3,8 @@
 
 use bstr::{BString, ByteSlice};
 
+use camino::Utf8Path;
+
 use super::error::GitError;
 use super::process::{Git, words};
 use crate::entry::ObjectId;
@@ -168,6 +170,31 @@ impl Git {
         let args = [remote, &format!("{full}:{to}")];
         let what = format!("push {branch} to {remote}");
         self.perform(&what, "push --quiet --", &args).map(drop)
+    }
+
+    /// Fetches one commit from another git directory, without its history and without the blobs that the
+    /// sparse patterns of a blob there leave out (`--filter=sparse:oid`, git-rev-list(1)). The remote
+    /// stands in the settings of this one, with a place where nothing is.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn fetch_filtered(
+        &self,
+        from: &Utf8Path,
+        remote: &str,
+        filter: &ObjectId,
+        commit: &CommitId,
+    ) -> Result<(), GitError> {
+        let place = format!("url.file://{from}.insteadOf=/nonexistent");
+        let filter = format!("--filter=sparse:oid={filter}");
+        let server = "--upload-pack=git -c uploadpack.allowFilter=true \
+             -c uploadpack.allowAnySHA1InWant=true upload-pack";
+        let command =
+            "fetch --quiet --depth=1 --no-tags --no-write-fetch-head --no-auto-maintenance";
+        let words = words(command, &[&filter, server, "--", remote, commit.as_str()]);
+        let args = [&["-c", place.as_str()][..], &words].concat();
+        let what = format!("fetch what the scope shows of {commit}");
+        self.perform(&what, "", &args).map(drop)
     }
 
     /// Lists the refs of another git directory through the server side of a fetch, none of whose settings

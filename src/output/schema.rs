@@ -16,6 +16,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         of::<commands::clients::ClientsAnswer>(),
         of::<commands::doctor::DoctorAnswer>(),
         of::<commands::env::EnvAnswer>(),
+        of::<commands::exec::ExecAnswer>(),
         of::<commands::hooks::HooksAnswer>(),
         of::<commands::hooks::claude::ClaudeHooksAnswer>(),
         of::<commands::init::InitAnswer>(),

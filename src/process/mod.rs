@@ -9,6 +9,7 @@ mod probe;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
+use std::io::BufRead as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -277,6 +278,37 @@ pub fn run_program(
     let signal = status.signal().map(|signal| 128 + signal);
     let code = status.code().or(signal).unwrap_or(1);
     Ok(u8::try_from(code).unwrap_or(1))
+}
+
+/// Starts a program without input, and gives each line that it prints to this function; its status.
+///
+/// # Errors
+/// Fails when the program cannot be started.
+pub fn run_with_lines(
+    program: &Utf8Path,
+    arguments: &[OsString],
+    dir: &Utf8Path,
+    tell: &dyn Fn(&str),
+) -> std::io::Result<u8> {
+    let command = duct::cmd(program.as_std_path(), arguments).dir(dir);
+    let reader = command
+        .stdin_null()
+        .stderr_to_stdout()
+        .unchecked()
+        .reader()?;
+    for line in std::io::BufReader::new(&reader).split(b'\n') {
+        tell(&crate::path::escape_for_terminal(&line?));
+    }
+    let ended = reader.try_wait()?.and_then(|output| {
+        let signal = output.status.signal().map(|signal| 128 + signal);
+        output.status.code().or(signal)
+    });
+    Ok(ended.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}
+
+/// Reads the whole environment of this process.
+pub fn environment() -> Vec<(OsString, OsString)> {
+    std::env::vars_os().collect()
 }
 
 /// The name of our own program, without which nothing is started: a program that uses the library

@@ -74,7 +74,10 @@ pub fn bring(repository: &Repository, known: &Worktree) -> Result<Vec<String>, E
 
 /// Moves the ref of what came in. What it named of an earlier clone of the same name, and the new
 /// commit does not have, is kept by another ref first.
-fn point(
+///
+/// # Errors
+/// Fails when git does.
+pub fn point(
     home: &Repository,
     incoming: &str,
     tip: &CommitId,

@@ -17,11 +17,12 @@
 use std::collections::BTreeSet;
 
 use bstr::{BString, ByteSlice};
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{Repository, Worktree};
 use crate::disk::files;
 use crate::error::Error;
+use crate::git::GitMode;
 use crate::git::config::quoted_setting;
 use crate::git::objects::ObjectFormat;
 use crate::git::refs::{Ref, parse_reflog_file};
@@ -29,6 +30,8 @@ use crate::name::CommitId;
 
 /// The directory in the record.
 const PRIVATE: &str = "private";
+/// The file with the commit of the branch at the beginning of the run.
+const BEGAN: &str = "began";
 /// What each run is given anew; all else of a git directory that a run left is gone on with.
 const ANEW: &str = "config info objects hooks packed-refs shallow";
 /// The sections of settings that git needs for work in a worktree, without those that name files of
@@ -37,6 +40,11 @@ const SECTIONS: &str = "core remote branch user author committer filter diff mer
      lfs i18n";
 const NOT_TAKEN: &str = "core.bare core.worktree core.repositoryformatversion core.hookspath \
      core.fsmonitor core.splitindex core.untrackedcache core.attributesfile";
+/// The remote of a repository without the objects of excluded files: git takes what is missing for what this
+/// remote has (partial clones, git-rev-list(1) `--missing`), and finds no repository there.
+const WITHHELD_REMOTE: &str = "withheld";
+const WITHHELD: &str = "[core]\n\trepositoryFormatVersion = 1\n[extensions]\n\tpartialClone = withheld\n\
+    [remote \"withheld\"]\n\turl = /nonexistent\n\tpromisor = true\n";
 /// The files of an operation of several steps, and the command (as `wt_status_get_state` looks for them).
 const OPERATIONS: [(&str, &str); 6] = [
     ("rebase-merge", "rebase"),
@@ -92,11 +100,18 @@ impl PrivateGit {
     }
 
     /// Writes it for a new run. What an earlier run left in it is gone on with: HEAD, the index, its own
-    /// refs, and an operation in progress.
+    /// refs, and an operation in progress. With `withholds`, the objects of excluded files are not in it, and
+    /// no history.
     ///
     /// # Errors
     /// Fails when the repository cannot be read, or the disk not be written.
-    pub fn write(&self, repository: &Repository, known: &Worktree) -> Result<(), Error> {
+    pub fn write(
+        &self,
+        repository: &Repository,
+        known: &Worktree,
+        binary: &Utf8Path,
+        withholds: bool,
+    ) -> Result<(), Error> {
         let (git, record) = (self.git_dir(), &known.record);
         let admin = &record.admin_dir;
         let before = self.dir.join("git.before");
@@ -112,10 +127,15 @@ impl PrivateGit {
         for directory in ["objects/info", "refs/heads", "info", "logs"] {
             files::create_directories(&git.join(directory))?;
         }
-        for directory in ["tmp", "bin"] {
+        for directory in ["tmp", "home", "bin"] {
             files::create_directories(&self.dir.join(directory))?;
         }
-        let mut alternates = format!("{}\n", repository.common_dir.join("objects"));
+        // first in PATH where nothing can be mounted over `.git`
+        files::write_link(&self.dir.join("bin/git"), binary)?;
+        let mut alternates = String::new();
+        if !withholds {
+            alternates = format!("{}\n", repository.common_dir.join("objects"));
+        }
         let own = if goes_on {
             self.keep_objects(&before)?;
             read_own_refs(&before, &self.dir)?
@@ -130,7 +150,11 @@ impl PrivateGit {
         }
         let put = |name: &str, bytes: &[u8]| files::write_beside(&git.join(name), bytes);
         put("objects/info/alternates", alternates.as_bytes())?;
-        put("config", &settings_of_run(repository, known)?)?;
+        let mut settings = settings_of_run(repository, known)?;
+        if withholds {
+            settings.extend_from_slice(WITHHELD.as_bytes());
+        }
+        put("config", &settings)?;
         for (from, to) in [
             (admin.join("info/sparse-checkout"), "info/sparse-checkout"),
             (repository.common_dir.join("info/exclude"), "info/exclude"),
@@ -144,9 +168,30 @@ impl PrivateGit {
                 put(to, &bytes)?;
             }
         }
-        let snapshot = packed(repository.git.for_each_ref(&["refs/"])?);
+        let branch = record.branch.full_ref();
+        put("HEAD", format!("ref: {branch}\n").as_bytes())?;
+        let refs = if withholds { &*branch } else { "refs/" };
+        let refs = repository.git.for_each_ref(&[refs])?;
+        if withholds {
+            let patterns = files::read(&admin.join("info/sparse-checkout"))?.unwrap_or_default();
+            let size = u64::try_from(patterns.len()).unwrap_or(u64::MAX);
+            let filter = repository.objects()?.write_blob(size, &mut &patterns[..])?;
+            for tip in &refs {
+                let private = repository.git.on(&git, None);
+                private.fetch_filtered(
+                    &repository.common_dir,
+                    WITHHELD_REMOTE,
+                    &filter,
+                    &tip.id,
+                )?;
+            }
+        }
+        let snapshot = packed(refs);
         files::write_beside(&self.dir.join("snapshot"), &snapshot)?;
         put("packed-refs", &[&snapshot[..], &packed(own)].concat())?;
+        let began = repository.git.rev_parse_commit(&record.branch.full_ref())?;
+        let began = began.map(|id| id.to_string()).unwrap_or_default();
+        files::write_beside(&self.dir.join(BEGAN), began.as_bytes())?;
         let dot_git = format!("gitdir: {git}\n");
         files::write_beside(&self.dir.join("dotgit"), dot_git.as_bytes())?;
         if goes_on {
@@ -194,6 +239,15 @@ impl PrivateGit {
             &objects,
             &self.dir.join(format!("kept{number}")),
         )?)
+    }
+
+    /// The commit of the branch at the beginning of the run.
+    ///
+    /// # Errors
+    /// Fails when it cannot be read.
+    pub fn began(&self) -> Result<Option<CommitId>, Error> {
+        let bytes = files::read(&self.dir.join(BEGAN))?.unwrap_or_default();
+        Ok(CommitId::parse(&bytes.to_str_lossy()).ok())
     }
 
     /// Reads what a run left, through the server side of a fetch: that is what git documents as safe on a
@@ -257,6 +311,26 @@ impl PrivateGit {
     pub fn remove(&self) -> Result<(), Error> {
         Ok(files::remove_directory(&self.dir)?)
     }
+}
+
+/// The ref of the commits of a run, until the branch is there.
+pub fn incoming_ref(known: &Worktree) -> String {
+    format!("refs/agentwt/incoming/{}", known.record.name)
+}
+
+/// The refs of what else runs made or left, below which each names its object.
+pub fn run_refs(known: &Worktree) -> String {
+    format!("refs/agentwt/run/{}/", known.record.name)
+}
+
+/// Reads the refs of what the runs of a worktree made and its branch does not have.
+///
+/// # Errors
+/// Fails when git does.
+pub fn read_run_refs(repository: &Repository, known: &Worktree) -> Result<Vec<Ref>, Error> {
+    let (incoming, below) = (incoming_ref(known), run_refs(known));
+    let git = repository.git.with_mode(GitMode::Hardened);
+    Ok(git.for_each_ref(&[&incoming, &below])?)
 }
 
 /// The refs that a run made itself and packed: those of which its beginning knew nothing. (Others than

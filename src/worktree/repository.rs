@@ -191,6 +191,12 @@ impl Repository {
         self.lock(file, Some(name.to_string()))
     }
 
+    /// The lock of a command that runs in a fence. No name of a worktree begins with `=`.
+    pub fn run_lock(&self, name: &WorktreeName) -> LockFile {
+        let file = format!("agentwt/locks/={}", name.as_str().to_ascii_lowercase());
+        self.lock(file, Some(name.to_string()))
+    }
+
     /// The lock of a branch that work is landed in. No name of a worktree begins with `@`.
     pub fn branch_lock(&self, branch: &BranchName) -> LockFile {
         let file = branch.as_str().to_ascii_lowercase().replace('/', "@");

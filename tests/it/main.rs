@@ -24,6 +24,8 @@ mod completions;
 mod copied;
 mod could_not_tell;
 mod doctor;
+mod escapes;
+mod exec;
 mod fence_policy;
 mod fences;
 mod fleet;

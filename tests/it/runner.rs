@@ -112,11 +112,14 @@ fn run(session: &Session, arguments: &[&str]) -> Result<(), Error> {
             drop(commands::guard::run(session, &o));
             Ok(())
         }
+        Command::Exec(o) => commands::exec::run(session, &o).map(drop),
         Command::Open(o) => commands::open::run(session, &o).map(drop),
         Command::Env(o) => commands::env::run(session, &o).map(drop),
         Command::Statusline(o) => commands::statusline::run(session, o.name.as_deref()).map(drop),
         Command::Trust(o) => commands::trust::run(session, &o).map(drop),
-        Command::Clients(_) | Command::Completions(_) | Command::ShellInit(_) => Ok(()),
+        Command::Clients(_) | Command::Completions(_) | Command::Run(_) | Command::ShellInit(_) => {
+            Ok(())
+        }
     }
 }
 

@@ -24,6 +24,7 @@ use crate::truth::Survey;
 use crate::truth::heads::Heads;
 use crate::worktree::bring::read_put_aside;
 use crate::worktree::leftover::worktree_of;
+use crate::worktree::private_git::{self, PrivateGit};
 use crate::worktree::trash::{begun, is_locked_by_us};
 use crate::worktree::{Alive, Owner, Repository, Worktree};
 
@@ -103,6 +104,7 @@ pub fn read(
     let entry = around.worktrees.iter().find(|e| e.path == record.path);
     let mut others = around.worktrees.iter().filter(|e| e.path != record.path);
     let barred = TrashBin::open(&repository.root).err();
+    let private = PrivateGit::new(known);
     let mut facts = RemoveFacts {
         start: repository.start.clone(),
         root: repository.root.clone(),
@@ -114,6 +116,11 @@ pub fn read(
         running: running(repository, &record.path, is_there),
         owner: record.owner.as_ref().map_or(Alive::No, Owner::alive),
         modules: has_own_modules(&record.admin_dir)?,
+        runs: private
+            .is_there()
+            .then(|| private.git_dir().into_string())
+            .into_iter()
+            .collect(),
         is_left: is_there || files::is_directory(&record.admin_dir),
         held: others.any(|other| other.branch.as_ref() == Some(&own)),
         branch_tip: around.tip_of(&record.branch).cloned(),
@@ -124,6 +131,11 @@ pub fn read(
         // all that only a clone has is fetched before it goes
         let mut left = heads.detached();
         left.extend(read_put_aside(repository, known)?);
+        left.extend(
+            private_git::read_run_refs(repository, known)?
+                .into_iter()
+                .map(|one| one.id),
+        );
         if survey.is_none() {
             // in the trash the reflog comes back, so nothing that it names may be collected
             let objects = repository.objects()?;

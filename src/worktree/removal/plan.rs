@@ -43,6 +43,8 @@ pub struct RemoveFacts {
     pub submodules: Vec<String>,
     /// What could not be read, and may hold work.
     pub unreadable: Vec<String>,
+    /// The git directory of commands in a fence, while something of theirs is not imported.
+    pub runs: Vec<String>,
     /// Of a clone: the worktrees that were added to its repository elsewhere.
     pub linked: Vec<String>,
     /// Where other file systems are mounted inside.
@@ -430,6 +432,9 @@ fn reasons(
     let advice = "commit and push it there".to_owned();
     let what = "a submodule has uncommitted changes or unpushed commits: ";
     listed("submodule", Some(1), what, &facts.submodules, advice);
+    let what = "a command in a fence left work that is not imported: ";
+    let advice = format!("import it: git agentwt exec {name} -- true");
+    listed("run", Some(1), what, &facts.runs, advice);
     let mut nested: Vec<String> = facts.nested.iter().map(ToString::to_string).collect();
     nested.retain(|path| !facts.submodules.contains(path));
     let advice = format!("move it out of {path}");

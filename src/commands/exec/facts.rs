@@ -1,0 +1,230 @@
+//! Reads what a fence needs to know of a worktree, and the environment of the command.
+
+use std::ffi::OsString;
+
+use bstr::ByteSlice;
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::client;
+use crate::commands::Session;
+use crate::config::{Choice as _, Client, Fence, Setting};
+use crate::disk::files;
+use crate::error::Error;
+use crate::fence::FenceError;
+use crate::fence::policy::{Places, Policy, PolicyFacts, Standing, Wishes, compile};
+use crate::fence::probe::{self, Probe, ProbeFailure, probe_for_start};
+use crate::git::LOCAL_VARIABLES;
+use crate::path::RepoPath;
+use crate::process;
+use crate::refusal::Refusal;
+use crate::worktree::private_git::PrivateGit;
+use crate::worktree::variables::variables as own_variables;
+use crate::worktree::{Repository, Worktree};
+
+/// Directories of output that are known by name where a `.gitignore` does not say that they are one.
+const OUTPUT: &str = "target node_modules dist build out coverage .venv venv .next .nuxt .gradle .tox \
+     __pycache__ .pytest_cache .mypy_cache .ruff_cache .cache .turbo .parcel-cache";
+/// Variables that lead to a program outside of the fence, or to another repository.
+const NOT_HANDED_ON: &str = "SSH_AUTH_SOCK SSH_AGENT_PID GPG_AGENT_INFO TMUX TMUX_PANE STY DOCKER_HOST \
+     GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_EXEC_PATH GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS";
+const NOT_HANDED_ON_FROM: [&str; 2] = ["LD_", "DBUS_"];
+
+/// The command: as given, else the client of the config, else the user's shell.
+///
+/// # Errors
+/// Fails when there is none.
+pub(super) fn command(
+    given: &[OsString],
+    client: Option<&Setting<Client>>,
+) -> Result<Vec<OsString>, Error> {
+    if !given.is_empty() {
+        return Ok(given.to_vec());
+    }
+    let client = client.and_then(|client| client::named(client.value.as_str()));
+    if let Some(client) = client.filter(|client| !client.command.is_empty()) {
+        return Ok(vec![client.command.into()]);
+    }
+    let shell = process::environment()
+        .into_iter()
+        .find(|(name, _)| name == "SHELL");
+    let shell = shell.map(|(_, shell)| vec![shell]);
+    shell.ok_or_else(|| Refusal::NoCommand.into())
+}
+
+/// Computes the policy.
+///
+/// # Errors
+/// Fails when the repository cannot be read.
+pub(super) fn policy(
+    session: &Session,
+    repository: &Repository,
+    known: &Worktree,
+    private: &PrivateGit,
+    wishes: Wishes,
+) -> Result<Policy, Error> {
+    let root = &known.record.path;
+    let tracked = || tracked(repository, known).unwrap_or_default();
+    let exists = |path: &RepoPath| {
+        let there = files::stat(&root.as_std_path().join(path.to_os_path().ok()?))?;
+        Some(match there.mode & 0o170_000 {
+            0o100_000 => Standing::File,
+            0o040_000 => Standing::Directory,
+            _other => Standing::Other,
+        })
+    };
+    let home = repository.home();
+    let facts = PolicyFacts {
+        root,
+        scope: &known.scope,
+        tracked: &tracked,
+        exists: &exists,
+        ignored: ignored_output(repository, known)?,
+        places: Places {
+            root: root.clone(),
+            main: home.root.clone(),
+            others: others(repository, root)?,
+            common_dir: home.common_dir.clone(),
+            private: private.dir.clone(),
+            binary: session.binary.clone(),
+        },
+        wishes,
+    };
+    Ok(compile(&facts))
+}
+
+/// The other worktrees that are not in the main one.
+fn others(repository: &Repository, root: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Error> {
+    let all = repository.git.worktree_list()?.into_iter();
+    let outside = all.map(|one| one.path).filter(|path| {
+        path != root && !path.starts_with(&repository.root) && files::is_directory(path)
+    });
+    Ok(outside.collect())
+}
+
+/// The files of the commit that the worktree is on.
+fn tracked(repository: &Repository, known: &Worktree) -> Result<Vec<RepoPath>, Error> {
+    let git = known.hardened_git(repository);
+    let head = git.rev_parse_commit("HEAD")?;
+    let head = head.unwrap_or_else(|| known.record.checked_out.clone());
+    let objects = repository.objects()?;
+    let tree = objects.commit(&head)?.tree;
+    Ok(objects
+        .list(&tree)?
+        .into_iter()
+        .map(|(path, _)| path)
+        .collect())
+}
+
+/// The directories of ignored output: verification takes what is in them for no change, so a build may
+/// write there. Only names that the base's own `.gitignore` has at the root count.
+fn ignored_output(repository: &Repository, known: &Worktree) -> Result<Vec<RepoPath>, Error> {
+    let objects = repository.objects()?;
+    let tree = objects.commit(&known.record.base.commit)?.tree;
+    let file = RepoPath::parse(".gitignore").ok();
+    let found = objects.at(&tree, file.iter())?.into_iter().next();
+    let Some((_, entry)) = found else {
+        return Ok(Vec::new());
+    };
+    let text = objects.blob(&entry.id)?;
+    let output: Vec<&str> = OUTPUT.split_whitespace().collect();
+    let mut all = Vec::new();
+    for line in text
+        .lines()
+        .filter_map(|line| line.trim_ascii_end().to_str().ok())
+    {
+        let name = line.strip_prefix('/').unwrap_or(line);
+        let is_closed = name.ends_with('/');
+        let name = name.trim_end_matches('/');
+        let is_plain = !name.is_empty() && !name.contains(['*', '?', '[', '\\', '!', '#', '/']);
+        let is_known = is_closed || output.contains(&name);
+        let path = RepoPath::parse(name).ok().filter(|_| is_plain && is_known);
+        // only what is known to be made by a build is made before
+        let stands = || files::is_directory(&known.record.path.join(name));
+        all.extend(path.filter(|_| output.contains(&name) || stands()));
+    }
+    all.sort_unstable();
+    all.dedup();
+    Ok(all)
+}
+
+/// The whole environment of the command.
+pub(super) fn variables(
+    repository: &Repository,
+    known: &Worktree,
+    private: &PrivateGit,
+    fence: Fence,
+) -> Vec<(OsString, OsString)> {
+    let dropped = || {
+        LOCAL_VARIABLES
+            .split_whitespace()
+            .chain(NOT_HANDED_ON.split_whitespace())
+    };
+    let is_dropped = |name: &OsString| {
+        let name = name.to_string_lossy();
+        dropped().any(|one| one == name)
+            || NOT_HANDED_ON_FROM
+                .iter()
+                .any(|start| name.starts_with(start))
+            || name.starts_with("GIT_CONFIG_KEY_")
+            || name.starts_with("GIT_CONFIG_VALUE_")
+    };
+    let mut all = process::environment();
+    if fence > Fence::Perms {
+        all.retain(|(name, _)| !is_dropped(name));
+    }
+    let mut own: Vec<(OsString, OsString)> = own_variables(repository, known)
+        .into_iter()
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect();
+    own.push(("AGENTWT_EXEC".into(), "1".into()));
+    if fence > Fence::Perms {
+        own.push(("AGENTWT_PRIVATE_GIT".into(), private.git_dir().into()));
+        own.push(("TMPDIR".into(), private.dir.join("tmp").into()));
+    }
+    all.retain(|(name, _)| !own.iter().any(|(other, _)| other == name));
+    all.extend(own);
+    if fence == Fence::Landlock || fence == Fence::Seatbelt {
+        for (name, value) in &mut all {
+            if name == "PATH" {
+                let mut path = OsString::from(private.dir.join("bin"));
+                path.push(":");
+                path.push(&value);
+                *value = path;
+            }
+        }
+    }
+    all
+}
+
+/// Where the command starts: where we are in the worktree, else its root.
+pub(super) fn directory<'a>(session: &'a Session, known: &'a Worktree) -> &'a Utf8Path {
+    let root: &Utf8Path = &known.record.path;
+    if session.start.starts_with(root) {
+        &session.start
+    } else {
+        root
+    }
+}
+
+/// Chooses the fence: the one that was asked for, or the strongest that works here and can do what was asked.
+///
+/// # Errors
+/// Fails when there is none.
+pub(super) fn choose(
+    repository: &Repository,
+    policy: &Policy,
+    asked: Fence,
+) -> Result<Fence, FenceError> {
+    let state = repository.home().common_dir.join("agentwt");
+    let mut try_fence = |fence: Fence| {
+        let Some(said) = policy.unable(fence).into_iter().next() else {
+            return probe_for_start(fence, &policy.places.binary, &state);
+        };
+        let what = format!("{} cannot do what was asked", fence.as_str());
+        let remedy = "ask for less, or take another fence".to_owned();
+        let result = Err(ProbeFailure { what, said, remedy });
+        Probe { fence, result }
+    };
+    let candidates = [Fence::Mount, Fence::Landlock, Fence::Seatbelt];
+    probe::choose(asked, &candidates, &mut try_fence)
+}

@@ -1,0 +1,326 @@
+//! `git agentwt exec`: runs a command in a worktree, fenced in by its scope.
+//!
+//! Facts: the worktree, what is asked of the fence, which fences work here. Plan: the [`Policy`]. Apply: a
+//! private git directory, the command in its fence, and, when all its processes have ended, the import of
+//! what it committed. Nothing but the import changes anything that the user's git believes.
+
+mod facts;
+mod fleet;
+mod import;
+mod settings;
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Outcome, Session};
+use crate::answer::shapes::FindingField;
+use crate::answer::{Answer, FindingGroup, Text, VerdictField, count, groups};
+use crate::cli::{Exec, FenceOptions, PolicyForm};
+use crate::config::{Choice as _, Fence};
+use crate::disk::files::{self, Lock};
+use crate::error::Error;
+use crate::exit::ExitCode;
+use crate::fence::policy::{Class, Policy};
+use crate::fence::start::Launch;
+use crate::fence::{Ended, FenceError, seatbelt};
+use crate::name::CommitId;
+use crate::path::shell_word;
+use crate::process;
+use crate::refusal::Refusal;
+use crate::truth::heads::read_operation;
+use crate::truth::live::verify_now;
+use crate::verify::VerifyOptions;
+use crate::worktree::private_git::PrivateGit;
+use crate::worktree::{Repository, Worktree, load_config};
+pub use fleet::FleetRun;
+use import::Imported;
+
+/// The answer of `exec`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct ExecAnswer {
+    /// The runs of `--all`; absent for one worktree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktrees: Option<Vec<FleetRun>>,
+    /// The policy, rendered as `--print-policy` asks.
+    #[serde(skip)]
+    pub policy: Option<Vec<u8>>,
+    /// The verdict, if there are violations.
+    #[serde(skip)]
+    pub verdict: Option<VerdictField>,
+    /// The branch, where it was and where it is now, if it moved.
+    #[serde(skip)]
+    pub moved: Option<(String, CommitId, CommitId)>,
+}
+
+/// The number of groups of violations that are named at the end of a run.
+const SHOWN: usize = 3;
+
+impl Answer for ExecAnswer {
+    const DOCUMENT: &'static str = "exec";
+
+    fn print(&self, text: &mut Text) {
+        if let Some(policy) = &self.policy {
+            text.put(policy);
+        }
+        if let Some(worktrees) = &self.worktrees {
+            fleet::print(worktrees, text);
+        }
+        if let Some((branch, before, now)) = &self.moved {
+            let (before, now) = (before.short(), now.short());
+            text.tell(format!(
+                "agentwt: verified, {branch} moved from {before} to {now}"
+            ));
+        }
+        let Some(verdict) = &self.verdict else {
+            return;
+        };
+        let name = verdict.verified();
+        let violations: Vec<&FindingField> = verdict.violations.iter().collect();
+        let groups = groups(&violations, true);
+        let mut words: Vec<String> = groups.iter().take(SHOWN).map(FindingGroup::words).collect();
+        words.extend((groups.len() > SHOWN).then(|| "…".to_owned()));
+        let (no, number) = (
+            text.paint.bad("NO"),
+            count(violations.len(), "violation", "violations"),
+        );
+        text.tell(format!(
+            "agentwt: {no} {name}: {number}: {}",
+            words.join(", ")
+        ));
+        text.tell(format!(
+            "agentwt: the branch stays; the commits: git log refs/agentwt/incoming/{name}; all findings: git agentwt verify {name}"
+        ));
+    }
+}
+
+/// Runs the command, and ends with its status if everything is in scope.
+///
+/// # Errors
+/// Fails when there is no such worktree, or no such fence works here: then nothing was run. Fails when
+/// the import does: then the branch is where it was.
+pub fn run(session: &Session, options: &Exec) -> Result<Outcome<ExecAnswer>, Error> {
+    if options.all {
+        return fleet::run(session, options);
+    }
+    let repository = session.repository()?;
+    let known = Worktree::of(&repository, options.name.as_deref())?;
+    run_in(
+        session,
+        &repository,
+        &known,
+        &options.fence,
+        &options.command,
+    )
+}
+
+/// As [`run`], in a worktree that is known.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_in(
+    session: &Session,
+    repository: &Repository,
+    known: &Worktree,
+    options: &FenceOptions,
+    command: &[OsString],
+) -> Result<Outcome<ExecAnswer>, Error> {
+    check(repository, known, options)?;
+    let loaded = load_config(repository, &[], &session.environment)?;
+    let command = facts::command(command, loaded.settings.client.as_ref())?;
+    let asked = settings::read(session, repository, &loaded.config.fence, options, &command)?;
+    let private = PrivateGit::new(known);
+    let policy = facts::policy(session, repository, known, &private, asked.wishes)?;
+    let mut outcome = Outcome::done(ExecAnswer::default());
+    outcome.notes = asked.notes;
+    let mut run = FencedRun {
+        session,
+        repository,
+        known,
+        private: &private,
+        launch: launch(session, known, asked.fence, &policy, &command),
+    };
+    if let Some(form) = options.print_policy {
+        if asked.fence == Fence::Auto {
+            run.launch.fence = Fence::Mount;
+        }
+        outcome.answer.policy = Some(rendered(form, &run.launch));
+        return Ok(outcome);
+    }
+    let fence = facts::choose(repository, &policy, asked.fence)?;
+    let over = policy.classes(fence).filter(|one| one.class == Class::Over);
+    outcome.notes.extend(over.map(ToString::to_string));
+    let limits = policy.limits(fence).into_iter();
+    limits.for_each(|limit| session.tell_step(limit));
+    session.tell_step(&format!("fence: {}", fence.as_str()));
+    let name = &known.record.name;
+    let Some(_alone) = Lock::if_free(&repository.run_lock(name))? else {
+        let name = name.to_string();
+        return Err(Refusal::CommandRuns { name }.into());
+    };
+    run.launch.fence = fence;
+    run.launch.variables = facts::variables(repository, known, &private, fence);
+    run.launch.timeout = options.timeout;
+    let (ended, imported) = run.apply(&mut outcome.notes)?;
+    finish(&mut outcome, known, ended, imported);
+    Ok(outcome)
+}
+
+/// Holds a run of a command in its worktree.
+struct FencedRun<'a> {
+    session: &'a Session,
+    repository: &'a Repository,
+    known: &'a Worktree,
+    private: &'a PrivateGit,
+    launch: Launch<'a>,
+}
+
+impl FencedRun<'_> {
+    /// Runs the command and imports what it committed. The lock of the name is free while the command runs.
+    fn apply(&self, notes: &mut Vec<String>) -> Result<(Ended, Imported), Error> {
+        let (repository, name) = (self.repository, &self.known.record.name);
+        let is_private = self.launch.fence > Fence::Perms;
+        let goes_on = self.private.is_there();
+        if is_private {
+            self.prepare(notes)?;
+        }
+        let ended = self.launch.run().inspect_err(|error| {
+            if is_private && !goes_on && !matches!(error, FenceError::Leftover { .. }) {
+                // what is left of it is written anew for the next run
+                let _ = self.private.remove();
+            }
+        })?;
+        for made in &self.launch.policy.directories_to_make {
+            files::remove_if_empty(&self.known.record.path.join(made.to_string()));
+        }
+        let (_lock, known) = Worktree::lock(repository, name)?;
+        if is_private {
+            let imported = import::import(repository, &known, self.private)?;
+            return Ok((ended, imported));
+        }
+        let report = verify_now(repository, &known, VerifyOptions::default())?.report;
+        Ok((ended, Imported::unmoved(report)))
+    }
+
+    /// Writes the private git directory, after the import of what an earlier run left.
+    fn prepare(&self, notes: &mut Vec<String>) -> Result<(), Error> {
+        let (repository, private) = (self.repository, self.private);
+        let (_lock, known) = Worktree::lock(repository, &self.known.record.name)?;
+        if private.is_there() {
+            let left = import::import(repository, &known, private)?;
+            notes.push("what an earlier command left is imported first".to_owned());
+            if left.is_late {
+                import::set_aside(repository, &known, private)?;
+            }
+            notes.extend(left.notes);
+        }
+        let withholds = self.launch.policy.wishes.withholds;
+        private.write(repository, &known, &self.session.binary, withholds)
+    }
+}
+
+/// How long a command has after TERM until it is killed.
+const KILL_AFTER: Duration = Duration::from_secs(5);
+
+/// Fills the answer: a violation beats the status of the command.
+fn finish(outcome: &mut Outcome<ExecAnswer>, known: &Worktree, ended: Ended, imported: Imported) {
+    let record = &known.record;
+    outcome.exit = match ended {
+        Ended::Status(0) => ExitCode::Success,
+        Ended::Status(status) => ExitCode::Program(status),
+        Ended::Signal(signal) => ExitCode::Signal(signal),
+        Ended::TimedOut => ExitCode::TimedOut,
+    };
+    if !imported.report.valid() {
+        outcome.exit = if imported.breaks_seal() {
+            ExitCode::SealBroken
+        } else {
+            ExitCode::RunRefused
+        };
+        let (name, path) = (record.name.as_str(), record.path.clone());
+        outcome.answer.verdict = Some(VerdictField::worktree(name, path, &imported.report));
+    }
+    if imported.is_late {
+        outcome.exit = ExitCode::RunRefused;
+    }
+    outcome.notes.extend(imported.notes);
+    let branch = record.branch.to_string();
+    outcome.answer.moved = imported.moved.map(|(before, now)| (branch, before, now));
+}
+
+/// Checks what a fence needs of a worktree.
+fn check(repository: &Repository, known: &Worktree, options: &FenceOptions) -> Result<(), Error> {
+    let name = known.record.name.to_string();
+    let refuse = |why: &str, help: &str| {
+        let (name, why, help) = (name.clone(), why.to_owned(), help.to_owned());
+        Err(Refusal::NotFenced { name, why, help }.into())
+    };
+    if known.repository(repository).is_clone() || !files::is_directory(&known.record.path) {
+        return refuse(
+            "it is no linked worktree that is there",
+            "a fence needs a linked worktree: git agentwt add <name> --strategy worktree",
+        );
+    }
+    if process::is_root() && !options.allow_root {
+        return refuse(
+            "you are root, from whom no fence protects as well",
+            "run it as an ordinary user, or with --allow-root",
+        );
+    }
+    let mut variables = process::environment().into_iter();
+    if variables.any(|(name, _)| name == "AGENTWT_EXEC") {
+        return refuse(
+            "this is a fence already, and fences do not nest",
+            "run the command directly",
+        );
+    }
+    if let Some(operation) = read_operation(&known.record) {
+        let help = format!(
+            "finish or abort it: git -C {} {operation} --abort",
+            known.record.path
+        );
+        return refuse(&format!("a {operation} is in progress there"), &help);
+    }
+    let git = known.git(repository);
+    if git.symbolic_ref_head()? != Some(known.record.branch.full_ref()) {
+        let help = format!(
+            "git -C {} switch {}",
+            known.record.path, known.record.branch
+        );
+        return refuse("it is not on its branch", &help);
+    }
+    Ok(())
+}
+
+fn rendered(form: PolicyForm, launch: &Launch<'_>) -> Vec<u8> {
+    match form {
+        PolicyForm::Json => launch.policy.to_json(),
+        PolicyForm::Sbpl => seatbelt::profile(launch.policy).into_bytes(),
+        PolicyForm::Argv => {
+            let words = launch.line().into_iter();
+            let words = words.map(|word| shell_word(&word.to_string_lossy()) + "\n");
+            words.collect::<String>().into_bytes()
+        }
+    }
+}
+
+fn launch<'a>(
+    session: &'a Session,
+    known: &'a Worktree,
+    fence: Fence,
+    policy: &'a Policy,
+    command: &'a [OsString],
+) -> Launch<'a> {
+    Launch {
+        fence,
+        policy,
+        command,
+        dir: facts::directory(session, known),
+        variables: Vec::new(),
+        timeout: None,
+        kill_after: KILL_AFTER,
+        signal: &session.signal,
+    }
+}

@@ -1,0 +1,218 @@
+//! Reads what the user wants of a fence: options, then the user's own settings of git, then the config.
+//!
+//! The config is committed, and an agent's commit could change it. So what it says only counts where
+//! it narrows: a stronger fence, less network, limits of a container. What would widen (`rw`) or start
+//! an image counts from the command line or from `git config` only.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::cli::FenceOptions;
+use crate::commands::Session;
+use crate::config::{Choice as _, Fence, FenceConfig, Net};
+use crate::error::Error;
+use crate::fence::policy::{Approximation, ContainerWishes, Wishes};
+use crate::fence::presets::{PRESETS, Preset};
+use crate::path::escape_for_terminal;
+use crate::process;
+use crate::refusal::Refusal;
+use crate::worktree::Repository;
+
+/// Holds what is asked for.
+pub(super) struct Asked {
+    /// The fence.
+    pub fence: Fence,
+    /// What the policy is made with.
+    pub wishes: Wishes,
+    /// What of the config does not count.
+    pub notes: Vec<String>,
+}
+
+/// Reads it.
+///
+/// # Errors
+/// Fails when a value is none that is known.
+pub(super) fn read(
+    session: &Session,
+    repository: &Repository,
+    config: &FenceConfig,
+    options: &FenceOptions,
+    command: &[OsString],
+) -> Result<Asked, Error> {
+    let own = repository.git.config_get_section("agentwt")?;
+    let all = |key: &str| -> Vec<String> {
+        let key = format!("agentwt.{key}");
+        let values = own
+            .iter()
+            .filter(|(name, _)| name.eq_ignore_ascii_case(&key));
+        values.map(|(_, value)| value.clone()).collect()
+    };
+    let last = |key: &str| all(key).pop();
+    let mut notes = Vec::new();
+    let fence = fence(options, last("fence"), config, &mut notes)?;
+    let net = net(options, last("net"), config)?;
+    let mut rw: Vec<Utf8PathBuf> = options
+        .rw
+        .iter()
+        .map(|path| session.resolve(path))
+        .collect();
+    rw.extend(all("rw").iter().map(|path| from_home(session, path)));
+    for path in &config.rw {
+        let wanted = from_home(session, &path.value);
+        if !rw.contains(&wanted) {
+            notes.push(format!(
+                "`rw` of the config does not count, as an agent can change it; to allow it: git config --add agentwt.rw {}",
+                path.value
+            ));
+        }
+    }
+    let mut sockets: Vec<Utf8PathBuf> = options
+        .socket
+        .iter()
+        .map(|path| session.resolve(path))
+        .collect();
+    sockets.extend(all("socket").iter().map(|path| from_home(session, path)));
+    let image = options.image.clone().or_else(|| last("image"));
+    if let (None, Some(image)) = (&image, &config.container.image) {
+        notes.push(format!(
+            "the image of the config does not count, as an agent can change it; to allow it: git config agentwt.image {}",
+            image.value
+        ));
+    }
+    let mut read_only = Vec::new();
+    for preset in presets(options, command)? {
+        let paths = preset.paths(&home(), &variable);
+        rw.extend(paths.rw);
+        read_only.extend(paths.read_only);
+    }
+    // a fence has a `/tmp` of its own, and a home directory there is to be seen
+    let covered = ["/tmp", "/run", "/dev"]
+        .iter()
+        .any(|place| home().starts_with(place));
+    read_only.extend(covered.then(home));
+    let user = config
+        .container
+        .user
+        .as_ref()
+        .map(|user| user.value.clone());
+    let container = ContainerWishes {
+        image,
+        memory: config
+            .container
+            .memory
+            .as_ref()
+            .map(|one| one.value.clone()),
+        cpus: config.container.cpus,
+        user,
+        ..ContainerWishes::default()
+    };
+    let approximation = if options.strict {
+        Approximation::Strict
+    } else {
+        Approximation::Cover
+    };
+    let wishes = Wishes {
+        net,
+        sockets,
+        rw,
+        read_only,
+        nested: options.nested,
+        hides: true,
+        withholds: options.withhold,
+        approximation,
+        container,
+    };
+    Ok(Asked {
+        fence,
+        wishes,
+        notes,
+    })
+}
+
+/// The presets that are named, and that of the program.
+fn presets(options: &FenceOptions, command: &[OsString]) -> Result<Vec<&'static Preset>, Error> {
+    let find = |name: &String| {
+        Preset::of(Path::new(name)).ok_or_else(|| {
+            let known = PRESETS.iter().map(|preset| preset.program).collect();
+            let name = escape_for_terminal(name.as_bytes());
+            Error::from(Refusal::UnknownPreset { name, known })
+        })
+    };
+    let mut all: Vec<&Preset> = options.preset.iter().map(find).collect::<Result<_, _>>()?;
+    let program = command.first().map(Path::new);
+    all.extend(program.and_then(Preset::of));
+    Ok(all)
+}
+
+/// The fence: the option, the user's setting, or the config where it names one that enforces something.
+fn fence(
+    options: &FenceOptions,
+    own: Option<String>,
+    config: &FenceConfig,
+    notes: &mut Vec<String>,
+) -> Result<Fence, Error> {
+    if let Some(word) = options.fence.clone().or(own) {
+        return Fence::parse(&word).ok_or_else(|| {
+            unknown(
+                "agentwt.fence",
+                &word,
+                "auto, mount, landlock, container, seatbelt, perms or none",
+            )
+        });
+    }
+    match config.kind.as_ref().map(|kind| kind.value) {
+        Some(weak @ (Fence::None | Fence::Perms)) => {
+            let word = weak.as_str();
+            notes.push(format!(
+                "the fence `{word}` of the config does not count, as an agent can change it; to have it: git config agentwt.fence {word}"
+            ));
+            Ok(Fence::Auto)
+        }
+        Some(kind) => Ok(kind),
+        None => Ok(Fence::Auto),
+    }
+}
+
+/// The network: the option or the user's setting; the config may only take some of it away.
+fn net(options: &FenceOptions, own: Option<String>, config: &FenceConfig) -> Result<Net, Error> {
+    let given = options.net.clone().map(|text| ("--net", text));
+    let given = given.or_else(|| own.map(|text| ("agentwt.net", text)));
+    let net = match given {
+        Some((by, text)) => {
+            let net = Net::parse(&text);
+            net.ok_or_else(|| unknown(by, &text, "host, none, or ports:443,22"))?
+        }
+        None => Net::Host,
+    };
+    let wanted = config.net.as_ref().and_then(|net| Net::parse(&net.value));
+    Ok(wanted
+        .filter(|wanted| wanted.is_within(&net))
+        .unwrap_or(net))
+}
+
+fn unknown(by: &'static str, text: &str, known: &'static str) -> Error {
+    let text = escape_for_terminal(text.as_bytes());
+    Refusal::UnknownFenceValue { by, text, known }.into()
+}
+
+/// A variable of the environment, if it is text.
+fn variable(name: &str) -> Option<String> {
+    let mut all = process::environment().into_iter();
+    all.find(|(one, _)| one == name)?.1.into_string().ok()
+}
+
+fn home() -> Utf8PathBuf {
+    variable("HOME")
+        .unwrap_or_else(|| "/nonexistent".to_owned())
+        .into()
+}
+
+/// A path of a setting: `~/` is the user's home directory (git-config(1), "pathname").
+fn from_home(session: &Session, path: &str) -> Utf8PathBuf {
+    match path.strip_prefix("~/") {
+        Some(rest) => home().join(rest),
+        None => session.resolve(Utf8Path::new(path)),
+    }
+}

@@ -1,0 +1,272 @@
+//! What a command in a fence commits comes back by an import, all or nothing.
+
+use std::path::Path;
+
+use crate::support::{Said, TestRepo, is_root, skipped};
+
+/// Runs a script in the fence of a worktree.
+fn fenced(repo: &TestRepo, options: &[&str], script: &str) -> Said {
+    let root: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
+    let words = [
+        &["exec", "task"],
+        root,
+        options,
+        &["--", "sh", "-c", script],
+    ]
+    .concat();
+    repo.agentwt(&words)
+}
+
+/// A worktree, where a fence works here.
+fn project() -> Option<TestRepo> {
+    let repo = TestRepo::project();
+    repo.add("task");
+    let tried = fenced(&repo, &[], "true");
+    if tried.status == 9 {
+        skipped("no fence works here");
+        return None;
+    }
+    tried.ok();
+    Some(repo)
+}
+
+fn tip(repo: &TestRepo) -> String {
+    repo.git(&["rev-parse", "agentwt/task"])
+}
+
+fn log(repo: &TestRepo) -> String {
+    repo.git(&["log", "--format=%s", "main..agentwt/task"])
+}
+
+fn runs(repo: &TestRepo) -> String {
+    let below = [
+        "refs/agentwt/run/",
+        "refs/agentwt/incoming/",
+        "refs/agentwt/kept/",
+    ];
+    repo.git(&[&["for-each-ref", "--format=%(refname)"], &below[..]].concat())
+}
+
+fn private(repo: &TestRepo) -> std::path::PathBuf {
+    repo.main().join(".git/agentwt/worktrees/task/private")
+}
+
+#[test]
+fn commits_in_scope_come_back_and_git_works_inside() {
+    let Some(repo) = project() else { return };
+    let script = "set -e; echo 1 >src/one.rs; git add -A; git commit -qm one
+        echo 2 >src/two.rs; git add -A; git commit -qm two; git commit -q --amend -m three
+        echo 4 >src/one.rs; git stash -q; git stash pop -q; git commit -qam four
+        git tag t; git tag -d t >/dev/null; git gc -q; git fsck --no-progress; git status --porcelain";
+    fenced(&repo, &[], script).ok();
+    assert_eq!(log(&repo), "four\nthree\none");
+    assert_eq!(runs(&repo), "", "nothing is left of the run");
+    assert!(!private(&repo).join("git").exists());
+    repo.agentwt(&["verify", "task"]).ok();
+    let status = repo.git_in(&repo.worktree("task"), &["status", "--porcelain"]);
+    assert_eq!(status, "", "the index came along");
+}
+
+#[test]
+fn a_rebase_onto_main_is_brought_back() {
+    let Some(repo) = project() else { return };
+    fenced(
+        &repo,
+        &[],
+        "echo 1 >src/one.rs; git add -A; git commit -qm one",
+    )
+    .ok();
+    repo.write("src/upstream.rs", "u\n");
+    repo.commit_all("upstream");
+    let said = fenced(
+        &repo,
+        &[],
+        "git rebase -q main && git merge-base --is-ancestor main HEAD",
+    );
+    said.ok();
+    assert_eq!(log(&repo), "one");
+    repo.agentwt(&["verify", "task"]).ok();
+}
+
+#[test]
+fn a_commit_out_of_scope_moves_nothing_and_the_next_run_goes_on() {
+    let Some(repo) = project() else { return };
+    let before = tip(&repo);
+    // a commit needs no file on disk
+    let script = "set -e; blob=$(echo bad | git hash-object -w --stdin)
+        git update-index --cacheinfo 100644,$blob,docs/api.md; git commit -qm bad";
+    let said = fenced(&repo, &[], script);
+    assert_eq!(said.status, 120, "{said}");
+    assert!(said.stderr.contains("NO task: "), "{said}");
+    assert_eq!(tip(&repo), before, "the branch stays");
+    assert_eq!(runs(&repo), "refs/agentwt/incoming/task");
+    let said = repo.agentwt(&["remove", "task"]);
+    assert_eq!(said.status, 4, "{said}");
+    assert!(said.stderr.contains("not imported"), "{said}");
+    let script = "git log -1 --format=%s; git reset -q HEAD~1; echo 1 >src/one.rs
+        git add -A; git commit -qm good";
+    let said = fenced(&repo, &[], script).ok();
+    assert_eq!(said, "bad", "the next run goes on there");
+    assert_eq!(log(&repo), "good");
+    assert_eq!(runs(&repo), "");
+}
+
+#[test]
+fn what_is_in_the_middle_or_put_aside_is_there_again() {
+    let Some(repo) = project() else { return };
+    let script = "set -e; for n in 1 2; do echo $n >src/one.rs; git add -A; git commit -qm $n; done
+        echo 3 >src/staged.rs; git add src/staged.rs; git stash -q
+        GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -q -i HEAD~2 2>/dev/null";
+    let said = fenced(&repo, &[], script);
+    said.ok();
+    assert!(said.stderr.contains("in the middle of a rebase"), "{said}");
+    assert!(runs(&repo).contains("refs/agentwt/run/task/"));
+    let script = "set -e; git commit -q --amend -m first; git rebase --continue >/dev/null 2>&1
+        git stash pop -q; git commit -qm staged";
+    fenced(&repo, &[], script).ok();
+    assert_eq!(log(&repo), "staged\n2\nfirst");
+    assert_eq!(runs(&repo), "");
+}
+
+#[test]
+fn a_branch_that_the_user_moved_meanwhile_stays() {
+    let Some(repo) = project() else { return };
+    let worktree = repo.worktree("task");
+    let ready = repo.root().join("ready");
+    let script = format!(
+        "echo 1 >src/one.rs; git add -A; git commit -qm one; for n in $(seq 200); do test -e {} && break; sleep 0.05; done",
+        ready.display()
+    );
+    let user = |dir: &Path| {
+        repo.git_in(dir, &["commit", "-q", "--allow-empty", "-m", "of the user"]);
+        std::fs::write(&ready, "").expect("it is ours");
+    };
+    let said = std::thread::scope(|threads| {
+        let run = threads.spawn(|| fenced(&repo, &[], &script));
+        while !private(&repo).join("git/refs/heads/agentwt/task").exists() && !run.is_finished() {
+            std::thread::yield_now();
+        }
+        user(&worktree);
+        run.join().expect("it ends")
+    });
+    assert_eq!(said.status, 120, "{said}");
+    assert!(
+        said.stderr.contains("moved while the command ran"),
+        "{said}"
+    );
+    assert_eq!(log(&repo), "of the user");
+    let kept = repo.git(&["log", "-1", "--format=%s", "refs/agentwt/incoming/task"]);
+    assert_eq!(kept, "one");
+    fenced(&repo, &[], "git log -1 --format=%s; test -e src/one.rs").ok();
+    let kept = runs(&repo);
+    assert!(kept.starts_with("refs/agentwt/kept/task/"), "{kept}");
+}
+
+#[test]
+fn a_killed_run_is_imported_by_the_next() {
+    let Some(repo) = project() else { return };
+    let before = tip(&repo);
+    let line = format!(
+        "git-agentwt exec task {} -- sh -c 'echo 1 >src/one.rs; git add -A; git commit -qm one; sleep 5' & run=$!
+        for n in $(seq 200); do test -e {}/git/refs/heads/agentwt/task && break; sleep 0.05; done; kill -9 $run; wait $run",
+        if is_root() { "--allow-root" } else { "" },
+        private(&repo).display()
+    );
+    let _ = repo.sh(repo.main(), &line);
+    assert_eq!(tip(&repo), before, "the branch is where it was");
+    let said = fenced(&repo, &[], "git log -1 --format=%s").ok();
+    assert_eq!((said.as_str(), log(&repo).as_str()), ("one", "one"));
+}
+
+#[test]
+fn what_the_command_plants_in_its_git_directory_runs_nothing_outside() {
+    let Some(repo) = project() else { return };
+    let mark = repo.root().join("mark");
+    let script = format!(
+        "cd \"$(git rev-parse --absolute-git-dir)\" && printf '#!/bin/sh\\ntouch {0}' >evil && chmod +x evil
+        for key in core.fsmonitor core.sshCommand uploadpack.packObjectsHook core.editor diff.external; do
+            git config $key \"$PWD/evil\"; done
+        mkdir -p hooks; cp evil hooks/post-checkout; cp evil hooks/reference-transaction
+        cd \"$AGENTWT_ROOT\"; echo 1 >src/one.rs; git -c core.fsmonitor= add -A; git -c core.fsmonitor= commit -qm one",
+        mark.display()
+    );
+    let _ = fenced(&repo, &[], &script);
+    let _ = std::fs::remove_file(&mark);
+    let _ = fenced(&repo, &[], "true");
+    repo.git_in(&repo.worktree("task"), &["status"]);
+    assert!(!mark.exists(), "a planted program ran");
+}
+
+#[test]
+fn statuses_are_those_of_the_command() {
+    let Some(repo) = project() else { return };
+    for (script, status) in [
+        ("exit 3", 3),
+        ("kill -TERM $$", 143),
+        ("no-such-program", 127),
+    ] {
+        assert_eq!(fenced(&repo, &[], script).status, status, "{script}");
+    }
+    assert_eq!(
+        fenced(&repo, &["--timeout", "200ms"], "sleep 60").status,
+        124
+    );
+    let said = fenced(&repo, &["--net", "lan"], "true");
+    assert_eq!(said.status, 125, "{said}");
+    let nested = "git-agentwt exec task -- true; echo $?";
+    assert_eq!(fenced(&repo, &[], nested).ok(), "125");
+    if is_root() {
+        let said = repo.agentwt(&["exec", "task", "--", "true"]);
+        assert_eq!(said.status, 125, "{said}");
+    }
+}
+
+#[test]
+fn one_command_at_a_time_runs_in_a_worktree() {
+    let Some(repo) = project() else { return };
+    std::thread::scope(|threads| {
+        let long = threads.spawn(|| fenced(&repo, &[], "touch src/started; sleep 3"));
+        while !repo.worktree("task").join("src/started").exists() {
+            std::thread::yield_now();
+        }
+        let said = fenced(&repo, &[], "true");
+        assert_eq!(said.status, 125, "{said}");
+        assert!(said.stderr.contains("a command runs in"), "{said}");
+        long.join().expect("it ends").ok();
+    });
+}
+
+#[test]
+fn run_adds_executes_and_removes_what_is_clean() {
+    let Some(repo) = project() else { return };
+    let root: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
+    let run = |options: &[&str], script: &str| {
+        let words = [
+            &["run", "other", "--write", "src/**"],
+            root,
+            options,
+            &["--", "sh", "-c", script],
+        ];
+        repo.agentwt(&words.concat())
+    };
+    assert_eq!(run(&["--rm"], "echo hello").ok(), "hello");
+    assert!(!repo.worktree("other").exists());
+    let script = "echo 1 >src/one.rs; git add -A; git commit -qm one";
+    let said = run(&["--rm"], script);
+    said.ok();
+    assert!(said.stderr.contains("the worktree stays"), "{said}");
+    assert_eq!(run(&[], "exit 7").status, 7);
+}
+
+#[test]
+fn all_worktrees_get_the_command_and_a_table() {
+    let Some(repo) = project() else { return };
+    repo.add("two");
+    let root: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
+    let script = "echo in $AGENTWT_NAME; test $AGENTWT_NAME = task";
+    let words = [&["exec", "--all"], root, &["--", "sh", "-c", script]].concat();
+    let said = repo.agentwt(&words);
+    assert_eq!(said.status, 1, "{said}");
+    assert!(said.stderr.contains("two | in two"), "{said}");
+    assert!(said.stdout.contains("task  ok"), "{said}");
+}

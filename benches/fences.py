@@ -76,7 +76,7 @@ def main():
         for name, all_starts in starts.items():
             median = statistics.median(all_starts)
             print(f"start  {name:10} {median:8.2f} ms  over plain {median - plain:8.2f} ms")
-        archive = os.path.join(work, "files.tar")
+        archive = os.path.join(worktree, "src", "files.tar")
         git(worktree, "archive", "-o", archive, "HEAD", "src")
         status = "for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do git status --porcelain; done"
         untar = "mkdir -p src/untar && tar -C src/untar -xf \"$0\" && rm -rf src/untar"

@@ -127,7 +127,7 @@ impl PrivateGit {
         for directory in ["objects/info", "refs/heads", "info", "logs"] {
             files::create_directories(&git.join(directory))?;
         }
-        for directory in ["tmp", "home", "bin"] {
+        for directory in ["tmp", "home", "bin", "rootfs"] {
             files::create_directories(&self.dir.join(directory))?;
         }
         // first in PATH where nothing can be mounted over `.git`

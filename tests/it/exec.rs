@@ -179,6 +179,45 @@ fn a_killed_run_is_imported_by_the_next() {
 }
 
 #[test]
+fn killed_at_any_moment_a_run_loses_nothing() {
+    let Some(repo) = project() else { return };
+    let root = if is_root() { "--allow-root" } else { "" };
+    for number in 0..16 {
+        let before = tip(&repo);
+        let script =
+            format!("echo {number} >src/k{number}.rs; git add -A; git commit -qm k{number}");
+        // a start takes some ten milliseconds, and so does the import
+        let line = format!(
+            "git-agentwt exec task {root} -- sh -c '{script}' 2>/dev/null & run=$!
+            sleep 0.{:03}; kill -9 $run 2>/dev/null; wait $run",
+            number * 6
+        );
+        let _ = repo.sh(repo.main(), &line);
+        let now = tip(&repo);
+        let made = repo.git(&["log", "-1", "--format=%s", "agentwt/task"]);
+        assert!(
+            now == before || made == format!("k{number}"),
+            "{number}: {made}"
+        );
+        fenced(
+            &repo,
+            &[],
+            "git add -A; git commit -qm rest || true; git status --porcelain",
+        )
+        .ok();
+        let there = repo
+            .worktree("task")
+            .join(format!("src/k{number}.rs"))
+            .exists();
+        let file = format!("agentwt/task:src/k{number}.rs");
+        let is_committed = repo.try_git(repo.main(), &["cat-file", "-e", &file]).status == 0;
+        assert_eq!(there, is_committed, "{number}");
+        repo.agentwt(&["verify", "task"]).ok();
+    }
+    repo.git(&["fsck", "--no-progress", "--connectivity-only"]);
+}
+
+#[test]
 fn what_the_command_plants_in_its_git_directory_runs_nothing_outside() {
     let Some(repo) = project() else { return };
     let mark = repo.root().join("mark");

@@ -24,6 +24,7 @@ mod completions;
 mod copied;
 mod could_not_tell;
 mod doctor;
+#[cfg(target_os = "linux")]
 mod escapes;
 mod exec;
 mod fence_policy;

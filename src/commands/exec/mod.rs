@@ -150,6 +150,13 @@ pub fn run_in(
         return Ok(outcome);
     }
     let fence = facts::choose(repository, &policy, asked.fence)?;
+    if fence == Fence::Container && process::is_root() && policy.wishes.container.user.is_none() {
+        return Err(not_fenced(
+            known,
+            "a container never runs a command as root",
+            "name its user in .agentwt/config.toml: [fence.container] user = \"1000\"",
+        ));
+    }
     let over = policy.classes(fence).filter(|one| one.class == Class::Over);
     outcome.notes.extend(over.map(ToString::to_string));
     let limits = policy.limits(fence).into_iter();
@@ -250,13 +257,15 @@ fn finish(outcome: &mut Outcome<ExecAnswer>, known: &Worktree, ended: Ended, imp
     outcome.answer.moved = imported.moved.map(|(before, now)| (branch, before, now));
 }
 
+fn not_fenced(known: &Worktree, why: &str, help: &str) -> Error {
+    let name = known.record.name.to_string();
+    let (why, help) = (why.to_owned(), help.to_owned());
+    Refusal::NotFenced { name, why, help }.into()
+}
+
 /// Checks what a fence needs of a worktree.
 fn check(repository: &Repository, known: &Worktree, options: &FenceOptions) -> Result<(), Error> {
-    let name = known.record.name.to_string();
-    let refuse = |why: &str, help: &str| {
-        let (name, why, help) = (name.clone(), why.to_owned(), help.to_owned());
-        Err(Refusal::NotFenced { name, why, help }.into())
-    };
+    let refuse = |why: &str, help: &str| Err(not_fenced(known, why, help));
     if known.repository(repository).is_clone() || !files::is_directory(&known.record.path) {
         return refuse(
             "it is no linked worktree that is there",

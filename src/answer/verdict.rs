@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::shapes::{BaseField, ChangeField, FindingField, ScopeField};
-use super::{Cell, Paint, Row, and_count, count};
+use super::{Cell, FindingGroup, Paint, Row, and_count, count, groups};
 use crate::name::CommitId;
 use crate::verify::Report;
 
@@ -42,6 +42,20 @@ pub struct VerdictField {
 }
 
 impl VerdictField {
+    /// The violations in one line, for a hook and for the end of a run: their number, as these words say
+    /// it, and the first groups.
+    pub fn in_a_line(&self, paint: Paint, one: &str, many: &str) -> String {
+        /// The number of groups that are named.
+        const SHOWN: usize = 3;
+        let violations: Vec<&FindingField> = self.violations.iter().collect();
+        let groups = groups(&violations, true);
+        let mut words: Vec<String> = groups.iter().take(SHOWN).map(FindingGroup::words).collect();
+        words.extend((groups.len() > SHOWN).then(|| "…".to_owned()));
+        let (no, name) = (paint.bad("NO"), self.verified());
+        let number = count(violations.len(), one, many);
+        format!("agentwt: {no} {name}: {number}: {}", words.join(", "))
+    }
+
     fn new(report: &Report) -> Self {
         let head = Some(&report.changes.head).filter(|head| head.is_known());
         Self {

@@ -7,8 +7,7 @@ use camino::Utf8Path;
 use serde::Serialize;
 
 use super::{Outcome, Session};
-use crate::answer::shapes::FindingField;
-use crate::answer::{Answer, FindingGroup, Text, VerdictField, count, groups};
+use crate::answer::{Answer, Text, VerdictField};
 use crate::change::{ChangeSet, Extent, Seen};
 use crate::compare::{Delta, State, compare};
 use crate::disk::files;
@@ -33,9 +32,6 @@ use crate::verify::{Reason, Report, VerifyOptions};
 use crate::worktree::scope_edit::{set_bits, write_bits};
 use crate::worktree::{Repository, Worktree, by_path, hooks_of};
 
-/// The number of groups of violations that a hook names in its line.
-const SHOWN: usize = 3;
-
 /// What a hook has to say: nothing, or violations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HookAnswer {
@@ -55,21 +51,15 @@ impl Answer for HookAnswer {
             return;
         };
         let name = verdict.verified();
-        let violations: Vec<&FindingField> = verdict.violations.iter().collect();
-        let groups = groups(&violations, true);
-        let mut words: Vec<String> = groups.iter().take(SHOWN).map(FindingGroup::words).collect();
-        if groups.len() > SHOWN {
-            words.push("…".to_owned());
-        }
-        let number = if self.refused {
-            count(violations.len(), "violation", "violations")
+        let (one, many) = if self.refused {
+            ("violation", "violations")
         } else {
-            count(violations.len(), "new violation", "new violations")
+            ("new violation", "new violations")
         };
-        let has_path = violations.iter().any(|one| one.change.path.is_some());
+        let mut violations = verdict.violations.iter();
+        let has_path = violations.any(|one| one.change.path.is_some());
         let command = if has_path { "restore" } else { "verify" };
-        let (no, words) = (text.paint.bad("NO"), words.join(", "));
-        let line = format!("agentwt: {no} {name}: {number}: {words}");
+        let line = verdict.in_a_line(text.paint, one, many);
         if !self.refused {
             text.tell(format!("{line}; git agentwt {command} {name}"));
             return;

@@ -16,8 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Outcome, Session};
-use crate::answer::shapes::FindingField;
-use crate::answer::{Answer, FindingGroup, Text, VerdictField, count, groups};
+use crate::answer::{Answer, Text, VerdictField};
 use crate::cli::{Exec, FenceOptions, PolicyForm};
 use crate::config::{Choice as _, Fence};
 use crate::disk::files::{self, Lock};
@@ -55,9 +54,6 @@ pub struct ExecAnswer {
     pub moved: Option<(String, CommitId, CommitId)>,
 }
 
-/// The number of groups of violations that are named at the end of a run.
-const SHOWN: usize = 3;
-
 impl Answer for ExecAnswer {
     const DOCUMENT: &'static str = "exec";
 
@@ -78,18 +74,7 @@ impl Answer for ExecAnswer {
             return;
         };
         let name = verdict.verified();
-        let violations: Vec<&FindingField> = verdict.violations.iter().collect();
-        let groups = groups(&violations, true);
-        let mut words: Vec<String> = groups.iter().take(SHOWN).map(FindingGroup::words).collect();
-        words.extend((groups.len() > SHOWN).then(|| "…".to_owned()));
-        let (no, number) = (
-            text.paint.bad("NO"),
-            count(violations.len(), "violation", "violations"),
-        );
-        text.tell(format!(
-            "agentwt: {no} {name}: {number}: {}",
-            words.join(", ")
-        ));
+        text.tell(verdict.in_a_line(text.paint, "violation", "violations"));
         text.tell(format!(
             "agentwt: the branch stays; the commits: git log refs/agentwt/incoming/{name}; all findings: git agentwt verify {name}"
         ));

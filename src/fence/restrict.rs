@@ -373,6 +373,12 @@ impl Filters {
         let mut sockets = Vec::new();
         if !self.sockets {
             sockets.push(all(&[equal(0, UNIX)])?);
+            // one of a pair of datagram sockets can send to any other socket (unix(7))
+            let datagram = (1, SeccompCmpOp::MaskedEq(0xf), 2);
+            denied.insert(
+                libc::SYS_socketpair,
+                vec![all(&[equal(0, UNIX), datagram])?],
+            );
         }
         match &self.net {
             Net::Host => {}

@@ -15,6 +15,7 @@
 //! ```
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use bstr::{BString, ByteSlice};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -30,6 +31,8 @@ use crate::name::CommitId;
 
 /// The directory in the record.
 const PRIVATE: &str = "private";
+/// How long git may take to list the refs of a run.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// The file with the commit of the branch at the beginning of the run.
 const BEGAN: &str = "began";
 /// What each run is given anew; all else of a git directory that a run left is gone on with.
@@ -71,8 +74,10 @@ pub struct RunResult {
     pub branch: Option<CommitId>,
     /// Whether HEAD names the worktree's branch.
     pub is_on_branch: bool,
-    /// The refs that the run made or moved, and what it stashed.
+    /// The branches and tags that the run made or moved.
     pub others: Vec<(BString, CommitId)>,
+    /// What it stashed.
+    pub stashes: Vec<CommitId>,
     /// The command of git that is in progress.
     pub operation: Option<&'static str>,
 }
@@ -261,7 +266,9 @@ impl PrivateGit {
         known: &Worktree,
     ) -> Result<RunResult, Error> {
         let git = self.git_dir();
-        let listed = repository.git.list_refs_of(git.as_str())?;
+        // a pipe in the place of a file would be waited for
+        let limited = repository.git.with_limit(PATIENCE);
+        let listed = limited.list_refs_of(git.as_str())?;
         let began = read_packed(&self.dir.join("snapshot"))?;
         let began = began.iter().map(|one| (&one.name, &one.id));
         let began: BTreeSet<(&BString, &CommitId)> = began.collect();
@@ -277,19 +284,16 @@ impl PrivateGit {
                 own_name if own_name == own.as_bytes() => result.branch = Some(id.clone()),
                 other if other.starts_with(b"refs/remotes/") => {}
                 _ if began.contains(&(name, id)) => {}
+                b"refs/stash" => result.stashes.push(id.clone()),
                 _ => result.others.push((name.clone(), id.clone())),
             }
         }
         // of the stash, refs/stash is the newest entry only
         let log = git.join("logs/refs/stash");
-        if result.others.iter().any(|(name, _)| name == "refs/stash")
-            && !files::is_behind_link(&log)
-        {
+        if !result.stashes.is_empty() && !files::is_behind_link(&log) && !files::is_endless(&log) {
             let log = files::read(&log)?.unwrap_or_default();
             let entries = parse_reflog_file(&log).into_iter().skip(1);
-            result
-                .others
-                .extend(entries.map(|entry| ("refs/stash".into(), entry.id)));
+            result.stashes.extend(entries.map(|entry| entry.id));
         }
         Ok(result)
     }
@@ -302,6 +306,21 @@ impl PrivateGit {
             .into_iter()
             .find(stands)
             .map(|(_, command)| command)
+    }
+
+    /// Moves a git directory that cannot be read out of the way, and returns where it is now.
+    ///
+    /// # Errors
+    /// Fails when the disk refuses.
+    pub fn set_apart(&self, known: &Worktree) -> Result<Utf8PathBuf, Error> {
+        let names = files::names(&known.dir)?;
+        let number = names
+            .iter()
+            .filter(|name| name.starts_with("damaged"))
+            .count();
+        let kept = known.dir.join(format!("damaged{number}"));
+        files::rename(&self.git_dir(), &kept)?;
+        Ok(kept)
     }
 
     /// Removes it, after a run that left nothing in it.
@@ -339,7 +358,7 @@ fn read_own_refs(before: &Utf8PathBuf, dir: &Utf8PathBuf) -> Result<Vec<Ref>, Er
     let began = read_packed(&dir.join("snapshot"))?;
     let began: BTreeSet<&BString> = began.iter().map(|one| &one.name).collect();
     let packed = before.join("packed-refs");
-    if files::is_link(&packed) {
+    if files::is_link(&packed) || files::is_endless(&packed) {
         return Ok(Vec::new());
     }
     let mut own = read_packed(&packed)?;

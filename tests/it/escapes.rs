@@ -6,6 +6,7 @@
 //! says so afterwards.
 
 use std::fs;
+use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
@@ -345,6 +346,11 @@ const PROCESSES: &[Attempt] = &[
         said_escaped,
     ),
     attempt(
+        "a datagram to a socket of the user",
+        "python3 -c 'import socket; a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); a.sendto(b\"x\", \"{home}/datagrams\")' && echo ESCAPED",
+        said_escaped,
+    ),
+    attempt(
         "a namespace of its own",
         "unshare -Urm sh -c 'mount -t tmpfs none docs' && echo ESCAPED",
         said_escaped,
@@ -370,14 +376,15 @@ fn kill(pid: u32) -> std::io::Result<std::process::ExitStatus> {
 }
 
 /// Listens where attempts try to connect to.
-fn listen(target: &Target) -> Vec<std::os::unix::net::UnixListener> {
+fn listen(target: &Target) -> (Vec<std::os::unix::net::UnixListener>, UnixDatagram) {
     use std::os::linux::net::SocketAddrExt as _;
     use std::os::unix::net::{SocketAddr, UnixListener};
     let name = format!("agentwt-escape-{}", target.victim.id());
     let address = SocketAddr::from_abstract_name(name).expect("a name");
     let by_name = UnixListener::bind_addr(&address).expect("it listens");
     let by_path = UnixListener::bind(target.repo.home().join("socket")).expect("it listens");
-    vec![by_name, by_path]
+    let datagrams = UnixDatagram::bind(target.repo.home().join("datagrams"));
+    (vec![by_name, by_path], datagrams.expect("it listens"))
 }
 
 #[track_caller]

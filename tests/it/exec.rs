@@ -129,6 +129,33 @@ fn what_is_in_the_middle_or_put_aside_is_there_again() {
 }
 
 #[test]
+fn branches_and_tags_of_a_run_are_kept_and_stop_nothing() {
+    let Some(repo) = project() else { return };
+    let script =
+        "set -e; git tag -am t t; git branch merged; git switch -qc side; echo 1 >src/side.rs
+        git add -A; git commit -qm side; git switch -q agentwt/task";
+    let said = fenced(&repo, &[], script);
+    said.ok();
+    assert_eq!(
+        said.stderr.matches("of the command is kept").count(),
+        2,
+        "{said}"
+    );
+    assert!(
+        said.stderr
+            .contains("refs/heads/side of the command is kept"),
+        "{said}"
+    );
+    for kept in runs(&repo).lines() {
+        repo.git(&["rev-parse", "-q", "--verify", kept]);
+    }
+    assert_eq!(runs(&repo).matches("refs/agentwt/kept/task/").count(), 2);
+    let said = fenced(&repo, &[], "true");
+    assert_eq!(said.ok() + &said.stderr, "");
+    repo.agentwt(&["remove", "task"]).ok();
+}
+
+#[test]
 fn a_branch_that_the_user_moved_meanwhile_stays() {
     let Some(repo) = project() else { return };
     let worktree = repo.worktree("task");
@@ -234,6 +261,35 @@ fn what_the_command_plants_in_its_git_directory_runs_nothing_outside() {
     let _ = fenced(&repo, &[], "true");
     repo.git_in(&repo.worktree("task"), &["status"]);
     assert!(!mark.exists(), "a planted program ran");
+}
+
+#[test]
+fn a_damaged_git_directory_is_set_apart_and_the_next_run_begins_anew() {
+    let Some(repo) = project() else { return };
+    for (script, status) in [
+        ("echo garbage >$AGENTWT_PRIVATE_GIT/HEAD", 5),
+        (
+            "cd $AGENTWT_PRIVATE_GIT; rm packed-refs; mkfifo packed-refs",
+            5,
+        ),
+        (
+            "cd $AGENTWT_PRIVATE_GIT; rm index; ln -s /etc/passwd index; rm -r info; ln -s $HOME info",
+            120,
+        ),
+    ] {
+        let said = fenced(&repo, &[], script);
+        assert_eq!(said.status, status, "{said}");
+        let said = fenced(
+            &repo,
+            &[],
+            "git status --porcelain; git commit -q --allow-empty -m on",
+        );
+        said.ok();
+        assert!(said.stderr.contains("is damaged, and kept at"), "{said}");
+    }
+    assert_eq!(log(&repo), "on\non\non");
+    let home = repo.home();
+    assert!(!home.join("sparse-checkout").exists() && !home.join("exclude").exists());
 }
 
 #[test]

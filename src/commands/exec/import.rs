@@ -1,14 +1,18 @@
 //! Brings what a fenced command committed home: fetches, verifies, and moves the branch, all or nothing.
 //!
-//! 1. The commits are fetched with fsck into `refs/agentwt/incoming/<name>`, what else the command
-//!    made (stashes, branches, tags) into `refs/agentwt/run/<name>/<commit>`: from here on nothing can be
-//!    lost. 2. The worktree is verified as if its branch were there already. 3. The branch moves by
+//! 1. The commits are fetched with fsck into `refs/agentwt/incoming/<name>`, its stashes into
+//!    `refs/agentwt/run/<name>/<commit>`, its branches and tags into `refs/agentwt/kept/<name>/<commit>`: from
+//!    here on nothing can be lost. 2. The worktree is verified as if its branch were there already. 3. The branch moves by
 //!    compare-and-swap, and the index of the run becomes that of the worktree.
 //!
 //! Killed at any point, the branch is where it was, and the next `exec` imports what is left.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use bstr::ByteSlice;
 
+use crate::change::Place;
 use crate::commands::Session;
 use crate::disk::files;
 use crate::disk::mode::Doing;
@@ -16,11 +20,14 @@ use crate::error::Error;
 use crate::git::GitMode;
 use crate::name::CommitId;
 use crate::truth::{Terms, collect_with};
-use crate::verify::{Reason, Report, VerifyOptions};
+use crate::verify::{Finding, Reason, Report, VerifyOptions};
 use crate::worktree::bring::{self, KEPT};
 use crate::worktree::private_git::{PrivateGit, RunResult, incoming_ref, read_run_refs, run_refs};
 use crate::worktree::scope_edit::set_bits;
 use crate::worktree::{Repository, Worktree};
+
+/// How long git may take to fetch the commits of a run: a pipe in the place of an object has no end.
+const MOST: Duration = Duration::from_secs(600);
 
 /// Holds what became of a run.
 pub(super) struct Imported {
@@ -45,9 +52,18 @@ impl Imported {
         }
     }
 
+    /// Whether the index of the run cannot be read.
+    pub fn has_damaged_index(&self) -> bool {
+        let index = Place::Admin("index".into());
+        let mut findings = self.report.violations();
+        findings.any(|one| one.reason == Reason::Integrity && one.change.place == index)
+    }
+
     /// Whether a file was changed that no command in a fence can reach.
     pub fn breaks_seal(&self) -> bool {
-        let mut findings = self.report.violations();
+        // the index that was verified is that of the run
+        let is_index = |finding: &&Finding| finding.change.place == Place::Admin("index".into());
+        let mut findings = self.report.violations().filter(|one| !is_index(one));
         findings.any(|finding| matches!(finding.reason, Reason::Integrity | Reason::Shared))
     }
 }
@@ -80,7 +96,8 @@ pub(super) fn import(
     )?;
     let head = result.head.clone().or_else(|| before.clone());
     let terms = Terms {
-        index: Some(private.index()).filter(files::exists),
+        index: Some(private.index())
+            .filter(|index| files::exists(index) && !files::is_endless(index)),
         head: head.filter(|head| Some(head) != before.as_ref()),
         ..Terms::default()
     };
@@ -99,7 +116,7 @@ pub(super) fn import(
     }
     if let Some(command) = result.operation {
         notes.push(format!(
-            "the command ended in the middle of a {command}: the branch stays; to go on: git agentwt exec {name}"
+            "the command ended in the middle of a {command}; to go on: git agentwt exec {name}"
         ));
     } else if !result.is_on_branch {
         notes.push(format!(
@@ -126,7 +143,7 @@ pub(super) fn import(
                 Doing::Change,
             )?;
         }
-        if result.is_on_branch && result.operation.is_none() && result.others.is_empty() {
+        if result.is_on_branch && result.operation.is_none() && result.stashes.is_empty() {
             private.remove()?;
             // what an earlier run left came in with this one
             let git = repository.git.with_mode(GitMode::Hardened);
@@ -171,33 +188,39 @@ fn fetch(
     tip: Option<&CommitId>,
     notes: &mut Vec<String>,
 ) -> Result<(), Error> {
-    let below = run_refs(known);
-    let kept = |id: &CommitId| format!("{below}{id}");
+    let (below, name) = (run_refs(known), &known.record.name);
+    let left = |id: &CommitId| format!("{below}{id}");
+    let kept = |id: &CommitId| format!("{KEPT}{name}/{id}");
     let objects = repository.objects()?;
-    let is_new = |id: &&CommitId| !objects.is_commit(id);
-    let mut wanted: Vec<&CommitId> = tip.into_iter().collect();
-    wanted.extend(result.others.iter().map(|(_, id)| id).filter(is_new));
-    wanted.extend(result.head.iter().filter(is_new));
-    wanted.sort_unstable();
-    wanted.dedup();
+    let is_new = |id: &CommitId| !objects.is_commit(id);
+    let work = tip.into_iter().chain(&result.head).chain(&result.stashes);
+    let mut wanted: BTreeMap<&CommitId, String> = BTreeMap::new();
+    for id in work.filter(|id| Some(*id) == tip || is_new(id)) {
+        wanted.insert(id, left(id));
+    }
+    let others = result.others.iter().filter(|(_, id)| is_new(id));
+    let others: Vec<_> = others.filter(|(_, id)| !wanted.contains_key(id)).collect();
+    wanted.extend(others.iter().map(|(_, id)| (id, kept(id))));
     if wanted.is_empty() {
         return Ok(());
     }
-    let specs: Vec<String> = wanted
-        .iter()
-        .map(|id| format!("{id}:{}", kept(id)))
-        .collect();
+    let specs = wanted.iter().map(|(id, name)| format!("{id}:{name}"));
+    let specs: Vec<String> = specs.collect();
     let git = repository.git.with_mode(GitMode::Hardened);
-    git.fetch_objects(private.git_dir().as_str(), true, &specs)?;
+    let limited = git.with_limit(MOST);
+    limited.fetch_objects(private.git_dir().as_str(), true, &specs)?;
     if let Some(tip) = tip {
-        bring::point(repository, &incoming_ref(known), tip, &kept)?;
-        git.delete_ref(&kept(tip), tip)?;
+        bring::point(repository, &incoming_ref(known), tip, &left)?;
+        git.delete_ref(&left(tip), tip)?;
     }
-    for (what, id) in result.others.iter().filter(|(_, id)| wanted.contains(&id)) {
-        notes.push(format!(
-            "{what} of the command is kept: git show {}",
-            kept(id)
-        ));
+    for (what, id) in others {
+        // what the branch has is not lost with its other name
+        if tip.is_some_and(|tip| git.is_ancestor(id, tip).unwrap_or(false)) {
+            git.delete_ref(&kept(id), id)?;
+        } else {
+            let kept = kept(id);
+            notes.push(format!("{what} of the command is kept: git show {kept}"));
+        }
     }
     Ok(())
 }
@@ -206,7 +229,7 @@ fn fetch(
 fn take_index(known: &Worktree, private: &PrivateGit) -> Result<(), Error> {
     let (own, index) = (known.record.admin_dir.join("index"), private.index());
     let is_held = files::exists(&own.with_extension("lock"));
-    if is_held || files::is_behind_link(&index) {
+    if is_held || files::is_behind_link(&index) || files::is_endless(&index) {
         return Ok(());
     }
     if let Some(bytes) = files::read(&index)? {

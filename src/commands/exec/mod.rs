@@ -201,12 +201,19 @@ impl FencedRun<'_> {
         let (repository, private) = (self.repository, self.private);
         let (_lock, known) = Worktree::lock(repository, &self.known.record.name)?;
         if private.is_there() {
-            let left = import::import(repository, &known, private)?;
             notes.push("what an earlier command left is imported first".to_owned());
-            if left.is_late {
-                import::set_aside(repository, &known, private)?;
+            match import::import(repository, &known, private) {
+                Ok(left) if !left.has_damaged_index() => {
+                    if left.is_late {
+                        import::set_aside(repository, &known, private)?;
+                        notes.extend(left.notes);
+                    }
+                }
+                _damaged => {
+                    let kept = private.set_apart(&known)?;
+                    notes.push(format!("its git directory is damaged, and kept at {kept}"));
+                }
             }
-            notes.extend(left.notes);
         }
         let withholds = self.launch.policy.wishes.withholds;
         private.write(repository, &known, &self.session.binary, withholds)

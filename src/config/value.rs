@@ -165,7 +165,8 @@ impl Net {
             _ => {}
         }
         let ports = text.strip_prefix("ports:")?.split(',');
-        let ports: Option<Vec<u16>> = ports.map(|port| port.trim().parse().ok()).collect();
+        let port = |text: &str| text.trim().parse().ok().filter(|port| *port != 0);
+        let ports: Option<Vec<u16>> = ports.map(port).collect();
         ports.map(Self::Ports)
     }
 

@@ -311,11 +311,6 @@ pub fn is_directory(path: &Utf8Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
 
-/// Whether what stands at a path has another name (a hard link), so that it is not gone with this one.
-pub fn has_other_name(path: &Utf8Path) -> bool {
-    std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.nlink() > 1)
-}
-
 /// Whether two paths lead to the same directory: by links, or by another mount.
 pub fn is_same_directory(one: &Utf8Path, other: &Utf8Path) -> bool {
     let id = |path| {

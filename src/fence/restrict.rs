@@ -279,8 +279,11 @@ const X32_OWN: [(i64, i64); 4] = [
     (libc::SYS_process_vm_readv, 539),
     (libc::SYS_process_vm_writev, 540),
 ];
-/// Refused in every fence: another process's memory, and rings that no filter looks into.
-const NEVER: [i64; 7] = [
+/// Refused in every fence: another process's memory, the user's keys, and rings that no filter looks into.
+const NEVER: [i64; 10] = [
+    libc::SYS_add_key,
+    libc::SYS_keyctl,
+    libc::SYS_request_key,
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,

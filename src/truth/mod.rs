@@ -371,6 +371,16 @@ impl Survey {
         item.disk.map(|disk| disk.entry)
     }
 
+    /// Whether something is staged that HEAD does not have.
+    pub fn has_staged(&self) -> bool {
+        let (states, head) = (&self.states, &self.states.compared.head);
+        states.index.deltas.iter().any(|delta| {
+            let at = |delta: &Delta, path| entry_in(&states.manifest, delta, path);
+            let mut paths = delta.keys().chain(head.keys());
+            paths.any(|path| at(delta, path) != at(head, path))
+        })
+    }
+
     /// Paths of which something is staged that is neither in HEAD nor on disk.
     pub fn staged_only(&self) -> Vec<RepoPath> {
         let states = &self.states;

@@ -29,8 +29,7 @@ pub const PLACED: &str = "placed";
 /// The file of the record with what is being moved in: there only while that is done, or when it
 /// was killed.
 pub const PLACING: &str = "placing";
-/// The file of the record with what was untracked before a set-up: there only while that runs, or when
-/// it was killed.
+/// The file of the record that is there only while a set-up runs, or when it was killed.
 pub const BEFORE: &str = "before-setup";
 /// The directory of the record in which the text of placed context is kept, by path.
 pub const CONTEXT: &str = "context";

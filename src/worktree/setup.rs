@@ -48,31 +48,17 @@ pub struct UntrackedBefore {
 }
 
 impl UntrackedBefore {
-    /// Reads it before a set-up, and keeps it in the record directory until its [`end`](Self::end): a set-up
-    /// that was killed has noted nothing, so what was there before that one counts.
+    /// Reads it before a set-up, and marks in the record directory that one runs. What a set-up that was
+    /// killed has created counts as anybody's: an agent may have worked there since.
     ///
     /// # Errors
     /// As [`read`](Self::read), and when the disk refuses.
     pub fn begin(repository: &Repository, known: &Worktree) -> Result<Self, Error> {
-        let mut before = Self::read(repository, known)?;
-        let file = known.dir.join(BEFORE);
-        if let Some(bytes) = files::read(&file)? {
-            let paths = bytes.split(|byte| *byte == 0);
-            before.untracked = paths
-                .filter_map(|path| RepoPath::parse(path).ok())
-                .collect();
-        } else {
-            let paths: Vec<&[u8]> = before
-                .untracked
-                .iter()
-                .map(|path| &**path.as_bstr())
-                .collect();
-            files::write(&file, &paths.join(&0))?;
-        }
-        Ok(before)
+        files::write(&known.dir.join(BEFORE), b"")?;
+        Self::read(repository, known)
     }
 
-    /// Forgets it, once what the set-up created is noted.
+    /// Removes the mark, once what the set-up created is noted.
     ///
     /// # Errors
     /// Fails when the disk refuses.

@@ -156,6 +156,30 @@ fn branches_and_tags_of_a_run_are_kept_and_stop_nothing() {
 }
 
 #[test]
+fn what_is_staged_and_not_committed_stays_on_disk_or_in_the_run() {
+    let Some(repo) = project() else { return };
+    let worktree = repo.worktree("task");
+    let script = "set -e; echo 1 >src/one.rs; echo s >src/staged.rs; git add -A
+        git commit -qm one src/one.rs";
+    fenced(&repo, &[], script).ok();
+    repo.git(&["fsck", "--no-progress"]);
+    let status = repo.git_in(&worktree, &["status", "--porcelain"]);
+    assert_eq!(status, "?? src/staged.rs");
+    assert!(!private(&repo).join("git").exists());
+    repo.git_in(
+        &worktree,
+        &["commit", "-qam", "by the user", "--allow-empty"],
+    );
+    // what is nowhere but in the index stays with the run
+    let script = "git add src/staged.rs; echo other >src/staged.rs";
+    fenced(&repo, &[], script).ok();
+    let staged = "git show :src/staged.rs";
+    assert_eq!(fenced(&repo, &[], staged).ok(), "s");
+    assert_eq!(log(&repo), "by the user\none");
+    repo.agentwt(&["verify", "task"]).ok();
+}
+
+#[test]
 fn a_branch_that_the_user_moved_meanwhile_stays() {
     let Some(repo) = project() else { return };
     let worktree = repo.worktree("task");

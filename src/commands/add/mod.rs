@@ -285,7 +285,8 @@ fn keep(
 ) -> Result<Outcome<AddAnswer>, Error> {
     let mut record = known.record.clone();
     let (name, path) = (&record.name, &record.path);
-    if !files::is_directory(path) {
+    // without `.git`, git would take the main worktree for an empty directory there
+    if !files::exists(&path.join(".git")) {
         let (name, path) = (name.to_string(), path.clone());
         return Err(WorktreeFault::NoDirectory { name, path }.into());
     }

@@ -61,9 +61,10 @@ impl Imported {
 
     /// Whether a file was changed that no command in a fence can reach.
     pub fn breaks_seal(&self) -> bool {
-        // the index that was verified is that of the run
-        let is_index = |finding: &&Finding| finding.change.place == Place::Admin("index".into());
-        let mut findings = self.report.violations().filter(|one| !is_index(one));
+        // the index and the HEAD that were verified are those of the run
+        let own = [Place::Admin("index".into()), Place::Head];
+        let is_own = |finding: &&Finding| own.contains(&finding.change.place);
+        let mut findings = self.report.violations().filter(|one| !is_own(one));
         findings.any(|finding| matches!(finding.reason, Reason::Integrity | Reason::Shared))
     }
 }
@@ -105,6 +106,7 @@ pub(super) fn import(
     notes.extend(survey.nested().iter().map(|path| {
         format!("{path} is a repository of its own: a git that you start there runs its settings")
     }));
+    let (has_staged, is_on_disk) = (survey.has_staged(), survey.staged_only().is_empty());
     let report = known.judge(survey.changes, VerifyOptions::default());
     let mut moved = None;
     let is_late = tip.is_some() && private.began()? != before;
@@ -125,14 +127,22 @@ pub(super) fn import(
         ));
     }
     if report.valid() && !is_late {
+        let is_ended = result.is_on_branch && result.operation.is_none();
+        let git = known.git(repository);
+        if is_ended && !has_staged {
+            // killed after this, the next run moves the branch
+            take_index(known, private)?;
+        }
         if let (Some(before), Some(tip)) = (before, tip) {
             let reason = "agentwt exec: the commits of a fenced command";
-            let git = known.git(repository);
             git.update_ref(&branch, &tip, Some(&before), reason)?;
             moved = Some((before, tip));
         }
-        if result.is_on_branch && result.operation.is_none() {
-            take_index(known, private)?;
+        if is_ended {
+            if has_staged {
+                // the objects that the index of the run names were not fetched; the files are on disk
+                git.perform("write the index", "reset --quiet", &[])?;
+            }
             // what git made anew there has the write bits of its umask
             let placed = known.placed()?;
             set_bits(
@@ -143,7 +153,7 @@ pub(super) fn import(
                 Doing::Change,
             )?;
         }
-        if result.is_on_branch && result.operation.is_none() && result.stashes.is_empty() {
+        if is_ended && is_on_disk && result.stashes.is_empty() {
             private.remove()?;
             // what an earlier run left came in with this one
             let git = repository.git.with_mode(GitMode::Hardened);

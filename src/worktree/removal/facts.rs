@@ -327,8 +327,7 @@ fn moved_to(known: &Worktree) -> Option<Utf8PathBuf> {
 }
 
 /// Whether a repository of a submodule below `modules/` has something of its own, other than what a
-/// clone brings, also one with `--reference`: a clone leaves one pack, no loose object, and no trace of `git gc`,
-/// but for files that it links from a repository of this disk.
+/// clone brings, also one with `--reference`: a clone leaves one pack, no loose object, and no trace of `git gc`.
 ///
 /// # Errors
 /// Fails when a directory cannot be read.
@@ -341,31 +340,20 @@ pub fn has_own_modules(git_dir: &Utf8Path) -> Result<bool, DiskError> {
             left.extend(below.filter(|path| files::is_directory(path)));
             continue;
         }
-        let has_worktrees = !files::names(&directory.join("worktrees"))?.is_empty();
-        if has_worktrees || has_own_objects(&directory.join("objects"))? {
+        let objects = directory.join("objects");
+        let is_loose = |name: &String| !matches!(name.as_str(), "info" | "pack");
+        let packs = files::names(&objects.join("pack"))?;
+        let is_pack = |name: &&String| Utf8Path::new(name).extension() == Some("pack");
+        let is_as_cloned = packs.iter().filter(is_pack).count() <= 1
+            && !files::names(&objects)?.iter().any(is_loose)
+            && files::names(&objects.join("info"))?
+                .iter()
+                .all(|name| name == "alternates")
+            && files::names(&directory.join("worktrees"))?.is_empty();
+        if !is_as_cloned {
             return Ok(true);
         }
         left.push(directory.join("modules"));
     }
     Ok(false)
-}
-
-fn has_own_objects(objects: &Utf8Path) -> Result<bool, DiskError> {
-    let mut packs = 0;
-    for name in files::names(objects)? {
-        let directory = objects.join(&name);
-        if !files::is_directory(&directory) {
-            return Ok(true);
-        }
-        for file in files::names(&directory)? {
-            let file = directory.join(file);
-            match (name.as_str(), file.extension(), file.file_name()) {
-                _ if files::has_other_name(&file) => {}
-                ("pack", Some("pack"), _) => packs += 1,
-                ("pack", ..) | ("info", _, Some("alternates")) => {}
-                _ => return Ok(true),
-            }
-        }
-    }
-    Ok(packs > 1)
 }

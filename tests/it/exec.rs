@@ -341,6 +341,39 @@ fn statuses_are_those_of_the_command() {
 }
 
 #[test]
+fn the_committed_config_only_narrows() {
+    let Some(repo) = project() else { return };
+    let config = |fence: &str| {
+        let text = format!("schema_version = \"1.0\"\n{fence}");
+        repo.write(".agentwt/config.toml", &text);
+    };
+    let outside = repo.root().join("outside");
+    std::fs::create_dir(&outside).expect("it is ours");
+    let strongest = fenced(&repo, &["-v"], "true").stderr;
+    let strongest = strongest.lines().find(|line| line.contains("fence: "));
+    let strongest = strongest.expect("it is told").to_owned();
+    for kind in ["none", "perms", "landlock"] {
+        config(&format!("[fence]\nkind = \"{kind}\"\n"));
+        let said = fenced(&repo, &["-v"], "echo x >docs/new");
+        assert!(said.stderr.contains(&strongest), "{kind}: {said}");
+        assert_ne!(said.status, 0, "{kind}");
+    }
+    let write = format!("echo x >{}/x", outside.display());
+    config(&format!("[fence]\nrw = [\"{}\"]\n", outside.display()));
+    let said = fenced(&repo, &[], &write);
+    assert!(
+        said.status != 0 && said.stderr.contains("`rw` of the config does not count"),
+        "{said}"
+    );
+    repo.git(&["config", "agentwt.rw", outside.to_str().expect("UTF-8")]);
+    fenced(&repo, &[], &write).ok();
+    let connect = "python3 -c 'import socket; socket.socket(socket.AF_INET)'";
+    fenced(&repo, &[], connect).ok();
+    config("[fence]\nnet = \"none\"\n");
+    assert_ne!(fenced(&repo, &[], connect).status, 0, "less network counts");
+}
+
+#[test]
 fn one_command_at_a_time_runs_in_a_worktree() {
     let Some(repo) = project() else { return };
     std::thread::scope(|threads| {

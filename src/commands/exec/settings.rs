@@ -170,8 +170,9 @@ fn fence(
             ));
             Ok(Fence::Auto)
         }
-        Some(kind) => Ok(kind),
-        None => Ok(Fence::Auto),
+        Some(kind @ (Fence::Mount | Fence::Container)) => Ok(kind),
+        // `auto` takes what is stronger, where it works
+        Some(Fence::Landlock | Fence::Seatbelt | Fence::Auto) | None => Ok(Fence::Auto),
     }
 }
 

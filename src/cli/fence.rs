@@ -79,6 +79,8 @@ pub struct FenceOptions {
     #[arg(long, value_name = "duration", value_parser = duration)]
     pub timeout: Option<Duration>,
     /// Print what would be enforced, and run nothing
+    ///
+    /// The worktree must exist.
     #[arg(long, value_name = "form", num_args = 0..=1, require_equals = true, default_missing_value = "json")]
     pub print_policy: Option<PolicyForm>,
 }
@@ -102,7 +104,7 @@ pub struct Exec {
     #[arg(value_name = "name")]
     pub name: Option<String>,
     /// Run the command in all worktrees, several at a time
-    #[arg(long, conflicts_with = "name")]
+    #[arg(long, conflicts_with_all = ["name", "print_policy"])]
     pub all: bool,
     /// The fence.
     #[command(flatten)]

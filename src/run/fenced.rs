@@ -1,8 +1,8 @@
 //! Creates a worktree, runs a command in its fence, and removes the worktree: `run`. Here, as the command is
 //! made of others.
 
-use super::{print, tell};
-use crate::cli::{Cli, Format, Remove, Run};
+use super::print;
+use crate::cli::{Cli, Exec, Format, Remove, Run};
 use crate::commands::{Session, add, exec, remove};
 use crate::error::Error;
 use crate::exit::ExitCode;
@@ -12,16 +12,20 @@ const HUMAN: (Format, bool) = (Format::Human, false);
 
 /// Runs it; standard output is the command's alone.
 pub(super) fn run(session: &Session, cli: &Cli, options: &Run) -> Result<ExitCode, Error> {
+    if options.fence.print_policy.is_some() {
+        let asked = Exec {
+            name: options.add.name.clone(),
+            fence: options.fence.clone(),
+            command: options.command.clone(),
+            ..Exec::default()
+        };
+        return Ok(print(cli, HUMAN, &exec::run(session, &asked)?));
+    }
     let made = add::run(session, &options.add)?;
-    if options.add.dry_run || options.fence.print_policy.is_some() && made.exit != ExitCode::Success
-    {
+    if options.add.dry_run {
         return Ok(print(cli, options.add.output.form(), &made));
     }
-    if !cli.common.quiet {
-        made.notes
-            .iter()
-            .for_each(|note| tell(&format!("note: {note}\n")));
-    }
+    made.notes.iter().for_each(|note| session.log.tell(note));
     let repository = session.repository()?;
     let known = Worktree::load(&repository, &made.answer.record.name)?;
     let name = known.record.name.to_string();
@@ -32,7 +36,7 @@ pub(super) fn run(session: &Session, cli: &Cli, options: &Run) -> Result<ExitCod
         &options.fence,
         &options.command,
     )?;
-    if options.rm && ran.exit == ExitCode::Success && options.fence.print_policy.is_none() {
+    if options.rm && ran.exit == ExitCode::Success {
         let removal = Remove {
             names: vec![name],
             ..Remove::default()

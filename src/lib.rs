@@ -35,6 +35,11 @@
 //! commands start git. The walk believes stat data, of directories too ([`walked`]), except where a file
 //! system leaves no trace of a write; `GIT_AGENTWT_WALK=full` reads every file (`docs/decisions/0021-speed.md`).
 //!
+//! # Fences
+//! `exec` computes a [`Policy`](fence::policy::Policy) of the scope, which each fence renders in the language
+//! of its mechanism. The command works on a private git directory (`worktree/private_git.rs`), and
+//! `commands/exec/import.rs` brings its commits back when they are verified.
+//!
 //! # Ten minutes
 //! [`scope`] → `commands/add/mod.rs` (read `attempt` from top to bottom) → `commands/add/plan.rs` →
 //! `git/repo.rs` → `truth/mod.rs` → `tests/it/verify.rs`.

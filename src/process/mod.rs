@@ -306,6 +306,11 @@ pub fn run_with_lines(
     Ok(ended.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
+/// Reads a variable of the environment of this process.
+pub fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
 /// Reads the whole environment of this process.
 pub fn environment() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()

@@ -180,7 +180,12 @@ const OPERATIONS: [(&str, &str); 7] = [
 
 /// The command of git that is in progress in a worktree, if one is.
 pub fn read_operation(record: &Record) -> Option<&'static str> {
-    let stands = |(file, _): &(&str, &str)| files::exists(&record.admin_dir.join(file));
+    find_operation(&record.admin_dir)
+}
+
+/// The command of git that is in progress in a git directory, if one is.
+pub fn find_operation(git_dir: &Utf8Path) -> Option<&'static str> {
+    let stands = |(file, _): &(&str, &str)| files::exists(&git_dir.join(file));
     let operation = OPERATIONS.into_iter().find(stands);
     operation.map(|(_, command)| command)
 }

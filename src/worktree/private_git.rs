@@ -11,8 +11,13 @@
 //! <record>/private/git       the git directory; removed after a run that left nothing in it
 //! <record>/private/dotgit    the `.git` file of the worktree inside of the fence
 //! <record>/private/snapshot  the refs that the run began with, as packed-refs
-//! <record>/private/kept      the objects of earlier runs that left something
+//! <record>/private/began     the commit of the branch at the beginning of the run
+//! <record>/private/withheld  there if the git directory was made without the excluded objects
+//! <record>/damaged<n>        a git directory that a run left and that cannot be read
 //! ```
+//!
+//! The command can replace each entry of the git directory by a link, but not the directory itself. So what
+//! is written for a run that goes on is written in the place of an entry, never through one.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -28,6 +33,7 @@ use crate::git::config::quoted_setting;
 use crate::git::objects::ObjectFormat;
 use crate::git::refs::{Ref, parse_reflog_file};
 use crate::name::CommitId;
+use crate::truth::heads::find_operation;
 
 /// The directory in the record.
 const PRIVATE: &str = "private";
@@ -35,8 +41,10 @@ const PRIVATE: &str = "private";
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The file with the commit of the branch at the beginning of the run.
 const BEGAN: &str = "began";
-/// What each run is given anew; all else of a git directory that a run left is gone on with.
-const ANEW: &str = "config info objects hooks packed-refs shallow";
+/// The file that says that the excluded objects were left out.
+const WITHHELD_MARK: &str = "withheld";
+/// What a damaged git directory is called, before its number.
+const DAMAGED: &str = "damaged";
 /// The sections of settings that git needs for work in a worktree, without those that name files of
 /// another git directory or start a program in the background.
 const SECTIONS: &str = "core remote branch user author committer filter diff merge pull push rebase \
@@ -48,16 +56,6 @@ const NOT_TAKEN: &str = "core.bare core.worktree core.repositoryformatversion co
 const WITHHELD_REMOTE: &str = "withheld";
 const WITHHELD: &str = "[core]\n\trepositoryFormatVersion = 1\n[extensions]\n\tpartialClone = withheld\n\
     [remote \"withheld\"]\n\turl = /nonexistent\n\tpromisor = true\n";
-/// The files of an operation of several steps, and the command (as `wt_status_get_state` looks for them).
-const OPERATIONS: [(&str, &str); 6] = [
-    ("rebase-merge", "rebase"),
-    ("rebase-apply", "rebase"),
-    ("MERGE_HEAD", "merge"),
-    ("CHERRY_PICK_HEAD", "cherry-pick"),
-    ("REVERT_HEAD", "revert"),
-    ("sequencer", "cherry-pick"),
-];
-
 /// Represents the private git directory of the runs of one worktree.
 #[derive(Clone, Debug)]
 pub struct PrivateGit {
@@ -104,9 +102,10 @@ impl PrivateGit {
         files::exists(&self.git_dir())
     }
 
-    /// Writes it for a new run. What an earlier run left in it is gone on with: HEAD, the index, its own
-    /// refs, and an operation in progress. With `withholds`, the objects of excluded files are not in it, and
-    /// no history.
+    /// Writes it for a new run. One that an earlier run left is gone on with: HEAD, the index, objects, its own
+    /// refs and an operation in progress stay; the settings and the refs of the repository are written anew.
+    /// With `withholds`, a new one has neither the objects of excluded files nor any history. A new one takes
+    /// its place at the end, so that a kill leaves none or a whole one.
     ///
     /// # Errors
     /// Fails when the repository cannot be read, or the disk not be written.
@@ -117,133 +116,87 @@ impl PrivateGit {
         binary: &Utf8Path,
         withholds: bool,
     ) -> Result<(), Error> {
-        let (git, record) = (self.git_dir(), &known.record);
-        let admin = &record.admin_dir;
-        let before = self.dir.join("git.before");
-        // a run was killed while this was written
-        if files::exists(&before) && !files::exists(&git) {
-            files::rename(&before, &git)?;
-        }
-        files::remove_directory(&before)?;
-        let goes_on = self.is_there();
-        if goes_on {
-            files::rename(&git, &before)?;
-        }
-        for directory in ["objects/info", "refs/heads", "info", "logs"] {
-            files::create_directories(&git.join(directory))?;
-        }
         for directory in ["tmp", "home", "bin", "rootfs"] {
             files::create_directories(&self.dir.join(directory))?;
         }
         // first in PATH where nothing can be mounted over `.git`
         files::write_link(&self.dir.join("bin/git"), binary)?;
-        let mut alternates = String::new();
-        if !withholds {
-            alternates = format!("{}\n", repository.common_dir.join("objects"));
-        }
-        let own = if goes_on {
-            self.keep_objects(&before)?;
-            read_own_refs(&before, &self.dir)?
+        let branch = known.record.branch.full_ref();
+        let (whole, new) = (self.git_dir(), self.dir.join("git.new"));
+        let goes_on = self.is_there();
+        let own = self.read_own_refs()?;
+        let is_withheld = if goes_on {
+            self.is_withheld()
         } else {
-            Vec::new()
+            withholds
         };
-        for kept in files::names(&self.dir)?
-            .iter()
-            .filter(|name| name.starts_with("kept"))
-        {
-            alternates.push_str(&format!("{}\n", self.dir.join(kept)));
+        let git = if goes_on { &whole } else { &new };
+        if !goes_on {
+            files::remove_directory(&new)?;
+            self.write_beginning(git, repository, known, withholds)?;
         }
-        let put = |name: &str, bytes: &[u8]| files::write_beside(&git.join(name), bytes);
-        put("objects/info/alternates", alternates.as_bytes())?;
-        let mut settings = settings_of_run(repository, known)?;
-        if withholds {
-            settings.extend_from_slice(WITHHELD.as_bytes());
-        }
-        put("config", &settings)?;
-        for (from, to) in [
-            (admin.join("info/sparse-checkout"), "info/sparse-checkout"),
-            (repository.common_dir.join("info/exclude"), "info/exclude"),
-            (
-                repository.common_dir.join("info/attributes"),
-                "info/attributes",
-            ),
-            (repository.common_dir.join("shallow"), "shallow"),
-        ] {
-            if let Some(bytes) = files::read(&from)? {
-                put(to, &bytes)?;
-            }
-        }
-        let branch = record.branch.full_ref();
-        put("HEAD", format!("ref: {branch}\n").as_bytes())?;
-        let refs = if withholds { &*branch } else { "refs/" };
-        let refs = repository.git.for_each_ref(&[refs])?;
-        if withholds {
-            let patterns = files::read(&admin.join("info/sparse-checkout"))?.unwrap_or_default();
-            let size = u64::try_from(patterns.len()).unwrap_or(u64::MAX);
-            let filter = repository.objects()?.write_blob(size, &mut &patterns[..])?;
-            for tip in &refs {
-                let private = repository.git.on(&git, None);
-                private.fetch_filtered(
-                    &repository.common_dir,
-                    WITHHELD_REMOTE,
-                    &filter,
-                    &tip.id,
-                )?;
-            }
+        write_given(git, repository, known, is_withheld)?;
+        let below = if is_withheld { &*branch } else { "refs/" };
+        let refs = repository.git.for_each_ref(&[below])?;
+        if !goes_on && withholds {
+            fetch_present(git, repository, known, &refs)?;
         }
         let snapshot = packed(refs);
-        files::write_beside(&self.dir.join("snapshot"), &snapshot)?;
-        put("packed-refs", &[&snapshot[..], &packed(own)].concat())?;
-        let began = repository.git.rev_parse_commit(&record.branch.full_ref())?;
+        put(git, "packed-refs", &[&snapshot[..], &packed(own)].concat())?;
+        put(&self.dir, "snapshot", &snapshot)?;
+        let began = repository.git.rev_parse_commit(&branch)?;
         let began = began.map(|id| id.to_string()).unwrap_or_default();
-        files::write_beside(&self.dir.join(BEGAN), began.as_bytes())?;
-        let dot_git = format!("gitdir: {git}\n");
-        files::write_beside(&self.dir.join("dotgit"), dot_git.as_bytes())?;
-        if goes_on {
-            return self.take_over(&before);
-        }
-        put(
-            "HEAD",
-            format!("ref: {}\n", record.branch.full_ref()).as_bytes(),
-        )?;
-        if let Some(bytes) = files::read(&admin.join("index"))? {
-            put("index", &bytes)?;
+        put(&self.dir, BEGAN, began.as_bytes())?;
+        put(&self.dir, "dotgit", format!("gitdir: {whole}\n").as_bytes())?;
+        if !goes_on {
+            files::rename(&new, &whole)?;
         }
         Ok(())
     }
 
-    /// Takes the rest of an earlier git directory over. Each entry is renamed: whatever the run made of
-    /// it, nothing is written through a link.
-    fn take_over(&self, before: &Utf8PathBuf) -> Result<(), Error> {
-        let git = self.git_dir();
-        let new: BTreeSet<&str> = ANEW.split(' ').collect();
-        for name in files::names(before)? {
-            if !new.contains(name.as_str()) {
-                let to = git.join(&name);
-                if files::is_directory(&to) {
-                    files::remove_directory(&to)?;
-                }
-                files::rename(&before.join(&name), &to)?;
-            }
+    /// Writes what the command alone changes later: HEAD, the index, and where objects are.
+    fn write_beginning(
+        &self,
+        git: &Utf8Path,
+        repository: &Repository,
+        known: &Worktree,
+        withholds: bool,
+    ) -> Result<(), Error> {
+        let (record, common) = (&known.record, &repository.common_dir);
+        for directory in ["objects/info", "refs/heads", "logs"] {
+            files::create_directories(&git.join(directory))?;
         }
-        Ok(files::remove_directory(before)?)
+        let mark = self.dir.join(WITHHELD_MARK);
+        if withholds {
+            files::write_beside(&mark, b"")?;
+        } else {
+            files::remove_file(&mark)?;
+            let alternates = format!("{}\n", common.join("objects"));
+            put(git, "objects/info/alternates", alternates.as_bytes())?;
+        }
+        let head = format!("ref: {}\n", record.branch.full_ref());
+        put(git, "HEAD", head.as_bytes())?;
+        copy(&common.join("shallow"), git, "shallow")?;
+        copy(&record.admin_dir.join("index"), git, "index")
     }
 
-    /// Keeps the objects of an earlier run: what it staged is nowhere else.
-    fn keep_objects(&self, before: &Utf8PathBuf) -> Result<(), Error> {
-        let objects = before.join("objects");
-        if files::is_link(&objects) || !files::is_directory(&objects) {
-            return Ok(());
+    /// Whether the git directory was made without the excluded objects.
+    pub fn is_withheld(&self) -> bool {
+        files::exists(&self.dir.join(WITHHELD_MARK))
+    }
+
+    /// The refs that an earlier run made itself and packed: those of which its beginning knew nothing. (Others
+    /// than packed ones stay as files.)
+    fn read_own_refs(&self) -> Result<Vec<Ref>, Error> {
+        let packed = self.git_dir().join("packed-refs");
+        if files::is_link(&packed) || files::is_endless(&packed) {
+            return Ok(Vec::new());
         }
-        let number = files::names(&self.dir)?;
-        let number = number
-            .iter()
-            .filter(|name| name.starts_with("kept"))
-            .count();
-        Ok(files::rename(
-            &objects,
-            &self.dir.join(format!("kept{number}")),
-        )?)
+        let began = read_packed(&self.dir.join("snapshot"))?;
+        let began: BTreeSet<&BString> = began.iter().map(|one| &one.name).collect();
+        let mut own = read_packed(&packed)?;
+        own.retain(|one| !began.contains(&one.name));
+        Ok(own)
     }
 
     /// The commit of the branch at the beginning of the run.
@@ -275,7 +228,7 @@ impl PrivateGit {
         let own = known.record.branch.full_ref();
         let mut result = RunResult {
             is_on_branch: listed.head.as_deref() == Some(own.as_str()),
-            operation: self.read_operation(),
+            operation: find_operation(&git),
             ..RunResult::default()
         };
         for (name, id) in &listed.refs {
@@ -298,29 +251,25 @@ impl PrivateGit {
         Ok(result)
     }
 
-    /// The command of git that a run left in the middle.
-    fn read_operation(&self) -> Option<&'static str> {
-        let git = self.git_dir();
-        let stands = |(file, _): &(&str, &str)| files::exists(&git.join(file));
-        OPERATIONS
-            .into_iter()
-            .find(stands)
-            .map(|(_, command)| command)
-    }
-
     /// Moves a git directory that cannot be read out of the way, and returns where it is now.
     ///
     /// # Errors
     /// Fails when the disk refuses.
     pub fn set_apart(&self, known: &Worktree) -> Result<Utf8PathBuf, Error> {
-        let names = files::names(&known.dir)?;
-        let number = names
-            .iter()
-            .filter(|name| name.starts_with("damaged"))
-            .count();
-        let kept = known.dir.join(format!("damaged{number}"));
+        let number = Self::find_damaged(known)?.len();
+        let kept = known.dir.join(format!("{DAMAGED}{number}"));
         files::rename(&self.git_dir(), &kept)?;
         Ok(kept)
+    }
+
+    /// Finds the git directories of runs that were moved out of the way.
+    ///
+    /// # Errors
+    /// Fails when the record cannot be listed.
+    pub fn find_damaged(known: &Worktree) -> Result<Vec<Utf8PathBuf>, Error> {
+        let names = files::names(&known.dir)?.into_iter();
+        let damaged = names.filter(|name| name.starts_with(DAMAGED));
+        Ok(damaged.map(|name| known.dir.join(name)).collect())
     }
 
     /// Removes it, after a run that left nothing in it.
@@ -352,18 +301,73 @@ pub fn read_run_refs(repository: &Repository, known: &Worktree) -> Result<Vec<Re
     Ok(git.for_each_ref(&[&incoming, &below])?)
 }
 
-/// The refs that a run made itself and packed: those of which its beginning knew nothing. (Others than
-/// packed ones are taken over as files.)
-fn read_own_refs(before: &Utf8PathBuf, dir: &Utf8PathBuf) -> Result<Vec<Ref>, Error> {
-    let began = read_packed(&dir.join("snapshot"))?;
-    let began: BTreeSet<&BString> = began.iter().map(|one| &one.name).collect();
-    let packed = before.join("packed-refs");
-    if files::is_link(&packed) || files::is_endless(&packed) {
-        return Ok(Vec::new());
+/// Writes what each run is given anew: the settings, and what `info` has.
+fn write_given(
+    git: &Utf8Path,
+    repository: &Repository,
+    known: &Worktree,
+    is_withheld: bool,
+) -> Result<(), Error> {
+    let mut settings = settings_of_run(repository, known)?;
+    if is_withheld {
+        settings.extend_from_slice(WITHHELD.as_bytes());
     }
-    let mut own = read_packed(&packed)?;
-    own.retain(|one| !began.contains(&one.name));
-    Ok(own)
+    put(git, "config", &settings)?;
+    let info = git.join("info");
+    clear(&info)?;
+    files::create_directories(&info)?;
+    let (admin, common) = (&known.record.admin_dir, &repository.common_dir);
+    for (from, name) in [
+        (admin, "sparse-checkout"),
+        (common, "exclude"),
+        (common, "attributes"),
+    ] {
+        copy(&from.join("info").join(name), &info, name)?;
+    }
+    Ok(())
+}
+
+/// Fetches what the scope shows of the commits of these refs.
+fn fetch_present(
+    git: &Utf8Path,
+    repository: &Repository,
+    known: &Worktree,
+    refs: &[Ref],
+) -> Result<(), Error> {
+    let patterns = known.record.admin_dir.join("info/sparse-checkout");
+    let patterns = files::read(&patterns)?.unwrap_or_default();
+    let size = u64::try_from(patterns.len()).unwrap_or(u64::MAX);
+    let filter = repository.objects()?.write_blob(size, &mut &patterns[..])?;
+    let (private, common) = (repository.git.on(git, None), &repository.common_dir);
+    for tip in refs {
+        private.fetch_filtered(common, WITHHELD_REMOTE, &filter, &tip.id)?;
+    }
+    Ok(())
+}
+
+/// Writes an entry of a directory in the place of whatever stands there.
+fn put(directory: &Utf8Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
+    let file = directory.join(name);
+    if files::is_directory(&file) {
+        clear(&file)?;
+    }
+    Ok(files::write_beside(&file, bytes)?)
+}
+
+/// Copies a file, if it is there.
+fn copy(from: &Utf8Path, directory: &Utf8Path, name: &str) -> Result<(), Error> {
+    match files::read(from)? {
+        Some(bytes) => put(directory, name, &bytes),
+        None => Ok(()),
+    }
+}
+
+/// Removes a directory, or the link that stands in its place.
+fn clear(directory: &Utf8Path) -> Result<(), Error> {
+    if files::is_link(directory) || !files::is_directory(directory) {
+        return Ok(files::remove_file(directory)?);
+    }
+    Ok(files::remove_directory(directory)?)
 }
 
 /// The lines of a packed-refs file (gitrepository-layout(5)) that name a ref.

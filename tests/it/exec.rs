@@ -312,6 +312,11 @@ fn a_damaged_git_directory_is_set_apart_and_the_next_run_begins_anew() {
         assert!(said.stderr.contains("is damaged, and kept at"), "{said}");
     }
     assert_eq!(log(&repo), "on\non\non");
+    let said = repo.agentwt(&["remove", "--delete-branch", "task"]);
+    assert!(
+        said.fails(4).stderr.contains("damaged git directory"),
+        "{said}"
+    );
     let home = repo.home();
     assert!(!home.join("sparse-checkout").exists() && !home.join("exclude").exists());
 }
@@ -408,6 +413,24 @@ fn run_adds_executes_and_removes_what_is_clean() {
     said.ok();
     assert!(said.stderr.contains("the worktree stays"), "{said}");
     assert_eq!(run(&[], "exit 7").status, 7);
+}
+
+#[test]
+fn to_print_the_policy_runs_and_creates_nothing() {
+    let Some(repo) = project() else { return };
+    let said = fenced(&repo, &["--print-policy"], "touch src/ran").ok();
+    assert!(said.contains("\"grants\""), "{said}");
+    let said = repo.agentwt(&["exec", "--all", "--print-policy", "--", "touch", "src/ran"]);
+    said.fails(2);
+    assert!(!repo.worktree("task").join("src/ran").exists());
+    let root: &[&str] = if is_root() { &["--allow-root"] } else { &[] };
+    let run = [
+        &["run", "new", "--write", "src/**", "--print-policy"],
+        root,
+        &["--", "true"],
+    ];
+    repo.agentwt(&run.concat()).fails(7);
+    assert!(!repo.worktree("new").exists());
 }
 
 #[test]

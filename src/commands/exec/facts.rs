@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::fence::FenceError;
 use crate::fence::policy::{Places, Policy, PolicyFacts, Standing, Wishes, compile};
 use crate::fence::probe::{self, Probe, ProbeFailure, probe_for_start};
+use crate::fence::shim::PRIVATE_GIT;
 use crate::git::LOCAL_VARIABLES;
 use crate::path::RepoPath;
 use crate::process;
@@ -44,10 +45,7 @@ pub(super) fn command(
     if let Some(client) = client.filter(|client| !client.command.is_empty()) {
         return Ok(vec![client.command.into()]);
     }
-    let shell = process::environment()
-        .into_iter()
-        .find(|(name, _)| name == "SHELL");
-    let shell = shell.map(|(_, shell)| vec![shell]);
+    let shell = process::variable("SHELL").map(|shell| vec![shell]);
     shell.ok_or_else(|| Refusal::NoCommand.into())
 }
 
@@ -178,7 +176,7 @@ pub(super) fn variables(
         .collect();
     own.push(("AGENTWT_EXEC".into(), "1".into()));
     if fence > Fence::Perms {
-        own.push(("AGENTWT_PRIVATE_GIT".into(), private.git_dir().into()));
+        own.push((PRIVATE_GIT.into(), private.git_dir().into()));
         own.push(("TMPDIR".into(), private.dir.join("tmp").into()));
     }
     all.retain(|(name, _)| !own.iter().any(|(other, _)| other == name));

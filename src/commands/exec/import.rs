@@ -1,9 +1,10 @@
 //! Brings what a fenced command committed home: fetches, verifies, and moves the branch, all or nothing.
 //!
 //! 1. The commits are fetched with fsck into `refs/agentwt/incoming/<name>`, its stashes into
-//!    `refs/agentwt/run/<name>/<commit>`, its branches and tags into `refs/agentwt/kept/<name>/<commit>`: from
-//!    here on nothing can be lost. 2. The worktree is verified as if its branch were there already. 3. The branch moves by
-//!    compare-and-swap, and the index of the run becomes that of the worktree.
+//!    `refs/agentwt/run/<name>/<commit>`, its branches and tags into `refs/agentwt/kept/<name>/<commit>`:
+//!    from here on nothing can be lost.
+//! 2. The worktree is verified as if its branch were there already.
+//! 3. The index of the run becomes that of the worktree, and the branch moves by compare-and-swap.
 //!
 //! Killed at any point, the branch is where it was, and the next `exec` imports what is left.
 
@@ -35,6 +36,8 @@ pub(super) struct Imported {
     pub report: Report,
     /// Where the branch was and where it is now; none where it did not move.
     pub moved: Option<(CommitId, CommitId)>,
+    /// The ref of the commits to which the branch did not move, if there are any.
+    pub incoming: Option<String>,
     /// Whether the branch was moved by someone else meanwhile, so that it stays.
     pub is_late: bool,
     /// What the user should know.
@@ -47,6 +50,7 @@ impl Imported {
         Self {
             report,
             moved: None,
+            incoming: None,
             is_late: false,
             notes: Vec::new(),
         }
@@ -109,6 +113,7 @@ pub(super) fn import(
     let (has_staged, is_on_disk) = (survey.has_staged(), survey.staged_only().is_empty());
     let report = known.judge(survey.changes, VerifyOptions::default());
     let mut moved = None;
+    let mut incoming = tip.as_ref().map(|_| incoming_ref(known));
     let is_late = tip.is_some() && private.began()? != before;
     if is_late {
         notes.push(format!(
@@ -136,7 +141,7 @@ pub(super) fn import(
         if let (Some(before), Some(tip)) = (before, tip) {
             let reason = "agentwt exec: the commits of a fenced command";
             git.update_ref(&branch, &tip, Some(&before), reason)?;
-            moved = Some((before, tip));
+            (moved, incoming) = (Some((before, tip)), None);
         }
         if is_ended {
             if has_staged {
@@ -154,18 +159,19 @@ pub(super) fn import(
             )?;
         }
         if is_ended && is_on_disk && result.stashes.is_empty() {
-            private.remove()?;
-            // what an earlier run left came in with this one
+            // what an earlier run left came in with this one; killed here, the next run does it again
             let git = repository.git.with_mode(GitMode::Hardened);
             for one in read_run_refs(repository, known)? {
                 git.delete_ref(&one.name.to_str_lossy(), &one.id)?;
             }
+            private.remove()?;
         }
     }
     known.write_verification(&report, &Session::now())?;
     Ok(Imported {
         report,
         moved,
+        incoming,
         is_late,
         notes,
     })

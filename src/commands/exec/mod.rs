@@ -49,6 +49,9 @@ pub struct ExecAnswer {
     /// The verdict, if there are violations.
     #[serde(skip)]
     pub verdict: Option<VerdictField>,
+    /// The ref of the commits to which the branch did not move, if there are any.
+    #[serde(skip)]
+    pub incoming: Option<String>,
     /// The branch, where it was and where it is now, if it moved.
     #[serde(skip)]
     pub moved: Option<(String, CommitId, CommitId)>,
@@ -75,9 +78,12 @@ impl Answer for ExecAnswer {
         };
         let name = verdict.verified();
         text.tell(verdict.in_a_line(text.paint, "violation", "violations"));
-        text.tell(format!(
-            "agentwt: the branch stays; the commits: git log refs/agentwt/incoming/{name}; all findings: git agentwt verify {name}"
-        ));
+        if let Some(incoming) = &self.incoming {
+            text.tell(format!(
+                "agentwt: the branch stays; the commits: git log {incoming}"
+            ));
+        }
+        text.tell(format!("agentwt: all findings: git agentwt verify {name}"));
     }
 }
 
@@ -134,26 +140,15 @@ pub fn run_in(
         outcome.answer.policy = Some(rendered(form, &run.launch));
         return Ok(outcome);
     }
-    let fence = facts::choose(repository, &policy, asked.fence)?;
-    if fence == Fence::Container && process::is_root() && policy.wishes.container.user.is_none() {
-        return Err(not_fenced(
-            known,
-            "a container never runs a command as root",
-            "name its user in .agentwt/config.toml: [fence.container] user = \"1000\"",
-        ));
-    }
-    let over = policy.classes(fence).filter(|one| one.class == Class::Over);
-    outcome.notes.extend(over.map(ToString::to_string));
-    let limits = policy.limits(fence).into_iter();
-    limits.for_each(|limit| session.tell_step(limit));
-    session.tell_step(&format!("fence: {}", fence.as_str()));
+    run.launch.fence = facts::choose(repository, &policy, asked.fence)?;
+    check_container(known, run.launch.fence, &policy)?;
+    run.say_limits(&mut outcome.notes);
     let name = &known.record.name;
     let Some(_alone) = Lock::if_free(&repository.run_lock(name))? else {
         let name = name.to_string();
         return Err(Refusal::CommandRuns { name }.into());
     };
-    run.launch.fence = fence;
-    run.launch.variables = facts::variables(repository, known, &private, fence);
+    run.launch.variables = facts::variables(repository, known, &private, run.launch.fence);
     run.launch.timeout = options.timeout;
     let (ended, imported) = run.apply(&mut outcome.notes)?;
     finish(&mut outcome, known, ended, imported);
@@ -170,6 +165,18 @@ struct FencedRun<'a> {
 }
 
 impl FencedRun<'_> {
+    /// Says which patterns are granted more widely, and with `-v` what else the fence lets through.
+    fn say_limits(&self, notes: &mut Vec<String>) {
+        let (policy, fence) = (self.launch.policy, self.launch.fence);
+        let over = policy.classes(fence).filter(|one| one.class == Class::Over);
+        notes.extend(over.map(ToString::to_string));
+        for limit in policy.limits(fence) {
+            self.session.tell_step(limit);
+        }
+        self.session
+            .tell_step(&format!("fence: {}", fence.as_str()));
+    }
+
     /// Runs the command and imports what it committed. The lock of the name is free while the command runs.
     fn apply(&self, notes: &mut Vec<String>) -> Result<(Ended, Imported), Error> {
         let (repository, name) = (self.repository, &self.known.record.name);
@@ -209,6 +216,7 @@ impl FencedRun<'_> {
                         notes.extend(left.notes);
                     }
                 }
+                Err(error) if error.exit_code() != ExitCode::Git => return Err(error),
                 _damaged => {
                     let kept = private.set_apart(&known)?;
                     notes.push(format!("its git directory is damaged, and kept at {kept}"));
@@ -216,6 +224,16 @@ impl FencedRun<'_> {
             }
         }
         let withholds = self.launch.policy.wishes.withholds;
+        if withholds && private.is_there() && !private.is_withheld() {
+            return Err(not_fenced(
+                &known,
+                "an earlier command had all objects, and left something",
+                &format!(
+                    "finish that first, without --withhold: git agentwt exec {}",
+                    known.record.name
+                ),
+            ));
+        }
         private.write(repository, &known, &self.session.binary, withholds)
     }
 }
@@ -245,6 +263,7 @@ fn finish(outcome: &mut Outcome<ExecAnswer>, known: &Worktree, ended: Ended, imp
         outcome.exit = ExitCode::RunRefused;
     }
     outcome.notes.extend(imported.notes);
+    outcome.answer.incoming = imported.incoming;
     let branch = record.branch.to_string();
     outcome.answer.moved = imported.moved.map(|(before, now)| (branch, before, now));
 }
@@ -253,6 +272,19 @@ fn not_fenced(known: &Worktree, why: &str, help: &str) -> Error {
     let name = known.record.name.to_string();
     let (why, help) = (why.to_owned(), help.to_owned());
     Refusal::NotFenced { name, why, help }.into()
+}
+
+/// Checks that a container has an ordinary user.
+fn check_container(known: &Worktree, fence: Fence, policy: &Policy) -> Result<(), Error> {
+    let has_user = policy.wishes.container.user.is_some();
+    if fence == Fence::Container && process::is_root() && !has_user {
+        return Err(not_fenced(
+            known,
+            "a container never runs a command as root",
+            "name its user in .agentwt/config.toml: [fence.container] user = \"1000\"",
+        ));
+    }
+    Ok(())
 }
 
 /// Checks what a fence needs of a worktree.
@@ -270,8 +302,7 @@ fn check(repository: &Repository, known: &Worktree, options: &FenceOptions) -> R
             "run it as an ordinary user, or with --allow-root",
         );
     }
-    let mut variables = process::environment().into_iter();
-    if variables.any(|(name, _)| name == "AGENTWT_EXEC") {
+    if process::variable("AGENTWT_EXEC").is_some() {
         return refuse(
             "this is a fence already, and fences do not nest",
             "run the command directly",

@@ -53,12 +53,12 @@ pub(super) fn read(
     let mut notes = Vec::new();
     let fence = fence(options, last("fence"), config, &mut notes)?;
     let net = net(options, last("net"), config)?;
-    let mut rw: Vec<Utf8PathBuf> = options
-        .rw
-        .iter()
-        .map(|path| session.resolve(path))
-        .collect();
-    rw.extend(all("rw").iter().map(|path| from_home(session, path)));
+    let paths = |given: &[Utf8PathBuf], key: &str| -> Vec<Utf8PathBuf> {
+        let given = given.iter().map(|path| session.resolve(path));
+        let own = all(key).into_iter().map(|path| from_home(session, &path));
+        given.chain(own).collect()
+    };
+    let (mut rw, sockets) = (paths(&options.rw, "rw"), paths(&options.socket, "socket"));
     for path in &config.rw {
         let wanted = from_home(session, &path.value);
         if !rw.contains(&wanted) {
@@ -68,12 +68,6 @@ pub(super) fn read(
             ));
         }
     }
-    let mut sockets: Vec<Utf8PathBuf> = options
-        .socket
-        .iter()
-        .map(|path| session.resolve(path))
-        .collect();
-    sockets.extend(all("socket").iter().map(|path| from_home(session, path)));
     let image = options.image.clone().or_else(|| last("image"));
     if let (None, Some(image)) = (&image, &config.container.image) {
         notes.push(format!(
@@ -200,8 +194,7 @@ fn unknown(by: &'static str, text: &str, known: &'static str) -> Error {
 
 /// A variable of the environment, if it is text.
 fn variable(name: &str) -> Option<String> {
-    let mut all = process::environment().into_iter();
-    all.find(|(one, _)| one == name)?.1.into_string().ok()
+    process::variable(name)?.into_string().ok()
 }
 
 fn home() -> Utf8PathBuf {

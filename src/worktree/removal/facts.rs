@@ -121,6 +121,10 @@ pub fn read(
             .then(|| private.git_dir().into_string())
             .into_iter()
             .collect(),
+        damaged: PrivateGit::find_damaged(known)?
+            .into_iter()
+            .map(Utf8PathBuf::into_string)
+            .collect(),
         is_left: is_there || files::is_directory(&record.admin_dir),
         held: others.any(|other| other.branch.as_ref() == Some(&own)),
         branch_tip: around.tip_of(&record.branch).cloned(),

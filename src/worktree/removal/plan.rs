@@ -45,6 +45,8 @@ pub struct RemoveFacts {
     pub unreadable: Vec<String>,
     /// The git directory of commands in a fence, while something of theirs is not imported.
     pub runs: Vec<String>,
+    /// Those that cannot be read.
+    pub damaged: Vec<String>,
     /// Of a clone: the worktrees that were added to its repository elsewhere.
     pub linked: Vec<String>,
     /// Where other file systems are mounted inside.
@@ -435,6 +437,9 @@ fn reasons(
     let what = "a command in a fence left work that is not imported: ";
     let advice = format!("import it: git agentwt exec {name} -- true");
     listed("run", Some(1), what, &facts.runs, advice);
+    let what = "a command in a fence left a damaged git directory: ";
+    let advice = "take from it what you need: git fetch <directory>".to_owned();
+    listed("damaged_run", Some(1), what, &facts.damaged, advice);
     let mut nested: Vec<String> = facts.nested.iter().map(ToString::to_string).collect();
     nested.retain(|path| !facts.submodules.contains(path));
     let advice = format!("move it out of {path}");

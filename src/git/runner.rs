@@ -141,7 +141,10 @@ impl Runner for Stoppable {
             }
             let signal = self.signal.load(Ordering::SeqCst);
             if call.timeout.is_some_and(|most| began.elapsed() > most) {
-                // what it has started ends with its pipes, and is not waited for
+                // what it has started may wait for ever as well, and is not waited for
+                for send in self.families(&git) {
+                    send(KILL);
+                }
                 git.kill()?;
                 return Err(std::io::ErrorKind::TimedOut.into());
             }
@@ -153,10 +156,14 @@ impl Runner for Stoppable {
 }
 
 impl Stoppable {
+    fn families(&self, git: &duct::Handle) -> Vec<Family> {
+        git.pids().iter().map(|pid| (self.family)(*pid)).collect()
+    }
+
     /// Hands the signal on, to git's hooks and what they have started as well, as a terminal does;
     /// a process that has not ended after a moment is killed.
     fn stop(&self, git: &duct::Handle, signal: usize) -> std::io::Result<Output> {
-        let families: Vec<_> = git.pids().iter().map(|pid| (self.family)(*pid)).collect();
+        let families = self.families(git);
         let send = |signal| families.iter().fold(false, |any, send| send(signal) | any);
         send(signal);
         let told = Instant::now();

@@ -312,6 +312,14 @@ fn a_damaged_git_directory_is_set_apart_and_the_next_run_begins_anew() {
         assert!(said.stderr.contains("is damaged, and kept at"), "{said}");
     }
     assert_eq!(log(&repo), "on\non\non");
+    // nothing waits for the pipe
+    let place = private(&repo).display().to_string();
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let waits = all.filter(|entry| {
+        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains(&place)
+    });
+    assert_eq!(waits.count(), 0);
     let said = repo.agentwt(&["remove", "--delete-branch", "task"]);
     assert!(
         said.fails(4).stderr.contains("damaged git directory"),

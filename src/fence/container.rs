@@ -5,8 +5,9 @@
 //! were tried with podman 4.3: both fail for an ordinary user. So the directories of the root are mounted
 //! into an empty one.) With an image, there is no program of ours inside, and the mounts are all there is.
 //!
-//! The container itself has no process of ours as its first one: a signal that the command does not
-//! handle is ignored by the kernel (`pid_namespaces(7)`), so it is ended by the name of the container.
+//! Its first process is ours, or that of `--init`: for that one, the kernel ignores each signal that it does
+//! not handle (`pid_namespaces(7)`). No option says how processes are counted: of crun and runc, each
+//! refuses some, and each works without.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -15,7 +16,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::Net;
 use super::mount::inner_command;
-use super::policy::{ContainerProgram, Policy};
+use super::policy::{ContainerProgram, Policy, Wishes};
 
 /// What of the host's root a container gets; `/dev`, `/proc`, `/sys`, `/run` and `/tmp` are its own.
 const ROOT: &str = "bin sbin lib lib32 lib64 libx32 usr etc opt home root srv var nix snap";
@@ -30,6 +31,8 @@ pub struct ContainerStart<'a> {
     pub directory: &'a Utf8Path,
     /// Whether it has a terminal.
     pub has_terminal: bool,
+    /// Whether it reads what we are given.
+    pub has_input: bool,
     /// The names of its variables; the values come from the environment of podman.
     pub variables: Vec<&'a str>,
     /// The name of the container, by which it can be killed.
@@ -44,7 +47,7 @@ pub struct ContainerStart<'a> {
 pub fn arguments(policy: &Policy, start: &ContainerStart<'_>) -> Vec<OsString> {
     let mut list = Arguments(Vec::new());
     let image = policy.wishes.container.image.as_deref();
-    list.add_limits(policy, start);
+    list.add_limits(&policy.wishes, start);
     list.add_mounts(policy, start);
     let variables = start.variables.iter();
     let variables = variables.filter(|name| image.is_none() || !OF_IMAGE.contains(name));
@@ -67,9 +70,42 @@ pub fn arguments(policy: &Policy, start: &ContainerStart<'_>) -> Vec<OsString> {
     list.0
 }
 
+/// The arguments that run only the probe of our program, in a container like that of a fence.
+pub fn trial(binary: &Utf8Path, rootfs: &Utf8Path, start: &ContainerStart<'_>) -> Vec<OsString> {
+    let mut list = Arguments(Vec::new());
+    list.add_limits(&Wishes::default(), start);
+    list.add_root(start);
+    list.mount(binary.as_str(), false);
+    list.word("--rootfs");
+    list.word(rootfs.as_str());
+    list.0.extend_from_slice(start.command);
+    list.0
+}
+
 /// The empty directory that is the root of a container without an image; made before the start.
 pub fn rootfs(policy: &Policy) -> Utf8PathBuf {
     policy.places.private.join("rootfs")
+}
+
+/// The directories above what is mounted, made in the root before the start: those that podman makes belong
+/// to a user whose files only root removes.
+pub fn mount_points(policy: &Policy) -> Vec<Utf8PathBuf> {
+    let (places, wishes) = (&policy.places, &policy.wishes);
+    let own = [
+        &places.binary,
+        &places.common_dir,
+        &places.private,
+        &places.root,
+    ];
+    let asked = wishes
+        .rw
+        .iter()
+        .chain(&wishes.sockets)
+        .chain(&wishes.read_only);
+    let all = own.into_iter().chain(asked).map(Utf8PathBuf::as_path);
+    let above = all.chain(policy.hidden()).filter_map(Utf8Path::parent);
+    let inside = above.filter_map(|path| path.strip_prefix("/").ok());
+    inside.map(|path| rootfs(policy).join(path)).collect()
 }
 
 struct Arguments(Vec<OsString>);
@@ -108,27 +144,46 @@ impl Arguments {
         self.word(option);
     }
 
-    fn add_limits(&mut self, policy: &Policy, start: &ContainerStart<'_>) {
-        let wishes = &policy.wishes.container;
+    fn add_limits(&mut self, all: &Wishes, start: &ContainerStart<'_>) {
+        let wishes = &all.container;
         let is_podman = wishes.program == ContainerProgram::Podman;
-        for word in ["run", "--rm", "--interactive"] {
+        for word in ["--log-level=fatal", "run", "--rm"] {
             self.word(word);
+        }
+        if start.has_input {
+            self.word("--interactive");
         }
         if start.has_terminal {
             self.word("--tty");
         }
         self.word(format!("--name={}", start.name));
-        let (user, group) = start.user;
-        match &wishes.user {
-            // the user outside is that one inside, so that the files are its own
-            Some(number) if is_podman && number.parse::<u32>().is_ok() => {
-                self.word(format!("--userns=keep-id:uid={number},gid={number}"));
-            }
-            None | Some(_) if is_podman && user != 0 => self.word("--userns=keep-id"),
-            None | Some(_) => {}
+        if is_podman {
+            // one that goes on since its run was killed
+            self.word("--replace");
         }
-        let user = wishes.user.clone().unwrap_or(format!("{user}:{group}"));
-        self.word(format!("--user={user}"));
+        if wishes.image.is_some() {
+            self.word("--init");
+        }
+        let own = format!("{}:{}", start.user.0, start.user.1);
+        let asked = wishes.user.as_ref().unwrap_or(&own);
+        let (user, group) = asked.split_once(':').unwrap_or((asked, asked));
+        let are_numbers = [user, group].iter().all(|one| one.parse::<u32>().is_ok());
+        if is_podman && start.user.0 != 0 {
+            // the user outside is that one inside, so that the files are its own
+            let other = are_numbers && *asked != own;
+            let ids = if other {
+                format!(":uid={user},gid={group}")
+            } else {
+                String::new()
+            };
+            self.word(format!("--userns=keep-id{ids}"));
+        }
+        // without a group, a number would have the group of root
+        self.word(if are_numbers {
+            format!("--user={user}:{group}")
+        } else {
+            format!("--user={asked}")
+        });
         for word in [
             "--cap-drop=all",
             "--security-opt=no-new-privileges",
@@ -137,36 +192,36 @@ impl Arguments {
         ] {
             self.word(word);
         }
-        match policy.wishes.net {
-            Net::Host => self.word("--network=host"),
-            Net::None => self.word("--network=none"),
-            Net::Ports(_) => {}
+        // ports are limited by Landlock inside
+        self.word(match all.net {
+            Net::Host | Net::Ports(_) => "--network=host",
+            Net::None => "--network=none",
+        });
+        if let Some(memory) = &wishes.memory {
+            self.word(format!("--memory={memory}"));
         }
-        let memory = wishes
-            .memory
-            .as_ref()
-            .map(|memory| format!("--memory={memory}"));
-        let cpus = wishes.cpus.map(|cpus| format!("--cpus={cpus}"));
-        let limits: Vec<OsString> = memory.into_iter().chain(cpus).map(OsString::from).collect();
-        if limits.is_empty() && is_podman {
-            // nothing to count, and no delegated control group is needed
-            self.word("--cgroups=disabled");
+        if let Some(cpus) = wishes.cpus {
+            self.word(format!("--cpus={cpus}"));
         }
-        self.0.extend(limits);
+    }
+
+    /// The root of the host, read only.
+    fn add_root(&mut self, start: &ContainerStart<'_>) {
+        self.word("--read-only");
+        self.word("--read-only-tmpfs=false");
+        self.word("--tmpfs=/tmp:mode=1777,exec");
+        self.word("--tmpfs=/run:mode=0755");
+        let directories = ROOT.split_whitespace().map(|name| format!("/{name}"));
+        for directory in directories.filter(|path| (start.exists)(Path::new(path))) {
+            self.mount(directory, false);
+        }
     }
 
     fn add_mounts(&mut self, policy: &Policy, start: &ContainerStart<'_>) {
         let (places, wishes) = (&policy.places, &policy.wishes);
         let program = wishes.container.program;
         if wishes.container.image.is_none() {
-            self.word("--read-only");
-            self.word("--read-only-tmpfs=false");
-            self.word("--tmpfs=/tmp:mode=1777,exec");
-            self.word("--tmpfs=/run:mode=0755");
-            let directories = ROOT.split_whitespace().map(|name| format!("/{name}"));
-            for directory in directories.filter(|path| (start.exists)(Path::new(path))) {
-                self.mount(directory, false);
-            }
+            self.add_root(start);
             for hidden in policy.hidden() {
                 self.hide(hidden, program);
             }

@@ -66,6 +66,12 @@ impl Policy {
         if fence == Fence::Landlock {
             all.push("modes and times of the user's own files can be changed anywhere");
         }
+        if fence == Fence::Container && !has_image {
+            all.push("modes and times of files on a file system below another can be changed");
+        }
+        if has_image && wishes.net != Net::None {
+            all.push("the command can connect to the abstract Unix sockets of the machine");
+        }
         all
     }
 }

@@ -1,7 +1,7 @@
 //! Finds out which fences work here, by trying them.
 //!
 //! What a probe says is what its fence would meet: it starts a process that restricts itself, or
-//! bubblewrap with the flags of the fence.
+//! bubblewrap or podman with the flags of the fence.
 #![expect(clippy::disallowed_methods, reason = "tries what the fences start")]
 
 use std::io::ErrorKind;
@@ -11,8 +11,9 @@ use std::process::{Command, Stdio};
 use camino::Utf8Path;
 use serde::Serialize;
 
-use super::Fence;
 use super::error::FenceError;
+use super::policy::{ContainerProgram, ContainerWishes};
+use super::{Fence, container};
 
 /// Says whether a fence works here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,17 +48,31 @@ impl ProbeFailure {
 
 /// Tries each fence of the list. `binary` is our own program.
 pub fn probes(fences: &[Fence], binary: &Utf8Path) -> Vec<Probe> {
-    fences.iter().map(|fence| probe(*fence, binary)).collect()
+    let asks = ContainerWishes {
+        program: container_program(),
+        ..ContainerWishes::default()
+    };
+    let tried = fences.iter().map(|fence| probe(*fence, binary, &asks));
+    tried.collect()
+}
+
+/// The program that runs containers here: docker only where there is no podman.
+pub fn container_program() -> ContainerProgram {
+    if on_path("podman").is_none() && on_path("docker").is_some() {
+        ContainerProgram::Docker
+    } else {
+        ContainerProgram::Podman
+    }
 }
 
 /// Tries a fence.
-pub fn probe(fence: Fence, binary: &Utf8Path) -> Probe {
+fn probe(fence: Fence, binary: &Utf8Path, asks: &ContainerWishes) -> Probe {
     let result = match fence {
         Fence::None | Fence::Auto => Ok("nothing is enforced".to_owned()),
         Fence::Perms => Ok("write bits only".to_owned()),
         Fence::Landlock => probe_landlock(binary),
         Fence::Mount => probe_mount(binary),
-        Fence::Container => probe_container(),
+        Fence::Container => probe_container(binary, asks),
         Fence::Seatbelt => probe_seatbelt(),
     };
     Probe { fence, result }
@@ -66,18 +81,24 @@ pub fn probe(fence: Fence, binary: &Utf8Path) -> Probe {
 /// Tries a fence for a start. What worked since the system was started, with the same program, is
 /// believed: a file in `state` has it. Landlock says its version; a process that cannot restrict itself
 /// then runs nothing.
-pub fn probe_for_start(fence: Fence, binary: &Utf8Path, state: &Utf8Path) -> Probe {
+pub fn probe_for_start(
+    fence: Fence,
+    binary: &Utf8Path,
+    state: &Utf8Path,
+    asks: &ContainerWishes,
+) -> Probe {
     #[cfg(target_os = "linux")]
     if fence == Fence::Landlock {
         let result = probe_landlock_quickly();
         return Probe { fence, result };
     }
-    let program = match fence {
-        Fence::Mount => "bwrap",
-        Fence::Container => "podman",
-        _others => return probe(fence, binary),
+    let (program, suffix) = match fence {
+        Fence::Mount => ("bwrap", ""),
+        Fence::Container if asks.image.is_some() => (asks.program.name(), "-image"),
+        Fence::Container => (asks.program.name(), ""),
+        _others => return probe(fence, binary, asks),
     };
-    let file = state.join(format!("fence-{program}"));
+    let file = state.join(format!("fence-{program}{suffix}"));
     let mark = mark(program, binary);
     let known = std::fs::read_to_string(&file).unwrap_or_default();
     if let Some((before, found)) = known.split_once('\n')
@@ -86,7 +107,7 @@ pub fn probe_for_start(fence: Fence, binary: &Utf8Path, state: &Utf8Path) -> Pro
         let result = Ok(found.to_owned());
         return Probe { fence, result };
     }
-    let probe = probe(fence, binary);
+    let probe = probe(fence, binary, asks);
     if let (Some(mark), Ok(found)) = (mark, &probe.result) {
         // without it the next start tries again
         let _ = std::fs::create_dir_all(state);
@@ -98,9 +119,7 @@ pub fn probe_for_start(fence: Fence, binary: &Utf8Path, state: &Utf8Path) -> Pro
 /// What is the same as long as a program, ours and the running system are.
 fn mark(program: &str, binary: &Utf8Path) -> Option<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    let places = std::env::var_os("PATH")?;
-    let mut found = std::env::split_paths(&places).map(|place| place.join(program));
-    let found = found.find_map(|path| std::fs::metadata(path).ok())?;
+    let found = on_path(program)?;
     let ours = std::fs::metadata(binary).ok()?;
     let of = |file: &std::fs::Metadata| {
         format!(
@@ -118,6 +137,12 @@ fn mark(program: &str, binary: &Utf8Path) -> Option<String> {
         of(&found),
         of(&ours)
     ))
+}
+
+fn on_path(program: &str) -> Option<std::fs::Metadata> {
+    let places = std::env::var_os("PATH")?;
+    let mut found = std::env::split_paths(&places).map(|place| place.join(program));
+    found.find_map(|path| std::fs::metadata(path).ok())
 }
 
 /// Takes the fence that was asked for, or, for `auto`, the strongest of the candidates that works; each
@@ -239,24 +264,61 @@ fn probe_mount(binary: &Utf8Path) -> Result<String, ProbeFailure> {
     Ok(version)
 }
 
-fn probe_container() -> Result<String, ProbeFailure> {
-    let remedy = "install it (apt install podman), and see what `podman info` says";
-    let ways = [
-        ("podman", "{{.Host.OCIRuntime.Name}}"),
-        ("docker", "{{.ServerVersion}}"),
-    ];
-    let mut failure = None;
-    for (name, asked) in ways {
-        let mut command = Command::new(name);
-        command.args(["info", "--format", asked]);
-        match succeed(&mut command, name, |_| remedy.to_owned()) {
-            Ok(said) => return Ok(format!("{name} ({})", said.trim())),
-            Err(failed) => {
-                failure.get_or_insert(failed);
-            }
-        }
+fn probe_container(binary: &Utf8Path, asks: &ContainerWishes) -> Result<String, ProbeFailure> {
+    let name = asks.program.name();
+    let mut command = Command::new(name);
+    if asks.program == ContainerProgram::Docker {
+        command.args(["info", "--format", "docker {{.ServerVersion}}"]);
+        let remedy = "see what `docker info` says, or install podman";
+        let said = succeed(&mut command, name, |_| remedy.to_owned())?;
+        return Ok(said.trim().to_owned());
     }
-    Err(failure.unwrap_or_else(|| ProbeFailure::new("podman", "not tried", remedy)))
+    let unmade = |error: std::io::Error| {
+        let remedy = "check TMPDIR and the space there";
+        ProbeFailure::new("a directory for the probe", error.to_string(), remedy)
+    };
+    let place = tempfile::tempdir().map_err(unmade)?;
+    let rootfs = Utf8Path::from_path(place.path()).unwrap_or(Utf8Path::new("/nonexistent"));
+    let above = binary.parent().and_then(|dir| dir.strip_prefix("/").ok());
+    std::fs::create_dir_all(rootfs.join(above.unwrap_or(rootfs))).map_err(unmade)?;
+    // there is nothing of ours in an image
+    let inside: &[&str] = match asks.image {
+        Some(_) => &["true"],
+        None => &[binary.as_str(), "__init", "--probe"],
+    };
+    command.args(container::trial(
+        binary,
+        rootfs,
+        &container::ContainerStart {
+            command: &inside.iter().map(Into::into).collect::<Vec<_>>(),
+            directory: Utf8Path::new("/"),
+            has_terminal: false,
+            has_input: false,
+            variables: Vec::new(),
+            name: &format!("agentwt-probe-{}", std::process::id()),
+            user: super::start::user(),
+            exists: &|path| path.symlink_metadata().is_ok(),
+        },
+    ));
+    succeed(&mut command, name, |said| {
+        let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
+        if said == NOT_INSTALLED {
+            "install it: apt install podman uidmap"
+        } else if has(&["cgroups in hybrid mode"]) {
+            "let podman take runc: apt install runc, and in ~/.config/containers/containers.conf: \
+                [engine] and below it runtime = \"runc\""
+        } else if has(&["subuid", "subgid", "newuidmap", "newgidmap", "keep-id"]) {
+            "apt install uidmap, then `usermod --add-subuids 100000-165535 --add-subgids \
+                100000-165535` and the user's name as root, then `podman system migrate`"
+        } else if has(&["Landlock"]) {
+            "a kernel from 6.12 on has what is needed, or take an image: --image"
+        } else {
+            "see what `podman run --rm` and `podman info` say; as root it is not made for this"
+        }
+        .to_owned()
+    })?;
+    let version = output(Command::new(name).arg("--version"));
+    Ok(version.unwrap_or_default().trim().to_owned())
 }
 
 fn probe_seatbelt() -> Result<String, ProbeFailure> {
@@ -278,11 +340,13 @@ fn succeed(
         let advice = remedy(&said);
         let said = said
             .trim()
-            .strip_prefix(&format!("{what}: "))
-            .unwrap_or(said.trim());
+            .trim_start_matches(&format!("{what}: "))
+            .trim_start_matches("Error: ");
         ProbeFailure::new(what, said, &advice)
     })
 }
+
+const NOT_INSTALLED: &str = "not installed";
 
 fn output(command: &mut Command) -> Result<String, String> {
     command.stdin(Stdio::null()).env("LC_ALL", "C");
@@ -296,7 +360,7 @@ fn output(command: &mut Command) -> Result<String, String> {
             let ended = || output.status.to_string();
             Err(last.map_or_else(ended, ToOwned::to_owned))
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => Err("not installed".to_owned()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(NOT_INSTALLED.to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }

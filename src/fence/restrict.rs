@@ -40,6 +40,8 @@ use crate::path::RepoPath;
 pub const INIT: &str = "__init";
 /// Instead of a file: restricts itself, and tells of it by the status.
 pub(super) const PROBE: &str = "--probe";
+/// Instead of a file: restricts nothing, and is asked to end when its parent ends.
+pub(super) const WITH_PARENT: &str = "--with-parent";
 /// What a fence needs of Landlock: signals and abstract sockets are restricted since this one.
 pub(super) const FLOOR: i32 = 6;
 
@@ -88,6 +90,8 @@ pub fn run(arguments: &[OsString]) -> (u8, String) {
     };
     let restricted = if file == PROBE {
         probe()
+    } else if file == WITH_PARENT {
+        set_parent_process_death_signal(Some(Signal::TERM)).map_err(RestrictError::Signal)
     } else {
         read_start(Path::new(file)).and_then(|start| start.apply())
     };
@@ -97,6 +101,9 @@ pub fn run(arguments: &[OsString]) -> (u8, String) {
     let [_dashes, program, words @ ..] = rest else {
         return (0, String::new());
     };
+    if std::process::id() == 1 {
+        return super::start::look_after(&rest[1..]);
+    }
     execute(program, words)
 }
 

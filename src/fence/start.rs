@@ -6,9 +6,10 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -85,19 +86,30 @@ impl Launch<'_> {
     /// # Errors
     /// Fails when it cannot be started or looked after, or a process of it cannot be ended.
     pub fn run(&self) -> Result<Ended, FenceError> {
-        let line = self.line();
+        let mut line = self.line();
+        #[cfg(target_os = "linux")]
+        if self.fence == Fence::Container {
+            use super::restrict::{INIT, WITH_PARENT};
+            let ours = self.policy.places.binary.as_str();
+            line.splice(0..0, [ours, INIT, WITH_PARENT, "--"].map(Into::into));
+        }
         self.write_start()?;
         let ended = Supervisor {
             line: &line,
-            dir: self.dir,
+            dir: self.dir.as_std_path(),
             variables: &self.variables,
             timeout: self.timeout,
             kill_after: self.kill_after,
             signal: self.signal,
-            above: if self.fence == Fence::Mount { 2 } else { 0 },
+            above: match self.fence {
+                Fence::Mount => 2,
+                Fence::Container => 1,
+                _others => 0,
+            },
+            is_container: self.fence == Fence::Container,
         }
         .run();
-        if self.fence == Fence::Container {
+        if self.fence == Fence::Container && !matches!(ended, Ok(Ended::Status(_))) {
             self.remove_container();
         }
         ended
@@ -128,24 +140,31 @@ impl Launch<'_> {
 
     fn container_arguments(&self) -> Vec<OsString> {
         let names = self.variables.iter();
+        let is_terminal = rustix::termios::isatty(std::io::stdin());
+        // a terminal joins what is said in two places, and ends lines in its own way
+        let has_terminal = is_terminal
+            && rustix::termios::isatty(std::io::stdout())
+            && rustix::termios::isatty(std::io::stderr());
         let start = container::ContainerStart {
             command: self.command,
             directory: self.dir,
-            has_terminal: rustix::termios::isatty(std::io::stdin()),
+            has_terminal,
+            // podman does not stop when it reads from a terminal in the background
+            has_input: has_terminal || !is_terminal,
             variables: names.filter_map(|(name, _)| name.to_str()).collect(),
             name: &self.container_name(),
-            user: (
-                rustix::process::geteuid().as_raw(),
-                rustix::process::getegid().as_raw(),
-            ),
+            user: user(),
             exists: &|path| path.symlink_metadata().is_ok(),
         };
         container::arguments(self.policy, &start)
     }
 
-    /// Unique while we run.
+    /// The same in each run in the worktree.
     fn container_name(&self) -> String {
-        let worktree = self.policy.places.root.file_name().unwrap_or("worktree");
+        let root = &self.policy.places.root;
+        let mut hasher = DefaultHasher::new();
+        root.hash(&mut hasher);
+        let worktree = root.file_name().unwrap_or("worktree");
         let word = |letter: char| {
             if letter.is_ascii_alphanumeric() {
                 letter
@@ -154,7 +173,7 @@ impl Launch<'_> {
             }
         };
         let worktree: String = worktree.chars().map(word).collect();
-        format!("agentwt-{worktree}-{}", std::process::id())
+        format!("agentwt-{worktree}-{:x}", hasher.finish())
     }
 
     /// A container is no child of ours: its own program ends it, if it still runs.
@@ -180,6 +199,11 @@ impl Launch<'_> {
             let shown = Utf8PathBuf::from(made.to_string_lossy().into_owned());
             std::fs::create_dir_all(&made).map_err(unwritten(&shown))?;
         }
+        if self.fence == Fence::Container {
+            for directory in container::mount_points(self.policy) {
+                std::fs::create_dir_all(&directory).map_err(unwritten(&directory))?;
+            }
+        }
         #[cfg(target_os = "linux")]
         if matches!(
             self.fence,
@@ -198,6 +222,12 @@ impl Launch<'_> {
     }
 }
 
+/// Our user and group.
+pub(super) fn user() -> (u32, u32) {
+    use rustix::process::{getegid, geteuid};
+    (geteuid().as_raw(), getegid().as_raw())
+}
+
 /// Whether there is a terminal whose keys send signals.
 fn has_terminal() -> bool {
     std::fs::File::open("/dev/tty").is_ok()
@@ -208,7 +238,7 @@ pub struct Supervisor<'a> {
     /// The command line.
     pub line: &'a [OsString],
     /// Where it starts.
-    pub dir: &'a Utf8Path,
+    pub dir: &'a Path,
     /// The whole environment.
     pub variables: &'a [(OsString, OsString)],
     /// After so long it is asked to end.
@@ -219,6 +249,8 @@ pub struct Supervisor<'a> {
     pub signal: &'a Arc<AtomicUsize>,
     /// How many processes of the fence's own program stand above that of the command.
     pub above: usize,
+    /// Whether these count from the first process of a container, which is no child of the program.
+    pub is_container: bool,
 }
 
 impl Supervisor<'_> {
@@ -264,24 +296,31 @@ impl Supervisor<'_> {
         let pid = Pid::from_child(child);
         let mut deadline = self.timeout.map(|timeout| Instant::now() + timeout);
         let mut is_late = false;
-        let has_terminal = has_terminal();
+        let has_terminal = !self.is_container && has_terminal();
+        let is_first = std::process::id() == 1;
+        // podman that is asked before its container is there says that all went well
+        let (mut asked, mut early) = (None, None);
         // nobody tells that a process stops which is no child of ours
         let pause = (has_terminal && self.above > 0).then_some(Duration::from_millis(250));
         loop {
             if let Some(status) = child.try_wait()? {
-                return Ok(if is_late {
-                    Ended::TimedOut
-                } else {
-                    Ended::of(status)
-                });
+                let goes_on = || first_of_container(known).is_some();
+                let lost = early.or_else(|| asked.filter(|_| goes_on()));
+                return Ok(
+                    match lost.filter(|_| self.is_container && status.success()) {
+                        _any if is_late => Ended::TimedOut,
+                        Some(signal) => Ended::Signal(signal),
+                        None => Ended::of(status),
+                    },
+                );
             }
             if has_terminal {
-                follow_stop(self.target(pid));
+                follow_stop(self.target(pid, known));
             }
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if left == Some(Duration::ZERO) {
                 let signal = if is_late { Signal::KILL } else { Signal::TERM };
-                let target = self.target(pid);
+                let target = self.target(pid, known);
                 let below = descendants(target, &BTreeSet::new());
                 // first the command: what ends with its children would end without a word
                 for process in [target].into_iter().chain(below) {
@@ -296,19 +335,59 @@ impl Supervisor<'_> {
             for (number, by_terminal) in inbox.read() {
                 if number == signals::SIGCHLD {
                     reap(pid, known);
-                } else if !by_terminal && let Some(signal) = Signal::from_named_raw(number) {
-                    // it may have ended already
-                    let _ = kill_process(self.target(pid), signal);
+                    continue;
+                }
+                asked = u8::try_from(number).ok();
+                if first_of_container(known).is_none() {
+                    early = asked;
+                }
+                if !by_terminal && let Some(signal) = Signal::from_named_raw(number) {
+                    let target = self.target(pid, known);
+                    // in a container without a terminal, these are keys of the one outside
+                    let is_key = [signals::SIGINT, signals::SIGQUIT].contains(&number);
+                    let below = if is_key && is_first && !has_terminal {
+                        descendants(target, &BTreeSet::new())
+                    } else {
+                        Vec::new()
+                    };
+                    for process in [target].into_iter().chain(below) {
+                        // it may have ended already
+                        let _ = kill_process(process, signal);
+                    }
                 }
             }
         }
     }
 
     /// The process of the command itself, below those of the fence's program.
-    fn target(&self, child: Pid) -> Pid {
+    fn target(&self, child: Pid, known: &BTreeSet<i32>) -> Pid {
         let below = |pid: &Pid| children(*pid).first().copied().and_then(Pid::from_raw);
-        let chain = std::iter::successors(Some(child), below);
+        let first = self.is_container.then(|| first_of_container(known));
+        let chain = std::iter::successors(first.flatten().or(Some(child)), below);
         chain.take(self.above + 1).last().unwrap_or(child)
+    }
+}
+
+/// Looks after a command as the first process of a container: the status to end with, and what to say.
+pub(super) fn look_after(line: &[OsString]) -> (u8, String) {
+    let dir = std::env::current_dir().unwrap_or_default();
+    let variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let ended = Supervisor {
+        line,
+        dir: &dir,
+        variables: &variables,
+        timeout: None,
+        kill_after: Duration::ZERO,
+        signal: &Arc::default(),
+        above: 0,
+        is_container: false,
+    }
+    .run();
+    match ended {
+        Ok(Ended::Status(status)) => (status, String::new()),
+        Ok(Ended::Signal(signal)) => (128 + signal, String::new()),
+        Ok(Ended::TimedOut) => (124, String::new()),
+        Err(error) => (error.status().unwrap_or(125), error.to_string()),
     }
 }
 
@@ -441,6 +520,17 @@ fn end_all(known: &BTreeSet<i32>) -> Result<(), FenceError> {
         std::thread::sleep(Duration::from_micros(200));
     }
     Ok(())
+}
+
+/// The first process of the container that we started.
+fn first_of_container(known: &BTreeSet<i32>) -> Option<Pid> {
+    let is_first = |pid: &Pid| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        // its numbers, from our own namespace on
+        let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+        numbers.is_some_and(|numbers| numbers.ends_with("\t1"))
+    };
+    descendants(getpid(), known).into_iter().find(is_first)
 }
 
 /// All below a process, but these and what is below them.

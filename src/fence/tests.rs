@@ -289,6 +289,7 @@ fn container_words(policy: &Policy) -> String {
             command: &command(),
             directory: Utf8Path::new("/r/wt/task"),
             has_terminal: true,
+            has_input: true,
             variables: vec!["PATH", "TERM"],
             name: "agentwt-task",
             user: (1000, 1000),
@@ -301,18 +302,19 @@ fn container_words(policy: &Policy) -> String {
 #[test]
 fn podman_has_the_root_of_the_host() {
     insta::assert_snapshot!(container_words(&rich()), @r##"
-    run
+    --log-level=fatal run
     --rm
     --interactive
     --tty
     --name=agentwt-task
+    --replace
     --userns=keep-id
     --user=1000:1000
     --cap-drop=all
     --security-opt=no-new-privileges
     --security-opt=label=disable
     --log-driver=none
-    --cgroups=disabled
+    --network=host
     --read-only
     --read-only-tmpfs=false
     --tmpfs=/tmp:mode=1777,exec
@@ -355,11 +357,12 @@ fn docker_has_an_image() {
     asks.cpus = Some(1.5);
     policy.wishes.net = Net::None;
     insta::assert_snapshot!(container_words(&policy), @r##"
-    run
+    --log-level=fatal run
     --rm
     --interactive
     --tty
     --name=agentwt-task
+    --init
     --user=1000:1000
     --cap-drop=all
     --security-opt=no-new-privileges

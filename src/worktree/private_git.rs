@@ -405,11 +405,13 @@ fn settings_of_run(repository: &Repository, known: &Worktree) -> Result<Vec<u8>,
     extensions.extend(is_sha256.then(|| ("extensions.objectFormat".to_owned(), "sha256".into())));
     let mut all: Vec<(String, BString)> = Vec::new();
     for (scope, key, value) in known.git(repository).config_list()? {
-        if !matches!(scope.as_str(), "local" | "worktree") {
-            continue;
-        }
         let lower = key.to_ascii_lowercase();
         let section = lower.split('.').next().unwrap_or_default();
+        // an image does not have the home directory that says who commits
+        let is_who = matches!(section, "user" | "author" | "committer");
+        if !is_who && !matches!(scope.as_str(), "local" | "worktree") {
+            continue;
+        }
         if lower == "extensions.partialclone" {
             extensions.push((key, value));
         } else if SECTIONS.split_whitespace().any(|one| one == section)

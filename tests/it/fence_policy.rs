@@ -321,6 +321,7 @@ fn podman_does_what_its_arguments_say() {
         command: &Stage::script(),
         directory: &policy.places.root,
         has_terminal: false,
+        has_input: true,
         variables: vec!["PATH"],
         name: &format!("agentwt-{}", std::process::id()),
         user,

@@ -21,6 +21,7 @@ mod clients;
 mod clone;
 mod clone_removed;
 mod completions;
+mod containers;
 mod copied;
 mod could_not_tell;
 mod doctor;

@@ -216,7 +216,8 @@ pub(super) fn choose(
     let state = repository.home().common_dir.join("agentwt");
     let mut try_fence = |fence: Fence| {
         let Some(said) = policy.unable(fence).into_iter().next() else {
-            return probe_for_start(fence, &policy.places.binary, &state);
+            let (binary, asks) = (&policy.places.binary, &policy.wishes.container);
+            return probe_for_start(fence, binary, &state, asks);
         };
         let what = format!("{} cannot do what was asked", fence.as_str());
         let remedy = "ask for less, or take another fence".to_owned();

@@ -15,6 +15,7 @@ use crate::config::{Choice as _, Fence, FenceConfig, Net};
 use crate::error::Error;
 use crate::fence::policy::{Approximation, ContainerWishes, Wishes};
 use crate::fence::presets::{PRESETS, Preset};
+use crate::fence::probe::container_program;
 use crate::path::escape_for_terminal;
 use crate::process;
 use crate::refusal::Refusal;
@@ -85,7 +86,7 @@ pub(super) fn read(
     let covered = ["/tmp", "/run", "/dev"]
         .iter()
         .any(|place| home().starts_with(place));
-    read_only.extend(covered.then(home));
+    read_only.extend((covered && image.is_none()).then(home));
     let user = config
         .container
         .user
@@ -100,7 +101,7 @@ pub(super) fn read(
             .map(|one| one.value.clone()),
         cpus: config.container.cpus,
         user,
-        ..ContainerWishes::default()
+        program: container_program(),
     };
     let approximation = if options.strict {
         Approximation::Strict

@@ -6,7 +6,6 @@ use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use camino::Utf8PathBuf;
 use git_agentwt::fence::start::Supervisor;
 
 use super::{World, alone, as_each_user, is_there, wait_until};
@@ -21,7 +20,7 @@ fn supervisor() {
     let here = std::env::current_dir().expect("a directory");
     let supervisor = Supervisor {
         line: &line,
-        dir: &Utf8PathBuf::from_path_buf(here).expect("UTF-8"),
+        dir: &here,
         variables: &[
             ("PATH".into(), variable("PATH").into()),
             ("TERM".into(), "dumb".into()),
@@ -30,6 +29,7 @@ fn supervisor() {
         kill_after: Duration::from_millis(300),
         signal: &Arc::default(),
         above: std::env::var("ABOVE").map_or(0, |text| text.parse().expect("a number")),
+        is_container: false,
     };
     let ended = match supervisor.run() {
         Ok(ended) => format!("{ended:?}"),

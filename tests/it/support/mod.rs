@@ -89,8 +89,10 @@ pub fn hermetic(program: impl AsRef<std::ffi::OsStr>, home: &Path, dir: &Path) -
         .env("LC_ALL", "C.UTF-8")
         .env("NO_COLOR", "1")
         .env("COLUMNS", "100");
-    let way = "GIT_AGENTWT_WALK";
-    command.envs(std::env::var_os(way).map(|value| (way, value)));
+    // the second says how podman starts containers
+    for way in ["GIT_AGENTWT_WALK", "CONTAINERS_CONF"] {
+        command.envs(std::env::var_os(way).map(|value| (way, value)));
+    }
     // most places in memory are as good as a disk for what is tested (`in_memory.rs` for the rest)
     if std::env::var_os("GIT_AGENTWT_WALK").is_none() {
         command.env("GIT_AGENTWT_WALK", "fast");

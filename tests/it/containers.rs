@@ -1,0 +1,168 @@
+//! What only a container does: podman starts it, and its processes are not below ours.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::time::{Duration, Instant};
+
+use crate::support::{Said, TestRepo, is_root, skipped};
+
+fn fenced(repo: &TestRepo, options: &[&str], script: &str) -> Said {
+    let fence = ["exec", "task", "--fence=container"];
+    let words = [&fence, options, &["--", "sh", "-c", script]].concat();
+    repo.agentwt(&words)
+}
+
+/// A worktree, where containers start.
+fn project() -> Option<TestRepo> {
+    let repo = TestRepo::project();
+    if is_root() {
+        eprintln!("not run: podman is tried as an ordinary user only");
+        return None;
+    }
+    repo.add("task");
+    let tried = fenced(&repo, &[], "true");
+    if tried.status == 9 {
+        skipped("the fence container does not work here");
+        return None;
+    }
+    tried.ok();
+    Some(repo)
+}
+
+fn log(repo: &TestRepo) -> String {
+    repo.git(&["log", "--format=%s", "main..agentwt/task"])
+}
+
+#[test]
+fn work_in_a_container_comes_back() {
+    let Some(repo) = project() else { return };
+    let script = "set -e; mkdir -p 'src/a \"b\",c'; echo 1 >'src/a \"b\",c/one.rs'; git add -A
+        git commit -qm one; echo 2 >src/two.rs; git stash -qu; git stash pop -q >/dev/null
+        git add -A; git commit -qm two; git status --porcelain
+        basename $PWD; id -u";
+    let said = fenced(&repo, &[], script).ok();
+    let user = rustix::process::getuid().as_raw();
+    assert_eq!(said, format!("task\n{user}"));
+    assert_eq!(log(&repo), "two\none");
+    repo.agentwt(&["verify", "task"]).ok();
+    let below = repo.worktree("task").join("src/a \"b\",c");
+    let line = "git-agentwt exec task --fence=container -- sh -c 'basename \"$PWD\"; cat one.rs'";
+    assert_eq!(repo.sh(&below, line).ok(), "a \"b\",c\n1");
+    // what podman made in the git directory of the run is gone with it
+    repo.agentwt(&["remove", "--force", "--delete-branch", "task"])
+        .ok();
+}
+
+#[test]
+fn a_container_ends_as_its_command_does() {
+    let Some(repo) = project() else { return };
+    assert_eq!(fenced(&repo, &[], "exit 7").status, 7);
+    assert_eq!(fenced(&repo, &[], "kill -TERM $$").status, 143);
+    let said = repo.agentwt(&["exec", "task", "--fence=container", "--", "/no/such"]);
+    assert_eq!(said.status, 127, "{said}");
+    // the first process of a container would get no signal that it does not handle
+    let began = Instant::now();
+    let said = repo.agentwt(&[
+        "exec",
+        "task",
+        "--fence=container",
+        "--timeout=1s",
+        "--",
+        "sleep",
+        "60",
+    ]);
+    assert_eq!(said.status, 124, "{said}");
+    assert!(began.elapsed() < Duration::from_secs(5), "{said}");
+    assert_eq!(said.stderr, "", "nobody asks it twice");
+    for (signal, status) in [("TERM", 143), ("INT", 130)] {
+        let ready = repo.worktree("task").join("src/ready");
+        let line = format!(
+            "git-agentwt exec task --fence=container -- sh -c 'echo >src/ready; exec sleep 60' & run=$!
+            for n in $(seq 200); do test -e {ready} && break; sleep 0.05; done; kill -{signal} $run; wait $run",
+            ready = ready.display()
+        );
+        let began = Instant::now();
+        let said = repo.sh(repo.main(), &line);
+        assert_eq!(said.status, status, "{said}");
+        assert!(began.elapsed() < Duration::from_secs(20), "{said}");
+        fs::remove_file(ready).expect("the command made it");
+    }
+}
+
+#[test]
+fn a_container_ends_with_a_run_that_is_killed() {
+    let Some(repo) = project() else { return };
+    let line = "git-agentwt exec task --fence=container -- sh -c 'echo 1 >src/one.rs; git add -A
+            git commit -qm one; echo >src/ready; sleep 7654321' & run=$!
+        for n in $(seq 200); do test -e .agentwt/worktrees/task/src/ready && break; sleep 0.05; done
+        kill -9 $run; wait $run";
+    let _ = repo.sh(repo.main(), line);
+    let began = Instant::now();
+    while repo.sh(repo.main(), "pgrep -f '^sleep 7654321$'").status == 0 {
+        assert!(began.elapsed() < Duration::from_secs(20), "it goes on");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(log(&repo), "");
+    let said = fenced(&repo, &[], "git log -1 --format=%s").ok();
+    assert_eq!((said.as_str(), log(&repo).as_str()), ("one", "one"));
+}
+
+#[test]
+fn a_container_has_no_network_where_none_is_asked_for() {
+    let Some(repo) = project() else { return };
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("it is bound").port();
+    let script = format!(
+        "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}))'; exec cat"
+    );
+    let said = fenced(&repo, &["--net=host"], &script);
+    assert_eq!(said.stderr, "", "the control");
+    for net in ["--net=none", "--net=ports:1"] {
+        let said = fenced(&repo, &[net], &script);
+        assert!(said.stderr.contains("Error"), "{net}: {said}");
+    }
+    let port = format!("--net=ports:{port}");
+    assert_eq!(fenced(&repo, &[&port], &script).stderr, "");
+}
+
+#[test]
+fn an_image_has_only_what_is_mounted() {
+    let Some(repo) = project() else { return };
+    // the shell of this machine with what it needs
+    let make = "set -e; mkdir image; cp --parents -L /bin/sh /bin/sleep \
+            $(ldd /bin/sh /bin/sleep | grep -o '/[^ :]* ' | sort -u) image
+        tar -C image --owner=0 --group=0 --numeric-owner -c . | podman import -q - localhost/small";
+    repo.sh(repo.root(), make).ok();
+    let main = repo.main().display();
+    let script = format!(
+        "echo 1 >src/one.rs; echo x >docs/new; echo x >new
+        test -e {main}/README.md && echo main; test -e {home} && echo home; while read name value rest; do
+            case $name in Uid:|CapEff:|NoNewPrivs:|Seccomp:) echo $name $value;; esac
+        done </proc/self/status",
+        home = repo.home().display()
+    );
+    let image = ["--image=localhost/small"];
+    let said = fenced(&repo, &image, &script);
+    let user = rustix::process::getuid().as_raw();
+    let expected = format!("Uid: {user}\nCapEff: 0000000000000000\nNoNewPrivs: 1\nSeccomp: 2");
+    assert_eq!(said.stdout.trim(), expected, "{said}");
+    assert_eq!(
+        said.stderr.matches("Read-only file system").count(),
+        2,
+        "{said}"
+    );
+    repo.agentwt(&["verify", "task"]).ok();
+    let written = fs::read_to_string(repo.worktree("task").join("src/one.rs"));
+    assert_eq!(written.expect("it was written"), "1\n");
+    let options = [image[0], "--timeout=1s"];
+    assert_eq!(fenced(&repo, &options, "sleep 60").status, 124);
+    repo.write(
+        ".agentwt/config.toml",
+        "schema_version = \"1.0\"\n[fence.container]\nuser = \"1234\"\n",
+    );
+    let script = "while read name value rest; do test $name != Gid: || echo $value
+        done </proc/self/status; echo 2 >src/two.rs";
+    assert_eq!(fenced(&repo, &image, script).ok(), "1234");
+    let written = fs::metadata(repo.worktree("task").join("src/two.rs")).expect("it was written");
+    assert_eq!(written.uid(), user, "on the disk it is ours");
+}

@@ -411,7 +411,7 @@ impl Fault for FenceError {
         match self {
             Self::Unavailable { .. } => ExitCode::NoFence,
             Self::Leftover { .. } => ExitCode::RunRefused,
-            Self::Start { .. } | Self::Write { .. } | Self::Supervise(_) => self
+            not_started => not_started
                 .status()
                 .map_or(ExitCode::NotStarted, ExitCode::Program),
         }

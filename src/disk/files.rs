@@ -87,7 +87,10 @@ pub fn write(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
     let failed = |error: std::io::Error| DiskError::new(format!("write {file}"), error);
     let directory = file.parent().unwrap_or(Utf8Path::new("."));
     let mode = std::fs::metadata(file).map_or(0o644, |there| there.mode() & 0o777);
-    inside(directory, || persist(file, bytes, true, mode)).map_err(failed)
+    inside(directory, || {
+        persist(file, true, mode, |new| new.write_all(bytes))
+    })
+    .map_err(failed)
 }
 
 /// As [`write()`], readable by this user only. The directory, if it is created here, is private too.
@@ -97,7 +100,7 @@ pub fn write(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
 pub fn write_private(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
     let failed = |error: std::io::Error| DiskError::new(format!("write {file}"), error);
     create_private_directory(file.parent().unwrap_or(Utf8Path::new(".")))?;
-    persist(file, bytes, true, 0o600).map_err(failed)
+    persist(file, true, 0o600, |new| new.write_all(bytes)).map_err(failed)
 }
 
 /// Creates a directory that only this user can enter, and those above it, unless they exist.
@@ -111,19 +114,50 @@ pub fn create_private_directory(directory: &Utf8Path) -> Result<(), DiskError> {
     created.map_err(|error| DiskError::new(format!("make the directory {directory}"), error))
 }
 
+/// Lets this user list, enter and change a directory of its own.
+///
+/// # Errors
+/// Fails when the disk refuses.
+pub fn set_enterable(directory: &Utf8Path) -> Result<(), DiskError> {
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    let set = std::fs::set_permissions(directory, mode);
+    set.map_err(|error| DiskError::new(format!("change the mode of {directory}"), error))
+}
+
 /// As [`write()`], of what can be found out again: it may be gone or cut after a loss of power. Another
 /// process may take the directory away at any moment: then there is nothing to be written.
 ///
 /// # Errors
 /// As [`write()`].
 pub fn write_beside(file: &Utf8Path, bytes: &[u8]) -> Result<(), DiskError> {
-    match persist(file, bytes, false, 0o644) {
+    match persist(file, false, 0o644, |new| new.write_all(bytes)) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         other => other.map_err(|error| DiskError::new(format!("write {file}"), error)),
     }
 }
 
-fn persist(file: &Utf8Path, bytes: &[u8], is_durable: bool, mode: u32) -> std::io::Result<()> {
+/// As [`write_beside()`], what another file has; nothing where that is not there.
+///
+/// # Errors
+/// As [`write()`], and when the other file cannot be read.
+pub fn copy_beside(from: &Utf8Path, file: &Utf8Path) -> Result<(), DiskError> {
+    let copied = match std::fs::File::open(from) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        opened => opened.and_then(|mut old| {
+            persist(file, false, 0o644, |new| {
+                std::io::copy(&mut old, new).map(drop)
+            })
+        }),
+    };
+    copied.map_err(|error| DiskError::new(format!("copy {from} to {file}"), error))
+}
+
+fn persist(
+    file: &Utf8Path,
+    is_durable: bool,
+    mode: u32,
+    write: impl FnOnce(&mut std::fs::File) -> std::io::Result<()>,
+) -> std::io::Result<()> {
     let directory = file.parent().unwrap_or(Utf8Path::new("."));
     // the holder of the lock under which this file is written knows the file of a dead process by its name
     let prefix = format!("{TEMPORARY}{}-", file.file_name().unwrap_or_default());
@@ -131,7 +165,7 @@ fn persist(file: &Utf8Path, bytes: &[u8], is_durable: bool, mode: u32) -> std::i
         .prefix(&prefix)
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))
         .tempfile_in(directory)?;
-    temporary.write_all(bytes)?;
+    write(temporary.as_file_mut())?;
     if is_durable {
         temporary.as_file().sync_all()?;
     }

@@ -40,6 +40,11 @@ pub enum FenceError {
         /// What the system said.
         error: std::io::Error,
     },
+    /// The command cannot be kept to its scope.
+    #[error("cannot fence the command in: {0}")]
+    #[diagnostic(code(agentwt::fence::restrict))]
+    #[diagnostic(help("see what works here with `git agentwt doctor`; nothing was run"))]
+    Restrict(String),
     /// The system refuses what is needed to look after the command.
     #[error("cannot look after the command: {0}")]
     #[diagnostic(code(agentwt::fence::supervise))]
@@ -51,7 +56,7 @@ pub enum FenceError {
     #[diagnostic(help("end them, then verify the worktree: nothing of the run was taken over"))]
     Leftover {
         /// Their numbers.
-        pids: Vec<i32>,
+        pids: Vec<u32>,
     },
 }
 
@@ -61,13 +66,13 @@ impl FenceError {
         match self {
             Self::Start { error, .. } if error.kind() == std::io::ErrorKind::NotFound => Some(127),
             Self::Start { .. } => Some(126),
-            Self::Write { .. } | Self::Supervise(_) => Some(125),
+            Self::Write { .. } | Self::Restrict(_) | Self::Supervise(_) => Some(125),
             Self::Unavailable { .. } | Self::Leftover { .. } => None,
         }
     }
 }
 
-fn numbers(pids: &[i32]) -> String {
+fn numbers(pids: &[u32]) -> String {
     let words: Vec<String> = pids.iter().map(ToString::to_string).collect();
     words.join(", ")
 }

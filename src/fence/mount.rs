@@ -108,13 +108,8 @@ impl Arguments {
         for directory in policy.own_directories() {
             self.mount("--bind-try", directory.as_str());
         }
-        let covered = policy.hidden();
-        let mut covered = covered
-            .into_iter()
-            .chain(["/tmp", "/run"].map(Utf8Path::new));
-        if covered.any(|place| places.binary.starts_with(place)) {
-            self.mount("--ro-bind", places.binary.as_str());
-        }
+        // it may stand in what is hidden, or in a directory of its own that the fence has, as `/tmp`
+        self.mount("--ro-bind", places.binary.as_str());
     }
 
     fn add_worktree(&mut self, policy: &Policy) {

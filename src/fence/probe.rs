@@ -233,10 +233,13 @@ fn probe_landlock(_binary: &Utf8Path) -> Result<String, ProbeFailure> {
     Err(ProbeFailure::new("Landlock", "only Linux has it", remedy))
 }
 
+/// What a probe says of a program that is not there.
+const NOT_INSTALLED: &str = "not installed";
+
 /// The flags of the fence that need something of the system.
 const MOUNT_FLAGS: &str = "--unshare-user --unshare-pid --unshare-ipc --unshare-uts \
     --die-with-parent --cap-drop ALL --ro-bind / / --dev /dev --proc /proc \
-    --ro-bind /proc/sys /proc/sys --tmpfs /tmp --";
+    --ro-bind /proc/sys /proc/sys --tmpfs /tmp";
 
 fn probe_mount(binary: &Utf8Path) -> Result<String, ProbeFailure> {
     if !cfg!(target_os = "linux") {
@@ -245,7 +248,16 @@ fn probe_mount(binary: &Utf8Path) -> Result<String, ProbeFailure> {
     }
     let mut command = Command::new("bwrap");
     command.args(MOUNT_FLAGS.split_whitespace());
-    command.args([binary.as_str(), "__init", "--probe"]);
+    let binary = binary.as_str();
+    command.args([
+        "--ro-bind",
+        binary,
+        binary,
+        "--",
+        binary,
+        "__init",
+        "--probe",
+    ]);
     succeed(&mut command, "bwrap", |said| {
         if said.contains("uid map") || said.contains("new namespace") {
             "load a profile that lets bwrap make user namespaces (AppArmor: \
@@ -254,8 +266,10 @@ fn probe_mount(binary: &Utf8Path) -> Result<String, ProbeFailure> {
                 kernel.unprivileged_userns_clone kernel.apparmor_restrict_unprivileged_userns`)"
         } else if said.contains("Landlock") {
             "a kernel from 6.12 on has what is needed"
-        } else {
+        } else if said == NOT_INSTALLED {
             "install bubblewrap: apt install bubblewrap"
+        } else {
+            "see whether `bwrap --unshare-user --ro-bind / / true` starts"
         }
         .to_owned()
     })?;
@@ -345,8 +359,6 @@ fn succeed(
         ProbeFailure::new(what, said, &advice)
     })
 }
-
-const NOT_INSTALLED: &str = "not installed";
 
 fn output(command: &mut Command) -> Result<String, String> {
     command.stdin(Stdio::null()).env("LC_ALL", "C");

@@ -1,8 +1,9 @@
-//! What our program does to its own process as `__init`, before it becomes the command: closes the
-//! descriptors that it was given, restricts itself by Landlock and seccomp, and executes the command.
+//! What a process does to itself before it becomes the command: closes the descriptors that it was given,
+//! and restricts itself by Landlock and seccomp.
 //!
-//! It is started by [`start`](super::start), in the mount fence inside of bubblewrap: what a rule names
-//! has to be opened in the file system that the command sees.
+//! With `landlock`, that is our child between fork(2) and execve(2), for which we opened what the rules
+//! name. In the mount fence and in a container, it is our program as `__init`, inside of the mounts: what
+//! a rule names has to be opened in the file system that the command sees.
 #![expect(
     clippy::disallowed_methods,
     reason = "opens what rules name, becomes the command"
@@ -10,7 +11,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ use bstr::ByteSlice as _;
 use camino::Utf8Path;
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use rustix::io::Errno;
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, TargetArch,
@@ -40,8 +41,6 @@ use crate::path::RepoPath;
 pub const INIT: &str = "__init";
 /// Instead of a file: restricts itself, and tells of it by the status.
 pub(super) const PROBE: &str = "--probe";
-/// Instead of a file: restricts nothing, and is asked to end when its parent ends.
-pub(super) const WITH_PARENT: &str = "--with-parent";
 /// What a fence needs of Landlock: signals and abstract sockets are restricted since this one.
 pub(super) const FLOOR: i32 = 6;
 
@@ -63,7 +62,7 @@ pub(super) struct StartRef<'a> {
 
 /// Says what could not be restricted, so that nothing was started.
 #[derive(Debug, thiserror::Error)]
-enum RestrictError {
+pub(super) enum RestrictError {
     #[error("cannot read {0}: {1}")]
     Read(String, String),
     #[error(
@@ -90,10 +89,13 @@ pub fn run(arguments: &[OsString]) -> (u8, String) {
     };
     let restricted = if file == PROBE {
         probe()
-    } else if file == WITH_PARENT {
-        set_parent_process_death_signal(Some(Signal::TERM)).map_err(RestrictError::Signal)
     } else {
-        read_start(Path::new(file)).and_then(|start| start.apply())
+        let start = read_start(Path::new(file));
+        let restriction = start.and_then(|start| Restriction::new(start.fence, &start.policy));
+        restriction.and_then(|mut restriction| {
+            end_with(None, Signal::KILL)?;
+            restriction.apply()
+        })
     };
     if let Err(error) = restricted {
         return (125, error.to_string());
@@ -102,7 +104,7 @@ pub fn run(arguments: &[OsString]) -> (u8, String) {
         return (0, String::new());
     };
     if std::process::id() == 1 {
-        return super::start::look_after(&rest[1..]);
+        return super::start::look_after(program, words);
     }
     execute(program, words)
 }
@@ -129,54 +131,119 @@ fn read_start(file: &Path) -> Result<Start, RestrictError> {
 
 /// Restricts our process as far as any fence does.
 fn probe() -> Result<(), RestrictError> {
-    Rules::new(false, false)?.0.restrict_self()?;
-    apply_filters(&Filters::default())
+    let rules = Some(Rules::new(false, false)?.0);
+    let filters = Filters::default().programs()?;
+    Restriction { rules, filters }.apply()
 }
 
-impl Start {
-    fn is_inside_mounts(&self) -> bool {
-        matches!(self.fence, Fence::Mount | Fence::Container)
-    }
-
-    fn apply(&self) -> Result<(), RestrictError> {
-        close_all()?;
-        // ended with the supervisor, whatever ends that
-        set_parent_process_death_signal(Some(Signal::KILL)).map_err(RestrictError::Signal)?;
-        let wishes = &self.policy.wishes;
-        // another sandbox does not start inside of Landlock
-        if !(wishes.nested && self.is_inside_mounts()) {
-            self.restrict_by_landlock()?;
+/// Has a command end with us, whatever ends us, and with `landlock` restrict itself before it starts. Where
+/// it cannot, it says so and ends with 125, as env(1) does.
+///
+/// # Errors
+/// Fails when what a rule names cannot be opened.
+#[expect(unsafe_code, reason = "only the child itself can restrict itself")]
+pub(super) fn restrict_before_start(
+    command: &mut Command,
+    fence: Fence,
+    policy: &Policy,
+) -> Result<(), RestrictError> {
+    let mut restriction = match fence {
+        Fence::Landlock => Some(Restriction::new(fence, policy)?),
+        _inside_mounts => None,
+    };
+    let ours = Some(getpid());
+    // podman ends its container then
+    let signal = match fence {
+        Fence::Container => Signal::TERM,
+        _no_container => Signal::KILL,
+    };
+    let before = move || {
+        let restricted = end_with(ours, signal).and_then(|()| match &mut restriction {
+            Some(restriction) => restriction.apply(),
+            None => Ok(()),
+        });
+        if let Err(error) = restricted {
+            let _ = writeln!(std::io::stderr(), "git-agentwt: {error}");
+            // SAFETY: ends the child without what our own end would do
+            unsafe { libc::_exit(125) }
         }
-        apply_filters(&Filters {
+        Ok(())
+    };
+    // SAFETY: it makes system calls only, unless it fails; then the child ends
+    unsafe { command.pre_exec(before) };
+    Ok(())
+}
+
+/// Has our own process end with its parent, which may have ended already.
+fn end_with(parent: Option<Pid>, signal: Signal) -> Result<(), RestrictError> {
+    set_parent_process_death_signal(Some(signal)).map_err(RestrictError::Signal)?;
+    if parent.is_some() && getppid() != parent {
+        return Err(RestrictError::Signal(Errno::SRCH));
+    }
+    Ok(())
+}
+
+/// What a process is restricted by, as far as it can be made before.
+struct Restriction {
+    /// The rules of Landlock; none inside of which another sandbox is to start.
+    rules: Option<RulesetCreated>,
+    filters: Vec<BpfProgram>,
+}
+
+impl Restriction {
+    fn new(fence: Fence, policy: &Policy) -> Result<Self, RestrictError> {
+        let wishes = &policy.wishes;
+        let is_inside_mounts = matches!(fence, Fence::Mount | Fence::Container);
+        // another sandbox does not start inside of Landlock
+        let rules = if wishes.nested && is_inside_mounts {
+            None
+        } else {
+            Some(landlock_rules(policy, is_inside_mounts)?)
+        };
+        let filters = Filters {
             net: wishes.net.clone(),
             sockets: !wishes.sockets.is_empty(),
             namespaces: wishes.nested,
-        })
+        };
+        let filters = filters.programs()?;
+        Ok(Self { rules, filters })
     }
 
-    fn restrict_by_landlock(&self) -> Result<(), RestrictError> {
-        let hidden = if self.is_inside_mounts() {
-            Vec::new()
-        } else {
-            read_rules(&self.policy, &names)
-        };
-        let net = &self.policy.wishes.net;
-        let mut rules = Rules::new(!hidden.is_empty(), *net != Net::Host)?;
-        let root = open_root(&self.policy.places.root)?;
-        for rule in write_rules(&self.policy, self.is_inside_mounts()) {
-            rules.add(&root, &rule)?;
+    /// Restricts our own process, for good.
+    fn apply(&mut self) -> Result<(), RestrictError> {
+        close_at_exec()?;
+        if let Some(rules) = self.rules.take() {
+            rules.restrict_self()?;
         }
-        for rule in hidden {
-            rules.add(&root, &rule)?;
+        for program in &self.filters {
+            let applied = seccompiler::apply_filter(program);
+            applied.map_err(|error| RestrictError::Seccomp(error.to_string()))?;
         }
-        if let Net::Ports(ports) = net {
-            for port in ports {
-                (&mut rules.0).add_rule(NetPort::new(*port, AccessNet::ConnectTcp))?;
-            }
-        }
-        rules.0.restrict_self()?;
         Ok(())
     }
+}
+
+fn landlock_rules(
+    policy: &Policy,
+    is_inside_mounts: bool,
+) -> Result<RulesetCreated, RestrictError> {
+    let hidden = if is_inside_mounts {
+        Vec::new()
+    } else {
+        read_rules(policy, &names)
+    };
+    let net = &policy.wishes.net;
+    let mut rules = Rules::new(!hidden.is_empty(), *net != Net::Host)?;
+    let root = open_root(&policy.places.root)?;
+    for rule in write_rules(policy, is_inside_mounts).iter().chain(&hidden) {
+        rules.add(&root, rule)?;
+    }
+    if let Net::Ports(ports) = net {
+        for port in ports {
+            (&mut rules.0).add_rule(NetPort::new(*port, AccessNet::ConnectTcp))?;
+        }
+    }
+    Ok(rules.0)
 }
 
 /// The names in a directory; none where it cannot be read, as nothing in it can be then.
@@ -193,14 +260,15 @@ fn open_root(root: &Utf8Path) -> Result<OwnedFd, RestrictError> {
     opened.map_err(|error| RestrictError::Open(root.as_std_path().to_owned(), error.into()))
 }
 
-/// Closes every descriptor but the three of the standard, before anything is opened.
+/// Has every descriptor closed but the three of the standard when the command starts.
 #[expect(
     unsafe_code,
     reason = "no safe crate closes descriptors that it did not open"
 )]
-fn close_all() -> Result<(), RestrictError> {
-    // SAFETY: nothing of ours is open yet that is used later
-    let closed = unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
+fn close_at_exec() -> Result<(), RestrictError> {
+    let flags = libc::CLOSE_RANGE_CLOEXEC;
+    // SAFETY: closes nothing before our program has ended
+    let closed = unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, flags) };
     if closed == 0 {
         Ok(())
     } else {
@@ -344,14 +412,6 @@ struct Filters {
     namespaces: bool,
 }
 
-fn apply_filters(filters: &Filters) -> Result<(), RestrictError> {
-    for program in filters.programs()? {
-        let applied = seccompiler::apply_filter(&program);
-        applied.map_err(|error| RestrictError::Seccomp(error.to_string()))?;
-    }
-    Ok(())
-}
-
 impl Filters {
     /// The filters of seccomp(2): what is refused, and what is said not to be there.
     fn programs(&self) -> Result<Vec<BpfProgram>, RestrictError> {
@@ -374,6 +434,8 @@ impl Filters {
             libc::SYS_ioctl,
             pushes.into_iter().collect::<Result<_, _>>()?,
         );
+        // of another process: a limit on its time ends it
+        denied.insert(libc::SYS_prlimit64, vec![all(&[differs(0, 0)])?]);
         if !self.namespaces {
             denied.extend(VIEWS.map(|call| (call, Vec::new())));
             let new_user = || all(&[(0, SeccompCmpOp::MaskedEq(NEW_USER), NEW_USER)]);

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -86,18 +86,9 @@ impl Launch<'_> {
     /// # Errors
     /// Fails when it cannot be started or looked after, or a process of it cannot be ended.
     pub fn run(&self) -> Result<Ended, FenceError> {
-        let mut line = self.line();
-        #[cfg(target_os = "linux")]
-        if self.fence == Fence::Container {
-            use super::restrict::{INIT, WITH_PARENT};
-            let ours = self.policy.places.binary.as_str();
-            line.splice(0..0, [ours, INIT, WITH_PARENT, "--"].map(Into::into));
-        }
         self.write_start()?;
         let ended = Supervisor {
-            line: &line,
-            dir: self.dir.as_std_path(),
-            variables: &self.variables,
+            command: self.command()?,
             timeout: self.timeout,
             kill_after: self.kill_after,
             signal: self.signal,
@@ -115,12 +106,27 @@ impl Launch<'_> {
         ended
     }
 
+    /// The command as it is started.
+    fn command(&self) -> Result<Command, FenceError> {
+        let line = self.line();
+        let none = || FenceError::Supervise(std::io::Error::other("there is no command"));
+        let (program, words) = line.split_first().ok_or_else(none)?;
+        let mut command = Command::new(program);
+        command.args(words).current_dir(self.dir).env_clear();
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        #[cfg(target_os = "linux")]
+        if self.fence > Fence::Perms {
+            super::restrict::restrict_before_start(&mut command, self.fence, self.policy)
+                .map_err(|error| FenceError::Restrict(error.to_string()))?;
+        }
+        Ok(command)
+    }
+
     /// The command line that starts the command in its fence.
     pub fn line(&self) -> Vec<OsString> {
         let (policy, command, dir) = (self.policy, self.command, self.dir);
         let (program, arguments) = match self.fence {
-            Fence::None | Fence::Perms | Fence::Auto => return command.to_vec(),
-            Fence::Landlock => return mount::inner_command(policy, command),
+            Fence::None | Fence::Perms | Fence::Landlock | Fence::Auto => return command.to_vec(),
             Fence::Mount => {
                 let arguments = mount::arguments(policy, command, dir, has_terminal());
                 ("bwrap", arguments)
@@ -205,10 +211,7 @@ impl Launch<'_> {
             }
         }
         #[cfg(target_os = "linux")]
-        if matches!(
-            self.fence,
-            Fence::Landlock | Fence::Mount | Fence::Container
-        ) {
+        if matches!(self.fence, Fence::Mount | Fence::Container) {
             let file = self.policy.places.private.join("start.json");
             let start = super::restrict::StartRef {
                 fence: self.fence,
@@ -233,14 +236,10 @@ fn has_terminal() -> bool {
     std::fs::File::open("/dev/tty").is_ok()
 }
 
-/// Holds a command line, and how it is looked after.
+/// Holds a command, and how it is looked after.
 pub struct Supervisor<'a> {
-    /// The command line.
-    pub line: &'a [OsString],
-    /// Where it starts.
-    pub dir: &'a Path,
-    /// The whole environment.
-    pub variables: &'a [(OsString, OsString)],
+    /// The command.
+    pub command: Command,
     /// After so long it is asked to end.
     pub timeout: Option<Duration>,
     /// From the first request to end until the command is killed.
@@ -254,11 +253,11 @@ pub struct Supervisor<'a> {
 }
 
 impl Supervisor<'_> {
-    /// Runs the command line to its end, and ends every process that it leaves.
+    /// Runs the command to its end, and ends every process that it leaves.
     ///
     /// # Errors
     /// Fails when it cannot be started or looked after, or a process of it cannot be ended.
-    pub fn run(&self) -> Result<Ended, FenceError> {
+    pub fn run(mut self) -> Result<Ended, FenceError> {
         let supervise = |error: rustix::io::Errno| FenceError::Supervise(error.into());
         // the children that we had are not the command's
         let known: BTreeSet<i32> = children(getpid()).into_iter().collect();
@@ -268,15 +267,8 @@ impl Supervisor<'_> {
             return Ok(Ended::Signal(u8::try_from(earlier).unwrap_or(u8::MAX)));
         }
         adopt(true).map_err(supervise)?;
-        let (program, words) = self
-            .line
-            .split_first()
-            .ok_or_else(|| FenceError::Supervise(std::io::Error::other("there is no command")))?;
-        let mut command = Command::new(program);
-        command.args(words).current_dir(self.dir).env_clear();
-        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        let mut child = command.spawn().map_err(|error| FenceError::Start {
-            program: program.display().to_string(),
+        let mut child = self.command.spawn().map_err(|error| FenceError::Start {
+            program: self.command.get_program().display().to_string(),
             error,
         })?;
         let ended = self.wait(&mut child, &inbox, &known);
@@ -369,13 +361,11 @@ impl Supervisor<'_> {
 }
 
 /// Looks after a command as the first process of a container: the status to end with, and what to say.
-pub(super) fn look_after(line: &[OsString]) -> (u8, String) {
-    let dir = std::env::current_dir().unwrap_or_default();
-    let variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+pub(super) fn look_after(program: &OsString, words: &[OsString]) -> (u8, String) {
+    let mut command = Command::new(program);
+    command.args(words);
     let ended = Supervisor {
-        line,
-        dir: &dir,
-        variables: &variables,
+        command,
         timeout: None,
         kill_after: Duration::ZERO,
         signal: &Arc::default(),
@@ -487,14 +477,16 @@ fn reap(child: Pid, known: &BTreeSet<i32>) {
     let ours = [child.as_raw_nonzero().get()];
     for pid in children(getpid()) {
         if !known.contains(&pid) && !ours.contains(&pid) {
-            take_end(pid);
+            Pid::from_raw(pid).into_iter().for_each(take_end);
         }
     }
 }
 
-fn take_end(pid: i32) {
-    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
-    let _ = Pid::from_raw(pid).map(|pid| waitid(WaitId::Pid(pid), ended));
+fn take_end(pid: Pid) {
+    let _ = waitid(
+        WaitId::Pid(pid),
+        WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
+    );
 }
 
 /// Ends all that descends from us but the children that we had, until none is left.
@@ -512,10 +504,14 @@ fn end_all(known: &BTreeSet<i32>) -> Result<(), FenceError> {
         for pid in &left {
             let _ = kill_process(*pid, Signal::KILL);
         }
-        let left: Vec<i32> = left.iter().map(|pid| pid.as_raw_nonzero().get()).collect();
         left.iter().for_each(|pid| take_end(*pid));
         if began.elapsed() > PATIENCE {
-            return Err(FenceError::Leftover { pids: left });
+            let pids = left
+                .iter()
+                .map(|pid| pid.as_raw_nonzero().get().cast_unsigned());
+            return Err(FenceError::Leftover {
+                pids: pids.collect(),
+            });
         }
         std::thread::sleep(Duration::from_micros(200));
     }

@@ -16,6 +16,7 @@ use bstr::BString;
 use camino::{Utf8Path, Utf8PathBuf};
 use gix::ThreadSafeRepository;
 use gix::config::Source;
+use gix::odb::store::init::Slots;
 
 use super::discover::common_dir;
 use super::error::{GitError, reading, unreadable};
@@ -132,6 +133,11 @@ impl Repo {
             .with(gix::sec::Trust::Full)
             .strict_config(true)
             .open_path_as_is(true)
+            // packs that others add while we run have to fit in (100 imports at once)
+            .object_store_slots(Slots::AsNeededByDiskState {
+                multiplier: 2.0,
+                minimum: 256,
+            })
             .cli_overrides(parameters.into_iter().chain(overrides))
             .config_overrides(["core.useReplaceRefs=false", "core.commitGraph=false"]);
         let shared = options.open(git_dir.as_std_path());

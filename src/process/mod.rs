@@ -239,6 +239,30 @@ pub fn family(pid: u32) -> Vec<Process> {
     numbers.into_iter().filter_map(Process::of).collect()
 }
 
+/// Ends the processes that were started with a variable of this value, and all that they start meanwhile, as
+/// far as the system tells. Returns the numbers of those that could not be ended.
+pub fn end_started_with(name: &str, value: &str) -> Vec<u32> {
+    /// How long the end of a killed process may take.
+    const PATIENCE: Duration = Duration::from_secs(10);
+    let variable = format!("{name}={value}");
+    let is_one = |pid: &u32| {
+        let environ = read(*pid, "environ");
+        let mut variables = environ.split(|byte| *byte == 0);
+        *pid != std::process::id() && variables.any(|one| one == variable.as_bytes())
+    };
+    let began = Instant::now();
+    loop {
+        let found = numbers().unwrap_or_default().into_iter().filter(is_one);
+        let left: Vec<Process> = found.filter_map(Process::of).collect();
+        let kill = usize::try_from(Signal::KILL.as_raw()).unwrap_or_default();
+        if left.is_empty() || began.elapsed() > PATIENCE {
+            return left.iter().map(|one| one.pid).collect();
+        }
+        send_to(&left, kill);
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
 /// Sends a signal to those that still run, none where it is 0; whether there were any.
 pub fn send_to(processes: &[Process], signal: usize) -> bool {
     let number = i32::try_from(signal).ok();

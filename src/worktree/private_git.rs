@@ -11,7 +11,8 @@
 //! <record>/private/git       the git directory; removed after a run that left nothing in it
 //! <record>/private/dotgit    the `.git` file of the worktree inside of the fence
 //! <record>/private/snapshot  the refs that the run began with, as packed-refs
-//! <record>/private/began     the commit of the branch at the beginning of the run
+//! <record>/private/began     at the beginning of the run: the commit of the branch, and a line of the stat
+//!                            data of the worktree's index
 //! <record>/private/withheld  there if the git directory was made without the excluded objects
 //! <record>/damaged<n>        a git directory that a run left and that cannot be read
 //! ```
@@ -39,7 +40,7 @@ use crate::truth::heads::find_operation;
 const PRIVATE: &str = "private";
 /// How long git may take to list the refs of a run.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The file with the commit of the branch at the beginning of the run.
+/// The file that says what was there at the beginning of the run.
 const BEGAN: &str = "began";
 /// The file that says that the excluded objects were left out.
 const WITHHELD_MARK: &str = "withheld";
@@ -51,6 +52,9 @@ const SECTIONS: &str = "core remote branch user author committer filter diff mer
      lfs i18n";
 const NOT_TAKEN: &str = "core.bare core.worktree core.repositoryformatversion core.hookspath \
      core.fsmonitor core.splitindex core.untrackedcache core.attributesfile";
+/// What a run may leave in its git directory and no git is to find there.
+const NOT_KEPT: &str =
+    "commondir config.worktree index.lock HEAD.lock packed-refs.lock config.lock";
 /// The remote of a repository without the objects of excluded files: git takes what is missing for what this
 /// remote has (partial clones, git-rev-list(1) `--missing`), and finds no repository there.
 const WITHHELD_REMOTE: &str = "withheld";
@@ -76,8 +80,29 @@ pub struct RunResult {
     pub others: Vec<(BString, CommitId)>,
     /// What it stashed.
     pub stashes: Vec<CommitId>,
+    /// Where HEAD was, as its reflog tells.
+    pub been_on: Vec<CommitId>,
     /// The command of git that is in progress.
     pub operation: Option<&'static str>,
+}
+
+/// Holds what was there at the beginning of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Beginning {
+    /// The commit of the branch.
+    pub branch: Option<CommitId>,
+    /// The stat data of the worktree's index ([`index_stamp`]).
+    pub index: String,
+    /// When that was, in nanoseconds since the epoch.
+    pub time: i64,
+}
+
+/// What is another when the index of a worktree was written again.
+pub fn index_stamp(known: &Worktree) -> String {
+    let stat = files::stat(&known.record.admin_dir.join("index"));
+    stat.map_or_else(String::new, |stat| {
+        format!("{} {} {}", stat.mtime, stat.inode, stat.size)
+    })
 }
 
 impl PrivateGit {
@@ -146,12 +171,33 @@ impl PrivateGit {
         put(&self.dir, "snapshot", &snapshot)?;
         let began = repository.git.rev_parse_commit(&branch)?;
         let began = began.map(|id| id.to_string()).unwrap_or_default();
+        let began = format!("{began}\n{}\n", index_stamp(known));
         put(&self.dir, BEGAN, began.as_bytes())?;
         put(&self.dir, "dotgit", format!("gitdir: {whole}\n").as_bytes())?;
         if !goes_on {
             files::rename(&new, &whole)?;
         }
         Ok(())
+    }
+
+    /// Writes the settings and the shallow history anew after a run, so that what the command made of them
+    /// hides nothing of what it made (`transfer.hideRefs`, `commondir`).
+    ///
+    /// # Errors
+    /// Fails when the repository cannot be read, or the disk not be written.
+    pub fn write_settings(&self, repository: &Repository, known: &Worktree) -> Result<(), Error> {
+        let (git, is_withheld) = (self.git_dir(), self.is_withheld());
+        files::set_enterable(&git)?;
+        let branch = format!("{}.lock", known.record.branch.full_ref());
+        // no git of the run is left that would hold a lock
+        for name in NOT_KEPT.split_whitespace().chain([&*branch]) {
+            clear(&git.join(name))?;
+        }
+        if !is_withheld {
+            clear(&git.join("shallow"))?;
+            copy(&repository.common_dir.join("shallow"), &git, "shallow")?;
+        }
+        write_given(&git, repository, known, is_withheld)
     }
 
     /// Writes what the command alone changes later: HEAD, the index, and where objects are.
@@ -199,13 +245,20 @@ impl PrivateGit {
         Ok(own)
     }
 
-    /// The commit of the branch at the beginning of the run.
+    /// What was there at the beginning of the run.
     ///
     /// # Errors
-    /// Fails when it cannot be read.
-    pub fn began(&self) -> Result<Option<CommitId>, Error> {
-        let bytes = files::read(&self.dir.join(BEGAN))?.unwrap_or_default();
-        Ok(CommitId::parse(&bytes.to_str_lossy()).ok())
+    /// Fails when that cannot be read.
+    pub fn read_beginning(&self) -> Result<Beginning, Error> {
+        let file = self.dir.join(BEGAN);
+        let text = files::read(&file)?.unwrap_or_default();
+        let text = text.to_str_lossy();
+        let (branch, index) = text.split_once('\n').unwrap_or_default();
+        Ok(Beginning {
+            branch: CommitId::parse(branch).ok(),
+            index: index.trim_end().to_owned(),
+            time: files::stat(&file).map_or(0, |stat| stat.mtime),
+        })
     }
 
     /// Reads what a run left, through the server side of a fetch: that is what git documents as safe on a
@@ -231,7 +284,8 @@ impl PrivateGit {
             operation: find_operation(&git),
             ..RunResult::default()
         };
-        for (name, id) in &listed.refs {
+        // git lists a ref that it cannot read so
+        for (name, id) in listed.refs.iter().filter(|(_, id)| id.is_known()) {
             match name.as_slice() {
                 b"HEAD" => result.head = Some(id.clone()),
                 own_name if own_name == own.as_bytes() => result.branch = Some(id.clone()),
@@ -241,12 +295,11 @@ impl PrivateGit {
                 _ => result.others.push((name.clone(), id.clone())),
             }
         }
-        // of the stash, refs/stash is the newest entry only
-        let log = git.join("logs/refs/stash");
-        if !result.stashes.is_empty() && !files::is_behind_link(&log) && !files::is_endless(&log) {
-            let log = files::read(&log)?.unwrap_or_default();
-            let entries = parse_reflog_file(&log).into_iter().skip(1);
-            result.stashes.extend(entries.map(|entry| entry.id));
+        result.been_on = read_log(&git.join("logs/HEAD"))?;
+        if !result.stashes.is_empty() {
+            // refs/stash is the newest entry only
+            let log = read_log(&git.join("logs/refs/stash"))?;
+            result.stashes.extend(log.into_iter().skip(1));
         }
         Ok(result)
     }
@@ -279,6 +332,16 @@ impl PrivateGit {
     pub fn remove(&self) -> Result<(), Error> {
         Ok(files::remove_directory(&self.dir)?)
     }
+}
+
+/// Where a ref was, by a reflog that a command could replace by anything; the newest place first.
+fn read_log(log: &Utf8Path) -> Result<Vec<CommitId>, Error> {
+    if files::is_behind_link(log) || files::is_endless(log) {
+        return Ok(Vec::new());
+    }
+    let bytes = files::read(log)?.unwrap_or_default();
+    let entries = parse_reflog_file(&bytes).into_iter();
+    Ok(entries.map(|entry| entry.id).collect())
 }
 
 /// The ref of the commits of a run, until the branch is there.
@@ -347,19 +410,21 @@ fn fetch_present(
 
 /// Writes an entry of a directory in the place of whatever stands there.
 fn put(directory: &Utf8Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
-    let file = directory.join(name);
-    if files::is_directory(&file) {
-        clear(&file)?;
-    }
-    Ok(files::write_beside(&file, bytes)?)
+    Ok(files::write_beside(&place(directory, name)?, bytes)?)
 }
 
 /// Copies a file, if it is there.
 fn copy(from: &Utf8Path, directory: &Utf8Path, name: &str) -> Result<(), Error> {
-    match files::read(from)? {
-        Some(bytes) => put(directory, name, &bytes),
-        None => Ok(()),
+    Ok(files::copy_beside(from, &place(directory, name)?)?)
+}
+
+/// Where an entry of a directory is written: no directory stands there.
+fn place(directory: &Utf8Path, name: &str) -> Result<Utf8PathBuf, Error> {
+    let file = directory.join(name);
+    if files::is_directory(&file) {
+        clear(&file)?;
     }
+    Ok(file)
 }
 
 /// Removes a directory, or the link that stands in its place.
@@ -430,6 +495,8 @@ fn settings_of_run(repository: &Repository, known: &Worktree) -> Result<Vec<u8>,
         ("core.bare", "false".into()),
         ("core.worktree", record.path.as_str().into()),
         ("core.hooksPath", hooks),
+        // whatever the user hides from others
+        ("uploadpack.hideRefs", "!refs/".into()),
         ("gc.auto", "0".into()),
         ("commit.gpgSign", "false".into()),
         ("tag.gpgSign", "false".into()),

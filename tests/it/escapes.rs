@@ -344,6 +344,11 @@ const PROCESSES: &[Attempt] = &[
         said_escaped,
     ),
     attempt(
+        "limit a process",
+        "prlimit --pid {victim} --nofile=7:7; grep -q 'open files *7 ' /proc/{victim}/limits && echo ESCAPED",
+        said_escaped,
+    ),
+    attempt(
         "a file that a process has open",
         "echo x >/proc/{victim}/fd/0; test -s {home}/open && echo ESCAPED",
         said_escaped,

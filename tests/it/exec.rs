@@ -98,6 +98,7 @@ fn a_commit_out_of_scope_moves_nothing_and_the_next_run_goes_on() {
     let said = fenced(&repo, &[], script);
     assert_eq!(said.status, 120, "{said}");
     assert!(said.stderr.contains("NO task: "), "{said}");
+    assert!(said.stderr.contains("docs/api.md modified"), "{said}");
     assert_eq!(tip(&repo), before, "the branch stays");
     assert_eq!(runs(&repo), "refs/agentwt/incoming/task");
     let said = repo.agentwt(&["remove", "task"]);
@@ -109,6 +110,65 @@ fn a_commit_out_of_scope_moves_nothing_and_the_next_run_goes_on() {
     assert_eq!(said, "bad", "the next run goes on there");
     assert_eq!(log(&repo), "good");
     assert_eq!(runs(&repo), "");
+    repo.agentwt(&["verify", "task"]).ok();
+}
+
+#[test]
+fn what_a_command_reset_away_is_in_the_reflog() {
+    let Some(repo) = project() else { return };
+    let script = "set -e; echo 1 >src/one.rs; git add -A; git commit -qm one; git rev-parse HEAD
+        git commit -q --amend -m two; git rev-parse HEAD; git reset -q --hard HEAD~1";
+    let said = fenced(&repo, &[], script).ok();
+    assert_eq!(said.lines().count(), 2);
+    let log = repo.git_in(&repo.worktree("task"), &["reflog", "--no-abbrev"]);
+    for abandoned in said.lines() {
+        assert!(log.contains(abandoned), "{log}");
+        repo.git(&["gc", "--quiet", "--prune=now"]);
+        repo.git(&["cat-file", "-e", abandoned]);
+    }
+    assert_eq!(runs(&repo), "");
+    repo.agentwt(&["verify", "task"]).ok();
+    fenced(&repo, &[], "true").ok();
+    repo.agentwt(&["remove", "task"]).ok();
+}
+
+#[test]
+fn what_a_command_does_to_its_git_directory_hides_nothing_of_its_commits() {
+    let Some(repo) = project() else { return };
+    let hidings = [
+        "git config transfer.hideRefs refs/",
+        "echo ../../../../.. >$AGENTWT_PRIVATE_GIT/commondir",
+        "git rev-parse HEAD >$AGENTWT_PRIVATE_GIT/shallow",
+        "chmod 0 $AGENTWT_PRIVATE_GIT",
+    ];
+    for (number, hiding) in hidings.into_iter().enumerate() {
+        let script = format!(
+            "set -e; echo {number} >src/one.rs; git add -A; git commit -qm {number}
+            echo x >>src/one.rs; git stash -q; {hiding}"
+        );
+        fenced(&repo, &[], &script).ok();
+        assert!(log(&repo).starts_with(&number.to_string()), "{hiding}");
+        assert!(
+            runs(&repo).contains("refs/agentwt/run/task/"),
+            "{hiding}: the stash"
+        );
+        fenced(&repo, &[], "git stash drop -q").ok();
+    }
+    assert_eq!(runs(&repo), "");
+}
+
+#[test]
+fn with_a_refused_index_the_next_run_goes_on_and_can_mend_it() {
+    let Some(repo) = project() else { return };
+    let script = "set -e; echo 1 >src/one.rs; git add -A; git commit -qm one
+        git update-index --assume-unchanged src/one.rs";
+    let said = fenced(&repo, &[], script);
+    assert_eq!(said.status, 120, "{said}");
+    assert!(said.stderr.contains("marked assume-unchanged"), "{said}");
+    let script = "git log -1 --format=%s; git update-index --no-assume-unchanged src/one.rs";
+    let said = fenced(&repo, &[], script).ok();
+    assert_eq!(said, "one", "the commit is there again");
+    assert_eq!(log(&repo), "one");
 }
 
 #[test]
@@ -227,6 +287,126 @@ fn a_killed_run_is_imported_by_the_next() {
     assert_eq!(tip(&repo), before, "the branch is where it was");
     let said = fenced(&repo, &[], "git log -1 --format=%s").ok();
     assert_eq!((said.as_str(), log(&repo).as_str()), ("one", "one"));
+}
+
+#[test]
+fn what_a_killed_exec_left_running_ends_before_the_next_run() {
+    let Some(repo) = project() else { return };
+    let pid = repo.worktree("task").join("src/pid");
+    let line = format!(
+        "git-agentwt exec task --fence=landlock {} -- sh -c 'echo 1 >src/one.rs; git add -A; git commit -qm one
+        (setsid sh -c \"echo \\$\\$ >src/new; mv src/new src/pid; exec sleep 1000\" &); sleep 1000' >/dev/null 2>&1 & run=$!
+        for n in $(seq 200); do test -e {} && break; sleep 0.05; done; kill -9 $run; wait $run",
+        if is_root() { "--allow-root" } else { "" },
+        pid.display()
+    );
+    let _ = repo.sh(repo.main(), &line);
+    let number = std::fs::read_to_string(&pid).expect("the command ran");
+    let line = Path::new("/proc").join(number.trim()).join("cmdline");
+    // a process that has ended has none
+    let runs = || std::fs::read(&line).is_ok_and(|line| !line.is_empty());
+    assert!(runs(), "nothing is left to be ended");
+    fenced(&repo, &[], "rm src/pid").ok();
+    assert!(!runs(), "it goes on");
+    assert_eq!(log(&repo), "one");
+}
+
+/// Runs a script in the fence while something else is done: that begins when the script has ended, and the
+/// run ends after it.
+fn meanwhile(repo: &TestRepo, script: &str, other: impl FnOnce()) -> Said {
+    let done = repo.worktree("task").join("src/done");
+    let script = format!("{script}; touch src/done; while test -e src/done; do sleep 0.01; done");
+    std::thread::scope(|threads| {
+        let run = threads.spawn(|| fenced(repo, &[], &script));
+        while !done.exists() {
+            std::thread::yield_now();
+        }
+        other();
+        std::fs::remove_file(&done).expect("it is ours");
+        run.join().expect("it ends")
+    })
+}
+
+#[test]
+fn the_index_of_a_run_is_not_given_to_another_branch() {
+    let Some(repo) = project() else { return };
+    let worktree = repo.worktree("task");
+    let script = "echo 1 >src/one.rs; git add -A; git commit -qm one";
+    let _ = meanwhile(&repo, script, || {
+        repo.git_in(&worktree, &["switch", "-qc", "other"]);
+    });
+    let staged = repo.git_in(&worktree, &["diff", "--cached", "--name-only"]);
+    assert_eq!(staged, "", "the index is that of the other branch");
+    repo.git_in(&worktree, &["switch", "-qf", "agentwt/task"]);
+    fenced(&repo, &[], "true").ok();
+    assert_eq!(log(&repo), "one");
+    let status = repo.git_in(&worktree, &["status", "--porcelain"]);
+    assert_eq!(status, "");
+}
+
+#[test]
+fn what_the_user_stages_meanwhile_stays_staged() {
+    let Some(repo) = project() else { return };
+    let (before, worktree) = (tip(&repo), repo.worktree("task"));
+    let script = "echo 1 >src/one.rs; git add -A; git commit -qm one";
+    let said = meanwhile(&repo, script, || {
+        std::fs::write(worktree.join("src/user.rs"), "v1\n").expect("it is writable");
+        repo.git_in(&worktree, &["add", "src/user.rs"]);
+    });
+    assert_eq!(said.status, 120, "{said}");
+    assert!(said.stderr.contains("you staged files"), "{said}");
+    assert_eq!(tip(&repo), before, "the branch stays");
+    assert_eq!(repo.git_in(&worktree, &["show", ":src/user.rs"]), "v1");
+    // a git that writes the index anew and stages nothing stops nothing
+    repo.git_in(&worktree, &["reset", "-q"]);
+    std::fs::remove_file(worktree.join("src/user.rs")).expect("it is there");
+    fenced(&repo, &[], "true").ok();
+    meanwhile(&repo, script, || {
+        repo.git_in(&worktree, &["reset", "-q"]);
+    })
+    .ok();
+    assert_eq!(log(&repo), "one");
+}
+
+#[test]
+fn the_index_never_undoes_the_commits_of_a_run() {
+    let Some(repo) = project() else { return };
+    let worktree = repo.worktree("task");
+    let script =
+        "set -e; for n in 1 2 3; do echo $n >src/one.rs; git add -A; git commit -qm $n; done
+        git checkout -q --detach HEAD~2";
+    fenced(&repo, &[], script).ok();
+    assert_eq!(log(&repo), "3\n2\n1");
+    let staged = || repo.git_in(&worktree, &["diff", "--cached", "--name-only"]);
+    assert_eq!(staged(), "");
+    fenced(&repo, &[], "git switch -q agentwt/task").ok();
+    let lock = repo.main().join(".git/worktrees/task/index.lock");
+    std::fs::write(&lock, "").expect("it is ours");
+    let said = fenced(&repo, &[], "echo 4 >src/one.rs; git commit -qam 4");
+    assert_eq!(said.status, 120, "{said}");
+    assert_eq!(log(&repo), "3\n2\n1", "a git is there");
+    std::fs::remove_file(&lock).expect("it is ours");
+    fenced(&repo, &[], "true").ok();
+    assert_eq!(log(&repo), "4\n3\n2\n1");
+    assert_eq!(staged(), "");
+}
+
+#[test]
+fn what_is_broken_in_a_run_keeps_nothing_else_away() {
+    let Some(repo) = project() else { return };
+    let script = "set -e; echo 1 >src/one.rs; git add -A; git commit -qm one; echo 2 >src/one.rs; git stash -q
+        : >$AGENTWT_PRIVATE_GIT/refs/heads/empty; : >$AGENTWT_PRIVATE_GIT/index.lock
+        echo 1234567890123456789012345678901234567890 >$AGENTWT_PRIVATE_GIT/refs/heads/gone";
+    fenced(&repo, &[], script).ok();
+    assert_eq!(log(&repo), "one");
+    // that git cannot be started is no damage of what the run left
+    let line = format!(
+        "exec=$(command -v git-agentwt); PATH=/nonexistent $exec exec task --fence=landlock {} -- /bin/true",
+        if is_root() { "--allow-root" } else { "" }
+    );
+    assert_ne!(repo.sh(repo.main(), &line).status, 0);
+    fenced(&repo, &[], "git stash pop -q && git commit -qam two").ok();
+    assert_eq!(log(&repo), "two\none");
 }
 
 #[test]

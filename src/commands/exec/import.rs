@@ -2,7 +2,7 @@
 //!
 //! 1. The commits are fetched with fsck into `refs/agentwt/incoming/<name>`, its stashes into
 //!    `refs/agentwt/run/<name>/<commit>`, its branches and tags into `refs/agentwt/kept/<name>/<commit>`:
-//!    from here on nothing can be lost.
+//!    from here on nothing can be lost. What it amended or reset away ends in the reflog of HEAD.
 //! 2. The worktree is verified as if its branch were there already.
 //! 3. The index of the run becomes that of the worktree, and the branch moves by compare-and-swap.
 //!
@@ -12,18 +12,22 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bstr::ByteSlice;
+use jiff::Timestamp;
 
-use crate::change::Place;
+use crate::change::{INDEX_LOCK, Place};
 use crate::commands::Session;
 use crate::disk::files;
 use crate::disk::mode::Doing;
 use crate::error::Error;
-use crate::git::GitMode;
+use crate::git::refs::Ref;
+use crate::git::{Git, GitMode};
 use crate::name::CommitId;
 use crate::truth::{Terms, collect_with};
-use crate::verify::{Finding, Reason, Report, VerifyOptions};
+use crate::verify::{Reason, Report, VerifyOptions};
 use crate::worktree::bring::{self, KEPT};
-use crate::worktree::private_git::{PrivateGit, RunResult, incoming_ref, read_run_refs, run_refs};
+use crate::worktree::private_git::{
+    Beginning, PrivateGit, RunResult, incoming_ref, index_stamp, read_run_refs, run_refs,
+};
 use crate::worktree::scope_edit::set_bits;
 use crate::worktree::{Repository, Worktree};
 
@@ -38,8 +42,12 @@ pub(super) struct Imported {
     pub moved: Option<(CommitId, CommitId)>,
     /// The ref of the commits to which the branch did not move, if there are any.
     pub incoming: Option<String>,
-    /// Whether the branch was moved by someone else meanwhile, so that it stays.
+    /// Whether the user changed the branch or the index meanwhile, so that both stay.
     pub is_late: bool,
+    /// Whether a file was changed that no command in a fence can reach.
+    pub breaks_seal: bool,
+    /// Whether the index of the run cannot be read.
+    pub is_damaged: bool,
     /// What the user should know.
     pub notes: Vec<String>,
 }
@@ -52,25 +60,33 @@ impl Imported {
             moved: None,
             incoming: None,
             is_late: false,
+            breaks_seal: false,
+            is_damaged: false,
             notes: Vec::new(),
         }
     }
+}
 
-    /// Whether the index of the run cannot be read.
-    pub fn has_damaged_index(&self) -> bool {
-        let index = Place::Admin("index".into());
-        let mut findings = self.report.violations();
-        findings.any(|one| one.reason == Reason::Integrity && one.change.place == index)
-    }
-
-    /// Whether a file was changed that no command in a fence can reach.
-    pub fn breaks_seal(&self) -> bool {
-        // the index and the HEAD that were verified are those of the run
-        let own = [Place::Admin("index".into()), Place::Head];
-        let is_own = |finding: &&Finding| own.contains(&finding.change.place);
-        let mut findings = self.report.violations().filter(|one| !is_own(one));
-        findings.any(|finding| matches!(finding.reason, Reason::Integrity | Reason::Shared))
-    }
+/// Whether a file was changed since the run began that no command in a fence can reach.
+fn breaks_seal(known: &Worktree, repository: &Repository, report: &Report, began: i64) -> bool {
+    // the index and the HEAD that were verified are those of the run
+    let own = [Place::Admin("index".into()), Place::Head];
+    let is_older = |place: &Place| {
+        let (above, name) = match place {
+            Place::Git(name) => (&repository.common_dir, name),
+            Place::Admin(name) => (&known.record.admin_dir, name),
+            _elsewhere => return false,
+        };
+        let stat = files::stat(&above.join(name.to_str_lossy().as_ref()));
+        stat.is_some_and(|stat| stat.ctime < began)
+    };
+    let mut findings = report.violations();
+    findings.any(|finding| {
+        let place = &finding.change.place;
+        matches!(finding.reason, Reason::Integrity | Reason::Shared)
+            && !own.contains(place)
+            && !is_older(place)
+    })
 }
 
 /// Imports what the last run left. The processes of that run have ended, and the lock of the name is held.
@@ -84,6 +100,7 @@ pub(super) fn import(
 ) -> Result<Imported, Error> {
     let (record, mut notes) = (&known.record, Vec::new());
     let name = record.name.as_str();
+    private.write_settings(repository, known)?;
     let result = private.read_result(repository, known)?;
     let branch = record.branch.full_ref();
     let before = repository.git.rev_parse_commit(&branch)?;
@@ -91,7 +108,7 @@ pub(super) fn import(
         .branch
         .clone()
         .filter(|tip| Some(tip) != before.as_ref());
-    fetch(
+    let is_fetched = fetch(
         repository,
         known,
         private,
@@ -110,14 +127,18 @@ pub(super) fn import(
     notes.extend(survey.nested().iter().map(|path| {
         format!("{path} is a repository of its own: a git that you start there runs its settings")
     }));
+    let is_damaged = survey.states.index.damaged;
     let (has_staged, is_on_disk) = (survey.has_staged(), survey.staged_only().is_empty());
     let report = known.judge(survey.changes, VerifyOptions::default());
-    let mut moved = None;
-    let mut incoming = tip.as_ref().map(|_| incoming_ref(known));
-    let is_late = tip.is_some() && private.began()? != before;
-    if is_late {
+    let began = private.read_beginning()?;
+    let meanwhile = if began.branch == before {
+        read_restaged(repository, known, &began, before.as_ref())?
+    } else {
+        Some("it moved")
+    };
+    if let (Some(what), Some(_)) = (meanwhile, &tip) {
         notes.push(format!(
-            "{} moved while the command ran, and stays; to merge the commits of the command: git -C {} merge {}",
+            "{} stays, as {what} while the command ran; to merge the commits of the command: git -C {} merge {}",
             record.branch, record.path, incoming_ref(known)
         ));
     }
@@ -131,50 +152,127 @@ pub(super) fn import(
             record.branch, record.branch
         ));
     }
-    if report.valid() && !is_late {
-        let is_ended = result.is_on_branch && result.operation.is_none();
+    let is_late = tip.is_some() && meanwhile.is_some();
+    let mut imported = Imported {
+        moved: None,
+        incoming: tip.as_ref().map(|_| incoming_ref(known)),
+        is_late,
+        breaks_seal: breaks_seal(known, repository, &report, began.time),
+        is_damaged,
+        report,
+        notes,
+    };
+    if imported.report.valid() && !is_late {
+        let is_kept = !is_fetched || !is_on_disk || !result.stashes.is_empty();
+        let is_clean = meanwhile.is_none() && !has_staged;
+        let settled = Settled {
+            repository,
+            known,
+            private,
+            is_kept,
+            has_index: is_clean && result.is_on_branch && result.operation.is_none(),
+            may_reset: meanwhile.is_none(),
+        };
+        settled.write(before.as_ref(), tip.as_ref(), &result)?;
+        if let (Some(before), Some(tip)) = (before, tip) {
+            (imported.moved, imported.incoming) = (Some((before, tip)), None);
+        }
+    }
+    known.write_verification(&imported.report, &Session::now())?;
+    Ok(imported)
+}
+
+/// Says what the user did to the index of the worktree while the command ran; nothing if git only read
+/// the files anew.
+fn read_restaged(
+    repository: &Repository,
+    known: &Worktree,
+    began: &Beginning,
+    head: Option<&CommitId>,
+) -> Result<Option<&'static str>, Error> {
+    let lock = known.record.admin_dir.join(INDEX_LOCK);
+    // a git that only looks holds it for a moment
+    let mut tries = 0..20;
+    while files::exists(&lock) {
+        if tries.next().is_none() {
+            return Ok(Some("a git holds the lock of the index there"));
+        }
+        std::thread::sleep(Duration::from_millis(25));
+    }
+    let Some(head) = head.filter(|_| index_stamp(known) != began.index) else {
+        return Ok(None);
+    };
+    let command = "diff-index --cached --name-only";
+    let git = known.git(repository);
+    let staged = git.perform("compare the index", command, &[head.as_str()])?;
+    Ok((!staged.is_empty()).then_some("you staged files or switched there"))
+}
+
+/// Holds a run whose commits are in scope.
+struct Settled<'a> {
+    repository: &'a Repository,
+    known: &'a Worktree,
+    private: &'a PrivateGit,
+    /// Whether its git directory has something that is nowhere else.
+    is_kept: bool,
+    /// Whether its index is that of the worktree from now on.
+    has_index: bool,
+    /// Whether the worktree's own index is to be that of the branch otherwise.
+    may_reset: bool,
+}
+
+impl Settled<'_> {
+    /// Writes the index and the branch, and removes the git directory of the run.
+    fn write(
+        &self,
+        before: Option<&CommitId>,
+        tip: Option<&CommitId>,
+        result: &RunResult,
+    ) -> Result<(), Error> {
+        let (known, repository) = (self.known, self.repository);
+        let (record, branch) = (&known.record, known.record.branch.full_ref());
         let git = known.git(repository);
-        if is_ended && !has_staged {
+        // the user may have switched to a branch at the same commit
+        let is_home = git.symbolic_ref_head()?.as_deref() == Some(&branch);
+        if is_home && self.has_index {
             // killed after this, the next run moves the branch
-            take_index(known, private)?;
+            take_index(known, self.private)?;
         }
         if let (Some(before), Some(tip)) = (before, tip) {
             let reason = "agentwt exec: the commits of a fenced command";
-            git.update_ref(&branch, &tip, Some(&before), reason)?;
-            (moved, incoming) = (Some((before, tip)), None);
+            git.update_ref(&branch, tip, Some(before), reason)?;
         }
-        if is_ended {
-            if has_staged {
-                // the objects that the index of the run names were not fetched; the files are on disk
-                git.perform("write the index", "reset --quiet", &[])?;
-            }
-            // what git made anew there has the write bits of its umask
-            let placed = known.placed()?;
-            set_bits(
-                &record.path,
-                &known.scope,
-                &[],
-                placed.files(),
-                Doing::Change,
-            )?;
+        if !is_home {
+            return Ok(());
         }
-        if is_ended && is_on_disk && result.stashes.is_empty() {
-            // what an earlier run left came in with this one; killed here, the next run does it again
-            let git = repository.git.with_mode(GitMode::Hardened);
-            for one in read_run_refs(repository, known)? {
-                git.delete_ref(&one.name.to_str_lossy(), &one.id)?;
-            }
-            private.remove()?;
+        if !self.has_index && self.may_reset {
+            // an index of the old commit would be there to undo the new ones
+            git.perform("write the index", "reset --quiet", &[])?;
         }
+        if !result.is_on_branch || result.operation.is_some() {
+            return Ok(());
+        }
+        // what git made anew there has the write bits of its umask
+        let placed = known.placed()?;
+        set_bits(
+            &record.path,
+            &known.scope,
+            &[],
+            placed.files(),
+            Doing::Change,
+        )?;
+        if self.is_kept {
+            return Ok(());
+        }
+        // what an earlier run left came in with this one; killed here, the next run does it again
+        let git = repository.git.with_mode(GitMode::Hardened);
+        let left = read_run_refs(repository, known)?;
+        log_abandoned(repository, known, &left)?;
+        for one in left {
+            git.delete_ref(&one.name.to_str_lossy(), &one.id)?;
+        }
+        self.private.remove()
     }
-    known.write_verification(&report, &Session::now())?;
-    Ok(Imported {
-        report,
-        moved,
-        incoming,
-        is_late,
-        notes,
-    })
 }
 
 /// Begins anew after a run whose branch was moved by someone else: what it made stays under other refs.
@@ -185,17 +283,23 @@ pub(super) fn set_aside(
 ) -> Result<(), Error> {
     let git = repository.git.with_mode(GitMode::Hardened);
     for one in read_run_refs(repository, known)? {
-        let kept = format!("{KEPT}{}/{}", known.record.name, one.id);
-        if git.for_each_ref(&[&kept])?.is_empty() {
-            git.update_ref(&kept, &one.id, None, "agentwt exec: set aside")?;
-        }
+        keep(&git, known, &one.id)?;
         git.delete_ref(&one.name.to_str_lossy(), &one.id)?;
     }
     private.remove()
 }
 
-/// Fetches all that the run made. The tip of its branch comes into one ref, which keeps what it named
-/// before.
+/// Has a ref of its own keep a commit.
+fn keep(git: &Git, known: &Worktree, id: &CommitId) -> Result<(), Error> {
+    let kept = format!("{KEPT}{}/{id}", known.record.name);
+    if git.for_each_ref(&[&kept])?.is_empty() {
+        git.update_ref(&kept, id, None, "agentwt exec: kept")?;
+    }
+    Ok(())
+}
+
+/// Fetches all that the run made, and returns whether that is here now. The tip of its branch, without which
+/// there is no import, comes into one ref, which keeps what it named before.
 fn fetch(
     repository: &Repository,
     known: &Worktree,
@@ -203,33 +307,53 @@ fn fetch(
     result: &RunResult,
     tip: Option<&CommitId>,
     notes: &mut Vec<String>,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     let (below, name) = (run_refs(known), &known.record.name);
     let left = |id: &CommitId| format!("{below}{id}");
     let kept = |id: &CommitId| format!("{KEPT}{name}/{id}");
+    let git = repository.git.with_mode(GitMode::Hardened);
+    let fetch_all = |wanted: &BTreeMap<&CommitId, String>| {
+        let specs = wanted.iter().map(|(id, name)| format!("{id}:{name}"));
+        let specs: Vec<String> = specs.collect();
+        let limited = git.with_limit(MOST);
+        limited.fetch_objects(private.git_dir().as_str(), true, &specs)
+    };
+    if let Some(tip) = tip {
+        fetch_all(&BTreeMap::from([(tip, left(tip))]))?;
+    }
     let objects = repository.objects()?;
     let is_new = |id: &CommitId| !objects.is_commit(id);
-    let work = tip.into_iter().chain(&result.head).chain(&result.stashes);
-    let mut wanted: BTreeMap<&CommitId, String> = BTreeMap::new();
-    for id in work.filter(|id| Some(*id) == tip || is_new(id)) {
-        wanted.insert(id, left(id));
-    }
+    // a reflog can name what is gone
+    let been_on = result.been_on.iter().filter(|id| is_new(id));
+    let mut abandoned: BTreeMap<_, _> = been_on.map(|id| (id, left(id))).collect();
+    let work = result.head.iter().chain(&result.stashes);
+    let work = work.filter(|id| is_new(id)).map(|id| (id, left(id)));
+    let mut wanted: BTreeMap<_, _> = work.collect();
     let others = result.others.iter().filter(|(_, id)| is_new(id));
     let others: Vec<_> = others.filter(|(_, id)| !wanted.contains_key(id)).collect();
     wanted.extend(others.iter().map(|(_, id)| (id, kept(id))));
-    if wanted.is_empty() {
-        return Ok(());
+    abandoned.retain(|id, _| !wanted.contains_key(id));
+    let mut lost = Vec::new();
+    for (batch, is_work) in [(wanted, true), (abandoned, false)] {
+        if batch.is_empty() || fetch_all(&batch).is_ok() {
+            continue;
+        }
+        // what is broken keeps nothing else away
+        for (id, name) in batch {
+            if fetch_all(&BTreeMap::from([(id, name)])).is_err() && is_work {
+                let directory = private.git_dir();
+                notes.push(format!(
+                    "{id} cannot be fetched from {directory}, which stays"
+                ));
+                lost.push(id);
+            }
+        }
     }
-    let specs = wanted.iter().map(|(id, name)| format!("{id}:{name}"));
-    let specs: Vec<String> = specs.collect();
-    let git = repository.git.with_mode(GitMode::Hardened);
-    let limited = git.with_limit(MOST);
-    limited.fetch_objects(private.git_dir().as_str(), true, &specs)?;
     if let Some(tip) = tip {
         bring::point(repository, &incoming_ref(known), tip, &left)?;
         git.delete_ref(&left(tip), tip)?;
     }
-    for (what, id) in others {
+    for (what, id) in others.into_iter().filter(|(_, id)| !lost.contains(&id)) {
         // what the branch has is not lost with its other name
         if tip.is_some_and(|tip| git.is_ancestor(id, tip).unwrap_or(false)) {
             git.delete_ref(&kept(id), id)?;
@@ -238,18 +362,40 @@ fn fetch(
             notes.push(format!("{what} of the command is kept: git show {kept}"));
         }
     }
+    Ok(lost.is_empty())
+}
+
+/// Has the reflog of HEAD name what the command made and the branch does not have, as after a reset without
+/// a fence: there and back. Where there is no such log, a ref keeps it.
+fn log_abandoned(repository: &Repository, known: &Worktree, left: &[Ref]) -> Result<(), Error> {
+    let log = known.record.admin_dir.join("logs/HEAD");
+    let git = repository.git.with_mode(GitMode::Hardened);
+    let Some(head) = git.rev_parse_commit(&known.record.branch.full_ref())? else {
+        return Ok(());
+    };
+    let ids: Vec<&CommitId> = left.iter().map(|one| &one.id).collect();
+    let abandoned = git.rev_list(&ids, &[&head])?;
+    let who = format!("git-agentwt <> {} +0000", Timestamp::now().as_second());
+    for id in ids.into_iter().filter(|id| abandoned.contains(id)) {
+        if files::exists(&log) {
+            let away = format!("{head} {id} {who}\tbranch: abandoned in git agentwt exec\n");
+            let back = format!("{id} {head} {who}\tbranch: kept as {head}\n");
+            files::append(&log, (away + &back).as_bytes())?;
+        } else {
+            keep(&git, known, id)?;
+        }
+    }
     Ok(())
 }
 
-/// Gives the worktree the index of the run, unless a git of the user holds its own.
+/// Gives the worktree the index of the run.
 fn take_index(known: &Worktree, private: &PrivateGit) -> Result<(), Error> {
-    let (own, index) = (known.record.admin_dir.join("index"), private.index());
-    let is_held = files::exists(&own.with_extension("lock"));
-    if is_held || files::is_behind_link(&index) || files::is_endless(&index) {
+    let index = private.index();
+    if files::is_behind_link(&index) || files::is_endless(&index) {
         return Ok(());
     }
     if let Some(bytes) = files::read(&index)? {
-        files::write(&own, &bytes)?;
+        files::write(&known.record.admin_dir.join("index"), &bytes)?;
     }
     Ok(())
 }

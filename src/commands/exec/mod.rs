@@ -23,8 +23,10 @@ use crate::disk::files::{self, Lock};
 use crate::error::Error;
 use crate::exit::ExitCode;
 use crate::fence::policy::{Class, Policy};
+use crate::fence::shim::PRIVATE_GIT;
 use crate::fence::start::Launch;
 use crate::fence::{Ended, FenceError, seatbelt};
+use crate::git::GitError;
 use crate::name::CommitId;
 use crate::path::shell_word;
 use crate::process;
@@ -78,12 +80,17 @@ impl Answer for ExecAnswer {
         };
         let name = verdict.verified();
         text.tell(verdict.in_a_line(text.paint, "violation", "violations"));
-        if let Some(incoming) = &self.incoming {
-            text.tell(format!(
-                "agentwt: the branch stays; the commits: git log {incoming}"
-            ));
+        let Some(incoming) = &self.incoming else {
+            text.tell(format!("agentwt: all findings: git agentwt verify {name}"));
+            return;
+        };
+        // what is in these commits only, no other command tells
+        for finding in &verdict.violations {
+            text.tell(format!("agentwt: {}", finding.message(name)));
         }
-        text.tell(format!("agentwt: all findings: git agentwt verify {name}"));
+        text.tell(format!(
+            "agentwt: the branch stays; the commits: git log {incoming}"
+        ));
     }
 }
 
@@ -208,15 +215,24 @@ impl FencedRun<'_> {
         let (repository, private) = (self.repository, self.private);
         let (_lock, known) = Worktree::lock(repository, &self.known.record.name)?;
         if private.is_there() {
+            // where that `exec` was killed
+            let pids = process::end_started_with(PRIVATE_GIT, private.git_dir().as_str());
+            if !pids.is_empty() {
+                return Err(FenceError::Leftover { pids }.into());
+            }
             notes.push("what an earlier command left is imported first".to_owned());
             match import::import(repository, &known, private) {
-                Ok(left) if !left.has_damaged_index() => {
+                Ok(left) if !left.is_damaged => {
                     if left.is_late {
                         import::set_aside(repository, &known, private)?;
                         notes.extend(left.notes);
                     }
+                    if let Some((_, now)) = left.moved {
+                        let (branch, now) = (&known.record.branch, now.short());
+                        notes.push(format!("verified, {branch} moved to {now}"));
+                    }
                 }
-                Err(error) if error.exit_code() != ExitCode::Git => return Err(error),
+                Err(error) if !is_damage(&error) => return Err(error),
                 _damaged => {
                     let kept = private.set_apart(&known)?;
                     notes.push(format!("its git directory is damaged, and kept at {kept}"));
@@ -238,6 +254,15 @@ impl FencedRun<'_> {
     }
 }
 
+/// Whether git cannot read the git directory of a run, and not only something else stopped git.
+fn is_damage(error: &Error) -> bool {
+    error.find::<GitError>().is_some_and(|error| match error {
+        GitError::TimedOut { .. } => true,
+        GitError::Failed { .. } => !error.was_killed() && !error.is_locked(),
+        _other => false,
+    })
+}
+
 /// How long a command has after TERM until it is killed.
 const KILL_AFTER: Duration = Duration::from_secs(5);
 
@@ -251,7 +276,7 @@ fn finish(outcome: &mut Outcome<ExecAnswer>, known: &Worktree, ended: Ended, imp
         Ended::TimedOut => ExitCode::TimedOut,
     };
     if !imported.report.valid() {
-        outcome.exit = if imported.breaks_seal() {
+        outcome.exit = if imported.breaks_seal {
             ExitCode::SealBroken
         } else {
             ExitCode::RunRefused

@@ -15,16 +15,13 @@ use super::{World, alone, as_each_user, is_there, wait_until};
 #[ignore = "other tests start it: it ends all that its process has started"]
 fn supervisor() {
     let variable = |name: &str| std::env::var(name).expect("it is given");
-    let line: Vec<_> = variable("LINE").split('\n').map(Into::into).collect();
+    let line: Vec<String> = variable("LINE").split('\n').map(Into::into).collect();
     let seconds = std::env::var("SECONDS_LEFT").ok();
-    let here = std::env::current_dir().expect("a directory");
+    let mut command = std::process::Command::new(&line[0]);
+    command.args(&line[1..]).env_clear();
+    command.env("PATH", variable("PATH")).env("TERM", "dumb");
     let supervisor = Supervisor {
-        line: &line,
-        dir: &here,
-        variables: &[
-            ("PATH".into(), variable("PATH").into()),
-            ("TERM".into(), "dumb".into()),
-        ],
+        command,
         timeout: seconds.map(|text| Duration::from_secs_f64(text.parse().expect("a number"))),
         kill_after: Duration::from_millis(300),
         signal: &Arc::default(),
